@@ -1,9 +1,9 @@
 """One session in the files of each agent, as its own program writes them.
 
 The person asks for a lamp; a command fails with exit code 3, a file is written, and
-the agent says that it is done. The forms are those of pi 0.74.2,
-Qwen Code 0.15.10, Copilot CLI 1.0.102 and OpenCode 1.18.33; those of Cursor and OpenClaw are what
-others describe.
+the agent says that it is done. The forms are those of pi 0.74.2, Qwen Code 0.15.10, Copilot CLI
+1.0.102, OpenCode 1.18.33, Codex CLI 0.169.0 and Gemini CLI 0.61.0; those of Cursor and OpenClaw
+are what others describe.
 """
 
 import json
@@ -199,3 +199,89 @@ def cursor(folder: Path) -> Path:
             data = blob if isinstance(blob, bytes) else json.dumps(blob).encode()
             store.execute("insert into blobs values(?, ?)", (f"b{n}", data))
     return folder / "chats"
+
+
+def codex_lines(*turns: str) -> list[dict[str, Any]]:
+    """One work after each of the prompts."""
+
+    def said(role: str, words: str) -> tuple[str, dict[str, Any]]:
+        content = [{"type": "input_text", "text": words}]
+        return "response_item", {"type": "message", "role": role, "content": content}
+
+    def call(key: str, command: str) -> tuple[str, dict[str, Any]]:
+        arguments = json.dumps({"cmd": command})
+        given = {"name": "exec_command", "arguments": arguments, "call_id": key}
+        return "response_item", {"type": "function_call", **given}
+
+    def answer(key: str, output: str) -> tuple[str, dict[str, Any]]:
+        given = {"type": "function_call_output", "call_id": key, "output": output}
+        return "response_item", given
+
+    def head(*lines: str) -> str:
+        return "\n".join(("Chunk ID: 9a19f5", "Wall time: 0.0000 seconds", *lines, "Output:", ""))
+
+    patch = (
+        f"apply_patch <<'EOF'\n*** Begin Patch\n*** Add File: {LAMP}\n+LAMP = 1\n*** End Patch\nEOF"
+    )
+    done = "Success. Updated the following files:\nA lamp.py\n"
+    payloads: list[tuple[str, dict[str, Any]]] = [
+        ("session_meta", {"id": "x1", "session_id": "x1", "cwd": CWD, "source": "exec",
+                          "base_instructions": {"text": "You are a coding agent"}}),
+        ("world_state", {"full": True, "state": {}}),
+        said("developer", "<skills_instructions>dark</skills_instructions>"),
+        said("user", "<environment_context>\n<cwd>/gone/harbour</cwd>\n</environment_context>"),
+        ("turn_context", {"cwd": CWD, "model": "stub"}),
+    ]  # fmt: skip
+    for asked in turns:
+        payloads += [
+            said("user", asked),
+            ("event_msg", {"type": "user_message", "message": asked}),
+            ("response_item", {"type": "reasoning", "summary": [], "content": "It is dark"}),
+            said("assistant", "I look first."),
+            call("1", RUN["command"]),
+            answer("1", head("Process exited with code 3") + f"{ERROR}\n"),
+            call("2", patch),
+            answer("2", head() + f"Exit code: 0\nWall time: 0 seconds\nOutput:\n{done}"),
+            said("assistant", SAID),
+        ]
+    return [
+        {"timestamp": _stamp(n), "ordinal": n, "type": sort, "payload": payload}
+        for n, (sort, payload) in enumerate(payloads)
+    ]
+
+
+def codex(folder: Path) -> Path:
+    name = "rollout-2026-01-01T00-00-00-x1.jsonl"
+    _written(folder / "sessions" / "2026" / "01" / "01" / name, codex_lines(ASKED))
+    return folder / "sessions"
+
+
+def gemini(folder: Path) -> Path:
+    def call(key: str, name: str, output: str, **arguments: str) -> dict[str, Any]:
+        response = {"functionResponse": {"id": key, "name": name, "response": {"output": output}}}
+        done = {"result": [response], "status": "success"}
+        return {"id": key, "name": name, "args": arguments, **done}
+
+    run = call("1", "run_shell_command", f"Output: {ERROR}\nExit Code: 3\nPGID: 7", **RUN)
+    run["resultDisplay"] = ERROR
+    write = call("2", "write_file", "Successfully created", file_path=LAMP, content="LAMP = 1")
+    thoughts = [{"subject": "It is dark", "description": "I think"}]
+    said = {"type": "gemini", "thoughts": thoughts, "content": "I look first."}
+    context = [{"text": "<session_context>\nThis is the Gemini CLI.\n</session_context>"}]
+    first = {"id": "c", "timestamp": _stamp(0), "type": "user", "content": context}
+    lines = [
+        {"sessionId": "g1", "projectHash": "h", "kind": "main", "directories": [CWD]},
+        {"$set": {"messages": [first]}},
+        {"id": "a", "type": "user", "content": "Forget this"},
+        {"$rewindTo": "a"},
+        {"id": "b", "type": "user", "content": [{"text": ASKED}]},
+        {"id": "d", **said},
+        {"id": "d", **said, "toolCalls": [run, write]},
+        {"id": "e", "type": "user", "content": [*run["result"], *write["result"]]},
+        {"id": "f", "type": "gemini", "content": SAID},
+        {"$set": {"lastUpdated": _stamp(9)}},
+    ]
+    stamped = [{**line, "timestamp": _stamp(n)} if "id" in line else line
+               for n, line in enumerate(lines)]  # fmt: skip
+    _written(folder / "tmp" / "harbour" / "chats" / "session-2026-01-01T00-00-g1.jsonl", stamped)
+    return folder / "tmp"

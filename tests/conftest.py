@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sqlite3
+import time
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,6 +23,10 @@ if TYPE_CHECKING:
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A shell starts background jobs so, and the commands under test would inherit it.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# Documents without a time zone have that of the machine, which is another one elsewhere.
+os.environ["TZ"] = "UTC"
+time.tzset()
 
 # A busy machine is no fault of an example, and a change is not refused for an example that finds
 # an older fault: that is for the runs elsewhere, which take new examples each time.

@@ -224,53 +224,6 @@ def slack(folder: Path) -> Path:
     return path
 
 
-def codex(folder: Path) -> Path:
-    def said(role: str, words: str) -> dict[str, object]:
-        return {"type": "message", "role": role, "content": [{"type": "input_text", "text": words}]}
-
-    call = {"command": ["bash", "-lc", "apply_patch <<'E'\n*** Update File: lamp.py\nE"]}
-    payloads = [
-        ("session_meta", {"id": "s1", "cwd": "/gone/harbour"}),
-        ("response_item", said("user", "<environment_context>\nx\n</environment_context>")),
-        ("response_item", said("user", "Fix the lamp, please")),
-        ("event_msg", {"type": "user_message", "message": "Fix the lamp, please"}),
-        ("response_item", {"type": "function_call", "arguments": json.dumps(call)}),
-        ("response_item", {"type": "function_call", "name": "exec_command",
-                           "arguments": '{"cmd": "pytest -q"}'}),
-        ("response_item", said("assistant", "The lamp burns again.")),
-    ]  # fmt: skip
-    path = folder / "sessions" / "2026" / "01" / "01" / "rollout-2026-01-01T00-00-00-s1.jsonl"
-    path.parent.mkdir(parents=True)
-    path.write_text(
-        "".join(
-            json.dumps({"timestamp": f"2026-01-01T00:00:0{n}Z", "type": sort, "payload": payload})
-            + "\n"
-            for n, (sort, payload) in enumerate(payloads)
-        )
-    )
-    return folder / "sessions"
-
-
-def gemini(folder: Path) -> Path:
-    edit = {"name": "replace", "args": {"file_path": "/gone/harbour/lamp.py"}, "status": "success"}
-    run = {"name": "run_shell_command", "args": {"command": "pytest -q"}, "status": "success"}
-    lines = [
-        {"sessionId": "g1", "projectHash": "h", "directories": ["/gone/harbour"]},
-        {"id": "1", "timestamp": "2026-01-01T00:00:00Z", "type": "user", "content": "Forget this"},
-        {"$rewindTo": "1"},
-        {"id": "2", "timestamp": "2026-01-01T00:00:01Z", "type": "user",
-         "content": [{"text": "Fix the lamp, please"}]},
-        {"id": "3", "timestamp": "2026-01-01T00:00:02Z", "type": "gemini", "content": "The"},
-        {"id": "3", "timestamp": "2026-01-01T00:00:03Z", "type": "gemini",
-         "content": "The lamp burns again.", "toolCalls": [edit, run]},
-        {"$set": {"lastUpdated": "2026-01-01T00:00:04Z"}},
-    ]  # fmt: skip
-    path = folder / "tmp" / "harbour" / "chats" / "session-2026-01-01T00-00-g1.jsonl"
-    path.parent.mkdir(parents=True)
-    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    return folder / "tmp"
-
-
 def research(folder: Path) -> Path:
     (folder / "research").mkdir()
     (folder / "research" / "lamp.md").write_text(
@@ -285,7 +238,7 @@ def pages(folder: Path) -> Path:
     return folder / "pages"
 
 
-AGENTS = ("cursor", "opencode", "copilot", "qwen", "pi", "openclaw")
+AGENTS = ("codex", "gemini", "cursor", "opencode", "copilot", "qwen", "pi", "openclaw")
 SAMPLES: Mapping[str, Callable[[Path], Path]] = {
     "claude-mem": claude_mem,
     "claude-code": claude_code,
@@ -299,8 +252,6 @@ SAMPLES: Mapping[str, Callable[[Path], Path]] = {
     "chatgpt": chatgpt,
     "claude-ai": claude_ai,
     "slack": slack,
-    "codex": codex,
-    "gemini": gemini,
     **{name: getattr(agent_sessions, name) for name in AGENTS},
     "mbox": mbox,  # of docs/extending.md
 }

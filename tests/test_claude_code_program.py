@@ -15,7 +15,7 @@ import pytest
 
 from homes import Home, quick
 from model_api import ModelApi, model_api, results_in
-from patience import PATIENCE
+from patience import PATIENCE, until
 
 CHECKOUT = Path(__file__).parents[1]
 PLUGIN = CHECKOUT / "plugin"
@@ -84,6 +84,12 @@ def records(mem: Home, session: str) -> dict[str, list[dict[str, Any]]]:
         time.sleep(0.2)
 
 
+def searches(mem: Home) -> tuple[int, int] | None:
+    """(turns, searches) by the ledger of hooks, as soon as it has a search."""
+    costs = mem.call("GET", "/api/context/costs")
+    return (costs["turns"], costs["searches"]) if costs["searches"] else None
+
+
 @pytest.mark.worker
 def test_a_session_is_recorded_and_the_next_one_has_it(claude: str, tmp_path: Path) -> None:
     mem = quick(tmp_path)
@@ -116,6 +122,8 @@ def test_a_session_is_recorded_and_the_next_one_has_it(claude: str, tmp_path: Pa
         searched = [each for each in answers if "local:note:" in json.dumps(each["content"])]
         assert len(searched) == 1, "one search in this turn, whose answer the model got"
         assert json.dumps(searched[0]).count("local:note:1") == 1, "and got once"
+        counted = until(lambda: searches(mem))
+        assert counted == (1, 1), "which the ledger of hooks counts: turns and searches"
 
         with model_api([], "Good.") as api:
             run(claude, mem, api, project, "What did we do about the lamp in the harbour?")

@@ -9,30 +9,42 @@ import socket
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from mem_search.text import secret_finders
-from patience import PATIENCE
+from patience import PATIENCE, until
 from standin_worker import Standin, standing_in
 
 PLUGIN = Path(__file__).parent.parent / "plugin"
 HOOK = PLUGIN / "bin" / "hook.py"
 SESSION = "5e551040-0000-4000-8000-000000000001"
 START = {"hook_event_name": "SessionStart", "session_id": SESSION, "cwd": "/gone/harbour"}
+PATIENTLY = f"""
+import importlib.util, sys
+spec = importlib.util.spec_from_file_location("hook", sys.argv.pop(1))
+hook = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(hook)
+hook.SECONDS, hook.OTHERS_SECONDS = {{}}, {PATIENCE}
+hook.main()
+"""
+"""The hook, which waits for a worker that a busy machine keeps from answering."""
+
 PROMPT = {"hook_event_name": "UserPromptSubmit", "session_id": SESSION, "prompt": "Mend it"}
 
 
 def run(
-    home: Path, event: Any, agent: str = "", **environ: str
+    home: Path, event: Any, agent: str = "", *, patiently: bool = False, **environ: str
 ) -> tuple[str, list[dict[str, Any]]]:
     """What the hook printed, and the events that it left; it must end well and say nothing else."""
+    hook = ["-c", PATIENTLY, str(HOOK)] if patiently else [str(HOOK)]
     whose = [f"--mem-search={agent}"] if agent else []
     given = event if isinstance(event, bytes) else json.dumps(event).encode()
     done = subprocess.run(
-        [sys.executable, "-I", "-S", str(HOOK), *whose],
+        [sys.executable, "-I", "-S", *hook, *whose],
         input=given,
         env={"PATH": os.defpath, "HOME": str(home.parent), "MEM_SEARCH_HOME": str(home), **environ},
         capture_output=True,
@@ -86,7 +98,7 @@ def home(tmp_path: Path) -> Path:
 def test_a_session_that_starts_gets_its_context(home: Path) -> None:
     kind = worker()
     with standing_in(home, kind):
-        said, left = run(home, START)
+        said, left = run(home, START, patiently=True)
     assert json.loads(said) == {
         "hookSpecificOutput": {
             "hookEventName": "SessionStart",
@@ -102,7 +114,7 @@ def test_a_prompt_gets_its_context_and_the_worker_keeps_it(home: Path) -> None:
     kind = worker()
     long = {**PROMPT, "prompt": "x" * 9_000, "permission_mode": "plan"}
     with standing_in(home, kind):
-        said, left = run(home, long)
+        said, left = run(home, long, patiently=True)
     heard = {"hookEventName": "UserPromptSubmit", "additionalContext": "earlier: the gauge"}
     assert json.loads(said) == {"hookSpecificOutput": heard}
     assert left == []
@@ -116,7 +128,7 @@ def test_other_events_go_to_the_worker_and_say_nothing(home: Path) -> None:
     kind = worker()
     said = {"hook_event_name": "Stop", "session_id": SESSION, "last_assistant_message": "Done"}
     with standing_in(home, kind):
-        assert run(home, said) == ("", [])
+        assert run(home, said, patiently=True) == ("", [])
     ((_, body),) = kind.told
     assert event_of(body) == ({"hook_event_name": "Stop", "cwd": ""}, said)
 
@@ -124,7 +136,7 @@ def test_other_events_go_to_the_worker_and_say_nothing(home: Path) -> None:
 def test_an_event_that_the_worker_does_not_keep_is_left_under_the_same_id(home: Path) -> None:
     kind = worker(keeps=False)
     with standing_in(home, kind):
-        assert run(home, PROMPT)[1] == [PROMPT]
+        assert run(home, PROMPT, patiently=True)[1] == [PROMPT]
     (file,) = (home / "hooks" / "events").iterdir()
     assert file.stem == kind.told[0][1]["event_id"]
 
@@ -177,8 +189,9 @@ def costs(home: Path) -> list[dict[str, Any]]:
 def test_each_hook_says_what_it_cost_and_whether_the_agent_searched(home: Path) -> None:
     used = {"hook_event_name": "PostToolUse", "session_id": SESSION, "tool_input": {}}
     with standing_in(home, worker()):
-        run(home, PROMPT)
-        run(home, {**used, "tool_name": "mcp__plugin_mem-search_mem-search__search"})
+        run(home, PROMPT, patiently=True)
+        searched = {**used, "tool_name": "mcp__plugin_mem-search_mem-search__search"}
+        run(home, searched, patiently=True)
     run(home, {**used, "tool_name": "Bash", "tool_input": {"command": "mem-search get 4"}})
     run(home, {**used, "tool_name": "Bash", "tool_input": {"command": "make"}})
     noted = costs(home)
@@ -252,13 +265,24 @@ def test_events_of_other_agents_say_only_that_a_session_went_on(
                 }
             },
         ),
+        (
+            "qwen",
+            "SessionStart",
+            {
+                "hookSpecificOutput": {
+                    "hookEventName": "SessionStart",
+                    # It stores what it gets with the prompt, and the source leaves this out again.
+                    "additionalContext": "<hook_context>\nearlier: the gauge\n</hook_context>",
+                }
+            },
+        ),
     ],
 )
 def test_each_agent_gets_the_context_in_its_own_form(
     home: Path, agent: str, start: str, reply: dict[str, Any]
 ) -> None:
     with standing_in(home, worker()):
-        said, _ = run(home, {**START, "hook_event_name": start}, agent)
+        said, _ = run(home, {**START, "hook_event_name": start}, agent, patiently=True)
     assert json.loads(said) == reply
 
 
@@ -271,10 +295,15 @@ def test_without_a_worker_events_wait_and_a_session_starts_one(home: Path) -> No
     assert run(home, PROMPT, **environ) == ("", [PROMPT])
     assert not started.exists()
     assert run(home, START, **environ)[0] == ""
-    until = time.monotonic() + PATIENCE
-    while not (started.exists() and started.read_text()) and time.monotonic() < until:
-        time.sleep(0.02)
+    until(lambda: started.exists() and started.read_text())
     assert started.read_text() == "worker start\n"
+    # Many sessions can begin before that worker answers.
+    assert run(home, START, **environ)[0] == ""
+    note = home / "hooks" / "worker-started"
+    os.utime(note, (time.time() - 60, time.time() - 60))
+    assert run(home, START, **environ)[0] == ""
+    until(lambda: started.read_text().count("\n") > 1)
+    assert started.read_text() == "worker start\n" * 2
 
 
 def test_a_worker_that_hangs_delays_nobody(home: Path) -> None:
@@ -288,6 +317,57 @@ def test_a_worker_that_hangs_delays_nobody(home: Path) -> None:
         spent = os.times().children_user - before.children_user
     assert took - spent < PATIENCE / 20
     assert spent < 5
+
+
+class Upgrading(Worker):
+    """Answers as a worker does that still migrates its store."""
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self.send_response(503)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+
+class Slow(Worker):
+    """Sends its reply a byte at a time, and never the whole of it."""
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["Content-Length"]))
+        with suppress(OSError):
+            while True:
+                self.wfile.write(b"H")
+                time.sleep(0.02)
+
+
+@pytest.mark.parametrize("kind", [Upgrading, Slow])
+def test_a_worker_that_is_not_ready_costs_no_event_and_no_time(
+    home: Path, kind: type[Worker]
+) -> None:
+    with standing_in(home, kind):
+        started, before = time.monotonic(), os.times().children_user
+        assert run(home, PROMPT) == ("", [PROMPT])
+        took = time.monotonic() - started
+    assert took - (os.times().children_user - before) < PATIENCE / 20
+
+
+def test_a_full_disk_and_an_agent_that_has_gone_fail_no_prompt(home: Path) -> None:
+    hook = [sys.executable, "-I", "-S", str(HOOK)]
+    environ = {"PATH": os.defpath, "HOME": str(home.parent), "MEM_SEARCH_HOME": str(home)}
+    full = ["/bin/sh", "-c", 'ulimit -f 0; exec "$@"', "sh", *hook]
+    said = json.dumps(PROMPT).encode()
+    done = subprocess.run(full, input=said, env=environ, capture_output=True, timeout=PATIENCE)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    assert list((home / "hooks" / "events").iterdir()) == []
+    with standing_in(home, worker()):
+        pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+        with subprocess.Popen(hook, env=environ, **pipes) as gone:
+            assert gone.stdin is not None
+            assert gone.stdout is not None
+            gone.stdout.close()
+            gone.stdin.write(said)
+            gone.stdin.close()
+            assert gone.wait(PATIENCE) == 0
 
 
 def test_another_program_on_the_port_gets_neither_token_nor_event(home: Path) -> None:
@@ -305,6 +385,12 @@ def test_another_program_on_the_port_gets_neither_token_nor_event(home: Path) ->
         (b"[]", "no JSON object"),
         ({"hook_event_name": "Teleport", "session_id": SESSION}, "unknown event 'Teleport'"),
         ({"hook_event_name": "Stop"}, "no session_id"),
+        ({"hook_event_name": "Stop", "session_id": 5}, "no session_id"),
+        ({"hook_event_name": ["Stop"], "session_id": SESSION}, "unknown event ['Stop']"),
+        ({"hook_event_name": None, "session_id": SESSION}, "unknown event None"),
+        (b"\xff\xfe{", "no JSON"),
+        (b'{"session_id": ' + b"9" * 5_000 + b"}", "no JSON"),
+        (b"", "no JSON"),
         (b'"' + b"x" * (10 * 1024 * 1024 + 1), "longer than 10485760 bytes"),
     ],
 )
@@ -312,6 +398,19 @@ def test_what_is_no_event_is_dropped_with_a_line(home: Path, event: Any, reason:
     assert run(home, event) == ("", [])
     (line,) = dropped(home)
     assert line.endswith(f"Z {reason}")
+
+
+def test_an_event_of_ten_megabytes_is_kept_without_most_of_it(home: Path) -> None:
+    call = {"hook_event_name": "PostToolUse", "session_id": SESSION, "cwd": "/gone/harbour"}
+    used = {"tool_name": "Bash", "tool_input": {"command": "make"}}
+    for answer in ({f"out{n}": "token=abc1 " * 5_500 for n in range(160)}, ["wave"] * 900_000):
+        started = os.times().children_user
+        kept = run(home, {**call, **used, "tool_response": answer})[1][-1]
+        assert os.times().children_user - started < PATIENCE / 100
+        assert {name: kept[name] for name in used} == used
+        assert type(kept["tool_response"]) is type(answer)
+        assert len(json.dumps(kept)) < 1_000_000
+    assert dropped(home) == []
 
 
 def test_a_home_that_cannot_be_written_stops_nothing(tmp_path: Path) -> None:

@@ -120,6 +120,7 @@ def _records(name: str, shape: Shape) -> Iterator[dict[str, Any]]:
     yield {"links": [{"to": f"https://example.org/{text}", "relation": f"r {text}"}]}
     yield {"metadata": {"author": f"A {text}", "deep": [{"er": {f"k {text}": [text]}}]}}
     yield {"metadata": {"password": shape.secret, "branch": f"b/{text}"}}
+    yield {"metadata": {"description": f"It is about {text}"}}  # its summary
     yield {"text": f"escaped {quote(text)} and {html.escape(text)} {name}"}
     yield {"metadata": {"cut": [text, 5, {"secret": {"value": shape.secret}}]}}
     yield {"kind": f"k {text}"}  # no such kind: its line is in the ledger

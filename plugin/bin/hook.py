@@ -22,8 +22,10 @@ import time
 STARTED = time.monotonic() - time.process_time()  # about when the interpreter began
 LONGEST = 10 * 1024 * 1024  # bytes of an event
 LONGEST_TEXT = 64 * 1024  # characters of one text in it; its middle is left out
+LONGEST_TEXTS = 512 * 1024  # characters of all of them; what comes after is left out
 LONGEST_LOG = 256 * 1024
 LONGEST_COSTS = 1024 * 1024
+STARTING_SECONDS = 15  # sessions that begin together start one worker
 SECONDS = {"SessionStart": 1.5}
 OTHERS_SECONDS = 0.25
 CONTENT = {
@@ -80,7 +82,7 @@ def main():
     answer = wake(home, event, deadline, (unique, kept) if has_content else None)
     if has_content and not (answer and answer.get("kept")):
         leave(home, file, unique, cleaned(kept))
-    if answer is None and name == "SessionStart":
+    if answer is None and name == "SessionStart" and not is_starting(home):
         start_worker()
     context = str((answer or {}).get("context") or "")
     if context and name in HEARD:
@@ -95,6 +97,8 @@ def reply(agent, name, context):
         return {"additional_context": context}
     if agent == "copilot":
         return {"additionalContext": context}
+    if agent == "qwen":  # it stores the context with the prompt; so marked, it is left out again
+        context = f"<hook_context>\n{context}\n</hook_context>"
     return {"hookSpecificOutput": {"hookEventName": name, "additionalContext": context}}
 
 
@@ -112,8 +116,9 @@ def understood(raw):
     event.pop("agent", None)
     if agent != OWN:
         event = translated(event, agent)
-    if event.get("hook_event_name") not in CONTENT:
-        return None, f"unknown event {event.get('hook_event_name')!r:.60}"
+    name = event.get("hook_event_name")
+    if not isinstance(name, str) or name not in CONTENT:
+        return None, f"unknown event {name!r:.60}"
     if not isinstance(event.get("session_id"), str) or not event["session_id"]:
         return None, "no session_id"
     return event, ""
@@ -141,7 +146,7 @@ def to_leave(event, unique):
     if not known and name == "SessionStart":
         return "", {}, False  # there is nothing to read yet
     names = ALWAYS if known else ALWAYS + CONTENT[name]
-    kept = {key: shortened(event[key]) for key in names if key in event}
+    kept = shortened({key: event[key] for key in names if key in event}, [LONGEST_TEXTS])
     if not known:
         return unique, kept, True
     # One file a session is enough to say that its transcript grew.
@@ -149,16 +154,26 @@ def to_leave(event, unique):
     return f"{event.get('agent', 'session')}-{session}", kept, False
 
 
-def shortened(value, depth=0):
-    """``value`` with long texts cut in their middle: the end of an output has its error."""
-    if isinstance(value, str) and len(value) > LONGEST_TEXT:
-        half = LONGEST_TEXT // 2
-        return f"{value[:half]}\n[…]\n{value[-half:]}"
-    if isinstance(value, dict) and depth < 20:
-        return {key: shortened(item, depth + 1) for key, item in value.items()}
-    if isinstance(value, list) and depth < 20:
-        return [shortened(item, depth + 1) for item in value]
+def shortened(value, room, depth=0):
+    """``value`` with long texts cut in their middle: the end of an output has its error.
+
+    ``room`` is a list with how many characters are left for all texts.
+    """
+    if isinstance(value, str):
+        if len(value) > LONGEST_TEXT:
+            half = LONGEST_TEXT // 2
+            value = f"{value[:half]}\n[…]\n{value[-half:]}"
+        room[0] -= len(value)
+    elif isinstance(value, dict) and depth < 20:
+        return {key: shortened(value[key], room, depth + 1) for key in value if has(room)}
+    elif isinstance(value, list) and depth < 20:
+        return [shortened(item, room, depth + 1) for item in value if has(room)]
     return value
+
+
+def has(room):
+    room[0] -= 8  # an item costs something, however short it is
+    return room[0] > 0
 
 
 def cleaned(value):
@@ -299,6 +314,21 @@ def token(home):
         return file.read().strip()
 
 
+def is_starting(home):
+    """Whether another session has just started a worker. If not, notes that this one does."""
+    folder = os.path.join(home, "hooks")
+    note = os.path.join(folder, "worker-started")
+    try:
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        if os.path.exists(note) and 0 <= time.time() - os.path.getmtime(note) < STARTING_SECONDS:
+            return True
+        os.close(os.open(note, os.O_WRONLY | os.O_CREAT, 0o600))
+        os.utime(note)
+    except OSError:
+        return False  # a worker that is started twice ends by itself
+    return False
+
+
 def start_worker():
     """Start a worker in the background, if mem-search is installed; one that runs stays alone."""
     import shutil
@@ -378,4 +408,4 @@ if __name__ == "__main__":
         main()
     except Exception as error:  # noqa: BLE001 - the agent's work never waits for its memory
         drop(os.path.expanduser(os.environ.get("MEM_SEARCH_HOME") or "~/.mem-search"), repr(error))
-    sys.exit(0)
+    os._exit(0)  # not sys.exit: that reports an agent that no longer listens as status 120

@@ -94,8 +94,9 @@ def _embedded(items: list[dict[str, Any]]) -> list[str]:
     texts: list[str] = []
     for item in items:
         draft = installed_kinds().get(item["kind"]).compose(corpus.draft(item))
-        for passage in passages.cut(draft.text):
-            texts += passages.embedded_texts(draft.title, draft.text[passage.start : passage.end])
+        for each in passages.cut(draft.text):
+            text = draft.text[each.start : each.end]
+            texts += passages.embedded_texts(draft.title, text, each.above)
     return texts
 
 

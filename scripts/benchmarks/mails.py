@@ -72,12 +72,12 @@ def _embedded(home: Path, after: int) -> list[str]:
     """What the model reads for the passages after ``after``; equal content once."""
     store = sqlite3.connect(home / "mem-search.db")
     rows = store.execute(
-        "select r.title, substr(r.body, p.start + 1, p.end - p.start) from passages p"
+        "select r.title, substr(r.body, p.start + 1, p.end - p.start), p.above from passages p"
         " join records r on r.id = p.record_id where p.id > ? order by p.id",
         (after,),
     ).fetchall()
     store.close()
-    texts = (text for title, body in rows for text in passages.embedded_texts(title, body))
+    texts = (text for row in rows for text in passages.embedded_texts(*row))
     return list(dict.fromkeys(texts))
 
 

@@ -31,11 +31,12 @@ from figures import Bar, show, show_bars
 
 import cli
 import search
+import viewer
 
 VERSUS = "versus"
 STAGES = (
     "search", "filters", "under-indexing", "universal", "mcp", "indexing", "mails", "start", "cli",
-    "hooks", "memory", "graph",
+    "hooks", "viewer", "memory", "graph",
 )  # fmt: skip
 SMALL = 10_000
 _INDEXED = 2_000
@@ -111,6 +112,7 @@ class Bench:
         """(name, (figures, bars)) for each size of the benchmark."""
         given = self._given
         searched = {"search": search, "mcp": mcp_calls, "universal": universal}
+        on_one_store = {"start": start, "cli": cli, "hooks": hooks, "viewer": viewer}
         if stage in searched:
             for count in given.records:
                 yield f"{stage} {count}", searched[stage].measure(*self._store(count))
@@ -120,20 +122,22 @@ class Bench:
                 home, embedder = self._store(count)
                 with store.copied(home, self._temporary) as copy:
                     yield f"{stage} {count}", measured(copy, embedder)
-        elif stage in ("start", "cli", "hooks"):
+        elif stage in on_one_store:
             count = min(given.records[0], SMALL)
-            measured_once = {"start": start.measure, "cli": cli.measure, "hooks": hooks.measure}
-            yield f"{stage} {count}", measured_once[stage](*self._store(count))
+            yield f"{stage} {count}", on_one_store[stage].measure(*self._store(count))
         elif stage == VERSUS:
             file = self._temporary / "corpus.jsonl"
             count = given.records[0]
             corpus.write(file, corpus.records(count, given.corpus))
-            yield f"{stage} {count}", versus.measure(given.commit, file, count, self._temporary)
+            yield (
+                f"{stage} {count}",
+                versus.measure(given.commit, file, count, self._temporary, given.home),
+            )
         elif stage == "indexing":
             home = self._temporary / "indexing"
             yield stage, indexing.measure(home, _INDEXED, given.corpus, "bundled")
         elif stage == "graph":
-            yield stage, graph.measure(self._temporary / "graph")
+            yield stage, graph.measure((given.home or self._temporary) / "graph")
         elif stage == "mails":
             yield stage, mails.measure(self._temporary / "mails", _INDEXED, "bundled")
         else:

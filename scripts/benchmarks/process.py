@@ -150,3 +150,48 @@ def ps(*arguments: str) -> list[str]:
     """The lines that ``ps`` prints."""
     listed = subprocess.run(["ps", "-ww", *arguments], capture_output=True, text=True, check=True)
     return listed.stdout.splitlines()
+
+
+def descendants(pid: int) -> list[int]:
+    """``pid`` and every process below it."""
+    children: dict[int, list[int]] = {}
+    for line in ps("-A", "-o", "pid=,ppid="):
+        child, parent = map(int, line.split())
+        children.setdefault(parent, []).append(child)
+    found = [pid]
+    for each in found:
+        found += children.get(each, [])
+    return found
+
+
+def megabytes(pid: int) -> float:
+    """Memory of ``pid`` and all below it: shared pages in part (PSS), where the system says it."""
+    total = 0
+    for each in descendants(pid):
+        rollup = Path(f"/proc/{each}/smaps_rollup")
+        if rollup.exists():
+            total += next(
+                int(line.split()[1])
+                for line in rollup.read_text().splitlines()
+                if line.startswith("Pss:")
+            )
+        else:
+            total += int("".join(ps("-o", "rss=", "-p", str(each))) or 0)
+    return total / 1024
+
+
+def cpu_seconds(pid: int) -> float:
+    """Processor time of ``pid`` and all below it so far."""
+    total = 0.0
+    for each in descendants(pid):
+        stat = Path(f"/proc/{each}/stat")
+        if stat.exists():
+            user, system = stat.read_text().rpartition(")")[2].split()[11:13]
+            total += (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+        else:
+            for line in ps("-o", "time=", "-p", str(each)):
+                days, _, clock = line.strip().rpartition("-")
+                parts = [float(part) for part in clock.split(":")]
+                total += float(days or 0) * 86400
+                total += sum(part * 60**power for power, part in enumerate(reversed(parts)))
+    return total

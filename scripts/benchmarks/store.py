@@ -31,7 +31,7 @@ from mem_search.storage.chroma import open_index
 from mem_search.storage.sqlite.store import SqliteStore
 
 STANDIN = "standin"
-_MADE = "bench.json"
+_BEGUN, _MADE = "bench-begun.json", "bench.json"
 
 
 def settings(home: Path, embedder: str) -> Settings:
@@ -42,17 +42,24 @@ def settings(home: Path, embedder: str) -> Settings:
 
 
 def ensure(home: Path, count: int, source: Path | None, embedder: str) -> None:
-    """A complete store in ``home``: the existing one if it has the same content, else a new one."""
+    """A complete store in ``home``: the existing one if it has the same content, else a new one.
+
+    One that was being filled when a run ended is filled further.
+    """
     wanted = {"records": count, "corpus": source.name if source else "", "embedder": embedder}
     made = home / _MADE
     if made.is_file() and json.loads(made.read_text("utf-8")) == wanted:
         return
-    if (home / "mem-search.db").exists():
+    begun = home / _BEGUN
+    is_ours = begun.is_file() and json.loads(begun.read_text("utf-8")) == wanted
+    if (home / "mem-search.db").exists() and not is_ours:
         sys.exit(f"{home} holds another store; give an empty folder with --home")
-    home.mkdir(parents=True, exist_ok=True)
     started = time.perf_counter()
     file = home / "corpus.jsonl"
-    corpus.write(file, corpus.records(count, source))
+    if not is_ours:
+        home.mkdir(parents=True, exist_ok=True)
+        corpus.write(file, corpus.records(count, source))
+        begun.write_text(json.dumps(wanted) + "\n", "utf-8")
     asyncio.run(_fill(settings(home, embedder), file, embedder))
     made.write_text(json.dumps(wanted) + "\n", "utf-8")
     say(f"{count} records made in {time.perf_counter() - started:.0f} s\n")
@@ -122,8 +129,8 @@ def _embedder(name: str, chosen: Settings, file: Path) -> Embedder:
     return embedder
 
 
-async def _progress(done: int, total: int, _message: str) -> None:
-    say(f"\rimporting: {done / max(1, total):.0%}   ")
+async def _progress(done: int, total: int, _message: str, *, begins: bool = False) -> None:
+    say("\nimporting" if begins else f"\rimporting: {done / max(1, total):.0%}   ")
 
 
 def say(text: str) -> None:

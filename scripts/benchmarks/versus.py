@@ -1,11 +1,13 @@
 """This tree against an older commit: two workers, the same records, each question to both in turn.
 
 One run compares them on one machine under one load, so that the ratio holds where milliseconds do
-not. Both use the packages that are installed now.
+not. Both use the packages that are installed now. With ``--home`` the filled stores are kept, and
+the next run begins with them.
 """
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 import time
@@ -16,12 +18,16 @@ from typing import Any
 
 import mcp_calls
 from figures import Bar, median
-from process import Worker, worker
+from process import Worker, cpu_seconds, megabytes, worker
 
 import questions
 
 QUESTIONS = 200
+SPAWNS = 5
 _WARM = 20
+_IDLE = 3.0
+"""Seconds without a request before memory is read."""
+
 _PATIENCE = 3600.0
 
 REQUESTS: Mapping[str, Callable[[Worker, str], object]] = {
@@ -39,31 +45,53 @@ REQUESTS: Mapping[str, Callable[[Worker, str], object]] = {
     "MCP, search": lambda asked, text: mcp_calls.search(asked, text, modern=True),
 }
 
+Both = dict[str, float]
+"""A figure of ``before`` and of ``now``."""
+
 
 def measure(
-    commit: str, records: Path, count: int, temporary: Path
+    commit: str, records: Path, count: int, temporary: Path, kept: Path | None
 ) -> tuple[dict[str, Any], list[Bar]]:
     """Figures of both trees over ``count`` records of the exchange file ``records``."""
-    with (
-        _sources_of(commit, temporary) as before,
-        worker(temporary / "before", source=before) as old,
-        worker(temporary / "now") as new,
-    ):
-        for each in (old, new):
-            each.until_answering("/api/readiness")
-            _fill(each, records)
-        asked = questions.draw(new.home, _WARM + QUESTIONS)
+    with _sources_of(commit, temporary) as before:
+        sources = {"before": before, "now": None}
+        homes = {name: (kept or temporary) / f"versus-{count}-{name}" for name in sources}
         figures: dict[str, Any] = {"commit": commit, "records": count}
-        bars = []
-        for name, request in REQUESTS.items():
-            times = _in_turns(old, new, request, asked)
-            ratios = [now / before for before, now in times]
-            figures[name] = {
-                "before p50 ms": median([before for before, _ in times]),
-                "now p50 ms": median([now for _, now in times]),
-                "median of ratios": median(ratios),
-            }
-            bars.append(Bar(f"versus: {name}", median(ratios), 1.05))
+        bars: list[Bar] = []
+
+        def compare(name: str, both: Both, *, at_least: bool = False) -> None:
+            ratio = both["now"] / both["before"]
+            figures[name] = both | {"ratio": ratio}
+            bars.append(Bar(f"versus: {name}", ratio, 0.95 if at_least else 1.05, at_least))
+
+        rates = {name: _filled(homes[name], sources[name], records, count) for name in sources}
+        compare("records indexed/s", rates, at_least=True)
+        compare("first answer after the start, s", _starts(homes, sources))
+        with (
+            worker(homes["before"], source=before) as old,
+            worker(homes["now"]) as new,
+        ):
+            for each in (old, new):
+                each.until_answering("/api/readiness")
+                each.until_indexed()
+            asked = questions.draw(new.home, _WARM + QUESTIONS)
+            for name, request in REQUESTS.items():
+                spent = [cpu_seconds(each.process.pid) for each in (old, new)]
+                times = _in_turns(old, new, request, asked)
+                figures[name] = {
+                    "before p50 ms": median([before for before, _ in times]),
+                    "now p50 ms": median([now for _, now in times]),
+                    "median of ratios": (ratio := median([now / was for was, now in times])),
+                }
+                bars.append(Bar(f"versus: {name}", ratio, 1.05))
+                per_question = [
+                    (cpu_seconds(each.process.pid) - since) / len(asked) * 1000
+                    for each, since in zip((old, new), spent, strict=True)
+                ]
+                compare(f"{name}: CPU ms", dict(zip(sources, per_question, strict=True)))
+            time.sleep(_IDLE)
+            held = {"before": megabytes(old.process.pid), "now": megabytes(new.process.pid)}
+            compare("idle memory, MB", held)
         return figures, bars
 
 
@@ -80,6 +108,31 @@ def _sources_of(commit: str, temporary: Path) -> Iterator[Path]:
         yield tree / "src"
     finally:
         subprocess.run([*git, "remove", "--force", str(tree)], check=True)
+
+
+def _filled(home: Path, source: Path | None, records: Path, count: int) -> float:
+    """Records a second that a worker took to fill the home, now or in an earlier run."""
+    known = home / "filled.json"
+    if not known.exists():
+        with worker(home, source=source) as running:
+            running.until_answering("/api/readiness")
+            running.until_answering("/api/search/unified", query="loads the model")
+            started = time.perf_counter()
+            _fill(running, records)
+            rate = count / (time.perf_counter() - started)
+        known.write_text(json.dumps(rate), "utf-8")
+    return float(json.loads(known.read_text("utf-8")))
+
+
+def _starts(homes: Mapping[str, Path], sources: Mapping[str, Path | None]) -> Both:
+    """Median seconds from spawning a worker to its first answer, in turns."""
+    seconds: dict[str, list[float]] = {name: [] for name in homes}
+    for spawn in range(SPAWNS):
+        for name in sorted(homes, reverse=bool(spawn % 2)):
+            with worker(homes[name], source=sources[name]) as running:
+                text = f"first question {spawn}"
+                seconds[name].append(running.until_answering("/api/search/unified", query=text))
+    return {name: median(each) for name, each in seconds.items()}
 
 
 def _fill(running: Worker, records: Path) -> None:

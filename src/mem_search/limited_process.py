@@ -18,9 +18,13 @@ import struct
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, BinaryIO, Final
 
 _PR_SET_PDEATHSIG = 1
+_WAITING: Final = 0.001
+"""A process that gets a smaller part of a core waits for something else than a processor."""
+
 _NICER: Final = 5
 """Searches have priority over imports."""
 
@@ -53,6 +57,24 @@ def started(module: str, *, seconds: int, megabytes: int) -> subprocess.Popen[by
 def environment() -> dict[str, str]:
     """The environment of the process: it finds packages where the worker finds them."""
     return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+
+
+def processor_seconds(pid: int) -> float:
+    """What the process, and its children that ended, have used; 0 where the system is not Linux."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
+    except OSError:
+        return 0.0
+    return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
+
+
+def is_working(pid: int, before: float, seconds: float) -> bool:
+    """Whether the process has worked in the last ``seconds``, however busy the machine is.
+
+    ``before`` is what ``processor_seconds`` said then. A process that works reaches its limit of
+    processor time by itself; only one that waits has to be ended by the clock.
+    """
+    return processor_seconds(pid) - before > seconds * _WAITING
 
 
 def serve(load: Callable[[], Callable[[Any], object]], *, memory: str) -> None:

@@ -225,6 +225,24 @@ class ChatEndpoint:
         return sort(self._endpoint.message(what), field=self._task.field)
 
 
+def json_object(reply: object) -> Mapping[str, Any]:
+    """The object of a reply: itself, or from its JSON, perhaps in a Markdown block.
+
+    Raises ValueError.
+    """
+    if isinstance(reply, str):
+        text = reply[reply.find("{") : reply.rfind("}") + 1]
+        try:
+            reply = json.loads(text)
+        except RecursionError:
+            raise ValueError("its reply is nested too deeply") from None
+        except ValueError:
+            raise ValueError("its reply is no JSON object") from None
+    if not isinstance(reply, Mapping):
+        raise ValueError("its reply is no JSON object")
+    return reply
+
+
 def _openai(said: Any) -> Answer:
     tokens = int((said.get("usage") or {}).get("total_tokens") or 0)
     return Answer(said["choices"][0]["message"]["content"], tokens)

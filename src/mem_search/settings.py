@@ -24,6 +24,7 @@ _LEAST = {
     "limit_searches": 0, "limit_research": 0, "limit_research_remote": 0, "limit_jobs": 0,
     "prepare_seconds": 1, "prepare_memory": 256, "connections": 16, "connections_per_address": 8,
     "header_timeout": 1, "idle_timeout": 1, "enrich_tokens": 0, "enrich_per_minute": 1,
+    "compress_tokens": 0,
     "context_tokens": 0,
 }  # fmt: skip
 """The smallest value of each whole number; with less memory no process starts."""
@@ -43,6 +44,7 @@ _SWITCH = {"1": True, "true": True, "on": True, "yes": True} | {
 class Settings:
     """All settings of a home and its worker.
 
+    ``store``: empty for the SQLite file of the home; PostgreSQL is refused until it is whole.
     ``embedder``: ``bundled`` (default), ``hashing`` (tests), ``chroma-default``,
     ``fastembed[:MODEL]`` or ``openai:MODEL[@BASE_URL]`` (key from ``OPENAI_API_KEY``).
     ``chroma_url``: empty for the owned child process, else a remote Chroma server,
@@ -51,7 +53,8 @@ class Settings:
     endpoint, ``reranker_seconds`` the time that it has for each search.
     ``enrich``: empty for none, or ``openai:MODEL[@BASE_URL]`` or ``anthropic:MODEL[@BASE_URL]``,
     which is asked about documents; ``enrich_key`` is its key, ``enrich_seconds`` the time for one
-    document, ``enrich_tokens`` what it may use a day.
+    document, ``enrich_tokens`` what it may use a day. ``compress…``: the same for a model that is
+    asked for agents' work in fewer words, with the seconds and the pace of ``enrich``.
     ``translate``: empty for none, or a model (as in ``enrich``) that reads questions in plain
     words; ``translate_key`` is its key, ``translate_seconds`` the time for one question.
     ``follow``: seconds between readings of followed locations; 0 turns following off.
@@ -78,6 +81,7 @@ class Settings:
     host: str = "127.0.0.1"
     port: int = DEFAULT_PORT
     token: str = field(default="", repr=False)
+    store: str = field(default="", repr=False)
     embedder: str = "bundled"
     chroma_url: str = ""
     chroma_token: str = field(default="", repr=False)
@@ -107,6 +111,9 @@ class Settings:
     enrich_seconds: float = 60.0
     enrich_tokens: int = 500_000
     enrich_per_minute: int = 20
+    compress: str = ""
+    compress_key: str = field(default="", repr=False)
+    compress_tokens: int = 200_000
     translate: str = ""
     translate_key: str = field(default="", repr=False)
     translate_seconds: float = 5.0
@@ -236,6 +243,14 @@ def _coerce(name: str, value: Any) -> Any:
                 if not 0 <= seconds < float("inf") or (name != "follow" and not seconds):
                     raise ValueError
                 return seconds
+            case "store":
+                if value:  # not repeated: an address may have a password
+                    raise InputError(
+                        "MEM_SEARCH_STORE names a PostgreSQL server, and that store has no search"
+                        " yet; leave it empty: the store is then a file in the home",
+                        field=name,
+                    )
+                return ""
             case "timezone":
                 from zoneinfo import ZoneInfo  # imported only when this setting is used
 

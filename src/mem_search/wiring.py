@@ -20,7 +20,7 @@ from typing import Any, cast
 
 from mem_search import secret_file
 from mem_search.contracts import Embedder, Retriever, VectorIndex
-from mem_search.embedders import MissingEmbedder, open_embedder
+from mem_search.embedders import MissingEmbedder, Opener, open_embedder
 from mem_search.errors import MemSearchError, ModelUnavailable, StorageError
 from mem_search.ingest import spool
 from mem_search.ingest.crash_mark import CrashMark
@@ -32,7 +32,7 @@ from mem_search.jobs.archives import ArchiveJob, Archives
 from mem_search.jobs.enriching import EnrichJob, enrich_new
 from mem_search.jobs.hook_events import HookEvents
 from mem_search.jobs.kept_transcripts import KeptTranscripts
-from mem_search.jobs.queue import JobQueue
+from mem_search.jobs.queue import Job, JobQueue
 from mem_search.jobs.reader import LocationReader, follow
 from mem_search.jobs.redacting import RedactJob, redact_if_older
 from mem_search.jobs.reembedding import ReembedJob, Serving
@@ -65,7 +65,6 @@ from mem_search.webhooks.signing import webhook_secret
 
 log = logging.getLogger(__name__)
 Index = ChromaIndex | OffIndex
-
 FEW = 25_000
 """Passages of a user's store up to which it is opened without an index and scanned (ADR 0011)."""
 
@@ -105,7 +104,7 @@ class IngestRuntime:
     jobs: JobQueue
     forgetting: Forgetting
     hooks: HookEvents
-    enriching: EnrichJob
+    enriching: tuple[EnrichJob, ...]
     archives: Archives
 
 
@@ -146,14 +145,15 @@ async def open_runtime(
     *,
     background: bool = True,
     shared: EmbeddingModel | None = None,
+    opener: Opener = open_embedder,
     stages: Sequence[Stage] = STAGES,
 ) -> AsyncIterator[Runtime]:
     """The parts of one home, open until the block ends.
 
     ``background=False`` opens everything without indexing, jobs or following. ``shared`` is the
     model of another runtime, which has to stay open longer: for the home of a user, whose
-    vectors are scanned as long as there are few (ADR 0011). ``stages`` are those of the ranking;
-    ``scripts/evaluate --without`` leaves some out.
+    vectors are scanned as long as there are few (ADR 0011). ``opener`` opens the embedder.
+    ``stages`` are those of the ranking; ``scripts/evaluate --without`` leaves some out.
     Raises StorageError, or InputError naming the setting at fault.
     """
     async with AsyncExitStack() as stack:
@@ -161,7 +161,7 @@ async def open_runtime(
         store = redacted(await SqliteStore.open(settings.database), key)
         stack.push_async_callback(store.close)
         setting = await store.indexing.chosen_embedder(settings.embedder)
-        model = await stack.enter_async_context(_open_model(settings, setting, shared))
+        model = await stack.enter_async_context(_open_model(settings, setting, shared, opener))
         embedder = model.embedder
         space = await store.indexing.model_number(
             embedder.fingerprint, embedder.name, embedder.dimensions
@@ -274,8 +274,8 @@ def _ingest_runtime(
         store.forgetting, indexer, settings.home, settings.spool_dir, search.service.log.flush,
         stored, hooks.forget,
     )  # fmt: skip
-    tasks = (
-        (enriching := EnrichJob.of(settings, store, stored)),
+    tasks: tuple[Job, ...] = (
+        *(enriching := EnrichJob.of(settings, store, stored)),
         SyncJob(reader),
         importing,
         FetchJob(importing, settings.spool_dir, settings.fetch_allow),
@@ -286,7 +286,7 @@ def _ingest_runtime(
     )
     opened = partial(open_embedder, models_dir=settings.models_dir)
     reembed = ReembedJob(store, opened, serving, settings.embedder)
-    jobs = JobQueue(store.jobs, tasks, beside=(reembed,))
+    jobs = JobQueue(store.jobs, tasks, beside=(reembed,), spool_dir=settings.spool_dir)
     archives = Archives(store.archives, jobs, reader)
     return IngestRuntime(writer, reader, indexer, jobs, forgetting, hooks, enriching, archives)
 
@@ -321,13 +321,13 @@ def _redaction_key(settings: Settings) -> bytes:
 
 @asynccontextmanager
 async def _open_model(
-    settings: Settings, setting: str, shared: EmbeddingModel | None
+    settings: Settings, setting: str, shared: EmbeddingModel | None, opener: Opener
 ) -> AsyncIterator[EmbeddingModel]:
     if shared is not None:  # its owner closes it
         yield shared
         return
     model = EmbeddingModel(
-        embedder=await asyncio.to_thread(_embedder, setting, settings.models_dir),
+        embedder=await asyncio.to_thread(_embedder, opener, setting, settings.models_dir),
         passage_thread=ThreadPoolExecutor(1, thread_name_prefix="embed-passages"),
         query_thread=ThreadPoolExecutor(1, thread_name_prefix="embed-question"),
         reranking=await asyncio.to_thread(open_reranking, settings),
@@ -341,9 +341,9 @@ async def _open_model(
             await asyncio.to_thread(executor.shutdown, wait=True, cancel_futures=True)
 
 
-def _embedder(setting: str, models_dir: Path) -> Embedder:
+def _embedder(opener: Opener, setting: str, models_dir: Path) -> Embedder:
     try:
-        return open_embedder(setting, models_dir)
+        return opener(setting, models_dir)
     except ModelUnavailable as error:
         log.warning("only words are searched until the next start: %s", error)
         return MissingEmbedder(setting, error.message)

@@ -87,13 +87,13 @@ def odt() -> bytes:
     )  # fmt: skip
 
 
-def epub() -> bytes:
+def epub(page: str = "<html><body><p>The lamp burns.</p></body></html>") -> bytes:
     return archive(
         {
             "META-INF/container.xml": "<c><rootfile full-path='book/main.opf'/></c>",
             "book/main.opf": "<p><item id='a' href='one.xhtml' media-type='application/xhtml+xml'"
             "/><itemref idref='a'/></p>",
-            "book/one.xhtml": "<html><body><p>The lamp burns.</p></body></html>",
+            "book/one.xhtml": page,
         }
     )
 
@@ -195,7 +195,7 @@ class TestExtractor:
             ),
             "it is no saved web page, but a/b",
         ),
-        ("a.bin", bytes(range(256)) * 4, "it is binary and holds no text"),
+        ("a.bin", bytes(range(256)) * 4, "it is binary and holds no text; to add what it says"),
     ],
 )
 def test_a_file_that_cannot_be_read_has_a_reason(
@@ -228,6 +228,18 @@ def test_a_page_that_safari_saved_knows_where_it_is_from(form, tmp_path: Path) -
     assert (found.text, found.url, found.kind) == (
         "Les bougies brûlent.", "https://lamps.example/a", "website",
     )  # fmt: skip
+
+
+@pytest.mark.parametrize("form", ["html", "epub"])
+def test_headings_of_pages_and_books_are_written_as_in_markdown(form, tmp_path: Path) -> None:
+    page = (
+        "<html><body><article><h1>Lamps</h1><h2 class='a'><a href='#p'>Prices</a></h2>"
+        f"<h3><img></h3><p>{'The oil is dear. ' * 50}</p></article></body></html>"
+    )
+    data = page.encode() if form == "html" else epub(page)
+    lines = read(tmp_path, f"a.{form}", data).splitlines()
+    assert lines[:2] == ["# Lamps", "## Prices"]
+    assert lines[2].startswith("The oil is dear.")
 
 
 def test_front_matter_and_tags_of_a_note(tmp_path: Path) -> None:

@@ -59,7 +59,9 @@ DRAFTS = st.builds(
 
 def stored(draft: Draft) -> Record:
     values: dict[str, Any] = {
-        name: getattr(draft, name) for name in Draft.__dataclass_fields__ if name != "links"
+        name: getattr(draft, name)
+        for name in Draft.__dataclass_fields__
+        if name not in ("links", "earlier")
     }
     return Record(number=3, **{**values, "created_at": 0, "updated_at": 0})
 

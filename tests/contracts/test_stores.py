@@ -9,22 +9,26 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
 
 from drafts import draft, forget
 from mem_search.ingest.prepare import prepare
-from mem_search.model import Batch, Draft, Filters, LedgerEntry, Link, Location, Record
+from mem_search.model import Batch, Draft, Filters, LedgerEntry, Link, Location, Record, Ref
 from mem_search.model.access import Token
+from mem_search.model.archives import Archive
 from mem_search.model.graph import Edge, ExportedGraph, GraphPart
 from mem_search.model.ingest import IngestCounts, PreparedBatch
+from mem_search.model.records import SUMMARY
 from mem_search.model.research import IndexState, Operation, OperationFilter, StoredResult
 from mem_search.model.saved_searches import Match, Message, SavedSearch, Scope
 from mem_search.model.statistics import LoggedSearch, ProjectTotals
 from mem_search.storage.ports import Store
+from mem_search.storage.postgres.store import PostgresStore
 from mem_search.storage.sqlite.store import SqliteStore
+from postgres_server import address
 
 HERE = Location("test", "/repo", "repo", {"branch": "main"})
 
@@ -33,21 +37,27 @@ async def sqlite(folder: Path) -> Store:
     return await SqliteStore.open(folder / "mem-search.db")
 
 
-STORES: dict[str, Callable[[Path], Awaitable[Store]]] = {"sqlite": sqlite}
+async def postgres(folder: Path) -> Store:
+    # Each test is another user of one server, so a statement that forgets the user fails here.
+    # No user can open this store before it has all parts; the tests of those skip it.
+    return cast(Store, await PostgresStore.open(address(), str(folder)))
+
+
+STORES: dict[str, Callable[[Path], Awaitable[Store]]] = {"sqlite": sqlite, "postgres": postgres}
 """name → opens the store of a folder, a new one where there is none."""
-
-
-@pytest.fixture(params=STORES)
-async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Store]:
-    store = await STORES[request.param](tmp_path)
-    yield store
-    await store.close()
 
 
 @pytest.fixture(params=STORES)
 def opens(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], Awaitable[Store]]:
     """Opens the same store again, as the next worker does."""
     return lambda: STORES[request.param](tmp_path)
+
+
+@pytest.fixture
+async def store(opens: Callable[[], Awaitable[Store]]) -> AsyncIterator[Store]:
+    store = await opens()
+    yield store
+    await store.close()
 
 
 def prepared(*drafts: Draft, **batch: Any) -> PreparedBatch:
@@ -91,6 +101,32 @@ class TestBatches:
         assert (await store.statistics.totals(), await store.records.revision()) == before
         assert await store.ingest.cursor(HERE) == {"at": 1}
         assert await ledger(store) == {}
+
+    async def test_what_a_model_said_is_taken_back_of_the_named_kinds(self, store: Store) -> None:
+        await fill(store, draft("a", kind="observation"), draft("b", kind="file"), draft("c"))
+        known = await numbers(store)
+        records = await store.records.fetch([*known.values()])
+        for name in ("a", "b"):
+            assert await store.ingest.note_from_model(records[known[name]], {"by": "small@host"})
+        assert await store.ingest.take_back(["observation", "note"]) == 1
+        after = await store.records.fetch([*known.values()])
+        assert after[known["a"]] == records[known["a"]]
+        assert after[known["b"]].metadata["from_model"] == {"by": "small@host"}
+        assert await store.ingest.take_back(["observation", "note"]) == 0
+
+    async def test_tokens_are_counted_by_task_and_day(
+        self, opens: Callable[[], Awaitable[Store]]
+    ) -> None:
+        store = await opens()
+        assert await store.ingest.count_tokens("enrich", "2026-01-01", 0) == 0
+        assert await store.ingest.count_tokens("enrich", "2026-01-01", 70) == 70
+        await store.close()
+        store = await opens()
+        assert await store.ingest.count_tokens("enrich", "2026-01-01", 5) == 75
+        assert await store.ingest.count_tokens("compress", "2026-01-01", 1) == 1
+        assert await store.ingest.count_tokens("enrich", "2026-01-02", 0) == 0
+        assert await store.ingest.count_tokens("enrich", "2026-01-02", 2) == 2
+        await store.close()
 
     async def test_what_was_forgotten_is_refused_and_the_ledger_says_so(self, store: Store) -> None:
         await fill(store, draft("a"), draft("b"))
@@ -260,6 +296,35 @@ class TestRecords:
 
 
 class TestIndexing:
+    async def test_the_summary_of_a_record_is_embedded_and_only_its_text_has_words(
+        self, store: Store
+    ) -> None:
+        text = "# Lamps\n\n" + "The keeper fills the lamp with oil. " * 115
+        await fill(store, draft("a", text, title="T", metadata={"description": "Of lighthouses"}))
+        number = (await numbers(store))["a"]
+        passages = await store.records.passages(number)
+        assert [(each.ordinal, each.field) for each in passages] == [
+            (SUMMARY, "summary"), (0, "content"), (1, "content"), (2, "content"),
+        ]  # fmt: skip
+        assert [each.above for each in passages] == ["Of lighthouses", "", "# Lamps", "# Lamps"]
+        waiting = {each.above: each for each in await store.indexing.to_embed(9)}
+        assert (waiting["Of lighthouses"].title, waiting["Of lighthouses"].text) == ("T", "")
+        model = await store.indexing.model_number("space", "test", 2)
+        entry = waiting["Of lighthouses"].passage
+        row = np.array([[1, 0]], dtype=np.float32)
+        await store.indexing.store_vectors(model, [entry], [2 * entry], row)
+        assert await store.records.embedded(number, "space") == {SUMMARY}
+        assert await store.records.embedded(number, "other") == set()
+        corpus = await store.statistics.corpus()
+        assert (corpus.passages, corpus.waiting, corpus.coverage) == ({"note": 3}, 4, 0)
+        # The same again, and without what was said about it.
+        await fill(store, draft("a", text, title="T", metadata={"description": "Of lighthouses"}))
+        assert await store.records.passages(number) == passages
+        await fill(store, draft("a", text, title="T"))
+        fields = [each.field for each in await store.records.passages(number)]
+        assert fields == ["summary", "content", "content", "content"]
+        assert await store.records.embedded(number, "space") == set()
+
     async def test_a_passage_is_embedded_then_indexed_and_acknowledged(self, store: Store) -> None:
         outbox = store.indexing
         model = await outbox.model_number("space", "test", 2)
@@ -593,7 +658,7 @@ class TestSavedSearches:
         assert number is not None
         read = await store.saved_searches.mark_read(number, 5)
         assert read is not None
-        assert (read.read_at, len(read.matches)) == (5, 2)
+        assert (read.read_at, [match.changed for match in read.matches]) == (5, [False, False])
         assert (await store.saved_searches.mark_read(number, 9)) == read
         assert (await store.saved_searches.notifications("", 9, 0, unread=True))[1] == 0
         await forget(store, read.matches[0].number)
@@ -748,6 +813,75 @@ class TestStatistics:
         assert await due()
         await store.saved_searches.change("news", {}, **{**PLAN, "every_seconds": None}, at=1)
         assert not await due()
+
+
+REPORT = """Rents rose. [1] Wages [did not](https://a.org/wages).
+
+[1] https://www.a.org/rents/ - Rents
+"""
+
+
+class TestArchives:
+    async def test_an_archive_keeps_its_runs_when_its_folders_change(self, store: Store) -> None:
+        await store.archives.put(Archive("b", "/r", "/p", "0 3 * * *", True, 9))
+        await store.archives.put(Archive("a"))
+        await store.archives.note_run("b", 5, {"documents": 3})
+        await store.archives.put(Archive("b", "/other"))
+        (first, second) = await store.archives.listed()
+        assert first == Archive("a")
+        assert second == Archive("b", "/other", indexed_at=5, statistics={"documents": 3})
+        await store.archives.set_next("a", 7)
+        changed = await store.archives.get("a")
+        assert changed is not None
+        assert changed.next_at == 7
+        assert await store.archives.remove("a")
+        assert not await store.archives.remove("a")
+        assert await store.archives.get("a") is None
+
+    async def test_citations_are_read_from_both_ends_with_their_contexts(
+        self, store: Store
+    ) -> None:
+        page = draft("p", "Rents.", kind="website", url="http://m.a.org/rents#now")
+        await fill(store, draft("r", REPORT, kind="report", title="On rents", project="a"))
+        report = (await numbers(store))["r"]
+        first, second = await store.archives.references([report], 10)
+        assert (first.target, first.cited, first.confidence) == (
+            "https://www.a.org/rents/",
+            None,
+            1,
+        )
+        assert [(place.form, place.context) for place in first.places] == [
+            ("marker", "Rents rose. [1]"),
+            ("entry", "[1] https://www.a.org/rents/ - Rents"),
+        ]
+        place = second.places[0]
+        assert REPORT[place.start : place.end] == "[did not](https://a.org/wages)"
+        assert await store.archives.references([report], 1) == [first]
+        assert await store.archives.citation_counts("a") == (2, 0)
+        await fill(store, page)
+        stored = (await numbers(store))["p"]
+        assert await store.archives.citation_counts("a") == (2, 1)
+        (cited,) = await store.archives.citations([stored], 10)
+        assert (cited.citing, cited.cited) == (Ref("report", report), Ref("website", stored))
+        assert await store.archives.page(["url:a.org/rents"], 9) == ([stored], [cited])
+        assert (await store.archives.page(["url:a.org/wages"], 9))[0] == []
+
+    async def test_citations_are_counted(self, store: Store) -> None:
+        await fill(
+            store,
+            draft("r", REPORT, kind="report", title="On rents", project="a"),
+            draft("s", "See https://a.org/wages for more.", kind="report", project="b"),
+            draft("p", "Rents.", kind="website", title="Rents", url="https://a.org/rents"),
+        )
+        known = await numbers(store)
+        report = await store.archives.citation_report(project="a")
+        assert (report.documents, report.citing, report.citations) == (1, 1, 2)
+        assert (report.pages, report.stored, report.places) == (2, 1, 3)
+        assert [(each.ref, each.count) for each in report.hubs] == [(Ref("report", known["r"]), 2)]
+        whole = await store.archives.citation_report()
+        assert [(each.url, each.count) for each in whole.dead_ends] == [("https://a.org/wages", 2)]
+        own = await store.archives.citation_report(number=known["r"])
+        assert [each.ref.number for each in own.coupled] == [known["s"]]
 
 
 async def test_reads_and_writes_may_run_at_once(store: Store) -> None:

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from drafts import draft
+from mem_search.ingest.prepare import prepare
 from mem_search.model import AllOf, AnyOf, Batch, Condition, Filters, Link, Not, Term
 from mem_search.model.rankings import Numbers, Vectors
 from mem_search.storage.ports.search import SearchStore
@@ -240,6 +241,26 @@ async def test_records_passages_and_the_graph_are_read_by_number(filled: Filled)
     assert "supersedes" in {each.relation for each in related[old]}
     earlier, later = await filled.store.read(lambda s: s.around((2 * DAY, 0), 1, 1, Filters()))
     assert (filled.names(earlier), filled.names(later)) == (set(), {"cookie"})
+
+
+async def test_a_summary_is_shown_by_the_first_passage_and_counted_by_none(
+    filled: Filled,
+) -> None:
+    text = "# Lamps\n\n" + "The keeper fills the lamp with oil. " * 115
+    note = draft("lamps", text, metadata={"description": "Of lighthouses"})
+    store = filled.runtime.store
+    number = (
+        await store.ingest.store_one(prepare(note), replace=False, even_forgotten=False)
+    ).number
+    waiting = await store.indexing.to_embed(99)
+    (summary,) = (each.passage for each in waiting if each.above == "Of lighthouses")
+    spans = await filled.store.read(lambda s: s.spans_of_records([number]))
+    assert [each.above for each in spans[number]] == ["", "# Lamps", "# Lamps"]
+    assert await filled.store.read(lambda s: s.spans([summary])) == {summary: spans[number][0]}
+    context = await filled.store.read(lambda s: s.passage_contexts({number: summary}, 1))
+    assert (context[number].ordinal, context[number].count) == (0, 3)
+    found = await filled.store.read(lambda s: s.records_with_words(word("lighthouses")))
+    assert number not in found
 
 
 async def test_the_corpus_is_counted(filled: Filled) -> None:

@@ -8,13 +8,17 @@ import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+from mem_search.contracts import Vectors
+from mem_search.embedders import bundled
 from mem_search.embedders.bundled import MOST_TOKENS, BundledEmbedder
 from mem_search.embedders.weights import SHA256, has_dot_products, int8_graph, pinned_weights
 from mem_search.errors import ModelUnavailable
+from patience import PATIENCE
 
 TEXTS = [
     "The login endpoint rejects expired tokens.",
@@ -56,6 +60,62 @@ def test_company_in_a_batch_changes_nothing(embedder: BundledEmbedder) -> None:
     together = embedder.embed(TEXTS)
     alone = np.concatenate([embedder.embed([text]) for text in TEXTS])
     assert (together * alone).sum(axis=1).min() > 0.9999
+
+
+def test_two_threads_give_the_vectors_of_one(
+    embedder: BundledEmbedder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    many = [f"{text} {number}" for number in range(40) for text in TEXTS]
+    alone = np.concatenate([embedder.embed([text]) for text in many])
+    mine, other = threading.current_thread(), threading.Event()
+
+    def together(session: Any, rows: list[list[int]]) -> Vectors:
+        if threading.current_thread() is not mine:
+            other.set()
+        assert other.wait(PATIENCE)
+        return run(session, rows)
+
+    run = bundled._run
+    monkeypatch.setattr(bundled, "_run", together)
+    monkeypatch.setattr(bundled, "_QUIET", 0.0)
+    assert (embedder.embed(many) * alone).sum(axis=1).min() > 0.9999
+
+
+def test_the_second_thread_waits_while_questions_are_asked(
+    embedder: BundledEmbedder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads = []
+
+    def noting(session: Any, rows: list[list[int]]) -> Vectors:
+        threads.append(threading.current_thread())
+        return run(session, rows)
+
+    run = bundled._run
+    monkeypatch.setattr(bundled, "_run", noting)
+    monkeypatch.setattr(bundled, "_QUIET", 3600.0)
+    embedder.embed(["a question"])
+    embedder.embed([f"{text} {number}" for number in range(40) for text in TEXTS])
+    assert set(threads) == {threading.current_thread()}
+
+
+def test_a_failure_of_the_second_thread_is_raised(
+    embedder: BundledEmbedder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mine = threading.current_thread()
+    failed = threading.Event()
+
+    def failing(session: Any, rows: list[list[int]]) -> Vectors:
+        if threading.current_thread() is not mine:
+            failed.set()
+            raise ModelUnavailable("no memory")
+        assert failed.wait(PATIENCE)
+        return run(session, rows)
+
+    run = bundled._run
+    monkeypatch.setattr(bundled, "_run", failing)
+    monkeypatch.setattr(bundled, "_QUIET", 0.0)
+    with pytest.raises(ModelUnavailable, match="no memory"):
+        embedder.embed([f"{text} {number}" for number in range(40) for text in TEXTS])
 
 
 def test_text_beyond_max_tokens_is_ignored(models_dir: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,7 @@ import onnxruntime
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from mem_search.embedders.weights import compute_in_int8
+from mem_search.embedders.weights import compute_in_int8, pinned_weights
 
 RNG = np.random.default_rng(7)
 
@@ -78,9 +79,16 @@ def test_a_row_does_not_depend_on_its_neighbours(tmp_path: Path) -> None:
 def test_no_float_copy_of_the_weights_is_left(tmp_path: Path) -> None:
     model = onnx.load_from_string(compute_in_int8(graph(tmp_path)))
     kinds = [node.op_type for node in model.graph.node]
-    assert kinds.count("MatMulInteger") == 2
+    assert kinds.count("MatMulIntegerToFloat") == 2
     assert kinds.count("QuantizeLinear") == 1
     assert "MatMul" not in kinds
+
+
+def test_attention_and_gelu_of_the_model_are_one_operation_each() -> None:
+    model = onnx.load_from_string(compute_in_int8(pinned_weights()))
+    kinds = Counter(node.op_type for node in model.graph.node)
+    assert (kinds["MultiHeadAttention"], kinds["Gelu"], kinds["MatMulIntegerToFloat"]) == (6, 6, 36)
+    assert not {"MatMul", "Softmax", "Erf", "Reshape", "Transpose"} & kinds.keys()
 
 
 def test_building_twice_gives_the_same_bytes(tmp_path: Path) -> None:

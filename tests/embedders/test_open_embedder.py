@@ -2,18 +2,55 @@
 
 from __future__ import annotations
 
+import gc
 import sys
+import threading
+import weakref
 from pathlib import Path
 
 import pytest
 
-from mem_search.embedders import MEMBERS, open_embedder
+from mem_search.embedders import MEMBERS, open_early, open_embedder
+from mem_search.embedders.bundled import BundledEmbedder
 from mem_search.errors import InputError, ModelUnavailable
+from patience import PATIENCE, until
 
 
 def test_bundled_is_opened_without_loading_anything(tmp_path: Path) -> None:
     assert open_embedder("bundled", tmp_path).name == "all-MiniLM-L6-v2"
     assert not list(tmp_path.iterdir())
+
+
+def test_the_bundled_model_is_loaded_early_and_given_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loaded = threading.Event()
+    monkeypatch.setattr(BundledEmbedder, "load", lambda _: loaded.set())
+    opener = open_early("bundled", tmp_path)
+    assert loaded.wait(PATIENCE)
+    first, second = opener("bundled", tmp_path), opener("bundled", tmp_path)
+    assert first is not second
+    assert first.fingerprint == second.fingerprint
+
+
+def test_a_model_that_was_loaded_early_is_dropped_where_the_store_has_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    early: list[weakref.ref[BundledEmbedder]] = []
+    monkeypatch.setattr(BundledEmbedder, "load", lambda made: early.append(weakref.ref(made)))
+    opener = open_early("bundled", tmp_path)
+    assert opener("hashing", tmp_path).name == "hashing"
+    until(lambda: early and (gc.collect(), early[0]() is None)[1])
+
+
+@pytest.mark.parametrize("setting", ["hashing", "bert"])
+def test_nothing_else_is_loaded_early(setting: str, tmp_path: Path) -> None:
+    opener = open_early(setting, tmp_path)
+    if setting == "bert":
+        with pytest.raises(InputError):
+            opener(setting, tmp_path)
+    else:
+        assert opener(setting, tmp_path).name == setting
 
 
 def test_hashing_is_opened(tmp_path: Path) -> None:

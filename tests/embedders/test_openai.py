@@ -113,7 +113,8 @@ def test_patience_ends(endpoint: Endpoint) -> None:
     endpoint.answer = lambda _: (503, {"error": "overloaded"})
     with pytest.raises(ModelUnavailable, match=r"503 \(overloaded\)"):
         endpoint.connect(patience=0.7)
-    assert len(endpoint.requests) == 2
+    # A busy machine may need the whole patience for the first request.
+    assert len(endpoint.requests) in (1, 2)
 
 
 def test_a_wait_longer_than_the_patience_is_not_waited(endpoint: Endpoint) -> None:

@@ -114,6 +114,24 @@ async def test_opencode_and_openclaw_tell_what_was_said_as_a_tool(empty: Client)
     assert any("ferns are wet" in each.text for each in records)
 
 
+async def test_tools_of_opencode_and_openclaw_are_known_by_their_own_names(empty: Client) -> None:
+    for session, tool, given in (
+        ("opencode-s1-5", "edit", {"filePath": "/gone/harbour/gauge.py"}),
+        ("openclaw-main-6", "write", {"path": "/gone/harbour/pier.py", "content": "x"}),
+    ):
+        call = {"tool_name": tool, "tool_input": given, "tool_response": "done"}
+        body = {"contentSessionId": session, "cwd": "/gone/harbour", **call}
+        await send(empty, "/api/sessions/observations", body)
+    for prompt in ("session start", "after compaction", "agent run"):  # nobody wrote these
+        begun = {"contentSessionId": "openclaw-main-6", "project": "openclaw", "prompt": prompt}
+        reply = await (await send(empty, "/api/sessions/init", begun)).json()
+        assert (reply["status"], reply["skipped"]) == ("initialized", False)
+    records = await stored(empty)
+    assert not [each for each in records if each.kind == "user_prompt"]
+    changed = [each.metadata["files_modified"] for each in records if each.kind == "observation"]
+    assert sorted(changed) == [["gauge.py"], ["pier.py"]]
+
+
 async def test_a_private_prompt_is_not_kept_anywhere(empty: Client) -> None:
     body = {**INIT, "prompt": "<private>the safe is 1234</private>"}
     reply = await (await send(empty, "/api/sessions/init", body)).json()

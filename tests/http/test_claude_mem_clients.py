@@ -53,6 +53,9 @@ async def got(client: Client, path: str, **headers: str) -> Any:
         "/api/observation/1?nonsense=x",
         "/api/stats?nonsense=x",
         "/api/projects?nonsense=x",
+        "/api/tool-uses?limit=999&nonsense=x",
+        "/api/logs?lines=99999&nonsense=x",
+        "/api/instructions?topic=examples&nonsense=x",
     ],
 )
 async def test_clients_may_send_what_claude_mems_worker_tolerates(

@@ -1,4 +1,5 @@
-"""claude-mem's own programs against this worker: its MCP server under Node, its hooks under Bun.
+"""claude-mem's own programs against this worker: its MCP server under Node, its hooks under Bun,
+and its plug-ins for OpenCode and OpenClaw, called by a stand-in for these programs.
 
 ``MEM_SEARCH_CLAUDE_MEM`` names the folder of the unpacked ``claude-mem@13.25.3`` (``npm pack``);
 ``node`` and ``bun`` are on the PATH. Without them these tests are skipped.
@@ -208,3 +209,119 @@ async def test_a_session_that_its_hooks_tell_is_stored_and_comes_back(
     assert "tide gauge" in asked["hookSpecificOutput"]["additionalContext"]
     jobs = await (await client.get("/api/jobs?state=failed", headers=AUTHORIZED)).json()
     assert jobs["jobs"] == []
+
+
+OPENCODE = """
+const { default: plugin } = await import(process.argv[2])
+const hooks = await plugin({ project: { name: "harbour" }, directory: "/gone/harbour" })
+const sessionID = "ses_1"
+await hooks["tool.execute.after"](
+  { sessionID, tool: "edit", args: { filePath: "/gone/harbour/gauge.py" } }, { output: "done" })
+const parts = [{ type: "text", text: process.argv[3] }]
+await hooks["chat.message"]({}, { message: { sessionID, role: "assistant" }, parts })
+await hooks["experimental.session.compacting"]({ sessionID })
+await hooks.event({ event: { type: "session.idle", properties: { sessionID } } })
+await hooks.event({ event: { type: "session.deleted", properties: { sessionID } } })
+console.log("FOUND " + await hooks.tool.claude_mem_search.execute({ query: "login endpoint" }))
+"""
+"""What OpenCode does with the plug-in in a session."""
+
+OPENCLAW = """
+const { default: plugin } = await import(process.argv[2])
+const on = {}, commands = {}, services = []
+const logger = { info() {}, warn: console.error, error: console.error }
+const sent = []
+plugin({
+  pluginConfig: {
+    workerPort: Number(process.argv[4]), project: "web",
+    observationFeed: { enabled: true, channel: "telegram", to: "7" },
+  },
+  logger,
+  runtime: { channel: { telegram: { sendMessageTelegram: async (to, text) => sent.push(text) } } },
+  on: (name, handler) => { on[name] = handler },
+  registerService: (service) => services.push(service),
+  registerCommand: (command) => { commands[command.name] = command.handler },
+})
+await services[0].start({})
+const ctx = { sessionKey: "main", workspaceDir: "/gone/harbour" }
+await on.gateway_start({}, ctx)
+await on.session_start({}, ctx)
+await on.before_agent_start({ prompt: "Please mend the tide gauge of the pier" }, ctx)
+const context = await on.before_prompt_build({}, ctx)
+const message = { content: [{ type: "text", text: "done" }] }
+const params = { path: "/gone/harbour/gauge.py" }
+on.tool_result_persist({ toolName: "write", params, message }, ctx)
+await on.agent_end({ messages: [{ role: "assistant", content: process.argv[3] }] }, ctx)
+const said = {}
+for (const [name, args] of [["claude-mem-search", "login 5"], ["claude-mem-recent", "web"],
+                            ["claude-mem-timeline", "login"], ["claude_mem_status", ""]])
+  said[name] = await commands[name]({ args })
+const url = `http://127.0.0.1:${process.argv[4]}/api/memory/save`
+const body = JSON.stringify({ text: "The pier has a new gauge.", project: "harbour" })
+const begun = Date.now()
+while (!sent.length && Date.now() - begun < 60000) {
+  if (Date.now() - begun < 100)
+    await fetch(url, { method: "POST", headers: { "Content-Type": "application/json" }, body })
+  await new Promise((go) => setTimeout(go, 200))
+}
+await services[0].stop({})
+await on.session_end({}, ctx)
+console.log("FOUND " + JSON.stringify({ said, context, sent }))
+process.exit(0)
+"""
+"""What OpenClaw's gateway does with the plug-in in a session."""
+
+
+async def plug_in(surroundings: dict[str, str], program: str, *words: str) -> str:
+    """Run a driver under Bun; what it says that it found. Nothing may be warned of."""
+    pipe = asyncio.subprocess.PIPE
+    folder = Path(surroundings["HOME"])
+    (folder / "driver.mjs").write_text(program)
+    process = await asyncio.create_subprocess_exec(
+        "bun", str(folder / "driver.mjs"), *words,
+        stdin=asyncio.subprocess.DEVNULL, stdout=pipe, stderr=pipe, env=surroundings,
+    )  # fmt: skip
+    said, errors = await process.communicate()
+    assert process.returncode == 0, errors.decode()
+    assert errors == b""
+    return said.decode().partition("FOUND ")[2]
+
+
+async def records_of(client: Client, project: str) -> dict[str, list[Any]]:
+    """The records of a project by kind, after every event was taken."""
+    runtime = lifecycle_of(client).runtime
+    await runtime.ingest.hooks.drain(time.time() + GRACE_SECONDS + 1)
+    page, _ = await runtime.store.records.page(Filters(project=project), "date_asc", 50, 0)
+    kinds: dict[str, list[Any]] = {}
+    for record, _ in page:
+        kinds.setdefault(record.kind, []).append(record)
+    return kinds
+
+
+async def test_its_plug_in_for_opencode_tells_and_searches(
+    client: Client, surroundings: dict[str, str]
+) -> None:
+    plugin = str(PACKAGE / "dist" / "opencode-plugin" / "index.js")
+    assert "Added login endpoint" in await plug_in(surroundings, OPENCODE, plugin, LAST)
+    found = await records_of(client, "harbour")
+    assert found.keys() == {"observation", "session_summary"}
+    (work,) = found["observation"]
+    assert (work.metadata["files_modified"], work.metadata["narrative"]) == (["gauge.py"], LAST)
+    assert work.metadata["platform"] == "opencode"
+
+
+async def test_its_plug_in_for_openclaw_tells_searches_and_feeds(
+    client: Client, surroundings: dict[str, str]
+) -> None:
+    plugin = str(PACKAGE / "openclaw" / "dist" / "index.js")
+    answer = json.loads(await plug_in(surroundings, OPENCLAW, plugin, LAST, str(client.port)))
+    assert "<recalled-memory>" in answer["context"]["appendSystemContext"], answer["context"]
+    assert [text for text in answer["sent"] if "The pier has a new gauge." in text]
+    assert "Status: ok" in answer["said"]["claude_mem_status"]["text"]
+    assert "Claude-Mem Search" in answer["said"]["claude-mem-search"]
+    found = await records_of(client, "web")
+    prompts = {each.text for each in found["user_prompt"]}
+    assert "Please mend the tide gauge of the pier" in prompts
+    assert "session start" not in prompts, "nobody wrote it"
+    assert ["gauge.py"] in [each.metadata.get("files_modified") for each in found["observation"]]
+    assert any(LAST in each.text for each in found["session_summary"])

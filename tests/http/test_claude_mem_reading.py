@@ -9,9 +9,11 @@ from typing import Any
 
 import pytest
 from claude_mem_client import BUN, NODE, SESSION, send
-from http_worker import Client, Get
+from http_worker import Client, Get, lifecycle_of
 
 from patience import PATIENCE
+
+TOPICS = ("workflow", "search_params", "examples")
 
 
 async def got(client: Client, path: str) -> Any:
@@ -79,6 +81,20 @@ async def test_what_a_tool_was_given_is_read_from_the_transcript_redacted(
     )  # fmt: skip
     assert secret not in json.dumps(use)
     assert use["tool_response"].startswith("key ")
+    # Without a session the newest sessions of the project are looked through, and they are listed.
+    for project, calls in (("harbour", 1), ("", 1), ("pier", 0)):
+        anywhere = {"ids": ["toolu_1"], "project": project}
+        assert len(await (await send(empty, "/api/tool-uses/batch", anywhere)).json()) == calls
+        listed = await got(empty, f"/api/tool-uses?project={project}&limit=999&tool_name=Bash,Edit")
+        assert listed["count"] == len(listed["toolUses"]) == calls
+    (row,) = (await got(empty, f"/api/tool-uses?contentSessionId={SESSION}"))["toolUses"]
+    assert (row["id"], row["project"], row["platform_source"]) == ("toolu_1", "harbour", "claude")
+    assert row["created_at_epoch"] == 1_795_424_400_000
+    assert row["tool_input_bytes"] == len('{"command": "ls"}')
+    assert row["tool_response_bytes"] > len(secret)
+    assert "ls" not in row.values()
+    for nothing in ("tool_name=Edit", "dateStart=1795424400001", "dateEnd=2026-11-22", "offset=1"):
+        assert (await got(empty, f"/api/tool-uses?{nothing}"))["count"] == 0, nothing
 
 
 async def test_a_stream_greets_and_tells_what_is_stored(client: Client) -> None:
@@ -106,5 +122,47 @@ async def test_the_state_of_the_worker_has_no_key_and_no_path(client: Client, ge
     assert not any("/" in value or "KEY" in name for name, value in settings.items())
     assert (await get("/api/chroma/status"))["status"] == "disabled"
     assert await get("/api/sync/status") == {"configured": False, "enabled": False}
+    assert await get("/api/mcp/status") == {"enabled": True}
+    assert await get("/api/settings/dependency-health") == {"degraded": False, "statuses": []}
     explained = await client.get("/api/onboarding/explainer", headers=NODE)
     assert "mem-search" in await explained.text()
+
+
+async def test_what_does_not_work_is_named_with_the_next_step(client: Client) -> None:
+    errors = lifecycle_of(client).runtime.ingest.indexer.errors
+    errors["embed"] = "the model file is damaged"
+    health = await got(client, "/api/settings/dependency-health")
+    assert health["degraded"] is True
+    (lacking,) = health["statuses"]
+    assert (lacking["dependency"], lacking["message"]) == ("embedder", errors["embed"])
+    assert lacking["kind"] == "vector_search_unavailable"
+    assert "mem-search doctor" in lacking["remediation"]
+
+
+async def test_the_end_of_the_log_is_for_the_owner(client: Client) -> None:
+    assert (await got(client, "/api/logs?lines=2"))["exists"] is False
+    folder = lifecycle_of(client).settings.logs_dir
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "worker.log").write_text("one\ntwo\nthree\n")
+    assert await got(client, "/api/logs?lines=2") == {
+        "logs": "two\nthree", "path": "worker.log", "exists": True,
+        "totalLines": 3, "returnedLines": 2,
+    }  # fmt: skip
+
+
+async def test_instructions_say_how_to_search_here(client: Client) -> None:
+    async def told(query: str) -> str:
+        (part,) = (await got(client, f"/api/instructions{query}"))["content"]
+        text: str = part["text"]
+        return text
+
+    whole = await told("")
+    topics = {topic: await told(f"?topic={topic}") for topic in TOPICS}
+    assert all(text in whole for text in topics.values())
+    assert "/api/search/unified" in topics["workflow"]
+    assert "dateStart" in topics["search_params"]
+    assert "/api/records/" in topics["examples"]
+    for operation in ("search", "context", "summarize", "import", "export"):
+        assert len(await told(f"?operation={operation}")) < 200
+    reply = await client.get("/api/instructions?topic=cooking", headers=BUN)
+    assert (reply.status, (await reply.json())["field"]) == (422, "topic")

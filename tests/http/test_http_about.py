@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -15,10 +18,12 @@ from http_worker import Client
 
 from mem_search.errors import StorageError
 from mem_search.http.core.app import build_app
-from mem_search.http.core.lifecycle import LIFECYCLE
+from mem_search.http.core.lifecycle import LIFECYCLE, Lifecycle
 from mem_search.http.openapi.document import describe
 from mem_search.http.routes import ROUTES
 from mem_search.settings import Settings
+from mem_search.wiring import Runtime, open_runtime
+from patience import PATIENCE
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "openapi.json"
 REST = [route for route in ROUTES if route.is_rest]
@@ -35,7 +40,10 @@ async def test_health_names_the_service_but_no_version(empty: Client) -> None:
     assert (await (await empty.get("/api/readiness")).json())["status"] == "ready"
 
 
-async def test_the_port_answers_while_the_store_is_being_opened(settings: Settings) -> None:
+async def test_the_port_answers_while_the_store_is_being_opened(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mem_search.http.core.dispatch.OPENING_SECONDS", 0.01)
     app = build_app(settings)
     app.cleanup_ctx.clear()  # the store is never opened
     async with TestClient(TestServer(app)) as client:
@@ -46,6 +54,32 @@ async def test_the_port_answers_while_the_store_is_being_opened(settings: Settin
             reply = await client.get(path)
             assert (reply.status, (await reply.json())["code"]) == (503, "starting")
             assert reply.headers["Retry-After"] == "1"
+
+
+async def test_a_request_waits_for_the_store(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opening, asked = asyncio.Event(), asyncio.Event()
+
+    @asynccontextmanager
+    async def open_late(*args: Any, **options: Any) -> AsyncIterator[Runtime]:
+        await opening.wait()
+        async with open_runtime(*args, **options) as runtime:
+            yield runtime
+
+    async def settled(lifecycle: Lifecycle, seconds: float | None = None) -> None:
+        asked.set()
+        await wait(lifecycle, seconds)
+
+    wait = Lifecycle.settled
+    monkeypatch.setattr(Lifecycle, "settled", settled)
+    monkeypatch.setattr("mem_search.http.core.dispatch.OPENING_SECONDS", PATIENCE)
+    monkeypatch.setattr("mem_search.http.core.lifecycle.open_runtime", open_late)
+    async with TestClient(TestServer(build_app(settings))) as client:
+        waiting = asyncio.create_task(client.get("/api/search?query=auth"))
+        await asked.wait()
+        opening.set()
+        assert (await waiting).status == 200
 
 
 async def test_every_request_learns_that_the_store_cannot_be_opened(settings: Settings) -> None:

@@ -81,6 +81,27 @@ async def test_an_archive_is_read_and_says_who_cites_what(
     assert (await get("/api/search/reports?query=rents&format=json"))["total"] == 1
 
 
+async def test_what_is_wrong_with_an_archive_is_counted_and_in_the_ledger(
+    client: Client, get: Get, folders: dict[str, str], tmp_path: Path
+) -> None:
+    research = Path(folders["researchPath"])
+    (research / "bad.json").write_text("{no json")
+    (research / "dated.md").write_text("# Dated\n\nDate: 2024-13-45\n\nText.")
+    (tmp_path / "outside.md").write_text("# Outside")
+    (research / "leaves.md").symlink_to(tmp_path / "outside.md")
+    (research / "again").symlink_to(research)
+    (Path(folders["urlContentPath"]) / "nameless.txt").write_text("Nobody knows.")
+    run = await index(client, **folders)
+    counts = {name: run[name] for name in ("new", "failed", "files", "left_out", "unreadable")}
+    assert counts == {"new": 3, "failed": 2, "files": 7, "left_out": 2, "unreadable": 2}
+    entries = (await get("/api/ledger?limit=100"))["entries"]
+    said = {each["item"]: (each["outcome"], each["reason"]) for each in entries}
+    assert said["bad.json"][0] == said["nameless.txt"][0] == "failed"
+    assert said["dated.md"] == ("taken", "'2024-13-45' is no date; the time of the file is used")
+    assert said["leaves.md"][0] == said["again"][0] == "left"
+    assert (await get("/api/search/reports?query=outside&format=json"))["total"] == 0
+
+
 @pytest.mark.parametrize(
     ("body", "field"),
     [

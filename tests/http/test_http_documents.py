@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+from io import BytesIO
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 
 import pytest
 from aiohttp import FormData
@@ -87,13 +89,14 @@ async def test_its_text_and_passages_are_opened_with_their_neighbours(empty: Cli
     listed = await get(empty, f"/documents/{ref}/passages")
     passages = listed["passages"]
     assert (listed["document"], listed["total"]) == (ref, len(passages))
-    assert [each["index"] for each in passages] == list(range(len(passages)))
-    assert len(passages) > 4
+    assert [each["index"] for each in passages] == [0, *range(len(passages) - 1)]
+    assert len(passages) > 5
     assert (passages[0]["type"], passages[0]["text"]) == ("title", "The lamp")
+    assert passages[1]["type"] == "summary"
     for each in passages[1:]:
         assert each["text"] == text[each["start"] : each["end"]]
     near = await get(empty, f"/documents/{ref}/passages?around=3&neighbours=1")
-    assert near["passages"] == passages[2:5]
+    assert near["passages"] == passages[3:6]
     paged = await get(empty, f"/documents/{ref}/passages?offset=1&limit=2")
     assert paged["passages"] == passages[1:3]
     assert (await get(empty, f"/documents/{ref}/passages?around=99", 422))["field"] == "around"
@@ -119,6 +122,34 @@ async def test_the_same_file_is_recognised_and_another_under_its_id_is_refused(
     assert await get(empty, f"/documents/{named}/content") == "It burns gas."
 
 
+async def test_an_id_is_taken_while_the_file_that_has_it_waits(empty: Client) -> None:
+    sent = [send(empty, text, source_id="x") for text in (b"It burns oil.", b"It burns gas.")]
+    (first, job), (second, problem) = sorted(await asyncio.gather(*sent), key=lambda each: each[0])
+    assert (first, second, problem["field"]) == (202, 409, "source_id"), problem
+    assert job["job"] in problem["detail"]
+
+
+async def test_a_file_of_many_programs_is_read_by_the_source_that_knows_its_content(
+    empty: Client,
+) -> None:
+    packed = BytesIO()
+    with ZipFile(packed, "w") as archive:
+        archive.writestr("lamp.txt", "It burns oil.")
+    status, problem = await send(empty, packed.getvalue(), "papers.zip")
+    assert status == 415
+    assert "unpack it" in problem["detail"]
+    assert (await read(empty, b'{"lamp": "oil"}', "lamp.json"))["result"]["document"]
+    status, problem = await send(empty, b"\0\0\0\x18ftypmp42" + b"\0" * 99, "film.mp4")
+    assert status == 415
+    assert "save that as text, HTML or PDF" in problem["detail"]
+
+
+async def test_a_mail_without_anything_fails_its_job(empty: Client) -> None:
+    job = await read(empty, b" \n", "letter.eml")
+    assert job["state"] == "failed", job
+    assert job["message"] == "letter.eml: the file is empty"
+
+
 async def test_what_is_wrong_with_a_form_is_named_by_field_and_leaves_nothing(
     empty: Client, settings: Settings
 ) -> None:
@@ -130,9 +161,13 @@ async def test_what_is_wrong_with_a_form_is_named_by_field_and_leaves_nothing(
         (b"x", {"metadata": "{"}, 422, {"metadata"}),
         (
             b"x",
-            {"source_type": "invoice", "metadata": '{"amount": "12 EUR", "due_date": "soon"}'},
+            {
+                "source_type": "invoice",
+                "metadata": '{"amount": "12 EUR", "due_date": "soon"}',
+                "created_at": "soon",
+            },
             422,
-            {"metadata.amount", "metadata.due_date"},
+            {"created_at", "metadata.amount", "metadata.due_date"},
         ),
         (b"x", {"name": "../x.md"}, 422, {"name"}),
         (b"x", {"replace": "perhaps"}, 422, {"replace"}),
@@ -286,3 +321,38 @@ async def test_passages_of_recognised_text_have_a_type_of_their_own(empty: Clien
         "partly": ["title", "content"],
         "typed": ["title", "content"],
     }
+
+
+HEADED = (
+    "---\ndescription: All about the lamps of this coast\n---\n# Guide\n\n## Lamps\n\n"
+    + "The keeper fills the lamp with oil. " * 60
+    + "\n\n## Prices\n\n| name | price |\n|---|---|\n"
+    + "".join(f"| lamp {n} | {n} EUR |\n" for n in range(99))
+    + "| zeppelin | 7 EUR |\n"
+)  # fmt: skip
+
+
+async def test_passages_follow_the_structure_and_a_result_says_under_which_heading(
+    empty: Client,
+) -> None:
+    ref = (await read(empty, HEADED.encode(), "guide.md"))["result"]["document"]
+    title, summary, *content = (await get(empty, f"/documents/{ref}/passages"))["passages"]
+    assert (title["index"], title["type"], title["text"]) == (0, "title", "Guide")
+    assert (summary["index"], summary["type"]) == (0, "summary")
+    assert summary["text"] == "All about the lamps of this coast"
+    assert [each["index"] for each in content] == list(range(1, len(content) + 1))
+    assert content[0]["heading"] == "Guide"
+    assert content[-1]["heading"] == "Guide › Prices"
+    assert content[-1]["above"] == "# Guide\n## Prices\n| name | price |"
+    assert (await get(empty, f"/documents/{ref}"))["passages"] == len(content)
+    near = await get(empty, f"/documents/{ref}/passages?around=2&neighbours=1")
+    assert near["passages"] == content[:3]
+    last = len(content)
+    near = await get(empty, f"/documents/{ref}/passages?around={last}&neighbours=0")
+    assert near["passages"] == content[-1:]
+    await get(empty, f"/documents/{ref}/passages?around={last + 1}", 422)
+    found = await get(empty, "/api/search?query=zeppelin&mode=keyword&format=json")
+    assert found["results"][0]["snippet_span"]["heading"] == "Guide › Prices"
+    # The words of the head are found with the row, and the row is what is shown.
+    found = await get(empty, "/api/search?query=zeppelin+name+price&mode=keyword&format=json")
+    assert "zeppelin" in found["results"][0]["snippet"]

@@ -119,3 +119,30 @@ async def test_a_record_without_ties_is_said_to_have_none(
 async def test_bad_input_is_named(client: Client, path: str, status: int) -> None:
     reply = await client.get(path)
     assert reply.status == status, await reply.text()
+
+
+async def test_the_surroundings_are_placed_and_coloured_to_be_drawn(get: Get, plan: str) -> None:
+    step, far = (f"{kind}:{int(plan[5:]) + n}" for n, kind in ((1, "note"), (2, "email")))
+    body = await get(f"/api/graph/{plan}/drawing")
+    assert {node["id"]: node["degree"] for node in body["nodes"]} == {step: 2, plan: 1, far: 1}
+    assert body["nodes"][0]["id"] == step  # most edges first
+    assert body["nodes"][0]["label"] == body["nodes"][0]["title"] == "First step"
+    assert {(edge["source"], edge["target"], edge["relation"]) for edge in body["edges"]} == {
+        (step, far, "leads_to"), (step, plan, "mentions"),
+    }  # fmt: skip
+    assert [(each["kind"], each["count"]) for each in body["legend"]] == [("note", 2), ("email", 1)]
+    colours = {each["kind"]: each["colour"] for each in body["legend"]}
+    for one in body["nodes"]:
+        assert one["colour"] == colours[one["kind"]]
+        for other in body["nodes"]:
+            apart = (one["x"] - other["x"]) ** 2 + (one["y"] - other["y"]) ** 2
+            assert one is other or apart > one["size"] ** 2
+    assert await get(f"/api/graph/{plan}/drawing") == body
+    near = await get(f"/api/graph/{plan}/drawing", depth=1)
+    assert {node["id"] for node in near["nodes"]} == {plan, step}
+
+
+async def test_a_drawing_of_what_is_not_there_is_refused(client: Client, plan: str) -> None:
+    for path, status in ((f"{plan}/drawing?limit=0", 422), ("note:999999/drawing", 404)):
+        reply = await client.get(f"/api/graph/{path}")
+        assert reply.status == status

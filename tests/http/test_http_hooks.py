@@ -106,6 +106,10 @@ async def test_what_hooks_cost_is_counted_for_each_session(empty: Client) -> Non
         1,
         40.5,
     )
+    assert (said["dropped"], said["last_dropped"]) == (0, "")
+    (folder / "dropped.log").write_text("2026-01-01T00:00:00Z no JSON\n")
+    lost = await (await empty.get("/api/context/costs")).json()
+    assert (lost["dropped"], lost["last_dropped"]) == (1, "2026-01-01T00:00:00Z no JSON")
     (session,) = said["sessions"]
     assert (session["session"], session["agent"], session["slowest_ms"]) == ("s", "codex", 40.5)
     assert (await (await empty.get("/api/context/costs?session=t")).json())["sessions"] == []

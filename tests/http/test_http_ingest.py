@@ -14,6 +14,7 @@ import pytest
 from http_worker import AUTHORIZED, RECORDS, Client, Get, ended, lifecycle_of
 from people import OWNER, bring_in, join
 
+from mem_search.errors import ModelUnavailable
 from mem_search.ingest.spool import KEEP_SECONDS, keep_swept, sweep
 from mem_search.settings import Settings
 from mem_search.sources import built_in
@@ -39,6 +40,30 @@ async def test_an_uploaded_file_is_stored_by_a_job(empty: Client) -> None:
     assert stats["records"]["total"] == len(RECORDS)
     listed = await (await empty.get("/api/jobs", headers=AUTHORIZED)).json()
     assert [known["id"] for known in listed["jobs"]] == [job]
+
+
+async def test_jobs_say_how_far_embedding_is(
+    empty: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def listed() -> dict[str, Any]:
+        return await (await empty.get("/api/jobs", headers=AUTHORIZED)).json()
+
+    def fails(texts: object) -> None:
+        raise ModelUnavailable("the model is away")
+
+    indexer = lifecycle_of(empty).runtime.ingest.indexer
+    assert "embedding" not in await listed()
+    with monkeypatch.context() as patch:
+        patch.setattr(indexer._embedder, "embed", fails)
+        reply = await empty.post("/api/import/jsonl", data=lines_of(RECORDS), headers=NDJSON)
+        await ended(empty, (await reply.json())["job"])
+        while "error" not in (found := (await listed())["embedding"]):  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+        assert (found["done"], found["error"]) == (0, "the model is away")
+        assert found["total"] >= len(RECORDS)
+    indexer.wake()
+    while "embedding" in await listed():  # noqa: ASYNC110
+        await asyncio.sleep(0.01)
 
 
 async def test_what_was_forgotten_is_stored_again_only_on_request(

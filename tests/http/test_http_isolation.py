@@ -243,7 +243,12 @@ SILENT = {
     "/api/sync/status",
     "/api/onboarding/explainer",
     "/api/context/costs",  # of hooks, which nobody has here
-    "/api/tool-uses/batch",  # out of transcripts, which nobody has here
+    "/api/settings/dependency-health",
+    "/api/mcp/status",
+    "/api/logs",
+    "/api/instructions",
+    "/api/tool-uses",  # out of transcripts, which nobody has here
+    "/api/tool-uses/batch",
     "/api/ledger",
     "/api/why",  # what became of files, which nobody has here
     "/documents/{id}/original",
@@ -296,6 +301,7 @@ async def test_what_touches_the_machine_is_not_for_users(empty: Client) -> None:
     only = [route for route in ROUTES if route.only]
     assert {route.path for route in only} == {
         "/api/hooks",
+        "/api/logs",
         "/api/sessions/init",
         "/api/sessions/observations",
         "/api/sessions/summarize",
@@ -312,6 +318,7 @@ async def test_what_touches_the_machine_is_not_for_users(empty: Client) -> None:
         "/api/index/audit",
         "/api/index/rebuild",
         "/api/reembed",
+        "/api/compress",
         "/api/v1/backup",
         "/api/v1/tokens",
         "/api/v1/tokens/{name}",

@@ -166,6 +166,7 @@ def test_the_routes_that_need_the_token_are_these() -> None:
         "GET /api/archives",
         "GET /api/export",
         "GET /api/jobs",
+        "GET /api/jobs/events",
         "GET /api/jobs/{id}",
         "GET /api/v1/backup",
         "GET /api/viewer/settings",

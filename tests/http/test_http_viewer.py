@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 import re
 from importlib.resources import files
+from pathlib import Path
+from typing import Any
 
 import pytest
 from http_worker import AUTHORIZED, TOKEN, Client
@@ -16,6 +20,7 @@ from mem_search.http.access.browser_sessions import (
     cookie_name,
 )
 from mem_search.search.stages import STAGES
+from patience import PATIENCE
 
 OWN_PAGE = {"Sec-Fetch-Site": "same-origin"}
 FOLDER = files("mem_search") / "viewer"
@@ -53,7 +58,7 @@ async def test_every_module_that_a_module_imports_is_served(empty: Client) -> No
     assert len(names) > 8
     for name in names:
         text = await (await empty.get(f"/viewer/{name}")).text()
-        for other in re.findall(r'from "\./([^"]+)"', text):
+        for other in re.findall(r'(?:from |import\()"\./([^"]+)"', text):
             assert (await empty.get(f"/viewer/{other}")).status == 200, (name, other)
 
 
@@ -106,6 +111,31 @@ async def test_a_logged_in_browser_may_change_and_log_out(client: Client) -> Non
 
 async def test_a_link_is_for_programs_with_the_token(client: Client) -> None:
     assert (await client.post("/api/viewer/links")).status == 401
+
+
+async def test_the_stream_of_jobs_tells_each_change(client: Client, tmp_path: Path) -> None:
+    assert (await client.get("/api/jobs/events")).status == 401
+    file = tmp_path / "records.jsonl"
+    file.write_text('{"kind": "note", "text": "The harbour is closed."}\n', "utf-8")
+    async with (
+        asyncio.timeout(PATIENCE),
+        client.get("/api/jobs/events", headers=AUTHORIZED) as reply,
+    ):
+        assert reply.content_type == "text/event-stream"
+
+        async def told() -> dict[str, Any]:
+            line = await reply.content.readuntil(b"\n\n")
+            value: dict[str, Any] = json.loads(line.removeprefix(b"data: "))
+            return value
+
+        first = await told()
+        listed = await (await client.get("/api/jobs", headers=AUTHORIZED)).json()
+        assert first["jobs"] == listed["jobs"]
+        started = await client.post("/api/import", json={"path": str(file)}, headers=AUTHORIZED)
+        job = (await started.json())["job"]
+        while (newest := (await told())["jobs"][0])["id"] != job or newest["state"] != "done":
+            assert newest["state"] in ("queued", "running") or newest["id"] != job
+        assert newest["result"]["locations"][0]["new"] == 1
 
 
 async def test_settings_are_told_without_secrets(client: Client) -> None:

@@ -79,6 +79,26 @@ async def test_every_state_has_its_sentence(empty: Client, folder: Path) -> None
     assert (await ask(empty, folder.parent))["state"] == "unseen"
 
 
+async def test_a_folder_that_several_sources_read(empty: Client, folder: Path) -> None:
+    (folder / "marks.html").write_text(
+        '<!DOCTYPE NETSCAPE-Bookmark-file-1>\n<DL><p><DT><A HREF="https://a.example">A</A></DL>'
+    )
+    mail = "From ada Mon Jan  1 00:00:00 2024\nFrom: ada@x\nSubject: {0}\n\nOil {0}.\n\n"
+    letters = "".join(mail.format(each) for each in "ab")
+    (folder / "inbox").write_text(letters)
+    reader = lifecycle_of(empty).runtime.ingest.reader
+    for source in ("files", "bookmarks", "mail"):
+        await reader.read(Location(source, str(folder)))
+    whole = (await ask(empty, folder))["sentence"]
+    assert "was read by the sources bookmarks (1 taken), files (" in whole
+    assert ", 1 taken) (at " in whole.partition(" and mail (")[2]
+    mailbox = await ask(empty, folder / "inbox")
+    assert (mailbox["state"], mailbox["source"]) == ("stored", "mail")
+    assert "inbox gave 2 record(s) (source mail" in mailbox["sentence"]
+    assert (await ask(empty, folder / "marks.html"))["source"] == "bookmarks"
+    assert "was not there when" in (await ask(empty, folder / "later.txt"))["sentence"]
+
+
 async def test_a_file_that_changed_or_went_says_so(empty: Client, folder: Path) -> None:
     reader = lifecycle_of(empty).runtime.ingest.reader
     await reader.read(Location("files", str(folder)))

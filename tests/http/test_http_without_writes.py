@@ -55,7 +55,8 @@ async def walk(client: Client, known: dict[str, str], headers: dict[str, str]) -
     """Ask every route everything; returns the statuses."""
     statuses = {}
     for route in ROUTES:
-        if route.content_type == ENDLESS or (route.capture and not headers):
+        endless = route.content_type == ENDLESS and (headers or not route.write)
+        if endless or (route.capture and not headers):
             continue  # the second kind adds records for a program of this user: claude-mem's hooks
         fields = route.query.model_fields if route.query else {}
         names = {field.alias or name for name, field in fields.items()} | set(fields)

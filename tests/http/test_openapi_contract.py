@@ -111,6 +111,9 @@ def a_refusal_names_every_place(
 
 @pytest.fixture(scope="module")
 def base(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    # Before the worker's thread starts: schemathesis imports the rest of itself here, pytest parses
+    # each of those modules, and CPython 3.11 fails where two threads parse (its gh-106905).
+    operations()
     directory = tmp_path_factory.mktemp("machine")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HOME", str(directory))

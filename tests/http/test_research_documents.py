@@ -18,7 +18,7 @@ from runtimes import fill, settled
 DOCUMENT = Path(__file__).parents[2] / "docs" / "deep-research.md"
 API = DOCUMENT.with_name("api.md")
 FENCE = re.compile(r"^```sh\n(.*?)^```", re.MULTILINE | re.DOTALL)
-COMMAND = re.compile(r"^curl (?:[^'\n\\]|'[^']*'|\\\n|\"[^\"]*\")*", re.MULTILINE)
+COMMAND = re.compile(r"^(?:\w+=\$\()?(curl (?:[^'\n\\|]|'[^']*'|\\\n|\"[^\"]*\")*)", re.MULTILINE)
 
 
 def requests(document: str) -> Iterator[tuple[str, str, dict[str, str], Any]]:

@@ -117,8 +117,13 @@ def words(text: str) -> set[str]:
 async def test_ten_questions_are_answered_in_few_tokens(empty: Client, tmp_path: Path) -> None:
     """The steps of the skill: an index of 5, then the record whose title has most of the words.
 
-    What the agent writes counts, and what it reads; the skill itself, once a session, does not.
+    What the agent writes counts, with the line that finds the worker, and what it reads. The skill
+    is loaded once for all ten, so a tenth of it counts for each.
     """
+    skill = SKILL.read_text("utf-8")
+    found_worker = re.search(r"^URL=.*$", skill, re.MULTILINE)
+    assert found_worker is not None
+    share = count(skill) / len(QUESTIONS)
     file = tmp_path / "records.jsonl"
     file.write_text("".join(json.dumps(record) + "\n" for record in store()), "utf-8")
     runtime = lifecycle_of(empty).runtime
@@ -127,9 +132,10 @@ async def test_ten_questions_are_answered_in_few_tokens(empty: Client, tmp_path:
     most = figure(r"give `max_tokens=(\d+)`")
     costs = []
     for question, _, title, answer in QUESTIONS:
-        path = f"/api/search?query={quote(question)}&limit=5"
-        listing = await bare(empty, path)
-        cost = count(path) + count(listing)
+        listing = await bare(empty, f"/api/search?query={quote(question)}&limit=5")
+        asks = f"""curl -sS -G "$URL/api/search" -H 'Accept: text/plain' \\
+            --data-urlencode 'query={question}' -d limit=5"""
+        cost = share + count(f"{found_worker[0]}\n{asks}") + count(listing)
         found = re.findall(r"^\S+ (.*?) #(\d+) - (.*) \(", listing, re.MULTILINE)
         asked = words(question)
         by_title = sorted(
@@ -138,7 +144,8 @@ async def test_ten_questions_are_answered_in_few_tokens(empty: Client, tmp_path:
         for _, number, shown in by_title:
             path = f"/api/records/{number}?max_tokens={most}"
             text = await bare(empty, path)
-            cost += count(path) + count(text)
+            opens = f"""curl -sS "$URL{path}" -H 'Accept: text/plain'"""
+            cost += count(f"{found_worker[0]}\n{opens}") + count(text)
             if answer in text:
                 assert shown == title
                 break
@@ -146,3 +153,4 @@ async def test_ten_questions_are_answered_in_few_tokens(empty: Client, tmp_path:
             raise AssertionError(f"{question}: no answer in\n{listing}")
         costs.append(cost)
     assert median(costs) <= AT_MOST, costs
+    print(median(costs), costs)

@@ -21,11 +21,12 @@ from mem_search.http.core.lifecycle import LIFECYCLE
 from mem_search.model import Location
 from mem_search.settings import Settings
 from patience import PATIENCE
+from runtimes import settled
 
 
 @contextmanager
 def serving(directory: Path) -> Iterator[str]:
-    """The address of a worker that has stored ``RECORDS``; it ends with the block."""
+    """The address of a worker that has indexed ``RECORDS``; it ends with the block."""
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, name="worker", daemon=True)
     thread.start()
@@ -56,4 +57,5 @@ async def _start(directory: Path) -> TestServer:
     file = directory / "records.jsonl"
     file.write_text("".join(json.dumps(record) + "\n" for record in RECORDS), "utf-8")
     await runtime.ingest.reader.read(Location("jsonl", str(file)))
+    await settled(runtime)
     return server

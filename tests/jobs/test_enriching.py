@@ -40,7 +40,11 @@ def job(runtime: Runtime, model: Model, **limits: int) -> EnrichJob:
     )  # fmt: skip
 
 
-async def report(done: int, total: int, message: str) -> None:
+def left(tokens: int) -> dict[str, int]:
+    return {"tokens_left_today": tokens}
+
+
+async def report(done: int, total: int, message: str, *, begins: bool = False) -> None:
     """Nobody looks."""
 
 
@@ -58,7 +62,9 @@ CHAT = draft("chat", "What does the lamp cost?", kind="user_prompt")
 async def test_what_it_says_is_kept_apart_and_filtered_by(runtime: Runtime, model: Model) -> None:
     await fill(runtime, BILL, CHAT)
     before = (await stored(runtime, "bill")).updated_at
-    assert await job(runtime, model).run({}, report) == {"enriched": 1, "refused": 0}
+    assert await job(runtime, model).run({}, report) == {
+        "enriched": 1, "refused": 0, **left(999_900),
+    }  # fmt: skip
     record = await stored(runtime, "bill")
     assert record.metadata == {
         "from_model": {**FACTS, "by": endpoint_of(model).name}
@@ -110,7 +116,8 @@ async def test_a_refusal_is_a_line_of_the_ledger_and_the_others_go_on(
     await fill(runtime, BILL, LETTER)
     model.answer = lambda body: answer if "council" in str(body) else chat(FACTS)
     asking = job(runtime, model)
-    assert await asking.run({}, report) == {"enriched": 1, "refused": 1}
+    done = await asking.run({}, report)
+    assert (done["enriched"], done["refused"]) == (1, 1)
     (line,) = await runtime.store.ingest.ledger("enrichment", "", 10, 0)
     assert (line.outcome, line.item) == ("failed", str((await stored(runtime, "letter")).ref))
     assert reason in line.reason
@@ -132,7 +139,10 @@ async def test_an_endpoint_that_does_not_answer_fails_the_job_without_the_key(
 
 async def test_the_tokens_of_a_day_are_an_upper_limit(runtime: Runtime, model: Model) -> None:
     await fill(runtime, BILL, LETTER)
-    assert await job(runtime, model, tokens=100).run({}, report) == {"enriched": 1, "refused": 0}
+    done = await job(runtime, model, tokens=100).run({}, report)
+    assert done == {"enriched": 1, "refused": 0, **left(0)}
+    again = await job(runtime, model, tokens=100).run({}, report)  # as the next worker does
+    assert again == {"enriched": 0, "refused": 0, **left(0)}
     assert len(model.asked) == 1
 
 

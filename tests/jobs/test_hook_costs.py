@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from mem_search.jobs.hook_costs import costs
+from mem_search.jobs.hook_costs import costs, drop, dropped
 
 
 def line(session: str, event: str, at: int, **more: Any) -> str:
@@ -39,3 +39,15 @@ def test_hooks_are_counted_for_each_session_the_latest_first(tmp_path: Path) -> 
     assert (new.session, new.hooks, new.tokens, new.turns, new.searches) == ("new", 3, 970, 1, 1)
     assert (new.first_at, new.last_at, max(new.times)) == (10, 30, 90.0)
     assert (old.session, old.hooks, old.first_at, old.last_at) == ("old", 2, 5, 15)
+
+
+def test_dropped_events_are_counted_in_both_files_and_the_last_is_told(tmp_path: Path) -> None:
+    assert dropped(tmp_path) == (0, "")
+    folder = tmp_path / "hooks"
+    drop(tmp_path, "no JSON")
+    (folder / "dropped.log").write_text("an older line\n" * 20_000)
+    drop(tmp_path, "unknown event")
+    drop(tmp_path, "too long")
+    count, last = dropped(tmp_path)
+    assert (count, last.partition(" ")[2]) == (20_002, "too long")
+    assert (folder / "dropped.log").stat().st_mode & 0o777 == 0o600

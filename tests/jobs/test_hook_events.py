@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,8 @@ from typing import Any
 import pytest
 
 from mem_search.errors import InputError
-from mem_search.jobs.hook_events import GRACE_SECONDS, HookEvents
+from mem_search.jobs.hook_costs import dropped
+from mem_search.jobs.hook_events import GRACE_SECONDS, KEPT_SECONDS, LONGEST_EVENT, HookEvents
 from mem_search.model import Filters
 from mem_search.wiring import Runtime, open_runtime
 from runtimes import small
@@ -76,7 +78,7 @@ async def test_events_without_a_transcript_become_the_records_of_a_session(tmp_p
         assert work.metadata["type"] == "bugfix"
         assert work.metadata["files_modified"] == ["gauge.py"]
         assert work.session == SESSION
-        assert [*events.folder.iterdir(), *events.sessions.iterdir()] == []
+        assert list(events.folder.iterdir()) == []
 
 
 async def test_an_event_that_is_taken_twice_is_one_record(tmp_path: Path) -> None:
@@ -207,36 +209,94 @@ async def test_forgetting_looks_into_events_that_wait_and_into_sessions(tmp_path
         assert not (file.is_file() and b"zylophantic" in file.read_bytes()), file
 
 
-@pytest.mark.parametrize(
-    "content", [b"", b"[]", b"{", b'{"session_id": 3}', b'{"session_id": "../up", "prompt": "x"}']
-)
-async def test_an_event_that_cannot_be_read_is_dropped_and_counted(
-    tmp_path: Path, content: bytes
+FAULTY: list[tuple[Any, str]] = [
+    (b"", "1.json: Expecting value: line 1 column 1 (char 0)"),
+    (b"[]", "1.json: no object with a session_id"),
+    (b"{", "1.json: Expecting property name enclosed in double quotes: line 1 column 2 (char 1)"),
+    (b"[" * 100_000, "1.json: maximum recursion depth exceeded"),
+    (b'{"session_id": 3}', "1.json: no object with a session_id"),
+    (b'{"session_id": "' + b"x" * LONGEST_EVENT, f"1.json: longer than {LONGEST_EVENT} bytes"),
+    ({"session_id": "../up", "prompt": "x"}, "1: its session_id is none"),
+    ({"hook_event_name": "Teleport"}, "1: nothing in it can be recorded"),
+    ({"hook_event_name": ["Stop"]}, "1: nothing in it can be recorded"),
+    ({"hook_event_name": "UserPromptSubmit", "prompt": 5}, "1: nothing in it can be recorded"),
+    ({"hook_event_name": "Stop", "agent": "hal"}, "its agent is none that has sessions here"),
+]
+
+
+@pytest.mark.parametrize(("event", "reason"), FAULTY)
+async def test_an_event_that_cannot_be_used_is_dropped_and_counted(
+    tmp_path: Path, event: Any, reason: str
 ) -> None:
+    given = event if isinstance(event, bytes) else json.dumps({"session_id": SESSION, **event})
     async with open_runtime(small(tmp_path), background=False) as runtime:
         events = runtime.ingest.hooks
         events.folder.mkdir(parents=True)
-        (events.folder / "1.json").write_bytes(content)
+        file = events.folder / "1.json"
+        file.write_bytes(given if isinstance(given, bytes) else given.encode())
         leave(events, "2", "UserPromptSubmit", prompt="Deepen the harbour basin")
         await events.drain(time.time() + LATER)
-        assert events.dropped == 1
+        count, last = dropped(tmp_path)
+        assert count == 1
+        assert last.partition(" ")[2].startswith(reason)
         assert ("user_prompt", "Deepen the harbour basin") in await stored(runtime)
         assert list(events.folder.iterdir()) == []
 
 
-async def test_the_end_of_a_session_waits_for_what_was_said_before_it(tmp_path: Path) -> None:
-    """Events of the last seconds may wait; their session has to be there until then."""
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"transcript_path": "/" + "y" * 5_000 + ".jsonl"},
+        {"transcript_path": "/\0.jsonl", "cwd": 7},
+        {"tool_name": 3, "tool_input": [], "tool_response": 7},
+        {"tool_response": {"stdout": "\ud800\0"}, "project": {"a": 1}, "platform": [1]},
+    ],
+)
+async def test_odd_values_in_an_event_keep_no_other_event_waiting(
+    tmp_path: Path, odd: dict[str, Any]
+) -> None:
     async with open_runtime(small(tmp_path), background=False) as runtime:
         events = runtime.ingest.hooks
-        leave(events, "1", "UserPromptSubmit", prompt="Mend the tide gauge of the pier")
+        leave(events, "1", "PostToolUse", **{"tool_name": "Bash", "session_id": "odd", **odd})
+        leave(events, "2", "UserPromptSubmit", prompt="Deepen the harbour basin")
+        events.leave({"hook_event_name": "PostToolUse", "session_id": "odd", **odd})
         await events.drain(time.time() + LATER)
-        leave(events, "2", "Stop", last_assistant_message="The gauge counts every wave now.")
-        leave(events, "3", "SessionEnd")
-        assert await events.drain()  # both wait
+        assert ("user_prompt", "Deepen the harbour basin") in await stored(runtime)
+        assert list(events.folder.iterdir()) == []
+
+
+async def test_events_in_any_order_are_all_recorded(tmp_path: Path) -> None:
+    """Asynchronous hooks can end after the session did, and a session can be resumed."""
+    async with open_runtime(small(tmp_path), background=False) as runtime:
+        events = runtime.ingest.hooks
+        session(events)
         await events.drain(time.time() + LATER)
+        before = await stored(runtime)
+        use = {"tool_name": "Bash", "tool_input": {"command": "make pier"}, "tool_response": {}}
+        leave(events, "2a", "PostToolUse", **use)
+        leave(events, "0", "PostCompact", compact_summary="The gauge of the pier was in scope.")
+        leave(events, "6", "Stop", last_assistant_message="The lamp of the pier burns, too.")
+        await events.drain(time.time() + LATER)
+        assert set(before) - {("session_summary", "Mend the tide gauge of the pier")} <= set(
+            await stored(runtime)
+        )
         page, _ = await runtime.store.records.page(
             Filters(kinds=("session_summary",)), "date_asc", 9, 0
         )
         ((summary, _),) = page
         assert summary.metadata["request"] == "Mend the tide gauge of the pier"
+        assert "The lamp of the pier burns" in summary.text
+        assert dropped(tmp_path) == (0, "")
+
+
+async def test_a_session_without_a_transcript_is_kept_for_a_week(tmp_path: Path) -> None:
+    async with open_runtime(small(tmp_path), background=False) as runtime:
+        events = runtime.ingest.hooks
+        session(events)
+        await events.drain(time.time() + LATER)
+        (kept,) = events.sessions.iterdir()
+        long_ago = time.time() - KEPT_SECONDS - 60
+        os.utime(kept, (long_ago, long_ago))
+        await events.drain()
         assert list(events.sessions.iterdir()) == []
+        assert len(await stored(runtime)) == 3

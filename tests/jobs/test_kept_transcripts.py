@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import shutil
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -168,6 +169,102 @@ async def test_a_disk_that_refuses_is_told_and_stops_nothing(
     kept = of(tmp_path)
     await kept.keep(Location("claude-code", str(projects)), changed=True)
     assert kept.error.startswith("transcripts are not kept: ")
+
+
+def gemini(folder: Path) -> Path:
+    """Sessions of Gemini CLI in both of its forms, and the directory of their project."""
+    chats = folder / "tmp" / "quay" / "chats"
+    chats.mkdir(parents=True)
+    (chats.parent / ".project_root").write_text("/gone/harbour")
+    said = [
+        {"id": "m1", "type": "user", "content": [{"text": f"Mend the tide gauge with {SECRET}"}]},
+        {"id": "m2", "type": "gemini", "content": "The gauge counts every wave now, as it should.",
+         "thoughts": [{"description": "unread"}]},
+        {"id": "m3", "type": "user", "content": [{"inlineData": {"data": "QUJD" * 500}}]},
+    ]  # fmt: skip
+    whole = {"sessionId": SESSION, "messages": said}
+    (chats / "session-old.json").write_text(json.dumps(whole, indent=2))
+    head = {"sessionId": OTHER, "kind": "main"}
+    more = [{**each, "content": "Deepen the zylophantic basin"} for each in said[:1]]
+    (chats / "session-new.jsonl").write_text("".join(json.dumps(x) + "\n" for x in (head, *more)))
+    return folder / "tmp"
+
+
+def openclaw(folder: Path) -> Path:
+    """A session of OpenClaw."""
+    sessions = folder / "agents" / "main" / "sessions"
+    sessions.mkdir(parents=True)
+    for name, words in ((SESSION, f"Mend the tide gauge with {SECRET}"), (OTHER, "zylophantic")):
+        asked = {"role": "user", "content": [{"type": "text", "text": words}]}
+        picture = {"role": "user", "content": [{"type": "image", "data": "QUJD" * 500}]}
+        answer = {
+            "role": "assistant",
+            "content": [{"type": "text", "text": "The gauge counts every wave now, as it should."}],
+        }
+        lines = [
+            {"type": "session", "id": name, "cwd": "/gone/harbour"},
+            *(
+                {"type": "message", "id": f"m{number}", "message": each}
+                for number, each in enumerate((asked, picture, answer))
+            ),
+        ]
+        (sessions / f"{name}.jsonl").write_text("".join(json.dumps(x) + "\n" for x in lines))
+    return folder / "agents"
+
+
+@pytest.mark.parametrize("source", [gemini, openclaw])
+async def test_sessions_that_other_agents_delete_are_kept_read_again_and_forgotten(
+    tmp_path: Path, source: Callable[[Path], Path]
+) -> None:
+    root = source(tmp_path / "person")
+    location, home = Location(source.__name__, str(root)), tmp_path / "home"
+    async with open_runtime(small(home), background=False) as runtime:
+        reader = runtime.ingest.reader
+        await reader.read(location)
+        before = await stored(runtime)
+        assert len(before) > 2
+        content = bytes_below(home / "transcripts")
+        assert b"[redacted:github-token]" in content
+        for absent in (SECRET.encode(), b"QUJD", b"unread"):
+            assert absent not in content
+        assert reader.kept is not None
+        assert reader.kept.size()[0] == 2
+        shutil.rmtree(root)
+        counts = await reader.read(location, again=True)
+        assert (counts.new, counts.changed, counts.failed) == (0, 0, 0)
+    anew = tmp_path / "anew"
+    anew.mkdir()
+    shutil.copytree(home / "transcripts", anew / "transcripts")
+    shutil.copy(home / "redaction.key", anew)
+    async with open_runtime(small(anew), background=False) as runtime:
+        await runtime.ingest.reader.read(location, again=True)
+        assert await stored(runtime) == before
+        page, _ = await runtime.store.records.page(Filters(), "date_asc", 100, 0)
+        assert {record.project for record, _ in page} == {"harbour"}
+        numbers = [record.number for record, _ in page if record.session == SESSION]
+        await runtime.ingest.forgetting.forget(numbers)
+        await runtime.ingest.forgetting.work()
+        assert b"tide gauge" not in bytes_below(anew / "transcripts")
+
+
+async def test_a_document_that_is_being_written_does_not_replace_its_copy(tmp_path: Path) -> None:
+    root = gemini(tmp_path)
+    kept, location = of(tmp_path), Location("gemini", str(root))
+    await kept.keep(location, changed=True)
+    (file,) = root.rglob("session-old.json")
+    whole = file.read_text()
+    file.write_text(whole[:200])
+    await kept.keep(location, changed=True)
+    assert b"counts every wave" in bytes_below(tmp_path / "kept")
+    file.write_text(whole.replace("every wave", "every ebb"))
+    await kept.keep(location, changed=True)
+    assert b"counts every ebb" in bytes_below(tmp_path / "kept")
+    assert b"counts every wave" not in bytes_below(tmp_path / "kept")
+    await kept.redact()
+    assert b"counts every ebb" in bytes_below(tmp_path / "kept")
+    assert await kept.forget([SESSION]) == 1
+    assert b"counts every ebb" not in bytes_below(tmp_path / "kept")
+    assert b"zylophantic" in bytes_below(tmp_path / "kept")
 
 
 async def stored(runtime: Runtime) -> list[tuple[str, str, str]]:

@@ -27,6 +27,8 @@ class Recorded:
     async def run(self, params: Mapping[str, Any], report: Report) -> Mapping[str, Any]:
         self.ran.append(params.get("n"))
         await report(1, 2, "half way")
+        if "next" in params:
+            await report(params["next"], 9, "another part", begins=bool(params.get("begins")))
         match params.get("do"):
             case "wait":
                 await self.go_on.wait()
@@ -73,6 +75,24 @@ async def test_jobs_run_one_after_the_other_in_the_order_they_came(
         assert state.created_at <= (state.started_at or 0) <= (state.ended_at or 0)
     assert job.ran == list(range(5))
     assert {state.id for state in await queue.newest(3)} <= set(names)
+
+
+@pytest.mark.parametrize(
+    ("params", "base"),
+    [({}, 0), ({"next": 2}, 0), ({"next": 0}, 0), ({"next": 7, "begins": True}, 7)],
+)
+async def test_the_rate_of_each_part_of_a_job_is_measured_apart(
+    queue: JobQueue, job: Recorded, params: dict[str, Any], base: int
+) -> None:
+    name = await queue.submit("recorded", {"do": "wait", **params})
+    message = "another part" if params else "half way"
+    async with asyncio.timeout(PATIENCE):
+        while (state := await queue.get(name)).message != message:  # noqa: ASYNC110  it asks from outside
+            await asyncio.sleep(0.01)
+    assert state.pace is not None
+    assert state.pace.base == base
+    job.go_on.set()
+    assert (await ended(queue, name)).pace is None
 
 
 async def test_progress_shows_while_it_runs(queue: JobQueue, job: Recorded) -> None:

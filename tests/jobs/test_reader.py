@@ -78,7 +78,7 @@ def reader(store: SqliteStore, tmp_path: Path) -> LocationReader:
     return LocationReader(store.ingest, writer, CrashMark(tmp_path / "reading.json"))
 
 
-async def nothing(done: int, total: int, message: str) -> None: ...
+async def nothing(done: int, total: int, message: str, *, begins: bool = False) -> None: ...
 
 
 async def cursor_of(store: SqliteStore, path: str) -> dict[str, Any]:
@@ -94,12 +94,13 @@ async def test_each_batch_is_stored_with_the_cursor_from_which_reading_continues
 ) -> None:
     seen: list[tuple[int, int, str]] = []
 
-    async def report(done: int, total: int, message: str) -> None:
-        assert await cursor_of(store, "3") == {"next": done}
+    async def report(done: int, total: int, message: str, *, begins: bool = False) -> None:
+        assert await cursor_of(store, "3") == ({"next": done} if total else {})
         seen.append((done, total, message))
 
     taken = await reader.read(Location("shelf", "3"), report)
     assert taken.new == 3
+    assert seen[0] == (0, 0, "shelf 3: looking for what is new")
     assert seen[-1] == (3, 3, "shelf 3: 3 new")
     again = await reader.read(Location("shelf", "3"))
     assert (again.new, again.unchanged) == (0, 0)

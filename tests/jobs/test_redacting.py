@@ -17,8 +17,9 @@ from mem_search.model.ingest import PreparedBatch
 from mem_search.model.jobs import ENDED, JobState
 from mem_search.model.saved_searches import Scope
 from mem_search.model.statistics import LoggedSearch
-from mem_search.storage.sqlite.redacting import TEXTS
+from mem_search.storage.rules.redacted_texts import TEXTS
 from mem_search.storage.sqlite.store import SqliteStore
+from mem_search.text import shared_phrases
 from mem_search.text.redaction import Redaction, rules
 from mem_search.wiring import Runtime, open_runtime
 from patience import PATIENCE
@@ -134,6 +135,40 @@ async def test_documents_of_an_older_version_get_their_facts_once(
         assert "from_text" not in held[2].metadata
         found = await runtime.search.pipeline.search(SearchRequest(text="amount>100"))
         assert [each.record.number for each in found.results] == [1]
+
+
+async def test_reports_of_an_older_version_get_their_citations_and_keep_their_vectors(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    quoted = "Copper roofs in the harbour quarter turn green within eleven winters of salt."
+    drafts = (
+        draft("quoting", f"It is said: {quoted} See https://a.org/said.", kind="report"),
+        draft("quoted", f"{quoted} All of them.", kind="website", url="https://b.org/roofs"),
+        draft("said", "Something else", kind="website", url="https://a.org/said"),
+    )
+    store = await SqliteStore.open(home / "mem-search.db")
+    with monkeypatch.context() as patched:
+        patched.setattr(preparing, "edges_of", lambda *_, **__: ())
+        patched.setattr(shared_phrases, "kept", lambda _: ())
+        ready = tuple(prepare(each) for each in drafts)
+    batch = PreparedBatch(Batch(drafts=drafts), ready, ("quoting", "quoted", "said"))
+    await store.ingest.store_batch(Location("test", "/there"), batch, followed=False)
+    await store.redacting.note_rules("of an older version")
+    passages = (await store.statistics.totals()).passages
+    await store.close()
+    async with open_runtime(small(home)) as runtime:
+        job = await redacted_again(runtime)
+        assert (job.state, job.result["citations"], job.result["left"]) == ("done", 3, 0), job
+        cited = await runtime.store.archives.references([1], 10)
+        assert {(each.target, str(each.cited), each.confidence < 1) for each in cited} == {
+            ("https://a.org/said", "website:3", False),
+            ("https://b.org/roofs", "website:2", True),
+        }
+        assert (await runtime.store.statistics.totals()).passages == passages
+    with closing(sqlite3.connect(home / "mem-search.db")) as connection:
+        assert connection.execute("select min(id), max(id) from passages").fetchone() == (1, 3)
 
 
 async def test_a_new_store_is_not_redacted_again(tmp_path: Path) -> None:

@@ -43,7 +43,7 @@ class Slow(HashingEmbedder):
         return super().embed(texts)
 
 
-async def silent(done: int, total: int, message: str) -> None:
+async def silent(done: int, total: int, message: str, *, begins: bool = False) -> None:
     """A report that nobody reads."""
 
 

@@ -408,3 +408,8 @@ async def test_archives_are_searched_and_citations_shown(context: ToolContext) -
     short = await ask(context, "search_local_archives", query="browsers", max_tokens=200)
     assert token_count.count(json.dumps(short["results"], ensure_ascii=False)) <= 200
     assert "query" in await refused(context, "search_local_archives")
+    counted = await ask(context, "search_local_archives", report=True)
+    assert (counted["total"], counted["report"]["citations"]) == (2, 1)
+    assert [each["id"] for each in counted["report"]["most_cited"]] == ["website:5"]
+    one = await ask(context, "search_local_archives", report=True, id="website:5")
+    assert (one["report"]["ref"], one["report"]["cited_by"]) == ("website:5", 1)

@@ -127,6 +127,41 @@ async def test_facts_filter_what_states_them(
     assert not readings(as_words)
 
 
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [("emails from Ann", {"garden", "boat"}), ("mail from Ann Lee", {"garden", "boat"})],
+)
+async def test_a_kind_and_a_person_alone_list_all_of_it(
+    runtime: Runtime, text: str, found: set[str]
+) -> None:
+    page = await ask(runtime, text)
+    assert {use for _, _, use in readings(page)} == {"filter"}
+    assert {*ids(page)} == found
+
+
+async def test_a_kind_alone_lists_all_of_it_where_no_record_has_the_word(
+    runtime: Runtime,
+) -> None:
+    assert {*ids(await ask(runtime, "emails"))} == {"garden", "boat", "statement"}
+    await fill(runtime, draft("word", "How to write emails", kind="note", title="word"))
+    page = await ask(runtime, "emails")
+    assert not readings(page)
+    assert "word" in ids(page)
+
+
+async def test_a_fact_and_a_sort_of_document_list_what_has_the_fact(runtime: Runtime) -> None:
+    due = draft(
+        "due", "Rechnungsbetrag: 87,40 EUR\nFällig am: 24.10.2025", kind="file", title="due"
+    )
+    await fill(runtime, due)
+    assert ids(await ask(runtime, "bills due in October 2025")) == ["due"]
+    other = draft(
+        "bill", "Bill. Amount due: 9 EUR\nDue date: 2025-10-20", kind="file", title="bill"
+    )
+    await fill(runtime, other)
+    assert ids(await ask(runtime, "bills due in October 2025"))[0] == "bill"
+
+
 async def test_a_question_for_a_price_raises_what_has_an_amount(runtime: Runtime) -> None:
     await fill(runtime, *BILLS)
     page = await ask(runtime, "how much was the garden")

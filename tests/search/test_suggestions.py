@@ -57,6 +57,11 @@ async def test_known_words_and_strange_ones_get_no_suggestion(runtime: Runtime, 
     assert await asked(runtime, text) == ()
 
 
+async def test_a_short_word_is_no_slip_where_others_find_something(runtime: Runtime) -> None:
+    await fill(runtime, draft("a", "the rent is paid"), draft("b", "the rent is due in march"))
+    assert await asked(runtime, "who sent march") == ()
+
+
 async def test_a_misspelling_in_quotes_is_found_out_too(runtime: Runtime) -> None:
     await fill(runtime, draft("a", "the kestrel module"), draft("b", "a kestrel"))
     page = await runtime.search.service.search(SearchRequest('"kestrl module" xyzzy'), "")

@@ -10,7 +10,8 @@ import pytest
 
 from drafts import draft, store
 from mem_search.model import Draft
-from mem_search.storage.sqlite import phrases, record_writer
+from mem_search.storage.rules import similar as rules
+from mem_search.storage.sqlite import record_writer
 
 SAID = (
     "The harbour of Trondheim froze twice during the winter of 1893, and merchants carried salted"
@@ -33,7 +34,7 @@ def similar(connection: sqlite3.Connection) -> list[tuple[str, str, float]]:
     return connection.execute(
         "select f.source_id, t.source_id, e.strength from edges e join records f on"
         " f.id = e.from_id join records t on t.id = e.to_id where e.origin = ? order by 1, 2",
-        (phrases.SIMILAR,),
+        (rules.SIMILAR,),
     ).fetchall()
 
 
@@ -108,7 +109,7 @@ def test_a_page_that_is_saved_several_times_is_one_page(connection: sqlite3.Conn
 
 
 def test_a_turn_of_speech_of_many_reports_cites_nothing(connection: sqlite3.Connection) -> None:
-    for number in range(phrases.MOST_REPORTS + 1):
+    for number in range(rules.MOST_REPORTS + 1):
         store(connection, report(f"r{number}"))
     store(connection, page("p"))
     assert similar(connection) == []
@@ -123,6 +124,6 @@ def test_kinds_that_are_no_documents_of_an_archive_have_no_phrases(
 
 
 def test_confidence_grows_with_what_is_shared_and_stays_below_that_of_a_link() -> None:
-    sure = [phrases.confidence(count) for count in range(phrases.LEAST, 500)]
+    sure = [rules.confidence(count) for count in range(rules.LEAST, 500)]
     assert sure == sorted(sure)
     assert 0 < sure[0] < sure[-1] < 1

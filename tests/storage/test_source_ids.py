@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from drafts import draft
 from mem_search.ingest.prepare import prepare
 from mem_search.model import Draft
 from mem_search.model.ingest import Stored
-from mem_search.storage.sqlite import record_writer
+from mem_search.storage.rules.own_ids import with_own_ids
+from mem_search.storage.sqlite import ingest, record_writer
 from mem_search.storage.sqlite.database import Connection
-from mem_search.storage.sqlite.ingest import with_own_ids
 
 KINDS: Any = ("observation", "user_prompt", "note")
 
 
 def taken(connection: Connection, *drafts: Draft) -> list[Stored]:
     ready = [prepare(each) for each in drafts]
-    return record_writer.store(connection, with_own_ids(connection, ready))
+    return record_writer.store(connection, with_own_ids(ready, partial(ingest._known, connection)))
 
 
 def same_id(words: str = "some words") -> list[Draft]:

@@ -251,7 +251,7 @@ def _toml(text: str) -> dict[str, Any]:
     import tomllib  # the command line starts without it
 
     try:
-        return tomllib.loads(text)
+        return tomllib.loads(text.removeprefix("\ufeff"))
     except tomllib.TOMLDecodeError as error:
         raise json_text.NotJson(str(error)) from error
 

@@ -7,7 +7,9 @@ Each has a module, which is imported only when it is chosen, because it imports 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Final, NoReturn
 
@@ -80,3 +82,31 @@ def open_embedder(
             from mem_search.embedders.bundled import BundledEmbedder
 
             return BundledEmbedder(models_dir)
+
+
+Opener = Callable[[str, Path], Embedder]
+"""``open_embedder``, or what stands for it."""
+
+
+def open_early(setting: str, models_dir: Path) -> Opener:
+    """``open_embedder``, with the bundled model loading in a thread from now on if ``setting`` is
+    that; the first call gives it, or drops it where the store wants another one.
+
+    What the thread needs is imported here, because imports of two threads may wait for each other.
+    """
+    loading: list[Embedder] = []
+    # A setting or a model that is no good is reported by whoever opens it.
+    with suppress(InputError, ModelUnavailable):
+        if checked(setting)[0] == "bundled":
+            from mem_search.embedders import bundled
+
+            bundled.runtime()
+            embedder = bundled.BundledEmbedder(models_dir)
+            ThreadPoolExecutor(1, "load-model").submit(embedder.load)
+            loading.append(embedder)
+
+    def opener(wanted: str, models_dir: Path) -> Embedder:
+        early = loading.pop() if loading else None
+        return early if early and wanted == setting else open_embedder(wanted, models_dir)
+
+    return opener

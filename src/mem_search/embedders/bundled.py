@@ -3,6 +3,9 @@
 Text is cut to ``max_tokens`` word pieces, run in batches padded to their longest text (padding
 to the model's limit makes a query twenty times slower), mean-pooled and normalized.
 
+Many texts are embedded by two threads. The second one works only while no question is asked, and
+with a lower priority where the system has one for threads, so that searches are not slower.
+
 Two graphs share one ``fingerprint``. Both have the same int8 weights, and one also computes in
 int8 (``weights``). The cosine of .998 between their vectors is rounding within one space, so a
 store made on one machine is searched on another without embedding it again.
@@ -11,10 +14,14 @@ store made on one machine is searched on another without embedding it again.
 from __future__ import annotations
 
 import os
+import sys
 import threading
+import time
+from collections import deque
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -32,6 +39,13 @@ MOST_TOKENS: Final = 512
 _BATCH_ROWS = 32
 _BATCH_TOKENS = 256
 """Rows times longest row, per thread. Twice as many was slower and took 26 MB more."""
+
+_QUIET = 1.0
+"""Seconds after a question until the second thread works again."""
+
+_LOWER = 5
+"""The priority ("nice") of the second thread. With a lower one, a program that keeps every
+processor busy would stop it in the middle of a batch, and the first one waits for that batch."""
 
 
 class BundledEmbedder:
@@ -62,6 +76,9 @@ class BundledEmbedder:
         self._int8 = int8
         self._loading = threading.Lock()
         self._session: InferenceSession | None = None
+        self._asked = -_QUIET
+        # Its thread starts with the first text for it.
+        self._second = ThreadPoolExecutor(1, "embed-second", initializer=_yield_to_others)
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         vectors = np.empty((len(texts), self.dimensions), np.float32)
@@ -70,8 +87,27 @@ class BundledEmbedder:
         session = self._loaded()
         pieces = [self._framed(found) for found in wordpieces.encode(texts)]
         most = _BATCH_TOKENS * self._threads
-        for rows in _batches([len(found) for found in pieces], most):
-            vectors[rows] = _run(session, [pieces[row] for row in rows])
+        left = deque(_batches([len(found) for found in pieces], most))
+
+        def work(*, aside: bool) -> None:
+            while left and not (aside and time.monotonic() < self._asked + _QUIET):
+                try:
+                    rows = left.pop()
+                except IndexError:  # the other thread took the last one
+                    return
+                vectors[rows] = _run(session, [pieces[row] for row in rows])
+
+        if len(left) == 1:
+            self._asked = time.monotonic()
+            work(aside=False)
+        else:
+            second = self._second.submit(work, aside=True)
+            try:
+                work(aside=False)
+            finally:
+                left.clear()
+                if not second.cancel():
+                    second.result()
         return vectors
 
     def spans(self, text: str) -> list[tuple[int, int]]:
@@ -81,6 +117,10 @@ class BundledEmbedder:
     def _framed(self, pieces: list[int]) -> list[int]:
         return [wordpieces.START, *pieces[: self._max_tokens - 2], wordpieces.END]
 
+    def load(self) -> None:
+        """Load all that the first question needs. Raises ModelUnavailable."""
+        self.embed(["warm up"])
+
     def _loaded(self) -> InferenceSession:
         if self._session is None:
             with self._loading:
@@ -89,15 +129,27 @@ class BundledEmbedder:
         return self._session
 
 
-def _open(model: Path, threads: int) -> InferenceSession:
+def _yield_to_others() -> None:
+    if sys.platform == "linux":  # elsewhere a priority is that of the whole process
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _LOWER)
+
+
+def runtime() -> Any:
+    """ONNX Runtime; it and the tokenizer are imported. Raises ModelUnavailable."""
     try:
         # Must be set before the import, which otherwise writes a telemetry database.
         os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
         import onnxruntime
+        import tokenizers  # noqa: F401
     except ImportError as error:
         raise ModelUnavailable(
             f"ONNX Runtime cannot be loaded ({error}); run: python -m pip install onnxruntime"
         ) from error
+    return onnxruntime
+
+
+def _open(model: Path, threads: int) -> InferenceSession:
+    onnxruntime = runtime()
     onnxruntime.disable_telemetry_events()
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads

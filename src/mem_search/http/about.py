@@ -29,8 +29,15 @@ Examples
   /api/records/observation:42"""
 
 
-def guide(routes: tuple[Route, ...]) -> str:
-    """The help as text: the searches first, then the parameters that all of them take."""
+def guide(routes: tuple[Route, ...], part: str = "all") -> str:
+    """The help as text: the searches first, then the parameters that all of them take.
+
+    ``part`` is the one of these three that is wanted alone: ``workflow``, ``search_params``,
+    ``examples``.
+    """
+    parts = {"search_params": _parameters(), "examples": [_EXAMPLES]}
+    if part in parts:
+        return "\n".join(parts[part])
     found = [route for route in routes if route.tag in ("search", "timeline")]
     wide = max(len(route.path) for route in found)
     lines = [
@@ -38,6 +45,8 @@ def guide(routes: tuple[Route, ...]) -> str:
         "",
     ]
     lines += [f"  {route.path:<{wide}}  {route.summary}" for route in found]
+    if part == "workflow":
+        return "\n".join(lines)
     lines += ["", "Parameters of searches", *_parameters(), "", _EXAMPLES, ""]
     lines += ["Everything else: GET /docs or /openapi.json. Accept: text/plain gives bare text."]
     return "\n".join(lines)

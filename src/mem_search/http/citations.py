@@ -47,7 +47,7 @@ class CitationParameters(TimeZoneParameters):
 class CitationsBody(BaseModel):
     """The same as a body, for more refs than fit into a URL."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(defer_build=True, extra="forbid", frozen=True)
 
     refs: Annotated[list[IdOfRecord], _REFS]
     style: Style = "apa"

@@ -47,7 +47,7 @@ async def one(call: Call) -> web.StreamResponse:
     """What is known of a document, without its text."""
     record = await _record(call)
     passages = await call.runtime.store.records.passages(record.number)
-    return json_reply(Document.of(record, len(passages)))
+    return json_reply(Document.of(record, sum(each.ordinal >= 0 for each in passages)))
 
 
 async def content(call: Call) -> web.StreamResponse:
@@ -63,17 +63,22 @@ async def content(call: Call) -> web.StreamResponse:
 
 
 async def passages(call: Call) -> web.StreamResponse:
-    """The passages of a document in their order; the title is the passage 0."""
+    """The passages of a document in their order; title and summary have the index 0."""
     params, record = call.parameters(PassageParameters), await _record(call)
-    cut = await call.runtime.store.records.passages(record.number)
-    found = [DocumentPassage.of_title(record)]
-    found += [DocumentPassage.of(passage, record) for passage in cut]
+    records, embedder = call.runtime.store.records, call.runtime.model.embedder
+    cut = await records.passages(record.number)
+    embedded = await records.embedded(record.number, embedder.fingerprint)
+    found = [DocumentPassage.of_title(record, embedder.name if 0 in embedded else None)]
+    for each in cut:
+        model = embedder.name if each.ordinal in embedded else None
+        found.append(DocumentPassage.of(each, record, model))
     first, last = params.offset, params.offset + params.limit
     if params.around is not None:
-        if params.around >= len(found):
-            raise InputError(f"the document has {len(found) - 1} passage(s)", field="around")
-        first = max(0, params.around - params.neighbours)
-        last = params.around + params.neighbours + 1
+        whole = sum(each.index == 0 for each in found)
+        if params.around > len(found) - whole:
+            raise InputError(f"the document has {len(found) - whole} passage(s)", field="around")
+        first = max(0, params.around + whole - 1 - params.neighbours)
+        last = params.around + whole + params.neighbours
     shown = found[first:last]
     return json_reply(DocumentPassages(document=str(record.ref), total=len(found), passages=shown))
 

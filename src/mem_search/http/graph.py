@@ -1,4 +1,4 @@
-"""The graph: what is related to a record, as JSON or a listing, and parts of it as files."""
+"""The graph: what is related to a record, as JSON, listing or drawing, and parts of it as files."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from mem_search.http.core.parameter_types import IdOfRecord, Kinds, Words
 from mem_search.http.core.parameters import (
     FARTHEST,
     FilterParameters,
+    Parameters,
     TimeZoneParameters,
     also,
 )
@@ -23,10 +24,10 @@ from mem_search.http.core.replies import TEXT, json_reply, prefers, sent_file, t
 from mem_search.http.core.routing import Call
 from mem_search.http.records import find, id_in_path
 from mem_search.http.schemas.graph import RelatedRecords, RelatedText
-from mem_search.model import Record
+from mem_search.model import Filters, Record
 from mem_search.model.graph import Edge, ExportedGraph, GraphPart, KnowledgeCloud
 from mem_search.renderers import DisplayOptions, render_related
-from mem_search.renderers.graph import FORMATS, write
+from mem_search.renderers.graph import FORMATS, draw, write
 from mem_search.retrievers import graph
 from mem_search.text.record_ids import RecordId
 
@@ -85,6 +86,21 @@ def _listing(
     # A record may be deleted between the walk and this read.
     shown = [(found[n.ref.number], n.depth) for n in cloud.nodes[1:] if n.ref.number in found]
     return render_related(record, shown, edges, display)
+
+
+class DrawingParameters(Parameters):
+    """How much to draw."""
+
+    depth: int = Field(default=2, ge=1, le=5, description="Steps from the record")
+    limit: int = Field(default=40, ge=1, le=_WALKED, description="How many nodes at most")
+    relation: Words = _RELATION
+
+
+async def drawing(call: Call) -> web.StreamResponse:
+    """The surroundings of the record of the id in the path, placed and coloured to be drawn."""
+    params = call.parameters(DrawingParameters)
+    part = await _around(call, id_in_path(call), params.depth, params.relation, params.limit)
+    return json_reply(await call.runtime.store.graph.export(part, draw))
 
 
 class GraphExportParameters(FilterParameters):
@@ -151,14 +167,27 @@ async def _part(call: Call, params: GraphExportParameters, most: int | None) -> 
     filters = params.filters(params.types)
     if not params.ref:
         return GraphPart(filters, relations=params.relation, most=most)
-    record, _ = await find(call, RecordId.parse(params.ref))
+    called = RecordId.parse(params.ref)
+    return await _around(call, called, params.depth, params.relation, most, filters)
+
+
+async def _around(
+    call: Call,
+    called: RecordId,
+    depth: int,
+    relations: tuple[str, ...],
+    most: int | None,
+    filters: Filters = Filters(),  # noqa: B008 - frozen
+) -> GraphPart:
+    """The surroundings of a record. Raises NotFound."""
+    record, _ = await find(call, called)
     cloud = await call.runtime.search.store.read(
         graph.related,
         record.number,
-        depth=params.depth,
+        depth=depth,
         limit=min(most or _WALKED, _WALKED),
         filters=filters,
-        relations=params.relation,
+        relations=relations,
     )
     return GraphPart(
         records=tuple(node.ref.number for node in cloud.nodes),
@@ -167,6 +196,6 @@ async def _part(call: Call, params: GraphExportParameters, most: int | None) -> 
             for edge in cloud.edges
             if edge.origin == "derived"
         ),
-        relations=params.relation,
+        relations=relations,
         most=most,
     )

@@ -15,7 +15,7 @@ from mem_search.http.core.replies import json_reply
 from mem_search.http.core.routing import Call
 from mem_search.http.schemas.context import HookCosts, SessionCost
 from mem_search.http.schemas.hooks import HookReply
-from mem_search.jobs.hook_costs import Cost, costs
+from mem_search.jobs.hook_costs import Cost, costs, dropped
 from mem_search.model.briefing import Situation
 from mem_search.projects import identify
 from mem_search.renderers import render_briefing, render_matches, render_prompt_guide
@@ -41,6 +41,7 @@ async def cost(call: Call) -> web.StreamResponse:
     params = call.parameters(CostParameters)
     try:
         total, sessions = await asyncio.to_thread(costs, call.runtime.settings.home)
+        lost, last = await asyncio.to_thread(dropped, call.runtime.settings.home)
     except OSError as error:
         raise StorageError(f"the costs of hooks cannot be read: {error.strerror}") from error
     chosen = [each for each in sessions if params.session in ("", each.session)]
@@ -54,6 +55,8 @@ async def cost(call: Call) -> web.StreamResponse:
             tokens=total.tokens,
             p95_ms=_at(total.times, 0.95),
             p95_cpu_ms=_at(total.cpu_times, 0.95),
+            dropped=lost,
+            last_dropped=last,
             sessions=[_of_session(each) for each in chosen[: params.limit]],
         )
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -12,18 +13,28 @@ from pydantic import Field
 from mem_search import sources
 from mem_search.contracts import FileFormat, Source
 from mem_search.embedders import checked
-from mem_search.errors import InputError, MissingField
+from mem_search.errors import InputError, MissingField, UnknownType
 from mem_search.http.access.rate_limits import check_jobs
+from mem_search.http.core.event_stream import PING, event_of, send_events
 from mem_search.http.core.parameters import Body, Parameters
 from mem_search.http.core.replies import json_reply
 from mem_search.http.core.routing import Call, Handler
-from mem_search.http.schemas.jobs import Job, Jobs, SourceLocation, SubmittedJob, Unfollowed
+from mem_search.http.schemas.jobs import (
+    Embedding,
+    Job,
+    Jobs,
+    SourceLocation,
+    SubmittedJob,
+    Unfollowed,
+)
 from mem_search.ingest import spool
 from mem_search.model import Location
 from mem_search.model.jobs import JobStatus
 
 NDJSON = "application/x-ndjson"
 _CHUNK = 256 * 1024
+_PAUSE_SECONDS = 0.5
+_PING_SECONDS = 15.0
 EVEN_FORGOTTEN = "Store records again that were forgotten"
 
 
@@ -93,6 +104,12 @@ class JobListParameters(Parameters):
     state: JobStatus | None = Field(default=None, description="Only those in this state")
 
 
+class CompressBody(Body):
+    """What to do with the shorter forms of agents' work."""
+
+    take_back: bool = Field(default=False, description="Drop all that the model wrote")
+
+
 class RetryBody(Body):
     """How to run a job again."""
 
@@ -144,7 +161,9 @@ async def import_upload(call: Call) -> web.StreamResponse:
     params = call.parameters(UploadParameters)
     content_type = call.request.content_type
     if content_type.startswith("multipart/"):
-        raise web.HTTPUnsupportedMediaType  # a form, with the file somewhere in it
+        raise UnknownType(
+            "send the file itself as the body; POST /documents/upload takes it in a form"
+        )
     source, file_format = sources.for_file(params.name, params.source, content_type)
     return await _upload(
         call, params.name, source, file_format, even_forgotten=params.even_forgotten
@@ -180,10 +199,34 @@ def _even(*, forgotten: bool) -> dict[str, bool]:
 
 
 async def newest(call: Call) -> web.StreamResponse:
-    """The newest jobs, newest first."""
+    """The newest jobs, newest first, and how far embedding is."""
     params = call.parameters(JobListParameters)
-    found = await call.runtime.ingest.jobs.newest(params.limit, params.state)
-    return json_reply(Jobs(jobs=[Job.of(job) for job in found]))
+    return json_reply(await _newest(call, params))
+
+
+async def events(call: Call) -> web.StreamResponse:
+    """Send the newest jobs, and again whenever one of them has changed."""
+    return await send_events(call, _changes(call, call.parameters(JobListParameters)))
+
+
+async def _changes(call: Call, params: JobListParameters) -> AsyncIterator[bytes]:
+    sent, silent = b"", 0.0
+    while call.lifecycle.key:  # it is empty from when the worker stops
+        event = event_of(await _newest(call, params))
+        if event != sent or silent >= _PING_SECONDS:
+            yield PING if event == sent else event
+            sent, silent = event, 0.0
+        await asyncio.sleep(_PAUSE_SECONDS)
+        silent += _PAUSE_SECONDS
+
+
+async def _newest(call: Call, params: JobListParameters) -> Jobs:
+    runtime, indexer = call.runtime, call.runtime.ingest.indexer
+    found = await runtime.ingest.jobs.newest(params.limit, params.state)
+    waiting = (await runtime.store.indexing.outbox_counts()).get("embed", 0)
+    embedding = Embedding.of(indexer.pace, indexer.embedded, waiting, indexer.errors["embed"])
+    jobs = [Job.of(job) for job in found]
+    return Jobs(jobs=jobs, embedding=embedding if waiting else None)
 
 
 async def one(call: Call) -> web.StreamResponse:
@@ -212,6 +255,16 @@ async def reembed(call: Call) -> web.StreamResponse:
     except InputError as error:
         raise InputError(error.message, field="model") from None
     return await submitted(call, "reembed", {"model": body.model.strip()})
+
+
+async def compress(call: Call) -> web.StreamResponse:
+    """Ask the model about the agents' work that waits, or drop what it wrote."""
+    body = call.json_body(CompressBody)
+    if not body.take_back:
+        next(
+            job for job in call.runtime.ingest.enriching if job.name == "compress"
+        ).named_endpoint()
+    return await submitted(call, "compress", body.model_dump(exclude_defaults=True))
 
 
 def submit(name: str) -> Handler:

@@ -11,6 +11,7 @@ from typing import Final
 
 from aiohttp import web
 
+from mem_search.errors import UnknownType
 from mem_search.http.core.replies import JSON
 from mem_search.http.core.routing import Call
 from mem_search.mcp.endpoint import Endpoint
@@ -23,7 +24,7 @@ async def answer(call: Call) -> web.StreamResponse:
     """One message in, one message out; 202 for a notification."""
     request = call.request
     if request.content_type != JSON:
-        raise web.HTTPUnsupportedMediaType
+        raise UnknownType(f"send the message with the Content-Type {JSON}")
     context = ToolContext(call.runtime, call.base, call.display(), call.caller)
     reply = await request.app[ENDPOINT].answer(
         tuple(request.headers.items()), await request.read(), context

@@ -52,7 +52,7 @@ def _numbers(value: Any) -> Any:
 class NumbersBody(BaseModel):
     """Records to open at once, by their numbers."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(defer_build=True, extra="forbid", frozen=True)
 
     ids: Annotated[
         list[Annotated[int, Field(ge=0, lt=_BIGGEST)]],
@@ -72,7 +72,7 @@ class NumbersBody(BaseModel):
 class RefsBody(BaseModel):
     """Records to open at once, by their refs."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(defer_build=True, extra="forbid", frozen=True)
 
     refs: list[IdOfRecord] = Field(max_length=MOST)
     max_tokens: int | None = budget()

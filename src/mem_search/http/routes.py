@@ -40,6 +40,7 @@ from mem_search.http import (
 )
 from mem_search.http.access import tokens
 from mem_search.http.claude_mem.routes import CLAUDE_MEM, IMPORT
+from mem_search.http.core.event_stream import CONTENT_TYPE as EVENTS
 from mem_search.http.core.parameters import (
     ConceptParameters,
     FileParameters,
@@ -81,6 +82,7 @@ from mem_search.http.weighted import hybrid, vector
 from mem_search.http.weighted.requests import HybridBody, VectorBody
 from mem_search.records.registry import installed_kinds
 from mem_search.renderers import archives as rendered_archives
+from mem_search.renderers.graph.drawing import Drawing
 from mem_search.renderers.graph.files import GraphFile
 from mem_search.renderers.schema import RecordExcerpt, WholeRecord
 from mem_search.renderers.search_reply import ChosenReply, SearchReply
@@ -176,6 +178,7 @@ RECORDS = (
     GET("/api/records/{ref}", records.open_ref, "Open a record by its ref", "records", RecordParameters, response=OPENED),
     GET("/api/graph/export", graph.export, "Export the graph, or what is around a record, as a file or a picture", "records", graph.GraphExportParameters, response=GraphFile, other_types=graph.CONTENT_TYPES, errors=(404,)),
     GET("/api/graph/{ref}", graph.related, "Show the records related to a record", "records", graph.GraphParameters, response=graph_schemas.RelatedRecords | graph_schemas.RelatedText),
+    GET("/api/graph/{ref}/drawing", graph.drawing, "Place and colour the records around a record, to draw them", "records", graph.DrawingParameters, response=Drawing),
     GET("/api/observation/{number}", records.open_kind("observation"), "Open an observation", "records", RecordParameters, response=OPENED),
     GET("/api/session/{number}", records.open_kind("session_summary"), "Open a session summary", "records", RecordParameters, response=OPENED),
     GET("/api/prompt/{number}", records.open_kind("user_prompt"), "Open a prompt", "records", RecordParameters, response=OPENED),
@@ -216,11 +219,13 @@ INTAKE = (
     GET("/api/export", exports.export_records, "Export all records, one a line", "import", exports.ExportParameters, write=True, content_type=jobs.NDJSON),
     GET("/api/v1/backup", backup.backup, "Download everything that is stored, of all users, as one file", "import", backup.BackupParameters, write=True, only="home", content_type=backup.ZIP),
     GET("/api/jobs", jobs.newest, "List jobs, newest first", "import", jobs.JobListParameters, write=True, response=job_schemas.Jobs),
+    GET("/api/jobs/events", jobs.events, "Send the newest jobs again whenever one changes", "import", jobs.JobListParameters, write=True, content_type=EVENTS, is_rest=False),
     GET("/api/jobs/{id}", jobs.one, "Show a job", "import", write=True, response=job_schemas.Job),
     POST("/api/jobs/{id}/cancel", jobs.cancel, "Cancel a job", "import", write=True, response=job_schemas.Job, errors=(409,)),
     POST("/api/jobs/{id}/retry", jobs.retry, "Run a job again", "import", body=jobs.RetryBody, write=True, response=job_schemas.Job, errors=(409,)),
     POST("/api/index/audit", jobs.submit("audit"), "Compare the vector index with the store", "import", write=True, only="owner", status=ACCEPTED, response=job_schemas.SubmittedJob, errors=(429,)),
     POST("/api/reembed", jobs.reembed, "Change the embedding model while searches go on", "import", body=jobs.ReembedBody, write=True, only="owner", status=ACCEPTED, response=job_schemas.SubmittedJob, errors=(429,)),
+    POST("/api/compress", jobs.compress, "Shorten agents' work by a language model, or take that back", "import", body=jobs.CompressBody, write=True, only="owner", status=ACCEPTED, response=job_schemas.SubmittedJob, errors=(409, 429)),
     POST("/api/index/rebuild", jobs.submit("rebuild"), "Rebuild the vector index", "import", write=True, only="owner", status=ACCEPTED, response=job_schemas.SubmittedJob, errors=(429,)),
 )
 ARCHIVES = (

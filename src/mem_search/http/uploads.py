@@ -5,6 +5,7 @@ The file goes to the spool in pieces, so its size costs no memory. A job reads i
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
 from collections.abc import AsyncIterator, Mapping
@@ -46,6 +47,9 @@ MOST_BYTES: Final = 4 * 2**30
 _MOST_FIELD: Final = 2**20
 _PIECE: Final = 2**18
 _HEAD: Final = 4096
+_OF_MANY: Final = (".zip", ".json")
+"""Ends of names of many programs' files: the content alone tells which source reads them."""
+
 _GENERIC: Final = ("", "application/octet-stream", "text/plain")
 
 
@@ -57,13 +61,13 @@ def _metadata(value: object) -> dict[str, Any]:
     except ValueError as error:
         raise invalid_value(f"is not JSON: {str(error)[:200]}") from None
     if not isinstance(read, dict):
-        raise invalid_value('is a JSON object, such as {"vendor": "Quay"}')
+        raise invalid_value('must be a JSON object, such as {"vendor": "Quay"}')
     return read
 
 
 def _name(text: str) -> str:
     if "/" in text or not text.isprintable():
-        raise invalid_value("is a file name, without / and control characters")
+        raise invalid_value("must be a file name, without / and control characters")
     return text
 
 
@@ -163,12 +167,14 @@ async def upload(call: Call) -> web.StreamResponse:
     folder, received = call.runtime.settings.spool_dir, _Received()
     try:
         await _receive(call, received, folder)
-        params = await _job(call, received)
+        async with call.runtime.ingest.writer.changing:  # one of two with the same source_id waits
+            params = await _job(call, received)
+            received.spooled = ""  # from here on it is the job's
+            return await submitted(call, "import", params)
     except BaseException:
         if received.spooled:
             spool.discard(folder, received.spooled)
         raise
-    return await submitted(call, "import", params)
 
 
 async def _receive(call: Call, received: _Received, folder: Path) -> None:
@@ -217,7 +223,8 @@ async def _job(call: Call, received: _Received) -> Mapping[str, Any]:
     if not received.size:
         raise InputError("the file is empty", field="file")
     name = form.name or received.name or "document"
-    source = _source(name, received)
+    spooled = call.runtime.settings.spool_dir / received.spooled
+    source = await asyncio.to_thread(_source, name, received, spooled)
     given = form.options("").keys() - {"source_id", "source_type"}
     if source.name != "files":
         if given or form.source_id:
@@ -229,12 +236,8 @@ async def _job(call: Call, received: _Received) -> Mapping[str, Any]:
     digest = f"sha256:{received.digest.hexdigest()}"
     redaction = call.runtime.redaction
     source_id = redaction.name(form.source_id) or digest
-    known = await call.runtime.store.records.named(UPLOADED, source_id)
-    if known is not None and not form.replace and known.metadata.get("sha256") != digest[7:]:
-        raise Conflict(
-            f"{known.ref} has this source_id and another file; to replace it: replace=true",
-            field="source_id",
-        )
+    if not form.replace:
+        await _check_free(call, source_id, digest[7:])
     options = {**form.options(source_id), "sha256": digest[7:]}
     return {
         "source": "files",
@@ -242,6 +245,23 @@ async def _job(call: Call, received: _Received) -> Mapping[str, Any]:
         "spooled": received.spooled,
         "options": options,
     }
+
+
+async def _check_free(call: Call, source_id: str, sha256: str) -> None:
+    """Raises Conflict if another file has the ``source_id``, in the store or in a waiting job."""
+    holder = ""
+    for job in await call.runtime.store.jobs.unfinished():  # first: what ends now is stored next
+        sent = job.params.get("options", {})
+        if sent.get("source_id") == source_id and sent.get("sha256", sha256) != sha256:
+            holder = f"job {job.id}"
+    known = await call.runtime.store.records.named(UPLOADED, source_id)
+    if known is not None and known.metadata.get("sha256") != sha256:
+        holder = str(known.ref)
+    if holder:
+        raise Conflict(
+            f"{holder} has this source_id and another file; to replace it: replace=true",
+            field="source_id",
+        )
 
 
 def _read(fields: Mapping[str, str]) -> UploadForm:
@@ -258,26 +278,29 @@ def _read(fields: Mapping[str, str]) -> UploadForm:
             Fault(item["msg"], parameter=".".join(map(str, item["loc"])))
             for item in error.errors(include_url=False, include_context=False, include_input=False)
         ]
-    if not faults and form.source_type:
-        stated = metadata_faults(form.source_type, form.metadata)
-        faults = [Fault(detail, parameter=place) for place, detail in stated]
+    unusable = {fault.parameter for fault in faults} & {"source_type", "metadata"}
+    if (source_type := fields.get("source_type")) and not unusable:
+        stated = metadata_faults(source_type, _metadata(fields.get("metadata", "{}")))
+        faults += [Fault(detail, parameter=place) for place, detail in stated]
     if faults:
         raise Invalid(faults)
     return form
 
 
-def _source(name: str, received: _Received) -> Any:
+def _source(name: str, received: _Received, spooled: Path) -> Any:
     """The source for the file. Raises UnknownType for one that no source can read."""
-    content_type = received.content_type.lower()
+    if by := sources.for_path(spooled):
+        return sources.by_name(by)
+    content_type, suffix = received.content_type.lower(), Path(name).suffix.lower()
     for as_name, as_type in (
-        (name, ""),
+        (name if suffix not in _OF_MANY else "", ""),
         ("", content_type if content_type not in _GENERIC else ""),
     ):
         try:
             return sources.for_file(as_name, "", as_type)[0]
         except InputError:
             continue
-    if reason := binary_reason(received.head, Path(name).suffix.lower()):
+    if reason := binary_reason(received.head, suffix):
         raise UnknownType(f"{name} cannot be read: {reason}", field="file")
     return sources.by_name("files")
 
@@ -289,4 +312,5 @@ def _file_name(text: str) -> str:
 
 
 def too_large() -> TooLarge:
-    return TooLarge(f"the file is larger than {MOST_BYTES // 2**30} GB", field="file")
+    most = MOST_BYTES // 2**30
+    return TooLarge(f"the file is larger than {most} GB; split it and send its parts", field="file")

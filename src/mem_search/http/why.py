@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 from aiohttp import web
 from pydantic import AfterValidator, Field
@@ -15,11 +15,15 @@ from mem_search.http.core.replies import json_reply
 from mem_search.http.core.routing import Call
 from mem_search.http.schemas.documents import PathState, WhyPath
 from mem_search.model import Location, Record
-from mem_search.model.ingest import LedgerRow
+from mem_search.model.ingest import FollowedLocation, LedgerRow
 from mem_search.sources.files import digests_of, left_to
 from mem_search.sources.files.folder import look_at
 from mem_search.text.dates import iso
 from mem_search.validation import invalid_value
+
+FILES: Final = "files"
+_MOST_PARTS: Final = 1000
+"""Entries of one file that are looked at."""
 
 _STATES: Mapping[str, PathState] = {"left": "left", "failed": "failed", "deleted": "deleted"}
 _SAID: Mapping[str, str] = {
@@ -32,7 +36,7 @@ _SAID: Mapping[str, str] = {
 def _absolute(text: str) -> str:
     path = Path(text)
     if not path.is_absolute() or "\0" in text:
-        raise invalid_value("is an absolute path on the worker's machine, such as /home/me/a.pdf")
+        raise invalid_value("must be an absolute path on the worker's machine: /home/me/a.pdf")
     return str(path)
 
 
@@ -70,44 +74,83 @@ async def _told(call: Call, path: str) -> WhyPath:
         if (row := rows.get(folder)) is not None and row.outcome in _STATES:
             sentence = f"{path} is in {folder}, which {_SAID[row.outcome]}: {row.reason}"
             return _entry(path, row, sentence)
-    known = {each.location.path: each for each in await store.ingest.locations()}
-    if (here := known.get(path)) is not None:
-        counts = await store.ingest.ledger_counts(path)
-        numbers = ", ".join(f"{items} {outcome}" for _, outcome, items in counts) or "nothing new"
-        sentence = f"{path} was read by the source {here.location.source}: {numbers}"
-        return WhyPath(
-            path=path, state="read", source=here.location.source, at=here.read_at,
-            sentence=f"{sentence} (at {iso(here.read_at)}).",
-        )  # fmt: skip
+    known: dict[str, list[FollowedLocation]] = {}
+    for each in await store.ingest.locations():
+        known.setdefault(each.location.path, []).append(each)
+    if here := known.get(path):
+        counts = _by_source(await store.ingest.ledger_counts(path))
+        by = [each.location.source for each in here]
+        return _read(
+            path, here, f"was read by {_and([(each, counts.get(each, '')) for each in by])}"
+        )
     for folder in around[1:]:
-        if (above := known.get(folder)) is not None:
-            below = f"{path.removeprefix(folder.rstrip('/') + '/')}/"
-            if counts := await store.ingest.ledger_counts(folder, below):
-                numbers = ", ".join(f"{items} {outcome} by {by}" for by, outcome, items in counts)
-                return WhyPath(
-                    path=path, state="read", source=above.location.source, at=above.read_at,
-                    sentence=f"{path} is read as a part of {folder}: {numbers}"
-                    f" (at {iso(above.read_at)}).",
-                )  # fmt: skip
-            cursor = await store.ingest.cursor(above.location)
-            if by := left_to(folder, cursor, path):
-                return WhyPath(
-                    path=path, state="left", source=above.location.source, at=above.read_at,
-                    sentence=f"{path} was left out by the source files, because the source {by}"
-                    f" reads it: mem-search sync {by} {folder}",
-                )  # fmt: skip
-            step = f"is read again every {call.lifecycle.settings.follow:g} seconds"
-            if not above.followed or not call.lifecycle.settings.follow:
-                step = f"can be read again: mem-search add {folder}"
-            return WhyPath(
-                path=path, state="unseen", source=above.location.source, at=above.read_at,
-                sentence=f"{path} was not there when {folder} was last read"
-                f" (at {iso(above.read_at)}); the folder {step}.",
-            )  # fmt: skip
+        if above := known.get(folder):
+            return await _below(call, path, folder, above)
     return WhyPath(
         path=path, state="unseen",
         sentence=f"{path} was never seen: no source has read it; to add it: mem-search add {path}",
     )  # fmt: skip
+
+
+async def _below(call: Call, path: str, folder: str, above: Sequence[FollowedLocation]) -> WhyPath:
+    """Of a path without an entry of its own, in a ``folder`` that was read."""
+    store = call.runtime.store.ingest
+    # Parts of one file, such as the messages of a mailbox, have entries of their own.
+    rows = await store.ledger("", f"{path}:", _MOST_PARTS, 0)
+    parts = [row for row in rows if _place(row).startswith(f"{path}:")]
+    if parts:
+        records = sum(row.records for row in parts)
+        failed = [row for row in parts if row.outcome == "failed"]
+        more = f"; {len(failed)} part(s) of it failed: {failed[0].reason}" if failed else ""
+        return _entry(path, parts[0], f"{path} gave {records} record(s){more}")
+    below = f"{path.removeprefix(folder.rstrip('/') + '/')}/"
+    if counts := await store.ledger_counts(folder, below):
+        numbers = ", ".join(f"{items} {outcome} by {by}" for by, outcome, items in counts)
+        return _read(path, above, f"is read as a part of {folder}: {numbers}")
+    newest = max(above, key=lambda each: each.read_at)
+    for each in above:
+        if each.location.source == FILES:
+            cursor = await store.cursor(each.location)
+            if by := left_to(folder, cursor, path):
+                return WhyPath(
+                    path=path, state="left", source=FILES, at=each.read_at,
+                    sentence=f"{path} was left out by the source files, because the source {by}"
+                    f" reads it: mem-search sync {by} {folder}",
+                )  # fmt: skip
+    seconds = call.lifecycle.settings.follow
+    step = f"is read again every {seconds:g} seconds"
+    if not seconds or not any(each.followed for each in above):
+        step = f"can be read again: mem-search add {folder}"
+    return WhyPath(
+        path=path, state="unseen", source=newest.location.source, at=newest.read_at,
+        sentence=f"{path} was not there when {folder} was last read"
+        f" (at {iso(newest.read_at)}); the folder {step}.",
+    )  # fmt: skip
+
+
+def _read(path: str, by: Sequence[FollowedLocation], said: str) -> WhyPath:
+    newest = max(by, key=lambda each: each.read_at)
+    return WhyPath(
+        path=path, state="read", source=newest.location.source, at=newest.read_at,
+        sentence=f"{path} {said} (at {iso(newest.read_at)}).",
+    )  # fmt: skip
+
+
+def _by_source(counts: Iterable[tuple[str, str, int]]) -> dict[str, str]:
+    """``1 failed, 3 taken`` by source."""
+    found: dict[str, str] = {}
+    for source, outcome, items in counts:
+        before = f"{found[source]}, " if source in found else ""
+        found[source] = f"{before}{items} {outcome}"
+    return found
+
+
+def _and(said: Sequence[tuple[str, str]]) -> str:
+    """``the sources files (3 taken) and mail (nothing new)``; of one source without brackets."""
+    if len(said) == 1:
+        return f"the source {said[0][0]}: {said[0][1] or 'nothing new'}"
+    *first, last = [f"{source} ({numbers or 'nothing new'})" for source, numbers in said]
+    return f"the sources {', '.join(first)} and {last}"
 
 
 def _place(row: LedgerRow) -> str:
@@ -136,8 +179,9 @@ async def _of_row(call: Call, path: str, row: LedgerRow) -> WhyPath:
         if record is None:
             return _entry(path, row, f"{path} gave {row.records} record(s)")
         passages = await call.runtime.store.records.passages(record.number)
-        told = _entry(path, row, _stored(path, record, len(passages)), record=str(record.ref))
-    if row.source == "files" and not call.caller.user:
+        count = sum(each.ordinal >= 0 for each in passages)
+        told = _entry(path, row, _stored(path, record, count), record=str(record.ref))
+    if row.source == FILES and not call.caller.user:
         for more in await _since(call, path, row):
             told.sentence += f" {more}"
     return told
@@ -160,9 +204,9 @@ async def _since(call: Call, path: str, row: LedgerRow) -> Iterable[str]:
     """Copies of the file, and whether it has changed since it was read."""
     ingest = call.runtime.store.ingest
     cursors = {
-        known.location.path: await ingest.cursor(Location("files", known.location.path))
+        known.location.path: await ingest.cursor(Location(FILES, known.location.path))
         for known in await ingest.locations()
-        if known.location.source == "files"
+        if known.location.source == FILES
     }
     digests = digests_of(cursors)
     _, digest = digests.get(path, ("", ""))

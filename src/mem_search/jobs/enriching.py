@@ -1,7 +1,8 @@
-"""The job that asks a language model about documents, when the setting ``enrich`` names one.
+"""The jobs that ask a language model about records, when a setting names one.
 
-Documents are stored and found without it. A run asks about a few documents and ends, so that other
-jobs come between; ``enrich_new`` queues the next one. A failure is a line of the ledger.
+``enrich`` asks for the facts of documents, ``compress`` for agents' work in fewer words. Records
+are stored and found without it. A run asks about a few records and ends, so that other jobs come
+between; ``enrich_new`` queues the next one. A failure is a line of the ledger.
 """
 
 from __future__ import annotations
@@ -9,44 +10,97 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Mapping
-from typing import Any, Final, Self
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any, Final
 
-from mem_search.errors import MemSearchError
+from mem_search.errors import Conflict, MemSearchError
+from mem_search.jobs import compressing
 from mem_search.jobs.queue import JobQueue, Report
 from mem_search.metadata import enrichment
 from mem_search.metadata.extraction import completed
-from mem_search.model import Condition, Filters, LedgerEntry, Location, MetadataTest, Not, Record
-from mem_search.model_endpoint import ChatEndpoint, Refused
+from mem_search.model import (
+    AllOf,
+    Condition,
+    Filters,
+    LedgerEntry,
+    Location,
+    MetadataTest,
+    Not,
+    Record,
+)
+from mem_search.model_endpoint import ChatEndpoint, ChatTask, Refused
 from mem_search.records.registry import installed_kinds
 from mem_search.settings import Settings
 from mem_search.storage.ports import Store
 from mem_search.text import token_count
+from mem_search.text.dates import now_ms
 from mem_search.text.redaction import redact, redacted_values
 from mem_search.text.search_fields import FROM_MODEL
 
 log = logging.getLogger(__name__)
 
-NAME: Final = "enrich"
-SOURCE: Final = "enrichment"
-"""The source that lines of the ledger have."""
-
 MOST: Final = 20
-"""Documents of one run."""
-_DAY_SECONDS: Final = 24 * 3600
+"""Records of one run."""
 _PAUSE: Final = 15.0
-"""Seconds between two looks for new documents."""
+"""Seconds between two looks for new records."""
 _AFTER_FAILURE: Final = 600.0
-"""Seconds before an endpoint that failed is asked again."""
+"""Seconds before an endpoint that failed is asked again, or an unchanged store looked through."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """What a model is asked about: ``task.field`` is the name of the job and of the setting.
+
+    ``filters`` select the records at a time (ms since 1970), ``worth`` those that a request is
+    worth. ``answer`` has what counts of a reply, from the redacted values; it raises ValueError.
+    ``done`` is what happens to a record, ``source`` is that of the lines of the ledger.
+    """
+
+    task: ChatTask
+    source: str
+    done: str
+    most_text: int
+    filters: Callable[[int], Filters]
+    worth: Callable[[Record], bool]
+    question: Callable[[Record, str, str], str]
+    answer: Callable[[Record, object], Mapping[str, Any]]
+
+
+def _documents(_: int) -> Filters:
+    return Filters(kinds=tuple(kind.name for kind in installed_kinds() if kind.documents))
+
+
+def _facts(record: Record, reply: object) -> Mapping[str, Any]:
+    """What the document and its person do not say themselves."""
+    said = redacted_values(enrichment.facts_in(reply))
+    kept = {**record.metadata, FROM_MODEL: said}
+    found = completed(kept, record.title, record.text, kind=record.kind).get(FROM_MODEL, {})
+    return dict(found)
+
+
+DOCUMENTS: Final = Asking(
+    enrichment.TASK, "enrichment", "enriched", enrichment.MOST_TEXT,
+    filters=_documents,
+    worth=lambda _: True,
+    question=lambda _, title, text: enrichment.question(title, text),
+    answer=_facts,
+)  # fmt: skip
+WORK: Final = Asking(
+    compressing.TASK, "compression", "compressed", compressing.MOST_TEXT,
+    filters=compressing.work_at,
+    worth=compressing.is_worth,
+    question=compressing.question,
+    answer=lambda record, reply: redacted_values(compressing.said_of(record, reply)),
+)  # fmt: skip
 
 
 class EnrichJob:
-    """``per_minute`` requests and ``tokens`` a day (since the start of the worker) are its limits.
+    """``per_minute`` requests and ``tokens`` a day (in UTC) are its limits.
 
     ``stored`` is called after records changed.
     """
-
-    name = NAME
 
     def __init__(
         self,
@@ -56,98 +110,138 @@ class EnrichJob:
         *,
         per_minute: int,
         tokens: int,
+        asking: Asking = DOCUMENTS,
     ) -> None:
+        self.name = asking.task.field
+        self._asking = asking
         self._store = store
         self.endpoint = endpoint
         self._stored = stored
         self._seconds = 60.0 / per_minute
         self._most = tokens
-        self._used, self._since = 0, time.monotonic()
-        self._refused: set[int] = set()
+        self._left_out: set[int] = set()
+        """Records that were refused, or that are not worth a request."""
+        self._nothing_at: tuple[int, int] = (-1, -1)
 
     @classmethod
-    def of(cls, settings: Settings, store: Store, stored: Callable[[], None]) -> Self:
-        """The job with the model of the settings, if any. Raises InputError for the setting."""
-        endpoint = None
-        if settings.enrich:
-            endpoint = ChatEndpoint(
-                settings.enrich,
-                enrichment.TASK,
-                key=settings.enrich_key,
-                seconds=settings.enrich_seconds,
-            )
-        limits = {"per_minute": settings.enrich_per_minute, "tokens": settings.enrich_tokens}
-        return cls(store, endpoint, stored, **limits)
+    def of(
+        cls, settings: Settings, store: Store, stored: Callable[[], None]
+    ) -> tuple[EnrichJob, ...]:
+        """The jobs with the models of the settings, if any. Raises InputError for a setting."""
 
-    @property
-    def left(self) -> int:
-        """Tokens that may be used today."""
-        if time.monotonic() - self._since > _DAY_SECONDS:
-            self._used, self._since = 0, time.monotonic()
-        return self._most - self._used
+        def job(asking: Asking, model: str, key: str, tokens: int) -> EnrichJob:
+            task, seconds = asking.task, settings.enrich_seconds
+            endpoint = ChatEndpoint(model, task, key=key, seconds=seconds) if model else None
+            pace = settings.enrich_per_minute
+            return cls(store, endpoint, stored, per_minute=pace, tokens=tokens, asking=asking)
+
+        return (
+            job(DOCUMENTS, settings.enrich, settings.enrich_key, settings.enrich_tokens),
+            job(WORK, settings.compress, settings.compress_key, settings.compress_tokens),
+        )
+
+    def named_endpoint(self) -> ChatEndpoint:
+        """The endpoint. Raises Conflict when the settings name none."""
+        if self.endpoint is None:
+            raise Conflict(
+                f"no model is named for this; set MEM_SEARCH_{self.name.upper()} to openai:MODEL"
+                " or anthropic:MODEL, then run: mem-search worker restart",
+                field=self.name,
+            )
+        return self.endpoint
+
+    async def left(self, used: int = 0) -> int:
+        """Tokens that may be used today, after ``used`` more."""
+        day = datetime.now(UTC).date().isoformat()
+        return self._most - await self._store.ingest.count_tokens(self.name, day, used)
 
     async def waiting(self) -> list[Record]:
-        """Documents that no model was asked about, the newest first, at most ``MOST``."""
-        kinds = tuple(kind.name for kind in installed_kinds() if kind.documents)
+        """Records that no model was asked about, the newest first, at most ``MOST``."""
         asked = Condition(FROM_MODEL, (Filters(metadata=(MetadataTest((FROM_MODEL,), "has"),)),))
-        filters = Filters(kinds=kinds, demand=Not(asked), without=tuple(self._refused))
-        return await self._store.records.newest(filters, MOST)
+        found = self._asking.filters(now_ms())
+        demand = Not(asked) if found.demand is None else AllOf((found.demand, Not(asked)))
+        while True:
+            filters = replace(found, demand=demand, without=tuple(self._left_out))
+            records = await self._store.records.newest(filters, MOST)
+            worth = [record for record in records if self._asking.worth(record)]
+            self._left_out |= {record.number for record in records} - {r.number for r in worth}
+            if worth or not records:
+                return worth
+
+    async def has_work(self) -> bool:
+        """Whether records wait. A store that did not change is looked through every ten minutes."""
+        state = (await self._store.records.revision(), int(time.monotonic() / _AFTER_FAILURE))
+        if state == self._nothing_at:
+            return False
+        found = bool(await self.waiting())
+        self._nothing_at = (-1, -1) if found else state
+        return found
 
     async def run(self, params: Mapping[str, Any], report: Report) -> Mapping[str, Any]:
-        """Ask about the documents that wait. Raises ModelUnavailable when nothing answers."""
-        if self.endpoint is None:
-            return {"enriched": 0, "refused": 0}
+        """Ask about the records that wait, or with ``take_back`` drop all that the model said.
+
+        Raises ModelUnavailable when nothing answers, Conflict without a model.
+        """
+        if params.get("take_back"):
+            taken = await self._store.ingest.take_back(self._asking.filters(0).kinds)
+            self._stored()
+            return {"taken_back": taken, "asked_again": self.endpoint is not None}
+        endpoint = self.named_endpoint()
         found = await self.waiting()
         done = refused = 0
+        left = await self.left()
         for record in found:
-            if self.left <= 0:
-                await report(done, len(found), "the tokens of today are used up (enrich_tokens)")
+            if left <= 0:
+                what = f"the tokens of today are used up ({self.name}_tokens)"
+                await report(done + refused, len(found), what)
                 break
             started = time.monotonic()
-            if await self._enrich(record, self.endpoint):
-                done += 1
-            else:
-                refused += 1
-            await report(done + refused, len(found), f"{done} document(s) enriched")
+            is_done, used = await self._ask(record, endpoint)
+            left = await self.left(used)
+            done, refused = done + is_done, refused + (not is_done)
+            await report(done + refused, len(found), f"{done} record(s) {self._asking.done}")
             await asyncio.sleep(max(0.0, self._seconds - (time.monotonic() - started)))
-        return {"enriched": done, "refused": refused}
+        return {self._asking.done: done, "refused": refused, "tokens_left_today": max(0, left)}
 
-    async def _enrich(self, record: Record, endpoint: ChatEndpoint) -> bool:
-        """Store what the model says of one document; False when it said nothing usable."""
+    async def _ask(self, record: Record, endpoint: ChatEndpoint) -> tuple[bool, int]:
+        """Store what the model says of one record: whether it is usable, and its tokens."""
         title = redact(record.title)[0]  # stored texts are redacted; these rules may be newer
-        text = redact(record.text[: 2 * enrichment.MOST_TEXT])[0]
-        question = enrichment.question(title, text)
+        text = redact(record.text[: 2 * self._asking.most_text])[0]
+        question = self._asking.question(record, title, text)
+        used = 0
         try:
             answer = await asyncio.to_thread(endpoint.ask, question)
-            self._used += answer.tokens or token_count.count(question)
-            said = enrichment.facts_in(answer.reply)
+            used = answer.tokens or token_count.count(question)
+            said = self._asking.answer(record, answer.reply)
         except (Refused, ValueError) as error:
             reason = error.message if isinstance(error, MemSearchError) else str(error)
-            self._refused.add(record.number)
-            place = Location(SOURCE, endpoint.name)
-            entry = LedgerEntry(str(record.ref), "failed", f"not enriched: {reason}")
+            self._left_out.add(record.number)
+            place = Location(self._asking.source, endpoint.name)
+            entry = LedgerEntry(str(record.ref), "failed", f"not {self._asking.done}: {reason}")
             await self._store.ingest.note_items(place, [entry])
-            return False
-        kept = {**record.metadata, FROM_MODEL: redacted_values(said)}
-        left = completed(kept, record.title, record.text, kind=record.kind).get(FROM_MODEL, {})
-        if await self._store.ingest.note_from_model(record, {**left, "by": endpoint.name}):
+            return False, used
+        if await self._store.ingest.note_from_model(record, {**said, "by": endpoint.name}):
             self._stored()
-        return True
+        return True, used
 
 
-async def enrich_new(job: EnrichJob, jobs: JobQueue) -> None:
-    """Queue the job whenever documents wait, until cancelled. Returns at once without a model."""
+async def enrich_new(asked: Sequence[EnrichJob], jobs: JobQueue) -> None:
+    """Queue the jobs whenever records wait, until cancelled. Returns at once without a model."""
+    await asyncio.gather(*(_queue_when_waiting(job, jobs) for job in asked if job.endpoint))
+
+
+async def _queue_when_waiting(job: EnrichJob, jobs: JobQueue) -> None:
     pause = _PAUSE
-    while job.endpoint is not None:
+    while True:
         await asyncio.sleep(pause)
         pause = _PAUSE
         try:
-            recent = [state for state in await jobs.newest(10) if state.name == NAME]
+            recent = [state for state in await jobs.newest(10) if state.name == job.name]
             if any(state.state in ("queued", "running") for state in recent):
                 continue
             if recent and recent[0].state == "failed":
                 pause = _AFTER_FAILURE
-            if job.left > 0 and await job.waiting():
-                await jobs.submit(NAME, {})
+            if await job.left() > 0 and await job.has_work():
+                await jobs.submit(job.name, {})
         except MemSearchError as error:
-            log.warning("cannot look for documents to enrich now: %s", error)
+            log.warning("cannot look for records to ask a model about now: %s", error)

@@ -1,20 +1,29 @@
-"""What hooks cost: the lines that each of them leaves in ``HOME/hooks/costs.jsonl``, counted.
+"""What hooks cost and which events were dropped: the lines that they leave in ``HOME/hooks``.
 
 A hook notes its session, its event, the tokens that the agent got, its time and processor time, and
-whether the agent has just searched its memory. The files are cut at a megabyte each, so this is the
-ledger of the last ten thousand hooks or so.
+whether the agent has just searched its memory, in ``costs.jsonl``. The files are cut at a megabyte
+each, so this is the ledger of the last ten thousand hooks or so. An event that cannot be used is a
+line of ``dropped.log``: the hook writes it, or the worker where it finds out.
 """
 
 from __future__ import annotations
 
 import json
+import logging
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
+log = logging.getLogger(__name__)
+
 _FILES: Final = ("costs.jsonl.1", "costs.jsonl")
 _TURN: Final = "UserPromptSubmit"
+_DROPPED: Final = "dropped.log"
+_LONGEST_LOG: Final = 256 * 1024
+"""Bytes, as in the hook: then the file is kept beside the next one."""
 
 
 @dataclass(slots=True)
@@ -62,6 +71,33 @@ def costs(home: Path) -> tuple[Cost, list[Cost]]:
             continue  # cut off by a full disk
     found = [each for each in sessions.values() if each.hooks]
     return total, sorted(found, key=lambda each: -each.last_at)
+
+
+def drop(home: Path, reason: str) -> None:
+    """Note that an event was dropped. ``reason`` has no word of the event. Blocks."""
+    log.warning("an event of a hook is dropped: %s", reason)
+    file = home / "hooks" / _DROPPED
+    try:
+        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if file.exists() and file.stat().st_size > _LONGEST_LOG:
+            file.replace(file.with_name(f"{_DROPPED}.1"))
+        handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        with os.fdopen(handle, "w", encoding="utf-8", errors="replace") as opened:
+            opened.write(f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ} {reason}\n")
+    except OSError as error:
+        log.warning("it cannot be noted in %s: %s", file, error)
+
+
+def dropped(home: Path) -> tuple[int, str]:
+    """How many events were dropped, and the last line about one. Blocks. Raises OSError."""
+    count, last = 0, ""
+    for name in (f"{_DROPPED}.1", _DROPPED):
+        try:
+            lines = (home / "hooks" / name).read_text("utf-8", "replace").splitlines()
+        except FileNotFoundError:
+            continue
+        count, last = count + len(lines), lines[-1] if lines else last
+    return count, last
 
 
 def _lines(folder: Path) -> Iterator[Mapping[str, Any]]:

@@ -5,9 +5,10 @@ the content, which the worker redacts before it writes the file. Without a worke
 event of a session whose transcript lies on this machine only says that there is something to read,
 and so does every event of another agent than Claude Code, whose source finds its sessions. Other
 events have their content, and become lines of a transcript of our own in ``HOME/hooks/sessions``,
-which the source ``claude-code`` reads like any other, and which is removed when the session ends.
-Records have the ids of their lines, so an event that is taken twice, because the worker was killed
-in between, is one record.
+which the source ``claude-code`` reads like any other. It stays for a week after the last event: a
+session that ended can be resumed, and its summary is of the whole session. Records have the ids of
+their lines, so an event that is taken twice, because the worker was killed in between, is one
+record.
 """
 
 from __future__ import annotations
@@ -26,11 +27,13 @@ from typing import Any, Final
 
 from mem_search.errors import InputError, MemSearchError, StorageError, Unavailable
 from mem_search.ingest import copies
+from mem_search.jobs.hook_costs import drop
 from mem_search.jobs.reader import LocationReader, find_locations, machine_from
 from mem_search.model import Location
 from mem_search.model.forgetting import Traces
 from mem_search.sources.claude_code.files import transcript_of
 from mem_search.storage.ports import IngestStore
+from mem_search.text import secret_rules
 from mem_search.text.redaction import Redaction
 
 log = logging.getLogger(__name__)
@@ -41,7 +44,9 @@ PAUSE_SECONDS: Final = 5.0
 GRACE_SECONDS: Final = 4.0
 """The first prompt of a session comes before its transcript; so long it is waited for."""
 
-KEPT_SECONDS: Final = 24 * 3600.0
+KEPT_SECONDS: Final = 7 * 24 * 3600.0
+"""After the last event of a session; who comes back to it does so within days."""
+
 LONGEST_EVENT: Final = 10 * 2**20
 MOST_WAITING: Final = 5_000
 """Events that clients may leave before the first of them is read. A busy hour has hundreds."""
@@ -69,9 +74,9 @@ class HookEvents:
     def __init__(
         self, home: Path, store: IngestStore, reader: LocationReader, redaction: Redaction
     ) -> None:
+        self.home = home
         self.folder = home / "hooks" / "events"
         self.sessions = home / "hooks" / "sessions"
-        self.dropped = 0
         self._store = store
         self._reader = reader
         self._redaction = redaction
@@ -154,6 +159,7 @@ class HookEvents:
                     await self._woken.wait()
             except TimeoutError:
                 continue
+            await asyncio.to_thread(secret_rules.load)  # soon a hook waits for the redaction
 
     async def drain(self, now: float | None = None) -> bool:
         """Take the events there are; True if some wait for a transcript. Raises OSError."""
@@ -161,7 +167,7 @@ class HookEvents:
             return await self._drain(time.time() if now is None else now)
 
     async def _drain(self, now: float) -> bool:
-        taken, ended, waiting = await asyncio.to_thread(self._sorted_events, now)
+        taken, waiting = await asyncio.to_thread(self._sorted_events, now)
         for location in await self._locations({place for _, _, place in taken if place}):
             try:
                 await self._reader.read(location)
@@ -169,19 +175,17 @@ class HookEvents:
                 log.info("%s: %s", location.path, error)  # `mem-search stats` shows it
         # Only now: an event whose records were not stored is taken again.
         await asyncio.to_thread(_remove, taken)
-        await asyncio.to_thread(self._sweep, ended, time.time())
+        await asyncio.to_thread(self._sweep, time.time())
         return waiting
 
-    def _sorted_events(self, now: float) -> tuple[list[Taken], set[str], bool]:
-        """Each event that is ready, the sessions that ended, and whether other events wait."""
+    def _sorted_events(self, now: float) -> tuple[list[Taken], bool]:
+        """Each event that is ready, and whether other events wait."""
         taken: list[Taken] = []
-        ended: set[str] = set()
         waiting = False
         for file in sorted(self.folder.glob("*.json")):
             written = file.stat().st_mtime_ns
             event = self._event(file)
             if event is None:
-                self.dropped += 1
                 taken.append((file, written, None))
                 continue
             if agent := str(event.get("agent") or ""):
@@ -190,19 +194,15 @@ class HookEvents:
                 taken.append((file, written, (_SOURCE, transcript)))
             elif now - written / 1e9 < GRACE_SECONDS:
                 waiting = True
-                continue
             else:
                 self._journal(event, file.stem, datetime.fromtimestamp(written / 1e9, UTC))
                 taken.append((file, written, (_SOURCE, str(self.sessions))))
-            # Not while the event waits: those before it may wait, too, and need the transcript.
-            if event.get("hook_event_name") == "SessionEnd":
-                ended.add(event["session_id"])
-        return taken, ended, waiting
+        return taken, waiting
 
-    def _sweep(self, ended: set[str], now: float) -> None:
-        """Remove our transcripts of sessions that ended, or that nothing came to for a day."""
+    def _sweep(self, now: float) -> None:
+        """Remove our transcripts of sessions that nothing came to for a week."""
         for file in self.sessions.glob("*.jsonl"):
-            if file.stem in ended or now - file.stat().st_mtime > KEPT_SECONDS:
+            if now - file.stat().st_mtime > KEPT_SECONDS:
                 file.unlink(missing_ok=True)
 
     def _event(self, file: Path) -> Mapping[str, Any] | None:
@@ -213,7 +213,7 @@ class HookEvents:
             if not isinstance(event, dict) or not isinstance(event.get("session_id"), str):
                 raise ValueError("no object with a session_id")
         except (OSError, ValueError, RecursionError) as error:
-            log.warning("the event of a hook %s is dropped: %s", file.name, error)
+            drop(self.home, f"{file.name}: {error}")
             return None
         return event
 
@@ -221,8 +221,7 @@ class HookEvents:
         """Append the lines of an event to the transcript of its session, once."""
         session = event["session_id"]
         if not _SAFE_SESSION.fullmatch(session):
-            log.warning("the event %s is dropped: %r is no session id", uuid, session[:100])
-            self.dropped += 1
+            drop(self.home, f"{uuid}: its session_id is none")
             return
         self.sessions.mkdir(mode=0o700, parents=True, exist_ok=True)
         file = self.sessions / f"{session}.jsonl"
@@ -236,6 +235,9 @@ class HookEvents:
             json.dumps(self._redaction.values({"uuid": f"{uuid}{end}", **common, **line}))
             for end, line in zip(("", "-answer"), lines_of(event, uuid), strict=False)
         ]
+        if not lines and not _may_be_empty(event):
+            drop(self.home, f"{uuid}: nothing in it can be recorded")
+            return
         with file.open("a+b") as opened:
             opened.seek(max(0, opened.tell() - _TAIL))
             if f'"uuid": "{uuid}"'.encode() not in opened.read():
@@ -253,17 +255,23 @@ class HookEvents:
                 parents = {path, *map(str, Path(path).parents)}
                 known = [each for each in known if each.path in parents][:1]
                 known = known or [Location(source, path)]
-            found |= {(each.source, each.path): each for each in known or _discovered(source)}
+            found |= {(each.source, each.path): each for each in known or self._discovered(source)}
         return list(found.values())
 
+    def _discovered(self, source: str) -> list[Location]:
+        """Where the sessions of an agent lie that was never read before."""
+        try:
+            return find_locations(machine_from({}, os.environ), source)
+        except MemSearchError:
+            drop(self.home, "its agent is none that has sessions here")
+            return []
 
-def _discovered(source: str) -> list[Location]:
-    """Where the sessions of an agent lie that was never read before."""
-    try:
-        return find_locations(machine_from({}, os.environ), source)
-    except MemSearchError as error:
-        log.warning("the events of %r are dropped: %s", source, error)
-        return []
+
+def _may_be_empty(event: Mapping[str, Any]) -> bool:
+    """Whether an event of this name can have nothing to record."""
+    name = event.get("hook_event_name")
+    ends = name in ("Stop", "SubagentStop") and event.get("last_assistant_message") is None
+    return ends or name in ("SessionStart", "SessionEnd")
 
 
 def _transcript(event: Mapping[str, Any]) -> str:
@@ -272,9 +280,10 @@ def _transcript(event: Mapping[str, Any]) -> str:
     A client of claude-mem does not say where it is, and tells of the first prompt before it is
     there: it has the name of the session.
     """
-    path = Path(str(event.get("transcript_path") or ""))
-    if path.suffix == ".jsonl" and path.is_file():
-        return str(path)
+    path = str(event.get("transcript_path") or "")
+    # Not Path.is_file: it raises for a path that is too long, or in a folder of another user.
+    if path.endswith(".jsonl") and os.path.isfile(path):  # noqa: PTH113
+        return path
     return transcript_of(event["session_id"]) if event.get("platform") in _CLAUDE else ""
 
 

@@ -1,9 +1,10 @@
 """Transcripts outlive the agent's clean-up: a copy of what was read, redacted, in the home.
 
-Claude Code deletes a transcript 30 days after its last line. After each reading of a location, the
-new lines of its transcripts are added to ``HOME/transcripts``: one gzip file for each transcript,
-which is never read anew while the transcript only grows, and a ``.json`` beside it that says how
-far the copy is. The copy has what the source reads: no pictures, no lines without events, none that
+Claude Code and Gemini CLI delete a transcript 30 days after its last line, OpenClaw can. After each
+reading of a location, the new lines of its transcripts are added to ``HOME/transcripts``: one gzip
+file for each transcript, which is never read anew while the transcript only grows, and a ``.json``
+beside it that says how far the copy is. A transcript that is one JSON document is copied as a whole
+when it changed. The copy has what the source reads: no pictures, no lines without events, none that
 another transcript has. A line that is left out stays as an empty line, so numbers of lines, which
 name records, are the same. ``sync --again`` reads the copy of a transcript that is gone.
 """
@@ -22,11 +23,13 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
+from mem_search import sources
 from mem_search.errors import MemSearchError
 from mem_search.model import Location
 from mem_search.model.forgetting import Traces
 from mem_search.sources.base import scratch_folder
 from mem_search.sources.claude_code.files import (
+    SUFFIX,
     Incomplete,
     Place,
     complete_lines,
@@ -37,18 +40,20 @@ from mem_search.text.redaction import Redaction, redacted_values
 
 log = logging.getLogger(__name__)
 
-SOURCE: Final = "claude-code"
+CLAUDE_CODE: Final = "claude-code"
 _STATE: Final = ".json"
 _TYPES: Final = frozenset(
     {"user", "assistant", "attachment", "queue-operation", "summary", "ai-title", "custom-title"}
 )
-"""Types of lines that the source reads; ``progress`` and snapshots are most of a transcript."""
+"""Types of Claude Code's lines that are read; ``progress`` and snapshots are most of them."""
 
 _PIECE: Final = 1 << 20
 _NO_TEXT: Final = ("image", "document", "thinking", "redacted_thinking")
-"""Blocks of a message without a text that the source takes."""
+"""Blocks of a message without a text that a source takes."""
 
-_TEXTS: Final = ("message", "attachment")
+_UNREAD: Final = frozenset({"toolUseResult", "thoughts", "inlineData"})
+_TEXTS: Final = ("message", "attachment", "messages", "content", "displayContent", "toolCalls",
+                 "summary", "$set")  # fmt: skip
 
 
 @dataclass(slots=True)
@@ -73,21 +78,21 @@ class KeptTranscripts:
     def __init__(self, folder: Path, redaction: Redaction, *, on: bool) -> None:
         self.on = on
         self.error = ""
-        self._folder = folder / SOURCE
+        self._folder = folder
         self._redaction = redaction
         self._changing = asyncio.Lock()
         self._looked_at: set[str] = set()
 
     async def keep(self, location: Location, *, changed: bool) -> None:
         """Add what is new in the transcripts at ``location``; a failure is logged and told."""
-        if not self.on or location.source != SOURCE or location.upload:
+        if not self.on or location.upload:
             return
         if not changed and location.path in self._looked_at:
             return
         try:
             for path in await asyncio.to_thread(_present, location):
                 async with self._changing:  # a forgetting waits for one file at most
-                    await asyncio.to_thread(self._keep, path)
+                    await asyncio.to_thread(self._keep, location.source, path)
             self._looked_at.add(location.path)
             self.error = ""
         except (OSError, EOFError, MemSearchError) as error:
@@ -120,24 +125,26 @@ class KeptTranscripts:
             Path(place, name).stat().st_size
             for place, _, names in os.walk(self._folder)
             for name in names
-            if name.endswith(".gz")
+            if name.endswith(".gz") and not name.startswith(".")
         ]
         return len(sizes), sum(sizes)
 
     def unpack(self, location: Location) -> tempfile.TemporaryDirectory[str] | None:
         """A folder with the copies at ``location`` whose transcripts are gone; None without any."""
-        if location.source != SOURCE or location.upload:
+        if location.upload or not (self._folder / location.source).is_dir():
             return None
         root = Path(location.path).expanduser()
         try:
-            present = {self._state_of(path) for path in _present(location)}
+            present = {self._state_of(location.source, path) for path in _present(location)}
         except MemSearchError:  # the whole location is gone
             present = set()
-        at = self._state_of(root)
+        at = self._state_of(location.source, root)
         states = [at] if at.is_file() else list(self._states(at.with_name(at.name[: -len(_STATE)])))
         gone = [each for each in states if each not in present and self._read(each).file]
         if not gone:
             return None
+        # What belongs to several transcripts is there as long as one of them is.
+        gone += [each for each in states if each in present and each.name.startswith(".")]
         folder = scratch_folder()
         for state in gone:
             name = state.name if state == at else str(state.relative_to(str(at)[: -len(_STATE)]))
@@ -150,8 +157,8 @@ class KeptTranscripts:
                 log.warning("the copy %s is damaged: %s", state, error)
         return folder
 
-    def _keep(self, path: Path) -> None:
-        state = self._state_of(path)
+    def _keep(self, source: str, path: Path) -> None:
+        state = self._state_of(source, path)
         copy = self._read(state)
         try:
             file = path.open("rb")
@@ -161,18 +168,21 @@ class KeptTranscripts:
             status = os.fstat(file.fileno())
             if copy.forgotten or copy.place.is_current(status):
                 return
+            if path.suffix != SUFFIX:
+                whole = _Copy(file=copy.file)
+                if (content := self._document(file.read(), path, whole.sessions)) is not None:
+                    whole.place = _current(Place(), status)
+                    self._pack(state, whole, [content])
+                return
             continues = bool(copy.file) and copy.place.continues_in(file)
             if not continues:
                 if copy.file and status.st_size < copy.place.offset:
                     return  # it was truncated: the copy knows more
                 copy = _Copy(file=copy.file)
-            place = copy.place
-            place.inode, place.size, place.modified = (
-                status.st_ino, status.st_size, status.st_mtime_ns,
-            )  # fmt: skip
+            line = self._line if source == CLAUDE_CODE else self._others_line
             lines = (
-                self._line(raw, path, copy.sessions)
-                for raw in complete_lines(file, place, Incomplete())
+                line(raw, path, copy.sessions)
+                for raw in complete_lines(file, _current(copy.place, status), Incomplete())
             )
             if not continues:
                 self._pack(state, copy, lines)
@@ -199,6 +209,28 @@ class KeptTranscripts:
                 sessions.append(session)
         return self._encoded(_essence(value))
 
+    def _others_line(self, raw: bytes | None, _: Path, sessions: list[str]) -> bytes:
+        """The line of another agent as it is kept; empty for one that is no object."""
+        return self._object(raw or b"", sessions) or b"\n"
+
+    def _document(self, content: bytes, path: Path, sessions: list[str]) -> bytes | None:
+        """A whole file as it is kept; None for one that is just being written."""
+        if path.name.startswith("."):  # a name, such as that of the project
+            return self._redaction.name(content.decode("utf-8", "replace")).encode()
+        return self._object(content, sessions)
+
+    def _object(self, raw: bytes, sessions: list[str]) -> bytes | None:
+        try:
+            value = json.loads(raw)
+            if not isinstance(value, dict):
+                return None
+            found = value.get("sessionId") or (value.get("type") == "session" and value.get("id"))
+            if isinstance(found, str) and found not in sessions:
+                sessions.append(found)
+            return self._encoded(_essence(value))
+        except (ValueError, RecursionError):
+            return None
+
     def _encoded(self, value: Mapping[str, Any]) -> bytes:
         # Names and ids are redacted so that two stay two, texts as records have them.
         texts = redacted_values({name: value[name] for name in _TEXTS if name in value})
@@ -208,7 +240,10 @@ class KeptTranscripts:
         return text.encode("utf-8", "backslashreplace") + b"\n"
 
     def _redacted_again(self, line: bytes) -> bytes:
-        return self._encoded(json.loads(line)) if line.strip() else line
+        try:
+            return self._encoded(json.loads(line)) if line.strip() else line
+        except ValueError:  # a name
+            return self._redaction.name(line.decode("utf-8", "replace")).encode()
 
     def _append(self, state: Path, copy: _Copy, lines: Iterable[bytes]) -> None:
         state.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -251,7 +286,10 @@ class KeptTranscripts:
             if traces is None or not (traces.words or traces.refs):
                 return False
             try:
-                return self._rewrite(state, without)
+                if state.name.endswith(f"{SUFFIX}{_STATE}"):
+                    return self._rewrite(state, without)
+                if not any(without(line) != line for line in self._lines(state, copy)):
+                    return False
             except EOFError as error:  # what cannot be read may hold it
                 log.warning("the copy %s is removed: %s", state, error)
         self._write(state, replace(copy, file="", packed=0, base=0, forgotten=True))
@@ -277,10 +315,10 @@ class KeptTranscripts:
             except (gzip.BadGzipFile, zlib.error) as error:
                 raise EOFError(str(error)) from error
 
-    def _state_of(self, path: Path) -> Path:
+    def _state_of(self, source: str, path: Path) -> Path:
         """Where the state of the copy of the transcript at ``path`` is, or would be."""
         parts = [self._redaction.name(part) for part in Path(os.path.realpath(path)).parts[1:]]
-        return self._folder.joinpath(*parts[:-1], f"{parts[-1]}{_STATE}")
+        return self._folder.joinpath(source, *parts[:-1], f"{parts[-1]}{_STATE}")
 
     def _states(self, below: Path | None = None) -> Iterator[Path]:
         for place, folders, names in os.walk(below or self._folder):
@@ -306,24 +344,29 @@ class KeptTranscripts:
 
 
 def _present(location: Location) -> list[Path]:
-    """The transcripts at ``location``. Raises SourceError if it cannot be listed."""
-    return list(transcripts(Path(location.path).expanduser()).files.values())
+    """The files at ``location`` that are kept. Raises SourceError if it cannot be listed."""
+    root = Path(location.path).expanduser()
+    if location.source == CLAUDE_CODE:
+        return list(transcripts(root).files.values())
+    to_keep = getattr(sources.by_name(location.source), "files_to_keep", None)
+    if to_keep is None:  # another source
+        return []
+    return [root] if root.is_file() else list(to_keep(root))
 
 
-def _essence(value: Mapping[str, Any]) -> dict[str, Any]:
-    """A line without what the source does not read: copies of results, pictures, thoughts."""
-    kept = {name: each for name, each in value.items() if name != "toolUseResult"}
-    message = kept.get("message")
-    if isinstance(message, dict) and isinstance(message.get("content"), list):
-        kept["message"] = {**message, "content": _texts(message["content"])}
-    return kept
+def _current(place: Place, status: os.stat_result) -> Place:
+    place.inode, place.size, place.modified = status.st_ino, status.st_size, status.st_mtime_ns
+    return place
 
 
-def _texts(blocks: Iterable[Any]) -> list[Any]:
-    found = []
-    for block in blocks:
-        if not isinstance(block, dict) or block.get("type") in _NO_TEXT:
-            continue
-        inner = block.get("content")
-        found.append({**block, "content": _texts(inner)} if isinstance(inner, list) else block)
-    return found
+def _essence(value: Any) -> Any:
+    """A value without what no source reads: copies of results, pictures, thoughts."""
+    if isinstance(value, list):
+        return [_essence(each) for each in value if not _is_no_text(each)]
+    if isinstance(value, dict):
+        return {name: _essence(each) for name, each in value.items() if name not in _UNREAD}
+    return value
+
+
+def _is_no_text(part: object) -> bool:
+    return isinstance(part, dict) and (part.get("type") in _NO_TEXT or "inlineData" in part)

@@ -11,13 +11,15 @@ import asyncio
 import json
 import logging
 import uuid
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, Protocol
 
 from mem_search.errors import Conflict, InputError, MemSearchError, NotFound
-from mem_search.model.jobs import ENDED, JobState, JobStatus
+from mem_search.ingest import spool
+from mem_search.model.jobs import ENDED, JobState, JobStatus, Pace
 from mem_search.storage.ports import JobStore
 from mem_search.text.dates import now_ms
 
@@ -29,8 +31,13 @@ KEEP_MS = 7 * 24 * 3600 * 1000
 MOST_ASIDE = 1000
 """More jobs are not looked through for their uploads."""
 
-Report = Callable[[int, int, str], Awaitable[None]]
-"""(done, total, message): the progress of the job."""
+
+class Report(Protocol):
+    """Tells the progress of a job."""
+
+    async def __call__(self, done: int, total: int, message: str, *, begins: bool = False) -> None:
+        """``begins``: the rate is measured from now on, without what is done already."""
+        ...
 
 
 class Job(Protocol):
@@ -44,17 +51,26 @@ class Job(Protocol):
 
 
 class JobQueue:
-    """Runs jobs from ``start`` to ``close``. Unfinished jobs resume at the next start."""
+    """Runs jobs from ``start`` to ``close``. Unfinished jobs resume at the next start.
+
+    The upload in ``spool_dir`` that a job read (its parameter ``spooled``) is removed at its end.
+    """
 
     def __init__(
-        self, store: JobStore, kinds: tuple[Job, ...], beside: tuple[Job, ...] = ()
+        self,
+        store: JobStore,
+        kinds: tuple[Job, ...],
+        beside: tuple[Job, ...] = (),
+        spool_dir: Path | None = None,
     ) -> None:
         self._store = store
+        self._spool = spool_dir
         self._kinds = {job.name: job for job in (*kinds, *beside)}
         self._beside = {job.name for job in beside}
         self._queue: asyncio.Queue[str] = asyncio.Queue()
         self._queue_beside: asyncio.Queue[str] = asyncio.Queue()
         self._running: dict[str, asyncio.Task[Mapping[str, Any]]] = {}
+        self._paces: dict[str, Pace] = {}
         self._cancelled: set[str] = set()
         self._given: dict[str, Mapping[str, Any]] = {}
         """Parameters of unfinished jobs, which are stored without secrets."""
@@ -115,7 +131,8 @@ class JobQueue:
         return [self._as_it_is(each) for each in await self._store.newest(limit, state)]
 
     def _as_it_is(self, state: JobState) -> JobState:
-        """The state; a job whose end could not be written counts as failed."""
+        """The state with its pace; a job whose end could not be written counts as failed."""
+        state = replace(state, pace=self._paces.get(state.id))
         if (why := self._left.get(state.id)) is None or state.state in ENDED:
             return state
         message = f"{why}; what was stored stays, and the next start of the worker continues it"
@@ -195,7 +212,14 @@ class JobQueue:
                 self._given.pop(job, None)
 
     async def _run(self, state: JobState) -> None:
-        async def report(done: int, total: int, message: str) -> None:
+        last = 0
+        self._paces[state.id] = Pace(now_ms())
+
+        async def report(done: int, total: int, message: str, *, begins: bool = False) -> None:
+            nonlocal last
+            if begins or done < last:  # its next part, which may have another unit
+                self._paces[state.id] = Pace(now_ms(), done)
+            last = done
             await self._store.report_progress(state.id, done, total, message)
 
         await self._store.start(state.id)
@@ -220,10 +244,16 @@ class JobQueue:
             await self._end(state.id, "failed", f"internal error: {type(error).__name__}: {error}")
         finally:
             self._running.pop(state.id, None)
+            self._paces.pop(state.id, None)
 
     async def _consume(self, state: JobState, report: Report) -> Mapping[str, Any]:
         params = self._given.get(state.id, state.params)
-        return await self._kinds[state.name].run(params, report)
+        result = state.result or await self._kinds[state.name].run(params, report)
+        if self._spool is not None and (spooled := params.get("spooled")):
+            # The result is stored first: a worker that resumes the job needs no upload then.
+            await self._store.note_result(state.id, result)
+            await asyncio.to_thread(spool.discard, self._spool, str(spooled))
+        return result
 
     async def _end(self, job: str, state: JobStatus, message: str) -> None:
         await self._store.finish(job, state, message, {})

@@ -26,7 +26,7 @@ from mem_search.jobs.kept_transcripts import KeptTranscripts
 from mem_search.jobs.queue import Report
 from mem_search.model import Batch, Location
 from mem_search.model.ingest import IngestCounts
-from mem_search.sources.claude_code import KEPT
+from mem_search.sources.base import KEPT
 from mem_search.storage.ports import IngestStore
 
 log = logging.getLogger(__name__)
@@ -91,11 +91,13 @@ class LocationReader:
                 if not by_job:
                     left_out = self._set_aside(location)
                 with self._mark.reading(location, by_job=by_job) as mark:
-                    if by_job:  # following writes nothing while nothing changes
+                    if report is not None:  # following writes nothing while nothing changes
                         mark("", 0)
+                        message = f"{_named(location)}: looking for what is new"
+                        await report(0, 0, message, begins=True)
                     batches = await asyncio.to_thread(source.read, to_read, cursor)
                     while (batch := await asyncio.to_thread(_next, batches, location)) is not None:
-                        is_unchanged = False
+                        continues, is_unchanged = is_unchanged and bool(cursor), False
                         others = (
                             await self._other_projects(location) if batch.shared else frozenset()
                         )
@@ -109,7 +111,7 @@ class LocationReader:
                         )
                         if report is not None:
                             message = progress_message(location, total)
-                            await report(batch.done, batch.total, message)
+                            await report(batch.done, batch.total, message, begins=continues)
                 if is_unchanged:
                     await self._store.note_unchanged(location, followed=followed)
                 if self.kept is not None and upload is None:
@@ -183,7 +185,6 @@ def _next(batches: Iterator[Batch], location: Location) -> Batch | None:
 
 def progress_message(location: Location, taken: IngestCounts) -> str:
     """``git mem-search: 120 new, 3 changed``."""
-    name = location.label or Path(location.path).name
     counts = [
         f"{count} {word}"
         for word, count in (
@@ -194,7 +195,11 @@ def progress_message(location: Location, taken: IngestCounts) -> str:
         )
         if count
     ]
-    return f"{location.source} {name}: {', '.join(counts) or 'nothing new'}"
+    return f"{_named(location)}: {', '.join(counts) or 'nothing new'}"
+
+
+def _named(location: Location) -> str:
+    return f"{location.source} {location.label or Path(location.path).name}"
 
 
 def find_locations(machine: Machine, name: str = "", path: str = "") -> list[Location]:

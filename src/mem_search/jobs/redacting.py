@@ -13,6 +13,7 @@ from mem_search.ingest.preparing import Preparing
 from mem_search.jobs.kept_transcripts import KeptTranscripts
 from mem_search.jobs.queue import JobQueue, Report
 from mem_search.model import Draft, Filters, Record
+from mem_search.model.archives import HOLDINGS
 from mem_search.model.ingest import PreparedDraft
 from mem_search.model.records import RecordWithLinks
 from mem_search.records.registry import installed_kinds
@@ -25,8 +26,8 @@ _PAGE: Final = 200
 """Records at a time: about a tenth of a second of redaction."""
 
 
-Why = Literal["changed", "flagged", "facts"]
-"""As the result of the job counts them: a secret, a text like instructions, facts."""
+Why = Literal["changed", "flagged", "facts", "citations"]
+"""As the result of the job counts them: a secret, a text like instructions, facts, citations."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +42,8 @@ class _Differing:
 class RedactJob:
     """Redact every text of the store with the rules of today, and purge the bytes of the old ones.
 
-    Texts that read like instructions are flagged in the same pass, and the facts found that
-    documents state.
+    Texts that read like instructions are flagged in the same pass, the facts found that documents
+    state, and the citations of reports and pages, also those without a link.
 
     Records keep their numbers; only those that change are prepared, embedded and indexed again.
     ``stored`` is called after records changed. A record that cannot be prepared, such as one of
@@ -87,9 +88,13 @@ class RedactJob:
                 left += len(some) - len(ready)
                 if why == "facts":
                     ready = [each for each in ready if each[1].draft.metadata != each[0].metadata]
+                elif why == "citations":  # whose places are spans of the text
+                    ready = [each for each in ready if each[1].draft.text == each[0].text]
                 if not ready:
                     continue
-                counts[why] += await self._store.redacting.replace(ready)
+                redacting = self._store.redacting
+                write = redacting.relate if why == "citations" else redacting.replace
+                counts[why] += await write(ready)
                 self._stored()
             after, looked = page[-1][0].number, looked + len(page)
             await report(looked, max(total, looked), f"{counts['changed']} record(s) had a secret")
@@ -118,6 +123,8 @@ class RedactJob:
                 found.append(_Differing(record, named, "flagged"))
             elif installed_kinds().get(record.kind).documents:
                 found.append(_Differing(record, named, "facts"))
+            elif record.kind in HOLDINGS:
+                found.append(_Differing(record, named, "citations"))
         return found
 
     def _clean(self, text: str) -> str:

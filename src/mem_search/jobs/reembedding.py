@@ -149,18 +149,17 @@ class ReembedJob:
         store = self._store.indexing
         lacking = await store.count_without_vector(space)
         before = (await self._store.statistics.totals()).passages - lacking
+        kept = f"; {before} were embedded before" if before else ""
+        message = f"embedding with {embedder.name} beside the old{kept}"
         done = after = 0
         while True:
+            await report(done, max(lacking, done), message, begins=not done)
             waiting = await store.without_vector(space, after, EMBED_BATCH)
             if not waiting:
                 return done
             entries, rows = await vectors_of(store, space, embedder, executor, waiting)
             await store.add_vectors(space, entries, rows)
             after, done = waiting[-1].passage, done + len(waiting)
-            kept = f"; {before} were embedded before" if before else ""
-            await report(
-                done, max(lacking, done), f"embedding with {embedder.name} beside the old{kept}"
-            )
 
     async def _clean_up(self, space: int, report: Report) -> tuple[int, str]:
         """Delete the vectors of all other spaces; how many, and what could not be done."""

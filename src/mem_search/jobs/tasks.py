@@ -66,7 +66,7 @@ class SyncJob:
 class ImportJob:
     """Read one file of one source from its start, once: an imported file is not followed.
 
-    ``spooled`` names the copy of an upload in ``spool_dir``, which is removed after reading;
+    ``spooled`` names the copy of an upload in ``spool_dir``, which the queue removes afterwards;
     ``path`` is then its original name, and ``options`` what was said about the document.
     """
 
@@ -98,9 +98,10 @@ class ImportJob:
                 even_forgotten=even_forgotten,
             )
             await self._reader.forget_cursor(location)
-            await asyncio.to_thread(spool.discard, self._spool, str(spooled))
             if options:
                 return {**_read(location, taken), "document": await self._document(location)}
+            if taken == IngestCounts(failed=taken.failed):
+                await self._raise_refusal(location)
             return _read(location, taken)
         (location,) = find_locations(
             machine_from(params, os.environ), str(params["source"]), str(params["path"])
@@ -120,13 +121,17 @@ class ImportJob:
         known = await self._store.records.named(
             location.options.get("source", UPLOADED), location.options["source_id"]
         )
+        await self._raise_refusal(location)
+        if known is None:
+            raise SourceError(f"{location.path} was not stored; see: mem-search ledger")
+        return str(known.ref)
+
+    async def _raise_refusal(self, location: Location) -> None:
+        """Raise SourceError with the reason, if the ledger says that the file itself is refused."""
         rows = await self._store.ingest.ledger(location.source, location.path, 500, 0)
         mine = [row for row in rows if row.location == location.path == row.item]
         if mine and mine[0].outcome in ("left", "failed"):
             raise SourceError(f"{location.path}: {mine[0].reason}")
-        if known is None:
-            raise SourceError(f"{location.path} was not stored; see: mem-search ledger")
-        return str(known.ref)
 
 
 class FetchJob:

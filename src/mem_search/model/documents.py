@@ -8,6 +8,9 @@ from typing import Any, Final
 
 from mem_search.model.records import Kind
 
+OCR_PAGE_NUMBERS: Final = "ocr_page_numbers"
+"""The metadata field with the pages, from 1, that were recognised; missing when all were."""
+
 PAGE_BREAK: Final = "\f"
 """Between two pages of a text whose metadata has ``pages``; a citation counts them."""
 

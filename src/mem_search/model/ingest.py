@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Literal
@@ -121,6 +121,7 @@ class ToEmbed:
     title: str
     text: str
     digest: bytes
+    above: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,6 +202,14 @@ def _day(at: int) -> str:
     return datetime.fromtimestamp(at / 1000, UTC).date().isoformat()
 
 
+def _names(source_id: str) -> Iterator[str]:
+    """What the ledger may call it: a path in its location is without the location."""
+    yield source_id
+    while "/" in source_id:
+        source_id = source_id.partition("/")[2]
+        yield source_id
+
+
 @dataclass(frozen=True, slots=True)
 class PreparedBatch:
     """A batch that is ready to store: its drafts, what the ledger calls each, and failures.
@@ -222,10 +231,12 @@ class PreparedBatch:
         ]
         batch, taken = self.batch, len(stored) - len(refused)
         together = [LedgerEntry(batch.item, "taken", records=taken)] if batch.item and taken else []
+        told = {entry.item for entry in batch.ledger}
         gone = [
-            LedgerEntry(item, "deleted", "the source no longer has it") for item in batch.deletions
+            LedgerEntry(item, "deleted", "the source no longer has it")
+            for item in batch.deletions
+            if told.isdisjoint(_names(item))  # the source may state a better reason
         ]
-        # The source may state a better reason for the deletion.
         return [*gone, *together, *batch.ledger, *self.failures, *refused]
 
     def counts(self, stored: Sequence[Stored], deleted: int) -> IngestCounts:

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from math import ceil
+from typing import Any, Final, Literal
+
+LEAST_SECONDS: Final = 1.0
+"""Before, a rate says more about the start than about the work."""
 
 JobStatus = Literal["queued", "running", "done", "failed", "cancelled", "set_aside"]
 """``set_aside``: two workers in a row died over the same item; it waits until it is retried."""
@@ -13,8 +17,30 @@ ENDED: tuple[JobStatus, ...] = ("done", "failed", "cancelled", "set_aside")
 
 
 @dataclass(frozen=True, slots=True)
+class Pace:
+    """What a rate is measured from: at ``since``, ``base`` was done already.
+
+    A job begins a new pace with each part of its work, which may have a unit of its own.
+    """
+
+    since: int
+    base: int = 0
+
+    def of(self, done: int, total: int, now: int) -> tuple[float | None, int | None]:
+        """The rate in units a second, and the seconds left; None for what cannot be told yet."""
+        fresh, elapsed = done - self.base, (now - self.since) / 1000
+        if fresh <= 0 or elapsed < LEAST_SECONDS:
+            return None, None
+        left = ceil(max(0, total - done) * elapsed / fresh) if total else None
+        return round(fresh / elapsed, 3), left
+
+
+@dataclass(frozen=True, slots=True)
 class JobState:
-    """A job. ``done`` of ``total`` is in the job's own unit; ``total`` is 0 while unknown."""
+    """A job. ``done`` of ``total`` is in the job's own unit; ``total`` is 0 while unknown.
+
+    ``pace`` is that of a running job.
+    """
 
     id: str
     name: str
@@ -27,6 +53,7 @@ class JobState:
     created_at: int
     started_at: int | None
     ended_at: int | None
+    pace: Pace | None = None
 
 
 SearchJobStatus = Literal["pending", "running", "completed", "failed", "cancelled"]

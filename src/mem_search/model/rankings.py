@@ -257,8 +257,16 @@ class RecordColumns:
         )
 
 
-PassageSpan = tuple[int, int, int | None]
-"""(start, end, page) in the text of the record; the page is None where there are none."""
+class PassageSpan(NamedTuple):
+    """A span of the text of a record; ``page`` is None where there are none.
+
+    ``above`` are the lines of headings, and the head of a table, that stand above it.
+    """
+
+    start: int
+    end: int
+    page: int | None = None
+    above: str = ""
 
 
 @dataclass(frozen=True, slots=True)

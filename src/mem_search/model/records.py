@@ -68,7 +68,9 @@ class Draft:
 
     ``text`` is the canonical text: passages and citations are spans of it. ``session`` names
     the conversation the record belongs to, and drafts of one session arrive in its order.
-    ``metadata`` holds what only this kind has (see ``records/``).
+    ``metadata`` holds what only this kind has (see ``records/``). ``earlier`` are kinds
+    and source ids that may have had the same words: if one of them was forgotten after this draft
+    was made, it is neither stored as a new record nor changes the stored one.
     """
 
     kind: Kind
@@ -85,6 +87,7 @@ class Draft:
     importance: float | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
     links: tuple[Link, ...] = ()
+    earlier: tuple[tuple[Kind, str], ...] = field(default=(), repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,15 +146,25 @@ class Citation:
         return "-".join(f"{part:0{width}}" for part, width in parts)
 
 
+SUMMARY: Final = -1
+"""The ordinal of the passage that is about a whole record; those of its text begin at 0."""
+
+
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """The piece of a record that is indexed: ``record.text[start:end]`` of one ``field``."""
+    """The piece of a record that is indexed: ``record.text[start:end]`` of one ``field``.
+
+    ``field`` is ``content``, ``code``, ``ocr`` or ``summary``. ``above`` are lines that say what it
+    is about and are embedded before it: the headings above it, the head of its table. A summary has
+    the ordinal SUMMARY; what ``above`` says of the whole record then stands in no span of the text.
+    """
 
     ordinal: int
     start: int
     end: int
     field: str = "content"
     page: int | None = None
+    above: str = ""
 
 
 RecordWithLinks = tuple[Record, tuple[Link, ...]]

@@ -19,12 +19,13 @@ NO_SCORES: Final[Mapping[str, float]] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True)
 class Snippet:
-    """``record.text[start:end]``, exactly."""
+    """``record.text[start:end]``, exactly; ``heading`` is the path of headings above it."""
 
     text: str
     start: int
     end: int
     page: int | None = None
+    heading: str = ""
 
 
 class Hit(NamedTuple):

@@ -39,6 +39,9 @@ class Match:
 MOST_IN_MESSAGE = 100
 """Matches that a webhook message names; its ``count`` counts all of them."""
 
+MOST_LISTED = 1_000
+"""Matches of a notification that are stored by number; its ``count`` counts all of them."""
+
 
 @dataclass(frozen=True, slots=True)
 class Notification:

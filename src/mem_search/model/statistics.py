@@ -60,15 +60,17 @@ class Corpus:
     """What ranking needs to know of the corpus: passages by kind, mean length in characters.
 
     ``waiting`` passages are not in the vector index yet; ``waiting_since`` is when the record of
-    the oldest of these was stored, in milliseconds, None when nothing waits.
+    the oldest of these was stored, in milliseconds, None when nothing waits. ``summaries`` are in
+    that index alone, so they count for the coverage and for nothing else.
     """
 
     passages: dict[str, int]
     lengths: dict[str, float]
     waiting: int
     waiting_since: int | None = None
+    summaries: int = 0
     size: int = field(init=False)
-    """All passages."""
+    """All passages without the summaries."""
     mean_length: float = field(init=False)
     """Over all passages, at least 1."""
     coverage: float = field(init=False)
@@ -77,9 +79,10 @@ class Corpus:
     def __post_init__(self) -> None:
         size = sum(self.passages.values())
         total = sum(self.passages[kind] * self.lengths[kind] for kind in self.passages)
+        entries = size + self.summaries
         object.__setattr__(self, "size", size)
         object.__setattr__(self, "mean_length", max(1.0, total / max(1, size)))
-        object.__setattr__(self, "coverage", 1.0 - self.waiting / size if size else 1.0)
+        object.__setattr__(self, "coverage", 1.0 - self.waiting / entries if entries else 1.0)
 
     def of_kinds(self, kinds: Collection[str]) -> Corpus:
         """The statistics of a store that has only ``kinds``; nothing waits in it."""

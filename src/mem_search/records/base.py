@@ -61,7 +61,7 @@ FIRST_TIME, LAST_TIME = from_iso("0001-01-01"), from_iso("9999-12-31T23:59:59.99
 class Metadata(BaseModel):
     """Metadata that a record of any kind may have; unknown keys are kept unchanged."""
 
-    model_config = ConfigDict(extra="allow", frozen=True, strict=True)
+    model_config = ConfigDict(defer_build=True, extra="allow", frozen=True, strict=True)
 
     archived: bool | None = None
     branch: str | None = None

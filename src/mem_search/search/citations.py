@@ -14,6 +14,7 @@ from typing import Literal
 from mem_search.model import Analyzed, Citation, Record, Result, SearchPage
 from mem_search.records.registry import installed_kinds
 from mem_search.text.highlight import WordMatcher, highlight, word_matcher
+from mem_search.text.outline import place_in
 from mem_search.text.snippets import snippet
 
 SNIPPET_LENGTH = 200
@@ -36,13 +37,17 @@ SPREAD = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """``record.text[start:end]``, exactly, and the SHA-256 of its UTF-8 bytes in hex."""
+    """``record.text[start:end]``, exactly, and the SHA-256 of its UTF-8 bytes in hex.
+
+    ``heading`` is the path of headings above it.
+    """
 
     text: str
     start: int
     end: int
     sha256: str
     page: int | None = None
+    heading: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,18 +132,21 @@ def annotate(result: Result, words: Sequence[str], *, length: int) -> tuple[Anno
     record, best = result.record, result.snippet
     matcher = word_matcher(tuple(words))
     others = [
-        (snippet(record.text, start, min(end, len(record.text)), words, length=length), page)
-        for start, end, page in result.passages
-        if start < len(record.text)
-    ]
-    counted = [(matcher.count_in(found.text), found, page) for found, page in others]
+        (snippet(record.text, each.start, min(each.end, len(record.text)), words, length=length),
+         each)
+        for each in result.passages
+        if each.start < len(record.text)
+    ]  # fmt: skip
+    counted = [(matcher.count_in(found.text), found, passage) for found, passage in others]
     ranked = sorted((item for item in counted if item[0]), key=lambda item: -item[0])
     taken = [_snippet_span(result)] if best.text else []
-    for _, found, page in ranked:
+    for _, found, passage in ranked:
         if len(taken) == MOST:
             break
         if all(found.end <= other.start or other.end <= found.start for other in taken):
-            taken.append(_span(record, found.start, found.end, page))
+            of = (passage.start, passage.page, passage.above)
+            page, heading = place_in(record.text, of, found.start + length // 6)
+            taken.append(_span(record, found.start, found.end, page, heading))
     return tuple(
         Annotation(found, str(record.ref), _surroundings(record.text, found, words))
         for found in taken
@@ -157,12 +165,13 @@ def match_fields(result: Result, matcher: WordMatcher) -> tuple[MatchField, ...]
 
 def _snippet_span(result: Result) -> Span:
     best = result.snippet
-    return _span(result.record, best.start, best.end, best.page)
+    return _span(result.record, best.start, best.end, best.page, best.heading)
 
 
-def _span(record: Record, start: int, end: int, page: int | None = None) -> Span:
+def _span(record: Record, start: int, end: int, page: int | None, heading: str) -> Span:
     text = record.text[start:end]
-    return Span(text, start, end, sha256(text.encode("utf-8", "surrogatepass")).hexdigest(), page)
+    digest = sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    return Span(text, start, end, digest, page, heading)
 
 
 def _surroundings(text: str, cited: Span, words: Sequence[str]) -> str:

@@ -31,7 +31,7 @@ from mem_search.model import (
     Snippet,
 )
 from mem_search.model.graph import KnowledgeGraph
-from mem_search.model.rankings import Ranking
+from mem_search.model.rankings import PassageSpan, Ranking
 from mem_search.records.registry import KindRegistry
 from mem_search.retrievers import graph
 from mem_search.search import respelling
@@ -53,6 +53,7 @@ from mem_search.search.stages.scoring import Z_SCORE_SUM
 from mem_search.search.state import Expand, Fusion, Stage
 from mem_search.storage.ports.search import SearchSnapshot, SearchStore
 from mem_search.text import snippets
+from mem_search.text.outline import place_in
 
 DEPTH = 200
 """Candidates a leg brings into the union; 100 loses a point of recall on chats."""
@@ -323,9 +324,12 @@ def _texts(snapshot: SearchSnapshot, hits: Sequence[Hit]) -> list[str]:
     texts = []
     for hit in hits:
         record = records.get(hit.number)
-        start, end, _ = spans.get(hit.passage or 0, (0, LONGEST_TEXT, None))
-        passage = "" if record is None else record.text[start : min(end, start + LONGEST_TEXT)]
-        texts.append("" if record is None else f"{record.title}\n{passage}".strip())
+        if record is None:
+            texts.append("")
+            continue
+        start, end, _, above = spans.get(hit.passage or 0, PassageSpan(0, LONGEST_TEXT))
+        passage = record.text[start : min(end, start + LONGEST_TEXT)]
+        texts.append("\n".join(filter(None, (record.title, above, passage))).strip())
     return texts
 
 
@@ -351,16 +355,19 @@ def _hydrate(
         record = found.get(hit.number)
         if record is None:
             continue
-        start, end, page = spans.get(hit.passage or 0, (0, len(record.text), None))
+        start, end, page, above = spans.get(hit.passage or 0, PassageSpan(0, len(record.text)))
         # The passage may have been deleted since it was ranked, and another may have its number.
         end = min(end, len(record.text))
         start = min(start, end)
         cut = snippets.snippet(record.text, start, end, words, length=length)
+        heading = ""
+        if above or page is not None or "# " in record.text[start:end]:
+            page, heading = place_in(record.text, (start, page, above), cut.start + length // 6)
         results.append(
             Result(
                 record,
                 hit.score,
-                Snippet(cut.text, cut.start, cut.end, page),
+                Snippet(cut.text, cut.start, cut.end, page, heading),
                 hit.scores,
                 tuple([Ref(record.kind, number) for number in hit.similar]),
                 tuple(passages.get(hit.number, ())),

@@ -12,10 +12,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from mem_search.model import AllOf, Condition, Demand, Filters, FoundFilter
+from mem_search.model import AllOf, Condition, Demand, Filters, FoundFilter, Term
 from mem_search.storage.ports.search import SearchSnapshot
 from mem_search.text import words
-from mem_search.text.plain_facts import Named
+from mem_search.text.plain_facts import DOCUMENTS, Named
+from mem_search.text.query.demands import any_of
 from mem_search.text.query.field_values import written
 from mem_search.text.query.fields import Fields
 from mem_search.text.question_times import EMPTY
@@ -53,7 +54,9 @@ def read(
 ) -> PlainReading | None:
     """The reading of ``found`` in ``text`` within ``filters``; None where nothing is read.
 
-    With ``may_list`` a question of nothing but a kind lists all such records.
+    A question of nothing but a kind and a person, or a fact, lists all such records. So does one
+    of nothing but a kind with ``may_list``, or where no record has its words, and one of a fact and
+    a sort of document (``bills due in June``) where no record with that fact has that word.
     """
     conditions = [
         (each, condition)
@@ -67,11 +70,17 @@ def read(
     if sure and not snapshot.matches_any(_within(filters, [each for _, each in sure])):
         sure = []
     rest = _without(text, [named for named, _ in sure])
-    if EMPTY.issuperset(words.runs_of(rest)):
-        if not may_list and len(conditions) == len(sure):
+    demands = [condition for _, condition in sure]
+    runs = words.runs_of(rest)
+    if EMPTY.issuperset(runs):
+        says_more = any(named.part != "kind" for named, _ in sure)
+        if len(conditions) == len(sure) and not (
+            may_list or says_more or _is_nowhere(snapshot, filters, text)
+        ):
             return None
         rest = ""
-    demands = [condition for _, condition in sure]
+    elif any(named.part == "fact" for named, _ in sure) and (EMPTY | DOCUMENTS).issuperset(runs):
+        rest = "" if _is_nowhere(snapshot, _within(filters, demands), rest) else rest
     kept = [each for each in conditions if each not in sure]
     return PlainReading(
         text=rest,
@@ -87,6 +96,12 @@ def read(
             for named, condition in conditions
         ),
     )
+
+
+def _is_nowhere(snapshot: SearchSnapshot, filters: Filters, text: str) -> bool:
+    """Whether no record that passes ``filters`` has a word of ``text``."""
+    said = any_of(Term((word,)) for word in words.runs_of(text))
+    return not snapshot.matches_any(_within(filters, [said]))
 
 
 def _condition(

@@ -28,6 +28,9 @@ MOST_CHECKED = 8
 MOST_UNKNOWN = 2
 """Most unknown words that are corrected, at about 3 ms each."""
 
+SHORT = 4
+"""Letters of a word that is hardly a slip where the others find something: ``IRS``, ``sent``."""
+
 MOST_SHARED = 5
 _TITLE_WORDS = 100
 _LAST_WORD = re.compile(r"[^\W_]+\Z")
@@ -71,7 +74,9 @@ class Suggestions:
         asked = [
             word
             for word in dict.fromkeys((*_asked(page), *quoted))
-            if _PLAIN.fullmatch(word) and not _stands_for_others(word, page.request.text)
+            if _PLAIN.fullmatch(word)
+            and not (page.total and len(word) <= SHORT)
+            and not _stands_for_others(word, page.request.text)
         ]
         try:
             found = await self.store.read(_spellings, asked[:MOST_CHECKED])

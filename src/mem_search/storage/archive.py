@@ -27,6 +27,9 @@ DATABASE: Final = "mem-search.db"
 PREFIX: Final = ".backup-"
 """Of the folder in a home in which a backup is made."""
 
+UPGRADE_COPIES: Final = "before-upgrade-*.db"
+"""What a store was before an upgrade, in its home; forgetting deletes them."""
+
 MANIFEST: Final = "manifest.json"
 _MEMBER: Final = re.compile(
     r"(users/[a-z0-9][a-z0-9_-]{0,31}/)?(mem-search\.db|webhook\.secret|redaction\.key)|config\.toml",

@@ -142,6 +142,7 @@ def _clean(value: Any, redaction: Redaction, seal: Seal | None) -> Any:
                 value,
                 source=redaction.name(value.source),
                 source_id=redaction.name(value.source_id),
+                earlier=tuple((kind, redaction.name(name)) for kind, name in value.earlier),
                 project=redaction.name(value.project),
                 session=redaction.name(value.session),
                 url=redaction.name(value.url),

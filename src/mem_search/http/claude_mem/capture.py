@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import zlib
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
@@ -23,13 +22,22 @@ from mem_search.http.core.routing import Call
 from mem_search.http.schemas.claude_mem import MemorySaved, SessionBegun, Taken
 from mem_search.ingest.prepare import content_id
 from mem_search.model import Draft, Filters
+from mem_search.sources import opencode
+from mem_search.sources.agent_work import pi_entries
 from mem_search.sources.agent_work.text import headline, without_injected
+from mem_search.sources.agent_work.transcripts import Tools, called
 
-_NO_PROMPTS: Final = ("", "[media prompt]")
-"""What clients send where a person wrote nothing."""
+_NO_PROMPTS: Final = ("", "[media prompt]", "session start", "after compaction", "agent run")
+"""What clients send where a person wrote nothing; the last three are OpenClaw's plug-in."""
 
 _SAID: Final = "assistant_message"
 """The tool that OpenCode's plug-in names for what the agent said."""
+
+_TOOLS: Final[Tools] = {
+    name: tuple(dict.fromkeys((*opencode.TOOLS.get(name, ()), *pi_entries.TOOLS.get(name, ()))))
+    for name in {**opencode.TOOLS, **pi_entries.TOOLS}
+}
+"""The tools of OpenCode and OpenClaw, whose plug-ins name them as their agents do."""
 
 _NO_WORDS: Final = "there is nothing to store"
 
@@ -95,10 +103,11 @@ async def observe(call: Call) -> web.StreamResponse:
     if body.tool == _SAID:
         said = body.answer if isinstance(body.answer, str) else ""
         return await _said(call, body, said)
-    arguments = body.arguments if isinstance(body.arguments, Mapping) else {}
+    made = called(_TOOLS, body.use, body.tool, body.arguments)
     await _leave(
         call, body, "PostToolUse",
-        tool_name=body.tool, tool_input=arguments, tool_response=body.answer, tool_use_id=body.use,
+        tool_name=made.tool, tool_input=made.arguments, tool_response=body.answer,
+        tool_use_id=body.use,
     )  # fmt: skip
     return json_reply(Taken(status="queued"))
 

@@ -30,10 +30,11 @@ _LONGEST_NUMBER: Final = 18
 
 SHARED: Final = frozenset({
     "/api/context/inject", "/api/context/preview", "/api/context/recent", "/api/context/semantic",
-    "/api/corpus", "/api/observation/{number}", "/api/observations", "/api/observations/batch",
-    "/api/observations/by-file", "/api/projects", "/api/prompt/{number}", "/api/prompts",
-    "/api/search", "/api/search/by-file", "/api/search/observations", "/api/session/{number}",
-    "/api/stats", "/api/summaries", "/api/timeline", "/api/timeline/by-query",
+    "/api/corpus", "/api/instructions", "/api/logs", "/api/observation/{number}",
+    "/api/observations", "/api/observations/batch", "/api/observations/by-file", "/api/projects",
+    "/api/prompt/{number}", "/api/prompts", "/api/search", "/api/search/by-file",
+    "/api/search/observations", "/api/session/{number}", "/api/stats", "/api/summaries",
+    "/api/timeline", "/api/timeline/by-query", "/api/tool-uses",
 })  # fmt: skip
 """The routes with parameters that claude-mem's worker has, too."""
 
@@ -55,7 +56,7 @@ class Tolerated:
 class ClientBody(BaseModel):
     """A JSON body of claude-mem's clients: newer ones send more, which is left alone."""
 
-    model_config = ConfigDict(extra="ignore", frozen=True, populate_by_name=True)
+    model_config = ConfigDict(defer_build=True, extra="ignore", frozen=True, populate_by_name=True)
 
     platform: str = Field(
         default="",

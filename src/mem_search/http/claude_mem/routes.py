@@ -5,7 +5,15 @@ from __future__ import annotations
 # ruff: noqa: E501 - a route is a row of a table
 from functools import partial
 
-from mem_search.http.claude_mem import capture, corpora, importing, reading, status, stream
+from mem_search.http.claude_mem import (
+    capture,
+    corpora,
+    importing,
+    reading,
+    status,
+    stream,
+    tool_uses,
+)
 from mem_search.http.claude_mem.rows import SessionRow
 from mem_search.http.core.replies import TEXT
 from mem_search.http.core.routing import Route
@@ -26,7 +34,8 @@ CLAUDE_MEM = (
     CAPTURE("/api/memory/save", capture.save, "Store a memory", body=capture.MemoryBody, response=schemas.MemorySaved),
     GET("/api/observations/by-file", reading.by_file, "List observations about a file", query=reading.ByFileParameters, response=reading.FileObservations),
     POST("/api/sdk-sessions/batch", reading.sessions, "Show sessions", body=reading.SessionsBody, response=list[SessionRow]),
-    POST("/api/tool-uses/batch", reading.tool_uses, "Show what tools were given and answered", body=reading.ToolUsesBody, response=list[schemas.ToolUse]),
+    GET("/api/tool-uses", tool_uses.listed, "List calls of tools", query=tool_uses.ToolUsesParameters, response=schemas.ToolUses),
+    POST("/api/tool-uses/batch", tool_uses.batch, "Show what tools were given and answered", body=tool_uses.ToolUsesBody, response=list[schemas.ToolUse]),
     CAPTURE("/api/corpus", corpora.build, "Build a corpus", body=corpora.CorpusBody, response=schemas.Corpus),
     GET("/api/corpus", corpora.listed, "List corpora", response=schemas.McpReply),
     GET("/api/corpus/{name}", corpora.one, "Show a corpus", response=schemas.Corpus),
@@ -40,6 +49,10 @@ CLAUDE_MEM = (
     GET("/api/chroma/status", status.vector_index, "Show the state of the vector index", response=schemas.VectorIndexStatus),
     GET("/api/sync/status", status.cloud, "Say that there is no cloud", response=schemas.SyncStatus),
     GET("/api/onboarding/explainer", status.explainer, "Explain how memory works", content_type=TEXT),
+    GET("/api/settings/dependency-health", status.dependencies, "Say what does not work of model and index", response=schemas.DependencyHealth),
+    GET("/api/mcp/status", status.mcp, "Say that MCP is answered", response=schemas.McpStatus),
+    GET("/api/logs", status.logs, "Show the end of the log", only="owner", query=status.LogParameters, response=schemas.Logs),
+    GET("/api/instructions", status.instructions, "Explain how to search", query=status.InstructionParameters, response=schemas.McpReply),
     GET("/stream", stream.listen, "Send new records as they are stored", content_type="text/event-stream"),
 )
 # fmt: on

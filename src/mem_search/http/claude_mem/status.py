@@ -2,13 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Final
+import asyncio
+from collections import deque
+from pathlib import Path
+from typing import Final, Literal
 
 from aiohttp import web
+from pydantic import Field
 
+from mem_search.http import about
+from mem_search.http.core.parameters import Parameters
 from mem_search.http.core.replies import TEXT, json_reply
-from mem_search.http.core.routing import Call
-from mem_search.http.schemas.claude_mem import ProcessingStatus, SyncStatus, VectorIndexStatus
+from mem_search.http.core.routing import ROUTE_TABLE, Call
+from mem_search.http.schemas.claude_mem import (
+    Dependency,
+    DependencyHealth,
+    Logs,
+    McpReply,
+    McpStatus,
+    McpText,
+    ProcessingStatus,
+    SyncStatus,
+    VectorIndexStatus,
+)
 from mem_search.text import dates
 from mem_search.text.dates import now_ms
 
@@ -24,6 +40,90 @@ Claude Code keeps a transcript, the transcript is read.
 - `mem-search context` shows what a session gets at its start, `mem-search stats` what is stored, \
 `mem-search forget` removes it.
 """
+_OPERATIONS: Final = {
+    "search": "GET /api/search?query=WORDS finds records, best first.",
+    "context": "GET /api/context/inject?project=NAME is what a session gets at its start.",
+    "summarize": "A session is summarized by itself, without a language model; GET /api/summaries.",
+    "import": "POST /api/import takes rows of claude-mem; mem-search import FILE any other format.",
+    "export": "GET /api/search?format=json&limit=10000 gives rows; mem-search export everything.",
+}
+_DEEPEST: Final = 10_000
+"""Lines of the log, as many as claude-mem's worker gives."""
+_LOG: Final = "worker.log"
+
+
+class InstructionParameters(Parameters):
+    """How to search, or how to do one thing."""
+
+    topic: Literal["all", "workflow", "search_params", "examples"] = Field(
+        default="all", description="A part of how to search"
+    )
+    operation: Literal["", "search", "context", "summarize", "import", "export"] = Field(
+        default="", description="Instead of that, how to do this"
+    )
+
+
+class LogParameters(Parameters):
+    """The end of the log."""
+
+    lines: int = Field(default=1000, ge=1, le=_DEEPEST, description="How many lines at most")
+
+
+async def instructions(call: Call) -> web.StreamResponse:
+    """How to search with this worker, as a text."""
+    params = call.parameters(InstructionParameters)
+    routes = call.request.app[ROUTE_TABLE]
+    text = _OPERATIONS.get(params.operation) or about.guide(routes, params.topic)
+    return json_reply(McpReply(content=[McpText(text=text)]))
+
+
+async def logs(call: Call) -> web.StreamResponse:
+    """The last lines of the worker's log, which has no secrets, no bodies and no questions."""
+    path = call.lifecycle.settings.logs_dir / _LOG
+    reply = await asyncio.to_thread(_read, path, call.parameters(LogParameters).lines)
+    return json_reply(reply)
+
+
+def _read(path: Path, most: int) -> Logs:
+    """The log is at most a few megabytes: it is rotated."""
+    last: deque[str] = deque(maxlen=most)
+    total = 0
+    try:
+        with path.open(encoding="utf-8", errors="replace") as file:
+            for total, line in enumerate(file, 1):  # noqa: B007 - the last one is the number
+                last.append(line.rstrip("\n"))
+    except FileNotFoundError:
+        return Logs(logs="", path=_LOG, exists=False, total_lines=0, returned_lines=0)
+    return Logs(
+        logs="\n".join(last), path=_LOG, exists=True,
+        total_lines=total, returned_lines=len(last),
+    )  # fmt: skip
+
+
+async def mcp(_call: Call) -> web.StreamResponse:
+    """This worker answers MCP, at ``POST /mcp``."""
+    return json_reply(McpStatus())
+
+
+async def dependencies(call: Call) -> web.StreamResponse:
+    """What does not work of the model and of the vector index."""
+    index, errors = call.runtime.index, call.runtime.ingest.indexer.errors
+    broken = {
+        "embedder": errors["embed"],
+        "chroma": errors["index"] or (index.detail if index.state == "down" else ""),
+    }
+    statuses = [
+        Dependency(
+            dependency=name,
+            kind="vector_search_unavailable",
+            message=message,
+            remediation="mem-search doctor says what to do; searches go on by words",
+            recorded_at_ms=now_ms(),
+        )
+        for name, message in broken.items()
+        if message
+    ]
+    return json_reply(DependencyHealth(degraded=bool(statuses), statuses=statuses))
 
 
 async def processing(call: Call) -> web.StreamResponse:

@@ -8,17 +8,13 @@ from typing import Any, Final
 
 from aiohttp import web
 
-from mem_search.errors import Unavailable
 from mem_search.http.claude_mem.rows import row_of
+from mem_search.http.core.event_stream import PING, event_of, send_events
 from mem_search.http.core.routing import Call
 from mem_search.model import DateRange, Filters, Record
-from mem_search.renderers.schema import dumped, to_values
+from mem_search.renderers.schema import to_values
 from mem_search.text.dates import now_ms
 
-LISTENERS: Final = web.AppKey("listeners", set)
-"""The streams that are open, for their number alone."""
-
-MOST: Final = 16
 PAUSE_SECONDS: Final = 1.0
 _PING_SECONDS: Final = 15.0
 _AT_ONCE: Final = 100
@@ -31,20 +27,7 @@ _EVENTS: Final = {
 
 async def listen(call: Call) -> web.StreamResponse:
     """Send every record that is stored from now on, until the client or the worker ends."""
-    open_now = call.request.app[LISTENERS]
-    if len(open_now) >= MOST:
-        raise Unavailable(f"{MOST} streams are open; close one, then try again")
-    reply = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
-    open_now.add(reply)
-    try:
-        await reply.prepare(call.request)
-        async for event in _events(call):
-            await reply.write(event)
-    except ConnectionError:  # the client has gone; nobody reads on
-        return reply
-    finally:
-        open_now.discard(reply)
-    return reply
+    return await send_events(call, _events(call))
 
 
 async def _events(call: Call) -> AsyncIterator[bytes]:
@@ -71,7 +54,7 @@ async def _events(call: Call) -> AsyncIterator[bytes]:
                 known = revision
         if silent >= _PING_SECONDS:
             silent = 0.0
-            yield b": nothing new\n\n"
+            yield PING
 
 
 def _told(record: Record) -> bytes:
@@ -82,5 +65,4 @@ def _told(record: Record) -> bytes:
 
 
 def _event(said: Mapping[str, Any]) -> bytes:
-    text = dumped({**said, "timestamp": now_ms()})
-    return f"data: {text}\n\n".encode("utf-8", "backslashreplace")
+    return event_of({**said, "timestamp": now_ms()})

@@ -86,6 +86,72 @@ class ToolUse:
 
 
 @schema
+class ListedToolUse:
+    """A call of a tool in a list, with sizes in bytes; null is what no transcript has."""
+
+    id: str
+    tool_use_id: str
+    tool_name: str
+    project: str
+    content_session_id: str
+    memory_session_id: str
+    platform_source: str
+    agent_id: str | None = None
+    agent_type: str | None = None
+    observation_id: int | None = None
+    prompt_number: int | None = None
+    created_at: str
+    created_at_epoch: int
+    tool_input_bytes: Count
+    tool_response_bytes: Count
+
+
+@schema
+class ToolUses:
+    """Calls of tools; `count` is the number of those in the reply."""
+
+    count: Count
+    tool_uses: Annotated[list[ListedToolUse], Field(serialization_alias="toolUses")]
+
+
+@schema
+class Logs:
+    """The last lines of the log; `path` is the name of its file in the home's `logs`."""
+
+    logs: str
+    path: str
+    exists: bool
+    total_lines: Annotated[Count, Field(serialization_alias="totalLines")]
+    returned_lines: Annotated[Count, Field(serialization_alias="returnedLines")]
+
+
+@schema
+class McpStatus:
+    """Whether this worker answers MCP."""
+
+    enabled: bool = True
+
+
+@schema
+class Dependency:
+    """Something that does not work: what, in which way, and what to do."""
+
+    dependency: str
+    kind: str
+    message: str
+    remediation: str
+    recorded_at_ms: Annotated[int, Field(serialization_alias="recordedAtMs")]
+
+
+@schema
+class DependencyHealth:
+    """What the worker depends on and lacks; empty if nothing is lacking."""
+
+    degraded: bool
+    statuses: list[Dependency]
+
+
+@schema
 class ImportStats:
     """How many rows of each table were stored; the others were known, empty, or no rows."""
 

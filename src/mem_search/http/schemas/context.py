@@ -69,6 +69,7 @@ class HookCosts:
     """The hooks of all sessions together, and each of the latest sessions, the latest first.
 
     `p95_ms` and `p95_cpu_ms` are of single hooks; `searches_a_turn` is null without a prompt.
+    `dropped` events could not be used; `last_dropped` is when and why the last of them was dropped.
     """
 
     hooks: Count
@@ -79,4 +80,6 @@ class HookCosts:
     tokens: Count
     p95_ms: float
     p95_cpu_ms: float
+    dropped: Count
+    last_dropped: str
     sessions: list[SessionCost]

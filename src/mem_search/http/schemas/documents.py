@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any, Literal, Self
 
 from mem_search.model import Passage, Record
+from mem_search.model.records import SUMMARY
 from mem_search.renderers.schema import Absent, Count, Time, schema, title_of
+from mem_search.text.outline import place_in
 
 PathState = Literal["stored", "waiting", "left", "failed", "deleted", "read", "unseen"]
 
@@ -67,36 +69,48 @@ class Document:
 
 @schema
 class DocumentPassage:
-    """A passage. `type` is `title` at index 0, else `content` or `code`, or `ocr`. It is
-    `text[start:end]` of the document.
+    """A passage. `type` is `title` or `summary` at index 0, else `content`, `code` or `ocr`.
+
+    It is `text[start:end]` of the document, but for a title or summary from elsewhere. `heading` is
+    the path of headings above it; `above` are these and the head of its table, as they are embedded
+    before it. `model` made its vector; a title is embedded with every passage.
     """
 
     index: Count
-    type: str
+    type: Literal["title", "summary", "content", "code", "ocr"]
     text: str
     start: Absent[int] = None
     end: Absent[int] = None
     page: Absent[int] = None
+    heading: Absent[str] = None
+    above: Absent[str] = None
+    model: Absent[str] = None
 
     @classmethod
-    def of_title(cls, record: Record) -> Self:
-        return cls(index=0, type="title", text=title_of(record))
+    def of_title(cls, record: Record, model: str | None) -> Self:
+        return cls(index=0, type="title", text=title_of(record), model=model)
 
     @classmethod
-    def of(cls, passage: Passage, record: Record) -> Self:
+    def of(cls, passage: Passage, record: Record, model: str | None) -> Self:
+        if passage.ordinal == SUMMARY and passage.above:
+            return cls(index=0, type="summary", text=passage.above, model=model)
+        _, heading = place_in(record.text, (passage.start, None, passage.above), passage.start)
         return cls(
             index=passage.ordinal + 1,
-            type=passage.field,
+            type=passage.field,  # type: ignore[arg-type]  # the store has these alone
             text=record.text[passage.start : passage.end],
             start=passage.start,
             end=passage.end,
             page=passage.page,
+            heading=heading or None,
+            above=passage.above or None,
+            model=model,
         )
 
 
 @schema
 class DocumentPassages:
-    """Some passages of a document; `total` counts all of them, with the title."""
+    """Some passages of a document; `total` counts all, with title and summary."""
 
     document: str
     total: Count

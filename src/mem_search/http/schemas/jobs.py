@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from math import ceil
-from typing import Any, Final, Self
+from typing import Any, Self
 
-from mem_search.model.jobs import JobState, JobStatus
+from mem_search.model.jobs import JobState, JobStatus, Pace
 from mem_search.renderers.schema import Absent, Count, Time, schema
 from mem_search.text.dates import now_ms
-
-_LEAST_SECONDS: Final = 1.0
-"""Before, a rate says more about the start than about the work."""
 
 
 @schema
@@ -39,12 +35,9 @@ class Job:
     def of(cls, job: JobState, now: int | None = None) -> Self:
         """The job as of ``now``, in ms since 1970."""
         rate = seconds_left = None
-        if job.state == "running" and job.done and job.started_at is not None:
-            elapsed = ((now_ms() if now is None else now) - job.started_at) / 1000
-            if elapsed >= _LEAST_SECONDS:
-                rate = round(job.done / elapsed, 3)
-                left = max(0, job.total - job.done)
-                seconds_left = ceil(left * elapsed / job.done) if job.total else None
+        if job.state == "running" and job.pace is not None:
+            now = now_ms() if now is None else now
+            rate, seconds_left = job.pace.of(job.done, job.total, now)
         return cls(
             rate=rate,
             seconds_left=seconds_left,
@@ -63,10 +56,32 @@ class Job:
 
 
 @schema
+class Embedding:
+    """Passages that get vectors: `done` of `total` since there were last none to embed.
+
+    `error` says why it does not go on.
+    """
+
+    done: Count
+    total: Count
+    rate: Absent[float] = None
+    seconds_left: Absent[int] = None
+    error: Absent[str] = None
+
+    @classmethod
+    def of(cls, pace: Pace | None, done: int, waiting: int, error: str) -> Self:
+        """``waiting`` passages have no vector yet; ``done`` have got theirs in this ``pace``."""
+        total = done + waiting
+        rate, left = (None, None) if pace is None or error else pace.of(done, total, now_ms())
+        return cls(done=done, total=total, rate=rate, seconds_left=left, error=error or None)
+
+
+@schema
 class Jobs:
-    """Jobs, newest first."""
+    """Jobs, newest first. `embedding` is there while passages wait for their vectors."""
 
     jobs: list[Job]
+    embedding: Absent[Embedding] = None
 
 
 @schema

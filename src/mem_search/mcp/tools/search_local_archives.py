@@ -14,15 +14,16 @@ from mem_search.mcp.tool import Arguments, Tool, ToolContext
 from mem_search.model import Record
 from mem_search.model.archives import DEEPEST, FIELDS, HOLDINGS, ArchiveQuestion, DocumentCitations
 from mem_search.model.graph import PageCitation
-from mem_search.renderers.archives import CitationLink
+from mem_search.renderers.archives import CitationLink, CitationReport
 from mem_search.renderers.record_line import reading_notes
-from mem_search.renderers.schema import Absent, Count, Share, Time, schema, title_of
-from mem_search.renderers.token_budget import first_that_fit
+from mem_search.renderers.schema import Absent, Count, Share, Time, schema, title_of, to_values
+from mem_search.renderers.token_budget import cost, first_that_fit
 from mem_search.renderers.universal import id_of, url_of
 from mem_search.search.archive_check import confidences
 from mem_search.search.archive_search import citations_of, matches_of, related_to, request_of
 from mem_search.search.opening import open_record
 from mem_search.text.record_ids import RecordId
+from mem_search.wiring import Runtime
 
 
 class ArchiveArguments(Arguments):
@@ -31,6 +32,9 @@ class ArchiveArguments(Arguments):
     query: Annotated[Text, Field(max_length=LONGEST)] = ""
     id: Annotated[Text, Field(max_length=100)] = Field(
         default="", description="Instead of query: a document; returns what is related to it"
+    )
+    report: bool = Field(
+        default=False, description="Counts of citations instead: of id, of archive, or of all"
     )
     include_citations: bool = Field(default=False, description="Who cites whom, with the words")
     citation_depth: int = Field(default=1, ge=1, le=DEEPEST)
@@ -72,11 +76,17 @@ class ArchiveHits:
     total: Count
     confidence: Absent[Share] = None
     citations: Absent[list[CitationLink]] = None
+    report: Absent[CitationReport] = None
     note: Absent[str] = None
 
 
 async def search_local_archives(context: ToolContext, arguments: ArchiveArguments) -> ArchiveHits:
-    """Documents that answer ``query``, or are related to ``id``. Raises MissingField, NotFound."""
+    """Documents that answer ``query``, or are related to ``id``; with ``report`` the counts.
+
+    Raises MissingField, NotFound.
+    """
+    if arguments.report:
+        return await _counted(context.runtime, arguments)
     runtime, notes, sure = context.runtime, [], None
     if arguments.id.strip():
         record, _ = await open_record(
@@ -120,6 +130,25 @@ async def search_local_archives(context: ToolContext, arguments: ArchiveArgument
         notes.append(f"{kept} of {len(hits)} documents fit max_tokens={arguments.max_tokens}")
     reply.note = "\n".join(notes) or None
     return reply
+
+
+async def _counted(runtime: Runtime, arguments: ArchiveArguments) -> ArchiveHits:
+    """The counts of citations, with as many items of each list as fit."""
+    record: Record | None = None
+    if arguments.id.strip():
+        ref = RecordId.parse(arguments.id, field="id")
+        record, _ = await open_record(runtime.search.store, ref, "id")
+    archive, most = arguments.archive.strip(), arguments.limit
+    while True:
+        found = await runtime.store.archives.citation_report(
+            number=record.number if record else None, project=archive, most=most
+        )
+        report = CitationReport.of(found, str(record.ref) if record else None, archive)
+        if most == 1 or cost(to_values(report)) <= arguments.max_tokens:
+            break
+        most //= 2
+    note = f"{most} of each list, to fit max_tokens" if most < arguments.limit else None
+    return ArchiveHits(results=[], total=found.documents, report=report, note=note)
 
 
 def _distinct(around: Iterable[DocumentCitations]) -> list[PageCitation]:

@@ -37,6 +37,10 @@ class JobStore(Protocol):
 
     async def report_progress(self, job: str, done: int, total: int, message: str) -> None: ...
 
+    async def note_result(self, job: str, result: Mapping[str, Any]) -> None:
+        """The work of the running job is done, with this result; it has not ended yet."""
+        ...
+
     async def finish(
         self, job: str, state: JobStatus, message: str, result: Mapping[str, Any]
     ) -> None: ...

@@ -47,7 +47,11 @@ class RecordStore(Protocol):
         ...
 
     async def passages(self, number: int) -> list[Passage]:
-        """The passages of a record, in their order."""
+        """The passages of a record, in their order; first the one about the whole, if any."""
+        ...
+
+    async def embedded(self, number: int, fingerprint: str) -> set[int]:
+        """The ordinals of a record's passages with a vector of the model ``fingerprint``."""
         ...
 
     async def page(
@@ -132,6 +136,14 @@ class IngestStore(Protocol):
 
     async def note_from_model(self, record: Record, said: Mapping[str, Any]) -> bool:
         """Store in the metadata what a model said of ``record``; False if its text changed."""
+        ...
+
+    async def take_back(self, kinds: Sequence[str]) -> int:
+        """Drop all that models said of records of these ``kinds``; returns of how many."""
+        ...
+
+    async def count_tokens(self, task: str, day: str, tokens: int) -> int:
+        """Add ``tokens`` that a model used for ``task`` on ``day``; returns those of the day."""
         ...
 
     async def note_error(self, location: Location, error: str, *, followed: bool) -> None:
@@ -303,6 +315,13 @@ class RedactingStore(Protocol):
         """Give records, as they were read, another content and identity; returns how many.
 
         Each keeps its number. One that changed since it was read stays as it is.
+        """
+        ...
+
+    async def relate(self, items: Sequence[tuple[Record, PreparedDraft]]) -> int:
+        """Give records, as they were read, the edges, names and phrases of today; returns how many.
+
+        Their content stays, so nothing is embedded again. One that changed since stays as it is.
         """
         ...
 

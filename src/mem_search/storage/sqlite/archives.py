@@ -10,7 +10,8 @@ from typing import Any
 from mem_search.model import Ref
 from mem_search.model.archives import HOLDINGS, Archive, CitationReport
 from mem_search.model.graph import CITES, CitePlace, PageCitation
-from mem_search.storage.sqlite import citation_report
+from mem_search.storage.rules.citation_counts import counted
+from mem_search.storage.sqlite.citation_report import SqliteCitationReader
 from mem_search.storage.sqlite.database import Connection, Repository, reads, writes
 
 _COLUMNS = "name, research, pages, schedule, watch, next_at, indexed_at, statistics"
@@ -106,7 +107,7 @@ class SqliteArchives(Repository):
         project: str = "",
         most: int = 10,
     ) -> CitationReport:
-        return citation_report.made(connection, number=number, project=project, most=most)
+        return counted(SqliteCitationReader(connection), number=number, project=project, most=most)
 
     @reads
     def citation_counts(self, connection: Connection, project: str) -> tuple[int, int]:

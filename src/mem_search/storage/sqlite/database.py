@@ -24,12 +24,16 @@ from mem_search.errors import MemSearchError, StorageError
 from mem_search.storage.sqlite.fulltext import secure_words
 from mem_search.storage.sqlite.mark import Mark, check, damaged
 from mem_search.storage.sqlite.migrations import migrate
+from mem_search.storage.sqlite.snapshot import before_upgrade
 
 Connection = sqlite3.Connection
 P = ParamSpec("P")
 T = TypeVar("T")
 R = TypeVar("R", bound="Repository")
 Query = Callable[Concatenate[sqlite3.Connection, P], T]
+
+_UPGRADING = threading.Lock()
+"""One at a time: two that open a new store would copy it while it is being made."""
 
 _READERS = 2
 _BUSY_SECONDS = 5.0
@@ -178,7 +182,9 @@ class Database:
         with _translated(self.path, self._local):
             connection = self._writing = self._connection(readonly=False)
             # Before the journal mode, which would change a file of another program.
-            migrate(connection)
+            with _UPGRADING:
+                before_upgrade(connection, self.path)
+                migrate(connection)
             secure_words(connection)
             self.path.chmod(0o600)  # and before the log beside it, which inherits the mode
             _log_ahead(connection, self._busy_seconds)

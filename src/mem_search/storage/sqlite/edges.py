@@ -14,9 +14,7 @@ from typing import Final
 
 from mem_search.model import Link
 from mem_search.model.ingest import NewEdge
-
-SHORTEST_HASH: Final = 7
-LONGEST_HASH: Final = 64
+from mem_search.storage.rules.names import shortened
 
 _BEST: Final = """
     select n.record_id from names n join records r on r.id = n.record_id
@@ -109,18 +107,11 @@ def _waiting(connection: sqlite3.Connection, numbers: str) -> list[int]:
             (numbers,),
         )
     ]
-    prefix = len("commit:")
-    shortened = [
-        name[: prefix + length]
-        for name in names
-        if name.startswith("commit:")
-        for length in range(SHORTEST_HASH, min(len(name) - prefix, LONGEST_HASH))
-    ]
     rows = connection.execute(
         "select id from edges where to_id is null"
         " and from_id in (select value from json_each(?1))"
         " union select id from edges where to_id is null"
         " and key in (select value from json_each(?2))",
-        (numbers, json.dumps(names + shortened)),
+        (numbers, json.dumps(names + shortened(names))),
     )
     return [number for (number,) in rows]

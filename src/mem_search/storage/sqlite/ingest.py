@@ -1,15 +1,10 @@
-"""Storing what sources read: batches with their cursor, followed locations, the ledger.
-
-Whoever writes an exchange file may number each kind from one. So a record keeps the id of its
-source unless a record of another kind has it: else prompt 5 would replace observation 5. A mail
-that uses the message id of another one does not replace that one, either.
-"""
+"""Storing what sources read: batches with their cursor, followed locations, the ledger."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from mem_search.errors import Conflict
@@ -23,6 +18,7 @@ from mem_search.model.ingest import (
     Stored,
 )
 from mem_search.model.records import CONTENT_ID
+from mem_search.storage.rules.own_ids import Known, with_own_ids
 from mem_search.storage.sqlite import record_writer, tombstones
 from mem_search.storage.sqlite.database import Connection, Repository, reads, writes
 from mem_search.text.dates import now_ms
@@ -37,7 +33,7 @@ class SqliteIngest(Repository):
         self, connection: Connection, location: Location, prepared: PreparedBatch, *, followed: bool
     ) -> IngestCounts:
         batch = prepared.batch
-        offered = with_own_ids(connection, prepared.drafts)
+        offered = with_own_ids(prepared.drafts, partial(_known, connection))
         tombstones.add(connection, batch.tombstones)
         if batch.even_forgotten:
             for item in offered:
@@ -64,7 +60,7 @@ class SqliteIngest(Repository):
         replace: bool,
         even_forgotten: bool,
     ) -> Stored:
-        (offered,) = with_own_ids(connection, [prepared])
+        (offered,) = with_own_ids([prepared], partial(_known, connection))
         draft = offered.draft
         if even_forgotten:
             tombstones.lift(connection, draft.source, draft.source_id, draft.kind)
@@ -137,6 +133,27 @@ class SqliteIngest(Repository):
              record.title, record.text),
         )  # fmt: skip
         return changed.rowcount == 1
+
+    @writes
+    def take_back(self, connection: Connection, kinds: Sequence[str]) -> int:
+        return connection.execute(
+            "update records set data = json_remove(data, ?1) where"
+            " kind in (select value from json_each(?2)) and json_type(data, ?1) is not null",
+            (f"$.{FROM_MODEL}", json.dumps(list(kinds))),
+        ).rowcount
+
+    @writes
+    def count_tokens(self, connection: Connection, task: str, day: str, tokens: int) -> int:
+        key = f"tokens {task}"
+        row = connection.execute("select value from meta where key = ?", (key,)).fetchone()
+        then, before = json.loads(row[0]) if row else (day, 0)
+        used = tokens + (int(before) if then == day else 0)
+        if tokens:
+            connection.execute(
+                "insert or replace into meta(key, value) values(?, ?)",
+                (key, json.dumps([day, used])),
+            )
+        return used
 
     @writes
     def note_error(
@@ -223,38 +240,13 @@ class SqliteIngest(Repository):
         ).fetchall()
 
 
-def with_own_ids(connection: Connection, items: Sequence[PreparedDraft]) -> list[PreparedDraft]:
-    """``items`` under ids that no record of another kind has: ``5``, else ``5#user_prompt``.
-
-    The first record with an id keeps it, so reading the same again gives the same ids.
-    """
-    owners: dict[tuple[str, str], str] = {}
-    return [_with_own_id(connection, item, owners) for item in items]
-
-
-def _with_own_id(
-    connection: Connection, item: PreparedDraft, owners: dict[tuple[str, str], str]
-) -> PreparedDraft:
-    """``owners`` are the kinds of earlier items of the batch, by (source, id)."""
-    draft = item.draft
-    apart = f"{draft.source_id}#{draft.kind}"
+def _known(connection: Connection, source: str, source_id: str, other: str) -> list[Known]:
     rows = connection.execute(
         f"select source_id, kind, json_extract(data, '$.{CONTENT_ID}') from records"
         " where source = ? and source_id in (?, ?)",
-        (draft.source, draft.source_id, apart),
-    ).fetchall()
-    stored = {source_id: kind for source_id, kind, _ in rows}
-    contents = {source_id: content for source_id, _, content in rows}
-    content = draft.metadata.get(CONTENT_ID)
-    if content and contents.get(draft.source_id) not in (None, content):
-        return replace(item, draft=replace(draft, source_id=f"{draft.source_id}#{content}"))
-    key = (draft.source, draft.source_id)
-    owner = stored.get(draft.source_id) or owners.get(key)
-    if owner is None and apart not in stored:
-        owners[key] = draft.kind
-    elif owner != draft.kind:
-        return replace(item, draft=replace(draft, source_id=apart))
-    return item
+        (source, source_id, other),
+    )
+    return [Known(*row) for row in rows]
 
 
 def _save_cursor(

@@ -42,6 +42,10 @@ class SqliteJobs(Repository):
         )
 
     @writes
+    def note_result(self, connection: Connection, job: str, result: Mapping[str, Any]) -> None:
+        connection.execute("update jobs set result = ? where id = ?", (json.dumps(result), job))
+
+    @writes
     def finish(
         self,
         connection: Connection,

@@ -31,9 +31,9 @@ _LACKING: Final = (
 
 
 def _texts(
-    connection: Connection, rows: Sequence[tuple[int, int, int, int, bytes]]
+    connection: Connection, rows: Sequence[tuple[int, int, int, int, bytes, str]]
 ) -> list[ToEmbed]:
-    """Passage, record, start, end and hash of each row, with its text."""
+    """Passage, record, start, end, hash and lines above of each row, with its text."""
     # Each text is read once: SQLite reads all of a long one for each passage cut from it.
     texts = {
         number: (title, body)
@@ -43,8 +43,8 @@ def _texts(
         )
     }
     return [
-        ToEmbed(passage, texts[record][0], texts[record][1][start:end], digest)
-        for passage, record, start, end, digest in rows
+        ToEmbed(passage, texts[record][0], texts[record][1][start:end], digest, above)
+        for passage, record, start, end, digest, above in rows
     ]
 
 
@@ -84,7 +84,7 @@ class SqliteIndexing(Repository):
         self, connection: Connection, model: int, after: int, limit: int
     ) -> list[ToEmbed]:
         rows = connection.execute(
-            f"select p.id, p.record_id, p.start, p.end, p.content_hash from passages p"
+            f"select p.id, p.record_id, p.start, p.end, p.content_hash, p.above from passages p"
             f" where p.id > ? and {_LACKING} order by p.id limit ?",
             (after, model, limit),
         )
@@ -133,7 +133,7 @@ class SqliteIndexing(Repository):
     @reads
     def to_embed(self, connection: Connection, limit: int) -> list[ToEmbed]:
         rows = connection.execute(
-            "select p.id, p.record_id, p.start, p.end, p.content_hash"
+            "select p.id, p.record_id, p.start, p.end, p.content_hash, p.above"
             " from (select passage_id from outbox"
             " where step = 'embed' order by passage_id desc limit ?) o"
             " join passages p on p.id = o.passage_id",

@@ -9,38 +9,11 @@ which documents come: a phrase that becomes common takes back what it had shown.
 from __future__ import annotations
 
 import sqlite3
-from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from typing import Final
 
-from mem_search.model.archives import HOLDINGS
 from mem_search.model.graph import CITES
+from mem_search.storage.rules.similar import ANCHORS, SIMILAR, compared, to_compare
 from mem_search.text.cites import context_of
-from mem_search.text.shared_phrases import LENGTH, shared
-
-SIMILAR: Final = "similar"
-"""The origin of these edges."""
-
-MOST_PAGES: Final = 2
-"""Different pages that may have a phrase; what more have does not tell which one was read."""
-
-MOST_REPORTS: Final = 8
-"""Reports that may have it; what more have is a turn of speech."""
-
-LEAST: Final = 3
-"""Shared phrases from which a report cites a page, such as six words in a row
-(``scripts/evaluate implicit``; docs/graph.md has the figures)."""
-
-SUREST: Final = 0.95
-"""No similarity is as sure as a link."""
-
-COMPARED: Final = 20
-"""Documents with which one is compared: those that share the most phrases."""
-
-ANCHORS: Final = 50
-"""Shared phrases around which two texts are compared."""
-
-_KINDS: Final = tuple(HOLDINGS)
 
 
 def write(connection: sqlite3.Connection, number: int, kept: Iterable[tuple[int, int]]) -> None:
@@ -72,29 +45,17 @@ def _near(connection: sqlite3.Connection, number: int) -> list[tuple[int, int]]:
 
     Phrases that became common with it are removed first, and what they had shown is compared again.
     """
-    holders: dict[int, list[tuple[int, str, str]]] = defaultdict(list)
-    for each, *holder in connection.execute(
-        "select p.hash, r.id, r.kind, r.url from phrases x join phrases p on p.hash = x.hash"
-        " join records r on r.id = p.record_id where x.record_id = ? order by p.hash, r.id",
-        (number,),
-    ):
-        holders[each].append(tuple(holder))
-    shown: Counter[tuple[int, int]] = Counter()
-    common: list[int] = []
-    again: set[tuple[int, int]] = set()
-    for each, found in holders.items():
-        reports = [known for known, kind, _ in found if kind == _KINDS[0]]
-        pages = {known: url or str(known) for known, kind, url in found if kind == _KINDS[1]}
-        ways = [(r, p) for r in reports for p in pages]
-        if len(set(pages.values())) > MOST_PAGES or len(reports) > MOST_REPORTS:
-            common.append(each)
-            again.update(ways)
-        else:
-            shown.update(way for way in ways if number in way)
+    common, pairs = to_compare(
+        number,
+        connection.execute(
+            "select p.hash, r.id, r.kind, r.url from phrases x join phrases p on p.hash = x.hash"
+            " join records r on r.id = p.record_id where x.record_id = ? order by p.hash, r.id",
+            (number,),
+        ),
+    )
     connection.executemany("insert into common_phrases(hash) values(?)", ((h,) for h in common))
     connection.executemany("delete from phrases where hash = ?", ((each,) for each in common))
-    best = sorted(shown, key=lambda way: (-shown[way], way))[:COMPARED]
-    return [*best, *sorted(again.difference(best))]
+    return pairs
 
 
 def _compare(connection: sqlite3.Connection, report: int, page: int) -> None:
@@ -122,15 +83,15 @@ def _compare(connection: sqlite3.Connection, report: int, page: int) -> None:
         " from records r where id = ?",
         (page,),
     ).fetchone()
-    runs = shared(text, other, anchors)
-    phrases = sum(run.length - LENGTH + 1 for run in runs)
-    if phrases < LEAST:
+    found = compared(text, other, anchors)
+    if found is None:
         return
+    runs, strength = found
     done = connection.execute(
         "insert or ignore into edges(from_id, target, relation, key, to_id, origin, strength,"
         " created_at) values(?, ?, ?, ?, ?, ?, ?, ?)",
         (report, target or key.removeprefix("ref:"), CITES, key, page, SIMILAR,
-         confidence(phrases), created),
+         strength, created),
     )  # fmt: skip
     if done.rowcount:
         connection.executemany(
@@ -139,8 +100,3 @@ def _compare(connection: sqlite3.Connection, report: int, page: int) -> None:
             [(done.lastrowid, run.start, run.end, *context_of(text, run.start, run.end))
              for run in runs],
         )  # fmt: skip
-
-
-def confidence(phrases: int) -> float:
-    """How sure a citation is by so many shared phrases: .6 for three, .8 for eight."""
-    return round(min(SUREST, phrases / (phrases + 2)), 3)

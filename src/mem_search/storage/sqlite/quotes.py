@@ -1,6 +1,5 @@
-"""What quotes or names a forgotten record elsewhere in the store: found, and removed.
-
-A word counts as a quote when the forgotten records had it and no record has it now.
+"""What quotes or names a forgotten record elsewhere in the store (``storage.rules.quotes``): found,
+and removed.
 """
 
 from __future__ import annotations
@@ -8,19 +7,19 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Any, Final
 
-from mem_search.model.forgetting import SHORTEST_PART, Traces, words_of
+from mem_search.model.forgetting import Traces, words_of
+from mem_search.storage.rules.quotes import (
+    QUOTING,
+    SHORTEST,
+    Step,
+    blanked,
+    cleaned,
+    refs_in,
+    strings,
+    words_and_parts,
+)
 from mem_search.storage.sqlite.database import Connection
-
-FORGOTTEN: Final = "[forgotten]"
-"""Stands where a stored question quoted a forgotten record."""
-
-_LONGEST_CUT: Final = 40
-"""Letters of a word of a saved search up to which a forgotten word is looked for inside it."""
-
-_SHORTEST: Final = 3
-"""Letters of a word that gives a record away; shorter ones are in everything."""
 
 
 def note_traces(connection: Connection, numbers: Sequence[int]) -> None:
@@ -33,7 +32,7 @@ def note_traces(connection: Connection, numbers: Sequence[int]) -> None:
     )
     for ref, source_id, *texts in rows.fetchall():
         words = words_of(" ".join(filter(None, [*texts, source_id])))
-        found = [("word", word) for word in words if len(word) >= _SHORTEST]
+        found = [("word", word) for word in words if len(word) >= SHORTEST]
         connection.executemany(
             "insert or ignore into forget_traces(sort, value) values(?, ?)",
             [("ref", ref), ("id", source_id), *found],
@@ -53,13 +52,13 @@ def saved_searches_naming(connection: Connection, numbers: Sequence[int]) -> lis
     """The saved searches that ``remove_quotes`` would remove, were these records forgotten."""
     chosen = set(numbers)
     searches = {
-        name: list(_strings(texts))
+        name: list(strings(texts))
         for name, *texts in connection.execute(
             "select name, name, request, error from saved_searches order by name"
         )
     }
     wanted = {
-        each for texts in searches.values() for text in texts for each in _words_and_parts(text)
+        each for texts in searches.values() for text in texts for each in words_and_parts(text)
     }
     traces = Traces(
         frozenset(_only_in(connection, wanted, chosen)),
@@ -74,21 +73,11 @@ def saved_searches_naming(connection: Connection, numbers: Sequence[int]) -> lis
     return [name for name, texts in searches.items() if traces.found_in(texts)]
 
 
-def _words_and_parts(text: str) -> Iterator[str]:
-    """Each word, and what is inside it, as ``Traces`` compares them."""
-    for word in words_of(text):
-        yield word
-        if len(word) <= _LONGEST_CUT:
-            for length in range(SHORTEST_PART, len(word)):
-                for start in range(len(word) - length + 1):
-                    yield word[start : start + length]
-
-
 def _only_in(connection: Connection, wanted: set[str], chosen: set[int]) -> Iterator[str]:
     """Those of ``wanted`` that only ``chosen`` records have."""
     unknown = set()
     for word in wanted:
-        if len(word) < _SHORTEST:
+        if len(word) < SHORTEST:
             continue
         holders = connection.execute(
             "select rowid from words_fts where words_fts match ?", (f'"{word}"',)
@@ -129,25 +118,19 @@ def _without_known(connection: Connection, wanted: set[str]) -> set[str]:
 def remove_quotes(connection: Connection, traces: Traces) -> Counter[str]:
     """Remove what quotes or names the forgotten records; returns how much, by place."""
     removed: Counter[str] = Counter()
-
-    def drop(place: str, table: str, key: str, columns: str, condition: str = "1") -> None:
+    for place, table, key, columns in QUOTING:
+        texts = ", ".join(f"cast({column} as text)" for column in columns)
+        condition = " where ended_at is not null" if table == "jobs" else ""
         gone = [
-            row[: key.count(",") + 1]
+            row[: len(key)]
             for row in connection.execute(
-                f"select {key}, {columns} from {table} where {condition}"
+                f"select {', '.join(key)}, {texts} from {table}{condition}"
             ).fetchall()
-            if traces.found_in(_strings(row[key.count(",") + 1 :]))
+            if traces.found_in(strings(row[len(key) :]))
         ]
-        match_key = " and ".join(f"{name} = ?" for name in key.split(", "))
+        match_key = " and ".join(f"{name} = ?" for name in key)
         connection.executemany(f"delete from {table} where {match_key}", gone)
         removed[place] += len(gone)
-
-    drop("searches in the log", "search_log", "id", "query")
-    drop("background searches", "search_jobs", "seq", "request, result, error")
-    drop("saved searches", "saved_searches", "id", "name, request, error")
-    drop("webhook messages", "webhook_deliveries", "id", "cast(body as text), error")
-    drop("finished jobs", "jobs", "id", "params, message, result", "ended_at is not null")
-    drop("ledger entries", "ledger", "source, location, item", "item, location, reason")
     removed["ledger entries"] += connection.execute(
         "delete from ledger where item in (select value from forget_traces where sort = 'id')"
     ).rowcount
@@ -158,28 +141,22 @@ def remove_quotes(connection: Connection, traces: Traces) -> Counter[str]:
 
 def _research_cleaned(connection: Connection, traces: Traces) -> int:
     """Take forgotten questions and the hashes of forgotten results out of research steps."""
-    cleaned = []
-    for row, query, request, results, report in connection.execute(
-        "select seq, query, request, results, report from search_operations"
+    changed = []
+    for row, query, request, redacted, results, report in connection.execute(
+        "select seq, query, request, redacted, results, report from search_operations"
     ).fetchall():
-        asked = traces.found_in(_strings((query, request, report)))
-        kept = [
-            [ref, "" if ref in traces.refs else seen, relevance]
-            for ref, seen, relevance in json.loads(results)
-        ]
-        if asked and not traces.has_ref(query):
-            # As for a secret: the step stays in its chain and cannot be replayed.
-            empty = json.loads(request)
-            empty["search"] = {**empty.get("search", {}), "text": FORGOTTEN}
-            cleaned.append((FORGOTTEN, json.dumps(empty), 1, json.dumps(kept), "{}", row))
-        elif kept != json.loads(results):
-            cleaned.append((query, request, 0, json.dumps(kept), report, row))
+        step = Step(
+            query, json.loads(request), bool(redacted), json.loads(results), json.loads(report)
+        )
+        if (better := cleaned(step, traces)) != step:
+            texts = (json.dumps(each) for each in (better.request, better.results, better.report))
+            changed.append((better.query, better.redacted, *texts, row))
     connection.executemany(
-        "update search_operations set query = ?, request = ?, redacted = max(redacted, ?),"
-        " results = ?, report = ? where seq = ?",
-        cleaned,
+        "update search_operations set query = ?, redacted = ?, request = ?, results = ?,"
+        " report = ? where seq = ?",
+        changed,
     )
-    return len(cleaned)
+    return len(changed)
 
 
 def _cursors_cleaned(connection: Connection, traces: Traces) -> int:
@@ -187,35 +164,21 @@ def _cursors_cleaned(connection: Connection, traces: Traces) -> int:
 
     A location that is read only once goes if its name gives the record away.
     """
-    cleaned, gone = [], []
+    changed, gone = [], []
     for source, location, cursor, error, followed in connection.execute(
         "select source, location, cursor, error, followed from cursors"
     ).fetchall():
         key = (source, location)
+        said = [json.loads(cursor), error]
         if not followed and traces.has_word(f"{location} {error}"):
             gone.append(key)
-        elif (blank := _blanked([json.loads(cursor), error], traces)) != [
-            json.loads(cursor),
-            error,
-        ]:
-            cleaned.append((json.dumps(blank[0]), blank[1], *key))
+        elif (blank := blanked(said, traces)) != said:
+            changed.append((json.dumps(blank[0]), blank[1], *key))
     connection.executemany("delete from cursors where source = ? and location = ?", gone)
     connection.executemany(
-        "update cursors set cursor = ?, error = ? where source = ? and location = ?", cleaned
+        "update cursors set cursor = ?, error = ? where source = ? and location = ?", changed
     )
-    return len(cleaned) + len(gone)
-
-
-def _blanked(value: Any, traces: Traces) -> Any:
-    match value:
-        case str():
-            return "" if traces.has_word(value) else value
-        case list():
-            return [_blanked(item, traces) for item in value]
-        case dict():
-            return {key: _blanked(item, traces) for key, item in value.items()}
-        case _:
-            return value
+    return len(changed) + len(gone)
 
 
 def remove_dangling(connection: Connection) -> Counter[str]:
@@ -234,8 +197,7 @@ def remove_dangling(connection: Connection) -> Counter[str]:
     for row, result in connection.execute(
         "select seq, result from search_jobs where result is not null"
     ).fetchall():
-        refs = {found.removeprefix("local:") for found in _strings((result,)) if _is_ref(found)}
-        if refs - existing:
+        if refs_in(result) - existing:
             gone.append((row,))
     connection.executemany("delete from search_jobs where seq = ?", gone)
     removed["background searches"] = len(gone)
@@ -245,33 +207,3 @@ def remove_dangling(connection: Connection) -> Counter[str]:
     connection.executemany("delete from search_log where id = ?", unasked)
     removed["searches in the log"] = len(unasked)
     return removed
-
-
-def _is_ref(text: str) -> bool:
-    kind, _, number = text.removeprefix("local:").partition(":")
-    return kind.isidentifier() and number.isdecimal()
-
-
-def _strings(values: Sequence[Any]) -> Iterator[str]:
-    """The texts in ``values``; of JSON its strings, because its keys are ours."""
-    for value in values:
-        if isinstance(value, str) and value[:1] in ("{", "["):
-            try:
-                yield from _leaves(json.loads(value))
-                continue
-            except ValueError:
-                pass
-        if isinstance(value, str):
-            yield value
-
-
-def _leaves(value: Any) -> Iterator[str]:
-    match value:
-        case str():
-            yield value
-        case list():
-            for item in value:
-                yield from _leaves(item)
-        case dict():
-            for item in value.values():
-                yield from _leaves(item)

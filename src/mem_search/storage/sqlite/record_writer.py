@@ -11,7 +11,9 @@ import sqlite3
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
+from mem_search.model import Draft
 from mem_search.model.ingest import PreparedDraft, Stored
+from mem_search.model.records import SUMMARY
 from mem_search.storage.sqlite import edges, phrases, sketches, successions, tombstones
 from mem_search.text.dates import now_ms
 
@@ -21,10 +23,41 @@ def store(connection: sqlite3.Connection, items: Sequence[PreparedDraft]) -> lis
     tied: set[int] = set()
     stored = [_store(connection, item, tied) for item in items]
     written = [item.number for item in stored if item.outcome in ("new", "changed")]
+    _settle(connection, written, tied)
+    return stored
+
+
+def relate(connection: sqlite3.Connection, items: Sequence[tuple[int, int, PreparedDraft]]) -> None:
+    """Write the edges, names and phrases of stored records (number, created at) again."""
+    tied: set[int] = set()
+    for number, created, item in items:
+        _unrelate(connection, number, tied)
+        edges.write(connection, number, item.edges, item.names, created)
+        phrases.write(connection, number, item.phrases)
+    _settle(connection, [number for number, *_ in items], tied)
+
+
+def _unrelate(connection: sqlite3.Connection, number: int, tied: set[int]) -> None:
+    """Remove the edges and names of a record; add to ``tied`` whose successor they may decide."""
+    tied |= successions.around(connection, [number])
+    phrases.clear(connection, number)
+    edges.clear(connection, number)
+
+
+def _settle(connection: sqlite3.Connection, written: Sequence[int], tied: set[int]) -> None:
+    """Find the other ends of what was written."""
     edges.resolve(connection, written)
     phrases.settle(connection, written)
     successions.settle(connection, {*written, *tied})
-    return stored
+
+
+def _forgotten_since(connection: sqlite3.Connection, draft: Draft, made: int) -> int | None:
+    """When words of a draft of that time were forgotten under an earlier id; None if never."""
+    times = (
+        tombstones.forgotten_at(connection, draft.source, source_id, kind)
+        for kind, source_id in draft.earlier
+    )
+    return max((at for at in times if at is not None and made <= at), default=None)
 
 
 def _store(connection: sqlite3.Connection, item: PreparedDraft, tied: set[int]) -> Stored:
@@ -44,6 +77,9 @@ def _store(connection: sqlite3.Connection, item: PreparedDraft, tied: set[int]) 
     updated = draft.updated_at if draft.updated_at is not None else created
     if known is not None and known[1:4] == (item.content_hash, created, updated):
         return Stored(known[0], "unchanged")
+    forgotten_at = _forgotten_since(connection, draft, updated if known else created)
+    if forgotten_at is not None:
+        return Stored(known[0], "unchanged") if known else Stored(0, "forgotten", forgotten_at)
     values: dict[str, Any] = {
         "kind": draft.kind,
         "source": draft.source,
@@ -76,9 +112,7 @@ def _store(connection: sqlite3.Connection, item: PreparedDraft, tied: set[int]) 
         )
         _write_passages(connection, number, item, kept)
         connection.execute("delete from facets where record_id = ?", (number,))
-        tied |= successions.around(connection, [number])
-        phrases.clear(connection, number)
-        edges.clear(connection, number)
+        _unrelate(connection, number, tied)
     tags = [("tag", tag) for tag in draft.tags]
     connection.executemany(
         "insert or ignore into facets(name, value, record_id) values(?, ?, ?)",
@@ -130,21 +164,22 @@ def _take_out_passages(connection: sqlite3.Connection, number: int) -> dict[_Sam
         "select title, body from records where id = ?", (number,)
     ).fetchone()
     kept: dict[_Same, list[int]] = {}
-    for passage, start, end, parts, people, *same in connection.execute(
-        "select id, start, end, parts, people, content_hash, kind, field from passages"
+    for passage, ordinal, start, end, parts, people, *same in connection.execute(
+        "select id, ordinal, start, end, parts, people, content_hash, kind, field from passages"
         " where record_id = ? order by ordinal",
         (number,),
     ).fetchall():
-        # An external-content FTS5 table needs the old values to delete a row
-        # (https://sqlite.org/fts5.html#the_delete_command).
-        connection.execute(
-            "insert into passages_fts(passages_fts, rowid, title, text, parts, people)"
-            " values('delete', ?, ?, ?, ?, ?)",
-            (passage, title, body[start:end], parts, people),
-        )
+        if ordinal != SUMMARY:
+            # An external-content FTS5 table needs the old values to delete a row
+            # (https://sqlite.org/fts5.html#the_delete_command).
+            connection.execute(
+                "insert into passages_fts(passages_fts, rowid, title, text, parts, people)"
+                " values('delete', ?, ?, ?, ?, ?)",
+                (passage, title, body[start:end], parts, people),
+            )
         kept.setdefault(_Same(*same), []).append(passage)
     # Ordinals are moved first, so that kept passages can take their new ones.
-    connection.execute("update passages set ordinal = -1 - ordinal where record_id = ?", (number,))
+    connection.execute("update passages set ordinal = -3 - ordinal where record_id = ?", (number,))
     return kept
 
 
@@ -153,31 +188,34 @@ def _write_passages(
 ) -> None:
     """Write the passages; one whose hash is known keeps its id, and so its vector."""
     for passage, parts, digest in zip(item.passages, item.parts, item.hashes, strict=True):
-        people = "" if passage.ordinal else item.people
+        people = item.people if passage.ordinal == 0 else ""
         values = (
             passage.ordinal, item.draft.kind, passage.field, passage.start, passage.end,
-            passage.page, digest, parts, people, number,
+            passage.page, digest, parts, people, passage.above, number,
         )  # fmt: skip
         if reusable := kept.get(_Same(digest, item.draft.kind, passage.field)):
             rowid = reusable.pop(0)
             connection.execute(
                 "update passages set ordinal = ?, kind = ?, field = ?, start = ?, end = ?,"
-                " page = ?, content_hash = ?, parts = ?, people = ?, record_id = ? where id = ?",
+                " page = ?, content_hash = ?, parts = ?, people = ?, above = ?, record_id = ?"
+                " where id = ?",
                 (*values, rowid),
             )
         else:
             cursor = connection.execute(
                 "insert into passages(ordinal, kind, field, start, end, page, content_hash,"
-                " parts, people, record_id) values(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                " parts, people, above, record_id) values(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 values,
             )
             assert cursor.lastrowid is not None
             rowid = cursor.lastrowid
             connection.execute("insert into outbox(passage_id, step) values(?, 'embed')", (rowid,))
-        connection.execute(
-            "insert into passages_fts(rowid, title, text, parts, people) values(?, ?, ?, ?, ?)",
-            (rowid, item.draft.title, item.draft.text[passage.start : passage.end], parts, people),
-        )
+        if passage.ordinal != SUMMARY:  # its words are those of the text, or not the document's
+            text = item.draft.text[passage.start : passage.end]
+            connection.execute(
+                "insert into passages_fts(rowid, title, text, parts, people) values(?, ?, ?, ?, ?)",
+                (rowid, item.draft.title, text, parts, people),
+            )
     for rowid in (rowid for rowids in kept.values() for rowid in rowids):
         _drop_passage(connection, rowid)
 

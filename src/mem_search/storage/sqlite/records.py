@@ -223,11 +223,21 @@ class SqliteRecords(Repository):
     @reads
     def passages(self, connection: Connection, number: int) -> list[Passage]:
         rows = connection.execute(
-            "select ordinal, start, end, field, page from passages where record_id = ?"
+            "select ordinal, start, end, field, page, above from passages where record_id = ?"
             " order by ordinal",
             (number,),
         )
         return [Passage(*row) for row in rows]
+
+    @reads
+    def embedded(self, connection: Connection, number: int, fingerprint: str) -> set[int]:
+        rows = connection.execute(
+            "select p.ordinal from passages p join vectors v on v.entry_id = 2 * p.id"
+            " join embedding_models m on m.id = v.model_id"
+            " where p.record_id = ? and m.fingerprint = ?",
+            (number, fingerprint),
+        )
+        return {ordinal for (ordinal,) in rows}
 
     @reads
     def page(

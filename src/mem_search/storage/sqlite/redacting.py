@@ -3,34 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from mem_search.model import Record
 from mem_search.model.ingest import PreparedDraft
+from mem_search.storage.rules.redacted_texts import SEALED, TEXTS
 from mem_search.storage.sqlite import record_writer
 from mem_search.storage.sqlite.database import Connection, Repository, reads, writes
 
 _KEY: Final = "redacted_by"
-
-TEXTS: Final[Mapping[str, tuple[str, ...]]] = {
-    "archives": ("name", "research", "pages", "statistics"),
-    "cursors": ("location", "label", "options", "cursor", "error"),
-    "ledger": ("location", "item", "reason"),
-    "jobs": ("params", "message", "result"),
-    "search_log": ("query", "filters"),
-    "search_operations": ("session_id", "query", "request", "report"),
-    "search_jobs": ("request", "result", "error"),
-    "saved_searches": ("name", "request", "error"),
-    "scopes": ("name", "filter"),
-    "webhook_deliveries": ("body", "error"),
-}
-"""Table → columns with text from outside, beside the records and what is derived from them."""
-
-_SEALED: Final = (
-    ("search_jobs", "webhook_url"), ("saved_searches", "webhook_url"),
-    ("webhook_deliveries", "url"),
-)  # fmt: skip
 
 
 class SqliteRedacting(Repository):
@@ -50,11 +32,8 @@ class SqliteRedacting(Repository):
         replaced = 0
         for record, prepared in items:
             draft = prepared.draft
-            row = connection.execute(
-                "select title, body from records where id = ?", (record.number,)
-            ).fetchone()
-            if row != (record.title, record.text):
-                continue  # it was imported again or forgotten meanwhile
+            if _changed_since(connection, record):
+                continue
             if not connection.execute(
                 "update or ignore records set source = ?, source_id = ? where id = ?",
                 (draft.source, draft.source_id, record.number),
@@ -65,9 +44,15 @@ class SqliteRedacting(Repository):
             replaced += 1
         return replaced
 
+    @writes
+    def relate(self, connection: Connection, items: Sequence[tuple[Record, PreparedDraft]]) -> int:
+        same = [each for each in items if not _changed_since(connection, each[0])]
+        record_writer.relate(connection, [(r.number, r.created_at, item) for r, item in same])
+        return len(same)
+
     async def redact_texts(self, clean: Callable[[str], str], seal: Callable[[str], str]) -> int:
         places = [(table, column, clean) for table, names in TEXTS.items() for column in names]
-        places += [(table, column, seal) for table, column in _SEALED]
+        places += [(table, column, seal) for table, column in SEALED]
         changed = 0
         for table, column, change in places:
             values = await self._database.read(_values, table, column)
@@ -75,6 +60,14 @@ class SqliteRedacting(Repository):
             if better:
                 changed += await self._database.write(_put, table, column, better)
         return changed
+
+
+def _changed_since(connection: Connection, record: Record) -> bool:
+    """Whether a record was imported again or forgotten since it was read."""
+    row = connection.execute(
+        "select title, body from records where id = ?", (record.number,)
+    ).fetchone()
+    return bool(row != (record.title, record.text))
 
 
 def _values(connection: Connection, table: str, column: str) -> list[str]:

@@ -12,6 +12,7 @@ from typing import Any
 from mem_search.model import Record
 from mem_search.model.saved_searches import (
     MOST_IN_MESSAGE,
+    MOST_LISTED,
     Match,
     Message,
     Notification,
@@ -30,8 +31,6 @@ _NOTIFICATIONS = (
     "select n.id, s.name, n.at, n.count, n.delivery_id, n.read_at from notifications n"
     " join saved_searches s on s.id = n.search_id"
 )
-MOST_LISTED = 1_000
-"""Matches of a notification that are stored by number; its ``count`` counts all of them."""
 
 
 class SqliteSavedSearches(Repository):

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Sequence
-from dataclasses import astuple, replace
+from dataclasses import astuple
 
 from mem_search.model.statistics import AskedQuery, LoggedSearch
+from mem_search.storage.rules.asked import MOST_LOGGED, asked_queries
 from mem_search.storage.sqlite.database import Connection, Repository, reads, writes
 
-MOST = 10_000
 MOST_SHARING = 2_000
 _SINCE_EVER = 0
 
@@ -30,7 +30,8 @@ class SqliteSearchLog(Repository):
             [astuple(search) for search in searches],
         )
         connection.execute(
-            "delete from search_log where id <= (select max(id) from search_log) - ?", (MOST,)
+            "delete from search_log where id <= (select max(id) from search_log) - ?",
+            (MOST_LOGGED,),
         )
 
     @reads
@@ -79,25 +80,10 @@ def _asked(
     condition: str = "1",
     values: Sequence[str] = (),
 ) -> list[tuple[AskedQuery, int]]:
-    """Each question with what it found in all, when it was last asked with each of its filters;
-    the most frequent first. It is written, and its total is, as when it was last asked.
-    """
-    # In Python: SQLite folds the case of ASCII letters only.
-    rows = connection.execute(
-        "select query, filters, at, total from search_log"
-        f" where at >= ? and ({condition}) order by id desc",
-        (_SINCE_EVER if since is None else since, *values),
-    )
-    asked: dict[str, AskedQuery] = {}
-    found: dict[str, dict[str, int]] = {}
-    for query, filters, at, total in rows:
-        key = query.casefold().rstrip(" ?!.") or query
-        known = asked.get(key)
-        asked[key] = (
-            AskedQuery(query, 1, at, total)
-            if known is None
-            else replace(known, times=known.times + 1)
+    return asked_queries(
+        connection.execute(
+            "select query, filters, at, total from search_log"
+            f" where at >= ? and ({condition}) order by id desc",
+            (_SINCE_EVER if since is None else since, *values),
         )
-        found.setdefault(key, {}).setdefault(filters, total)
-    ordered = sorted(asked, key=lambda key: (-asked[key].times, -asked[key].last_at))
-    return [(asked[key], sum(found[key].values())) for key in ordered]
+    )

@@ -252,11 +252,8 @@ class SqliteSnapshot:
 
     def passage_map(self, last: int) -> PassageMap:
         known = self._store.passages.known
-        return (
-            known
-            if last < len(known.records)
-            else self._store.passages.up_to(self._connection, last)
-        )
+        fresh = last < len(known.records)
+        return known if fresh else self._store.passages.up_to(self._connection, last)
 
     # Records
 
@@ -341,21 +338,24 @@ class SqliteSnapshot:
     # Passages
 
     def spans(self, passages: Sequence[int]) -> dict[int, PassageSpan]:
+        # The passage 0 stands for a summary, whose words may stand nowhere in the text.
         rows = self._connection.execute(
-            "select id, start, end, page from passages"
-            " where id in (select value from json_each(?))",
+            "select p.id, s.start, s.end, s.page, s.above from passages p"
+            " join passages s on s.record_id = p.record_id and s.ordinal = max(p.ordinal, 0)"
+            " where p.id in (select value from json_each(?))",
             (json.dumps(list(passages)),),
         )
-        return {passage: (start, end, page) for passage, start, end, page in rows}
+        return {passage: PassageSpan(*span) for passage, *span in rows}
 
     def spans_of_records(self, numbers: Sequence[int]) -> dict[int, list[PassageSpan]]:
         found: dict[int, list[PassageSpan]] = {}
-        for record, start, end, page in self._connection.execute(
-            "select record_id, start, end, page from passages"
-            " where record_id in (select value from json_each(?)) order by record_id, ordinal",
+        rows = self._connection.execute(
+            "select record_id, start, end, page, above from passages where ordinal >= 0"
+            " and record_id in (select value from json_each(?)) order by record_id, ordinal",
             (json.dumps(list(numbers)),),
-        ):
-            found.setdefault(record, []).append((start, end, page))
+        )
+        for record, *span in rows:
+            found.setdefault(record, []).append(PassageSpan(*span))
         return found
 
     def passage_contexts(
@@ -363,8 +363,8 @@ class SqliteSnapshot:
     ) -> dict[int, PassageContext]:
         spans: dict[int, list[tuple[int, int, int]]] = {}
         for record, passage, start, end in self._connection.execute(
-            "select record_id, id, start, end from passages"
-            " where record_id in (select value from json_each(?)) order by record_id, ordinal",
+            "select record_id, id, start, end from passages where ordinal >= 0"
+            " and record_id in (select value from json_each(?)) order by record_id, ordinal",
             (json.dumps(list(passages)),),
         ):
             spans.setdefault(record, []).append((passage, start, end))

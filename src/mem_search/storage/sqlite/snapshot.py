@@ -1,15 +1,23 @@
-"""A copy of a store while it is used, and the examination of a copy."""
+"""Copies of a store, while it is used and before an upgrade, and the examination of a copy."""
 
 from __future__ import annotations
 
+import logging
 import sqlite3
+import time
 from contextlib import closing
 from pathlib import Path
 from typing import Final
 
 from mem_search.errors import StorageError
+from mem_search.storage import archive
+from mem_search.storage.archive import UPGRADE_COPIES
 from mem_search.storage.sqlite.mark import damaged
-from mem_search.storage.sqlite.migrations import check_ours
+from mem_search.storage.sqlite.migrations import check_ours, is_older
+
+log = logging.getLogger(__name__)
+
+_UPGRADE_COPIES_KEPT: Final = 2
 
 _WITHOUT_SPOOL: Final = (
     "update jobs set state = 'cancelled', message = 'its upload is in no backup; send it again'"
@@ -35,6 +43,32 @@ def copy(source: sqlite3.Connection, target: Path, *, vectors: bool) -> int:
         (records,) = copied.execute("select count(*) from records").fetchone()
     target.chmod(0o600)
     return int(records)
+
+
+def before_upgrade(connection: sqlite3.Connection, database: Path) -> Path | None:
+    """Copy a store of an older version beside it, before its schema changes.
+
+    Returns the copy; None for a new store, or one of this version. The two newest copies are kept.
+    Raises StorageError, as ``check_ours`` does and where the copy does not fit on the disk.
+    """
+    check_ours(connection)
+    if not is_older(connection):
+        return None
+    (size,) = connection.execute(
+        "select page_count * page_size from pragma_page_count, pragma_page_size"
+    ).fetchone()
+    # The steps that follow write, too.
+    archive.check_room(database.parent, 2 * size)
+    part = database.with_name(".before-upgrade")
+    part.unlink(missing_ok=True)
+    connection.execute("vacuum into ?", (str(part),))
+    part.chmod(0o600)
+    copied = database.with_name(time.strftime("before-upgrade-%Y%m%dT%H%M%SZ.db", time.gmtime()))
+    part.rename(copied)
+    log.info("a newer mem-search changes the store; as it was before, it is in %s", copied)
+    for old in sorted(database.parent.glob(UPGRADE_COPIES))[:-_UPGRADE_COPIES_KEPT]:
+        old.unlink()
+    return copied
 
 
 def examine(database: Path) -> int:

@@ -22,14 +22,16 @@ def _progress(connection: sqlite3.Connection) -> tuple[int, int]:
 def corpus(connection: sqlite3.Connection) -> Corpus:
     """The corpus statistics, in one pass over the passages."""
     rows = connection.execute(
-        "select kind, count(*), avg(end - start) from passages group by kind"
+        "select kind, count(*), avg(end - start) from passages where ordinal >= 0 group by kind"
     ).fetchall()
-    _, waiting = _progress(connection)
+    entries, waiting = _progress(connection)
+    passages = {kind: count for kind, count, _ in rows}
     return Corpus(
-        passages={kind: count for kind, count, _ in rows},
+        passages=passages,
         lengths={kind: max(1.0, length) for kind, _, length in rows},
         waiting=waiting,
         waiting_since=_waiting_since(connection) if waiting else None,
+        summaries=entries - sum(passages.values()),
     )
 
 

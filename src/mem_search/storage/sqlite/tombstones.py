@@ -1,31 +1,12 @@
-"""Tombstones: keyed hashes of the identities of forgotten records (ADR 0025).
-
-The identity is source, id and kind. A tombstone from before 2026-11-23 knows no kind.
-"""
+"""Tombstones (``storage.rules.tombstones``): asked for, written, lifted, and exported."""
 
 from __future__ import annotations
 
-import hmac
 import sqlite3
 from collections.abc import Sequence
-from typing import Final
 
 from mem_search.model.forgetting import Tombstone
-
-KEY_BYTES: Final = 32
-DIGEST_BYTES: Final = 16
-MOST_KEYS: Final = 100
-"""Stores whose tombstones are taken over: every draft is hashed with each key."""
-
-
-def digest(key: bytes, source: str, source_id: str, kind: str) -> bytes:
-    """The first 16 bytes of HMAC-SHA256 (RFC 2104) over the identity.
-
-    An id that was completed with its kind (``storage.sqlite.ingest``) counts as it was given.
-    """
-    given = source_id.removesuffix(f"#{kind}") if kind else source_id
-    identity = "\0".join((source, given, kind)).encode("utf-8", "surrogatepass")
-    return hmac.digest(key, identity, "sha256")[:DIGEST_BYTES]
+from mem_search.storage.rules.tombstones import MOST_KEYS, digest
 
 
 def _found(

@@ -31,6 +31,7 @@ from mem_search.storage.sqlite.migrations.m018_filetypes import m018_filetypes
 from mem_search.storage.sqlite.migrations.m019_names import m019_names
 from mem_search.storage.sqlite.migrations.m020_phrases import m020_phrases
 from mem_search.storage.sqlite.migrations.m021_sample import m021_sample
+from mem_search.storage.sqlite.migrations.m022_structure import m022_structure
 
 _FOREIGN = (
     "{path} is another program's file (it has {tables}); move it away, or set MEM_SEARCH_HOME"
@@ -60,6 +61,7 @@ MIGRATIONS = (
     m019_names,
     m020_phrases,
     m021_sample,
+    m022_structure,
 )
 
 
@@ -86,6 +88,12 @@ def check_ours(connection: sqlite3.Connection) -> None:
         raise StorageError(
             f"the store was written by a newer mem-search ({max(unknown)}); update mem-search"
         )
+
+
+def is_older(connection: sqlite3.Connection) -> bool:
+    """Whether this is a store, and steps are missing. Ask ``check_ours`` first."""
+    tables = {name for (name,) in connection.execute("select name from sqlite_master")}
+    return bool(tables) and bool({step.__name__ for step in MIGRATIONS} - _applied(connection))
 
 
 def _applied(connection: sqlite3.Connection) -> set[str]:

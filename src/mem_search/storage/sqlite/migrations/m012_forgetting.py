@@ -5,8 +5,8 @@ from __future__ import annotations
 import secrets
 import sqlite3
 
+from mem_search.storage.rules.tombstones import KEY_BYTES, digest
 from mem_search.storage.sqlite.migrations._script import run
-from mem_search.storage.sqlite.tombstones import KEY_BYTES, digest
 
 
 def m012_forgetting(connection: sqlite3.Connection) -> None:

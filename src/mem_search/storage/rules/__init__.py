@@ -1,0 +1,1 @@
+"""What every store decides alike, as functions without SQL. Stores do not import each other."""

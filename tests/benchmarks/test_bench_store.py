@@ -1,0 +1,41 @@
+"""A store for a benchmark: made once, filled on where a run was ended, never mixed with another."""
+
+from __future__ import annotations
+
+import sqlite3
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "scripts" / "benchmarks"))
+
+import store
+
+
+def _records(home: Path) -> int:
+    with sqlite3.connect(home / "mem-search.db") as opened:
+        (count,) = opened.execute("select count(*) from records").fetchone()
+    return int(count)
+
+
+def test_a_store_whose_filling_was_ended_is_filled_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = tmp_path / "home"
+
+    class Ended(Exception):
+        pass
+
+    async def ended(*_: object, **__: object) -> None:
+        raise Ended
+
+    with monkeypatch.context() as patch:
+        patch.setattr("store.LocationReader.read", ended)  # the store is there, and empty
+        with pytest.raises(Ended):
+            store.ensure(home, 30, None, "hashing")
+    assert _records(home) == 0
+    store.ensure(home, 30, None, "hashing")
+    assert _records(home) == 30
+    with pytest.raises(SystemExit, match="holds another store"):
+        store.ensure(home, 40, None, "hashing")
