@@ -262,8 +262,9 @@ class Process:
 def watched_start(tmp_path: Path) -> tuple[Process, Starting, list[str]]:
     process, told = Process(), list[str]()
     starting = Starting(
-        Settings(home=tmp_path), told.append, clock=lambda: process.now, work=process.work
-    )
+        Settings(home=tmp_path), told.append,
+        clock=lambda: process.now, work=process.work, patience=lambda: 60.0,
+    )  # fmt: skip
     return process, starting, told
 
 

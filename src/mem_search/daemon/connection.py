@@ -9,6 +9,7 @@ import os
 import time
 
 from mem_search.access.proof import CHALLENGE, PROOF, proof
+from mem_search.machine_load import stretched
 
 NO_ANSWER_SECONDS = 3.5
 """A worker answers ``/health`` at once, also while it works; one that takes this long hangs, unless
@@ -35,12 +36,8 @@ class Unproved(Exception):
 
 
 def patience() -> float:
-    """Seconds after which a worker that does not answer hangs.
-
-    Where many processes wait for each processor, each answer takes as many times longer.
-    """
-    waiting = os.getloadavg()[0] / (os.cpu_count() or 1)
-    return min(NO_ANSWER_SECONDS * max(1.0, waiting), _LONGEST_PATIENCE)
+    """Seconds after which a worker that does not answer hangs."""
+    return stretched(NO_ANSWER_SECONDS, most=_LONGEST_PATIENCE)
 
 
 def connect(place: Place) -> _socket.socket:

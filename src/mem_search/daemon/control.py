@@ -34,10 +34,13 @@ from mem_search.daemon.odd_files import refuse_odd_files
 from mem_search.daemon.probe import probe
 from mem_search.daemon.state import WorkerState, process_start, process_work, read_state
 from mem_search.errors import Conflict, Forbidden, InputError, StorageError, Unavailable
+from mem_search.machine_load import stretched
 from mem_search.settings import Settings
 
-START_PATIENCE = 60.0
-"""Seconds until the worker has to answer. Usually it takes one, on a busy machine many."""
+_START_SECONDS = 60.0
+"""Until then the worker has to answer, on a machine that is free. Usually it takes one."""
+
+_LONGEST_START_SECONDS = 600.0
 
 TELL_SECONDS = 3.0
 """A start that takes longer is told."""
@@ -101,12 +104,18 @@ def _named(settings: Settings) -> str:
     return f"the worker (pid {state.pid})" if state else "the worker"
 
 
+def start_patience() -> float:
+    """Seconds that a start of the worker may take now."""
+    return stretched(_START_SECONDS, most=_LONGEST_START_SECONDS)
+
+
 class Starting:
     """Watches a worker that starts: tells a long start, and notices one that hangs.
 
     A start takes long on a busy machine, so time alone says nothing. A worker hangs when its
     process is stopped, or neither computes nor waits for the disk, and does not answer either.
-    ``tell`` gets one line. ``clock`` gives seconds, ``work`` is ``process_work``.
+    ``tell`` gets one line. ``clock`` gives seconds, ``work`` is ``process_work``, ``patience``
+    gives the seconds that a start may take.
     """
 
     def __init__(
@@ -116,17 +125,24 @@ class Starting:
         *,
         clock: Callable[[], float] = time.monotonic,
         work: Callable[[int], tuple[str, str]] = process_work,
+        patience: Callable[[], float] = start_patience,
     ) -> None:
         self._settings, self._tell, self._clock, self._work = settings, tell, clock, work
+        self._patience = patience
         self._began = self._busy = clock()
         self._looked = -_LOOK_SECONDS
         self._seen: tuple[int, str] | None = None
         self._told = False
 
     @property
+    def seconds(self) -> float:
+        """How long it takes so far."""
+        return self._clock() - self._began
+
+    @property
     def is_late(self) -> bool:
         """Whether the patience is over."""
-        return self._clock() - self._began > START_PATIENCE
+        return self.seconds > self._patience()
 
     def look(self, pid: int = 0, *, answers: bool = False) -> None:
         """Raise Unavailable when the worker hangs. ``pid`` is a child that may become the worker.
@@ -169,7 +185,7 @@ def start(
         return found[0], False
     refuse_odd_files(settings.home)
     starting = Starting(settings, tell)
-    with start_lock(settings.home, START_PATIENCE, starting.look):
+    with start_lock(settings.home, start_patience(), starting.look):
         settings = _without_older(settings, tell)
         child: subprocess.Popen[bytes] | None = None
         asked: float | None = None  # when the system was, to start it
@@ -197,7 +213,7 @@ def start(
             starting.look(child.pid if child else 0, answers=found is not None)
             time.sleep(0.05)
     raise Unavailable(
-        f"{_named(settings)} is still starting after {START_PATIENCE:g} s and goes on: a large"
+        f"{_named(settings)} is still starting after {starting.seconds:.0f} s and goes on: a large"
         " store takes long after an upgrade. Try again in a minute, or see: mem-search worker logs"
     )
 

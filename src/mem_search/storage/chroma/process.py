@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Final
 
 from mem_search.errors import IndexUnavailable
+from mem_search.machine_load import stretched
 from mem_search.storage.chroma.directory import DataDirectory
 from mem_search.storage.chroma.faults import ServerFault, Unreachable
 from mem_search.storage.chroma.launch import Child, launch
@@ -66,10 +67,13 @@ class Restarts:
 
 _log = logging.getLogger(__name__)
 
-_START_PATIENCE = 30.0
+_START_SECONDS = 30.0
 _LOCK_WAIT = 2.0
 _SILENCE = 10.0
 """Seconds without a heartbeat after which a child counts as hanging."""
+
+_LONGEST_SECONDS = 300.0
+"""What both become at most where others keep the processors busy."""
 
 _SUSPICIOUS = 2
 _ENDED_FROM_OUTSIDE = 0.1
@@ -173,7 +177,7 @@ class ChromaProcess(Server):
             try:
                 self.pid = child.pid
                 self._directory.remember_child(child.pid)
-                await child.answering(_START_PATIENCE)
+                await child.answering(stretched(_START_SECONDS, most=_LONGEST_SECONDS))
                 self.address = child.address
                 self.protection, self.refusal = child.protection, child.refusal
                 await opened(partial(LeanConnection, child.dial))
@@ -234,7 +238,8 @@ class ChromaProcess(Server):
             await self._silent.wait()
             self._set("down", "Chroma does not answer; checking whether it still runs")
             try:
-                await asyncio.to_thread(heartbeat, child.dial, _SILENCE)
+                limit = stretched(_SILENCE, most=_LONGEST_SECONDS)
+                await asyncio.to_thread(heartbeat, child.dial, limit)
             except IndexUnavailable:
                 return
             self._silent.clear()
