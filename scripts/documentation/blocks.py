@@ -175,9 +175,11 @@ def _with_default(name: str, said: Mapping[str, Any]) -> str:
 
 
 def _reads(source: Source) -> str:
-    """From the first line of its module: ``The source ``git``: what it reads.``"""
+    """From the first line of its class or package: ``The source ``git``: what it reads.``"""
     package = ".".join(type(source).__module__.split(".")[:3])
-    said = (sys.modules[package].__doc__ or "").split("\n\n")[0]
+    said = (type(source).__doc__ or "").split("\n\n")[0]
+    if not said.startswith("The source `"):
+        said = (sys.modules[package].__doc__ or "").split("\n\n")[0]
     return " ".join(said.partition(": ")[2].split()).rstrip(".").replace("``", "`")
 
 

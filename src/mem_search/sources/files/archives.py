@@ -137,7 +137,10 @@ _KEPT: Final = ("query", "date", "canonical_url", "requested_url", "final_url", 
 
 
 class ResearchArchive(ArchiveFolder):
-    """Reports and searches. A report has no address of its own; what it names, it cites."""
+    """The source `research-archive`: reports and searches, in Markdown, JSON or HTML.
+
+    A report has no address of its own; what it names, it cites.
+    """
 
     name = RESEARCH
     kind = "report"
@@ -150,7 +153,7 @@ class ResearchArchive(ArchiveFolder):
 
 
 class UrlArchive(ArchiveFolder):
-    """Saved pages, each with its address."""
+    """The source `url-archive`: saved web pages, each with its address."""
 
     name = PAGES
     kind = "website"
