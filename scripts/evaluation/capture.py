@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from capture_search import asked
+from data_folder import SHARED, add_data
 
 from mem_search import sources
 from mem_search.model import Draft, Location
@@ -26,7 +27,7 @@ from mem_search.sources.agent_work.events import MAIN, Line, ToolCall, ToolResul
 from mem_search.sources.claude_code.lines import parse_line
 
 JUDGED = Path(__file__).parent / "capture.toml"
-DATA = Path(__file__).parents[3] / "shared" / "data" / "transcripts" / "claude-code"
+DATA = SHARED / "transcripts" / "claude-code"
 BARS = {"types": 0.8, "decisions": 0.9, "failed": 1.0, "files": 1.0, "commands": 1.0}
 
 
@@ -130,14 +131,10 @@ class Judged:
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="scripts/evaluate capture", description=__doc__)
-    parser.add_argument(
-        "--data", type=Path, default=DATA, help="default ../shared/data/transcripts"
-    )
+    add_data(parser, DATA, "with the transcripts")
     parser.add_argument("--json", type=Path, metavar="FILE")
     parser.add_argument("--quiet", action="store_true", help="only the figures")
     args = parser.parse_args()
-    if not args.data.is_dir():
-        parser.error(f"--data: {args.data} is no directory")
     with JUDGED.open("rb") as file:
         judgements = tomllib.load(file)
     drafts = drafts_of(args.data)

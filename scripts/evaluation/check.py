@@ -17,13 +17,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from data_folder import SHARED, add_data
+
 from mem_search.model import Location
 from mem_search.model.archives import ANSWERED
 from mem_search.search.archive_check import confidences, request_of
 from mem_search.settings import Settings
 from mem_search.wiring import open_runtime
 
-DATA = Path(__file__).parents[3] / "shared" / "data" / "archive"
+DATA = SHARED / "archive"
 QUESTIONS = Path(__file__).parent / "check.toml"
 LEAST_PRECISION, LEAST_RECALL = 0.9, 0.7
 
@@ -85,7 +87,7 @@ def report(name: str, asked: Sequence[Asked], *, show: bool) -> bool:
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="scripts/evaluate check", description=__doc__)
-    parser.add_argument("--data", type=Path, default=DATA, help="with a folder research-archive")
+    add_data(parser, DATA, "with a folder research-archive")
     parser.add_argument("--home", type=Path, help="keep the store here and reuse it")
     parser.add_argument("--embedder", default="bundled", help="hashing: by words alone")
     parser.add_argument("--show", action="store_true", help="name what is judged wrongly")

@@ -12,18 +12,19 @@ import csv
 import sys
 import time
 from collections import Counter, defaultdict
-from pathlib import Path
+
+from data_folder import SHARED, add_data
 
 from mem_search.text import cites
 from mem_search.text.page_names import page_name
 
-DATA = Path(__file__).parents[3] / "shared" / "data" / "archive"
+DATA = SHARED / "archive"
 LEAST_PRECISION, LEAST_RECALL = 0.98, 0.97
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="scripts/evaluate citations", description=__doc__)
-    parser.add_argument("--data", type=Path, default=DATA, help="with citations.tsv and reports")
+    add_data(parser, DATA, "with citations.tsv and reports")
     folder = parser.parse_args().data
     truth: dict[str, set[str]] = defaultdict(set)
     with (folder / "citations.tsv").open(encoding="utf-8", newline="") as file:

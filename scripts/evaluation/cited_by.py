@@ -28,6 +28,7 @@ from typing import NamedTuple
 
 import bootstrap
 import check
+from data_folder import add_data
 from implicit import DATA, plain
 from metrics import judge
 
@@ -185,7 +186,7 @@ def report(name: str, results: Sequence[tuple[Question, dict[float, dict[str, fl
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="scripts/evaluate cited-by", description=__doc__)
-    parser.add_argument("--data", type=Path, default=DATA, help="with a folder research-archive")
+    add_data(parser, DATA, "with a folder research-archive")
     parser.add_argument("--home", type=Path, help="keep the store here and reuse it")
     parser.add_argument("--embedder", default="bundled")
     args = parser.parse_args()

@@ -22,12 +22,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from data_folder import SHARED, add_data
+
 from mem_search.model import Location
 from mem_search.settings import Settings
 from mem_search.text.page_names import page_name
 from mem_search.wiring import open_runtime
 
-DATA = Path(__file__).parents[3] / "shared" / "data" / "archive"
+DATA = SHARED / "archive"
 LEAST_PRECISION, LEAST_RECALL = 0.9, 0.8
 FORMS = ("quotation", "part", "reworded", "copied", "phrases")
 EACH = 4
@@ -194,7 +196,7 @@ def report(
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="scripts/evaluate implicit", description=__doc__)
-    parser.add_argument("--data", type=Path, default=DATA, help="with a folder research-archive")
+    add_data(parser, DATA, "with a folder research-archive")
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("--half", type=int, choices=(0, 1), help="only one: 1 is held out")
     parser.add_argument("--show", action="store_true", help="name what is extra and missed")

@@ -27,6 +27,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Self
 
+from data_folder import SHARED, add_data
+
 from mem_search import sources
 from mem_search.model import Location, Record, SearchRequest
 from mem_search.settings import Settings
@@ -34,7 +36,7 @@ from mem_search.text.words import runs_of
 from mem_search.wiring import Runtime, open_runtime
 
 WORDS = Path(__file__).parent / "ingest.toml"
-DATA = Path(__file__).parents[3] / "shared" / "data" / "ingest"
+DATA = SHARED / "ingest"
 LOG = "ingest-files.jsonl"
 """In the home: a line for each file that was read."""
 
@@ -221,14 +223,12 @@ async def main() -> int:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--data", type=Path, default=DATA, help="default ../shared/data/ingest")
+    add_data(parser, DATA, "with awkward files")
     parser.add_argument("--home", type=Path, metavar="DIR", help="kept for the next run")
     parser.add_argument("--part", type=_part, default=(1, 1), metavar="K/N", help="every Nth file")
     parser.add_argument("--embedder", default="bundled")
     parser.add_argument("--json", type=Path, metavar="FILE")
     args = parser.parse_args()
-    if not args.data.is_dir():
-        parser.error(f"--data: {args.data} is no directory")
     root, (number, of) = args.data.resolve(), args.part
     with WORDS.open("rb") as file:
         words = tomllib.load(file)["words"] if root.name == DATA.name else {}

@@ -18,6 +18,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from data_folder import add_data
 from times import DATA
 
 from mem_search.model import Location, Record, SearchRequest
@@ -106,13 +107,11 @@ def figures(asked: Sequence[Asked]) -> dict[str, float]:
 
 async def main() -> int:
     parser = argparse.ArgumentParser(prog="scripts/evaluate questions", description=__doc__)
-    parser.add_argument("--data", type=Path, default=DATA, help="default ../shared/data")
+    add_data(parser, DATA, "with the judged sets")
     parser.add_argument("--home", type=Path, help="keep the store here and reuse it")
     parser.add_argument("--embedder", default="bundled")
     parser.add_argument("--json", type=Path, metavar="FILE")
     args = parser.parse_args()
-    if not args.data.is_dir():
-        parser.error(f"--data: {args.data} is no directory")
     with tempfile.TemporaryDirectory(prefix="mem-search-evaluate-") as temporary:
         home = args.home or Path(temporary)
         settings = Settings(home=home, embedder=args.embedder, follow=0)

@@ -22,6 +22,8 @@ from datetime import datetime, timedelta, tzinfo
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
+from data_folder import SHARED, add_data
+
 from mem_search.model import DateRange, Location, SearchPage, SearchRequest
 from mem_search.settings import Settings
 from mem_search.text.date_words import to_ms
@@ -29,7 +31,7 @@ from mem_search.text.words import runs_of
 from mem_search.wiring import Runtime, open_runtime
 
 QUESTIONS = Path(__file__).parent / "time.toml"
-DATA = Path(__file__).parents[3] / "shared" / "data"
+DATA = SHARED
 WRITTEN = "%b %d, %Y %I:%M %p"
 """How own-activity writes its dates; they are taken as UTC."""
 
@@ -165,12 +167,10 @@ def _with_iso_date(line: str) -> str:
 
 async def main() -> int:
     parser = argparse.ArgumentParser(prog="scripts/evaluate time", description=__doc__)
-    parser.add_argument("--data", type=Path, default=DATA, help="default ../shared/data")
+    add_data(parser, DATA, "with the judged sets")
     parser.add_argument("--embedder", default="bundled")
     parser.add_argument("--json", type=Path, metavar="FILE")
     args = parser.parse_args()
-    if not args.data.is_dir():
-        parser.error(f"--data: {args.data} is no directory")
     questions = read(QUESTIONS)
     report: dict[str, dict[str, object]] = {}
     for over in dict.fromkeys(question.over for question in questions):
