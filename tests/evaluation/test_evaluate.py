@@ -95,16 +95,6 @@ def test_a_folder_that_is_no_judged_set_is_named(tmp_path: Path) -> None:
     assert f"DATASET_DIR: {tmp_path / 'corpus.jsonl'} does not exist" in done.stderr
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["time", "questions", "ingest", "citations", "implicit", "cited-by", "check", "capture"],
-)
-def test_data_that_is_not_there_is_named(tmp_path: Path, name: str) -> None:
-    done = evaluate(name, "--data", tmp_path / "nowhere")
-    assert done.returncode == 2
-    assert f"argument --data: {tmp_path / 'nowhere'} is no folder" in done.stderr
-
-
 def test_what_is_not_a_terminal_gets_whole_lines_of_progress(tmp_path: Path) -> None:
     folder = judged_sets.write(tmp_path / "set")
     done = evaluate(folder, "--embedder", "hashing", "--modes", "keyword", "--queries", "1")
