@@ -54,6 +54,7 @@ def environ(tmp_path: Path) -> dict[str, str]:
         "MEM_SEARCH_PYTHON": sys.executable,
         "MEM_SEARCH_EMBEDDER": "hashing",
         "MEM_SEARCH_CHROMA_URL": "off",
+        "PYTHONDONTWRITEBYTECODE": "1",
     }
 
 
@@ -131,6 +132,8 @@ def test_an_empty_machine_gets_a_sample_that_goes_without_a_trace(
     assert 'mem-search unified "search"' in said
     assert "File #" in said
     assert f"{sys.executable} -m mem_search" in said
+    compiled = checkout / "src" / "mem_search" / "cli" / "__pycache__"
+    assert list(compiled.glob("fast_path.*.pyc"))  # else each command would compile it again
 
     there = environ | {"MEM_SEARCH_HOME": str(tmp_path / "memory")}
     stats = json.loads(mem(checkout, there, "stats", "--json"))
@@ -149,7 +152,7 @@ def test_the_first_answer_is_the_persons_own_and_again_reads_nothing_new(
     repository(shop, environ, "Refresh tokens under a lock")
     session(environ, shop, "Make the harbour lamp survive a restart")
     declined = quickstart(answer="n\n")
-    assert "claude-code  ~/.claude/projects  (1 files" in declined
+    assert "claude-code  ~/.claude/projects  (1 file, 0." in declined
     assert f"git          {shop}" in declined
     assert "nothing of yours was read" in declined
 

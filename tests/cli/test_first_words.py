@@ -6,9 +6,12 @@ from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
+import typer
 
 from mem_search.__main__ import main as program
-from mem_search.cli.app import main
+from mem_search.cli import fast_path
+from mem_search.cli.app import app, main
+from mem_search.cli.meant import COMMANDS, kinds
 from standin_worker import Standin, standing_in
 
 MISTAKES = [
@@ -60,6 +63,32 @@ def test_a_mistake_is_told_with_what_mends_it(
     out, err = capsys.readouterr()
     assert mends in " ".join(err.split()), err
     assert not out
+
+
+def test_the_fast_path_knows_every_command() -> None:
+    group = typer.main.get_command(app)
+    listed = group.list_commands(typer.Context(group))  # type: ignore[attr-defined]
+    assert listed == [*COMMANDS[:4], *kinds(), *COMMANDS[4:]]
+
+
+@pytest.mark.parametrize(
+    "argv", [["auth"], ["auth", "tokens", "-n", "3"], ["how did we fix it?", "--project", "web"]]
+)
+def test_a_question_needs_no_framework(
+    argv: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MEM_SEARCH_HOME", str(tmp_path / "home"))
+    with standing_in(tmp_path / "home", Searched):
+        assert fast_path.run(argv) == 0
+
+
+@pytest.mark.parametrize("typed", [typed for typed, _ in MISTAKES])
+def test_a_mistake_is_left_to_the_framework(
+    typed: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MEM_SEARCH_HOME", str(tmp_path / "home"))
+    with standing_in(tmp_path / "home", Searched):
+        assert fast_path.run(typed.split()) is None
 
 
 class Searched(Standin):

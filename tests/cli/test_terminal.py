@@ -60,6 +60,33 @@ def test_nothing_prints_around_the_one_place(path: Path) -> None:
     assert len(found) == len(asking) // 2, found
 
 
+WHOLE_LINES = {
+    "access.py": "a token",
+    "agents.py": "a command to copy, a table",
+    "app.py": "the version",
+    "fast_path.py": "the version",
+    "output.py": "itself",
+    "quickstart.py": "commands to copy",
+    "records.py": "a rule between records",
+    "research.py": "a document",
+    "saved_searches.py": "a secret, a filter",
+    "search.py": "a file of a format",
+    "view.py": "an address",
+}
+"""Modules that print with ``write``, which lets the terminal break words, and what they print."""
+
+
+def test_messages_are_printed_by_what_keeps_words_whole_on_a_terminal() -> None:
+    found = {
+        path.name
+        for path in SOURCES
+        if path.parent.name == "cli"
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "write"
+    }
+    assert found == WHOLE_LINES.keys()
+
+
 def test_text_is_cleaned_json_is_escaped_and_a_log_line_stays_one() -> None:
     assert not HARMFUL.search(removed(EVIL))
     assert removed("a\tb\r\nc\n") == "a\tb\r\nc\n"

@@ -11,7 +11,7 @@ import typer
 from mem_search.cli.client import open_client
 from mem_search.cli.commands import Group
 from mem_search.cli.options import Json, Yes, confirm, show
-from mem_search.cli.output import note, write
+from mem_search.cli.output import note, say, write
 
 token_app = typer.Typer(cls=Group, help="Create, list and revoke tokens.", no_args_is_help=True)
 user_app = typer.Typer(
@@ -47,7 +47,7 @@ def list_tokens(as_json: Json = False) -> None:
 def revoke(name: Annotated[str, typer.Argument(help="The name of the token.")]) -> None:
     """Revoke a token: from now on it is refused."""
     answer = open_client().json("DELETE", f"/api/v1/tokens/{quote(name, safe='')}")
-    write(f"revoked {answer['revoked']}\n")
+    say(f"revoked {answer['revoked']}\n")
 
 
 @user_app.command("list")
@@ -65,7 +65,7 @@ def remove(
     confirm(f"Delete everything that {user} stored here?", yes=yes)
     answer = open_client().json("DELETE", f"/api/v1/users/{quote(user, safe='')}")
     revoked = f"; revoked {', '.join(answer['revoked'])}" if answer["revoked"] else ""
-    write(f"removed {answer['removed']}{revoked}\n")
+    say(f"removed {answer['removed']}{revoked}\n")
 
 
 def token_line(token: Mapping[str, Any]) -> str:

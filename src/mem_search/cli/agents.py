@@ -14,7 +14,7 @@ from mem_search.agents.base import Setup
 from mem_search.agents.installing import Installation
 from mem_search.cli import completion
 from mem_search.cli.client import Client, open_client
-from mem_search.cli.output import write
+from mem_search.cli.output import say, write
 from mem_search.cli.records import id_in_url
 from mem_search.cli.uninstall import Names, uninstall
 from mem_search.errors import NotFound
@@ -49,16 +49,16 @@ def install(
             state = Installation(agent, setup, settings.home)
             shown = "installed" if state.is_installed else "found" if state.is_found else "-"
             write(f"{agent.name:12} {shown:10} {agent.title}\n")
-        write("\nTry: mem-search install NAME\n")
+        say("\nTry: mem-search install NAME\n")
         return
     for agent in map(by_name, agents):
         for change in Installation(agent, setup, settings.home).install(dry=dry_run):
             what = f"would be {change.what}" if dry_run else change.what
-            write(f"{agent.name}: {change.file}: {what}\n")
+            say(f"{agent.name}: {change.file}: {what}\n")
         if not dry_run:
-            write(f"{agent.name}: start {agent.title} again to use it\n")
+            say(f"{agent.name}: start {agent.title} again to use it\n")
             if agent.afterwards:
-                write(f"{agent.name}: {agent.afterwards}\n")
+                say(f"{agent.name}: {agent.afterwards}\n")
 
 
 def resume(

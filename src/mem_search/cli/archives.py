@@ -14,7 +14,7 @@ from mem_search.cli.commands import Group
 from mem_search.cli.ingest import absolute
 from mem_search.cli.jobs import wait
 from mem_search.cli.options import Json, show
-from mem_search.cli.output import note, write
+from mem_search.cli.output import note, say
 from mem_search.errors import InputError, NotFound, SourceError
 
 app = typer.Typer(
@@ -77,7 +77,7 @@ def list_archives(as_json: Json = False) -> None:
 def remove(name: Name) -> None:
     """Stop reading an archive; its records stay."""
     open_client().json("DELETE", f"/api/archives/{quote(name, safe='')}")
-    write(f"{name}: no longer read; its records stay\n")
+    say(f"{name}: no longer read; its records stay\n")
 
 
 @app.command()
@@ -105,7 +105,7 @@ def _index(name: str, given: Mapping[str, Any], *, force: bool) -> None:
         error.field = _OPTIONS.get(error.field or "", error.field)
         raise
     run = wait(client, job, SourceError)["result"]
-    write(f"{name}: {_statistics(run)}\n")
+    say(f"{name}: {_statistics(run)}\n")
     if run["failed"] or run["left_out"]:
         note("what is not stored, and why: mem-search ledger")
 

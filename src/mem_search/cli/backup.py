@@ -15,7 +15,7 @@ from typing import IO, Annotated, Final
 import typer
 
 from mem_search.cli.client import open_client
-from mem_search.cli.output import note, write
+from mem_search.cli.output import note, say
 from mem_search.errors import Conflict, InputError, StorageError
 from mem_search.settings import Settings
 
@@ -53,7 +53,7 @@ def backup(
         os.fsync(sink.fileno())
         manifest = archive.read(part, partial(progress, "checked"))
     stores = sum(member.name.endswith(archive.DATABASE) for member in manifest.members)
-    write(
+    say(
         f"{target}: {manifest.records} record(s) of {stores} store(s), "
         f"{target.stat().st_size / 2**20:.1f} MB\n"
     )
@@ -75,12 +75,12 @@ def restore(
     settings = Settings.read()
     manifest, aside = restoring.restore(settings, source, replace=replace, progress=_Progress())
     vectors = "" if manifest.vectors else "; their vectors are computed again"
-    write(
+    say(
         f"restored {manifest.records} record(s) of {manifest.created_at} into {settings.home}"
         f"{vectors}\n"
     )
     if aside is not None:
-        write(f"what was there before is in {aside}; delete it when all is well\n")
+        say(f"what was there before is in {aside}; delete it when all is well\n")
 
 
 @contextmanager

@@ -17,7 +17,7 @@ from typing import Annotated, Any, Final
 import typer
 
 from mem_search.cli.local_checks import Finding
-from mem_search.cli.output import note, write
+from mem_search.cli.output import note, say
 from mem_search.daemon.probe import CLAUDE_MEM, probe
 from mem_search.errors import Conflict, InputError, SourceError
 from mem_search.settings import Settings
@@ -93,14 +93,14 @@ def migrate(
     if program != _SOURCE:
         raise InputError(f"{program!r} cannot be moved over; known is claude-mem", field="PROGRAM")
     if undo:
-        write(f"{take_back(folder_of(os.environ))}\n")
+        say(f"{take_back(folder_of(os.environ))}\n")
         return
     settings = Settings.read()
-    write("".join(f"{line}\n" for line in _moved(store)))
+    say("".join(f"{line}\n" for line in _moved(store)))
     if redirect:
-        write(f"{_redirect(folder_of(os.environ), settings.port)}\n")
+        say(f"{_redirect(folder_of(os.environ), settings.port)}\n")
     else:
-        write("".join(f"{line}\n" for line in _NEXT))
+        say("".join(f"{line}\n" for line in _NEXT))
 
 
 _NEXT: Final = (

@@ -13,12 +13,13 @@ from typing import Final
 import typer
 
 import mem_search
-from mem_search.cli.output import note, write
+from mem_search.cli.output import note, say
 from mem_search.cli.written import Written, remember
 
 NAME: Final = "mem-search"
 _SETTINGS: Final = ("MEM_SEARCH_HOME", "MEM_SEARCH_PORT")
-_FILES: Final = {"bash": "~/.bashrc", "zsh": "~/.zshrc", "fish": "~/.config/fish/config.fish"}
+_FILES: Final = {"bash": "~/.bashrc", "zsh": "~/.zshrc"}
+"""What a new shell reads; fish keeps such settings itself."""
 
 
 def installed() -> Path | None:
@@ -52,25 +53,28 @@ def offer(*, yes: bool) -> None:
         note(f"mem-search: cannot write {link}: {error.strerror}")
     else:
         remember(Written(str(link), str(command), link=True))
-        write(f"{link} is a link to {command}; mem-search uninstall removes it\n")
+        say(f"{link} is a link to {command}; mem-search uninstall removes it\n")
 
 
 def advice(environ: Mapping[str, str], port: int | None = None) -> Iterator[str]:
     """What to type so that ``mem-search`` is a command, in the person's shell."""
     shell = Path(environ.get("SHELL", "")).name
-    shell = shell if shell in _FILES else "bash"
+    shell = shell if shell in (*_FILES, "fish") else "bash"
     settings = {name: environ[name] for name in _SETTINGS if environ.get(name)}
     if port is not None:
         settings["MEM_SEARCH_PORT"] = str(port)
     lines = [
-        f"set -gx {name} {_quoted(value)}" if shell == "fish" else f"export {name}={quote(value)}"
+        f"set -Ux {name} {_quoted(value)}"
+        if shell == "fish"
+        else _kept(f"export {name}={quote(value)}", shell)
         for name, value in settings.items()
     ]
     command, link = installed(), _link(environ)
     if command is None:
         source = Path(mem_search.__file__).parents[1]
         words = f"env PYTHONPATH={quote(str(source))} {quote(sys.executable)} -m mem_search"
-        lines.append(f"alias {NAME}={quote(words)}")
+        alias = f"{NAME}={quote(words)}"
+        lines.append(f"alias --save {alias}" if shell == "fish" else _kept(f"alias {alias}", shell))
     elif not is_on_path(command, environ):
         is_linked = link.is_symlink() and link.resolve() == command.resolve()
         if not is_linked:
@@ -81,16 +85,21 @@ def advice(environ: Mapping[str, str], port: int | None = None) -> Iterator[str]
             lines.append(
                 "fish_add_path ~/.local/bin"
                 if shell == "fish"
-                else f"echo 'export PATH=\"$HOME/.local/bin:$PATH\"' >> {_FILES[shell]}"
+                else _kept('export PATH="$HOME/.local/bin:$PATH"', shell)
             )
     if lines:
-        yield f"To have the command in every {shell} (settings belong into {_FILES[shell]}, too):"
+        yield f"To have the command in every new {shell}:"
         yield ""
         yield from (f"  {line}" for line in lines)
 
 
 def _link(environ: Mapping[str, str]) -> Path:
     return Path(environ.get("HOME") or Path.home()) / ".local" / "bin" / NAME
+
+
+def _kept(line: str, shell: str) -> str:
+    """The command that adds ``line`` to what each new shell reads."""
+    return f"echo {quote(line)} >> {_FILES[shell]}"
 
 
 def _quoted(value: str) -> str:

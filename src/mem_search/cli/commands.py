@@ -1,44 +1,15 @@
-"""What people mean who type something else than a command: a question, or a near name."""
+"""The framework's groups and commands: one for each kind, and errors that name what was meant."""
 
 from __future__ import annotations
 
-from importlib.metadata import entry_points
 from shlex import join
-from typing import Any, Final
+from typing import Any
 
 from typer.core import TyperCommand, TyperGroup
 
+from mem_search.cli.meant import SEARCH, kinds, meant_by
 from mem_search.cli.search_options import MIXED
-from mem_search.records import BUILT_IN, ENTRY_POINTS
-from mem_search.text.spelling import edits_allowed, nearest
-
-SEARCH: Final = "search"
-"""The command for a question that follows no command."""
-
-MEANT: Final = {
-    **dict.fromkeys(["find", "query", "grep", "ask", "lookup"], "search"),
-    **dict.fromkeys(["ls", "list", "history", "log", "latest", "newest"], "recent"),
-    **dict.fromkeys(["show", "open", "cat", "read"], "get"),
-    **dict.fromkeys(["rm", "remove", "erase"], "forget"),
-    **dict.fromkeys(["save", "remember", "ingest", "upload"], "add"),
-    **dict.fromkeys(["update", "pull", "refresh", "reindex"], "sync"),
-    **dict.fromkeys(["check", "diagnose", "config", "settings"], "doctor"),
-    **{name: f"day {name}" for name in ("today", "yesterday")},
-    **dict.fromkeys(["web", "ui", "gui", "browser", "dashboard", "viewer"], "view"),
-    **dict.fromkeys(["setup", "integrate"], "install"),
-    **dict.fromkeys(["start", "serve", "server", "daemon", "run"], "worker start"),
-    **{name: f"worker {name}" for name in ("stop", "restart", "status", "logs")},
-    **dict.fromkeys(["enable", "autostart"], "service install"),
-    "disable": "service uninstall",
-    **dict.fromkeys(["login", "auth-token"], "token create"),
-    **dict.fromkeys(["citation", "citations", "bibtex"], "cite"),
-    **dict.fromkeys(["help", "commands"], "--help"),
-    "version": "--version",
-    "dump": "export",
-    "info": "stats",
-    "tidy": "purge",
-}
-"""Words that other programs have for what a command of ours does."""
+from mem_search.text.spelling import nearest
 
 
 class Group(TyperGroup):
@@ -60,19 +31,19 @@ class Group(TyperGroup):
 class Commands(TyperGroup):
     """The commands of the command line, with one for each installed kind of record.
 
-    What begins with no command is a question, unless a command is near. The names of kinds are
-    enough: their classes, which import pydantic, stay unloaded.
+    What begins with no command is a question, unless a command is near (``meant``). The names of
+    kinds are enough: their classes, which import pydantic, stay unloaded.
     """
 
     def list_commands(self, ctx: Any) -> list[str]:
         names = super().list_commands(ctx)
         place = names.index(MIXED[-1].name) + 1
-        kinds = [name for name in _kinds() if name not in names]
-        return [*names[:place], *kinds, *names[place:]]
+        others = [name for name in kinds() if name not in names]
+        return [*names[:place], *others, *names[place:]]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         known = super().get_command(ctx, cmd_name)
-        if known is not None or cmd_name not in _kinds():
+        if known is not None or cmd_name not in kinds():
             return known
         from mem_search.cli.search import command_of_kind
 
@@ -94,15 +65,6 @@ class Commands(TyperGroup):
                 + _as_words(" ".join(args))
             )
         return SEARCH, self.get_command(ctx, SEARCH), args
-
-
-def meant_by(args: list[str], known: list[str]) -> str:
-    """The command that ``args`` most likely mean, with what follows it; "" for a question."""
-    word = args[0].lower()
-    if command := MEANT.get(word):
-        return " ".join(filter(None, (command, join(args[1:]))))
-    near = nearest(word, ((name, 1) for name in known), 1, min(edits_allowed(word), len(word) // 4))
-    return join([near[0], *args[1:]]) if near else ""
 
 
 class SearchCommand(TyperCommand):
@@ -132,9 +94,3 @@ class SearchCommand(TyperCommand):
 
 def _as_words(question: str) -> str:
     return f"\nTo search for these words: mem-search search {join([question])}"
-
-
-def _kinds() -> list[str]:
-    """The plurals of all kinds, built-in ones first."""
-    third_party = entry_points(group=ENTRY_POINTS).names
-    return [*BUILT_IN, *sorted(third_party - BUILT_IN.keys())]

@@ -11,7 +11,7 @@ import typer
 from mem_search.cli import completion
 from mem_search.cli.client import local, open_client
 from mem_search.cli.options import Json, show
-from mem_search.cli.output import note, write
+from mem_search.cli.output import note, say
 from mem_search.projects import identify
 
 
@@ -72,10 +72,10 @@ def context(
         note(f"mem-search: nothing is known of {pairs[0][1]}, or nothing fits; "
              "mem-search stats lists what is stored")  # fmt: skip
         raise typer.Exit(1)
-    write(f"{answer['context']}\n")
+    say(f"{answer['context']}\n")
     if why:
         for each in answer["records"]:
-            write(f"{each['score']:.2f}  {each['ref']}  {', '.join(each['reasons'])}\n")
+            say(f"{each['score']:.2f}  {each['ref']}  {', '.join(each['reasons'])}\n")
     shown, left = len(answer["records"]), answer["left_out"]
     note(f"mem-search: {answer['tokens_used']} of {answer['max_tokens']} tokens, "
          f"{shown} record(s) shown, {left} left out")  # fmt: skip

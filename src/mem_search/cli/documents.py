@@ -19,7 +19,7 @@ from mem_search.cli.client import Client, open_client
 from mem_search.cli.ingest import absolute
 from mem_search.cli.jobs import import_lines, tell_embedding, wait
 from mem_search.cli.options import Json, show
-from mem_search.cli.output import note, say, write
+from mem_search.cli.output import note, say
 from mem_search.errors import Forbidden, InputError, MemSearchError, SourceError
 
 _URL: Final = re.compile(r"https?://\S+\Z", re.IGNORECASE)
@@ -101,7 +101,7 @@ def _add_note(text: str, given: Mapping[str, Any]) -> None:
     (read,) = wait(client, job["job"], SourceError)["result"]["locations"]
     if read.get("failed") or read.get("forgotten"):
         raise SourceError("the note was not stored; see: mem-search ledger --item note.jsonl")
-    write("the note is stored\n" if read.get("new") else "the note is stored already\n")
+    say("the note is stored\n" if read.get("new") else "the note is stored already\n")
 
 
 def _add_url(client: Client, url: str, given: Mapping[str, Any]) -> None:

@@ -13,6 +13,7 @@ from __future__ import annotations
 # ruff: noqa: PTH115, PTH113, PTH118, PTH123
 import os
 
+from mem_search.cli.meant import SEARCH, is_question
 from mem_search.cli.search_options import (
     NO_START,
     NOTHING_FOUND,
@@ -76,7 +77,7 @@ def run(argv: list[str]) -> int | None:
     if "_MEM_SEARCH_COMPLETE" in os.environ or not argv:
         return None
     # A first word with a blank in it is no command, but a question in quotes.
-    name, rest = ("search", argv) if " " in argv[0] else (argv[0], argv[1:])
+    name, rest = (SEARCH, argv) if " " in argv[0] or is_question(argv) else (argv[0], argv[1:])
     command = built_in(name)
     pairs = read_arguments(command, rest) if command else None
     if command is None or pairs is None or exported(pairs):

@@ -12,7 +12,7 @@ from mem_search.cli.backup import part_of
 from mem_search.cli.client import local, open_client
 from mem_search.cli.commands import Group
 from mem_search.cli.options import Kinds
-from mem_search.cli.output import write, write_lines_of_json
+from mem_search.cli.output import say, write_lines_of_json
 from mem_search.errors import Conflict, InputError
 
 app = typer.Typer(cls=Group, help="Export the graph of records.", no_args_is_help=True)
@@ -92,4 +92,4 @@ def export(
             return
         with part_of(target) as (_, sink):
             sink.writelines(pieces)
-    write(f"{target}: {target.stat().st_size / 1000:.0f} kB\n")
+    say(f"{target}: {target.stat().st_size / 1000:.0f} kB\n")

@@ -14,7 +14,7 @@ import typer
 from mem_search.cli.client import Client, local, open_client
 from mem_search.cli.jobs import import_lines, tell_embedding, wait
 from mem_search.cli.options import Kinds
-from mem_search.cli.output import note, say, write, write_lines_of_json
+from mem_search.cli.output import note, say, write_lines_of_json
 from mem_search.errors import Forbidden, InputError, SourceError
 
 _URL: Final = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
@@ -45,7 +45,7 @@ def sync(
     client = open_client()
     job = _post(client, "/api/sync", body)["job"]
     if no_wait:
-        write(f"job {job}\n")
+        say(f"job {job}\n")
         return
     result = wait(client, job, SourceError)["result"]
     say("".join(f"{line}\n" for line in import_lines(result)))
@@ -75,7 +75,7 @@ def unfollow(
     body = {"source": source, "path": absolute(path)}
     client = open_client()
     done = _post(client, "/api/unfollow", body)["unfollowed"]
-    write(f"{source} {done['path']}: no longer followed\n")
+    say(f"{source} {done['path']}: no longer followed\n")
     if _URL.match(path):
         _forget_password(client, path)
 

@@ -53,7 +53,7 @@ _NEXT = """Records are embedded in the background. Until then searches find them
   mem-search sync git PATH        another repository
   mem-search install              equip your coding agents
   mem-search stats                what is stored, and how much of it is indexed
-  mem-search worker stop          stop the worker; the next command starts it again
+  mem-search worker stop          stop the worker; a command starts it again
 """
 
 
@@ -86,14 +86,14 @@ def quickstart(
     answer = replace(client, token="").text(UNIFIED, local([("query", asked), ("limit", "6")]))
     show_listing(answer)
     _step("what next")
-    write(_NEXT)
+    say(_NEXT)
     offer(yes=yes)
     write("".join(f"{line}\n" for line in ("", *advice(os.environ, port))))
-    write(f"\nEverything is stored in {home}.\n")
+    say(f"\nEverything is stored in {home}.\n")
 
 
 def _step(title: str) -> None:
-    write(f"\n== {title}\n")
+    say(f"\n== {title}\n")
 
 
 def _start(port: int | None) -> None:
@@ -104,7 +104,7 @@ def _start(port: int | None) -> None:
             raise
         say(f"{error.message}\ntaking a free port instead; commands find it by themselves\n")
         state, started = start(Settings.read(port=0), note)
-    write(f"{'started' if started else 'already running'} (pid {state.pid}, {state.url})\n")
+    say(f"{'started' if started else 'already running'} (pid {state.pid}, {state.url})\n")
     claude_mem.tell(state.port)
 
 
@@ -123,8 +123,7 @@ def _found() -> Iterator[tuple[str, str, str]]:
             continue
         for location in source.discover(machine):
             files = _files(Path(location.path))
-            size = sum(status.st_size for _, status in files) / 2**20
-            yield location.source, location.path, f"  ({len(files)} files, {size:.1f} MB)"
+            yield location.source, location.path, f"  ({_amount(files)})"
             worked_in.update(folders_in(path for path, _ in files[:_MOST_SESSIONS]))
     roots: Counter[str] = Counter()
     for folder, count in worked_in.items():
@@ -148,6 +147,13 @@ def _files(place: Path) -> list[tuple[Path, os.stat_result]]:
         except OSError:
             continue  # gone, or of somebody else: its reading will say so
     return sorted(found, key=lambda each: -each[1].st_mtime)
+
+
+def _amount(files: list[tuple[Path, os.stat_result]]) -> str:
+    """``1 file, 0.2 kB`` or ``12 files, 3.4 MB``."""
+    size = sum(status.st_size for _, status in files)
+    count = "1 file" if len(files) == 1 else f"{len(files)} files"
+    return f"{count}, {size / 1e6:.1f} MB" if size >= 1e5 else f"{count}, {size / 1e3:.1f} kB"
 
 
 def folders_in(transcripts: Iterable[Path]) -> Iterator[str]:
@@ -197,7 +203,7 @@ def _read_sample(client: Client, *, is_declined: bool) -> None:
     lines = (json.dumps(each).encode() + b"\n" for each in sample())
     job = client.upload("/api/import/upload", lines, [("source", "jsonl")])["job"]
     say("".join(f"{line}\n" for line in import_lines(wait(client, job)["result"], SAMPLE)))
-    write("to take it away again: mem-search forget --source sample\n")
+    say("to take it away again: mem-search forget --source sample\n")
 
 
 def sample() -> Iterator[dict[str, Any]]:
@@ -221,10 +227,16 @@ def sample() -> Iterator[dict[str, Any]]:
 
 
 def _question(client: Client) -> str:
-    """Words of the newest record that has a title of several: it is known to be answered."""
+    """Words of the newest record that has a title of several: it is known to be answered.
+
+    Words that say nothing, such as "this", are left out.
+    """
+    from mem_search.text.words import STOP_WORDS
+
     pairs = [("dateEnd", "now"), ("orderBy", "date_desc"), ("limit", "20"), ("format", "json")]
     for result in client.json("GET", UNIFIED, pairs)["results"]:
-        words = list(islice(_WORD.findall(result["title"]), 3))
+        told = (word for word in _WORD.findall(result["title"]) if word.lower() not in STOP_WORDS)
+        words = list(islice(told, 3))
         if result["source"] != SAMPLE and len(words) > 1:
             return " ".join(words)
     return _UNKNOWN_QUESTION

@@ -11,7 +11,7 @@ import typer
 from mem_search.cli.client import Client, local, open_client
 from mem_search.cli.commands import Group
 from mem_search.cli.options import Json, Limit, Yes, confirm, folded, show
-from mem_search.cli.output import write
+from mem_search.cli.output import say, write
 from mem_search.errors import NotFound
 
 app = typer.Typer(
@@ -88,7 +88,7 @@ def forget(
     """Delete what was asked in a session. The records that it found are kept."""
     confirm(f"Forget session {session}?", yes=yes)
     answer = open_client().json("DELETE", f"{SESSIONS}/{_quoted(session)}")
-    write(f"forgot {answer['deleted']} operation(s) of {session}\n")
+    say(f"forgot {answer['deleted']} operation(s) of {session}\n")
 
 
 def session_line(session: Mapping[str, Any]) -> str:

@@ -12,7 +12,7 @@ from mem_search.cli import completion
 from mem_search.cli.client import open_client
 from mem_search.cli.commands import Group
 from mem_search.cli.options import Json, Kinds, Limit, folded, show
-from mem_search.cli.output import write
+from mem_search.cli.output import say, write
 
 app = typer.Typer(cls=Group, help="Save searches, and see their new results.", no_args_is_help=True)
 scope_app = typer.Typer(
@@ -99,7 +99,7 @@ def run(name: Saved, as_json: Json = False) -> None:
 def remove(name: Saved) -> None:
     """Delete a saved search and its notifications."""
     open_client().json("DELETE", f"{SAVED}/{quote(name, safe='')}")
-    write(f"removed {name}\n")
+    say(f"removed {name}\n")
 
 
 @app.command()
@@ -151,7 +151,7 @@ def list_scopes(as_json: Json = False) -> None:
 def remove_scope(name: ScopeName) -> None:
     """Delete a scope."""
     open_client().json("DELETE", f"{SCOPES}/{quote(name, safe='')}")
-    write(f"removed scope:{name}\n")
+    say(f"removed scope:{name}\n")
 
 
 @webhook_app.command()

@@ -8,7 +8,7 @@ import sys
 import typer
 
 from mem_search.cli.commands import Group
-from mem_search.cli.output import note, write
+from mem_search.cli.output import note, say
 from mem_search.daemon import service
 from mem_search.daemon.control import start, stop
 from mem_search.settings import Settings
@@ -32,17 +32,17 @@ def install() -> None:
     stop(settings)
     written = service.install(settings)
     state, _ = start(settings, note)
-    write(f"{written.file}: written\nstarted (pid {state.pid}, {state.url})\n")
+    say(f"{written.file}: written\nstarted (pid {state.pid}, {state.url})\n")
     for name in service.left_out(settings, os.environ):
         setting = name.removeprefix("MEM_SEARCH_").lower()
         note(f"mem-search: {name} is a secret and is not written there: put {setting} into"
              f" {settings.home / 'config.toml'}, then: mem-search worker restart")  # fmt: skip
     if sys.platform != "darwin":
-        write("It ends when you log out; to keep it running: loginctl enable-linger\n")
+        say("It ends when you log out; to keep it running: loginctl enable-linger\n")
 
 
 @app.command()
 def uninstall() -> None:
     """End the service and remove its file; then the next command starts the worker, as before."""
     removed = service.uninstall(Settings.read())
-    write("no service is installed\n" if removed is None else f"{removed}: removed\n")
+    say("no service is installed\n" if removed is None else f"{removed}: removed\n")

@@ -12,7 +12,7 @@ from mem_search.cli.client import open_client
 from mem_search.cli.commands import Group
 from mem_search.cli.jobs import wait
 from mem_search.cli.options import Json, show
-from mem_search.cli.output import columns_shown, note, write
+from mem_search.cli.output import columns_shown, note, say
 from mem_search.cli.search_options import UNIFIED
 from mem_search.errors import Unavailable
 
@@ -145,7 +145,7 @@ def reembed(
     """Change the embedding model: searches use the old one until everything is embedded anew."""
     result = _run_job("/api/reembed", {"model": model})
     done = f"{result['embedded']} passage(s) embedded by {result['embedder']}"
-    write(f"{done}; {result['deleted']} vector(s) of other models deleted\n")
+    say(f"{done}; {result['deleted']} vector(s) of other models deleted\n")
     if text := result.get("note"):
         note(f"mem-search: {text}")
 
@@ -158,7 +158,7 @@ def compress(
     """Have a language model shorten agents' work; MEM_SEARCH_COMPRESS names the model."""
     result = _run_job("/api/compress", {"take_back": take_back})
     if take_back:
-        write(f"taken back from {result['taken_back']} record(s)\n")
+        say(f"taken back from {result['taken_back']} record(s)\n")
         if result["asked_again"]:
             note(
                 "mem-search: MEM_SEARCH_COMPRESS still names a model, which is asked again; to turn"
@@ -166,7 +166,7 @@ def compress(
             )
         return
     counts = f"{result['compressed']} record(s) shortened, {result['refused']} refused"
-    write(f"{counts}; {result['tokens_left_today']} tokens left today\n")
+    say(f"{counts}; {result['tokens_left_today']} tokens left today\n")
 
 
 @index_app.command()
@@ -182,14 +182,14 @@ def audit() -> None:
     result = _run_job("/api/index/audit")
     differs = result["missing"] or result["extra"]
     counts = f"{result['missing']} missing, {result['extra']} not in the store"
-    write(f"{counts}; the worker repairs them\n" if differs else "index and store agree\n")
+    say(f"{counts}; the worker repairs them\n" if differs else "index and store agree\n")
 
 
 @index_app.command()
 def rebuild() -> None:
     """Empty the vector index and fill it from the stored vectors; nothing is embedded again."""
     result = _run_job("/api/index/rebuild")
-    write(f"{result['queued']} vector(s) queued for a new index; see: mem-search stats\n")
+    say(f"{result['queued']} vector(s) queued for a new index; see: mem-search stats\n")
 
 
 def _run_job(route: str, body: Mapping[str, Any] | None = None) -> Mapping[str, Any]:

@@ -22,7 +22,7 @@ from mem_search.agents.base import NAME, Setup, plugin_folder
 from mem_search.agents.installing import Installation
 from mem_search.cli import claude_mem, written
 from mem_search.cli.options import Yes, confirm
-from mem_search.cli.output import note, say, write
+from mem_search.cli.output import note, say
 from mem_search.daemon import service
 from mem_search.daemon.address import is_locked
 from mem_search.daemon.control import stop
@@ -82,7 +82,7 @@ def uninstall(
         if not data and settings.home.exists():
             say(f"your records stay in {settings.home}; to delete them: mem-search uninstall"
                   " --data\n")  # fmt: skip
-        write(f"the program itself: {_program()}\n")
+        say(f"the program itself: {_program()}\n")
 
 
 def _everything(settings: Settings, setup: Setup, *, data: bool) -> Iterator[Part]:

@@ -12,7 +12,7 @@ import typer
 from mem_search.cli import claude_mem
 from mem_search.cli.commands import Group
 from mem_search.cli.fast_path import BACKGROUND, work
-from mem_search.cli.output import note, write, write_json
+from mem_search.cli.output import note, say, write_json
 from mem_search.daemon import logs
 from mem_search.daemon.control import running
 from mem_search.daemon.control import start as start_worker
@@ -54,7 +54,7 @@ def start(port: Port = None, host: Host = None) -> None:
         claude_mem.tell(settings.port)  # at once: a large store takes long to open
     state, started = start_worker(settings, note)
     word = "started" if started else "already running"
-    write(f"{word} (pid {state.pid}, {state.url})\n")
+    say(f"{word} (pid {state.pid}, {state.url})\n")
     if state.port != settings.port:
         claude_mem.tell(state.port)
 
@@ -64,10 +64,10 @@ def stop() -> None:
     """Stop the worker after its current work."""
     ended = stop_worker(Settings.read())
     if ended is None:
-        write("not running\n")
+        say("not running\n")
     else:
         state, killed = ended
-        write(f"{'killed, it did not end by itself' if killed else 'stopped'} (pid {state.pid})\n")
+        say(f"{'killed, it did not end by itself' if killed else 'stopped'} (pid {state.pid})\n")
 
 
 @app.command()
@@ -97,7 +97,7 @@ def status(
         known = {name: value for name, value in asdict(state).items() if name != "key"}
         write_json(json.dumps(known, indent=1) + "\n")
         return
-    write(
+    say(
         f"running (pid {state.pid}, {state.url})\n"
         f"version {state.version}, since {state.started_at}, home {state.home}\n"
     )
@@ -116,5 +116,5 @@ def show_logs(
         raise NotFound(f"there is no log yet ({file}); run: mem-search worker start")
     shown = logs.last_lines(file, lines)
     for line in chain(shown, logs.follow(file) if follow else ()):
-        if not write(f"{line}\n"):
+        if not say(f"{line}\n"):
             break

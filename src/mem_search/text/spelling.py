@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from string import ascii_lowercase
+
+TYPE_CHECKING = False  # importing typing takes longer than this module
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+_ALPHABET = "abcdefghijklmnopqrstuvwxyz"
 
 SHORTEST = 3
 """Letters; shorter words are near everything."""
@@ -52,7 +56,7 @@ def other_beginnings(word: str) -> tuple[str, ...]:
     return tuple(
         dict.fromkeys(
             letter + rest
-            for letter in ascii_lowercase
+            for letter in _ALPHABET
             for rest in (word[1:], word)
             if letter + rest != word
         )
