@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from mem_search.agents import AGENTS, by_name, of_session
+from mem_search.agents import AGENTS, by_name, installing, of_session
 from mem_search.agents.base import MARK, Agent, Entry, OwnFile, Setup, plugin_folder
 from mem_search.agents.installing import BACKUP, Installation
 from mem_search.agents.json_text import at, read
@@ -104,6 +105,65 @@ def test_taking_it_back_restores_every_byte(agent: Agent, setup: Setup) -> None:
     installation(agent, setup).uninstall()
     assert tree(setup) == before
     assert not installation(agent, setup).is_installed
+
+
+@each_agent
+@pytest.mark.parametrize("in_between", [True, False])
+def test_a_copy_of_an_earlier_installation_does_not_undo_what_came_after_it(
+    agent: Agent, setup: Setup, in_between: bool
+) -> None:
+    """What mem-search remembered went with its home, and the copies stayed."""
+    files = settings_by_hand(agent, setup)
+    before = tree(setup)
+    installation(agent, setup).install()
+    shutil.rmtree(setup.home / ".mem-search")
+    for file in files if in_between else ():
+        mine = "# later\n" if file.suffix == ".toml" else "// later\n"
+        file.write_text(file.read_text("utf-8") + mine)
+    installation(agent, setup).install()
+    installation(agent, setup).uninstall()
+    after = tree(setup)
+    for file in files:
+        text = file.read_text("utf-8")
+        assert ("later" in text) == in_between
+        assert setup.hook_line(agent.name) not in text.replace('\\"', '"')
+        name = str(file.relative_to(setup.home))
+        assert after.pop(f"{name}{BACKUP}") == before[name]
+    assert {name for name in after if after[name] is not None} <= before.keys()
+
+
+@each_agent
+def test_a_copy_that_somebody_removed_is_not_needed(agent: Agent, setup: Setup) -> None:
+    files = settings_by_hand(agent, setup)
+    before = {file: content(file) for file in files}
+    installation(agent, setup).install()
+    for file in files:
+        file.with_name(file.name + BACKUP).unlink()
+    installation(agent, setup).uninstall()
+    assert {file: content(file) for file in files} == before
+
+
+@each_agent
+def test_what_a_killed_installation_wrote_is_taken_back(
+    agent: Agent, setup: Setup, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = settings_by_hand(agent, setup)
+    before = {file: content(file) for file in files}
+    parts = [part.file for part in agent.parts(setup)]
+    real = installing._replace
+
+    def killed(file: Path, new: bytes, *more: Any, **named: Any) -> None:
+        if file == parts[-1]:
+            raise KeyboardInterrupt
+        real(file, new, *more, **named)
+
+    monkeypatch.setattr(installing, "_replace", killed)
+    with pytest.raises(KeyboardInterrupt):
+        installation(agent, setup).install()
+    monkeypatch.setattr(installing, "_replace", real)
+    installation(agent, setup).uninstall()
+    assert {file: content(file) for file in files} == before
+    assert not any(place.name.startswith("mem-search") for place in setup.home.rglob("*"))
 
 
 @each_agent

@@ -18,23 +18,22 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from mem_search.agents import json_text
+from mem_search.agents import json_text, toml_text
 from mem_search.agents.base import Agent, Entry, OwnFile, Setup
 from mem_search.errors import Conflict, InputError, StorageError
 
 BACKUP: Final = ".before-mem-search"
 _EDITED: Final = ".edited"
-_TOML_START: Final = "# mem-search: from here to its end, written by `mem-search install`"
-_TOML_END: Final = "# mem-search: end"
 
 
 @dataclass(slots=True)
 class Written:
     """What is remembered of a file.
 
-    ``sha256`` is what we left in it. ``shared``: somebody else changed it before we wrote
-    again, so the copy from before is not what it would be without us. ``made`` are the objects and
-    lists that we made on the way to an entry, ``folders`` the folders that we made for the file.
+    ``sha256`` is what we left in it, ``before`` what was in the copy that we made. ``shared``:
+    the copy is not what the file would be without us, because somebody else changed it before we
+    wrote again, or because entries of ours stood there already. ``made`` are the objects and lists
+    that we made on the way to an entry, ``folders`` the folders that we made for the file.
     """
 
     file: str
@@ -42,6 +41,7 @@ class Written:
     existed: bool
     whole: bool = False
     shared: bool = False
+    before: str = ""
     entries: list[dict[str, Any]] = field(default_factory=list)
     made: list[list[str]] = field(default_factory=list)
     folders: list[str] = field(default_factory=list)
@@ -117,16 +117,19 @@ class Installation:
         for name, written in reversed(list(self._known.items())):
             file, now = Path(name), _content(Path(name))
             backup = file.with_name(file.name + BACKUP)
+            before = _content(backup)
+            if before is not None and _digest(before) != written.before:
+                changes.append(Change(backup, "left as it is: another installation made it"))
+                before = None
+            unchanged = now is not None and _digest(now) == written.sha256
             if now is None:
                 what = "is gone already"
-            elif _digest(now) == written.sha256 and not written.shared:
+            elif unchanged and not written.existed:
+                file.unlink()
+                what = "removed"
+            elif unchanged and not written.shared and before is not None:
+                _replace(file, before)
                 what = "as it was before"
-                if written.existed:
-                    before = _content(backup)
-                    _replace(file, now if before is None else before)
-                else:
-                    file.unlink()
-                    what = "removed"
             elif written.whole:
                 file.replace(file.with_name(file.name + _EDITED))
                 what = f"changed by hand since; renamed to {file.name}{_EDITED}"
@@ -138,7 +141,8 @@ class Installation:
                     file.unlink()
                 what = "our entries are taken out; later changes stay"
                 changes += [Change(file, f"left as it is: {reason}") for reason in kept]
-            backup.unlink(missing_ok=True)
+            if before is not None:
+                backup.unlink(missing_ok=True)
             for folder in written.folders:
                 with suppress(OSError):  # something else is in it
                     Path(folder).rmdir()
@@ -148,22 +152,29 @@ class Installation:
         return changes
 
     def _write(self, contents: dict[Path, bytes], known: dict[str, Written]) -> None:
-        """Write all files or none, then remember them. Raises StorageError."""
+        """Remember all files, then write them; all or none. Raises StorageError.
+
+        What a program that is killed in between leaves is taken back like everything else.
+        """
         undo: list[tuple[Path, bytes | None]] = []
         try:
-            for file, new in contents.items():
+            for file in contents:
                 before, written = _content(file), known[str(file)]
                 for folder in [each for each in file.parents if not each.exists()]:
                     written.folders.append(str(folder))
                 file.parent.mkdir(parents=True, exist_ok=True)
                 backup = file.with_name(file.name + BACKUP)
-                if before is not None and written.existed and not backup.exists():
-                    _replace(backup, before, like=file)
-                undo.append((file, before))
-                _replace(file, new)
+                if before is not None and written.existed and not written.before:
+                    written.before = _digest(before)
+                    if not backup.exists():  # else of another home, or of one that is gone
+                        _replace(backup, before, like=file)
             rows = [asdict(each) for each in known.values() if each.entries or each.whole]
             self._file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            undo.append((self._file, _content(self._file)))
             _replace(self._file, json.dumps({"files": rows}, indent=1).encode(), mode=0o600)
+            for file, new in contents.items():
+                undo.append((file, _content(file)))
+                _replace(file, new)
         except OSError as error:
             for file, before in undo:
                 with suppress(OSError):
@@ -202,6 +213,7 @@ def _merged(
             if not written.sha256:
                 raise Conflict(f"{file} is not ours; move it away, then install again")
             return before, ["you have changed it; remove it to have it written again"]
+        written.existed &= before != new or bool(written.sha256)
         return new, []
     text, entries = _text(file, before), [part for part in parts if isinstance(part, Entry)]
     try:
@@ -227,6 +239,7 @@ def _merged_text(
         content = json_text.read(text)
         found = json_text.at(content, entry.path)
         if entry.in_list and isinstance(found, list) and entry.value in found:
+            written.shared |= row not in written.entries  # from an installation before this one
             ours.append(row)
         elif entry.in_list or found is None:
             for depth in range(1, len(entry.path) + entry.in_list):
@@ -247,67 +260,15 @@ def _merged_text(
     return text.encode(), kept
 
 
-def _toml(text: str) -> dict[str, Any]:
-    import tomllib  # the command line starts without it
-
-    try:
-        return tomllib.loads(text.removeprefix("\ufeff"))
-    except tomllib.TOMLDecodeError as error:
-        raise json_text.NotJson(str(error)) from error
-
-
 def _merged_toml(text: str, entries: Sequence[Entry], written: Written) -> tuple[bytes, list[str]]:
-    rest = _without_toml(text)
-    content = _toml(rest)
-    kept: list[str] = []
-    lines: list[str] = []
-    wanted: Any = content
-    for entry in entries:
-        if json_text.at(content, entry.path) is not None:
-            kept.append(f"{'.'.join(entry.path)} is not from here; remove it to have ours")
-            continue
-        lines += _toml_table(entry.path, entry.value)
-        wanted = _deep(wanted, entry.path, entry.value)
-    if not lines:
-        written.entries = []
-        return rest.encode(), kept
-    block = "\n".join([_TOML_START, *lines, _TOML_END]) + "\n"
-    gap = "" if not rest else "\n" if rest.endswith("\n") else "\n\n"
-    new = rest + gap + block
-    if _toml(new) != wanted:
-        raise json_text.NotJson("it cannot be changed without changing something else in it")
-    written.entries = [{"path": [*entry.path]} for entry in entries]
-    return new.encode(), kept
-
-
-def _deep(into: Any, path: Sequence[str], value: Any) -> Any:
-    """A table with ``value`` at ``path``."""
-    if not path:
-        return value
-    table = into if isinstance(into, dict) else {}
-    return {**table, path[0]: _deep(table.get(path[0]), path[1:], value)}
-
-
-def _toml_table(path: Sequence[str], value: dict[str, Any]) -> list[str]:
-    """The lines of a table of texts, lists of texts, and tables of these."""
-    lines = [f"[{'.'.join(path)}]"]
-    plain = {key: each for key, each in value.items() if not isinstance(each, dict)}
-    lines += [f"{key} = {json.dumps(each, ensure_ascii=False)}" for key, each in plain.items()]
-    for key, each in value.items():
-        if isinstance(each, dict):
-            lines += _toml_table([*path, key], each)
-    return lines
-
-
-def _without_toml(text: str) -> str:
-    """``text`` without our block and the blank line before it."""
-    start = text.find(_TOML_START)
-    end = text.find(_TOML_END, start)
-    if start < 0 or end < 0:
-        return text
-    head, tail = text[:start], text[end + len(_TOML_END) :].removeprefix("\n")
-    head = head[:-1] if head.endswith("\n\n") else head
-    return head + tail
+    rest = toml_text.without_block(text)
+    written.shared |= rest != text and not written.entries  # from an installation before this one
+    content = toml_text.read(rest)
+    taken = [each for each in entries if json_text.at(content, each.path) is not None]
+    kept = [f"{'.'.join(each.path)} is not from here; remove it to have ours" for each in taken]
+    ours = [each for each in entries if each not in taken]
+    written.entries = [{"path": [*each.path]} for each in ours]
+    return toml_text.with_block(rest, [(each.path, each.value) for each in ours]).encode(), kept
 
 
 def _without(file: Path, now: bytes, written: Written) -> tuple[bytes, list[str]]:
@@ -315,7 +276,7 @@ def _without(file: Path, now: bytes, written: Written) -> tuple[bytes, list[str]
     text, kept = _text(file, now), list[str]()
     try:
         if file.suffix == ".toml":
-            return _without_toml(text).encode(), []
+            return toml_text.without_block(text).encode(), []
         for row in written.entries:
             text = _taken_out(text, row, kept)
         for path in sorted(written.made, key=len, reverse=True):
