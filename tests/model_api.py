@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -21,13 +21,18 @@ Reply = tuple[list[tuple[str, dict[str, Any]]], dict[str, Any]]
 
 
 class ModelApi(ThreadingHTTPServer):
-    """After each prompt the tools of ``steps`` are called, then the answer is ``last``."""
+    """After each prompt the tools of ``steps`` are called, then the answer is ``last``.
+
+    ``thinks`` is called before each answer to an agent that has tools, with the number of results
+    that are there: a real model takes longer than this one.
+    """
 
     daemon_threads = True
 
     def __init__(self, steps: Sequence[Step], last: str) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         self.steps, self.last = steps, last
+        self.thinks: Callable[[int], object] = lambda _: None
         self.requests: list[dict[str, Any]] = []
 
     @property
@@ -94,9 +99,12 @@ class _Handler(BaseHTTPRequestHandler):
         self.server.requests.append(request)
         names, done = tools_in(request), len(results_in(request))
         step, steps = None, self.server.steps if names else ()
+        if names:
+            self.server.thinks(done)
         if done < len(steps):
             end, arguments = steps[done]
-            name = next((name for name in names if name.endswith(end)), end)
+            exact = end if end in names else ""  # "write", and not "todowrite"
+            name = exact or next((name for name in names if name.endswith(end)), end)
             step = (f"call_{done}", name, arguments)
         path = self.path.partition("?")[0]
         if path.endswith("/responses"):

@@ -164,10 +164,11 @@ def mem(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
 
 def run(program: str, mem: Home, how: Program, api: ModelApi, project: Path, prompt: str) -> None:
     """One session."""
-    person = Path(mem.environ["HOME"])
+    # OpenCode takes its directory from PWD.
+    own = {"XDG_CONFIG_HOME": str(Path(mem.environ["HOME"]) / ".config"), "PWD": str(project)}
     done = subprocess.run(
         [program, *how.words, prompt],
-        env=mem.environ | {"XDG_CONFIG_HOME": str(person / ".config"), **how.environ(api.url)},
+        env=mem.environ | own | how.environ(api.url),
         cwd=project,
         stdin=subprocess.DEVNULL,
         capture_output=True,

@@ -8,13 +8,14 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from homes import Home, quick
-from model_api import ModelApi, model_api, results_in
+from model_api import ModelApi, Step, model_api, results_in
 from patience import PATIENCE, until
 
 CHECKOUT = Path(__file__).parents[1]
@@ -44,7 +45,7 @@ def test_the_official_validator_has_no_warning(claude: str, place: Path, tmp_pat
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def run(claude: str, mem: Home, api: ModelApi, project: Path, prompt: str) -> str:
+def run(claude: str, mem: Home, api: ModelApi, project: Path, prompt: str, *options: str) -> str:
     """One session; its id."""
     own = {
         "ANTHROPIC_BASE_URL": api.url,
@@ -58,7 +59,7 @@ def run(claude: str, mem: Home, api: ModelApi, project: Path, prompt: str) -> st
     tools = "Bash,Write,mcp__plugin_mem-search_mem-search"
     done = subprocess.run(
         [claude, "-p", prompt, "--plugin-dir", str(PLUGIN), "--allowedTools", tools,
-         "--output-format", "json"],
+         "--output-format", "json", *options],
         env=mem.environ | own,
         cwd=project,
         capture_output=True,
@@ -84,53 +85,91 @@ def records(mem: Home, session: str) -> dict[str, list[dict[str, Any]]]:
         time.sleep(0.2)
 
 
-def searches(mem: Home) -> tuple[int, int] | None:
-    """(turns, searches) by the ledger of hooks, as soon as it has a search."""
+def counted(mem: Home) -> tuple[int, int]:
+    """(turns, searches) by the ledger of hooks."""
     costs = mem.call("GET", "/api/context/costs")
-    return (costs["turns"], costs["searches"]) if costs["searches"] else None
+    return costs["turns"], costs["searches"]
 
 
-@pytest.mark.worker
-def test_a_session_is_recorded_and_the_next_one_has_it(claude: str, tmp_path: Path) -> None:
-    mem = quick(tmp_path)
+def told(mem: Home, event: str) -> int:
+    """How many hooks of this event have ended."""
+    lines = (mem.path / "hooks" / "costs.jsonl").read_text().splitlines()
+    return sum(json.loads(line)["event"] == event for line in lines)
+
+
+@pytest.fixture
+def mem(tmp_path: Path) -> Iterator[Home]:
+    home = quick(tmp_path)
     command = tmp_path / "mem-search"
     command.write_text(f'#!/bin/sh\nexec {sys.executable} -m mem_search "$@"\n')
     command.chmod(0o755)
-    mem.environ["MEM_SEARCH_COMMAND"] = str(command)
+    home.environ["MEM_SEARCH_COMMAND"] = str(command)
+    yield home
+    home.end()
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
     project = tmp_path / "harbour"
     project.mkdir()
-    note = {"kind": "note", "title": "Wick", "text": "The lamp of the harbour has a new wick."}
-    steps = [
+    return project
+
+
+def check_work(found: dict[str, list[dict[str, Any]]]) -> None:
+    """The records say what the session did."""
+    (prompt,) = found["user_prompt"]
+    assert prompt["text"] == "Light the lamp in the harbour, please"
+    work = [each["metadata"] for each in found["observation"]]
+    assert [path for each in work for path in each["files_modified"]] == ["lamp.py"]
+    (failed,) = [line for each in work for line in each.get("failed", ())]
+    assert failed.startswith("Failed with exit code 3: Ran: cat lamp.log")
+
+
+def steps_of(project: Path) -> list[Step]:
+    return [
         ("Bash", {"command": "cat lamp.log; exit 3", "description": "Look at the log"}),
         ("Write", {"file_path": str(project / "lamp.py"), "content": "LAMP = 1\n"}),
-        ("__search", {"query": "lamp wick"}),
     ]
-    try:
-        mem.ok("import", "jsonl", "-", given=json.dumps(note) + "\n")
-        with model_api(steps, SAID) as api:
-            session = run(claude, mem, api, project, "Light the lamp in the harbour, please")
-        found = records(mem, session)
-        (prompt,) = found["user_prompt"]
-        assert prompt["text"] == "Light the lamp in the harbour, please"
-        work = [each["metadata"] for each in found["observation"]]
-        assert [path for each in work for path in each["files_modified"]] == ["lamp.py"]
-        (failed,) = [line for each in work for line in each.get("failed", ())]
-        assert failed.startswith("Failed with exit code 3: Ran: cat lamp.log")
 
-        turns = [request for request in api.requests if request.get("tools")]
-        answers = results_in(turns[-1])
-        searched = [each for each in answers if "local:note:" in json.dumps(each["content"])]
-        assert len(searched) == 1, "one search in this turn, whose answer the model got"
-        assert json.dumps(searched[0]).count("local:note:1") == 1, "and got once"
-        counted = until(lambda: searches(mem))
-        assert counted == (1, 1), "which the ledger of hooks counts: turns and searches"
 
-        with model_api([], "Good.") as api:
-            run(claude, mem, api, project, "What did we do about the lamp in the harbour?")
-        (first, *_) = [request for request in api.requests if request.get("tools")]
-        given = json.dumps(first["messages"])
-        assert "recalled-memory" in given
-        assert SAID in given, "the context of a session has what the one before it did"
-        assert "Search them" in given, "and says when to search"
-    finally:
-        mem.end()
+@pytest.mark.worker
+def test_a_session_is_recorded_and_the_next_one_has_it(
+    claude: str, mem: Home, project: Path
+) -> None:
+    note = {"kind": "note", "title": "Wick", "text": "The lamp of the harbour has a new wick."}
+    mem.ok("import", "jsonl", "-", given=json.dumps(note) + "\n")
+    steps = [*steps_of(project), ("__search", {"query": "lamp wick"})]
+    with model_api(steps, SAID) as api:
+        api.thinks = lambda done: done < len(steps) or until(lambda: counted(mem)[1])
+        session = run(claude, mem, api, project, "Light the lamp in the harbour, please")
+    check_work(records(mem, session))
+
+    turns = [request for request in api.requests if request.get("tools")]
+    answers = results_in(turns[-1])
+    searched = [each for each in answers if "local:note:" in json.dumps(each["content"])]
+    assert len(searched) == 1, "one search in this turn, whose answer the model got"
+    assert json.dumps(searched[0]).count("local:note:1") == 1, "and got once"
+    assert counted(mem) == (1, 1), "which the ledger of hooks counts: turns and searches"
+
+    with model_api([], "Good.") as api:
+        run(claude, mem, api, project, "What did we do about the lamp in the harbour?")
+    (first, *_) = [request for request in api.requests if request.get("tools")]
+    given = json.dumps(first["messages"])
+    assert "recalled-memory" in given
+    assert SAID in given, "the context of a session has what the one before it did"
+    assert "Search them" in given, "and says when to search"
+
+
+@pytest.mark.worker
+def test_a_session_without_a_transcript_is_recorded_from_its_hooks(
+    claude: str, mem: Home, project: Path
+) -> None:
+    """Its last words come with the last hook before the program ends."""
+    mem.ok("worker", "start")
+    steps = steps_of(project)
+    with model_api(steps, SAID) as api:
+        api.thinks = lambda done: done < len(steps) or until(lambda: told(mem, "PostToolUse"))
+        words = ("Light the lamp in the harbour, please", "--no-session-persistence")
+        session = run(claude, mem, api, project, *words)
+    assert not list(Path(mem.environ["HOME"]).rglob(f"{session}.jsonl"))
+    check_work(records(mem, session))

@@ -57,9 +57,9 @@ def measure(home: Path, embedder: str) -> tuple[dict[str, Any], list[Bar]]:
         bars.append(Bar(f"hooks: CPU ms p95, worker {state}", percentile(cpu, 0.95), 60))
     # The turns before, with a command that starts nothing, said that a worker is on its way.
     (home / "hooks" / "worker-started").unlink(missing_ok=True)
-    workers, children = _sessions(home, embedder)
-    figures[f"{SESSIONS} sessions"] = {"workers": workers, "children": children}
-    for name, found in (("workers", workers), ("Chromas", children)):
+    workers, chromas = _sessions(home, embedder)
+    figures[f"{SESSIONS} sessions"] = {"workers": workers, "Chromas": chromas}
+    for name, found in (("workers", workers), ("Chromas", chromas)):
         bars.append(Bar(f"hooks: {name} but one after {SESSIONS} sessions", abs(found - 1), 0))
     return figures, bars
 
@@ -119,7 +119,7 @@ def _deaf(home: Path) -> Iterator[None]:
 
 
 def _sessions(home: Path, embedder: str) -> tuple[int, int]:
-    """The workers and the children of them after so many sessions, several at once."""
+    """The workers and their Chromas after so many sessions, several at once."""
     command = home / "start-worker"
     command.write_text(
         f"#!/bin/sh\nMEM_SEARCH_PORT=0 MEM_SEARCH_EMBEDDER={embedder}"
@@ -136,7 +136,8 @@ def _sessions(home: Path, embedder: str) -> tuple[int, int]:
             time.sleep(0.2)
         pids = _processes(home)
         workers = [pid for pid, parent in pids.items() if parent not in pids]
-        return len(workers), sum(parent in workers for parent in pids.values())
+        chromas = [pid for pid in _commands(pids, "storage/chroma") if pids[pid] in workers]
+        return len(workers), len(chromas)
     finally:
         environ = {**os.environ, "MEM_SEARCH_HOME": str(home)}
         stop = [str(command), "worker", "stop"]
@@ -148,11 +149,12 @@ def _sessions(home: Path, embedder: str) -> tuple[int, int]:
 def _starting(home: Path) -> bool:
     """Whether a command that starts a worker still runs, or the worker has no child yet."""
     pids = _processes(home)
-    return any("start" in line for line in _commands(pids)) or len(pids) < 2
+    return bool(_commands(pids, " start")) or not _commands(pids, "storage/chroma")
 
 
-def _commands(pids: dict[str, str]) -> list[str]:
-    return [line for pid in pids for line in ps("-p", pid, "-o", "args=") if " start" in line]
+def _commands(pids: dict[str, str], words: str) -> list[str]:
+    """Those of the processes that have ``words`` in their command."""
+    return [pid for pid in pids if any(words in line for line in ps("-p", pid, "-o", "args="))]
 
 
 def _processes(home: Path) -> dict[str, str]:

@@ -1,17 +1,10 @@
-"""A full disk while a document is sent, unpacked or stored: it stops, names it, and goes on later.
-
-A limit of the size of files stands for it: the kernel refuses to let a file grow, at the same
-places where a full disk would (``EFBIG`` for ``ENOSPC``).
-"""
+"""A full disk while a document is sent or stored: work stops, names it, and goes on later."""
 
 from __future__ import annotations
 
 import asyncio
 import io
-import resource
 import zipfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from email.message import EmailMessage
 from pathlib import Path
 from typing import Any
@@ -23,20 +16,10 @@ from http_worker import AUTHORIZED, Client, lifecycle_of
 from mem_search.errors import StorageError
 from mem_search.model import Location
 from mem_search.settings import Settings
+from small_disk import room_for
 
 LARGE = 3 << 20
 """Bytes; more than the store of a test has."""
-
-
-@contextmanager
-def room_for(size: int) -> Iterator[None]:
-    """No file of this process grows beyond ``size`` bytes."""
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
 async def send(client: Client, data: bytes, name: str) -> tuple[int, dict[str, Any]]:

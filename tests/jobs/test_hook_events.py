@@ -12,10 +12,12 @@ import pytest
 
 from mem_search.errors import InputError
 from mem_search.jobs.hook_costs import dropped
-from mem_search.jobs.hook_events import GRACE_SECONDS, KEPT_SECONDS, LONGEST_EVENT, HookEvents
+from mem_search.jobs.hook_events import GRACE_SECONDS, LONGEST_EVENT, HookEvents
+from mem_search.jobs.hook_journals import KEPT_SECONDS
 from mem_search.model import Filters
 from mem_search.wiring import Runtime, open_runtime
 from runtimes import small
+from small_disk import room_for
 
 SESSION = "5e551040-0000-4000-8000-000000000001"
 LATER = GRACE_SECONDS + 1
@@ -56,6 +58,62 @@ def session(events: HookEvents) -> None:
     )
     leave(events, "4", "Stop", last_assistant_message="The gauge counts every wave now.")
     leave(events, "5", "SessionEnd")
+
+
+@pytest.mark.parametrize("room", [30, 450, 900])
+async def test_an_event_that_a_full_disk_cut_off_is_recorded_whole_later(
+    tmp_path: Path, room: int
+) -> None:
+    """The disk takes a part of the event's lines: of the first one, or also of the second."""
+    async with open_runtime(small(tmp_path), background=False) as runtime:
+        events = runtime.ingest.hooks
+        leave(events, "1", "UserPromptSubmit", prompt="Mend the tide gauge of the pier")
+        await events.drain(time.time() + LATER)
+        (journal,) = events.sessions.iterdir()
+        leave(
+            events,
+            "2",
+            "PostToolUseFailure",
+            tool_name="Bash",
+            tool_input={"command": "make test", "description": "Run " + "all the tests " * 15},
+            error="Exit code 2\nValueError: no tide " + "at all " * 60,
+        )
+        with room_for(journal.stat().st_size + room), pytest.raises(OSError, match="too large"):
+            await events.drain(time.time() + LATER)
+        leave(events, "4", "Stop", last_assistant_message="The gauge counts every wave now.")
+        for _ in range(2):
+            await events.drain(time.time() + LATER)
+        lines = [json.loads(line) for line in journal.read_text().splitlines()]
+        assert [line["uuid"] for line in lines] == ["1", "2", "2-answer", "4"]
+        assert list(events.folder.iterdir()) == []
+        page, _ = await runtime.store.records.page(
+            Filters(kinds=("observation",)), "date_asc", 9, 0
+        )
+        ((work, _),) = page
+        (failed,) = work.metadata["failed"]
+        assert failed.startswith("Failed with exit code 2: Ran: make test")
+
+
+async def test_an_event_has_its_lines_once_whatever_came_after_it(tmp_path: Path) -> None:
+    """A worker that was killed before it removed the files finds all of them again."""
+    async with open_runtime(small(tmp_path), background=False) as runtime:
+        events = runtime.ingest.hooks
+
+        def told() -> None:
+            leave(events, "1", "UserPromptSubmit", prompt="Mend the tide gauge of the pier")
+            for name in "23456":
+                leave(events, name, "Stop", last_assistant_message="It counts waves. " * 3_000)
+
+        for _ in range(2):
+            told()
+            await events.drain(time.time() + LATER)
+    async with open_runtime(small(tmp_path), background=False) as runtime:
+        events = runtime.ingest.hooks
+        told()
+        await events.drain(time.time() + LATER)
+        (journal,) = events.sessions.iterdir()
+        lines = [json.loads(line)["uuid"] for line in journal.read_text().splitlines()]
+        assert lines == ["1", "2", "3", "4", "5", "6"]
 
 
 async def test_events_without_a_transcript_become_the_records_of_a_session(tmp_path: Path) -> None:

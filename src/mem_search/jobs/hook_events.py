@@ -17,10 +17,9 @@ import asyncio
 import json
 import logging
 import os
-import re
 import secrets
 import time
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
@@ -28,6 +27,7 @@ from typing import Any, Final
 from mem_search.errors import InputError, MemSearchError, StorageError, Unavailable
 from mem_search.ingest import copies
 from mem_search.jobs.hook_costs import drop
+from mem_search.jobs.hook_journals import SAFE_SESSION, Journals
 from mem_search.jobs.reader import LocationReader, find_locations, machine_from
 from mem_search.model import Location
 from mem_search.model.forgetting import Traces
@@ -44,9 +44,6 @@ PAUSE_SECONDS: Final = 5.0
 GRACE_SECONDS: Final = 4.0
 """The first prompt of a session comes before its transcript; so long it is waited for."""
 
-KEPT_SECONDS: Final = 7 * 24 * 3600.0
-"""After the last event of a session; who comes back to it does so within days."""
-
 LONGEST_EVENT: Final = 10 * 2**20
 MOST_WAITING: Final = 5_000
 """Events that clients may leave before the first of them is read. A busy hour has hundreds."""
@@ -54,11 +51,6 @@ _SOURCE: Final = "claude-code"
 _ALWAYS: Final = ("hook_event_name", "session_id", "cwd")
 _CLAUDE: Final = ("", "claude", "claude-code")
 """Platforms, as claude-mem's clients name them, that may be Claude Code."""
-
-_SAFE_SESSION: Final = re.compile(r"[A-Za-z0-9][\w:.@+-]{0,199}", re.ASCII)
-"""Ids of sessions, which name files; some agents have colons in theirs."""
-
-_TAIL: Final = 65_536
 
 
 Place = tuple[str, str]
@@ -80,6 +72,7 @@ class HookEvents:
         self._store = store
         self._reader = reader
         self._redaction = redaction
+        self._journals = Journals(self.sessions, redaction)
         self._woken = asyncio.Event()
         self._draining = asyncio.Lock()
 
@@ -94,7 +87,7 @@ class HookEvents:
         the disk refuses it. Blocks.
         """
         session = event.get("session_id")
-        if not isinstance(session, str) or not _SAFE_SESSION.fullmatch(session):
+        if not isinstance(session, str) or not SAFE_SESSION.fullmatch(session):
             raise InputError("has to be letters, digits and - _ : . @ +, at most 200", field=field)
         unique = unique or f"{time.time_ns():020}-{secrets.token_hex(4)}"
         transcript = _transcript(event)
@@ -175,7 +168,7 @@ class HookEvents:
                 log.info("%s: %s", location.path, error)  # `mem-search stats` shows it
         # Only now: an event whose records were not stored is taken again.
         await asyncio.to_thread(_remove, taken)
-        await asyncio.to_thread(self._sweep, time.time())
+        await asyncio.to_thread(self._journals.sweep, time.time())
         return waiting
 
     def _sorted_events(self, now: float) -> tuple[list[Taken], bool]:
@@ -195,15 +188,9 @@ class HookEvents:
             elif now - written / 1e9 < GRACE_SECONDS:
                 waiting = True
             else:
-                self._journal(event, file.stem, datetime.fromtimestamp(written / 1e9, UTC))
+                self._journals.append(event, file.stem, datetime.fromtimestamp(written / 1e9, UTC))
                 taken.append((file, written, (_SOURCE, str(self.sessions))))
         return taken, waiting
-
-    def _sweep(self, now: float) -> None:
-        """Remove our transcripts of sessions that nothing came to for a week."""
-        for file in self.sessions.glob("*.jsonl"):
-            if now - file.stat().st_mtime > KEPT_SECONDS:
-                file.unlink(missing_ok=True)
 
     def _event(self, file: Path) -> Mapping[str, Any] | None:
         try:
@@ -216,32 +203,6 @@ class HookEvents:
             drop(self.home, f"{file.name}: {error}")
             return None
         return event
-
-    def _journal(self, event: Mapping[str, Any], uuid: str, at: datetime) -> None:
-        """Append the lines of an event to the transcript of its session, once."""
-        session = event["session_id"]
-        if not _SAFE_SESSION.fullmatch(session):
-            drop(self.home, f"{uuid}: its session_id is none")
-            return
-        self.sessions.mkdir(mode=0o700, parents=True, exist_ok=True)
-        file = self.sessions / f"{session}.jsonl"
-        common = {
-            "sessionId": session,
-            "timestamp": at.isoformat(),
-            "cwd": event.get("cwd") if isinstance(event.get("cwd"), str) else "",
-            "told": {name: event[name] for name in ("project", "platform") if event.get(name)},
-        }
-        lines = [
-            json.dumps(self._redaction.values({"uuid": f"{uuid}{end}", **common, **line}))
-            for end, line in zip(("", "-answer"), lines_of(event, uuid), strict=False)
-        ]
-        if not lines and not _may_be_empty(event):
-            drop(self.home, f"{uuid}: nothing in it can be recorded")
-            return
-        with file.open("a+b") as opened:
-            opened.seek(max(0, opened.tell() - _TAIL))
-            if f'"uuid": "{uuid}"'.encode() not in opened.read():
-                opened.write("".join(f"{line}\n" for line in lines).encode())
 
     async def _locations(self, places: set[Place]) -> list[Location]:
         """What to read: the followed location that has the path, else the path itself."""
@@ -267,13 +228,6 @@ class HookEvents:
             return []
 
 
-def _may_be_empty(event: Mapping[str, Any]) -> bool:
-    """Whether an event of this name can have nothing to record."""
-    name = event.get("hook_event_name")
-    ends = name in ("Stop", "SubagentStop") and event.get("last_assistant_message") is None
-    return ends or name in ("SessionStart", "SessionEnd")
-
-
 def _transcript(event: Mapping[str, Any]) -> str:
     """The transcript of the event's session on this machine; "" while there is none.
 
@@ -292,39 +246,3 @@ def _remove(taken: list[Taken]) -> None:
         # A hook may have written the file of its session again meanwhile.
         if file.exists() and file.stat().st_mtime_ns == written:
             file.unlink()
-
-
-def lines_of(event: Mapping[str, Any], uuid: str) -> Iterator[dict[str, Any]]:
-    """The lines of a transcript that an event stands for; none for an event without content."""
-    match event.get("hook_event_name"):
-        case "UserPromptSubmit":
-            if isinstance(prompt := event.get("prompt"), str):
-                yield {"type": "user", "message": {"role": "user", "content": prompt}}
-        case "PostToolUse" | "PostToolUseFailure" as name:
-            use = {"type": "tool_use", "id": uuid, "name": event.get("tool_name")}
-            arguments = event.get("tool_input")
-            use["input"] = arguments if isinstance(arguments, dict) else {}
-            yield {"type": "assistant", "message": {"id": uuid, "content": [use]}}
-            failed = name == "PostToolUseFailure"
-            answer = event.get("error") if failed else event.get("tool_response")
-            result = {"type": "tool_result", "tool_use_id": uuid, "content": _words(answer)}
-            content = [{**result, "is_error": failed}]
-            yield {"type": "user", "message": {"role": "user", "content": content}}
-        case "Stop" | "SubagentStop":
-            if isinstance(said := event.get("last_assistant_message"), str):
-                text = {"type": "text", "text": said}
-                yield {"type": "assistant", "message": {"id": uuid, "content": [text]}}
-        case "PostCompact":
-            if isinstance(summary := event.get("compact_summary"), str):
-                message = {"role": "user", "content": summary}
-                yield {"type": "user", "isCompactSummary": True, "message": message}
-
-
-def _words(answer: object) -> str:
-    """The words of a tool's answer."""
-    if isinstance(answer, str):
-        return answer
-    if isinstance(answer, Mapping):
-        said = [answer.get(name) for name in ("stdout", "stderr", "error", "content")]
-        return "\n".join(each for each in said if isinstance(each, str) and each)
-    return ""

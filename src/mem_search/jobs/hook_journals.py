@@ -1,0 +1,132 @@
+"""Transcripts of sessions that keep none: what hooks told, as lines that a source can read.
+
+An event becomes one or two lines of ``HOME/hooks/sessions/SESSION.jsonl``. A line is there once
+and whole, however often its event is taken: a worker may have been killed, or the disk have been
+full, after some of them.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import IO, Any, Final
+
+from mem_search.jobs.hook_costs import drop
+from mem_search.text.redaction import Redaction
+
+KEPT_SECONDS: Final = 7 * 24 * 3600.0
+"""After the last event of a session; who comes back to it does so within days."""
+
+SAFE_SESSION: Final = re.compile(r"[A-Za-z0-9][\w:.@+-]{0,199}", re.ASCII)
+"""Ids of sessions, which name files; some agents have colons in theirs."""
+
+_KNOWN_SESSIONS: Final = 16
+"""Sessions whose lines are remembered; of others they are read again."""
+
+_UUID: Final = re.compile(rb'^\{"uuid": "([^"\n]+)"', re.MULTILINE)
+
+
+class Journals:
+    """The transcripts below ``folder``, which lies in the home. Its methods block."""
+
+    def __init__(self, folder: Path, redaction: Redaction) -> None:
+        self._folder = folder
+        self._home = folder.parents[1]
+        self._redaction = redaction
+        self._known: dict[str, tuple[int, set[str]]] = {}
+        """Session → the size of its transcript, and the ids of its lines; the newest last."""
+
+    def append(self, event: Mapping[str, Any], uuid: str, at: datetime) -> None:
+        """Add what is missing of the lines of an event. Raises OSError; try again then."""
+        session = event["session_id"]
+        if not SAFE_SESSION.fullmatch(session):
+            drop(self._home, f"{uuid}: its session_id is none")
+            return
+        common = {
+            "sessionId": session,
+            "timestamp": at.isoformat(),
+            "cwd": event.get("cwd") if isinstance(event.get("cwd"), str) else "",
+            "told": {name: event[name] for name in ("project", "platform") if event.get(name)},
+        }
+        lines = {
+            f"{uuid}{end}": {"uuid": f"{uuid}{end}", **common, **line}
+            for end, line in zip(("", "-answer"), _lines_of(event, uuid), strict=False)
+        }
+        if not lines and not _may_be_empty(event):
+            drop(self._home, f"{uuid}: nothing in it can be recorded")
+            return
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with (self._folder / f"{session}.jsonl").open("a+b") as file:
+            known = self._lines_in(file, session)
+            missing = {uuid: line for uuid, line in lines.items() if uuid not in known}
+            texts = [json.dumps(self._redaction.values(line)) for line in missing.values()]
+            file.write("".join(f"{text}\n" for text in texts).encode())
+            file.flush()
+            # Only now: a write that fails leaves a size that is not the remembered one.
+            self._known[session] = file.tell(), known | missing.keys()
+        while len(self._known) > _KNOWN_SESSIONS:
+            del self._known[next(iter(self._known))]
+
+    def _lines_in(self, file: IO[bytes], session: str) -> set[str]:
+        """The ids of the lines of a transcript. A last line that was cut off is removed."""
+        size, known = self._known.pop(session, (0, set[str]()))
+        if size == file.tell():
+            return known
+        file.seek(0)
+        content = file.read()
+        if len(content) > (whole := content.rfind(b"\n") + 1):
+            file.truncate(whole)
+            file.seek(whole)
+        return {found.decode() for found in _UUID.findall(content, 0, whole)}
+
+    def sweep(self, now: float) -> None:
+        """Remove transcripts of sessions that nothing came to for a week. Raises OSError."""
+        for file in self._folder.glob("*.jsonl"):
+            if now - file.stat().st_mtime > KEPT_SECONDS:
+                file.unlink(missing_ok=True)
+
+
+def _may_be_empty(event: Mapping[str, Any]) -> bool:
+    """Whether an event of this name can have nothing to record."""
+    name = event.get("hook_event_name")
+    ends = name in ("Stop", "SubagentStop") and event.get("last_assistant_message") is None
+    return ends or name in ("SessionStart", "SessionEnd")
+
+
+def _lines_of(event: Mapping[str, Any], uuid: str) -> Iterator[dict[str, Any]]:
+    """The lines of a transcript that an event stands for; none for an event without content."""
+    match event.get("hook_event_name"):
+        case "UserPromptSubmit":
+            if isinstance(prompt := event.get("prompt"), str):
+                yield {"type": "user", "message": {"role": "user", "content": prompt}}
+        case "PostToolUse" | "PostToolUseFailure" as name:
+            use = {"type": "tool_use", "id": uuid, "name": event.get("tool_name")}
+            arguments = event.get("tool_input")
+            use["input"] = arguments if isinstance(arguments, dict) else {}
+            yield {"type": "assistant", "message": {"id": uuid, "content": [use]}}
+            failed = name == "PostToolUseFailure"
+            answer = event.get("error") if failed else event.get("tool_response")
+            result = {"type": "tool_result", "tool_use_id": uuid, "content": _words(answer)}
+            content = [{**result, "is_error": failed}]
+            yield {"type": "user", "message": {"role": "user", "content": content}}
+        case "Stop" | "SubagentStop":
+            if isinstance(said := event.get("last_assistant_message"), str):
+                text = {"type": "text", "text": said}
+                yield {"type": "assistant", "message": {"id": uuid, "content": [text]}}
+        case "PostCompact":
+            if isinstance(summary := event.get("compact_summary"), str):
+                message = {"role": "user", "content": summary}
+                yield {"type": "user", "isCompactSummary": True, "message": message}
+
+
+def _words(answer: object) -> str:
+    """The words of a tool's answer."""
+    if isinstance(answer, str):
+        return answer
+    if isinstance(answer, Mapping):
+        said = [answer.get(name) for name in ("stdout", "stderr", "error", "content")]
+        return "\n".join(each for each in said if isinstance(each, str) and each)
+    return ""
