@@ -9,10 +9,11 @@ from mem_search.ingest.prepare import prepare
 from mem_search.model import Draft
 from mem_search.model.ingest import Stored
 from mem_search.storage.ports import Store
+from mem_search.storage.rules.corpus_cache import CorpusCache
 from mem_search.storage.sqlite import record_writer
 from mem_search.storage.sqlite.database import Database
-from mem_search.storage.sqlite.record_columns import CorpusCache
 from mem_search.storage.sqlite.search_snapshot import SqliteSearchStore
+from mem_search.storage.sqlite.stats import corpus
 from mem_search.storage.sqlite.vector_rows import VectorRows
 
 
@@ -40,7 +41,7 @@ async def forget(store: Store, *numbers: int) -> int:
 def search_store(database: Database) -> SqliteSearchStore:
     """The searches of a store without vectors."""
     vectors = VectorRows(database.path.parent, 1, 8)
-    return SqliteSearchStore(database, CorpusCache(database), vectors, ())
+    return SqliteSearchStore(database, CorpusCache(database, corpus), vectors, ())
 
 
 def contents(connection: sqlite3.Connection) -> dict[str, list[tuple[Any, ...]]]:

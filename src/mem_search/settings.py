@@ -45,6 +45,7 @@ class Settings:
     """All settings of a home and its worker.
 
     ``store``: empty for the SQLite file of the home; PostgreSQL is refused until it is whole.
+    ``store_owner``: whose rows of a PostgreSQL server these are; workers with one owner share them.
     ``embedder``: ``bundled`` (default), ``hashing`` (tests), ``chroma-default``,
     ``fastembed[:MODEL]`` or ``openai:MODEL[@BASE_URL]`` (key from ``OPENAI_API_KEY``).
     ``chroma_url``: empty for the owned child process, else a remote Chroma server,
@@ -82,6 +83,7 @@ class Settings:
     port: int = DEFAULT_PORT
     token: str = field(default="", repr=False)
     store: str = field(default="", repr=False)
+    store_owner: str = "main"
     embedder: str = "bundled"
     chroma_url: str = ""
     chroma_token: str = field(default="", repr=False)

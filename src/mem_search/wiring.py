@@ -158,7 +158,7 @@ async def open_runtime(
     """
     async with AsyncExitStack() as stack:
         key = await asyncio.to_thread(_redaction_key, settings)
-        store = redacted(await SqliteStore.open(settings.database), key)
+        store = redacted(await _open_store(settings), key)
         stack.push_async_callback(store.close)
         setting = await store.indexing.chosen_embedder(settings.embedder)
         model = await stack.enter_async_context(_open_model(settings, setting, shared, opener))
@@ -233,6 +233,19 @@ async def open_runtime(
             settings=settings, store=store, model=model, serving=serving, search=search,
             ingest=ingest, research=research, redaction=redaction, started_at=now_ms(),
         )  # fmt: skip
+
+
+async def _open_store(settings: Settings) -> Store:
+    """The file of the home, or the rows of its owner on a PostgreSQL server."""
+    if not settings.store:
+        return await SqliteStore.open(settings.database)
+    try:  # only who uses it needs its driver
+        from mem_search.storage.postgres.store import PostgresStore
+    except ModuleNotFoundError as error:
+        raise StorageError(
+            f"MEM_SEARCH_STORE needs the Python package {error.name}; install mem-search[postgres]"
+        ) from error
+    return await PostgresStore.open(settings.store, settings.store_owner)
 
 
 def _pipeline(

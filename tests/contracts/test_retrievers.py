@@ -62,7 +62,7 @@ async def test_a_deeper_ranking_begins_like_a_shallow_one(leg: Retriever) -> Non
 
 @pytest.mark.parametrize(
     "filters",
-    # Kinds of long texts alone have statistics of their own (``fulltext.own_statistics``).
+    # Kinds of long texts alone have statistics of their own (``bm25.own_statistics``).
     [
         Filters(project="p"),
         Filters(kinds=("memory",)),

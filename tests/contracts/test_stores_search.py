@@ -18,9 +18,11 @@ from drafts import draft
 from mem_search.ingest.prepare import prepare
 from mem_search.model import AllOf, AnyOf, Batch, Condition, Filters, Link, Not, Term
 from mem_search.model.rankings import Numbers, Vectors
+from mem_search.settings import Settings
 from mem_search.storage.ports.search import SearchStore
 from mem_search.text.words import AllWords, AnyWords, WordPhrase
 from mem_search.wiring import Runtime, open_runtime
+from postgres_server import address
 from runtimes import THERE, fill, small
 
 DAY = 86_400_000
@@ -43,7 +45,7 @@ class Filled:
     """A store with ``DRAFTS``, and the numbers of its records by their source ids."""
 
     runtime: Runtime
-    home: Path
+    settings: Settings
     numbers: dict[str, int]
 
     @property
@@ -58,11 +60,25 @@ class Filled:
         return {by_number[int(number)] for number in numbers}
 
 
-@pytest.fixture(params=["sqlite"])
+def sqlite(home: Path) -> Settings:
+    return small(home)
+
+
+def postgres(home: Path) -> Settings:
+    # Each test is another user of one server, so a statement that forgets the user fails here.
+    return small(home, store=address(), store_owner=str(home))
+
+
+STORES = {"sqlite": sqlite, "postgres": postgres}
+"""name → the settings of a home whose store is of that sort."""
+
+
+@pytest.fixture(params=STORES)
 async def filled(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Filled]:
-    async with open_runtime(small(tmp_path / "home")) as runtime:
+    settings = STORES[request.param](tmp_path / "home")
+    async with open_runtime(settings) as runtime:
         await fill(runtime, *DRAFTS)
-        yield Filled(runtime, tmp_path / "home", await numbers_of(runtime.search.store))
+        yield Filled(runtime, settings, await numbers_of(runtime.search.store))
 
 
 async def numbers_of(store: SearchStore) -> dict[str, int]:
@@ -292,7 +308,7 @@ async def test_a_read_keeps_its_view_while_others_write(filled: Filled) -> None:
 async def test_the_next_search_sees_what_another_process_wrote(filled: Filled) -> None:
     """Another runtime of the same home has nothing in memory in common with the first."""
     everything = await filled.store.matching(Filters())
-    async with open_runtime(small(filled.home), background=False) as other:
+    async with open_runtime(filled.settings, background=False) as other:
         theirs = draft("theirs", "login of theirs", project="new")
         await other.ingest.writer.take(THERE, Batch(drafts=(theirs,)))
         gone = filled.numbers["cookie"]

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from drafts import draft, store
 from mem_search.model import Draft, Filters, Link, Ref
+from mem_search.storage.rules.shared_facets import MOST_FILES, MOST_MEMBERS
 from mem_search.storage.sqlite import graph
 from mem_search.storage.sqlite.migrations import migrate
-from mem_search.storage.sqlite.shared_facets import MOST_FILES, MOST_MEMBERS
 
 
 def touching(source_id: str, *files: str, project: str = "web") -> Draft:

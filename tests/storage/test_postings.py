@@ -17,9 +17,11 @@ from hypothesis import strategies as st
 import drafts
 from drafts import store
 from mem_search.model.statistics import Corpus
+from mem_search.storage.rules import bm25
+from mem_search.storage.rules.passage_map import PassageMapCache
 from mem_search.storage.sqlite import fulltext, postings, record_writer
 from mem_search.storage.sqlite.database import Connection, Database
-from mem_search.storage.sqlite.passage_map import PassageMapCache
+from mem_search.storage.sqlite.passage_map import after
 from mem_search.storage.sqlite.postings import PostingsCache
 from mem_search.text.words import AnyWords, WordPhrase, WordQuery, any_of, read
 
@@ -43,7 +45,7 @@ async def database(tmp_path: Path) -> AsyncIterator[Database]:
 
 
 def cache(**options: Any) -> PostingsCache:
-    return PostingsCache(PassageMapCache(), **{"few": 0, **options})
+    return PostingsCache(PassageMapCache(after), **{"few": 0, **options})
 
 
 async def check(database: Database, known: PostingsCache, query: WordQuery) -> None:
@@ -173,7 +175,7 @@ async def test_statistics_that_do_not_fit_are_not_used(
     database: Database, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await database.write(store, drafts.draft("a", "token and more"), drafts.draft("b", "token"))
-    monkeypatch.setattr(postings, "K1", 2.0)
+    monkeypatch.setattr(bm25, "K1", 2.0)
     with caplog.at_level(logging.WARNING):
         await check(database, cache(), WordPhrase(("token",)))
     assert "posting lists are not used" in caplog.text

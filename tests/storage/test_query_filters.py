@@ -19,6 +19,7 @@ from mem_search.model import (
     Term,
 )
 from mem_search.records.registry import installed_kinds
+from mem_search.storage.rules.wild_words import expand
 from mem_search.storage.sqlite import fulltext, records, vocabulary
 from mem_search.storage.sqlite.filters import is_met
 from mem_search.storage.sqlite.migrations import migrate
@@ -46,7 +47,7 @@ def numbers(connection: sqlite3.Connection, demand: Demand | None) -> set[int]:
 def found(connection: sqlite3.Connection, text: str) -> list[str]:
     """Source ids of the records that pass what the text demands."""
     wild = read(text, now=NOW, kinds=installed_kinds()).wild
-    near = vocabulary.expand(connection, wild, WordList())
+    near = expand(vocabulary.Lookup(connection, WordList()), wild)
     demand = read(text, now=NOW, kinds=installed_kinds(), near=near).demand
     known = records.fetch(connection, sorted(numbers(connection, demand)))
     return [record.source_id for record in known.values()]

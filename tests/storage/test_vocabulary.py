@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 
 from drafts import draft, store
+from mem_search.storage.rules.wild_words import beginnings, expand
 from mem_search.storage.sqlite import fulltext, record_writer, vocabulary
 from mem_search.storage.sqlite.word_list import WordList
 
@@ -61,7 +62,7 @@ def test_names_of_people_and_attached_files_are_words_of_the_store(
     assert names(connection) == {"ana": 1, "bo": 1, "schmidt": 2, "invoice": 1, "7": 1, "pdf": 1}
     assert ("schmidt", 2) in vocabulary.like(connection, "schmitd")
     assert vocabulary.beginning_with(connection, "schm", 5) == [("schmidt", 2)]
-    assert vocabulary.expand(connection, ["*midt", "sch*dt"], WordList()) == {
+    assert expand(vocabulary.Lookup(connection, WordList()), ["*midt", "sch*dt"]) == {
         "*midt": ("schmidt",),
         "sch*dt": ("schmidt",),
     }
@@ -107,7 +108,7 @@ def test_what_may_be_meant_has_any_first_letter(connection: sqlite3.Connection) 
 
 def test_the_last_of_words_in_a_row_is_the_prefix(connection: sqlite3.Connection) -> None:
     store(connection, draft("a", "snake_authentication"))
-    found = vocabulary.beginnings(connection, "snake_authenti")
+    found = beginnings(vocabulary.Lookup(connection, WordList()), "snake_authenti")
     assert "snake_authentication" in found  # the index has its stem, which does not begin so
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mem_search.storage.sqlite.record_columns import repeated
+from mem_search.storage.rules.near_duplicates import repeated
 from mem_search.text import sketch
 
 LONG = " ".join(f"{word} is told about" for word in "abcdefghijklmnopqrstuvwxyz" * 2)

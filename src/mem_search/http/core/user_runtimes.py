@@ -229,6 +229,7 @@ class UserRuntimes:
         return replace(
             self._settings,
             home=home_of(self._settings.home, user),
+            store_owner=f"{self._settings.store_owner}/{user}",
             token="",
             follow=0,
             chroma_url="off" if self._settings.chroma_url else "",

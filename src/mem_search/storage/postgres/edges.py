@@ -10,10 +10,20 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from typing import Final
 
+from mem_search.model import Filters
 from mem_search.model.ingest import NewEdge
 from mem_search.storage.postgres.connection import Connection
+from mem_search.storage.postgres.filters import passing
 from mem_search.storage.rules.names import shortened
-from mem_search.storage.rules.successions import BACKWARD, FORWARD, Claim, ends, successors
+from mem_search.storage.rules.successions import (
+    BACKWARD,
+    FARTHEST,
+    FORWARD,
+    Claim,
+    ends,
+    successors,
+    up_to,
+)
 
 _BEST: Final = """
     select n.record_id from names n join records r on r.id = n.record_id
@@ -50,27 +60,45 @@ _CLAIMS: Final = f"""
 
 def write(
     connection: Connection,
-    number: int,
-    edges: Iterable[NewEdge],
-    names: Iterable[str],
-    created_at: int,
+    records: Sequence[tuple[int, Sequence[NewEdge], Iterable[str], int]],
 ) -> None:
-    """Write the edges and names of a record that has none yet (``clear`` removes old ones)."""
-    for e in edges:
-        edge = connection.maybe(
-            "insert into edges(from_id, target, relation, key, origin, strength, created_at)"
-            " values(%s, %s, %s, %s, %s, %s, %s) on conflict do nothing returning id",
-            (number, e.target, e.relation, e.key, e.origin, e.strength, created_at),
+    """Write the edges and names of records that have none yet (``clear`` removes old ones).
+
+    Each of ``records`` is its number, edges, names, and when it was made.
+    """
+    rows = {
+        (number, e.target, e.relation, e.origin): (e, created)
+        for number, edges, _, created in records
+        for e in reversed(edges)  # of equal ones the first counts
+    }
+    connection.insert(
+        "edges",
+        (
+            "from_id bigint", "target text", "relation text", "origin text", "key text",
+            "strength float8", "created_at bigint",
+        ),
+        [(*same, e.key, e.strength, created) for same, (e, created) in rows.items()],
+        "on conflict do nothing",
+    )  # fmt: skip
+    citing = {same: e.cites for same, (e, _) in rows.items() if e.cites}
+    if citing:
+        ids = connection.execute(
+            "select id, from_id, target, relation, origin from edges where from_id = any(%s)",
+            ([number for number, *_ in citing],),
         )
-        if edge is not None:
-            write_cites(
-                connection,
-                [(edge[0], c.start, c.end, c.context_start, c.context_end, c.form)
-                 for c in e.cites],
-            )  # fmt: skip
-    connection.many(
-        "insert into names(name, record_id) values(%s, %s) on conflict do nothing",
-        [(name, number) for name in names],
+        write_cites(
+            connection,
+            [
+                (edge, c.start, c.end, c.context_start, c.context_end, c.form)
+                for edge, *same in ids
+                for c in citing.get(tuple(same), ())
+            ],
+        )
+    connection.insert(
+        "names",
+        ("name text", "record_id bigint"),
+        [(name, number) for number, _, names, _ in records for name in names],
+        "on conflict do nothing",
     )
 
 
@@ -85,11 +113,12 @@ def write_cites(
     )
 
 
-def clear(connection: Connection, number: int) -> None:
-    """Remove the edges and names of a record before it is written again; edges to it wait."""
-    connection.execute("delete from edges where from_id = %s", (number,))
-    connection.execute("delete from names where record_id = %s", (number,))
-    connection.execute("update edges set to_id = null where to_id = %s", (number,))
+def clear(connection: Connection, numbers: Sequence[int]) -> None:
+    """Remove the edges and names of records before they are written again; edges to them wait."""
+    wanted = (list(numbers),)
+    connection.execute("delete from edges where from_id = any(%s)", wanted)
+    connection.execute("delete from names where record_id = any(%s)", wanted)
+    connection.execute("update edges set to_id = null where to_id = any(%s)", wanted)
 
 
 def resolve(connection: Connection, numbers: Sequence[int]) -> None:
@@ -127,6 +156,31 @@ def settle_successions(connection: Connection, numbers: Collection[int]) -> None
         " where r.id = f.id and r.superseded_by is distinct from f.newer",
         (list(found), list(found.values())),
     )
+
+
+def chains(
+    connection: Connection, numbers: Collection[int], filters: Filters
+) -> dict[int, tuple[int, ...]]:
+    """The superseded ones of ``numbers``, each with its successors, the nearest first.
+
+    Only through records within ``filters``: a filtered search ignores all others.
+    """
+    found: dict[int, list[int]] = {}
+    for old, new in connection.execute(
+        "with recursive later(old, new, step) as ("
+        " select id, superseded_by, 1 from records"
+        "  where superseded_by is not null and id = any(%(numbers)s)"
+        " union all select l.old, r.superseded_by, l.step + 1 from later l"
+        "  join records r on r.id = l.new"
+        "  where r.superseded_by is not null and l.step < %(farthest)s)"
+        " select old, new from later order by old, step",
+        {"numbers": list(numbers), "farthest": FARTHEST},
+    ):
+        found.setdefault(old, []).append(new)
+    if not found:
+        return {}
+    within = passing(connection, {new for later in found.values() for new in later}, filters)
+    return {old: later for old, each in found.items() if (later := up_to(old, each, within))}
 
 
 def _claims(connection: Connection, numbers: Collection[int]) -> set[Claim]:

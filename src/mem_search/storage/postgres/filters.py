@@ -1,19 +1,28 @@
 """Filters as SQL: the one place that decides which records may be returned.
 
-``where(filters)`` gives a condition over ``records r`` with its parameters. Letters of ASCII count
+``where`` gives a condition over ``records r`` with its parameters. Letters of ASCII count
 in either case, as in SQLite: text has the collation "C" here.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
-from mem_search.errors import StorageError
-from mem_search.model import Filters, MetadataTest
+from mem_search.model import AllOf, AnyOf, Condition, Demand, Filters, MetadataTest, Not, Term
+from mem_search.storage.postgres import fulltext
+from mem_search.storage.postgres.connection import Connection
+from mem_search.storage.rules import bm25
+from mem_search.storage.rules.demands import word_query
+from mem_search.storage.rules.names import ascii_lower
+from mem_search.text.words import is_cjk
 
 
-def where(filters: Filters) -> tuple[str, list[Any]]:
-    """A condition over ``records r`` (``"true"`` without filters) and its parameters."""
+def where(connection: Connection, filters: Filters) -> tuple[str, list[Any]]:
+    """A condition over ``records r`` (``"true"`` without filters) and its parameters.
+
+    Words that a record has to have are looked up at once, in the same snapshot.
+    """
     terms: list[str] = []
     values: list[Any] = []
 
@@ -21,8 +30,6 @@ def where(filters: Filters) -> tuple[str, list[Any]]:
         terms.append(term)
         values.extend(parameters)
 
-    if filters.demand is not None:
-        raise StorageError("PostgreSQL has no index of words yet; search in the default store")
     if filters.kinds:
         add("r.kind = any(%s::text[])", list(filters.kinds))
     if filters.project:
@@ -59,7 +66,60 @@ def where(filters: Filters) -> tuple[str, list[Any]]:
         add(*_metadata(test))
     if filters.without:
         add("not r.id = any(%s)", list(filters.without))
+    if filters.demand is not None:
+        term, parameters = _demand(connection, filters.demand)
+        add(term, *parameters)
     return " and ".join(terms) or "true", values
+
+
+def passing(connection: Connection, records: Collection[int], filters: Filters) -> set[int]:
+    """Those of ``records`` that are within ``filters``."""
+    condition, values = where(connection, filters)
+    if condition == "true" or not records:
+        return set(records)
+    return set(
+        connection.column(
+            f"select r.id from records r where r.id = any(%s) and {condition}",
+            (list(records), *values),
+        )
+    )
+
+
+def _demand(connection: Connection, demand: Demand) -> tuple[str, list[Any]]:
+    """A condition with its parameters."""
+    match demand:
+        case Term():
+            return _term(connection, demand)
+        case Condition():
+            parts = [where(connection, filters) for filters in demand.any_of]
+            return _joined(" or ", parts) if parts else ("false", [])
+        case Not():
+            inside, values = _demand(connection, demand.of)
+            return f"not {inside}", values
+        case AllOf():
+            return _joined(" and ", [_demand(connection, part) for part in demand.of])
+        case AnyOf():
+            return _joined(" or ", [_demand(connection, part) for part in demand.of])
+
+
+def _term(connection: Connection, term: Term) -> tuple[str, list[Any]]:
+    if term.column and any(map(is_cjk, term.words)):
+        # The index holds these characters apart from title and text.
+        column = "r.title" if term.column == "title" else "r.body"
+        return f"{column} like %s", [f"%{_like(' '.join(term.words))}%"]
+    column_of = bm25.COLUMNS.index(term.column) if term.column else None
+    passages = fulltext.matched(connection, word_query(term), column_of)
+    records = connection.column(
+        "select distinct record_id from passages where id = any(%s)", (passages.tolist(),)
+    )
+    return "r.id = any(%s)", [records]
+
+
+def _joined(operator: str, parts: list[tuple[str, list[Any]]]) -> tuple[str, list[Any]]:
+    return (
+        f"({operator.join(f'({inside})' for inside, _ in parts)})",
+        [value for _, values in parts for value in values],
+    )
 
 
 def _facets(filters: Filters) -> list[tuple[str, list[Any]]]:
@@ -185,8 +245,3 @@ def _any_letters(text: str) -> str:
 def _like(text: str) -> str:
     r"""``text`` with the wildcards of LIKE taken literally."""
     return text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
-
-
-def ascii_lower(text: str) -> str:
-    """``text`` as ``lower`` makes it of a column with the collation "C"."""
-    return "".join(letter.lower() if letter.isascii() else letter for letter in text)

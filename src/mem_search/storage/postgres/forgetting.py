@@ -25,7 +25,7 @@ from mem_search.storage.postgres import quotes, tombstones
 from mem_search.storage.postgres.connection import Connection, Jsonb
 from mem_search.storage.postgres.database import Repository, reads, writes
 from mem_search.storage.postgres.filters import where
-from mem_search.storage.postgres.migrations.m001_store import KEYS
+from mem_search.storage.postgres.migrations import KEYS
 from mem_search.storage.postgres.record_writer import RecordWriter
 from mem_search.text.dates import now_ms
 
@@ -43,7 +43,7 @@ class PostgresForgetting(Repository):
 
     @reads
     def matching(self, connection: Connection, filters: Filters, limit: int) -> list[int]:
-        condition, values = where(filters)
+        condition, values = where(connection, filters)
         return connection.column(
             f"select r.id from records r where {condition} order by r.created_at desc limit %s",
             (*values, limit),

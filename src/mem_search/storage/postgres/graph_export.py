@@ -85,7 +85,7 @@ class PostgresGraph(Repository):
 def _gather(connection: Connection, part: GraphPart) -> ExportedGraph:
     for statement in _TABLES:
         connection.execute(statement)
-    condition, values = where(part.filters)
+    condition, values = where(connection, part.filters)
     chosen = "r.id = any(%s) and " if part.records is not None else ""
     connection.execute(
         f"insert into within select r.id from records r where {chosen}{condition}",

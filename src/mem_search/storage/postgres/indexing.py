@@ -140,7 +140,7 @@ class PostgresIndexing(Repository):
         )
         found: dict[bytes, dict[int, Vectors]] = {}
         for digest, half, vector in rows:
-            found.setdefault(digest, {})[half] = _unpack([vector], 0)[0]
+            found.setdefault(digest, {})[half] = unpacked([vector], 0)[0]
         return found
 
     @writes
@@ -182,7 +182,7 @@ class PostgresIndexing(Repository):
             (model, list(passages)),
         ).fetchall()
         entries = [VectorEntry(*row[:4]) for row in rows]
-        return entries, _unpack([row[4] for row in rows], dimensions)
+        return entries, unpacked([row[4] for row in rows], dimensions)
 
     @writes
     def acknowledge(
@@ -221,7 +221,7 @@ class PostgresIndexing(Repository):
             " order by v.entry_id limit %s",
             (model, after, limit),
         ).fetchall()
-        return [entry for entry, _ in rows], _unpack([vector for _, vector in rows], dimensions)
+        return [entry for entry, _ in rows], unpacked([vector for _, vector in rows], dimensions)
 
     @reads
     def newest_entry(self, connection: Connection) -> int:
@@ -241,7 +241,7 @@ def _save(connection: Connection, model: int, entries: Sequence[int], rows: Vect
     )
 
 
-def _unpack(sent: Sequence[bytes], dimensions: int) -> Vectors:
+def unpacked(sent: Sequence[bytes], dimensions: int) -> Vectors:
     """Shape (n, dimensions), float32."""
     if not sent:
         return np.zeros((0, dimensions), dtype=np.float32)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from mem_search.errors import Conflict
@@ -37,7 +36,7 @@ class PostgresIngest(Repository):
     ) -> IngestCounts:
         batch = prepared.batch
         writer = RecordWriter(connection)
-        offered = with_own_ids(prepared.drafts, partial(_known, connection))
+        offered = with_own_ids(prepared.drafts, _known(connection, prepared.drafts))
         tombstones.add(connection, batch.tombstones)
         if batch.even_forgotten:
             for item in offered:
@@ -75,7 +74,7 @@ class PostgresIngest(Repository):
         even_forgotten: bool,
     ) -> Stored:
         writer = RecordWriter(connection)
-        (offered,) = with_own_ids([prepared], partial(_known, connection))
+        (offered,) = with_own_ids([prepared], _known(connection, [prepared]))
         draft = offered.draft
         if even_forgotten:
             tombstones.lift(connection, draft.source, draft.source_id, draft.kind)
@@ -247,13 +246,24 @@ class PostgresIngest(Repository):
         return [(source, outcome, count) for source, outcome, count in rows]
 
 
-def _known(connection: Connection, source: str, source_id: str, other: str) -> list[Known]:
+def _known(
+    connection: Connection, items: Sequence[PreparedDraft]
+) -> Callable[[str, str, str], list[Known]]:
+    """What ``with_own_ids`` asks about ``items``, read by one statement."""
+    drafts = [item.draft for item in items]
+    names = {
+        (draft.source, name)
+        for draft in drafts
+        for name in (draft.source_id, f"{draft.source_id}#{draft.kind}")
+    }
     rows = connection.execute(
-        f"select source_id, kind, data ->> '{CONTENT_ID}' from records"
-        " where source = %s and source_id = any(%s::text[])",
-        (source, [source_id, other]),
+        f"select r.source, r.source_id, r.kind, r.data ->> '{CONTENT_ID}'"
+        " from unnest(%s::text[], %s::text[]) d(source, source_id) join records r"
+        " on r.source = d.source and r.source_id = d.source_id",
+        ([source for source, _ in names], [name for _, name in names]),
     )
-    return [Known(*row) for row in rows]
+    found = {(source, row[0]): Known(*row) for source, *row in rows}
+    return lambda source, *ids: [found[source, each] for each in ids if (source, each) in found]
 
 
 def _note(connection: Connection, location: Location, entries: Iterable[LedgerEntry]) -> None:
@@ -276,6 +286,9 @@ def _strike(connection: Connection, location: Location, items: Iterable[str]) ->
     item is the whole location.
     """
     at = {"source": location.source, "location": location.path}
+    noted = "select 1 from ledger where source = %(source)s and location = %(location)s limit 1"
+    if connection.maybe(noted, at) is None:
+        return
     connection.many(
         "delete from ledger where source = %(source)s and location = %(location)s"
         " and (%(item)s::text = ''"

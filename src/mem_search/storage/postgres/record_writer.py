@@ -1,29 +1,58 @@
 """Storing and removing records with everything derived from them, inside one transaction.
 
-Derived are facets, edges, passages, phrases, sketches and the outbox: all rows of a record change
-together. Writers of one owner wait for each other, so numbers and revisions grow in the order of
-the commits.
+Derived are facets, edges, passages, their words, phrases, sketches and the outbox: all rows of a
+record change together. The rows of a batch are written together, one statement a table. Writers of
+one owner wait for each other, so numbers and revisions grow in the order of the commits.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
 
 from mem_search.model import Draft
 from mem_search.model.ingest import PreparedDraft, Stored
-from mem_search.storage.postgres import edges, similar, tombstones, words
-from mem_search.storage.postgres.connection import Connection, Jsonb
+from mem_search.storage.postgres import edges, passage_rows, postings, similar, tombstones, words
+from mem_search.storage.postgres.connection import Connection, as_json
+from mem_search.storage.postgres.passage_rows import drop_work
 from mem_search.text.dates import now_ms
 
 
-class _Same(NamedTuple):
-    """The key of a passage: equal keys of one record are the same passage."""
+class Known(NamedTuple):
+    """What is stored of a record that is offered again."""
 
-    digest: bytes
+    number: int
+    content_hash: bytes
+    created_at: int
+    updated_at: int
+    session: str
+    project: str
     kind: str
-    field: str
+    position: int
+
+
+@dataclass(slots=True)
+class Row:
+    """A record to write, with its number and its times."""
+
+    number: int
+    item: PreparedDraft
+    created: int
+    updated: int
+    known: Known | None
+    position: int = 0
+
+    @property
+    def conversation(self) -> tuple[str, str, str]:
+        draft = self.item.draft
+        return draft.session, draft.project, draft.kind
+
+    @property
+    def stays(self) -> bool:
+        """Whether it was in the same conversation before."""
+        return self.known is not None and self.known[4:7] == self.conversation
 
 
 class RecordWriter:
@@ -39,7 +68,7 @@ class RecordWriter:
 
     def store(self, items: Sequence[PreparedDraft]) -> list[Stored]:
         """Insert or update by ``(source, source_id)``; skip unchanged and forgotten drafts."""
-        stored = [self._store(item) for item in items]
+        stored = [done for part in _distinct(items) for done in self._store(part)]
         self._connection.execute(
             "update stores set records = %s, passages = %s", (self._records, self._passages)
         )
@@ -49,11 +78,11 @@ class RecordWriter:
 
     def relate(self, items: Sequence[tuple[int, int, PreparedDraft]]) -> None:
         """Write the edges, names and phrases of stored records (number, created at) again."""
-        for number, created, item in items:
-            self._unrelate(number)
-            edges.write(self._connection, number, item.edges, item.names, created)
-            similar.write(self._connection, number, item.phrases)
-        self._settle([number for number, *_ in items])
+        numbers = [number for number, *_ in items]
+        self._unrelate(numbers)
+        edges.write(self._connection, [(n, i.edges, i.names, at) for n, at, i in items])
+        similar.write(self._connection, [(number, item.phrases) for number, _, item in items])
+        self._settle(numbers)
 
     def remove(self, numbers: Collection[int], *, forget: bool) -> int:
         """Delete records with everything derived from them; returns how many existed.
@@ -69,10 +98,11 @@ class RecordWriter:
         self._tied |= edges.claimed_with(self._connection, numbers)
         similar.clear(self._connection, numbers)
         self._words.subtract(words.of_stored(self._connection, numbers))
+        postings.remove(self._connection, postings.texts_of(self._connection, numbers))
         passages = self._connection.column(
             "delete from passages where record_id = any(%s) returning id", wanted
         )
-        _drop_work(self._connection, passages)
+        drop_work(self._connection, passages)
         self._connection.execute("delete from records where id = any(%s)", wanted)
         self._count_words()
         edges.settle_successions(self._connection, self._tied)
@@ -88,136 +118,93 @@ class RecordWriter:
         similar.settle(self._connection, written)
         edges.settle_successions(self._connection, {*written, *self._tied})
 
-    def _unrelate(self, number: int) -> None:
-        """Remove the edges and names of a record, and note whose successor they may decide."""
-        self._tied |= edges.claimed_with(self._connection, [number])
-        similar.clear(self._connection, [number])
-        edges.clear(self._connection, number)
+    def _unrelate(self, numbers: Sequence[int]) -> None:
+        """Remove the edges and names of records, and note whose successor they may decide."""
+        if numbers:
+            self._tied |= edges.claimed_with(self._connection, numbers)
+            similar.clear(self._connection, numbers)
+            edges.clear(self._connection, numbers)
 
-    def _store(self, item: PreparedDraft) -> Stored:
-        draft, connection = item.draft, self._connection
-        key = (draft.source, draft.source_id)
-        forgotten_at = tombstones.forgotten_at(connection, *key, draft.kind)
-        if forgotten_at is not None:
-            return Stored(0, "forgotten", forgotten_at)
+    def _store(self, items: Sequence[PreparedDraft]) -> list[Stored]:
+        """Store ``items``, whose identities differ."""
         now = now_ms()
-        known = connection.maybe(
-            "select id, content_hash, created_at, updated_at, session, project, kind, position"
-            " from records where source = %s and source_id = %s",
-            key,
-        )
-        created = draft.created_at if draft.created_at is not None else (known[2] if known else now)
-        updated = draft.updated_at if draft.updated_at is not None else created
-        if known is not None and known[1:4] == (item.content_hash, created, updated):
-            return Stored(known[0], "unchanged")
-        forgotten_at = _forgotten_since(connection, draft, updated if known else created)
-        if forgotten_at is not None:
-            return Stored(known[0], "unchanged") if known else Stored(0, "forgotten", forgotten_at)
-        conversation = (draft.session, draft.project, draft.kind)
-        stays = known is not None and known[4:7] == conversation
-        values: dict[str, Any] = {
-            "kind": draft.kind,
-            "source": draft.source,
-            "source_id": draft.source_id,
-            "project": draft.project,
-            "session": draft.session,
-            "position": known[7] if known and stays else _next_position(connection, *conversation),
-            "created_at": created,
-            "updated_at": updated,
-            "stored_at": now,
-            "importance": draft.importance,
-            "archived": bool(draft.metadata.get("archived")),
-            "content_hash": item.content_hash,
-            "title": draft.title,
-            "url": draft.url,
-            "data": Jsonb(draft.metadata),
-            "body": draft.text,
-        }
-        if known is None:
-            self._records += 1
-            number = self._records
-            marks = ", ".join(f"%({name})s" for name in values)
-            connection.execute(
-                f"insert into records(id, {', '.join(values)}) values(%(id)s, {marks})",
-                {**values, "id": number},
-            )
-            kept: dict[_Same, list[int]] = {}
-        else:
-            number = known[0]
-            self._words.subtract(words.of_stored(connection, [number]))
-            kept = self._take_out_passages(number)
-            connection.execute(
-                f"update records set {', '.join(f'{n} = %({n})s' for n in values)}"
-                " where id = %(id)s",
-                {**values, "id": number},
-            )
-            connection.execute("delete from facets where record_id = %s", (number,))
-            self._unrelate(number)
-        self._words.update(words.of_record(draft.source, draft.title, draft.text))
-        self._write_passages(number, item, kept)
-        tags = [("tag", tag) for tag in draft.tags]
-        connection.many(
-            "insert into facets(name, value, record_id) values(%s, %s, %s) on conflict do nothing",
-            [(name, value, number) for name, value in (*item.facets, *tags)],
-        )
-        edges.write(connection, number, item.edges, item.names, created)
-        similar.write(connection, number, item.phrases)
-        connection.execute(
-            "insert into sketches(record_id, sketch) values(%s, %s)"
-            " on conflict(owner, record_id) do update set sketch = excluded.sketch",
-            (number, item.sketch),
-        )
-        return Stored(number, "new" if known is None else "changed")
+        drafts = [item.draft for item in items]
+        refused = tombstones.times(self._connection, _identities(drafts))
+        known = _known(self._connection, drafts)
+        rows: list[Row] = []
+        stored: list[Stored] = []
+        for item in items:
+            draft = item.draft
+            forgotten_at = refused.get((draft.source, draft.source_id, draft.kind))
+            if forgotten_at is not None:
+                stored.append(Stored(0, "forgotten", forgotten_at))
+                continue
+            old = known.get((draft.source, draft.source_id))
+            created = draft.created_at
+            if created is None:
+                created = old.created_at if old else now
+            updated = draft.updated_at if draft.updated_at is not None else created
+            if old is not None and old[1:4] == (item.content_hash, created, updated):
+                stored.append(Stored(old.number, "unchanged"))
+                continue
+            since = _forgotten_since(refused, draft, updated if old else created)
+            if since is not None:
+                stored.append(
+                    Stored(old.number, "unchanged") if old else Stored(0, "forgotten", since)
+                )
+                continue
+            if old is None:
+                self._records += 1
+            number = old.number if old else self._records
+            rows.append(Row(number, item, created, updated, old))
+            stored.append(Stored(number, "changed" if old else "new"))
+        if rows:
+            self._write(rows, now)
+        return stored
 
-    def _take_out_passages(self, number: int) -> dict[_Same, list[int]]:
-        """The ids of a record's passages, which are ready to take other places.
+    def _write(self, rows: Sequence[Row], now: int) -> None:
+        connection = self._connection
+        _find_positions(connection, rows)
+        new = [row for row in rows if row.known is None]
+        changed = [row for row in rows if row.known is not None]
+        again = [row.number for row in changed]
+        kept = self._take_out(again)
+        _insert_records(connection, new, now)
+        _update_records(connection, changed, now)
+        for row in rows:
+            draft = row.item.draft
+            self._words.update(words.of_record(draft.source, draft.title, draft.text))
+        prepared = [(row.number, row.item) for row in rows]
+        self._passages = passage_rows.write(connection, prepared, kept, self._passages)
+        facets = [
+            (name, value, number)
+            for number, item in prepared
+            for name, value in (*item.facets, *(("tag", tag) for tag in item.draft.tags))
+        ]
+        connection.insert(
+            "facets", ("name text", "value text", "record_id bigint"), facets,
+            "on conflict do nothing",
+        )  # fmt: skip
+        edges.write(connection, [(r.number, r.item.edges, r.item.names, r.created) for r in rows])
+        similar.write(connection, [(number, item.phrases) for number, item in prepared])
+        connection.insert(
+            "sketches",
+            ("record_id bigint", "sketch bytea"),
+            [(number, item.sketch) for number, item in prepared],
+            "on conflict(owner, record_id) do update set sketch = excluded.sketch",
+        )
+        numbers = [row.number for row in rows]
+        postings.write(connection, postings.texts_of(connection, numbers))
 
-        What is known of a passage by its number must never change, so an id is only used again
-        for the same kind and field.
-        """
-        kept: dict[_Same, list[int]] = {}
-        for passage, *same in self._connection.execute(
-            "select id, content_hash, kind, field from passages where record_id = %s"
-            " order by ordinal",
-            (number,),
-        ):
-            kept.setdefault(_Same(*same), []).append(passage)
-        # Ordinals are moved first, so that kept passages can take their new ones.
-        self._connection.execute(
-            "update passages set ordinal = -3 - ordinal where record_id = %s", (number,)
-        )
-        return kept
-
-    def _write_passages(
-        self, number: int, item: PreparedDraft, kept: dict[_Same, list[int]]
-    ) -> None:
-        """Write the passages; one whose hash is known keeps its id, and so its vector."""
-        again, new = [], []
-        for passage, parts, digest in zip(item.passages, item.parts, item.hashes, strict=True):
-            people = item.people if passage.ordinal == 0 else ""
-            values = (
-                passage.ordinal, item.draft.kind, passage.field, passage.start, passage.end,
-                passage.page, digest, parts, people, passage.above, number,
-            )  # fmt: skip
-            if reusable := kept.get(_Same(digest, item.draft.kind, passage.field)):
-                again.append((*values, reusable.pop(0)))
-            else:
-                self._passages += 1
-                new.append((*values, self._passages))
-        gone = [passage for passages in kept.values() for passage in passages]
-        self._connection.execute("delete from passages where id = any(%s)", (gone,))
-        _drop_work(self._connection, gone)
-        columns = (
-            "ordinal, kind, field, span_start, span_end, page, content_hash, parts, people, above,"
-            " record_id"
-        )
-        marks = ", ".join(["%s"] * 11)
-        self._connection.many(f"update passages set ({columns}) = ({marks}) where id = %s", again)
-        self._connection.many(f"insert into passages({columns}, id) values({marks}, %s)", new)
-        self._connection.many(
-            "insert into outbox(passage_id, step) values(%s, 'embed')",
-            [(values[-1],) for values in new],
-        )
+    def _take_out(self, numbers: Sequence[int]) -> passage_rows.Kept:
+        """Take what is derived from these records away; the passages that may be used again."""
+        if not numbers:
+            return {}
+        self._words.subtract(words.of_stored(self._connection, numbers))
+        postings.remove(self._connection, postings.texts_of(self._connection, numbers))
+        self._connection.execute("delete from facets where record_id = any(%s)", (list(numbers),))
+        self._unrelate(numbers)
+        return passage_rows.take_out(self._connection, numbers)
 
 
 def remove_by_source_id(
@@ -233,38 +220,98 @@ def remove_by_source_id(
     return writer.remove(numbers, forget=False)
 
 
-def _drop_work(connection: Connection, passages: Iterable[int]) -> None:
-    """Delete the vectors of passages that are gone, and queue their deletion from the index."""
-    gone = list(passages)
-    if not gone:
-        return
-    # At once, and not when the index has acknowledged it: the index may be down for days.
-    connection.execute(
-        "delete from vectors where entry_id = any(%s)",
-        ([entry for passage in gone for entry in (2 * passage, 2 * passage + 1)],),
-    )
-    connection.execute(
-        "insert into outbox(passage_id, step) select unnest(%s::bigint[]), 'delete'"
-        " on conflict(owner, passage_id) do update set step = 'delete'",
-        (gone,),
-    )
+def _distinct(items: Sequence[PreparedDraft]) -> Iterator[list[PreparedDraft]]:
+    """``items`` in order, in parts in which no identity comes twice: the later one replaces it."""
+    part: list[PreparedDraft] = []
+    keys: set[tuple[str, str]] = set()
+    for item in items:
+        key = (item.draft.source, item.draft.source_id)
+        if key in keys:
+            yield part
+            part, keys = [], set()
+        part.append(item)
+        keys.add(key)
+    if part:
+        yield part
 
 
-def _forgotten_since(connection: Connection, draft: Draft, made: int) -> int | None:
+def _identities(drafts: Sequence[Draft]) -> list[tombstones.Identity]:
+    """What may have been forgotten: the drafts, and the ids that their words had earlier."""
+    own = [(draft.source, draft.source_id, draft.kind) for draft in drafts]
+    earlier = [(d.source, source_id, kind) for d in drafts for kind, source_id in d.earlier]
+    return own + earlier
+
+
+def _forgotten_since(
+    refused: dict[tombstones.Identity, int], draft: Draft, made: int
+) -> int | None:
     """When words of a draft of that time were forgotten under an earlier id; None if never."""
-    times = (
-        tombstones.forgotten_at(connection, draft.source, source_id, kind)
-        for kind, source_id in draft.earlier
-    )
+    times = (refused.get((draft.source, source_id, kind)) for kind, source_id in draft.earlier)
     return max((at for at in times if at is not None and made <= at), default=None)
 
 
-def _next_position(connection: Connection, session: str, project: str, kind: str) -> int:
-    """The place after the last of its kind in the conversation; 0 outside of conversations."""
-    if not session:
-        return 0
-    return connection.count(
-        "select coalesce(max(position), 0) + 1 from records"
-        " where session = %s and project = %s and kind = %s",
-        (session, project, kind),
+def _known(connection: Connection, drafts: Sequence[Draft]) -> dict[tuple[str, str], Known]:
+    rows = connection.execute(
+        "select r.source, r.source_id, r.id, r.content_hash, r.created_at, r.updated_at, r.session,"
+        " r.project, r.kind, r.position from unnest(%s::text[], %s::text[]) d(source, source_id)"
+        " join records r on r.source = d.source and r.source_id = d.source_id",
+        ([draft.source for draft in drafts], [draft.source_id for draft in drafts]),
+    )
+    return {(source, source_id): Known(*row) for source, source_id, *row in rows}
+
+
+def _find_positions(connection: Connection, rows: Sequence[Row]) -> None:
+    """Give each row the place after the last of its kind in the conversation; 0 outside of one."""
+    moving = [row for row in rows if not row.stays and row.conversation[0]]
+    asked = list(dict.fromkeys(row.conversation for row in moving))
+    last: dict[tuple[str, str, str], int] = {}
+    if asked:
+        sessions, projects, kinds = map(list, zip(*asked, strict=True))
+        for *conversation, position in connection.execute(
+            "select c.session, c.project, c.kind, coalesce((select max(r.position) from records r"
+            " where r.session = c.session and r.project = c.project and r.kind = c.kind), 0)"
+            " from unnest(%s::text[], %s::text[], %s::text[]) c(session, project, kind)",
+            (sessions, projects, kinds),
+        ):
+            last[tuple(conversation)] = position
+    for row in rows:
+        if row.stays:
+            assert row.known is not None
+            row.position = row.known.position
+        elif row.conversation in last:
+            last[row.conversation] += 1
+            row.position = last[row.conversation]
+
+
+_COLUMNS = (
+    "kind text", "source text", "source_id text", "project text", "session text",
+    "position bigint", "created_at bigint", "updated_at bigint", "stored_at bigint",
+    "importance float8", "archived bool", "content_hash bytea", "title text", "url text",
+    "data jsonb", "body text",
+)  # fmt: skip
+
+
+def _values(row: Row, now: int) -> tuple[object, ...]:
+    """The values of ``_COLUMNS``."""
+    draft = row.item.draft
+    return (
+        draft.kind, draft.source, draft.source_id, draft.project, draft.session, row.position,
+        row.created, row.updated, now, draft.importance, bool(draft.metadata.get("archived")),
+        row.item.content_hash, draft.title, draft.url, as_json(draft.metadata), draft.text,
+    )  # fmt: skip
+
+
+def _insert_records(connection: Connection, rows: Sequence[Row], now: int) -> None:
+    columns = ("id bigint", *_COLUMNS)
+    connection.insert("records", columns, [(row.number, *_values(row, now)) for row in rows])
+
+
+def _update_records(connection: Connection, rows: Sequence[Row], now: int) -> None:
+    changes = ", ".join(
+        f"{name} = %s::jsonb" if sort == "jsonb" else f"{name} = %s"
+        for name, sort in map(str.split, _COLUMNS)
+    )
+    connection.many(
+        f"update records set {changes} where id = %s",
+        [(*_values(row, now), row.number) for row in rows],
     )

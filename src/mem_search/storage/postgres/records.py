@@ -13,7 +13,9 @@ from mem_search.model.records import RecordWithLinks
 from mem_search.model.statistics import ProjectTotals
 from mem_search.storage.postgres.connection import Connection
 from mem_search.storage.postgres.database import Repository, reads
-from mem_search.storage.postgres.filters import ascii_lower, where
+from mem_search.storage.postgres.filters import where
+from mem_search.storage.postgres.listing import browse
+from mem_search.storage.rules.names import ascii_lower
 
 _RECORDS = """
     select r.id, r.kind, r.source, r.source_id, r.title, r.body, r.created_at, r.updated_at,
@@ -70,19 +72,6 @@ def with_links(connection: Connection, numbers: Sequence[int]) -> list[RecordWit
     ]
 
 
-def browse(
-    connection: Connection, filters: Filters, order: Order, limit: int, offset: int
-) -> list[int]:
-    """Numbers of the records that pass the filters, by date; relevance means newest first."""
-    condition, values = where(filters)
-    direction = "asc" if order == "date_asc" else "desc"
-    return connection.column(
-        f"select r.id from records r where {condition}"
-        f" order by r.created_at {direction}, r.id {direction} limit %s offset %s",
-        (*values, limit, offset),
-    )
-
-
 class PostgresRecords(Repository):
     """``ports.RecordStore`` over the table ``records``."""
 
@@ -125,7 +114,7 @@ class PostgresRecords(Repository):
     def page(
         self, connection: Connection, filters: Filters, order: Order, limit: int, offset: int
     ) -> tuple[list[RecordWithLinks], int]:
-        condition, values = where(filters)
+        condition, values = where(connection, filters)
         total = connection.count(f"select count(*) from records r where {condition}", values)
         numbers = browse(connection, filters, order, limit, offset)
         return with_links(connection, numbers), total
@@ -154,7 +143,7 @@ class PostgresRecords(Repository):
     def export_page(
         self, connection: Connection, filters: Filters, after: int, size: int
     ) -> list[RecordWithLinks]:
-        condition, values = where(filters)
+        condition, values = where(connection, filters)
         numbers = connection.column(
             f"select r.id from records r where r.id > %s and {condition} order by r.id limit %s",
             (after, *values, size),

@@ -17,7 +17,7 @@ from mem_search.model.research import (
 from mem_search.model.statistics import AskedQuery, LoggedSearch
 from mem_search.storage.postgres.connection import Connection, Jsonb
 from mem_search.storage.postgres.database import Repository, reads, writes
-from mem_search.storage.rules.asked import MOST_LOGGED, asked_queries
+from mem_search.storage.rules.asked import MOST_LOGGED, MOST_SHARING, asked_queries
 
 _COLUMNS = (
     "id, session_id, parent_id, type, query, mode, content_types, request, redacted, results,"
@@ -200,11 +200,27 @@ class PostgresTokens(Repository):
         )
 
 
-def _asked(connection: Connection, since: int | None) -> list[tuple[AskedQuery, int]]:
+def sharing(connection: Connection, words: Sequence[str], limit: int) -> list[AskedQuery]:
+    """Queries that found something and contain one of ``words``, the most frequent first.
+
+    Only the newest are read, which limits the time.
+    """
+    newest = (
+        "id > (select max(id) from search_log) - %s and exists"
+        " (select 1 from unnest(%s::text[]) w where strpos(lower(query), w) > 0)"
+    )
+    asked = _asked(connection, None, newest, (MOST_SHARING, list(words)))
+    return [each for each, found in asked if found][:limit]
+
+
+def _asked(
+    connection: Connection, since: int | None, condition: str = "true", values: Sequence[Any] = ()
+) -> list[tuple[AskedQuery, int]]:
     return asked_queries(
         connection.execute(
-            "select query, filters, at, total from search_log where at >= %s order by id desc",
-            (_SINCE_EVER if since is None else since,),
+            "select query, filters, at, total from search_log"
+            f" where at >= %s and {condition} order by id desc",
+            (_SINCE_EVER if since is None else since, *values),
         )
     )
 

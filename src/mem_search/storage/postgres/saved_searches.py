@@ -197,10 +197,7 @@ class PostgresScopes(Repository):
 
     @reads
     def listed(self, connection: Connection) -> list[Scope]:
-        rows = connection.execute(
-            "select name, filter, created_at from scopes order by lower(name)"
-        )
-        return [Scope(*row) for row in rows]
+        return scopes(connection)
 
     @writes
     def remove(self, connection: Connection, name: str) -> bool:
@@ -294,3 +291,9 @@ def _notification(row: Sequence[Any]) -> Notification:
     number, search, at, count, delivery, read_at, matches = row
     told = tuple(Match(*each) for each in matches)
     return Notification(number, search, at, count, delivery, read_at, told)
+
+
+def scopes(connection: Connection) -> list[Scope]:
+    """All saved filters, by name."""
+    rows = connection.execute("select name, filter, created_at from scopes order by lower(name)")
+    return [Scope(*row) for row in rows]

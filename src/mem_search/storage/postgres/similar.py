@@ -15,16 +15,21 @@ from mem_search.storage.rules.similar import ANCHORS, SIMILAR, compared, to_comp
 from mem_search.text.cites import context_of
 
 
-def write(connection: Connection, number: int, kept: Iterable[tuple[int, int]]) -> None:
-    """Store the phrases of a record, replacing older ones, without those that are common."""
-    phrases = list(kept)
-    connection.execute("delete from phrases where record_id = %s", (number,))
+def write(connection: Connection, records: Sequence[tuple[int, Iterable[tuple[int, int]]]]) -> None:
+    """Store the phrases of records, replacing older ones, without those that are common."""
     connection.execute(
-        "insert into phrases(hash, record_id, start) select f.hash, %s, min(f.start)"
-        " from unnest(%s::bigint[], %s::integer[]) f(hash, start)"
-        " where not exists (select 1 from common_phrases c where c.hash = f.hash) group by f.hash",
-        (number, [each for each, _ in phrases], [start for _, start in phrases]),
+        "delete from phrases where record_id = any(%s)", ([number for number, _ in records],)
     )
+    rows = [(each, number, start) for number, kept in records for each, start in kept]
+    if rows:
+        hashes, numbers, starts = map(list, zip(*rows, strict=True))
+        connection.execute(
+            "insert into phrases(hash, record_id, start) select f.hash, f.record_id, min(f.start)"
+            " from unnest(%s::bigint[], %s::bigint[], %s::integer[]) f(hash, record_id, start)"
+            " where not exists (select 1 from common_phrases c where c.hash = f.hash)"
+            " group by f.hash, f.record_id",
+            (hashes, numbers, starts),
+        )
 
 
 def clear(connection: Connection, numbers: Collection[int]) -> None:
@@ -37,7 +42,10 @@ def clear(connection: Connection, numbers: Collection[int]) -> None:
 def settle(connection: Connection, numbers: Sequence[int]) -> None:
     """Compare these records, which were written, with those that share a phrase."""
     pairs: dict[tuple[int, int], None] = {}
-    for number in numbers:
+    for number in connection.column(
+        "select distinct record_id from phrases where record_id = any(%s) order by 1",
+        (list(numbers),),
+    ):
         pairs |= dict.fromkeys(_near(connection, number))
     for report, page in pairs:
         _compare(connection, report, page)

@@ -1,9 +1,12 @@
-"""What there is of a store over PostgreSQL: everything of ``ports.Store`` but searches and
-copies. Until it has these, no setting opens it (ADR 0048).
-"""
+"""The whole store over PostgreSQL: ``ports.Store``."""
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from pathlib import Path
+
+from mem_search.errors import StorageError
+from mem_search.model import Kind
 from mem_search.storage.postgres.archives import PostgresArchives
 from mem_search.storage.postgres.database import Database
 from mem_search.storage.postgres.forgetting import PostgresForgetting
@@ -19,6 +22,7 @@ from mem_search.storage.postgres.research import (
     PostgresTokens,
 )
 from mem_search.storage.postgres.saved_searches import PostgresSavedSearches, PostgresScopes
+from mem_search.storage.postgres.search_store import Caches, PostgresSearchStore
 from mem_search.storage.postgres.statistics import PostgresStatistics
 
 
@@ -27,6 +31,7 @@ class PostgresStore:
 
     def __init__(self, database: Database) -> None:
         self.database = database
+        self._caches = Caches.of(database)
         self.records = PostgresRecords(database)
         self.ingest = PostgresIngest(database)
         self.forgetting = PostgresForgetting(database)
@@ -57,6 +62,19 @@ class PostgresStore:
     def location(self) -> str:
         """Where the server is, without a password."""
         return f"postgresql://{self.database.place}"
+
+    def open_search(
+        self, folder: Path, model: int, dimensions: int, chats: Collection[Kind]
+    ) -> PostgresSearchStore:
+        """See ``ports.Store``; nothing is kept in ``folder``."""
+        return PostgresSearchStore(self.database, self._caches, model, dimensions, chats)
+
+    async def copy(self, target: Path, *, vectors: bool) -> int:
+        """Refused: the server's own tools copy it. Raises StorageError."""
+        raise StorageError(
+            f"the store is in PostgreSQL at {self.database.place}, which mem-search does not copy;"
+            " back it up with pg_dump, or with what the server has for it (docs/operations.md)"
+        )
 
     async def close(self) -> None:
         """Wait for running calls, then close. A second call does nothing."""

@@ -8,25 +8,39 @@ from mem_search.model.forgetting import Tombstone
 from mem_search.storage.postgres.connection import Connection
 from mem_search.storage.rules.tombstones import MOST_KEYS, digest
 
+Identity = tuple[str, str, str]
+"""(source, source id, kind) of a record."""
+
 
 def _found(
-    connection: Connection, source: str, source_id: str, kind: str
-) -> list[tuple[bytes, bytes, int]]:
-    """(digest, key, when) of every tombstone of this identity."""
+    connection: Connection, identities: Sequence[Identity]
+) -> dict[Identity, list[tuple[bytes, bytes, int]]]:
+    """(digest, key, when) of every tombstone of each of ``identities`` that has one."""
     keys = connection.column("select distinct key from tombstones")
     if not keys:
-        return []
-    wanted = [(digest(key, source, source_id, each), key) for key in keys for each in {kind, ""}]
-    return connection.execute(
+        return {}
+    wanted: dict[tuple[bytes, bytes], list[Identity]] = {}
+    for identity in dict.fromkeys(identities):
+        source, source_id, kind = identity
+        for key in keys:
+            for each in {kind, ""}:  # one without a kind refuses every kind
+                place = (digest(key, source, source_id, each), key)
+                wanted.setdefault(place, []).append(identity)
+    found: dict[Identity, list[tuple[bytes, bytes, int]]] = {}
+    for row in connection.execute(
         "select digest, key, forgotten_at from tombstones where (digest, key) in"
         " (select * from unnest(%s::bytea[], %s::bytea[]))",
         ([each for each, _ in wanted], [key for _, key in wanted]),
-    ).fetchall()
+    ):
+        for identity in wanted[row[0], row[1]]:
+            found.setdefault(identity, []).append((row[0], row[1], row[2]))
+    return found
 
 
-def forgotten_at(connection: Connection, source: str, source_id: str, kind: str) -> int | None:
-    """When this record was forgotten, in ms; None for one that was not."""
-    return max((at for _, _, at in _found(connection, source, source_id, kind)), default=None)
+def times(connection: Connection, identities: Sequence[Identity]) -> dict[Identity, int]:
+    """When each of ``identities`` was forgotten, in ms, of those that were."""
+    found = _found(connection, identities)
+    return {identity: max(at for _, _, at in rows) for identity, rows in found.items()}
 
 
 def put(connection: Connection, records: Iterable[Sequence[str]], at: int) -> None:
@@ -43,7 +57,11 @@ def lift(connection: Connection, source: str, source_id: str, kind: str) -> None
     """Accept this record again."""
     connection.many(
         "delete from tombstones where digest = %s and key = %s",
-        [row[:2] for row in _found(connection, source, source_id, kind)],
+        [
+            row[:2]
+            for rows in _found(connection, [(source, source_id, kind)]).values()
+            for row in rows
+        ],
     )
 
 

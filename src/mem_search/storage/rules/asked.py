@@ -13,6 +13,9 @@ from mem_search.model.statistics import AskedQuery
 MOST_LOGGED: Final = 10_000
 """Searches that the log keeps, the newest ones."""
 
+MOST_SHARING: Final = 2_000
+"""The newest searches, in which those with a word are looked for."""
+
 
 def asked_queries(rows: Iterable[tuple[str, str, int, int]]) -> list[tuple[AskedQuery, int]]:
     """Each question of ``rows``, (query, filters, when, total) with the newest first, and what it

@@ -1,4 +1,4 @@
-"""Names that edges point at: a commit is named by the beginning of its hash, too."""
+"""Names: when two are equal, and by which ones edges point at a record."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _COMMIT: Final = "commit:"
 
 
 def shortened(names: Iterable[str]) -> list[str]:
-    """The shorter names of the commits among ``names``."""
+    """The shorter names of the commits among ``names``: a beginning of its hash names it, too."""
     prefix = len(_COMMIT)
     return [
         name[: prefix + length]
@@ -19,3 +19,11 @@ def shortened(names: Iterable[str]) -> list[str]:
         if name.startswith(_COMMIT)
         for length in range(SHORTEST_HASH, min(len(name) - prefix, LONGEST_HASH))
     ]
+
+
+def ascii_lower(text: str) -> str:
+    """``text`` with the ASCII letters in lower case: names that differ in these alone are equal.
+
+    So compare ``nocase`` of SQLite and ``lower`` of PostgreSQL in the collation "C".
+    """
+    return "".join(chr(ord(c) + 32) if "A" <= c <= "Z" else c for c in text)

@@ -9,29 +9,15 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Sequence
-from datetime import datetime, tzinfo
-from typing import Final, Literal
+from collections.abc import Sequence
+from datetime import tzinfo
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mem_search.model import FacetCounts, FacetName
 from mem_search.model.rankings import KIND_CODES, Numbers
-from mem_search.storage.sqlite.record_columns import Columns, ascii_folded
-
-_STORED: Final[dict[FacetName, tuple[str, ...]]] = {
-    "type": ("type",),
-    "tag": ("tag",),
-    "author": ("author", "from"),
-    "domain": ("domain",),
-    "folder": ("folder",),
-}
-"""Facet → its names in the table ``facets``. Who sends a mail is its author."""
-
-_DAY: Final = np.timedelta64(1, "D")
-_FIRST, _LAST = np.datetime64("0001-01-01"), np.datetime64("9999-12-31")
-_UNITS: Final[dict[FacetName, Literal["M", "D"]]] = {"month": "M", "day": "D"}
+from mem_search.storage.rules.facet_counts import STORED, UNITS, by_calendar, largest
+from mem_search.storage.sqlite.record_columns import Columns
 
 
 def counted(
@@ -45,13 +31,13 @@ def counted(
     """Facet → its ``most`` frequent values among ``records``. Months and days are those of
     ``zone``."""
     records = records[columns.exist(records)]  # some may have been deleted since they were found
-    listed = json.dumps(records.tolist()) if not _STORED.keys().isdisjoint(names) else ""
+    listed = json.dumps(records.tolist()) if not STORED.keys().isdisjoint(names) else ""
     found: dict[FacetName, FacetCounts] = {}
     for name in names:
         match name:
             case "kind":
                 codes, times = np.unique(columns.kinds[records], return_counts=True)
-                found[name] = _largest(
+                found[name] = largest(
                     zip(KIND_CODES.names(codes), times.tolist(), strict=True), most
                 )
             case "project" | "source":
@@ -59,44 +45,13 @@ def counted(
                 texts = columns.names[name].texts
                 values, times = np.unique(numbers[records], return_counts=True)
                 pairs = zip(texts(values.tolist()), times.tolist(), strict=True)
-                found[name] = _largest(pairs, most)
+                found[name] = largest(pairs, most)
             case "month" | "day":
-                counts = _by_calendar(columns.created[records], _UNITS[name], zone)
-                found[name] = _largest(counts, most)
+                counts = by_calendar(columns.created[records], UNITS[name], zone)
+                found[name] = largest(counts, most)
             case _:
-                found[name] = _stored(connection, _STORED[name], listed, most)
+                found[name] = _stored(connection, STORED[name], listed, most)
     return found
-
-
-def _largest(pairs: Iterable[tuple[str, int]], most: int) -> FacetCounts:
-    """The values with the most records, ties by name; a record without a value does not count."""
-    merged: dict[str, tuple[str, int]] = {}
-    for value, times in pairs:
-        if value:
-            spelled, before = merged.get(ascii_folded(value), (value, 0))
-            merged[ascii_folded(value)] = min(spelled, value), before + times
-    ordered = sorted(merged.values(), key=lambda pair: (-pair[1], pair[0]))
-    return FacetCounts(tuple(ordered[:most]), len(ordered))
-
-
-def _by_calendar(created: Numbers, unit: Literal["M", "D"], zone: tzinfo) -> list[tuple[str, int]]:
-    """``2026-11`` or ``2026-11-23`` → records. Each begins at its first midnight in ``zone``."""
-    # Only what occurs, and its neighbours: an offset moves a time by up to a day.
-    days = np.unique(created.astype("datetime64[ms]").astype("datetime64[D]"))
-    near: NDArray[np.datetime64] = np.concatenate([days - _DAY, days, days + _DAY])
-    labels = [
-        str(each) for each in np.unique(near.clip(_FIRST, _LAST).astype(f"datetime64[{unit}]"))
-    ]
-    starts = np.array([_start(label, zone) for label in labels], np.int64)
-    places = np.searchsorted(starts, created, side="right") - 1
-    times = np.bincount(places.clip(0), minlength=len(labels)).tolist()
-    return [(label, count) for label, count in zip(labels, times, strict=True) if count]
-
-
-def _start(label: str, zone: tzinfo) -> int:
-    """Milliseconds since 1970 at which ``2026-11`` or ``2026-11-23`` begins."""
-    year, month, day = map(int, f"{label}-1".split("-")[:3])
-    return round(datetime(year, month, day, tzinfo=zone).timestamp() * 1000)
 
 
 def _stored(

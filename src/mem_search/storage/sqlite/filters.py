@@ -12,8 +12,9 @@ from collections.abc import Callable, Collection
 from typing import Any
 
 from mem_search.model import AllOf, AnyOf, Condition, Demand, Filters, MetadataTest, Not, Term
+from mem_search.storage.rules.demands import word_query
 from mem_search.storage.sqlite import fulltext
-from mem_search.text.words import AnyWords, WordPhrase, WordQuery, is_cjk, known_word, runs_of
+from mem_search.text.words import is_cjk
 
 Where = Callable[[Filters], tuple[str, list[Any]]]
 
@@ -43,21 +44,6 @@ def demand_condition(demand: Demand, where: Where) -> tuple[str, list[Any]]:
             return _joined(" and ", [demand_condition(part, where) for part in demand.of])
         case AnyOf():
             return _joined(" or ", [demand_condition(part, where) for part in demand.of])
-
-
-def word_query(term: Term) -> WordQuery:
-    """The query that a passage with ``term`` matches."""
-    exact = WordPhrase(term.words)
-    if term.form == "exact":
-        return exact
-    word = "_".join(term.words)
-    known = term.near or ((f"{word}*",) if term.form == "prefix" else ())
-    alternatives = dict.fromkeys(map(known_word, known))
-    if term.form == "wildcard" and not alternatives:
-        alternatives = {WordPhrase(runs_of(word)): None}
-    if term.form == "fuzzy":
-        alternatives = {exact: None, **alternatives}
-    return AnyWords(tuple(alternatives))
 
 
 def _joined(operator: str, parts: list[tuple[str, list[Any]]]) -> tuple[str, list[Any]]:

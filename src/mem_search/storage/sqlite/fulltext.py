@@ -1,10 +1,9 @@
 """The full-text index: word queries compiled to FTS5, the matching passages and their scores.
 
-BM25 is FTS5's own (k1 = 1.2, b = 0.75, https://sqlite.org/fts5.html#the_bm25_function) with the
-title column weighted 3. Returned scores are positive, higher is better. No statement has a join:
-``passage_map`` and ``record_columns`` know in memory which record a passage belongs to and whether
-it passes a filter. Every statement returns one row, because Python waits for its lock at each of
-what may be tens of thousands of rows.
+BM25 is FTS5's own, with the weights of ``rules.bm25``. Returned scores are positive, higher is
+better. No statement has a join: ``passage_map`` and ``record_columns`` know in memory which record
+a passage belongs to and whether it passes a filter. Every statement returns one row, because Python
+waits for its lock at each of what may be tens of thousands of rows.
 """
 
 from __future__ import annotations
@@ -12,15 +11,13 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mem_search.model import Kind
-from mem_search.model.rankings import KIND_CODES, Numbers, PassageMap, Values
-from mem_search.model.statistics import Corpus
+from mem_search.storage.rules import bm25
 from mem_search.text.names import Name
 from mem_search.text.words import (
     CJK,
@@ -34,23 +31,12 @@ from mem_search.text.words import (
     pairs,
 )
 
-WEIGHTS: Final = (3, 1, 1, 2)
-"""Of title, text, parts and people: a name in a head says more than one in a text."""
-
-_BM25 = f"bm25(passages_fts, {', '.join(map(str, WEIGHTS))})"
+_BM25 = f"bm25(passages_fts, {', '.join(map(str, bm25.WEIGHTS))})"
 
 _UNIT = 1e15
 """Scores leave SQLite as integers, which is faster; the factor is large enough to avoid ties."""
 
 _IS_CJK = re.compile(f"[{CJK}]")
-
-LONG: Final = 2.0
-"""Passages of so many times the store's mean length are a language of their own: words that short
-records have rarely stand in most of them, and BM25 takes their length for a fault. A search of
-such kinds alone weighs words as a store of their own does (docs/retrieval.md)."""
-
-COMPARED: Final = 1_000
-"""Passages with the words of a name in a row that are read to compare the name; about 10 ms."""
 
 Passages = NDArray[np.int64]
 Scores = NDArray[np.float64]
@@ -130,26 +116,11 @@ def matched(connection: sqlite3.Connection, query: WordQuery) -> Passages:
     return np.array(json.loads(passages), dtype=np.int64)
 
 
-def own_statistics(corpus: Corpus, kinds: Collection[Kind]) -> Corpus | None:
-    """The statistics by which a search of ``kinds`` alone is scored; None: the whole store's."""
-    own = corpus.of_kinds(kinds)
-    return own if own.mean_length >= LONG * corpus.mean_length else None
-
-
-GUESSED: Final = 0.75
-"""What a score loses of the share of words that were not typed: those that were typed lead."""
-
-
 def lessened(
     connection: sqlite3.Connection, guessed: WordQuery, passages: Passages, scored: Scores
 ) -> Scores:
     """The scores of ``passages`` when ``guessed``, a part of their query, counts for less."""
-    found, shares = scores(connection, guessed, passages)
-    order = np.argsort(passages)
-    rows = order[np.searchsorted(passages, found, sorter=order)]
-    less = scored.copy()
-    less[rows] -= GUESSED * np.minimum(shares, scored[rows])
-    return less
+    return bm25.lessened(passages, scored, *scores(connection, guessed, passages))
 
 
 def unknown(connection: sqlite3.Connection, words: Sequence[str]) -> list[str]:
@@ -161,28 +132,6 @@ def unknown(connection: sqlite3.Connection, words: Sequence[str]) -> list[str]:
         (json.dumps(words, ensure_ascii=False).translate(FOLDED),),
     ).fetchall()
     return [words[place] for (place,) in rows] if rows else []
-
-
-def for_chats(
-    passages: Numbers, scores: Values, known: PassageMap, corpus: Corpus, chats: Collection[Kind]
-) -> Values:
-    """``scores`` with the length correction of chat turns, which are of the kinds ``chats``.
-
-    A short "yes, on Friday" is not a better answer for being short. The factor turns FTS5's fixed
-    k1 = 1.2, b = 0.75 into about k1 = 0.9, b = 0.4 and is worth four points of nDCG on chats
-    (docs/retrieval.md); on commits and documents the same change costs as much.
-    """
-    kinds = known.kinds[passages]
-    corrected = scores
-    for kind in chats:
-        rows = np.flatnonzero(kinds == KIND_CODES.code(kind))
-        if len(rows):
-            lengths = known.lengths[passages[rows]]
-            relative, among = lengths / corpus.mean_length, lengths / corpus.lengths.get(kind, 1.0)
-            factor = (1 + 1.2 * (0.25 + 0.75 * relative)) / (1 + 0.9 * (0.6 + 0.4 * among))
-            corrected = corrected.copy()
-            corrected[rows] *= factor
-    return corrected
 
 
 def holding(

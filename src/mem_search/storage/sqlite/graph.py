@@ -8,32 +8,27 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
+from functools import partial
 from itertools import starmap
-from operator import itemgetter
 from typing import Final
 
 from mem_search.model import Filters, Kind, Ref
 from mem_search.model.graph import Edge, GraphLabel, GraphWalk, Relationship
+from mem_search.storage.rules import graph as rules
+from mem_search.storage.rules.graph import (
+    FOLLOWS,
+    MOST_EDGES,
+    MOST_NODES,
+    SAME_SESSION,
+    SUMMARISED,
+    distinct,
+)
 from mem_search.storage.sqlite import shared_facets
 from mem_search.storage.sqlite.filters import passing
 
 TITLE: Final = "case when title != '' then title else substr(body, 1, 100) end"
 """What a record is called in a graph; its white space is folded afterwards."""
-
-DEEPEST: Final = 5
-MOST_NODES: Final = 300
-"""Most records of a walk; further ones add time and hardly any mass."""
-MOST_EXPANDED: Final = 60
-"""Most records of one distance from which the walk continues, those with the strongest edges."""
-MOST_EDGES: Final = 5000
-"""Stored edges read in one step."""
-
-FOLLOWS: Final = 0.5
-SAME_SESSION: Final = 0.4
-SUMMARISED: Final = 50
-"""Members of a session that have an edge to its summary, at most."""
 
 
 def neighbours(
@@ -58,7 +53,7 @@ def neighbours(
     edges += [Edge(*tie, "derived") for tie in shared]
     if relations:
         edges = [edge for edge in edges if edge.relation in relations]
-    return _distinct(edges)
+    return distinct(edges)
 
 
 def walk(
@@ -70,29 +65,9 @@ def walk(
     relations: Collection[str] = (),
     most: int = MOST_NODES,
 ) -> GraphWalk:
-    """The records within ``depth`` (1 to 5) steps of ``seeds``, only through records within
-    ``filters``. Where more than ``most`` records are in reach, those with the strongest edges are
-    kept.
-    """
-    depths = dict.fromkeys(seeds, 0)
-    edges: list[Edge] = []
-    frontier = list(depths)
-    for step in range(1, min(depth, DEEPEST) + 1):
-        onward = frontier[: max(MOST_EXPANDED, len(seeds))]
-        found = neighbours(connection, onward, filters=filters, relations=relations)
-        pull: dict[int, float] = defaultdict(float)
-        for edge in found:
-            for end in (edge.start, edge.end):
-                if end not in depths:
-                    pull[end] += edge.strength
-        frontier = sorted(pull, key=lambda number: (-pull[number], number))
-        frontier = frontier[: max(0, most - len(depths))]
-        depths |= dict.fromkeys(frontier, step)
-        edges += found
-        if not frontier:
-            break
-    kept = (edge for edge in edges if edge.start in depths and edge.end in depths)
-    return GraphWalk(depths, tuple(_distinct(kept)))
+    """See ``SearchSnapshot``, and ``rules.graph.walk``."""
+    near = partial(neighbours, connection, filters=filters, relations=relations)
+    return rules.walk(near, seeds, depth, most)
 
 
 def relationships(
@@ -101,16 +76,7 @@ def relationships(
     """For each of ``numbers`` what it is related to within ``filters``, strongest first."""
     found = neighbours(connection, numbers, filters=filters)
     ends = {end for edge in found for end in (edge.start, edge.end)}
-    refs = {number: label.ref for number, label in labels(connection, ends).items()}
-    sides: dict[int, list[Relationship]] = {number: [] for number in numbers}
-    for edge in found:
-        for one, other in ((edge.start, edge.end), (edge.end, edge.start)):
-            if one in sides:
-                sides[one].append(Relationship(refs[other], edge.relation, edge.strength))
-    return {
-        number: tuple(sorted(found, key=lambda item: (-item.strength, item.to, item.relation)))
-        for number, found in sides.items()
-    }
+    return rules.relationships(numbers, found, labels(connection, ends))
 
 
 def first_passages(
@@ -170,14 +136,3 @@ def _sessions(connection: sqlite3.Connection, wanted: str) -> list[Edge]:
             (wanted, SAME_SESSION, SUMMARISED * (1 + wanted.count(","))),
         ).fetchall()
     return list(starmap(Edge, rows))
-
-
-def _distinct(edges: Iterable[Edge]) -> list[Edge]:
-    """One edge a relation and pair, the strongest."""
-    best: dict[tuple[int, int, str], Edge] = {}
-    for edge in edges:
-        key = edge[:3]
-        known = best.get(key)
-        if known is None or known.strength < edge.strength:
-            best[key] = edge
-    return sorted(best.values(), key=itemgetter(0, 1, 2))

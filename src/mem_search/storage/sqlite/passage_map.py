@@ -1,55 +1,14 @@
-"""The passage map of one store, in memory: the record, kind and length of each passage.
-
-A search looks up thousands of passages; joining them in SQL costs more than ranking them. These
-values never change for a passage (a changed passage gets a new number), so the arrays only grow;
-numbers of deleted passages are never looked up. About 14 bytes a passage.
-"""
+"""The columns of ``rules.passage_map``, read from SQLite."""
 
 from __future__ import annotations
 
 import json
 import sqlite3
-import threading
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any, TypeVar
-
-import numpy as np
-from numpy.typing import NDArray
-
-from mem_search.model.rankings import KIND_CODES, PassageContext, PassageMap
-
-T = TypeVar("T", bound=np.generic)
+from typing import Any
 
 
-@dataclass(slots=True)
-class PassageMapCache:
-    """The map of one store, which grows when a passage beyond it is looked up."""
-
-    known: PassageMap = field(
-        default_factory=lambda: PassageMap(
-            np.zeros(0, np.int64),
-            np.zeros(0, np.uint8),
-            np.zeros(0, np.bool_),
-            np.zeros(0, np.int32),
-        )
-    )
-    _reading: threading.Lock = field(default_factory=threading.Lock)
-
-    def up_to(self, connection: sqlite3.Connection, passage: int) -> PassageMap:
-        """A map with at least every passage up to ``passage`` that ``connection`` sees.
-
-        It ends with the newest passage, so a number that no passage ever had costs no memory.
-        """
-        if passage >= len(self.known.records):
-            with self._reading:
-                if passage >= len(self.known.records):
-                    rows = _after(connection, len(self.known.records))
-                    self.known = _extended(self.known, rows)
-        return self.known
-
-
-def _after(connection: sqlite3.Connection, first: int) -> Sequence[Sequence[Any]]:
+def after(connection: sqlite3.Connection, first: int) -> Sequence[Sequence[Any]]:
     """Columns id, record, kind, is it code, length of the passages from ``first`` on."""
     row = connection.execute(
         "select json_group_array(id), json_group_array(record_id), json_group_array(kind),"
@@ -58,40 +17,3 @@ def _after(connection: sqlite3.Connection, first: int) -> Sequence[Sequence[Any]
         (first,),
     ).fetchone()
     return [json.loads(column) for column in row]
-
-
-def _extended(known: PassageMap, rows: Sequence[Sequence[Any]]) -> PassageMap:
-    ids, records, kinds, code, lengths = rows
-    places = np.array(ids, dtype=np.int64)
-    size = max(len(known.records), int(places.max(initial=-1)) + 1)
-    found = PassageMap(
-        records=_grown(known.records, size),
-        kinds=_grown(known.kinds, size),
-        code=_grown(known.code, size),
-        lengths=_grown(known.lengths, size),
-    )
-    found.records[places] = np.array(records, dtype=np.int64)
-    found.kinds[places] = KIND_CODES.codes(kinds)
-    found.code[places] = np.array(code, dtype=np.bool_)
-    found.lengths[places] = np.array(lengths, dtype=np.int32)
-    return found
-
-
-def _grown(column: NDArray[T], size: int) -> NDArray[T]:
-    larger = np.zeros(size, column.dtype)
-    larger[: len(column)] = column
-    return larger
-
-
-def with_neighbours(
-    rows: list[tuple[int, int, int]], passage: int | None, reach: int
-) -> PassageContext:
-    """The ``passage`` among the (passage, start, end) of its record, or else the first one."""
-    place = next((at for at, row in enumerate(rows) if row[0] == passage), 0)
-    near = rows[max(0, place - reach) : place + reach + 1]
-    return PassageContext(
-        ordinal=place,
-        count=len(rows),
-        start=min(start for _, start, _ in near),
-        end=max(end for _, _, end in near),
-    )

@@ -13,11 +13,10 @@ from __future__ import annotations
 
 import json
 import logging
-import math
 import sqlite3
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -26,8 +25,9 @@ from numpy.typing import NDArray
 
 from mem_search.model.rankings import KIND_CODES
 from mem_search.model.statistics import Corpus
+from mem_search.storage.rules import bm25
+from mem_search.storage.rules.passage_map import PassageMapCache
 from mem_search.storage.sqlite import fulltext
-from mem_search.storage.sqlite.passage_map import PassageMapCache
 from mem_search.text.words import AnyWords, WordPhrase, WordQuery, folded, is_cjk
 
 log = logging.getLogger(__name__)
@@ -41,15 +41,10 @@ ENTRY_BYTES: Final = 700
 FEW: Final = 8
 """A list of fewer passages is read again as quickly; names and numbers would fill the memory."""
 
-K1: Final = 1.2
-B: Final = 0.75
-RAREST: Final = 1e-6
-"""The least weight (idf) of a phrase: what FTS5 gives to one that most passages have."""
-
 
 @dataclass(frozen=True, slots=True)
 class Postings:
-    """The passages with a phrase, in order, and how often, weighted (``fulltext.WEIGHTS``)."""
+    """The passages with a phrase, in order, and how often, weighted (``bm25.WEIGHTS``)."""
 
     passages: NDArray[np.int32]
     counts: NDArray[np.integer]
@@ -76,17 +71,13 @@ class Statistics:
 
     def scores(self, postings: Postings) -> fulltext.Scores:
         """The part of BM25 that a phrase adds to the passages that have it."""
-        often = postings.counts.astype(np.float64)
         weight, damping = self.factors(len(postings.passages), postings.passages)
-        return np.asarray(weight * (often * (K1 + 1) / (often + damping)), np.float64)
+        return bm25.scored(postings.counts, weight, damping)
 
     def factors(self, holders: int, passages: NDArray[np.integer]) -> tuple[float, fulltext.Scores]:
-        """The weight (idf) of a phrase that so many passages have, and for each of ``passages``
-        the term of BM25 that grows with its length.
-        """
-        odds = (self.passages - holders + 0.5) / (holders + 0.5)
-        relative = self.lengths[passages] / self.mean_length
-        return max(math.log(max(odds, 1.0)), RAREST), K1 * (1 - B + B * relative)
+        """``bm25.factors`` of a phrase that so many passages have, in ``passages``."""
+        lengths = self.lengths[passages]
+        return bm25.factors(self.passages, self.mean_length, holders, lengths)
 
 
 class InexactError(Exception):
@@ -97,7 +88,7 @@ class InexactError(Exception):
 class PostingsCache:
     """The posting lists of one store; those asked for last are kept."""
 
-    passage_map: PassageMapCache
+    passage_map: PassageMapCache[sqlite3.Connection]
     most_bytes: int = MOST_BYTES
     few: int = FEW
     bytes: int = 0
@@ -122,7 +113,7 @@ class PostingsCache:
         """
         phrases: list[WordPhrase] = []
         others: list[WordQuery] = []
-        for part in _phrases_of(query):
+        for part in bm25.phrases_of(query):
             (phrases if _is_one(part) else others).append(part)
         parts = query.of if isinstance(query, AnyWords) else (query,)
         is_any = all(isinstance(part, WordPhrase) for part in parts)
@@ -223,15 +214,6 @@ class PostingsCache:
         return Postings(passages[order].astype(np.int32), counts, statistics.revision)
 
 
-def _phrases_of(query: WordQuery) -> Iterator[WordPhrase]:
-    """The phrases of ``query``; BM25 adds up over them, whether joined by AND or by OR."""
-    if isinstance(query, WordPhrase):
-        yield query
-    else:
-        for part in query.of:
-            yield from _phrases_of(part)
-
-
 def _is_one(phrase: WordPhrase) -> bool:
     """Whether ``phrase`` is one for FTS5, in all columns (``fulltext.expression``)."""
     return all(
@@ -244,7 +226,7 @@ def _counts(
 ) -> NDArray[np.int64]:
     """How often each passage has a phrase that gives it ``scores``. Raises InexactError."""
     weight, damping = statistics.factors(holders, passages)
-    exact = scores * damping / ((K1 + 1) * weight - scores)
+    exact = scores * damping / ((bm25.K1 + 1) * weight - scores)
     counts = np.rint(exact)
     if len(counts) and not (off := np.abs(exact - counts).max()) < 0.01:
         raise InexactError(f"counts of {holders} passages are up to {off} off")
@@ -290,7 +272,7 @@ def _refreshed(connection: sqlite3.Connection, known: Statistics, revision: int)
     passages = np.array(json.loads(ids), np.int64)
     # A varint for each column; the record of the averages has the number of passages, then the
     # words of each column (https://sqlite.org/fts5.html#fts5_data_structures).
-    columns = _varints(bytes.fromhex(sizes or "")).reshape(-1, len(fulltext.WEIGHTS))
+    columns = _varints(bytes.fromhex(sizes or "")).reshape(-1, len(bm25.WEIGHTS))
     older = known.lengths if change is not None else known.lengths[:0]
     lengths = np.zeros(max(len(older), int(passages.max(initial=-1)) + 1), np.int32)
     lengths[: len(older)] = older

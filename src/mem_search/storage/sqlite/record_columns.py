@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import sqlite3
 import threading
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Final
@@ -20,12 +19,10 @@ from numpy.typing import NDArray
 
 from mem_search.model import AllOf, AnyOf, Condition, Demand, Filters, Not, Order, Term
 from mem_search.model.rankings import KIND_CODES, MOST, Codes
-from mem_search.model.statistics import Corpus
+from mem_search.storage.rules.names import ascii_lower
 from mem_search.storage.sqlite import filters
 from mem_search.storage.sqlite import filters as sql_filters
-from mem_search.storage.sqlite.database import Database
 from mem_search.storage.sqlite.metadata_columns import MetadataColumns
-from mem_search.storage.sqlite.stats import corpus
 from mem_search.text.sketch import HEAD, WORDS, Heads
 
 Numbers = NDArray[np.int64]
@@ -298,8 +295,8 @@ def _by_columns(columns: Columns, filters: Filters, records: Numbers) -> Mask:
     mask = np.isin(kinds, KIND_CODES.among(filters.kinds)) if filters.kinds else kinds != GONE
     if filters.project:
         # As in ``filters``: without regard to the case of ASCII letters.
-        wanted = ascii_folded(filters.project)
-        projects = columns.names["project"].among(lambda name: ascii_folded(name) == wanted)
+        wanted = ascii_lower(filters.project)
+        projects = columns.names["project"].among(lambda name: ascii_lower(name) == wanted)
         mask &= np.isin(columns.projects[records], projects)
     for column, name, numbers in (
         ("session", filters.session, columns.sessions),
@@ -322,69 +319,3 @@ def _by_columns(columns: Columns, filters: Filters, records: Numbers) -> Mask:
     if filters.superseded is not None:
         mask &= (columns.successors[records] > 0) == filters.superseded
     return np.asarray(mask, dtype=np.bool_)
-
-
-def ascii_folded(name: str) -> str:
-    """``name`` with the ASCII letters in lower case, as SQLite's ``nocase`` compares."""
-    return "".join(chr(ord(c) + 32) if "A" <= c <= "Z" else c for c in name)
-
-
-def repeated(beginnings: Heads) -> Mask:
-    """Which rows share a word with another row: only these may be near-duplicates."""
-    ordered = np.sort(beginnings, axis=0)
-    found = np.zeros(len(beginnings), dtype=np.bool_)
-    same = ordered[1:] == ordered[:-1]
-    if same.any():
-        for column in range(WORDS):
-            found |= np.isin(beginnings[:, column], ordered[1:, column][same[:, column]])
-    return found
-
-
-SMALL_CORPUS = 5_000
-"""Passages up to which the statistics are read again after every change."""
-
-CORPUS_SECONDS = 5.0
-"""Age in seconds up to which the statistics of a larger corpus serve while it changes."""
-
-
-class CorpusCache:
-    """The statistics of the corpus, read again when the store changed and they are too old."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-        self._corpus: Corpus | None = None
-        self._read_at = 0.0
-        self._read_changes = 0
-        self._reading = threading.Lock()
-        self.changes = 0
-        """How often the store has changed; a read that begins later sees all these changes."""
-
-    def changed(self) -> None:
-        """Note that the store has changed."""
-        self.changes += 1
-
-    async def __call__(self) -> Corpus:
-        """The statistics; reads the store only when they are too old."""
-        changes = self.changes
-        known = self._known(changes)
-        if known is not None:
-            return known
-        return await self._database.read(self.current, changes)
-
-    def current(self, connection: sqlite3.Connection, changes: int) -> Corpus:
-        """The statistics, inside a read that began after so many ``changes``. Blocking."""
-        with self._reading:
-            known = self._known(changes)
-            if known is None:
-                known = corpus(connection)
-                self._corpus = known
-                self._read_at, self._read_changes = time.monotonic(), changes
-            return known
-
-    def _known(self, changes: int) -> Corpus | None:
-        """The statistics in memory, unless they are too old."""
-        known = self._corpus
-        if known is None or changes <= self._read_changes:
-            return known
-        is_old = time.monotonic() - self._read_at > CORPUS_SECONDS
-        return None if is_old or known.size < SMALL_CORPUS else known

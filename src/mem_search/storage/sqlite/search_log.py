@@ -12,10 +12,9 @@ from collections.abc import Sequence
 from dataclasses import astuple
 
 from mem_search.model.statistics import AskedQuery, LoggedSearch
-from mem_search.storage.rules.asked import MOST_LOGGED, asked_queries
+from mem_search.storage.rules.asked import MOST_LOGGED, MOST_SHARING, asked_queries
 from mem_search.storage.sqlite.database import Connection, Repository, reads, writes
 
-MOST_SHARING = 2_000
 _SINCE_EVER = 0
 
 

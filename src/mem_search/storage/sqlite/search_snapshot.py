@@ -34,11 +34,17 @@ from mem_search.model.records import RecordWithLinks
 from mem_search.model.saved_searches import Scope
 from mem_search.model.statistics import AskedQuery, Corpus
 from mem_search.storage.ports.search import Counted, Names, SearchSnapshot
+from mem_search.storage.rules import bm25
+from mem_search.storage.rules.corpus_cache import CorpusCache
+from mem_search.storage.rules.near_duplicates import repeated
+from mem_search.storage.rules.passage_map import PassageMapCache, with_neighbours
+from mem_search.storage.rules.wild_words import expand
 from mem_search.storage.sqlite import (
     facet_counts,
     fulltext,
     graph,
     outbox,
+    passage_map,
     records,
     scopes,
     search_log,
@@ -48,15 +54,12 @@ from mem_search.storage.sqlite import (
 )
 from mem_search.storage.sqlite import filters as sql_filters
 from mem_search.storage.sqlite.database import Database
-from mem_search.storage.sqlite.passage_map import PassageMapCache, with_neighbours
 from mem_search.storage.sqlite.postings import PostingsCache
 from mem_search.storage.sqlite.record_columns import (
     Columns,
-    CorpusCache,
     RecordColumnsCache,
     mask_of,
     passes,
-    repeated,
 )
 from mem_search.storage.sqlite.vector_rows import VectorRows
 from mem_search.storage.sqlite.word_list import WordList
@@ -85,7 +88,7 @@ class SqliteSearchStore:
     def __init__(
         self,
         database: Database,
-        corpus: CorpusCache,
+        corpus: CorpusCache[sqlite3.Connection],
         vectors: VectorRows,
         chats: Collection[Kind],
     ) -> None:
@@ -93,7 +96,7 @@ class SqliteSearchStore:
         self.corpus = corpus
         self.vectors = vectors
         self.chats = chats
-        self.passages = PassageMapCache()
+        self.passages = PassageMapCache(passage_map.after)
         self.postings = PostingsCache(self.passages)
         self.records = RecordColumnsCache(corpus.changed)
         self.words = WordList()
@@ -167,9 +170,9 @@ class SqliteSnapshot:
     def word_matches(
         self, query: WordQuery, filters: Filters, depth: int, guessed: WordQuery | None = None
     ) -> tuple[Candidates, Matches]:
-        """See ``SearchSnapshot``. Chat turns have a length correction (``fulltext.for_chats``)."""
+        """See ``SearchSnapshot``. Chat turns have a length correction (``bm25.for_chats``)."""
         corpus = self.corpus()
-        own = fulltext.own_statistics(corpus, filters.kinds) if filters else None
+        own = bm25.own_statistics(corpus, filters.kinds) if filters else None
         passages, scores = self._store.postings.scores(self._connection, query, corpus, own)
         known = self.passage_map(int(passages.max(initial=0)))
         if filters:
@@ -179,7 +182,7 @@ class SqliteSnapshot:
         if guessed is not None:
             scores = fulltext.lessened(self._connection, guessed, passages, scores)
         corpus = own or corpus
-        scores = fulltext.for_chats(passages, scores, known, corpus, self._store.chats)
+        scores = bm25.for_chats(passages, scores, known, corpus, self._store.chats)
         best = known.best(passages, scores)
         matches = Matches(best.records, best.scores, known.kinds[best.passages])
         return known.candidates(best, depth), matches
@@ -194,13 +197,13 @@ class SqliteSnapshot:
         if filters:
             records = known.records[passages]
             passages = passages[passes(self._connection, self._all_columns(), filters, records)]
-        if not 0 < len(passages) <= fulltext.COMPARED:
+        if not 0 < len(passages) <= bm25.COMPARED:
             return NO_CANDIDATES
         best = known.best(*fulltext.holding(self._connection, name, passages))
         return known.candidates(best, most) if len(best.records) <= most else NO_CANDIDATES
 
     def expand_words(self, wild: Sequence[str]) -> dict[str, tuple[str, ...]]:
-        return vocabulary.expand(self._connection, wild, self._store.words)
+        return expand(vocabulary.Lookup(self._connection, self._store.words), wild)
 
     def unknown_words(self, words: Sequence[str]) -> list[str]:
         return fulltext.unknown(self._connection, words)

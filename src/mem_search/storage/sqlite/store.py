@@ -7,6 +7,7 @@ from copy import copy
 from pathlib import Path
 
 from mem_search.model import Kind
+from mem_search.storage.rules.corpus_cache import CorpusCache
 from mem_search.storage.sqlite import snapshot
 from mem_search.storage.sqlite.archives import SqliteArchives
 from mem_search.storage.sqlite.database import Database
@@ -16,7 +17,6 @@ from mem_search.storage.sqlite.ingest import SqliteIngest
 from mem_search.storage.sqlite.jobs import SqliteJobs
 from mem_search.storage.sqlite.operations import SqliteOperations
 from mem_search.storage.sqlite.outbox import SqliteIndexing
-from mem_search.storage.sqlite.record_columns import CorpusCache
 from mem_search.storage.sqlite.records import SqliteRecords
 from mem_search.storage.sqlite.redacting import SqliteRedacting
 from mem_search.storage.sqlite.saved_searches import SqliteSavedSearches
@@ -24,7 +24,7 @@ from mem_search.storage.sqlite.scopes import SqliteScopes
 from mem_search.storage.sqlite.search_jobs import SqliteSearchJobs
 from mem_search.storage.sqlite.search_log import SqliteSearchLog
 from mem_search.storage.sqlite.search_snapshot import SqliteSearchStore
-from mem_search.storage.sqlite.stats import SqliteStatistics
+from mem_search.storage.sqlite.stats import SqliteStatistics, corpus
 from mem_search.storage.sqlite.tokens import SqliteTokens
 from mem_search.storage.sqlite.vector_rows import VectorRows
 from mem_search.storage.sqlite.webhook_deliveries import SqliteDeliveries
@@ -70,7 +70,9 @@ class SqliteStore:
             opened = copy(self._searches[-1])
             opened.vectors = vectors
         else:
-            opened = SqliteSearchStore(self.database, CorpusCache(self.database), vectors, chats)
+            opened = SqliteSearchStore(
+                self.database, CorpusCache(self.database, corpus), vectors, chats
+            )
         self._searches.append(opened)
         return opened
 

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from dataclasses import dataclass
 from itertools import chain
-from threading import Lock
 from typing import Final
 
 from mem_search.model import SAMPLE
 from mem_search.storage.sqlite.word_list import LONGEST, WordList
-from mem_search.text import spelling
 from mem_search.text.query.parse import MOST_MEANT
 from mem_search.text.spelling import edits_allowed, other_beginnings
 
@@ -62,26 +61,24 @@ def like(connection: sqlite3.Connection, word: str) -> list[Counted]:
     return list(found.items())
 
 
-MOST_NEIGHBOURS: Final = 8
-"""Most words that a misspelling stands for; further ones are unrelated."""
+@dataclass(frozen=True, slots=True)
+class Lookup:
+    """``rules.wild_words.Lookup`` over ``connection``."""
+
+    connection: sqlite3.Connection
+    words: WordList
+
+    def beginning_with(self, prefix: str, limit: int) -> list[Counted]:
+        return beginning_with(self.connection, prefix, limit)
+
+    def like(self, word: str) -> list[Counted]:
+        return like(self.connection, word)
+
+    def alike(self, pattern: str) -> list[str]:
+        return alike(self.connection, pattern, self.words)
 
 
-def expand(
-    connection: sqlite3.Connection, wild: Sequence[str], words: WordList
-) -> dict[str, tuple[str, ...]]:
-    """For each word the words it stands for; ``auth*`` means all words with that prefix."""
-    found = {}
-    for word in wild:
-        if word.endswith("~"):
-            found[word] = neighbours(connection, word[:-1])
-        elif "*" in word[:-1]:
-            found[word] = alike(connection, word, words)
-        else:
-            found[word] = beginnings(connection, word[:-1])
-    return found
-
-
-def alike(connection: sqlite3.Connection, pattern: str, words: WordList) -> tuple[str, ...]:
+def alike(connection: sqlite3.Connection, pattern: str, words: WordList) -> list[str]:
     """The words that ``pattern`` stands for, the most frequent first: ``au*tion``, ``*tion``.
 
     What precedes the first ``*`` is looked up; without it all words of the store are compared.
@@ -93,57 +90,8 @@ def alike(connection: sqlite3.Connection, pattern: str, words: WordList) -> tupl
             " and length(term) <= ? group by term order by max(doc) desc, term limit ?",
             (beginning, beginning + LAST, pattern, LONGEST, MOST_MEANT),
         )
-        found = [word for (word,) in rows]
-    else:
-        found = words.alike(connection, pattern)
-    return tuple(filter(str.isalnum, found))
-
-
-def beginnings(connection: sqlite3.Connection, prefix: str) -> tuple[str, ...]:
-    """The words that begin with ``prefix``, and ``prefix*`` where the index can look that up.
-
-    The index holds stems: ``authent`` does not begin with ``authenti``, and ``running*`` would be
-    looked up as ``run*``. So words are listed one by one, as long as they are few. Of words in a
-    row (``rate_lim``) the last is a prefix.
-    """
-    before, sign, prefix = prefix.rpartition("_")
-    if sign:
-        return tuple(f"{before}_{word}" for word in beginnings(connection, prefix))
-    rows = beginning_with(connection, prefix, MOST_MEANT)
-    found = tuple(word for word, _ in rows if word.isalnum())
-    if len(rows) == MOST_MEANT or stem(prefix) == prefix:
-        return (f"{prefix}*", *found)
-    return (prefix, *found)
-
-
-def neighbours(connection: sqlite3.Connection, word: str) -> tuple[str, ...]:
-    """Words of the store that ``word`` may be a misspelling of, the likeliest first."""
-    if not (word.isascii() and word.isalnum() and spelling.edits_allowed(word)):
-        return ()
-    near = spelling.nearest(word, like(connection, word), MOST_NEIGHBOURS)
-    return tuple(other for other in near if other.isalnum())
-
-
-_stemmer_lock = Lock()
-_stemmer: list[sqlite3.Connection] = []
-
-
-def stem(word: str) -> str:
-    """The word as the full-text index holds it, from the tokenizer itself."""
-    with _stemmer_lock:
-        if not _stemmer:
-            connection = sqlite3.connect(":memory:", check_same_thread=False, isolation_level=None)
-            connection.execute(
-                "create virtual table stems using"
-                " fts5(word, tokenize='porter unicode61 remove_diacritics 2')"
-            )
-            connection.execute("create virtual table terms using fts5vocab(stems, row)")
-            _stemmer.append(connection)
-        connection = _stemmer[0]
-        connection.execute("delete from stems")
-        connection.execute("insert into stems values(?)", (word,))
-        found: list[tuple[str]] = connection.execute("select term from terms").fetchall()
-    return found[0][0] if len(found) == 1 else word
+        return [word for (word,) in rows]
+    return words.alike(connection, pattern)
 
 
 Named = Callable[[sqlite3.Connection, str, int], list[Counted]]

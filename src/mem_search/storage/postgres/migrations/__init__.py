@@ -12,9 +12,15 @@ import psycopg
 
 from mem_search.errors import StorageError
 from mem_search.storage.postgres.connection import Connection
+from mem_search.storage.postgres.migrations import m001_store as _store
+from mem_search.storage.postgres.migrations import m002_search as _search
 from mem_search.storage.postgres.migrations.m001_store import m001_store
+from mem_search.storage.postgres.migrations.m002_search import m002_search
 
-MIGRATIONS: Final = (m001_store,)
+MIGRATIONS: Final = (m001_store, m002_search)
+
+KEYS: Final = {**_store.KEYS, **_search.KEYS}
+"""Table → its key beside the owner."""
 
 SCHEMA: Final = "mem_search"
 """Everything is in this schema of the database, so that it can be shared with other programs."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from mem_search.storage.postgres.connection import Connection
+from mem_search.storage.postgres.migrations import owned_tables
 
 TABLES: Final = """
     -- One row for each owner. Locking it makes writers of records wait for each other; it has the
@@ -350,28 +351,8 @@ INDEXES: Final = (
 
 
 def m001_store(connection: Connection) -> None:
-    """Everything that SQLite has after its step m022, but the index of words.
-
-    Each row belongs to an owner. ``owner`` is set by the connection and is the first column of
-    every key, so that rows of one owner lie together, and a distributed PostgreSQL can shard by it.
-    Row-level security adds ``owner = …`` to each statement, for the owner of the tables too.
-    Text compares by its bytes, as in SQLite: keys are read by ranges such as ``url:`` to ``url;``.
-    """
-    for statement in TABLES.replace(" text ", ' text collate "C" ').split(";\n"):
-        connection.execute(statement)
-    for table, key in KEYS.items():
-        connection.execute(
-            f'alter table {table} add column owner text collate "C" not null'
-            " default current_setting('mem_search.owner')"
-        )
-        if key or table == "stores":
-            columns = f"owner, {key}" if key else "owner"
-            connection.execute(f"alter table {table} add primary key ({columns})")
-        connection.execute(f"alter table {table} enable row level security")
-        connection.execute(f"alter table {table} force row level security")
-        connection.execute(
-            f"create policy own on {table} using (owner = current_setting('mem_search.owner'))"
-        )
+    """Everything that SQLite has after its step m022, but the index of words."""
+    owned_tables.create(connection, TABLES, KEYS)
     for index in INDEXES:
         connection.execute(f"create {index}")
     for table, column, other, then in REFERENCES:

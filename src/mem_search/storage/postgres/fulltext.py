@@ -1,0 +1,364 @@
+"""Word queries over ``postings``: which passages match, and their BM25 scores (``rules.bm25``).
+
+A query becomes a tree of phrases of terms. The lists of all its terms are read by one statement,
+and phrases, alternatives and scores are worked out with numpy. The lists of a phrase are kept in
+memory while nothing is written, up to ``MOST_BYTES``.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import reduce
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mem_search.model.rankings import Numbers, Values
+from mem_search.storage.postgres.connection import Connection
+from mem_search.storage.postgres.postings import COLUMN_BITS, ENTRY, PLACE
+from mem_search.storage.rules import bm25
+from mem_search.storage.rules.terms import PIECE, terms_of
+from mem_search.text.names import Name
+from mem_search.text.words import (
+    FOLDED,
+    AllWords,
+    WordPhrase,
+    WordQuery,
+    folded,
+    is_cjk,
+    is_hash,
+    pairs,
+)
+
+MOST_BYTES: Final = 16 << 20
+"""Memory of the lists of phrases. A word in half of 100,000 passages takes 600 kB."""
+
+_LIST_BYTES: Final = 500
+"""Of a list beside its arrays."""
+
+LAST: Final = "\U0010ffff"
+"""Sorts after everything that can follow a prefix."""
+
+_PARTS: Final = bm25.COLUMNS.index("parts")
+_WEIGHTS: Final = np.array(bm25.WEIGHTS)
+_PLACE_BITS: Final = 32
+_NONE: Final = np.zeros(0, np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class Phrase:
+    """Terms next to each other, in one ``column`` if that is given; the last may go on."""
+
+    terms: tuple[str, ...]
+    prefix: bool = False
+    column: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class All:
+    """Each of its parts."""
+
+    of: tuple[Tree, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Any:
+    """One of its parts; the more, the better."""
+
+    of: tuple[Tree, ...]
+
+
+Tree = Phrase | All | Any
+
+
+@dataclass(frozen=True, slots=True)
+class Holders:
+    """The passages with a phrase, in order; how often, weighted; how many terms they have."""
+
+    passages: Numbers
+    counts: Numbers
+    lengths: Numbers
+
+    def among(self, rows: NDArray[np.bool_]) -> Holders:
+        return Holders(self.passages[rows], self.counts[rows], self.lengths[rows])
+
+    @property
+    def bytes(self) -> int:
+        return 3 * self.passages.nbytes + _LIST_BYTES
+
+
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """How many passages the index has, and the mean of their lengths in terms."""
+
+    passages: int
+    mean_length: float
+
+
+@dataclass(slots=True)
+class Lists:
+    """The lists of phrases that were asked for last, as of one revision of the store."""
+
+    most_bytes: int = MOST_BYTES
+    bytes: int = 0
+    _revision: int = -1
+    _known: OrderedDict[Phrase, Holders] = field(default_factory=OrderedDict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def of(
+        self, connection: Connection, phrases: Iterable[Phrase], revision: int
+    ) -> dict[Phrase, Holders]:
+        """The passages of each of ``phrases`` that ``connection`` sees, as of ``revision``."""
+        wanted = list(dict.fromkeys(phrases))
+        with self._lock:
+            known = self._known if revision == self._revision else {}
+            found = {phrase: known[phrase] for phrase in wanted if phrase in known}
+        lacking = [phrase for phrase in wanted if phrase not in found]
+        if lacking:
+            read = read_lists(connection, lacking)
+            found |= read
+            self._keep(revision, read)
+        return found
+
+    def _keep(self, revision: int, read: dict[Phrase, Holders]) -> None:
+        with self._lock:
+            if revision < self._revision:
+                return  # a search that began later has read newer ones
+            if revision > self._revision:
+                self._known.clear()
+                self._revision, self.bytes = revision, 0
+            for phrase, holders in read.items():
+                if phrase not in self._known:
+                    self._known[phrase] = holders
+                    self.bytes += holders.bytes
+            while self.bytes > self.most_bytes:
+                _, oldest = self._known.popitem(last=False)
+                self.bytes -= oldest.bytes
+
+
+def compiled(query: WordQuery, column: int | None = None) -> Tree:
+    """``query`` over the terms of the index; only in ``column`` if that is given."""
+    match query:
+        case WordPhrase():
+            return _phrase(query, column)
+        case AllWords():
+            return All(tuple(compiled(part, column) for part in query.of))
+        case _:
+            return Any(tuple(compiled(part, column) for part in query.of))
+
+
+def _phrase(phrase: WordPhrase, column: int | None) -> Tree:
+    """Words of one script form a phrase; where the script changes, both sides must match."""
+    runs = phrase.words
+    if len(runs) == 1 and is_hash(runs[0]):
+        return Phrase(_terms(runs), prefix=True, column=column)
+    found: list[Tree] = []
+    latin: list[str] = []
+
+    def end_of_latin() -> None:
+        if latin:
+            found.append(_latin(tuple(latin), phrase.prefix, column))
+            latin.clear()
+
+    for run in runs:
+        if is_cjk(run):
+            end_of_latin()
+            # A character is indexed as the beginning of a pair, or alone at the end of a run.
+            found.append(Phrase(_terms(pairs(run)), len(run) == 1, _PARTS))
+        else:
+            latin.append(run)
+    end_of_latin()
+    if len(found) == 1:
+        return found[0]
+    # Where scripts touch, only a phrase that stands alone may go on.
+    return All(tuple(map(_whole, found)))
+
+
+def _whole(part: Tree) -> Tree:
+    """``part``, ended where it ends, unless it is of CJK."""
+    if isinstance(part, Phrase) and part.column != _PARTS:
+        return replace(part, prefix=False)
+    return part
+
+
+def _latin(words: tuple[str, ...], prefix: bool, column: int | None) -> Tree:
+    as_written = Phrase(_terms(words), prefix, column)
+    plain = tuple(map(folded, words))
+    # The index has the word as it was written, and beside it without such letters.
+    return (
+        as_written if plain == words else Any((as_written, Phrase(_terms(plain), prefix, column)))
+    )
+
+
+def _terms(words: Sequence[str]) -> tuple[str, ...]:
+    known = terms_of(piece for word in words for piece in PIECE.findall(word))
+    return tuple(term for word in words for piece in PIECE.findall(word) for term in known[piece])
+
+
+def phrases_of(tree: Tree) -> Iterator[Phrase]:
+    """The phrases of ``tree``."""
+    if isinstance(tree, Phrase):
+        yield tree
+    else:
+        for part in tree.of:
+            yield from phrases_of(part)
+
+
+def matching(tree: Tree, lists: dict[Phrase, Holders]) -> Numbers:
+    """The passages that match ``tree``, in order."""
+    if isinstance(tree, Phrase):
+        return lists[tree].passages
+    found = [matching(part, lists) for part in tree.of]
+    if isinstance(tree, All):
+        return reduce(lambda one, other: np.intersect1d(one, other, assume_unique=True), found)
+    return np.unique(np.concatenate(found))
+
+
+def matched(connection: Connection, query: WordQuery, column: int | None = None) -> Numbers:
+    """Every matching passage, in order, so that totals are exact."""
+    tree = compiled(query, column)
+    return matching(tree, read_lists(connection, list(phrases_of(tree))))
+
+
+def statistics(connection: Connection) -> Statistics:
+    """The statistics that are kept with every write."""
+    passages, terms = connection.one("select indexed_passages, indexed_terms from stores")
+    return Statistics(passages, max(1, terms) / max(1, passages))
+
+
+def scored(
+    tree: Tree, lists: dict[Phrase, Holders], statistics: Statistics
+) -> tuple[Numbers, Values]:
+    """Every passage that matches ``tree``, in order, with its score."""
+    passages, scores = [_NONE], [np.zeros(0)]
+    for phrase in phrases_of(tree):
+        holders = lists[phrase]
+        weight, damping = bm25.factors(
+            statistics.passages, statistics.mean_length, len(holders.passages), holders.lengths
+        )
+        passages.append(holders.passages)
+        scores.append(bm25.scored(holders.counts, weight, damping))
+    every, rows = np.unique(np.concatenate(passages), return_inverse=True)
+    sums = np.bincount(rows, np.concatenate(scores), len(every)).astype(np.float64)
+    if isinstance(tree, Phrase) or (
+        isinstance(tree, Any) and all(isinstance(part, Phrase) for part in tree.of)
+    ):
+        return every, sums
+    inside = np.isin(every, matching(tree, lists))
+    return every[inside], sums[inside]
+
+
+def unknown(connection: Connection, words: Sequence[str]) -> list[str]:
+    """The ``words``, in lower case, that no search can find in any form that it treats as equal."""
+    phrases = {word: Phrase(_terms([word.translate(FOLDED)])) for word in words}
+    single = {phrase.terms[0] for phrase in phrases.values() if len(phrase.terms) == 1}
+    known = set(
+        connection.column(
+            "select distinct term from postings where segment = any(array(select id from segments))"
+            " and term = any(%s::text[])",
+            (sorted(single),),
+        )
+    )
+    several = [phrase for phrase in phrases.values() if len(phrase.terms) > 1]
+    lists = read_lists(connection, several) if several else {}
+    return [
+        word
+        for word, phrase in phrases.items()
+        if not (len(lists[phrase].passages) if phrase in lists else known & {*phrase.terms})
+    ]
+
+
+def holding(connection: Connection, name: Name, passages: Numbers) -> tuple[Numbers, Values]:
+    """Those of ``passages`` that have ``name``, in order, and how (``Name.held``)."""
+    rows = connection.execute(
+        "select p.id, r.title || chr(10)"
+        " || substr(r.body, p.span_start + 1, p.span_end - p.span_start)"
+        " || chr(10) || p.parts || chr(10) || p.people from passages p"
+        " join records r on r.id = p.record_id where p.id = any(%s) and p.ordinal >= 0",
+        (passages.tolist(),),
+    )
+    held = {passage: well for passage, text in rows if (well := name.held(text))}
+    found = sorted(held)
+    return np.array(found, np.int64), np.array([held[each] for each in found], np.float64)
+
+
+def read_lists(connection: Connection, phrases: Sequence[Phrase]) -> dict[Phrase, Holders]:
+    """The passages of each of ``phrases``, from the store."""
+    exact = {t for each in phrases for t in (each.terms[:-1] if each.prefix else each.terms)}
+    begun = {each.terms[-1] for each in phrases if each.prefix and each.terms}
+    placed = any(not _is_plain(each) for each in phrases)
+    places = "string_agg(places, ''::bytea order by segment)" if placed else "''::bytea"
+    condition = "segment = any(array(select id from segments)) and"
+    statement = (
+        f"select term, string_agg(entries, ''::bytea order by segment), {places} from postings"
+        f" where {condition} "
+    )
+    rows = connection.execute(
+        f"{statement} term = any(%s::text[]) group by term", (sorted(exact),), binary=True
+    ).fetchall()
+    lists = {term: _List(entries, places) for term, entries, places in rows}
+    beginnings: dict[str, list[_List]] = {}
+    for beginning in begun:
+        rows = connection.execute(
+            f"{statement} term >= %s and term < %s group by term",
+            (beginning, beginning + LAST),
+            binary=True,
+        ).fetchall()
+        beginnings[beginning] = [_List(entries, places) for _, entries, places in rows]
+    return {phrase: _holders(phrase, lists, beginnings) for phrase in phrases}
+
+
+def _is_plain(phrase: Phrase) -> bool:
+    """Whether its passages are known without the places of its terms."""
+    return len(phrase.terms) == 1 and phrase.column is None
+
+
+class _List:
+    """The list of one term."""
+
+    def __init__(self, entries: bytes, places: bytes) -> None:
+        self.entries = np.frombuffer(entries, ENTRY)
+        self._places = places
+
+    def keys(self) -> NDArray[np.int64]:
+        """For each place of the term ``passage << 32 | place``, in no order."""
+        owners = np.repeat(self.entries["passage"].astype(np.int64), self.entries["times"])
+        return owners << _PLACE_BITS | np.frombuffer(self._places, PLACE).astype(np.int64)
+
+
+def _holders(
+    phrase: Phrase, lists: dict[str, _List], beginnings: dict[str, list[_List]]
+) -> Holders:
+    chosen: list[list[_List]] = []
+    for place, term in enumerate(phrase.terms):
+        is_prefix = phrase.prefix and place == len(phrase.terms) - 1
+        found = beginnings[term] if is_prefix else [lists[term]] if term in lists else []
+        if not found:
+            chosen = []
+            break
+        chosen.append(found)
+    if not chosen:
+        return Holders(_NONE, _NONE, _NONE)
+    entries = np.concatenate([each.entries for each in chosen[0]])
+    order = np.argsort(entries["passage"], kind="stable")
+    passages = entries["passage"][order].astype(np.int64)
+    firsts = np.flatnonzero(np.append(True, passages[1:] != passages[:-1]))
+    lengths = entries["length"][order][firsts].astype(np.int64)
+    if _is_plain(phrase):
+        counts = np.add.reduceat(entries["count"][order].astype(np.int64), firsts)
+        return Holders(passages[firsts], counts, lengths)
+    keys = [np.concatenate([each.keys() for each in found]) for found in chosen]
+    together = keys[0]
+    for later in keys[1:]:  # the place of the last term that was found
+        together = np.intersect1d(together + 1, later)
+    columns = (together & ((1 << _PLACE_BITS) - 1)) >> COLUMN_BITS
+    if phrase.column is not None:
+        inside = columns == phrase.column
+        together, columns = together[inside], columns[inside]
+    with_it, rows = np.unique(together >> _PLACE_BITS, return_inverse=True)
+    counts = np.bincount(rows, _WEIGHTS[columns], len(with_it)).astype(np.int64)
+    return Holders(with_it, counts, lengths[np.searchsorted(passages[firsts], with_it)])

@@ -1,0 +1,172 @@
+"""Which records pass filters, in which order, and how many: browsing, sorting, counting."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mem_search.model import Filters, Order
+from mem_search.model.rankings import Numbers, RecordColumns
+from mem_search.storage.postgres.connection import Connection
+from mem_search.storage.postgres.filters import where
+from mem_search.text.record_ids import RecordId
+
+_SORTED: Final[Mapping[str, tuple[str, str]]] = {
+    "created_at": ("r.created_at", ""),
+    "updated_at": ("r.updated_at", ""),
+    "number": ("r.id", ""),
+    "kind": ("r.kind", ""),
+    "title": ("lower(coalesce(nullif(r.title, ''), left(r.body, 100)))", ""),
+    "project": ("lower(r.project)", "r.project = ''"),
+    "session": ("r.session", "r.session = ''"),
+    "source": ("lower(r.source)", "r.source = ''"),
+    "importance": ("r.importance", "r.importance is null"),
+}
+"""Field of results → what sorts it, and when a record has no value. A title is as it is shown."""
+
+
+def browse(
+    connection: Connection,
+    filters: Filters,
+    order: Order,
+    limit: int,
+    offset: int,
+    sort: Sequence[str] = (),
+) -> list[int]:
+    """Numbers of the records that pass the filters, by the fields of ``sort``, then by date.
+
+    Relevance means newest first.
+    """
+    condition, values = where(connection, filters)
+    direction = "asc" if order == "date_asc" else "desc"
+    first = ""
+    for key in sort:
+        if (name := key.removeprefix("-")) in _SORTED:
+            value, is_missing = _SORTED[name]
+            first += f"{is_missing}, " if is_missing else ""
+            first += f"{value} {'desc' if name != key else 'asc'}, "
+    return connection.column(
+        f"select r.id from records r where {condition}"
+        f" order by {first}r.created_at {direction}, r.id {direction} limit %s offset %s",
+        (*values, limit, offset),
+    )
+
+
+def sort_values(
+    connection: Connection, numbers: Numbers, names: Sequence[str]
+) -> dict[str, Numbers]:
+    """See ``SearchSnapshot``."""
+    named = [name for name in _SORTED if name in names]
+    if not named or not len(numbers):
+        return dict.fromkeys(named, numbers)
+    places = [
+        f"case when {is_missing or 'false'} then -1 else dense_rank() over (order by {value}) end"
+        for value, is_missing in (_SORTED[name] for name in named)
+    ]
+    rows = connection.execute(
+        f"select r.id, {', '.join(places)} from records r where r.id = any(%s)",
+        (numbers.tolist(),),
+    ).fetchall()
+    known = {row[0]: row[1:] for row in rows}
+    missing = (-1,) * len(named)
+    found = [known.get(number, missing) for number in numbers.tolist()]
+    return {
+        name: np.array(values, np.int64)
+        for name, values in zip(named, zip(*found, strict=True), strict=True)
+    }
+
+
+def around(
+    connection: Connection,
+    anchor: tuple[int, int],
+    before: int,
+    after: int,
+    filters: Filters,
+) -> tuple[list[int], list[int]]:
+    """Numbers of the records just before and just after ``(created_at, id)``, oldest first."""
+    condition, values = where(connection, filters)
+
+    def side(comparison: str, direction: str, count: int) -> list[int]:
+        return connection.column(
+            f"select r.id from records r where (r.created_at, r.id) {comparison} (%s, %s)"
+            f" and {condition} order by r.created_at {direction}, r.id {direction} limit %s",
+            (*anchor, *values, count),
+        )
+
+    return side("<", "desc", before)[::-1], side(">", "asc", after)
+
+
+def matching(connection: Connection, filters: Filters) -> Numbers:
+    """The numbers of all records within ``filters``, in order."""
+    condition, values = where(connection, filters)
+    return np.sort(connection.numbers(f"select r.id from records r where {condition}", values))
+
+
+def passages_within(connection: Connection, filters: Filters) -> Numbers:
+    """All passages of the records within ``filters``, in order."""
+    condition, values = where(connection, filters)
+    return np.sort(
+        connection.numbers(
+            f"select p.id from passages p join records r on r.id = p.record_id where {condition}",
+            values,
+        )
+    )
+
+
+def matches_any(connection: Connection, filters: Filters) -> bool:
+    """Whether any record is within ``filters``."""
+    condition, values = where(connection, filters)
+    return (
+        connection.maybe(f"select 1 from records r where {condition} limit 1", values) is not None
+    )
+
+
+def counts(connection: Connection, filters: Filters) -> dict[str, int]:
+    """How many records pass the filters, by kind."""
+    condition, values = where(connection, filters)
+    return dict(
+        connection.execute(
+            f"select r.kind, count(*) from records r where {condition} group by r.kind"
+            " order by r.kind",
+            values,
+        ).fetchall()
+    )
+
+
+def called(connection: Connection, called: RecordId) -> list[int]:
+    """The records that an id means, in the order they were stored."""
+    if called.alias:
+        return connection.column(
+            "select record_id from names where name = %s order by record_id",
+            (f"id:{called.alias}",),
+        )
+    return connection.column(
+        "select id from records where id = %s and %s in ('', kind)", (called.number, called.kind)
+    )
+
+
+def columns(connection: Connection, records: Numbers) -> RecordColumns:
+    """The ranking columns of ``records``, one row each."""
+    rows = connection.execute(
+        "select id, case when session = '' then 0 else"
+        # The same for one conversation in every snapshot, and positive.
+        " 1 + abs(hashtextextended(session || chr(10) || project, 0) / 2) end,"
+        " position, created_at, coalesce(importance, 'NaN') from records where id = any(%s)",
+        (records.tolist(),),
+        binary=True,
+    ).fetchall()
+    known = {row[0]: row[1:] for row in rows}
+    absent = (0, 0, 0, float("nan"))
+    found = [known.get(number, absent) for number in records.tolist()]
+    conversations, positions, created, importance = zip(*found, strict=True) if found else [()] * 4
+    exist: NDArray[np.bool_] = np.array([n in known for n in records.tolist()], np.bool_)
+    return RecordColumns(
+        exist,
+        np.array(conversations, np.int64),
+        np.array(positions, np.int32),
+        np.array(created, np.int64),
+        np.array(importance, np.float64),
+    )

@@ -1,0 +1,100 @@
+"""The rows of passages: written with their records, kept where their text stays the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Final, NamedTuple
+
+from mem_search.model.ingest import PreparedDraft
+from mem_search.storage.postgres.connection import Connection
+
+
+class Same(NamedTuple):
+    """The key of a passage: equal keys of one record are the same passage."""
+
+    record: int
+    digest: bytes
+    kind: str
+    field: str
+
+
+Kept = dict[Same, list[int]]
+"""Passages that are ready to take other places."""
+
+_COLUMNS: Final = (
+    "ordinal integer", "kind text", "field text", "span_start integer", "span_end integer",
+    "page integer", "content_hash bytea", "parts text", "people text", "above text",
+    "record_id bigint", "id bigint",
+)  # fmt: skip
+
+
+def take_out(connection: Connection, records: Sequence[int]) -> Kept:
+    """The passages of ``records``, which are ready to take other places.
+
+    What is known of a passage by its number must never change, so an id is only used again for the
+    same kind and field.
+    """
+    kept: Kept = {}
+    for passage, *same in connection.execute(
+        "select id, record_id, content_hash, kind, field from passages"
+        " where record_id = any(%s) order by record_id, ordinal",
+        (list(records),),
+    ):
+        kept.setdefault(Same(*same), []).append(passage)
+    # Ordinals are moved first, so that kept passages can take their new ones.
+    connection.execute(
+        "update passages set ordinal = -3 - ordinal where record_id = any(%s)", (list(records),)
+    )
+    return kept
+
+
+def write(
+    connection: Connection, items: Sequence[tuple[int, PreparedDraft]], kept: Kept, last: int
+) -> int:
+    """Write the passages of records; one whose hash is known keeps its id, and so its vector.
+
+    New ones are numbered after ``last``; returns the last number.
+    """
+    again: list[tuple[Any, ...]] = []
+    new: list[tuple[Any, ...]] = []
+    for number, item in items:
+        for passage, parts, digest in zip(item.passages, item.parts, item.hashes, strict=True):
+            values = (
+                passage.ordinal, item.draft.kind, passage.field, passage.start, passage.end,
+                passage.page, digest, parts, item.people if passage.ordinal == 0 else "",
+                passage.above, number,
+            )  # fmt: skip
+            if reusable := kept.get(Same(number, digest, item.draft.kind, passage.field)):
+                again.append((*values, reusable.pop(0)))
+            else:
+                last += 1
+                new.append((*values, last))
+    gone = [passage for passages in kept.values() for passage in passages]
+    if gone:
+        connection.execute("delete from passages where id = any(%s)", (gone,))
+        drop_work(connection, gone)
+    names = ", ".join(column.split()[0] for column in _COLUMNS[:-1])
+    marks = ", ".join(["%s"] * (len(_COLUMNS) - 1))
+    connection.many(f"update passages set ({names}) = ({marks}) where id = %s", again)
+    connection.insert("passages", _COLUMNS, new)
+    connection.insert(
+        "outbox", ("passage_id bigint", "step text"), [(row[-1], "embed") for row in new]
+    )
+    return last
+
+
+def drop_work(connection: Connection, passages: Iterable[int]) -> None:
+    """Delete the vectors of passages that are gone, and queue their deletion from the index."""
+    gone = list(passages)
+    if not gone:
+        return
+    # At once, and not when the index has acknowledged it: the index may be down for days.
+    connection.execute(
+        "delete from vectors where entry_id = any(%s)",
+        ([entry for passage in gone for entry in (2 * passage, 2 * passage + 1)],),
+    )
+    connection.execute(
+        "insert into outbox(passage_id, step) select unnest(%s::bigint[]), 'delete'"
+        " on conflict(owner, passage_id) do update set step = 'delete'",
+        (gone,),
+    )

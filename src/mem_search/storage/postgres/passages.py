@@ -1,0 +1,143 @@
+"""Passages as searches read them: where they stand, their neighbours, their vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mem_search.model.rankings import Numbers, PassageContext, PassageSpan, Values, Vectors
+from mem_search.storage.postgres.connection import Connection
+from mem_search.storage.postgres.indexing import unpacked
+from mem_search.storage.rules.passage_map import with_neighbours
+
+_COSINE: Final = "-(v.vector::vector <#> %(vector)s::vector)"
+"""Rows have unit length. The question is not rounded to float16, so the product is of float32."""
+
+
+def after(connection: Connection, first: int) -> Sequence[Any]:
+    """Columns of ``rules.passage_map``: the passages from ``first`` on."""
+    ids, records, kinds, code, lengths = connection.execute(
+        "select string_agg(int8send(id), ''::bytea), string_agg(int8send(record_id), ''::bytea),"
+        " string_agg(kind, chr(10)), string_agg(int4send((field = 'code')::int), ''::bytea),"
+        " string_agg(int4send(span_end - span_start), ''::bytea) from passages where id >= %s",
+        (first,),
+        binary=True,
+    ).fetchall()[0]
+    return (
+        np.frombuffer(ids or b"", ">i8"),
+        np.frombuffer(records or b"", ">i8"),
+        (kinds or "").split("\n") if ids else [],
+        np.frombuffer(code or b"", ">i4"),
+        np.frombuffer(lengths or b"", ">i4"),
+    )
+
+
+def spans(connection: Connection, passages: Sequence[int]) -> dict[int, PassageSpan]:
+    """See ``SearchSnapshot``."""
+    # A summary is shown by the first passage: its words may stand nowhere in the text.
+    rows = connection.execute(
+        "select p.id, s.span_start, s.span_end, s.page, s.above from passages p"
+        " join passages s on s.record_id = p.record_id and s.ordinal = greatest(p.ordinal, 0)"
+        " where p.id = any(%s)",
+        (list(passages),),
+    )
+    return {passage: PassageSpan(*span) for passage, *span in rows}
+
+
+def spans_of_records(
+    connection: Connection, numbers: Sequence[int]
+) -> dict[int, list[PassageSpan]]:
+    """See ``SearchSnapshot``."""
+    found: dict[int, list[PassageSpan]] = {}
+    for record, *span in connection.execute(
+        "select record_id, span_start, span_end, page, above from passages where ordinal >= 0"
+        " and record_id = any(%s) order by record_id, ordinal",
+        (list(numbers),),
+    ):
+        found.setdefault(record, []).append(PassageSpan(*span))
+    return found
+
+
+def contexts(
+    connection: Connection, passages: Mapping[int, int | None], reach: int
+) -> dict[int, PassageContext]:
+    """See ``SearchSnapshot.passage_contexts``."""
+    found: dict[int, list[tuple[int, int, int]]] = {}
+    for record, passage, start, end in connection.execute(
+        "select record_id, id, span_start, span_end from passages where ordinal >= 0"
+        " and record_id = any(%s) order by record_id, ordinal",
+        (list(passages),),
+    ):
+        found.setdefault(record, []).append((passage, start, end))
+    return {
+        record: with_neighbours(rows, passages[record], reach) for record, rows in found.items()
+    }
+
+
+def record_cosines(connection: Connection, model: int, vector: Vectors, records: Numbers) -> Values:
+    """For each of ``records`` the cosine of its nearest passage; NaN without a vector."""
+    return _cosines(
+        connection,
+        records,
+        f"select p.record_id, max({_COSINE}) from passages p"
+        " join vectors v on v.entry_id in (2 * p.id, 2 * p.id + 1) and v.model_id = %(model)s"
+        " where p.record_id = any(%(numbers)s) group by p.record_id",
+        {"model": model, "vector": str(vector[0].tolist()), "numbers": records.tolist()},
+    )
+
+
+def passage_cosines(
+    connection: Connection, model: int, vector: Vectors, passages: Numbers
+) -> Values:
+    """For each of ``passages`` the cosine of its nearer half; NaN without a vector."""
+    return _cosines(
+        connection,
+        passages,
+        f"select v.entry_id / 2, max({_COSINE}) from vectors v"
+        " where v.model_id = %(model)s and v.entry_id = any(%(numbers)s) group by 1",
+        {"model": model, "vector": str(vector[0].tolist()), "numbers": _entries(passages)},
+    )
+
+
+def passage_vectors(
+    connection: Connection, model: int, dimensions: int, passages: Numbers
+) -> tuple[NDArray[np.intp], Vectors]:
+    """See ``SearchSnapshot``."""
+    rows = connection.execute(
+        "select entry_id / 2, halfvec_send(vector) from vectors"
+        " where model_id = %s and entry_id = any(%s) order by entry_id",
+        (model, _entries(passages)),
+        binary=True,
+    ).fetchall()
+    of = np.array([passage for passage, _ in rows], np.int64)
+    order = np.argsort(passages)
+    return order[np.searchsorted(passages, of, sorter=order)], unpacked(
+        [vector for _, vector in rows], dimensions
+    )
+
+
+def _entries(passages: Numbers) -> list[int]:
+    return [entry for passage in passages.tolist() for entry in (2 * passage, 2 * passage + 1)]
+
+
+def _cosines(
+    connection: Connection, numbers: Numbers, statement: str, values: Mapping[str, Any]
+) -> Values:
+    """The value of each of ``numbers`` among the rows (number, value); NaN where it has none."""
+    (of, cosines) = connection.execute(
+        "select string_agg(int8send(n), ''::bytea), string_agg(float8send(c), ''::bytea)"
+        f" from ({statement}) f(n, c)",
+        values,
+        binary=True,
+    ).fetchall()[0]
+    found = np.full(len(numbers), np.nan)
+    known = np.frombuffer(of or b"", ">i8").astype(np.int64)
+    if len(known):
+        order = np.argsort(known)
+        places = order[np.searchsorted(known, numbers, sorter=order).clip(max=len(known) - 1)]
+        held = known[places] == numbers
+        found[held] = np.frombuffer(cosines, ">f8")[places[held]]
+    return found

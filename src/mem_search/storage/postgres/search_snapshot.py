@@ -1,0 +1,274 @@
+"""One consistent view of the store: ``ports.SearchSnapshot`` over PostgreSQL."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import tzinfo
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mem_search.model import FacetCounts, FacetName, Filters, Kind, Order, Record
+from mem_search.model.graph import GraphLabel, GraphWalk, Relationship
+from mem_search.model.rankings import (
+    KIND_CODES,
+    NO_CANDIDATES,
+    Candidates,
+    Matches,
+    Numbers,
+    PassageContext,
+    PassageMap,
+    PassageSpan,
+    RecordColumns,
+    Values,
+    Vectors,
+)
+from mem_search.model.records import RecordWithLinks
+from mem_search.model.saved_searches import Scope
+from mem_search.model.statistics import AskedQuery, Corpus
+from mem_search.storage.ports.search import Counted, Names
+from mem_search.storage.postgres import (
+    edges,
+    facet_counts,
+    fulltext,
+    graph,
+    listing,
+    research,
+    saved_searches,
+    vocabulary,
+)
+from mem_search.storage.postgres import passages as of_passages
+from mem_search.storage.postgres import records as of_records
+from mem_search.storage.postgres.connection import Connection
+from mem_search.storage.rules import bm25
+from mem_search.storage.rules.near_duplicates import repeated
+from mem_search.storage.rules.wild_words import expand
+from mem_search.text import sketch
+from mem_search.text.names import Name
+from mem_search.text.record_ids import RecordId
+from mem_search.text.sketch import HEAD, NO_SKETCHES, WORDS, Sketches
+from mem_search.text.words import WordQuery
+
+if TYPE_CHECKING:
+    from mem_search.storage.postgres.search_store import Caches
+
+
+@dataclass(slots=True)
+class PostgresSnapshot:
+    """``SearchSnapshot`` inside one read transaction of ``connection``.
+
+    It sees the store as of ``revision``, and at least so many ``changes`` of it.
+    """
+
+    _connection: Connection
+    _caches: Caches
+    _model: int
+    _dimensions: int
+    _chats: Collection[Kind]
+    _revision: int
+    _changes: int
+
+    # Words
+
+    def word_matches(
+        self, query: WordQuery, filters: Filters, depth: int, guessed: WordQuery | None = None
+    ) -> tuple[Candidates, Matches]:
+        """See ``SearchSnapshot``. Chat turns have a length correction (``bm25.for_chats``)."""
+        corpus = self.corpus()
+        own = bm25.own_statistics(corpus, filters.kinds) if filters else None
+        found, scores = self._scored(query, corpus, own)
+        known = self.passage_map(int(found.max(initial=0)))
+        if filters:
+            inside = np.isin(known.records[found], self.matching(filters))
+            found, scores = found[inside], scores[inside]
+        if guessed is not None:
+            some, shares = self._scored(guessed, corpus)
+            among = np.isin(some, found)
+            scores = bm25.lessened(found, scores, some[among], shares[among])
+        scores = bm25.for_chats(found, scores, known, own or corpus, self._chats)
+        best = known.best(found, scores)
+        matches = Matches(best.records, best.scores, known.kinds[best.passages])
+        return known.candidates(best, depth), matches
+
+    def _scored(
+        self, query: WordQuery, corpus: Corpus, own: Corpus | None = None
+    ) -> tuple[Numbers, Values]:
+        """Every passage that matches ``query``, with its score; in order of their numbers.
+
+        With ``own`` only the passages of its kinds, with the scores that they would have in an
+        index of nothing else.
+        """
+        tree = fulltext.compiled(query)
+        lists = self._caches.lists.of(self._connection, fulltext.phrases_of(tree), self._revision)
+        statistics = fulltext.statistics(self._connection)
+        if own is not None:
+            last = max((int(each.passages.max(initial=0)) for each in lists.values()), default=0)
+            kinds = self.passage_map(last).kinds
+            codes = KIND_CODES.among(own.passages)
+            lists = {
+                phrase: each.among(np.isin(kinds[each.passages], codes))
+                for phrase, each in lists.items()
+            }
+            mean = statistics.mean_length * own.mean_length / corpus.mean_length
+            statistics = replace(statistics, passages=own.size, mean_length=mean)
+        return fulltext.scored(tree, lists, statistics)
+
+    def records_with_words(self, query: WordQuery) -> Numbers:
+        found = fulltext.matched(self._connection, query)
+        return np.unique(self.passage_map(int(found.max(initial=0))).records[found])
+
+    def holders(self, name: Name, filters: Filters, most: int) -> Candidates:
+        found = fulltext.matched(self._connection, name.query)
+        known = self.passage_map(int(found.max(initial=0)))
+        if filters:
+            found = found[np.isin(known.records[found], self.matching(filters))]
+        if not 0 < len(found) <= bm25.COMPARED:
+            return NO_CANDIDATES
+        best = known.best(*fulltext.holding(self._connection, name, found))
+        return known.candidates(best, most) if len(best.records) <= most else NO_CANDIDATES
+
+    def expand_words(self, wild: Sequence[str]) -> dict[str, tuple[str, ...]]:
+        return expand(vocabulary.Lookup(self._connection), wild)
+
+    def unknown_words(self, words: Sequence[str]) -> list[str]:
+        return fulltext.unknown(self._connection, words)
+
+    def similar_words(self, word: str) -> list[Counted]:
+        return vocabulary.Lookup(self._connection).like(word)
+
+    def words_beginning_with(self, prefix: str, limit: int) -> list[Counted]:
+        return vocabulary.Lookup(self._connection).beginning_with(prefix, limit)
+
+    def names_beginning_with(self, names: Names, prefix: str, limit: int) -> list[Counted]:
+        return vocabulary.names_beginning_with(self._connection, names, prefix, limit)
+
+    def values_of(self, field: str, most: int = vocabulary.MOST_VALUES) -> list[str]:
+        return vocabulary.values_of(self._connection, field, most)
+
+    # Vectors
+
+    def record_cosines(self, vector: Vectors, records: Numbers) -> Values:
+        return of_passages.record_cosines(self._connection, self._model, vector, records)
+
+    def passage_cosines(self, vector: Vectors, passages: Numbers) -> Values:
+        return of_passages.passage_cosines(self._connection, self._model, vector, passages)
+
+    def passage_vectors(self, passages: Numbers) -> tuple[NDArray[np.intp], Vectors]:
+        return of_passages.passage_vectors(
+            self._connection, self._model, self._dimensions, passages
+        )
+
+    def passages_within(self, filters: Filters) -> Numbers:
+        return listing.passages_within(self._connection, filters)
+
+    def unindexed_passages(self, limit: int) -> Numbers:
+        return self._connection.numbers(
+            "select passage_id from outbox where step = 'index' order by passage_id limit %s",
+            (limit,),
+        )
+
+    def passage_map(self, last: int) -> PassageMap:
+        return self._caches.passages.up_to(self._connection, last)
+
+    # Records
+
+    def corpus(self) -> Corpus:
+        return self._caches.corpus.current(self._connection, self._changes)
+
+    def columns(self, records: Numbers) -> RecordColumns:
+        return listing.columns(self._connection, records)
+
+    def near_duplicate_sketches(self, records: Numbers) -> tuple[Sequence[int], Sketches]:
+        rows = self._connection.execute(
+            "select record_id, sketch from sketches where record_id = any(%s)",
+            (records.tolist(),),
+            binary=True,
+        ).fetchall()
+        heads = np.frombuffer(b"".join(made[:HEAD] for _, made in rows), np.uint32)
+        near = repeated(heads.reshape(-1, WORDS))
+        suspects = [row for row, is_near in zip(rows, near, strict=True) if is_near]
+        if not suspects:
+            return (), NO_SKETCHES
+        return [number for number, _ in suspects], sketch.read(b"".join(s for _, s in suspects))
+
+    def successors(self, records: Numbers, filters: Filters) -> Mapping[int, tuple[int, ...]]:
+        return edges.chains(self._connection, records.tolist(), filters)
+
+    def matching(self, filters: Filters) -> Numbers:
+        return self._caches.within.of(self._connection, filters, self._revision)
+
+    def matches_any(self, filters: Filters) -> bool:
+        return listing.matches_any(self._connection, filters)
+
+    def browse(
+        self, filters: Filters, order: Order, limit: int, offset: int, sort: Sequence[str] = ()
+    ) -> list[int]:
+        return listing.browse(self._connection, filters, order, limit, offset, sort)
+
+    def sort_values(self, numbers: Numbers, names: Sequence[str]) -> dict[str, Numbers]:
+        return listing.sort_values(self._connection, numbers, names)
+
+    def around(
+        self, place: tuple[int, int], before: int, after: int, filters: Filters
+    ) -> tuple[list[int], list[int]]:
+        return listing.around(self._connection, place, before, after, filters)
+
+    def counts(self, filters: Filters) -> dict[str, int]:
+        return listing.counts(self._connection, filters)
+
+    def facet_counts(
+        self, records: Numbers, names: Sequence[FacetName], most: int, zone: tzinfo
+    ) -> dict[FacetName, FacetCounts]:
+        return facet_counts.counted(self._connection, records, names, most, zone)
+
+    def records(self, numbers: Sequence[int]) -> dict[int, Record]:
+        return of_records.fetch(self._connection, numbers)
+
+    def records_called(self, ids: Sequence[RecordId]) -> list[list[int]]:
+        return [listing.called(self._connection, each) for each in ids]
+
+    def records_with_links(self, numbers: Sequence[int]) -> list[RecordWithLinks]:
+        return of_records.with_links(self._connection, numbers)
+
+    def scopes(self) -> list[Scope]:
+        return saved_searches.scopes(self._connection)
+
+    def logged_queries(self, words: Sequence[str], limit: int) -> list[AskedQuery]:
+        return research.sharing(self._connection, words, limit)
+
+    # Passages
+
+    def spans(self, passages: Sequence[int]) -> dict[int, PassageSpan]:
+        return of_passages.spans(self._connection, passages)
+
+    def spans_of_records(self, numbers: Sequence[int]) -> dict[int, list[PassageSpan]]:
+        return of_passages.spans_of_records(self._connection, numbers)
+
+    def passage_contexts(
+        self, passages: Mapping[int, int | None], reach: int
+    ) -> dict[int, PassageContext]:
+        return of_passages.contexts(self._connection, passages, reach)
+
+    # Graph
+
+    def walk(
+        self,
+        seeds: Collection[int],
+        depth: int,
+        filters: Filters,
+        relations: Collection[str] = (),
+    ) -> GraphWalk:
+        return graph.walk(self._connection, seeds, depth, filters, relations)
+
+    def first_passages(self, records: Sequence[int]) -> dict[int, tuple[int, Kind, str]]:
+        return graph.first_passages(self._connection, records)
+
+    def labels(self, numbers: Collection[int]) -> dict[int, GraphLabel]:
+        return graph.labels(self._connection, numbers)
+
+    def relationships(
+        self, numbers: Sequence[int], filters: Filters
+    ) -> dict[int, tuple[Relationship, ...]]:
+        return graph.relationships(self._connection, numbers, filters)

@@ -1,0 +1,150 @@
+"""Searches over PostgreSQL: ``ports.SearchStore`` for one owner and one embedding model.
+
+What is in memory is bounded, but for the passage map (some 14 bytes a passage): the lists of words
+that were asked for last, and which records passed the filters that were asked for last. Both hold
+for one revision of the store, whichever worker writes.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
+from typing import Concatenate, Final, ParamSpec, TypeVar
+
+import numpy as np
+
+from mem_search.model import Filters, Kind
+from mem_search.model.rankings import Numbers, PassageMap
+from mem_search.storage.ports.search import SearchSnapshot
+from mem_search.storage.postgres import listing, passages
+from mem_search.storage.postgres.connection import Connection
+from mem_search.storage.postgres.database import Database
+from mem_search.storage.postgres.fulltext import Lists
+from mem_search.storage.postgres.search_snapshot import PostgresSnapshot
+from mem_search.storage.postgres.statistics import corpus
+from mem_search.storage.rules.corpus_cache import CorpusCache
+from mem_search.storage.rules.passage_map import PassageMapCache
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+_MOST_NUMBERS: Final = 4_000_000
+"""Numbers of records that are kept for filters: 32 MB."""
+
+
+def revision_of(connection: Connection) -> int:
+    """The revision of what ``connection`` sees."""
+    return connection.count("select max(revision) from record_changes")
+
+
+@dataclass(slots=True)
+class Within:
+    """Which records passed the filters that were asked for last, as of one revision."""
+
+    _revision: int = -1
+    _known: dict[Filters, Numbers] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def of(self, connection: Connection, filters: Filters, revision: int) -> Numbers:
+        """The numbers of the records within ``filters``, in order."""
+        with self._lock:
+            known = self._known.get(filters) if revision == self._revision else None
+        if known is not None:
+            return known
+        found = listing.matching(connection, filters)
+        with self._lock:
+            if revision > self._revision:
+                self._revision = revision
+                self._known.clear()
+            if revision == self._revision:
+                self._known[filters] = found
+                while sum(map(len, self._known.values())) > _MOST_NUMBERS:
+                    self._known.pop(next(iter(self._known)))
+        return found
+
+
+@dataclass(slots=True)
+class Caches:
+    """What the searches of one store share, whatever their embedding model."""
+
+    corpus: CorpusCache[Connection]
+    passages: PassageMapCache[Connection]
+    lists: Lists = field(default_factory=Lists)
+    within: Within = field(default_factory=Within)
+    revision: int = -1
+    """The newest that a snapshot has seen."""
+
+    @classmethod
+    def of(cls, database: Database) -> Caches:
+        return cls(CorpusCache(database, corpus), PassageMapCache(passages.after))
+
+    def seen(self, revision: int) -> int:
+        """Note the revision that a snapshot sees; how many changes of the store it knows."""
+        if revision > self.revision:
+            self.revision = revision
+            self.corpus.changed()
+        return self.corpus.changes
+
+
+class PostgresSearchStore:
+    """The searches of one store. ``chats`` are the kinds of chat turns."""
+
+    def __init__(
+        self,
+        database: Database,
+        caches: Caches,
+        model: int,
+        dimensions: int,
+        chats: Collection[Kind],
+    ) -> None:
+        self._database = database
+        self._caches = caches
+        self._model = model
+        self._dimensions = dimensions
+        self._chats = chats
+        self.corpus = caches.corpus
+
+    async def read(
+        self,
+        query: Callable[Concatenate[SearchSnapshot, P], T],
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> T:
+        """Run ``query(snapshot, …)`` in a reading thread. Raises StorageError."""
+
+        def run(connection: Connection) -> T:
+            return query(self._snapshot(connection), *args, **kwargs)
+
+        return await self._database.read(run)
+
+    def _snapshot(self, connection: Connection) -> PostgresSnapshot:
+        revision = revision_of(connection)
+        changes = self._caches.seen(revision)
+        return PostgresSnapshot(
+            connection, self._caches, self._model, self._dimensions, self._chats, revision, changes
+        )
+
+    def changed(self) -> None:
+        self.corpus.changed()
+
+    async def revision(self) -> int:
+        return await self._database.read(revision_of)
+
+    async def fill_caches(self) -> None:
+        """Nothing is read ahead: the server has the vectors and the words."""
+
+    def close(self) -> None:
+        """Nothing is left to free."""
+
+    async def passage_map(self, last: int) -> PassageMap:
+        """The passage map up to ``last``; mostly from memory."""
+        known = self._caches.passages.known
+        if last < len(known.records):
+            return known
+        return await self._database.read(self._caches.passages.up_to, last)
+
+    async def matching(self, filters: Filters) -> tuple[int, ...]:
+        """The numbers of all records within ``filters``; from memory while nothing is written."""
+        found = await self.read(lambda snapshot: snapshot.matching(filters))
+        return tuple(np.asarray(found).tolist())

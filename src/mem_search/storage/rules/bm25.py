@@ -1,0 +1,103 @@
+"""How matching passages are scored, the same in every store: BM25, and what corrects it.
+
+BM25 is FTS5's (k1 = 1.2, b = 0.75, https://sqlite.org/fts5.html#the_bm25_function): the score of a
+passage is a sum over the phrases of a query, whether they are joined by AND or by OR.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterator
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mem_search.model import Kind
+from mem_search.model.rankings import KIND_CODES, Numbers, PassageMap, Values
+from mem_search.model.statistics import Corpus
+from mem_search.text.words import WordPhrase, WordQuery
+
+COLUMNS: Final = ("title", "text", "parts", "people")
+"""Of a passage in the index of words."""
+
+WEIGHTS: Final = (3, 1, 1, 2)
+"""Of ``COLUMNS``: a name in a head says more than one in a text."""
+
+K1: Final = 1.2
+B: Final = 0.75
+RAREST: Final = 1e-6
+"""The least weight (idf) of a phrase: what FTS5 gives to one that most passages have."""
+
+LONG: Final = 2.0
+"""Passages of so many times the store's mean length are a language of their own: words that short
+records have rarely stand in most of them, and BM25 takes their length for a fault. A search of
+such kinds alone weighs words as a store of their own does (docs/retrieval.md)."""
+
+COMPARED: Final = 1_000
+"""Passages with the words of a name in a row that are read to compare the name; about 10 ms."""
+
+GUESSED: Final = 0.75
+"""What a score loses of the share of words that were not typed: those that were typed lead."""
+
+
+def phrases_of(query: WordQuery) -> Iterator[WordPhrase]:
+    """The phrases of ``query``."""
+    if isinstance(query, WordPhrase):
+        yield query
+    else:
+        for part in query.of:
+            yield from phrases_of(part)
+
+
+def factors(
+    passages: int, mean_length: float, holders: int, lengths: NDArray[np.integer]
+) -> tuple[float, Values]:
+    """The weight (idf) of a phrase that ``holders`` of ``passages`` have, and for each length of a
+    passage, in words, the term of BM25 that grows with it.
+    """
+    odds = (passages - holders + 0.5) / (holders + 0.5)
+    return max(math.log(max(odds, 1.0)), RAREST), K1 * (1 - B + B * (lengths / mean_length))
+
+
+def scored(counts: NDArray[np.integer], weight: float, damping: Values) -> Values:
+    """The part of BM25 that a phrase adds to passages that have it so often (``factors``)."""
+    often = counts.astype(np.float64)
+    return np.asarray(weight * (often * (K1 + 1) / (often + damping)), np.float64)
+
+
+def own_statistics(corpus: Corpus, kinds: Collection[Kind]) -> Corpus | None:
+    """The statistics by which a search of ``kinds`` alone is scored; None: the whole store's."""
+    own = corpus.of_kinds(kinds)
+    return own if own.mean_length >= LONG * corpus.mean_length else None
+
+
+def lessened(passages: Numbers, scores: Values, found: Numbers, shares: Values) -> Values:
+    """``scores`` of ``passages`` when the ``shares`` of those ``found`` count for less."""
+    order = np.argsort(passages)
+    rows = order[np.searchsorted(passages, found, sorter=order)]
+    less = scores.copy()
+    less[rows] -= GUESSED * np.minimum(shares, scores[rows])
+    return less
+
+
+def for_chats(
+    passages: Numbers, scores: Values, known: PassageMap, corpus: Corpus, chats: Collection[Kind]
+) -> Values:
+    """``scores`` with the length correction of chat turns, which are of the kinds ``chats``.
+
+    A short "yes, on Friday" is not a better answer for being short. The factor turns FTS5's fixed
+    k1 = 1.2, b = 0.75 into about k1 = 0.9, b = 0.4 and is worth four points of nDCG on chats
+    (docs/retrieval.md); on commits and documents the same change costs as much.
+    """
+    kinds = known.kinds[passages]
+    corrected = scores
+    for kind in chats:
+        rows = np.flatnonzero(kinds == KIND_CODES.code(kind))
+        if len(rows):
+            lengths = known.lengths[passages[rows]]
+            relative, among = lengths / corpus.mean_length, lengths / corpus.lengths.get(kind, 1.0)
+            factor = (1 + 1.2 * (0.25 + 0.75 * relative)) / (1 + 0.9 * (0.6 + 0.4 * among))
+            corrected = corrected.copy()
+            corrected[rows] *= factor
+    return corrected

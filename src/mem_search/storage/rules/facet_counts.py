@@ -1,0 +1,58 @@
+"""What a facet counts: which stored names it has, months and days of a zone, the largest values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime, tzinfo
+from typing import Final, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mem_search.model import FacetCounts, FacetName
+from mem_search.model.rankings import Numbers
+from mem_search.storage.rules.names import ascii_lower
+
+STORED: Final[dict[FacetName, tuple[str, ...]]] = {
+    "type": ("type",),
+    "tag": ("tag",),
+    "author": ("author", "from"),
+    "domain": ("domain",),
+    "folder": ("folder",),
+}
+"""Facet → its names in the table ``facets``. Who sends a mail is its author."""
+
+_DAY: Final = np.timedelta64(1, "D")
+_FIRST, _LAST = np.datetime64("0001-01-01"), np.datetime64("9999-12-31")
+UNITS: Final[dict[FacetName, Literal["M", "D"]]] = {"month": "M", "day": "D"}
+
+
+def largest(pairs: Iterable[tuple[str, int]], most: int) -> FacetCounts:
+    """The values with the most records, ties by name; a record without a value does not count."""
+    merged: dict[str, tuple[str, int]] = {}
+    for value, times in pairs:
+        if value:
+            spelled, before = merged.get(ascii_lower(value), (value, 0))
+            merged[ascii_lower(value)] = min(spelled, value), before + times
+    ordered = sorted(merged.values(), key=lambda pair: (-pair[1], pair[0]))
+    return FacetCounts(tuple(ordered[:most]), len(ordered))
+
+
+def by_calendar(created: Numbers, unit: Literal["M", "D"], zone: tzinfo) -> list[tuple[str, int]]:
+    """``2026-11`` or ``2026-11-23`` → records. Each begins at its first midnight in ``zone``."""
+    # Only what occurs, and its neighbours: an offset moves a time by up to a day.
+    days = np.unique(created.astype("datetime64[ms]").astype("datetime64[D]"))
+    near: NDArray[np.datetime64] = np.concatenate([days - _DAY, days, days + _DAY])
+    labels = [
+        str(each) for each in np.unique(near.clip(_FIRST, _LAST).astype(f"datetime64[{unit}]"))
+    ]
+    starts = np.array([_start(label, zone) for label in labels], np.int64)
+    places = np.searchsorted(starts, created, side="right") - 1
+    times = np.bincount(places.clip(0), minlength=len(labels)).tolist()
+    return [(label, count) for label, count in zip(labels, times, strict=True) if count]
+
+
+def _start(label: str, zone: tzinfo) -> int:
+    """Milliseconds since 1970 at which ``2026-11`` or ``2026-11-23`` begins."""
+    year, month, day = map(int, f"{label}-1".split("-")[:3])
+    return round(datetime(year, month, day, tzinfo=zone).timestamp() * 1000)

@@ -1,0 +1,91 @@
+"""The passage map of one store, in memory: the record, kind and length of each passage.
+
+A search looks up thousands of passages; joining them in SQL costs more than ranking them. These
+values never change for a passage (a changed passage gets a new number), so the arrays only grow;
+numbers of deleted passages are never looked up. About 14 bytes a passage.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mem_search.model.rankings import KIND_CODES, PassageContext, PassageMap
+
+C = TypeVar("C")
+T = TypeVar("T", bound=np.generic)
+
+
+@dataclass(slots=True)
+class PassageMapCache(Generic[C]):
+    """The map of one store, which grows when a passage beyond it is looked up.
+
+    ``after(connection, first)`` reads the columns id, record, kind, is it code, and length in
+    characters of the passages from ``first`` on.
+    """
+
+    after: Callable[[C, int], Sequence[Any]]
+
+    known: PassageMap = field(
+        default_factory=lambda: PassageMap(
+            np.zeros(0, np.int64),
+            np.zeros(0, np.uint8),
+            np.zeros(0, np.bool_),
+            np.zeros(0, np.int32),
+        )
+    )
+    _reading: threading.Lock = field(default_factory=threading.Lock)
+
+    def up_to(self, connection: C, passage: int) -> PassageMap:
+        """A map with at least every passage up to ``passage`` that ``connection`` sees.
+
+        It ends with the newest passage, so a number that no passage ever had costs no memory.
+        """
+        if passage >= len(self.known.records):
+            with self._reading:
+                if passage >= len(self.known.records):
+                    rows = self.after(connection, len(self.known.records))
+                    self.known = _extended(self.known, rows)
+        return self.known
+
+
+def _extended(known: PassageMap, rows: Sequence[Any]) -> PassageMap:
+    ids, records, kinds, code, lengths = rows
+    places = np.array(ids, dtype=np.int64)
+    size = max(len(known.records), int(places.max(initial=-1)) + 1)
+    found = PassageMap(
+        records=_grown(known.records, size),
+        kinds=_grown(known.kinds, size),
+        code=_grown(known.code, size),
+        lengths=_grown(known.lengths, size),
+    )
+    found.records[places] = np.array(records, dtype=np.int64)
+    found.kinds[places] = KIND_CODES.codes(kinds)
+    found.code[places] = np.array(code, dtype=np.bool_)
+    found.lengths[places] = np.array(lengths, dtype=np.int32)
+    return found
+
+
+def _grown(column: NDArray[T], size: int) -> NDArray[T]:
+    larger = np.zeros(size, column.dtype)
+    larger[: len(column)] = column
+    return larger
+
+
+def with_neighbours(
+    rows: list[tuple[int, int, int]], passage: int | None, reach: int
+) -> PassageContext:
+    """The ``passage`` among the (passage, start, end) of its record, or else the first one."""
+    place = next((at for at, row in enumerate(rows) if row[0] == passage), 0)
+    near = rows[max(0, place - reach) : place + reach + 1]
+    return PassageContext(
+        ordinal=place,
+        count=len(rows),
+        start=min(start for _, start, _ in near),
+        end=max(end for _, _, end in near),
+    )
