@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import chosen_store
 from mem_search.model import Batch, Draft, Location, SearchPage, SearchRequest
 from mem_search.model.ingest import IngestCounts
 from mem_search.search.pipeline import SearchPipeline
@@ -19,7 +20,8 @@ THERE = Location("test", "/there")
 
 def small(home: Path, **values: Any) -> Settings:
     """No model, no Chroma, no following: what a search needs, and nothing that takes time."""
-    chosen = {"embedder": "hashing", "chroma_url": "off", "follow": 0, **values}
+    chosen = {"embedder": "hashing", "chroma_url": "off", "follow": 0}
+    chosen |= chosen_store.of_home(home) | values
     return Settings(home=home, port=0, **chosen)
 
 

@@ -30,6 +30,9 @@ _LEAST = {
 """The smallest value of each whole number; with less memory no process starts."""
 
 
+_LONGEST_OWNER = 200
+"""Characters: it is in the key of every row."""
+
 PROMPT_CONTEXTS = ("guide", "records", "off")
 """When to search and how many records match; these and the best of them; nothing."""
 
@@ -44,7 +47,7 @@ _SWITCH = {"1": True, "true": True, "on": True, "yes": True} | {
 class Settings:
     """All settings of a home and its worker.
 
-    ``store``: empty for the SQLite file of the home; PostgreSQL is refused until it is whole.
+    ``store``: empty for the SQLite file of the home, or ``postgresql://…`` for a server.
     ``store_owner``: whose rows of a PostgreSQL server these are; workers with one owner share them.
     ``embedder``: ``bundled`` (default), ``hashing`` (tests), ``chroma-default``,
     ``fastembed[:MODEL]`` or ``openai:MODEL[@BASE_URL]`` (key from ``OPENAI_API_KEY``).
@@ -246,13 +249,19 @@ def _coerce(name: str, value: Any) -> Any:
                     raise ValueError
                 return seconds
             case "store":
-                if value:  # not repeated: an address may have a password
+                if value and not str(value).startswith(("postgresql://", "postgres://")):
+                    # Not repeated: an address may have a password.
                     raise InputError(
-                        "MEM_SEARCH_STORE names a PostgreSQL server, and that store has no search"
-                        " yet; leave it empty: the store is then a file in the home",
+                        "MEM_SEARCH_STORE is no address of PostgreSQL; it has the form"
+                        " postgresql://USER@HOST:5432/DATABASE, or is empty: the store is then a"
+                        " file in the home",
                         field=name,
                     )
-                return ""
+                return str(value or "")
+            case "store_owner":
+                if not str(value).strip() or len(str(value)) > _LONGEST_OWNER:
+                    raise ValueError
+                return str(value).strip()
             case "timezone":
                 from zoneinfo import ZoneInfo  # imported only when this setting is used
 
@@ -309,6 +318,8 @@ def _allowed(name: str) -> str:
             return "true or false"
         case "prompt_context":
             return ", ".join(PROMPT_CONTEXTS)
+        case "store_owner":
+            return f"a name of at most {_LONGEST_OWNER} characters"
         case "timezone":
             return "an IANA name such as Europe/Berlin"
         case "allowed_hosts" | "webhook_allow" | "fetch_allow":

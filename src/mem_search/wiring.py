@@ -16,7 +16,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from mem_search import secret_file
 from mem_search.contracts import Embedder, Retriever, VectorIndex
@@ -62,6 +62,9 @@ from mem_search.text.redaction import Redaction
 from mem_search.webhooks.deliveries import Deliveries
 from mem_search.webhooks.sending import Sender
 from mem_search.webhooks.signing import webhook_secret
+
+if TYPE_CHECKING:
+    from mem_search.storage.postgres.store import PostgresStore
 
 log = logging.getLogger(__name__)
 Index = ChromaIndex | OffIndex
@@ -239,6 +242,10 @@ async def _open_store(settings: Settings) -> Store:
     """The file of the home, or the rows of its owner on a PostgreSQL server."""
     if not settings.store:
         return await SqliteStore.open(settings.database)
+    return await _open_postgres(settings)
+
+
+async def _open_postgres(settings: Settings) -> PostgresStore:
     try:  # only who uses it needs its driver
         from mem_search.storage.postgres.store import PostgresStore
     except ModuleNotFoundError as error:
@@ -246,6 +253,16 @@ async def _open_store(settings: Settings) -> Store:
             f"MEM_SEARCH_STORE needs the Python package {error.name}; install mem-search[postgres]"
         ) from error
     return await PostgresStore.open(settings.store, settings.store_owner)
+
+
+async def erase_store(settings: Settings) -> None:
+    """Delete what a store has outside of its home, which is closed. Raises StorageError."""
+    if settings.store:
+        store = await _open_postgres(settings)
+        try:
+            await store.erase()
+        finally:
+            await store.close()
 
 
 def _pipeline(

@@ -61,7 +61,7 @@ class Filled:
 
 
 def sqlite(home: Path) -> Settings:
-    return small(home)
+    return small(home, store="")
 
 
 def postgres(home: Path) -> Settings:

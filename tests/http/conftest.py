@@ -12,6 +12,7 @@ from aiohttp.test_utils import TestClient, TestServer
 from described import Watcher
 from http_worker import RECORDS, TOKEN, Client, Get, lifecycle_of
 
+import chosen_store
 from mem_search.http.core.app import build_app
 from mem_search.model import Location
 from mem_search.settings import Settings
@@ -28,6 +29,7 @@ def settings(tmp_path: Path) -> Settings:
         chroma_url="off",
         follow=0,
         timezone="UTC",
+        **chosen_store.of_home(tmp_path / "home"),
     )
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from chosen_store import in_a_file
 from drafts import draft
 from mem_search.errors import Conflict, NotFound, StorageError
 from mem_search.http.core import user_runtimes
@@ -119,6 +120,7 @@ async def test_one_with_work_to_do_stays_open(users: UserRuntimes, clock: Clock)
     assert users.open == []
 
 
+@in_a_file
 async def test_work_of_an_earlier_worker_continues(
     users: UserRuntimes, runtime: Runtime, clock: Clock
 ) -> None:
@@ -144,6 +146,7 @@ async def test_work_of_an_earlier_worker_continues(
         assert (await theirs.ingest.jobs.get("j1")).state == "done"
 
 
+@in_a_file
 async def test_a_home_that_cannot_be_opened_is_said_and_tried_again(
     users: UserRuntimes, runtime: Runtime
 ) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -12,12 +13,13 @@ import psycopg
 import pytest
 
 from drafts import draft
-from mem_search.errors import InputError, StorageError
+from mem_search.cli import local_checks
+from mem_search.errors import Conflict, InputError, StorageError
 from mem_search.ingest.prepare import prepare
 from mem_search.model import Batch, Filters, LedgerEntry, Location
 from mem_search.model.ingest import PreparedBatch
 from mem_search.settings import Settings
-from mem_search.storage.postgres.migrations import SCHEMA
+from mem_search.storage.postgres.migrations import KEYS, SCHEMA
 from mem_search.storage.postgres.store import PostgresStore
 from postgres_server import ROLE, Server, server
 
@@ -120,14 +122,46 @@ class TestServersThatCannotHoldAStore:
         await refused(server().address(database))
         assert server().query(f"select to_regnamespace('{SCHEMA}')", database) == ""
 
-    def test_the_setting_is_refused_until_the_store_is_whole(self, tmp_path: Path) -> None:
-        named = {"MEM_SEARCH_HOME": str(tmp_path), "MEM_SEARCH_STORE": "postgresql://a:s3cret@b/c"}
-        with pytest.raises(InputError, match="leave it empty") as error:
+    def test_a_setting_that_names_no_server_is_refused(self, tmp_path: Path) -> None:
+        named = {"MEM_SEARCH_HOME": str(tmp_path), "MEM_SEARCH_STORE": "mysql://a:s3cret@b/c"}
+        with pytest.raises(InputError, match="postgresql://USER") as error:
             Settings.read(named)
         assert "s3cret" not in error.value.message
+        named["MEM_SEARCH_STORE"] = "postgresql://a:s3cret@b/c"
+        assert "s3cret" not in repr(Settings.read(named))
+        with pytest.raises(InputError, match="store_owner"):
+            Settings.read({**named, "MEM_SEARCH_STORE_OWNER": " "})
+
+    async def test_doctor_tells_what_the_server_is_or_lacks(
+        self, database: str, tmp_path: Path
+    ) -> None:
+        settings = Settings(home=tmp_path, store=server().address(database))
+        found = local_checks.database(settings)
+        assert (found.state, "no store yet" in found.detail) == ("ok", True)
+        await (await PostgresStore.open(settings.store, "ada")).close()
+        assert "with pgvector" in local_checks.database(settings).detail
+        away = local_checks.database(replace(settings, store="postgresql://a:s3cret@/b?host=/no"))
+        assert (away.state, "start the server" in away.fix) == ("missing", True)
+        assert "s3cret" not in away.detail
+
+    async def test_a_copy_is_refused_with_what_to_use(self, store: PostgresStore) -> None:
+        with pytest.raises(Conflict, match="pg_dump"):
+            await store.copy(Path("copy.db"), vectors=True)
 
 
 class TestOwners:
+    async def test_erasing_leaves_no_row_of_the_owner_and_every_row_of_others(
+        self, store: PostgresStore, opens: Opens
+    ) -> None:
+        await fill(store, "a", "b")
+        other = await opens(uuid4().hex)
+        await fill(other, "a")
+        await store.erase()
+        for table in KEYS:
+            count = f"select count(*) from {table}"
+            assert await store.database.read(lambda c, s=count: c.count(s)) == 0, table
+        assert await stored(other) == {"a": 1}
+
     async def test_a_statement_that_names_no_owner_sees_its_own_rows(
         self, store: PostgresStore, opens: Opens
     ) -> None:

@@ -86,6 +86,8 @@ def disk(settings: Settings) -> Finding:
 
 def database(settings: Settings) -> Finding:
     """The store is ours and whole: it has what its mark says, and SQLite finds no error. Reads."""
+    if settings.store:
+        return _server(settings.store)
     from mem_search.storage.sqlite.mark import check, start_anew
     from mem_search.storage.sqlite.migrations import check_ours
 
@@ -121,6 +123,20 @@ def database(settings: Settings) -> Finding:
         size = settings.database.stat().st_size / 2**20
         return Finding("database", "ok", f"{settings.database} ({size:.1f} MB)")
     return Finding("database", "missing", f"{settings.database}: {' '.join(problem.split())}", fix)
+
+
+def _server(address: str) -> Finding:
+    """The server can be reached and can hold a store."""
+    try:
+        from mem_search.storage.postgres.examining import examined
+    except ModuleNotFoundError as error:
+        problem = f"MEM_SEARCH_STORE needs the Python package {error.name}"
+        return Finding("database", "missing", problem, "install mem-search[postgres]")
+    try:
+        return Finding("database", "ok", examined(address))
+    except StorageError as error:
+        problem, _, advice = error.message.partition("; ")
+        return Finding("database", "missing", problem, advice)
 
 
 def _is_ours_to_write(file: Path) -> bool:

@@ -217,7 +217,7 @@ INTAKE = (
     POST("/api/import/upload", jobs.import_upload, "Import the file in the body", "import", jobs.UploadParameters, body_type=ANY_TYPE, write=True, status=ACCEPTED, response=job_schemas.SubmittedJob, errors=(429,)),
     POST("/api/import/jsonl", jobs.import_lines, "Import the records in the body, one a line", "import", jobs.UploadedName, body_type=jobs.NDJSON, write=True, status=ACCEPTED, response=job_schemas.SubmittedJob, errors=(429,)),
     GET("/api/export", exports.export_records, "Export all records, one a line", "import", exports.ExportParameters, write=True, content_type=jobs.NDJSON),
-    GET("/api/v1/backup", backup.backup, "Download everything that is stored, of all users, as one file", "import", backup.BackupParameters, write=True, only="home", content_type=backup.ZIP),
+    GET("/api/v1/backup", backup.backup, "Download everything that is stored, of all users, as one file", "import", backup.BackupParameters, write=True, only="home", content_type=backup.ZIP, errors=(409,)),
     GET("/api/jobs", jobs.newest, "List jobs, newest first", "import", jobs.JobListParameters, write=True, response=job_schemas.Jobs),
     GET("/api/jobs/events", jobs.events, "Send the newest jobs again whenever one changes", "import", jobs.JobListParameters, write=True, content_type=EVENTS, is_rest=False),
     GET("/api/jobs/{id}", jobs.one, "Show a job", "import", write=True, response=job_schemas.Job),

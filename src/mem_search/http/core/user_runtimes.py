@@ -21,7 +21,7 @@ from typing import Final
 from mem_search.access.callers import home_of, users_dir
 from mem_search.errors import Conflict, Forbidden, MemSearchError, NotFound, StorageError
 from mem_search.settings import Settings
-from mem_search.wiring import EmbeddingModel, Runtime, open_runtime
+from mem_search.wiring import EmbeddingModel, Runtime, erase_store, open_runtime
 
 log = logging.getLogger(__name__)
 
@@ -196,6 +196,7 @@ class UserRuntimes:
                 self._close(user)
             if closing := self._closing.get(user):
                 await self._closed(closing)
+            await erase_store(self._settings_of(user))
             await asyncio.to_thread(_delete, home)
         finally:
             self._removing.discard(user)

@@ -71,7 +71,7 @@ class Database:
 
         def call() -> T:
             with (
-                _translated(self.place),
+                translated(self.place),
                 self._reading.connection() as connection,
                 connection.transaction(),
             ):
@@ -86,7 +86,7 @@ class Database:
         """
 
         def call() -> T:
-            with _translated(self.place):
+            with translated(self.place):
                 for attempt in range(1, _ATTEMPTS + 1):
                     try:
                         with self._writing.connection() as connection, connection.transaction():
@@ -102,7 +102,7 @@ class Database:
         """Run ``work(connection)`` on a writer outside a transaction, as ``vacuum`` needs it."""
 
         def call() -> T:
-            with _translated(self.place), self._writing.connection() as connection:
+            with translated(self.place), self._writing.connection() as connection:
                 return work(connection)
 
         return await asyncio.get_running_loop().run_in_executor(self._writers, call)
@@ -116,7 +116,7 @@ class Database:
         opened: list[Connection] = []
 
         def call() -> T:
-            with _translated(self.place), self._connect() as connection:
+            with translated(self.place), self._connect() as connection:
                 self._writer(connection)
                 connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
                 opened.append(connection)
@@ -141,7 +141,7 @@ class Database:
             await asyncio.to_thread(pool.close)
 
     def _prepare(self) -> None:
-        with _translated(self.place):
+        with translated(self.place):
             with self._connect() as connection:
                 check_server(connection, self.place)
                 self._types_in = migrate(connection, self.place)
@@ -253,7 +253,7 @@ _AWAY: Final = "start the server, or correct MEM_SEARCH_STORE"
 
 
 @contextmanager
-def _translated(place: str) -> Iterator[None]:
+def translated(place: str) -> Iterator[None]:
     """Translate errors of the server into a StorageError of one line with the next step."""
     try:
         yield

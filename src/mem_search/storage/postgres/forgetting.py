@@ -227,8 +227,8 @@ def _removed_with(connection: Connection, numbers: Sequence[int]) -> Counter[str
     """How many rows go with these records."""
     statements = {
         "passages": "select count(*) from passages where record_id = any(%s)",
-        "vectors": "select count(*) from vectors where entry_id / 2 in"
-        " (select id from passages where record_id = any(%s))",
+        "vectors": "select count(*) from vectors where entry_id = any(array(select unnest("
+        "array[2 * id, 2 * id + 1]) from passages where record_id = any(%s)))",
         "links": "select count(*) from edges where from_id = any(%s)",
     }
     return Counter(

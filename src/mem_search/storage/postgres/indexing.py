@@ -132,15 +132,17 @@ class PostgresIndexing(Repository):
     def vectors_of_equal_content(
         self, connection: Connection, model: int, hashes: Sequence[bytes]
     ) -> dict[bytes, dict[int, Vectors]]:
-        rows = connection.execute(
-            "select p.content_hash, v.entry_id %% 2, halfvec_send(v.vector) from passages p"
-            " join vectors v on v.entry_id in (2 * p.id, 2 * p.id + 1) and v.model_id = %s"
-            " where p.content_hash = any(%s::bytea[]) order by p.id",
-            (model, list(dict.fromkeys(hashes))),
-        )
+        digests = {
+            passage: bytes(digest)
+            for passage, digest in connection.execute(
+                "select id, content_hash from passages where content_hash = any(%s::bytea[])"
+                " order by id",
+                (list(dict.fromkeys(hashes)),),
+            )
+        }
         found: dict[bytes, dict[int, Vectors]] = {}
-        for digest, half, vector in rows:
-            found.setdefault(digest, {})[half] = unpacked([vector], 0)[0]
+        for entry, vector in _of_passages(connection, model, digests):
+            found.setdefault(digests[entry // 2], {})[entry % 2] = unpacked([vector], 0)[0]
         return found
 
     @writes
@@ -174,15 +176,17 @@ class PostgresIndexing(Repository):
     def vectors(
         self, connection: Connection, model: int, dimensions: int, passages: Sequence[int]
     ) -> tuple[list[VectorEntry], Vectors]:
-        rows = connection.execute(
-            "select v.entry_id, p.record_id, p.kind, r.created_at, halfvec_send(v.vector)"
-            " from passages p join records r on r.id = p.record_id"
-            " join vectors v on v.entry_id in (2 * p.id, 2 * p.id + 1) and v.model_id = %s"
-            " where p.id = any(%s) order by v.entry_id",
-            (model, list(passages)),
-        ).fetchall()
-        entries = [VectorEntry(*row[:4]) for row in rows]
-        return entries, unpacked([row[4] for row in rows], dimensions)
+        known = {
+            passage: row
+            for passage, *row in connection.execute(
+                "select p.id, p.record_id, p.kind, r.created_at from passages p"
+                " join records r on r.id = p.record_id where p.id = any(%s)",
+                (list(passages),),
+            )
+        }
+        rows = _of_passages(connection, model, known)
+        entries = [VectorEntry(entry, *known[entry // 2]) for entry, _ in rows]
+        return entries, unpacked([vector for _, vector in rows], dimensions)
 
     @writes
     def acknowledge(
@@ -226,6 +230,27 @@ class PostgresIndexing(Repository):
     @reads
     def newest_entry(self, connection: Connection) -> int:
         return connection.count("select max(entry_id) from vectors")
+
+
+def _of_passages(
+    connection: Connection, model: int, passages: Iterable[int]
+) -> list[tuple[int, bytes]]:
+    """Entry and vector of both halves of ``passages``, in order.
+
+    By their keys and not by a join: the planner takes an owner of many for one with few rows, and
+    would read all their vectors for each passage.
+    """
+    return connection.execute(
+        "select entry_id, halfvec_send(vector) from vectors"
+        " where model_id = %s and entry_id = any(%s) order by entry_id",
+        (model, entries_of(passages)),
+        binary=True,
+    ).fetchall()
+
+
+def entries_of(passages: Iterable[int]) -> list[int]:
+    """The numbers of both halves of ``passages``."""
+    return [entry for passage in passages for entry in (2 * passage, 2 * passage + 1)]
 
 
 def _save(connection: Connection, model: int, entries: Sequence[int], rows: Vectors) -> None:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from mem_search.model.rankings import Numbers, PassageContext, PassageSpan, Values, Vectors
 from mem_search.storage.postgres.connection import Connection
-from mem_search.storage.postgres.indexing import unpacked
+from mem_search.storage.postgres.indexing import entries_of, unpacked
 from mem_search.storage.rules.passage_map import with_neighbours
 
 _COSINE: Final = "-(v.vector::vector <#> %(vector)s::vector)"
@@ -79,14 +79,18 @@ def contexts(
 
 def record_cosines(connection: Connection, model: int, vector: Vectors, records: Numbers) -> Values:
     """For each of ``records`` the cosine of its nearest passage; NaN without a vector."""
-    return _cosines(
-        connection,
-        records,
-        f"select p.record_id, max({_COSINE}) from passages p"
-        " join vectors v on v.entry_id in (2 * p.id, 2 * p.id + 1) and v.model_id = %(model)s"
-        " where p.record_id = any(%(numbers)s) group by p.record_id",
-        {"model": model, "vector": str(vector[0].tolist()), "numbers": records.tolist()},
-    )
+    rows = connection.execute(
+        "select record_id, id from passages where record_id = any(%s)",
+        (records.tolist(),),
+        binary=True,
+    ).fetchall()
+    owners = np.array([record for record, _ in rows], np.int64)
+    passages = np.array([passage for _, passage in rows], np.int64)
+    order = np.argsort(records)
+    places = order[np.searchsorted(records, owners, sorter=order)]
+    best = np.full(len(records), np.nan)
+    np.fmax.at(best, places, passage_cosines(connection, model, vector, passages))
+    return best
 
 
 def passage_cosines(
@@ -98,7 +102,11 @@ def passage_cosines(
         passages,
         f"select v.entry_id / 2, max({_COSINE}) from vectors v"
         " where v.model_id = %(model)s and v.entry_id = any(%(numbers)s) group by 1",
-        {"model": model, "vector": str(vector[0].tolist()), "numbers": _entries(passages)},
+        {
+            "model": model,
+            "vector": str(vector[0].tolist()),
+            "numbers": entries_of(passages.tolist()),
+        },
     )
 
 
@@ -109,7 +117,7 @@ def passage_vectors(
     rows = connection.execute(
         "select entry_id / 2, halfvec_send(vector) from vectors"
         " where model_id = %s and entry_id = any(%s) order by entry_id",
-        (model, _entries(passages)),
+        (model, entries_of(passages.tolist())),
         binary=True,
     ).fetchall()
     of = np.array([passage for passage, _ in rows], np.int64)
@@ -117,10 +125,6 @@ def passage_vectors(
     return order[np.searchsorted(passages, of, sorter=order)], unpacked(
         [vector for _, vector in rows], dimensions
     )
-
-
-def _entries(passages: Numbers) -> list[int]:
-    return [entry for passage in passages.tolist() for entry in (2 * passage, 2 * passage + 1)]
 
 
 def _cosines(

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Collection
 from pathlib import Path
 
-from mem_search.errors import StorageError
+from mem_search.errors import Conflict
 from mem_search.model import Kind
 from mem_search.storage.postgres.archives import PostgresArchives
+from mem_search.storage.postgres.connection import Connection
 from mem_search.storage.postgres.database import Database
 from mem_search.storage.postgres.forgetting import PostgresForgetting
 from mem_search.storage.postgres.graph_export import PostgresGraph
 from mem_search.storage.postgres.indexing import PostgresIndexing
 from mem_search.storage.postgres.ingest import PostgresIngest
 from mem_search.storage.postgres.jobs import PostgresDeliveries, PostgresJobs, PostgresSearchJobs
+from mem_search.storage.postgres.migrations import KEYS
 from mem_search.storage.postgres.records import PostgresRecords
 from mem_search.storage.postgres.redacting import PostgresRedacting
 from mem_search.storage.postgres.research import (
@@ -70,12 +72,23 @@ class PostgresStore:
         return PostgresSearchStore(self.database, self._caches, model, dimensions, chats)
 
     async def copy(self, target: Path, *, vectors: bool) -> int:
-        """Refused: the server's own tools copy it. Raises StorageError."""
-        raise StorageError(
+        """Refused: the server's own tools copy it. Raises Conflict."""
+        raise Conflict(
             f"the store is in PostgreSQL at {self.database.place}, which mem-search does not copy;"
             " back it up with pg_dump, or with what the server has for it (docs/operations.md)"
         )
 
+    async def erase(self) -> None:
+        """Delete every row of this owner, as a file would be deleted. Then close it."""
+        await self.database.write(_erased)
+
     async def close(self) -> None:
         """Wait for running calls, then close. A second call does nothing."""
         await self.database.close()
+
+
+def _erased(connection: Connection) -> None:
+    connection.execute("select 1 from stores for update")  # no other worker writes meanwhile
+    for table in KEYS:
+        connection.execute(f"delete from {table}")
+    connection.execute("delete from record_changes")  # the deletions themselves are noted there

@@ -81,8 +81,8 @@ def migrate(connection: Connection, place: str) -> str:
     """
     with connection.transaction():
         connection.execute("select pg_advisory_xact_lock(%s)", (_LOCK,))
-        applied = _applied(connection)
-        if applied is None:
+        known = applied(connection)
+        if known is None:
             try:
                 connection.execute("create extension if not exists vector")
             except psycopg.errors.InsufficientPrivilege as error:
@@ -101,13 +101,13 @@ def migrate(connection: Connection, place: str) -> str:
         connection.execute(f'set local search_path = {SCHEMA}, "{types_in}"')
         connection.execute("set local mem_search.owner = ''")  # columns have it as their default
         for step in MIGRATIONS:
-            if step.__name__ not in (applied or set()):
+            if step.__name__ not in (known or set()):
                 step(connection)
                 connection.execute("insert into migrations(name) values(%s)", (step.__name__,))
     return str(types_in)
 
 
-def _applied(connection: Connection) -> set[str] | None:
+def applied(connection: Connection) -> set[str] | None:
     """The names of the steps that were applied; None while there is no schema."""
     # From the catalogue: a schema of another role may not be looked into.
     schema, ours = connection.one(
@@ -121,9 +121,9 @@ def _applied(connection: Connection) -> set[str] | None:
         raise StorageError(
             f"the schema {SCHEMA} of the database is another program's; use a database of your own"
         )
-    applied = {name for (name,) in connection.execute(f"select name from {SCHEMA}.migrations")}
-    if unknown := applied - {step.__name__ for step in MIGRATIONS}:
+    found = {name for (name,) in connection.execute(f"select name from {SCHEMA}.migrations")}
+    if unknown := found - {step.__name__ for step in MIGRATIONS}:
         raise StorageError(
             f"the store was written by a newer mem-search ({max(unknown)}); update mem-search"
         )
-    return applied
+    return found

@@ -1,0 +1,31 @@
+"""What ``doctor`` asks of a server: whether it can hold a store, and how large that one is."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from mem_search.storage.postgres.connection import Connection
+from mem_search.storage.postgres.database import place_of, translated
+from mem_search.storage.postgres.migrations import SCHEMA, applied, check_server
+
+_SECONDS: Final = 5
+
+
+def examined(address: str) -> str:
+    """The server in one line. Changes nothing. Raises StorageError."""
+    place = place_of(address)
+    with (
+        translated(place),
+        Connection.connect(address, autocommit=True, connect_timeout=_SECONDS) as connection,
+    ):
+        check_server(connection, place)
+        server = connection.info.server_version // 10_000
+        vector, size = connection.one(
+            "select coalesce((select extversion from pg_extension where extname = 'vector'), ''),"
+            " coalesce((select sum(pg_total_relation_size(c.oid)) from pg_class c"
+            " where c.relnamespace = to_regnamespace(%s) and c.relkind = 'r'), 0)",
+            (SCHEMA,),
+        )
+        if applied(connection) is None:
+            return f"PostgreSQL {server} at {place}: no store yet (created at the first start)"
+    return f"PostgreSQL {server} with pgvector {vector} at {place} ({size / 2**20:.1f} MB)"
