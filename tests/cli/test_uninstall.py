@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import pty
 import subprocess
 import sys
 from pathlib import Path
@@ -52,6 +54,19 @@ def test_completion_is_taken_back_to_the_byte(mem: Home, shell: str) -> None:
     said = mem.ok("uninstall")
     assert files(person(mem)) == before, said
     assert not (mem.path / written.FILE).exists()
+
+
+def test_what_the_framework_says_on_a_terminal_has_no_remains_of_colours(mem: Home) -> None:
+    leader, follower = pty.openpty()
+    subprocess.run(
+        [sys.executable, "-c", COMPLETION, "bash"],
+        env=mem.environ, stdout=follower, stderr=follower, check=True,
+    )  # fmt: skip
+    os.close(follower)
+    said = os.read(leader, 65536).decode()
+    os.close(leader)
+    assert said.startswith("bash completion installed in"), said
+    assert "[0m" not in said
 
 
 def test_files_that_completion_made_go_and_later_lines_stay(mem: Home) -> None:

@@ -144,7 +144,7 @@ async def test_settings_are_told_without_secrets(client: Client) -> None:
     told = {each["name"]: each for each in reply["settings"]}
     assert told["token"]["value"] == "set"
     assert (told["embedder"]["value"], told["embedder"]["is_default"]) == ("hashing", False)
-    assert told["read_token"]["is_default"]
+    assert (told["read_token"]["value"], told["read_token"]["is_default"]) == ("0", True)
     assert TOKEN not in str(reply)
 
 

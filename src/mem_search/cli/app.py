@@ -55,7 +55,8 @@ app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    # Colours of the framework would lose their escape characters: see ``output.guard``.
+    context_settings={"help_option_names": ["-h", "--help"], "color": False},
 )
 
 

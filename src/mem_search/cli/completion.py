@@ -48,9 +48,7 @@ def facet(name: str) -> Values:
         pairs = [("facets", name), ("facet_limit", str(MOST)), ("limit", "1"), ("dateEnd", "now")]
         answer = _asked(UNIFIED, [*pairs, ("format", "json")])
         found = answer.get("facets", {}).get(name, {}).get("values", [])
-        return _beginning(
-            incomplete, ((each["value"], f"{each['count']} record(s)") for each in found)
-        )
+        return _beginning(incomplete, ((each["value"], f"{each['count']} found") for each in found))
 
     return complete
 

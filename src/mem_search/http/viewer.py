@@ -104,6 +104,8 @@ async def settings(call: Call) -> web.StreamResponse:
     for field in sorted(fields(current), key=lambda each: each.name):
         value, usual = getattr(current, field.name), getattr(default, field.name)
         plain = ", ".join(value) if isinstance(value, tuple) else str(value)
+        if isinstance(value, bool):
+            plain = str(int(value))  # as it is written in the environment
         shown = redact(plain)[0] if field.repr else "set" if value else ""
         variable = f"MEM_SEARCH_{field.name.upper()}"
         told.append(
