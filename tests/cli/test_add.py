@@ -180,6 +180,11 @@ def test_what_cannot_be_added_is_named_and_the_others_go_on(
         (("add", f"http://{site}/gone"), 7, "answered 404"),
         (("add", "nothing"), 2, "does not exist"),
         (("add", " "), 2, "empty"),
+        (("add", ""), 2, "the note is empty; write some words, or . to add this folder"),
+        (("add", "", str(tmp_path)), 2, "'' does not exist"),
+        (("why", ""), 2, "PATH: is empty; write . for this folder"),
+        (("import", "jsonl", ""), 2, "path: is empty; write . for this folder"),
+        (("unfollow", "files", ""), 2, "path: is empty"),
         (("add", "-"), 2, "empty"),
         (("add", "a note", f"http://{site}/lamps"), 2, "one after the other"),
     ):

@@ -1,8 +1,11 @@
 """The contract of every source, each on a small sample of its input."""
 
 import json
+import os
 import re
+import threading
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +16,11 @@ from mem_search.contracts import Machine, Source
 from mem_search.errors import InputError, SourceError
 from mem_search.model import Batch, Draft, Location
 from mem_search.records.registry import installed_kinds
-from mem_search.sources import built_in, by_name, for_file
+from mem_search.sources import at, built_in, by_name, for_file
+from patience import PATIENCE
 from source_samples import SAMPLES, file_of
+
+END = Draft("note", "test", "end", "The reading has ended.")
 
 
 def read(source: Source, path: Path, cursor: Mapping[str, Any] | None = None) -> list[Batch]:
@@ -110,6 +116,30 @@ class TestSource:
         counted_later = sum(len(batch.drafts) for batch in batches if batch.item)
         assert sum(entry.records for entry in taken) + counted_later == len(drafts_of(batches))
         assert all(len(batch.places) in (0, len(batch.drafts)) for batch in batches)
+
+    def test_opens_no_pipe_in_a_folder(self, source: Source, tmp_path: Path) -> None:
+        sample = SAMPLES[source.name](tmp_path)
+        folder = sample if sample.is_dir() else sample.parent
+        pipes = tmp_path / "pipes"
+        for file in sorted(folder.rglob("*")):
+            place = pipes / file.relative_to(folder)
+            if file.is_file() and "/." not in place.as_posix():
+                place.parent.mkdir(parents=True, exist_ok=True)
+                os.mkfifo(place)
+        assert any(pipes.rglob("*")) or source.name == "git"
+        pipes.mkdir(exist_ok=True)
+        found: list[Draft] = []
+
+        def look() -> None:
+            assert source.name not in at(pipes) or source.name == "files"
+            with suppress(SourceError):
+                found.extend(drafts_of(read(source, pipes)))
+            found.append(END)
+
+        looking = threading.Thread(target=look, daemon=True)  # opening a pipe waits for ever
+        looking.start()
+        looking.join(PATIENCE)
+        assert found == [END]
 
     def test_never_writes_to_what_it_reads(self, source: Source, tmp_path: Path) -> None:
         path = SAMPLES[source.name](tmp_path)

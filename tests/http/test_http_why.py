@@ -57,6 +57,7 @@ async def test_every_state_has_its_sentence(empty: Client, folder: Path) -> None
     for name, state, said in (
         ("blank.txt", "left", "was left out: it is empty"),
         ("half.pdf", "failed", "could not be read: it is damaged or cut off"),
+        (".memsearchignore", "left", "says what is left out of"),
         ("draft.tmp", "left", "was left out: it is excluded by .memsearchignore"),
         ("old/pier.txt", "unseen", f"is in {folder}/old, which was left out: it is excluded"),
         ("new.txt", "unseen", f"was not there when {folder} was last read"),

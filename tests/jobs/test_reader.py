@@ -302,3 +302,10 @@ async def test_following_looks_again_and_outlives_a_location_that_fails(
     with pytest.raises(asyncio.CancelledError):
         await following
     await follow(store.ingest, reader, 0)  # never looks
+
+
+async def test_a_pipe_is_refused_and_not_waited_for(reader: LocationReader, tmp_path: Path) -> None:
+    pipe = tmp_path / "letters.jsonl"
+    os.mkfifo(pipe)
+    with pytest.raises(SourceError, match=r"letters.jsonl is neither a file nor a folder; save"):
+        await asyncio.wait_for(reader.read(Location("jsonl", str(pipe))), PATIENCE)

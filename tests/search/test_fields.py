@@ -14,7 +14,7 @@ from mem_search.cli.search_options import OPTIONS
 from mem_search.errors import InputError
 from mem_search.http.core.parameters import SearchParameters
 from mem_search.http.schemas.universal_requests import UniversalSearchRequest
-from mem_search.model import Filters, Mode, SearchPage, SearchRequest
+from mem_search.model import Draft, Filters, Mode, SearchPage, SearchRequest
 from mem_search.model.saved_searches import Scope
 from mem_search.text.search_fields import FIELDS
 from mem_search.wiring import Runtime
@@ -176,6 +176,23 @@ async def test_a_value_that_no_record_has_is_named(
     found = (await search(runtime, query)).report.notices
     assert "; ".join(each for each in found if "no record" in each).startswith(notices)
     assert bool(notices) == any("no record" in each for each in found)
+
+
+async def test_a_folder_without_its_slash_is_told(runtime: Runtime) -> None:
+    metadata = {"path": "/home/me/Vault/Daily/lamp.md"}
+    await fill(runtime, Draft("file", "test", "daily", "The lamp.", metadata=metadata))
+    said = "'Daily' is a folder; for what is below it: path:Daily/"
+    for query, total, told in (
+        ("path:Daily", 0, True),
+        ("file:Daily lamp", 0, True),
+        ("path:Daily/", 1, False),
+        ("path:lamp.md", 1, False),
+        ("path:Weekly", 0, False),
+    ):
+        page = await search(runtime, query)
+        assert (page.total, said in page.report.notices) == (total, told), query
+    asked = await search(runtime, "", filters=Filters(files=("Daily",)))
+    assert said in asked.report.notices
 
 
 async def test_a_parameter_that_no_record_has_is_named(runtime: Runtime) -> None:

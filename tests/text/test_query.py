@@ -205,6 +205,10 @@ def test_dates_are_read_in_words(text: str, start: str | None, end: str | None) 
     assert demand.any_of == (Filters(created=span),)
 
 
+def test_the_subject_of_a_mail_is_its_title() -> None:
+    assert reading("subject:lunch").demand == reading("title:lunch").demand is not None
+
+
 @pytest.mark.parametrize(
     ("text", "about"),
     [
@@ -222,7 +226,7 @@ def test_dates_are_read_in_words(text: str, start: str | None, end: str | None) 
         ("kind:obs", "did you mean kind:observation?"),
         ("is:desision", "did you mean is:decision?"),
         ("autor:smith", "did you mean author:?"),
-        ("subject:lunch", "did you mean title:?"),
+        ("name:lunch", "did you mean title:?"),
         ("meta.amount>much", "neither a number nor a date"),
         ("title:!", "has no word"),
         ("title:a*b", "“a*b” has fewer than three letters beside its *"),

@@ -94,7 +94,7 @@ def add(
 
 def _add_note(text: str, given: Mapping[str, Any]) -> None:
     if not text.strip():
-        raise InputError("the note is empty; write some words")
+        raise InputError("the note is empty; write some words, or . to add this folder")
     client = open_client()
     line = json.dumps({"kind": "note", "text": text, **given}).encode() + b"\n"
     job = client.upload("/api/import/upload", [line], [("source", "jsonl"), ("name", "note.jsonl")])
@@ -143,22 +143,22 @@ def _asked(name: str) -> str:
 
 def _note_in(words: list[str]) -> str | None:
     """The note that the arguments are; None when they name files. Raises InputError."""
+    if len(words) == 1 and not words[0].strip():
+        return ""  # Path("") would be this folder
     missing = [word for word in words if not _exists(word)]
     if not missing:
         return None
-    if len(words) == 1 and not words[0].strip():
-        return ""
     if len(words) == 1 and any(character.isspace() for character in words[0].strip()):
         return words[0]
     raise InputError(
-        f"{missing[0]} does not exist; a note is one argument in quotes: "
+        f"{missing[0] or repr('')} does not exist; a note is one argument in quotes: "
         'mem-search add "buy oil for the lamp"'
     )
 
 
 def _exists(word: str) -> bool:
     try:
-        return Path(word).expanduser().exists()
+        return bool(word.strip()) and Path(word).expanduser().exists()
     except (OSError, ValueError):  # too long for a path
         return False
 
@@ -225,6 +225,8 @@ def why(
     path: Annotated[str, typer.Argument(help="A file or a folder.")], as_json: Json = False
 ) -> None:
     """Say in one sentence what became of a file: stored, left out, failed, or never seen."""
+    if not path.strip():
+        raise InputError("is empty; write . for this folder", field="PATH")
     given = Path(path).expanduser().absolute()  # of a link, and not of what it leads to
     place = given.parent.resolve() / given.name if given.is_symlink() else given.resolve()
     told = open_client().json("GET", "/api/why", [("path", str(place))])

@@ -205,7 +205,12 @@ def export(
 
 
 def absolute(path: str) -> str:
-    """``path`` as an absolute one: the worker has another working directory. A URL stays."""
+    """``path`` as an absolute one: the worker has another working directory. A URL stays.
+
+    Raises InputError for an empty one, which is a variable without a value and not this folder.
+    """
+    if not path.strip():
+        raise InputError("is empty; write . for this folder", field="path")
     if _URL.match(path):
         return path
     return str(Path(path).expanduser().resolve())

@@ -16,6 +16,7 @@ from mem_search.http.core.routing import Call
 from mem_search.http.schemas.documents import PathState, WhyPath
 from mem_search.model import Location, Record
 from mem_search.model.ingest import FollowedLocation, LedgerRow
+from mem_search.sources.exclusions import IGNORE_FILE
 from mem_search.sources.files import digests_of, left_to
 from mem_search.sources.files.folder import look_at
 from mem_search.text.dates import iso
@@ -56,7 +57,12 @@ async def why(call: Call) -> web.StreamResponse:
 
 
 async def _told(call: Call, path: str) -> WhyPath:
-    store = call.runtime.store
+    store, name = call.runtime.store, Path(path)
+    if name.name == IGNORE_FILE and name.parent.is_dir():
+        return WhyPath(
+            path=path, state="left",
+            sentence=f"{path} says what is left out of {name.parent}; it is never stored.",
+        )  # fmt: skip
     around = [path, *map(str, Path(path).parents)]
     newest_last = reversed(await store.ingest.ledger_at(around))
     # One source leaves out what another one reads: what that one says counts.

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import stat
 import time
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -73,6 +74,7 @@ class LocationReader:
         before stays.
         """
         source = sources.by_name(location.source)
+        _check_place(location)
         to_read = location
         if upload is not None:
             to_read = replace(location, path=str(upload), upload=location.path)
@@ -196,6 +198,20 @@ def progress_message(location: Location, taken: IngestCounts) -> str:
         if count
     ]
     return f"{_named(location)}: {', '.join(counts) or 'nothing new'}"
+
+
+def _check_place(location: Location) -> None:
+    """Raises SourceError for a pipe, a socket or a device: reading it may never end."""
+    try:
+        mode = Path(location.path).expanduser().stat().st_mode
+    except (OSError, ValueError, RuntimeError):  # no path, or not there: its source says so
+        return
+    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+        raise SourceError(
+            f"{location.path} is neither a file nor a folder; save what it gives to a file, and"
+            " add that",
+            field="path",
+        )
 
 
 def _named(location: Location) -> str:

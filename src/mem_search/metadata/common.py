@@ -19,6 +19,7 @@ MOST: Final = 100
 """Values of one field."""
 
 _DAY: Final = re.compile(r"\d{4}-\d\d-\d\d")
+_CODE: Final = re.compile(r"[A-Z]{3}")
 
 
 def _day(text: str) -> str:
@@ -37,6 +38,13 @@ def _day(text: str) -> str:
     return text
 
 
+def _currency(text: str) -> str:
+    """A code of ISO 4217 in capitals."""
+    if not _CODE.fullmatch(text):
+        raise PydanticCustomError("value", "is no code of a currency; write EUR")
+    return text
+
+
 def _listed(value: Any) -> Any:
     return [value] if isinstance(value, str) else value
 
@@ -46,7 +54,7 @@ Day = Annotated[str, AfterValidator(_day)]
 """ISO 8601: ``2026-01-31``."""
 Money = Annotated[float, Field(allow_inf_nan=False, ge=-1e12, le=1e12)]
 """In the unit of the currency, not in cents."""
-Currency = Annotated[str, Field(pattern=r"^[A-Z]{3}$")]
+Currency = Annotated[str, AfterValidator(_currency)]
 """ISO 4217: ``EUR``."""
 Texts = Annotated[
     Annotated[list[Text], Field(max_length=MOST)],

@@ -31,7 +31,7 @@ def is_suspect(page: SearchPage, filters: Filters) -> bool:
     values = list(_asked(filters, wanted=True))
     fields = [field for field, _, _ in values]
     return (
-        bool(values and not page.total)
+        bool(not page.total and (values or any(_paths(filters))))
         or len(set(fields)) < len(fields)
         or any("*" in value for _, value, _ in values)
         or next(_asked(filters, wanted=False), None) is not None
@@ -49,7 +49,21 @@ def notices(snapshot: SearchSnapshot, filters: Filters) -> tuple[str, ...]:
         meant = f"; nearest: {clipped(near)}" if near else ""
         star = f"; {field} takes the whole value, * stands for itself" if "*" in value else ""
         found.append(f"no record has {field} {clipped(value)}{star}{meant}")
+    for path in list(dict.fromkeys(_paths(filters)))[:MOST_CHECKED]:
+        is_file = len(snapshot.matching(Filters(files=(path,))))
+        if not is_file and len(snapshot.matching(Filters(files=(f"{path}/",)))):
+            found.append(f"{clipped(path)} is a folder; for what is below it: path:{path}/")
     return tuple(found)
+
+
+def _paths(filters: Filters) -> Iterator[str]:
+    """The paths asked for that name no folder, since ``/`` or ``*`` at their end would."""
+    asked = [*filters.files]
+    if filters.demand is not None:
+        for leaf, positive in demands.leaves(filters.demand):
+            if isinstance(leaf, Condition) and positive:
+                asked += [path for each in leaf.any_of for path in each.files]
+    yield from (path for path in asked if not path.endswith(("/", "*")))
 
 
 def _asked(filters: Filters, *, wanted: bool) -> Iterator[Value]:

@@ -119,19 +119,21 @@ def for_path(path: Path) -> str:
 def at(path: Path) -> list[str]:
     """The names of the sources that read something at ``path``, ``files`` among them.
 
-    A file has one source; a folder has one for each format that lies below it.
+    A file has one source; a folder has one for each format that lies below it. Neither links nor
+    pipes are opened.
     """
     if path.is_file():
         return [for_path(path) or "files"]
-    from mem_search.sources.exclusions import Exclusions  # its library takes a while
+    from mem_search.sources.exclusions import Exclusions, is_regular  # its library takes a while
 
     waiting = [each for each in installed() if each.name != "files"]
     found, excluded = ["files"], Exclusions(path)
 
     def is_read(folder: str, name: str, *, is_folder: bool) -> bool:
+        place = Path(folder, name)
         try:
-            return not excluded.has(Path(folder, name), is_folder=is_folder)
-        except OSError:  # an ignore file cannot be read: reading the folder says so
+            return (is_folder or is_regular(place)) and not excluded.has(place, is_folder=is_folder)
+        except OSError:  # it is gone, or an ignore file cannot be read: reading it says so
             return False
 
     for folder, folders, names in os.walk(path):

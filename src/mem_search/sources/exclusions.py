@@ -1,9 +1,13 @@
-"""What a person leaves out of a folder that is read: ``.memsearchignore`` in any of its folders."""
+"""What is left out of a folder that is read: what is no file, and what a person excludes.
+
+A person excludes it with a ``.memsearchignore`` in any of the folders.
+"""
 
 from __future__ import annotations
 
 import errno
 import re
+import stat
 from pathlib import Path
 from typing import Final
 
@@ -18,6 +22,14 @@ _ALWAYS: Final = GitIgnoreSpec.from_lines([*(f"{name}/" for name in _FOLDERS), "
 
 Rules = list[tuple[str, GitIgnoreSpec]]
 """Rules by the folder that they are from, the deepest last."""
+
+
+def is_regular(path: Path) -> bool:
+    """Whether ``path`` is itself a file: no link, and no pipe, whose opening may never end."""
+    try:
+        return stat.S_ISREG(path.lstat().st_mode)
+    except OSError:  # gone
+        return False
 
 
 class Exclusions:

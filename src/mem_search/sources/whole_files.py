@@ -22,7 +22,7 @@ from typing import IO, Any, ClassVar, Final
 from mem_search.errors import SourceError, StorageError
 from mem_search.model import Batch, Draft, LedgerEntry, Location
 from mem_search.sources.base import KEPT, BaseSource, BatchBuilder
-from mem_search.sources.exclusions import Exclusions
+from mem_search.sources.exclusions import Exclusions, is_regular
 
 log = logging.getLogger(__name__)
 
@@ -109,7 +109,7 @@ class WholeFiles(BaseSource):
             for name in sorted(names):
                 path = Path(folder, name)
                 if (
-                    not path.is_symlink()
+                    is_regular(path)
                     and (name[0] != "." if is_copy else self.recognises(path))
                     and not excluded.has(path, is_folder=False)
                 ):

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from mem_search.errors import SourceError
-from mem_search.sources.exclusions import Exclusions
+from mem_search.sources.exclusions import Exclusions, is_regular
 
 NAME: Final = "claude-code"
 SUFFIX: Final = ".jsonl"
@@ -88,6 +88,8 @@ def transcripts(root: Path) -> Found:
                     left[relative.as_posix()] = why
                 elif name in folders:
                     continue
+                elif not is_regular(path):
+                    left[relative.as_posix()] = "no regular file"
                 elif any(part.endswith(_OBSERVERS) for part in relative.parts[:-1]):
                     left[relative.as_posix()] = "a session of claude-mem's own observer"
                 else:

@@ -9,6 +9,7 @@ database that no program has open; the database file itself is never changed.
 from __future__ import annotations
 
 import sqlite3
+import stat
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -89,13 +90,15 @@ def find_database(place: Path) -> Path:
     file = place
     try:
         file = place / FILE_NAME if place.is_dir() else place
-        file.stat()
+        is_file = stat.S_ISREG(file.stat().st_mode)
     except FileNotFoundError:
         raise SourceError(f"there is no {file}; sync again once claude-mem has made it") from None
     except OSError as error:
         raise SourceError(
             f"{place} cannot be reached: {error.strerror}; give this user access to it"
         ) from error
+    if not is_file:  # opening a pipe would wait for ever
+        raise SourceError(f"{file} is no file; name the database of claude-mem", field="path")
     return file
 
 

@@ -58,13 +58,13 @@ NAMES: Final = tuple(name for name in FIELDS if name != "meta")
 _ALSO: Final = {f"{name}s": name for name in (*NAMES[:10], *DOCUMENT_FIELDS)} | {
     "sender": "from", "recipient": "to", "recipients": "to", "organization": "organisation",
     "organizations": "organisation", "attendee_names": "attendee", "total_amount": "amount",
-    "addresses": "address", "categories": "category", "currencies": "currency",
+    "addresses": "address", "subject": "title", "categories": "category", "currencies": "currency",
 }  # fmt: skip
 _HAS: Final = {"file": ("files_read", "files_modified", "file_read", "file_modified", "path")}
 """What ``has:`` looks for, beside the metadata and the facets of that name."""
 
 _MEANT: Final = {
-    "subject": "title", "name": "title", "text": "content",
+    "name": "title", "text": "content",
     "body": "content", "site": "domain", "host": "domain", "link": "url", "dir": "folder",
     "directory": "folder", "label": "tag", "by": "author", "filename": "file",
     "date": "in", "on": "in", "repo": "project", "metadata": "meta.NAME",
