@@ -107,7 +107,8 @@ def _peak(process: Path) -> float:
     if not any(name in (process / "cmdline").read_bytes() for name in _READERS):
         return 0.0
     status = (process / "status").read_text("ascii", "replace")
-    return int(status.partition("VmHWM:")[2].split()[0]) / 1024
+    _, _, peak = status.partition("VmHWM:")  # a process that has ended has no memory any more
+    return int(peak.split()[0]) / 1024 if peak else 0.0
 
 
 async def take(runtime: Runtime, root: Path, path: Path) -> Taken:

@@ -129,3 +129,13 @@ async def test_what_waits_is_named_with_its_job(empty: Client, folder: Path) -> 
 async def test_a_path_is_absolute(empty: Client) -> None:
     problem = await ask(empty, "lamp.txt", 422)
     assert [fault["parameter"] for fault in problem["errors"]] == ["path"]
+
+
+async def test_a_reading_that_stopped_is_told_of_what_it_did_not_reach(
+    empty: Client, folder: Path
+) -> None:
+    ingest, location = lifecycle_of(empty).runtime.store.ingest, Location("files", str(folder))
+    await ingest.note_error(location, "the disk is full", followed=True)
+    told = await ask(empty, folder / "lamp.txt")
+    assert (told["state"], told["reason"]) == ("waiting", "the disk is full")
+    assert f"the reading of {folder} stopped: the disk is full" in told["sentence"]

@@ -114,6 +114,12 @@ async def _below(call: Call, path: str, folder: str, above: Sequence[FollowedLoc
         numbers = ", ".join(f"{items} {outcome} by {by}" for by, outcome, items in counts)
         return _read(path, above, f"is read as a part of {folder}: {numbers}")
     newest = max(above, key=lambda each: each.read_at)
+    if stopped := next((each for each in above if each.error), None):
+        return WhyPath(
+            path=path, state="waiting", source=stopped.location.source, at=stopped.read_at,
+            reason=stopped.error,
+            sentence=f"{path} was not reached: the reading of {folder} stopped: {stopped.error}.",
+        )  # fmt: skip
     for each in above:
         if each.location.source == FILES:
             cursor = await store.cursor(each.location)
