@@ -6,6 +6,7 @@ statement runs, then query the index, then read the records of the page.
 
 from __future__ import annotations
 
+import math
 import os
 import sqlite3
 import subprocess
@@ -22,12 +23,13 @@ from process import free_port
 
 from mem_search.contracts import Embedder
 from mem_search.embedders import open_embedder
-from mem_search.retrievers.vector import OVERFETCH
+from mem_search.retrievers.vector import OVERFETCH, SPARE, entries_per_record
 from mem_search.search.pipeline import DEPTH
 from mem_search.storage.chroma import child
 from mem_search.storage.chroma.official import OfficialConnection
 from mem_search.storage.sqlite import fulltext, records
 from mem_search.storage.sqlite.database import _PRAGMAS
+from mem_search.storage.sqlite.passage_map import PassageMapCache
 from mem_search.text import words
 
 T = TypeVar("T")
@@ -82,12 +84,16 @@ class Floor:
             made=lambda: None,
         )
 
+        known = PassageMapCache().up_to(self._db, 0)
+        asked = math.ceil(SPARE * entries_per_record(known) * DEPTH)
+        self._wanted = min(OVERFETCH * DEPTH, asked)
+
     def measure(self, text: str) -> Parts:
         """Each part once, with the numbers that the product itself requests."""
         vector, embed = _timed(lambda: self._embedder.embed([text]))
         query = words.any_of(words.read(text))
         found, matching = _timed(lambda: fulltext.scores(self._db, query) if query else None)
-        _, chroma = _timed(lambda: self._chroma.query(vector, OVERFETCH * DEPTH))
+        _, chroma = _timed(lambda: self._chroma.query(vector, self._wanted))
         best = found[0][(-found[1]).argsort()[:PAGE]].tolist() if found else []
         numbers = [self._owner(passage) for passage in best]
         _, hydrate = _timed(lambda: records.fetch(self._db, numbers))

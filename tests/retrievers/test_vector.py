@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import pytest_asyncio
@@ -105,3 +106,43 @@ async def test_pages_over_a_real_index_fit_together(full: Runtime) -> None:
         together = [result.record.number for page in found for result in page.results]
         assert len(set(together)) == len(together) == found[0].total
         assert {page.total for page in found} == {found[0].total}
+
+
+@pytest.fixture
+def asked(full: Runtime, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many entries the index is asked for, question by question."""
+    numbers: list[int] = []
+    query = full.index.query
+
+    async def noting(vector: Any, k: int) -> list[tuple[int, float]]:
+        numbers.append(k)
+        return await query(vector, k)
+
+    monkeypatch.setattr(full.index, "query", noting)
+    return numbers
+
+
+async def test_the_index_is_asked_for_as_many_entries_as_the_records_have(
+    full: Runtime, asked: list[int]
+) -> None:
+    ranking = await rank(full, 100)
+    assert asked == [115]  # each record of this store has one
+    assert len(ranking.candidates) >= 100
+
+
+async def test_it_is_asked_for_more_when_long_records_crowd_others_out(
+    full: Runtime, asked: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vector, "SPARE", 0.5)
+    ranking = await rank(full, 100)
+    assert asked == [50, 200]
+    assert len(ranking.candidates) >= 100
+
+
+async def test_a_store_of_long_passages_is_asked_for_two_entries_a_record(
+    full: Runtime, asked: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vector, "LONG", 1)
+    monkeypatch.setattr(full.search.pipeline._legs[1], "_measured", (None, 1.0))
+    await rank(full, 100)
+    assert asked == [200]

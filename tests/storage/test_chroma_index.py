@@ -11,10 +11,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from mem_search.contracts import VectorEntry, Vectors
 from mem_search.errors import IndexUnavailable, InputError
-from mem_search.storage.chroma import ChromaIndex, ChromaProcess, OffIndex, open_index
+from mem_search.storage.chroma import (
+    ChromaIndex,
+    ChromaProcess,
+    OffIndex,
+    connection,
+    open_index,
+)
 from mem_search.storage.chroma.lean import LeanConnection
 from mem_search.storage.chroma.process import Restarts
 from patience import comes_true
@@ -234,3 +242,17 @@ def test_the_setting_chooses_the_index(tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
         chosen("localhost:8000")
     assert caught.value.field == "chroma_url"
+
+
+@given(
+    st.lists(
+        st.one_of(
+            st.integers(-5, 2**63).map(str),
+            st.sampled_from(["007", "１２", "1_0", " 3", "+3", "note-7", "", "²"]),
+        )
+    )
+)
+def test_only_ids_that_we_gave_count(names: list[str]) -> None:
+    distances = [place / 8 for place in range(len(names))]
+    ours = [(connection.number(name), 1.0 - at) for name, at in zip(names, distances, strict=True)]
+    assert connection.nearest(names, distances) == [each for each in ours if each[0] is not None]

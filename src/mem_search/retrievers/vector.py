@@ -10,6 +10,7 @@ what the filter says (ADR 0015).
 from __future__ import annotations
 
 import asyncio
+import math
 import threading
 from concurrent.futures import Executor, Future
 from dataclasses import replace
@@ -26,6 +27,7 @@ from mem_search.model.rankings import (
     KIND_CODES,
     BestPassages,
     Numbers,
+    PassageMap,
     Ranking,
     Scores,
     Values,
@@ -69,7 +71,13 @@ class QuestionVectors:
 
 
 OVERFETCH = 2
-"""Entries asked of the index for each record wanted: passages and halves share records."""
+"""Entries asked of the index at most for each record wanted: passages and halves share records."""
+
+SPARE = 1.15
+"""Entries asked first, as a multiple of those that so many records have in the store on average."""
+
+LONG = 700
+"""Characters of a passage that may be embedded as two halves (``text.passages.HALF``)."""
 
 MOST_FETCHED = 3000
 """Entries asked of the index at most; a filter that needs more is answered by a scan."""
@@ -113,6 +121,7 @@ class VectorRetriever:
         self._executor = executor
         self._scans = scans
         self._questions = QuestionVectors(embedder)
+        self._measured: tuple[PassageMap | None, float] = (None, OVERFETCH)
 
     async def rank(self, question: Question, depth: int) -> Ranking:
         """See ``Retriever``. Raises ModelUnavailable."""
@@ -161,16 +170,32 @@ class VectorRetriever:
 
     async def _unfiltered(self, text: str, depth: int) -> Ranking:
         away = False
+        most = OVERFETCH * depth
         try:
-            found = await self._near(text, OVERFETCH * depth)
+            wanted = await self._entries_of(depth)
+            found = await self._near(text, wanted)
+            # Long records, by their many passages, crowd others out of what the index returned.
+            if len(found.records) < depth and wanted < most:
+                found = await self._near(text, most)
         except IndexUnavailable:
             away = True
         else:
-            # Long records, by their many passages, crowd others out of what the index returned.
             if len(found.records) >= depth or (await self._store.corpus()).size > SCAN_LIMIT:
                 return await self._with_rare(text, found, Filters(), depth)
         vector = await self._vector(text)
         return await self._store.read(_scan, vector, Filters(), depth, away=away)
+
+    async def _entries_of(self, records: int) -> int:
+        """How many entries to ask for, to get so many records: it depends on nothing but the store,
+        so that all pages of a search rank the same candidates.
+        """
+        most = OVERFETCH * records
+        if (await self._store.corpus()).size <= most:
+            return most
+        known = await self._store.passage_map(0)
+        if known is not self._measured[0]:
+            self._measured = known, entries_per_record(known)
+        return min(most, math.ceil(SPARE * self._measured[1] * records))
 
     async def _filtered(self, text: str, filters: Filters, depth: int) -> Ranking:
         passages = await self._store.read(lambda snapshot: snapshot.passages_within(filters))
@@ -249,6 +274,13 @@ class VectorRetriever:
     async def _vector(self, text: str) -> Vectors:
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._executor, self._questions.vector, text)
+
+
+def entries_per_record(known: PassageMap) -> float:
+    """How many entries of the index a record has on average, rather too many than too few."""
+    owned = known.records > 0
+    entries = int(owned.sum()) + int((known.lengths[owned] > LONG).sum())
+    return max(1.0, entries / max(1, len(np.unique(known.records[owned]))))
 
 
 def _scan(
