@@ -15,7 +15,14 @@ from mem_search.renderers import DisplayOptions, fitted, render
 from mem_search.renderers.record_line import index_line
 from mem_search.renderers.schema import to_json
 from mem_search.renderers.search_reply import SearchReply
-from mem_search.renderers.token_budget import fits, fitted_text, most_that, nearest_to
+from mem_search.renderers.token_budget import (
+    fits,
+    fitted_text,
+    most_that,
+    nearest_to,
+    page_json,
+    page_within,
+)
 from mem_search.text import token_count
 
 AT = 1_763_401_500_000
@@ -160,3 +167,28 @@ def test_the_nearest_contain_the_anchor(place: int, count: int, most: int) -> No
 def test_plain_values_of_a_report_can_be_sent() -> None:
     asked = page(record(1, "One"))
     assert json.loads(to_json(SearchReply.of(asked)))["search"]["suggestions"] == []
+
+
+WITH_HALVES = ADVERSARIAL | st.text(st.sampled_from('a\ud83d\udc80 "\\é'), max_size=20)
+
+
+@given(
+    st.lists(st.tuples(WITH_HALVES, WITH_HALVES), max_size=4),
+    WITH_HALVES,
+    st.none() | st.integers(1, 2000),
+    st.sampled_from([(), ("title", "score")]),
+)
+@settings(deadline=None, max_examples=50)
+def test_a_page_written_once_is_the_reply_and_costs_what_it_says(
+    texts: list[tuple[str, str]], question: str, limit: int | None, names: tuple[str, ...]
+) -> None:
+    records = [record(at, title, text) for at, (title, text) in enumerate(texts, 1)]
+    some = page(*records, query=SearchRequest(question))
+    written = page_json(some, limit, names)
+    reply = json.loads(written)
+    assert reply == json.loads(to_json(page_within(some, limit, names)))
+    _, _, results = written.decode().partition('"results":')
+    results = results.lstrip()
+    _, end = json.JSONDecoder().raw_decode(results)
+    if "\\ud" not in results[:end]:  # an escape has more signs than what it stands for
+        assert reply["tokens_used"] == token_count.count(results[:end])

@@ -22,8 +22,7 @@ from mem_search.model import SearchPage
 from mem_search.model.records import RecordWithLinks
 from mem_search.renderers.csv import COLUMNS, as_csv
 from mem_search.renderers.markdown import as_markdown
-from mem_search.renderers.schema import to_json
-from mem_search.renderers.token_budget import fits, page_within, shortened
+from mem_search.renderers.token_budget import fits, page_json, shortened
 from mem_search.sources.jsonl import export_line, export_tombstone
 from mem_search.text import token_count
 from mem_search.validation import nearest
@@ -161,7 +160,7 @@ def _writer(call: Call, params: SearchExportParameters) -> Callable[[SearchPage]
         case "csv":
             return lambda page: as_csv(page, params.fields)
         case "json":
-            return lambda page: to_json(page_within(page, None, params.fields)).decode()
+            return lambda page: page_json(page, None, params.fields).decode()
         case "markdown":
             base, display = str(call.request.url.origin()), call.display(params.tz)
             return lambda page: as_markdown(page, display, base)

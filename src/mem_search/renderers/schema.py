@@ -11,11 +11,12 @@ from __future__ import annotations
 import json
 import operator
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cache, partial
 from hashlib import sha256
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeVar, dataclass_transform
 
+import orjson
 from pydantic import (
     ConfigDict,
     Field,
@@ -134,7 +135,20 @@ def to_json(value: Any, kind: Any = None) -> bytes:
         return adapter(kind or value.__class__).dump_json(value, by_alias=True)
     except PydanticSerializationError:
         values = adapter(kind or value.__class__).dump_python(value, by_alias=True)
-        return dumped(values).encode("utf-8", "backslashreplace")
+        return _encoded(dumped(values))
+
+
+def to_json_with(value: DataclassInstance, field: str, values: Any, written: str) -> bytes:
+    """``to_json`` with ``values`` as ``field``, which are ``written`` as JSON already."""
+    whole = to_values(replace(value, **{field: []}))
+    try:
+        return orjson.dumps({**whole, field: orjson.Fragment(_encoded(written))})
+    except orjson.JSONEncodeError:  # half a surrogate pair
+        return _encoded(dumped({**whole, field: values}))
+
+
+def _encoded(written: str) -> bytes:
+    return written.encode("utf-8", "backslashreplace")
 
 
 def dumped(value: Any) -> str:

@@ -13,7 +13,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from mem_search.model import Record, Result, SearchPage
-from mem_search.renderers.schema import RecordExcerpt, WholeRecord, dumped, remade, to_values
+from mem_search.renderers.schema import (
+    RecordExcerpt,
+    WholeRecord,
+    dumped,
+    remade,
+    to_json_with,
+    to_values,
+)
 from mem_search.renderers.search_reply import (
     SOME_FIELDS,
     ChosenReply,
@@ -122,11 +129,26 @@ def page_within(
 
     With ``names`` results have only these fields.
     """
+    reply, values, _ = _page_within(page, limit, names)
+    return remade(ChosenReply, reply, results=values) if names else reply
+
+
+def page_json(page: SearchPage, limit: int | None, names: Collection[str] = ()) -> bytes:
+    """``page_within`` as JSON. What was counted is what is sent: results are written once."""
+    reply, values, written = _page_within(page, limit, names)
+    return to_json_with(reply, "results", values, written)
+
+
+def _page_within(
+    page: SearchPage, limit: int | None, names: Collection[str]
+) -> tuple[SearchReply, list[Any], str]:
+    """The reply, its results as plain values, and these as JSON."""
     reply = SearchReply.of(page)
     values = to_values(reply.results, list[SearchResult])
     if names:
         values = [SOME_FIELDS.of(each, names) for each in values]
-    if limit is not None and not fits(dumped(values), limit):
+    written = dumped(values)
+    if limit is not None and not fits(written, limit):
         by_result = {id(result): each for result, each in zip(page.results, values, strict=True)}
 
         def shown(count: int) -> tuple[SearchPage, list[Any]]:
@@ -135,9 +157,9 @@ def page_within(
 
         kept = most_that(lambda count: fits(dumped(shown(count)[1]), limit), len(page.results))
         less, values = shown(kept)
-        reply = SearchReply.of(less)
-    reply.tokens_used = cost(values)
-    return remade(ChosenReply, reply, results=values) if names else reply
+        reply, written = SearchReply.of(less), dumped(values)
+    reply.tokens_used = token_count.count(written)
+    return reply, values, written
 
 
 def record_within(record: WholeRecord, limit: int | None) -> WholeRecord | RecordExcerpt:

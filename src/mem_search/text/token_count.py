@@ -34,10 +34,8 @@ _RUN: Final = re.compile(
     rf"|(?P<letters>(?:(?![{_CJK}{_LATIN}0-9_])\w)+)|(?P<other>(?:[^\w\s{_CJK}]|_)+)"
 )
 _KINDS: Final = tuple(_RUN.groupindex)
-_LATIN_RUN, _SPACE_RUN = _KINDS.index("latin"), _KINDS.index("space")
-_LETTERS_A_TOKEN: Final = np.array(
-    [{"latin": 4, "digits": 3, "space": 16, "cjk": 1}.get(kind, 2) for kind in _KINDS]
-)
+_LONG: Final = 64
+"""Letters of a run whose cost is computed; that of a shorter one stands in a table."""
 _BASIC: Final = 0x10000
 """Letters below have their kind in a table; few texts have others."""
 _ELLIPSIS: Final = "…"
@@ -49,18 +47,27 @@ def count(text: str) -> int:
     """The estimate; 0 for an empty text. Vectorized, because every answer is counted."""
     if not text:
         return 0
-    letters = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
-    kinds = _kinds()[np.minimum(letters, _BASIC)]
-    for place in np.flatnonzero(letters >= _BASIC).tolist():
-        kinds[place] = _kind(text[place])
-    starts = np.flatnonzero(kinds[1:] != kinds[:-1]) + 1
-    kinds = kinds[np.concatenate([[0], starts])]
-    lengths = np.diff(starts, prepend=0, append=len(text))
-    costs = -(-lengths // _LETTERS_A_TOKEN[kinds])
-    costs[(kinds == _LATIN_RUN) & (lengths <= 6)] = 1
-    spaces = kinds == _SPACE_RUN
-    costs[spaces] = np.where(lengths[spaces] == 1, 0, 1 + lengths[spaces] // 16)
-    return int(costs.sum())
+    if text.isascii():
+        kinds = _kinds().take(np.frombuffer(text.encode(), np.uint8))
+    else:
+        letters = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
+        kinds = _kinds().take(np.minimum(letters, _BASIC))
+        for place in np.flatnonzero(letters >= _BASIC).tolist():
+            kinds[place] = _kind(text[place])
+    starts = np.concatenate([[0], np.flatnonzero(kinds[1:] != kinds[:-1]) + 1])
+    lengths = np.diff(starts, append=len(text))
+    kinds = kinds[starts]
+    total = int(_costs().take(kinds * np.intp(_LONG) + np.minimum(lengths, _LONG - 1)).sum())
+    for run in np.flatnonzero(lengths >= _LONG).tolist():
+        kind = _KINDS[kinds[run]]
+        total += _cost(kind, int(lengths[run])) - _cost(kind, _LONG - 1)
+    return total
+
+
+@cache
+def _costs() -> NDArray[np.int64]:
+    """The cost of a run by its kind and length, ``_LONG`` lengths a kind."""
+    return np.array([_cost(kind, length) for kind in _KINDS for length in range(_LONG)])
 
 
 @cache

@@ -21,7 +21,7 @@ from mem_search.model import SearchPage
 from mem_search.renderers import DisplayOptions, fitted
 from mem_search.renderers.schema import HowSearched, to_json
 from mem_search.renderers.search_reply import facets_of
-from mem_search.renderers.token_budget import page_within
+from mem_search.renderers.token_budget import page_json
 from mem_search.renderers.why import why_found
 from mem_search.text import token_count
 
@@ -74,7 +74,7 @@ def page_reply(
 ) -> web.Response:
     """A page of results in ``format``, within ``max_tokens``; the others as the parameters."""
     if format == "json":
-        return json_reply(page_within(page, max_tokens, fields))
+        return web.Response(body=page_json(page, max_tokens, fields), content_type=JSON)
     display = replace(display, why=why_found(page)) if snippets else display
     shown = fitted(page, format, display, max_tokens, title=title)
     envelope = partial(
