@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from psycopg.types.json import Jsonb, set_json_dumps, set_json_loads
 from psycopg.types.string import StrDumper
 
-__all__ = ["Connection", "Jsonb", "as_json"]
+__all__ = ["Connection", "Jsonb", "as_json", "as_stored"]
 
 Values = Sequence[Any] | Mapping[str, Any]
 
@@ -91,7 +91,12 @@ class _TextDumper(StrDumper):
     """Text of PostgreSQL has no NUL, and no half of a surrogate pair."""
 
     def dump(self, obj: str) -> Any:
-        return super().dump(_UNSTORABLE.sub(_REPLACEMENT, obj))
+        return super().dump(as_stored(obj))
+
+
+def as_stored(text: str) -> str:
+    """``text`` as PostgreSQL can hold it, of the same length."""
+    return _UNSTORABLE.sub(_REPLACEMENT, text)
 
 
 def as_json(value: Any) -> str:

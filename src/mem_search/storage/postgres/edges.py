@@ -7,6 +7,7 @@ supersedes which decide ``records.superseded_by`` (``storage.rules.successions``
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Sequence
 from typing import Final
 
@@ -25,28 +26,8 @@ from mem_search.storage.rules.successions import (
     up_to,
 )
 
-_BEST: Final = """
-    select n.record_id from names n join records r on r.id = n.record_id
-    join records f on f.id = edges.from_id
-    where {named} and n.record_id != edges.from_id
-    order by r.source = f.source desc, r.project = f.project desc, r.id limit 1
-"""
-_COMMIT: Final = "key >= 'commit:' and key < 'commit;'"
-_REF: Final = "key ~ '^ref:[^:]*:[0-9]{1,18}$'"
-_RESOLVE: Final = (
-    # A shortened commit hash names every commit that begins with it.
-    (_COMMIT, _BEST.format(named="n.name >= edges.key and n.name < edges.key || 'g'")),
-    (
-        _REF,
-        "select r.id from records r where r.id != edges.from_id"
-        " and r.id = split_part(edges.key, ':', 3)::bigint"
-        " and r.kind = split_part(edges.key, ':', 2)",
-    ),
-    (
-        f"key != '' and not ({_COMMIT}) and not (key >= 'ref:' and key < 'ref;')",
-        _BEST.format(named="n.name = edges.key"),
-    ),
-)
+_COMMIT: Final = "commit:"
+_REF: Final = re.compile("ref:([^:]*):([0-9]{1,18})")
 _RELATION: Final = "lower(replace(replace(e.relation, '-', '_'), ' ', '_'))"
 _CLAIMS: Final = f"""
     select e.from_id, e.to_id, {_RELATION} = any(%(forward)s::text[]), e.origin = 'given',
@@ -130,16 +111,63 @@ def resolve(connection: Connection, numbers: Sequence[int]) -> None:
         " union all select 'ref:' || kind || ':' || id from records where id = any(%(numbers)s)",
         {"numbers": list(numbers)},
     )
-    waiting = connection.column(
-        "select id from edges where to_id is null and (from_id = any(%s) or key = any(%s::text[]))",
+    waiting: list[tuple[int, int, str]] = connection.execute(
+        "select id, from_id, key from edges where to_id is null and key != ''"
+        " and (from_id = any(%s) or key = any(%s::text[]))",
         (list(numbers), [*names, *shortened(names)]),
-    )
+    ).fetchall()
     if not waiting:
         return
-    for condition, target in _RESOLVE:
-        connection.execute(
-            f"update edges set to_id = ({target}) where id = any(%s) and {condition}", (waiting,)
+    holders = _holders(connection, {key for _, _, key in waiting})
+    ends_of = {number for found in holders.values() for number in found}
+    places = {
+        number: (source, project)
+        for number, source, project in connection.execute(
+            "select id, source, project from records where id = any(%s)",
+            ([*ends_of, *{start for _, start, _ in waiting}],),
         )
+    }
+    found: dict[int, int] = {}
+    for edge, start, key in waiting:
+        source, project = places[start]
+        others = [number for number in holders.get(key, ()) if number != start]
+        if others:
+            # One of the same source, then of the same project, then the first that was stored.
+            found[edge] = min(
+                others, key=lambda n: (places[n][0] != source, places[n][1] != project, n)
+            )
+    connection.execute(
+        "update edges e set to_id = f.record from unnest(%s::bigint[], %s::bigint[]) f(id, record)"
+        " where e.id = f.id",
+        (list(found), list(found.values())),
+    )
+
+
+def _holders(connection: Connection, keys: Collection[str]) -> dict[str, set[int]]:
+    """The records that each of ``keys`` may mean: by their names, or by a ref."""
+    found: dict[str, set[int]] = {}
+    refs = {key: _REF.fullmatch(key) for key in keys if key.startswith("ref:")}
+    numbers = [int(ref[2]) for ref in refs.values() if ref]
+    for number, kind in connection.execute(
+        "select id, kind from records where id = any(%s)", (numbers,)
+    ):
+        for key, ref in refs.items():
+            if ref and (ref[1], int(ref[2])) == (kind, number):
+                found.setdefault(key, set()).add(number)
+    commits = [key for key in keys if key.startswith(_COMMIT)]
+    named = connection.execute(
+        "select name, name, record_id from names where name = any(%s::text[])",
+        ([key for key in keys if key not in refs and not key.startswith(_COMMIT)],),
+    ).fetchall()
+    if commits:  # a shortened commit hash names every commit that begins with it
+        named += connection.execute(
+            "select k.key, n.name, n.record_id from unnest(%s::text[]) k(key), lateral"
+            " (select name, record_id from names where name >= k.key and name < k.key || 'g') n",
+            (commits,),
+        ).fetchall()
+    for key, _, number in named:
+        found.setdefault(key, set()).add(number)
+    return found
 
 
 def claimed_with(connection: Connection, numbers: Collection[int]) -> set[int]:

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
 from mem_search.model.ingest import PreparedDraft
-from mem_search.storage.postgres.connection import Connection
+from mem_search.storage.postgres.connection import Connection, as_stored
+from mem_search.storage.postgres.postings import PassageText
 
 
 class Same(NamedTuple):
@@ -50,25 +51,34 @@ def take_out(connection: Connection, records: Sequence[int]) -> Kept:
 
 def write(
     connection: Connection, items: Sequence[tuple[int, PreparedDraft]], kept: Kept, last: int
-) -> int:
+) -> tuple[int, list[PassageText]]:
     """Write the passages of records; one whose hash is known keeps its id, and so its vector.
 
-    New ones are numbered after ``last``; returns the last number.
+    New ones are numbered after ``last``. Returns the last number, and the passages for the index
+    of words, which has no summaries.
     """
+    texts: list[PassageText] = []
     again: list[tuple[Any, ...]] = []
     new: list[tuple[Any, ...]] = []
     for number, item in items:
+        title, text = as_stored(item.draft.title), as_stored(item.draft.text)
         for passage, parts, digest in zip(item.passages, item.parts, item.hashes, strict=True):
+            people = item.people if passage.ordinal == 0 else ""
             values = (
                 passage.ordinal, item.draft.kind, passage.field, passage.start, passage.end,
-                passage.page, digest, parts, item.people if passage.ordinal == 0 else "",
-                passage.above, number,
+                passage.page, digest, parts, people, passage.above, number,
             )  # fmt: skip
             if reusable := kept.get(Same(number, digest, item.draft.kind, passage.field)):
-                again.append((*values, reusable.pop(0)))
+                place = reusable.pop(0)
+                again.append((*values, place))
             else:
                 last += 1
-                new.append((*values, last))
+                place = last
+                new.append((*values, place))
+            if passage.ordinal >= 0:
+                span = text[passage.start : passage.end]
+                columns = (title, span, as_stored(parts), as_stored(people))
+                texts.append(PassageText(place, columns))
     gone = [passage for passages in kept.values() for passage in passages]
     if gone:
         connection.execute("delete from passages where id = any(%s)", (gone,))
@@ -80,7 +90,7 @@ def write(
     connection.insert(
         "outbox", ("passage_id bigint", "step text"), [(row[-1], "embed") for row in new]
     )
-    return last
+    return last, texts
 
 
 def drop_work(connection: Connection, passages: Iterable[int]) -> None:

@@ -175,7 +175,7 @@ class RecordWriter:
             draft = row.item.draft
             self._words.update(words.of_record(draft.source, draft.title, draft.text))
         prepared = [(row.number, row.item) for row in rows]
-        self._passages = passage_rows.write(connection, prepared, kept, self._passages)
+        self._passages, texts = passage_rows.write(connection, prepared, kept, self._passages)
         facets = [
             (name, value, number)
             for number, item in prepared
@@ -193,8 +193,7 @@ class RecordWriter:
             [(number, item.sketch) for number, item in prepared],
             "on conflict(owner, record_id) do update set sketch = excluded.sketch",
         )
-        numbers = [row.number for row in rows]
-        postings.write(connection, postings.texts_of(connection, numbers))
+        postings.write(connection, texts)
 
     def _take_out(self, numbers: Sequence[int]) -> passage_rows.Kept:
         """Take what is derived from these records away; the passages that may be used again."""

@@ -16,8 +16,9 @@ from mem_search.storage.postgres.migrations import m001_store as _store
 from mem_search.storage.postgres.migrations import m002_search as _search
 from mem_search.storage.postgres.migrations.m001_store import m001_store
 from mem_search.storage.postgres.migrations.m002_search import m002_search
+from mem_search.storage.postgres.migrations.m003_changes import m003_changes
 
-MIGRATIONS: Final = (m001_store, m002_search)
+MIGRATIONS: Final = (m001_store, m002_search, m003_changes)
 
 KEYS: Final = {**_store.KEYS, **_search.KEYS}
 """Table → its key beside the owner."""
