@@ -174,7 +174,7 @@ def test_the_system_starts_the_worker_until_the_service_is_removed(managed: Home
     gone = unit_of(managed)
     assert managed.ok("service", "uninstall") == f"{gone}: removed\n"
     until(lambda: managed.run("worker", "status").returncode == 3)
-    assert not gone.exists()
+    assert not gone.parents[1].exists()
     assert managed.ok("service", "uninstall") == "no service is installed\n"
     # A start is asked for again while the worker before still ends.
     asked = [line for line, _ in groupby((managed_by / "asked").read_text().splitlines())]
@@ -192,4 +192,4 @@ def test_a_system_that_refuses_is_told_and_nothing_is_left(managed: Home) -> Non
     assert done.returncode == 3
     assert "No medium found" in done.stderr
     assert "mem-search worker start" in done.stderr
-    assert not list(Path(managed.environ["HOME"]).rglob("*.service"))
+    assert not Path(managed.environ["HOME"], ".config", "systemd").exists()

@@ -110,7 +110,7 @@ def install(settings: Settings) -> Service:
         raise StorageError(f"cannot write {service.file}: {error.strerror}") from error
     for command in service.installed:
         if problem := _problem(command):
-            service.file.unlink()
+            _remove(service)
             raise Unavailable(
                 f"{' '.join(command)} failed: {problem}; no service is installed."
                 " Without one, mem-search worker start starts the worker"
@@ -124,13 +124,22 @@ def uninstall(settings: Settings) -> Path | None:
     if service is None or not service.is_installed:
         return None
     _problem(service.gone)  # one that the system does not know is gone already
+    _remove(service)
+    for command in service.afterwards:
+        _problem(command)
+    return service.file
+
+
+def _remove(service: Service) -> None:
+    """Remove the file, and the folders of systemd's units where they are empty then."""
     try:
         service.file.unlink()
     except OSError as error:
         raise StorageError(f"cannot remove {service.file}: {error.strerror}") from error
-    for command in service.afterwards:
-        _problem(command)
-    return service.file
+    if service.manager == "systemd":
+        for folder in service.file.parents[:2]:  # systemd/user
+            if next(folder.iterdir(), None) is None:
+                folder.rmdir()
 
 
 def start(settings: Settings) -> bool:
