@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "scripts" / "documentation"))
 
 from checkout import documents  # noqa: E402
-from examples import ELSEWHERE, Example, Shell, compared, examples, story_day  # noqa: E402
+from examples import ELSEWHERE, Example, Shell, compared, examples, story_day, without_waiting  # noqa: E402
 from person import bring_more, move_in  # noqa: E402
 from story import STORIES, told  # noqa: E402
 
@@ -111,6 +111,13 @@ def test_a_comparison_overlooks_times_and_scores_only() -> None:
     after = "pid 7 Note #1 (Nov 24, 1:02 AM) 2026-11-24T01:02:03.004Z score 1.8 wrapped"
     assert compared(before, day) == compared(after, day.replace(day=24))
     assert compared(before, day) != compared(before.replace("#1", "#2"), day)
+
+
+@pytest.mark.parametrize("pid", ["", "(pid 7) "])
+@pytest.mark.parametrize("gap", [" ", "\n   "])
+def test_a_story_does_not_show_that_its_machine_was_busy(pid: str, gap: str) -> None:
+    line = f"the worker {pid}is starting; if it stays so, run: mem-search worker{gap}restart\n"
+    assert without_waiting(f"== the worker\n{line}started\n") == "== the worker\nstarted\n"
 
 
 INLINE = re.compile(r"`mem-search ([^`]+)`")

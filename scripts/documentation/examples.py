@@ -49,6 +49,13 @@ _ADVICE: Final = re.compile(
 )
 """What quickstart says of the reader's own shell."""
 
+_WAITING: Final = re.compile(
+    r"^the worker (?:\(pid \d+\) )?is starting; if it stays so,"
+    r" run:\s+mem-search\s+worker\s+restart\n",
+    re.MULTILINE,
+)
+"""What a command says, in one line or two, while the machine is busy."""
+
 _REF: Final = re.compile(
     r"\b(note|observation|session_summary|report|website|email)([:/])\d+\b"
     r"|(?:(?<=related )|(?<=timeline )|(?<=anchor=))\d+\b"
@@ -61,7 +68,6 @@ _SECONDS: Final = 240
 
 _VOLATILE: Final = (
     (re.compile(r"(?:started|already running) \(pid \d+"), "started (pid N"),
-    (re.compile(r"^the worker is starting; .*\n", re.MULTILINE), ""),  # on a busy machine
     (re.compile(r"pid \d+"), "pid N"),
     (re.compile(r"\b\d+(?:\.\d+)? (?:ms|s|seconds|MB|GB|KB|kB)\b"), "N"),
     (re.compile(r"http://127\.0\.0\.1:\d+"), SHOWN_URL),
@@ -127,6 +133,11 @@ def story_day(text: str) -> date | None:
     """The day on which the output in a document was written, None where it is no real output."""
     named = _STORY.match(text)
     return date.fromisoformat(named[1]) if named else None
+
+
+def without_waiting(printed: str) -> str:
+    """``printed`` without the line that tells a reader of a busy machine to wait."""
+    return _WAITING.sub("", printed)
 
 
 def compared(printed: str, day: date) -> str:
@@ -255,4 +266,4 @@ class Shell:
         return file.read_text("utf-8").strip() if file.exists() else ""
 
     def _as_shown(self, printed: str) -> str:
-        return _ADVICE.sub("", printed.replace(str(self._home), SHOWN_HOME))
+        return _ADVICE.sub("", without_waiting(printed).replace(str(self._home), SHOWN_HOME))

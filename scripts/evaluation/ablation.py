@@ -17,10 +17,10 @@ from mem_search.errors import InputError
 from mem_search.search import pipeline
 from mem_search.search.stages import STAGES, scoring, stages_without
 from mem_search.search.state import Stage
-from mem_search.storage.sqlite import fulltext
+from mem_search.storage.rules import bm25
 
 CONSTANTS: dict[str, tuple[ModuleType, str, Any]] = {
-    "length": (fulltext, "for_chats", lambda *given: given[1]),
+    "length": (bm25, "for_chats", lambda *given: given[1]),
     "rank-bonus": (scoring, "RANK_BONUS", 0.0),
     "code-weight": (scoring, "CODE_DENSE", 1.0),
     "depth-200": (pipeline, "DEPTH", 100),

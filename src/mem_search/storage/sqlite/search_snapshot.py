@@ -37,7 +37,7 @@ from mem_search.storage.ports.search import Counted, Names, SearchSnapshot
 from mem_search.storage.rules import bm25
 from mem_search.storage.rules.corpus_cache import CorpusCache
 from mem_search.storage.rules.near_duplicates import repeated
-from mem_search.storage.rules.passage_map import PassageMapCache, with_neighbours
+from mem_search.storage.rules.passage_map import PassageMapCache
 from mem_search.storage.rules.wild_words import expand
 from mem_search.storage.sqlite import (
     facet_counts,
@@ -53,6 +53,7 @@ from mem_search.storage.sqlite import (
     vocabulary,
 )
 from mem_search.storage.sqlite import filters as sql_filters
+from mem_search.storage.sqlite import passages as of_passages
 from mem_search.storage.sqlite.database import Database
 from mem_search.storage.sqlite.postings import PostingsCache
 from mem_search.storage.sqlite.record_columns import (
@@ -341,39 +342,15 @@ class SqliteSnapshot:
     # Passages
 
     def spans(self, passages: Sequence[int]) -> dict[int, PassageSpan]:
-        # The passage 0 stands for a summary, whose words may stand nowhere in the text.
-        rows = self._connection.execute(
-            "select p.id, s.start, s.end, s.page, s.above from passages p"
-            " join passages s on s.record_id = p.record_id and s.ordinal = max(p.ordinal, 0)"
-            " where p.id in (select value from json_each(?))",
-            (json.dumps(list(passages)),),
-        )
-        return {passage: PassageSpan(*span) for passage, *span in rows}
+        return of_passages.spans(self._connection, passages)
 
     def spans_of_records(self, numbers: Sequence[int]) -> dict[int, list[PassageSpan]]:
-        found: dict[int, list[PassageSpan]] = {}
-        rows = self._connection.execute(
-            "select record_id, start, end, page, above from passages where ordinal >= 0"
-            " and record_id in (select value from json_each(?)) order by record_id, ordinal",
-            (json.dumps(list(numbers)),),
-        )
-        for record, *span in rows:
-            found.setdefault(record, []).append(PassageSpan(*span))
-        return found
+        return of_passages.spans_of_records(self._connection, numbers)
 
     def passage_contexts(
         self, passages: Mapping[int, int | None], reach: int
     ) -> dict[int, PassageContext]:
-        spans: dict[int, list[tuple[int, int, int]]] = {}
-        for record, passage, start, end in self._connection.execute(
-            "select record_id, id, start, end from passages where ordinal >= 0"
-            " and record_id in (select value from json_each(?)) order by record_id, ordinal",
-            (json.dumps(list(passages)),),
-        ):
-            spans.setdefault(record, []).append((passage, start, end))
-        return {
-            record: with_neighbours(rows, passages[record], reach) for record, rows in spans.items()
-        }
+        return of_passages.contexts(self._connection, passages, reach)
 
     # Graph
 
