@@ -126,11 +126,12 @@ def test_a_prompt_gets_its_context_and_the_worker_keeps_it(home: Path) -> None:
 
 def test_other_events_go_to_the_worker_and_say_nothing(home: Path) -> None:
     kind = worker()
-    said = {"hook_event_name": "Stop", "session_id": SESSION, "last_assistant_message": "Done"}
+    said = {"hook_event_name": "SubagentStop", "session_id": SESSION, "agent_id": "a1"}
+    said["last_assistant_message"] = "Done"
     with standing_in(home, kind):
         assert run(home, said, patiently=True) == ("", [])
     ((_, body),) = kind.told
-    assert event_of(body) == ({"hook_event_name": "Stop", "cwd": ""}, said)
+    assert event_of(body) == ({"hook_event_name": "SubagentStop", "cwd": ""}, said)
 
 
 def test_an_event_that_the_worker_does_not_keep_is_left_under_the_same_id(home: Path) -> None:

@@ -145,7 +145,7 @@ def to_leave(event, unique):
     known = "agent" in event or (isinstance(transcript, str) and os.path.isfile(transcript))
     if not known and name == "SessionStart":
         return "", {}, False  # there is nothing to read yet
-    names = ALWAYS if known else ALWAYS + CONTENT[name]
+    names = ALWAYS if known else ALWAYS + ("agent_id",) + CONTENT[name]
     kept = shortened({key: event[key] for key in names if key in event}, [LONGEST_TEXTS])
     if not known:
         return unique, kept, True

@@ -60,6 +60,19 @@ def test_objects_on_the_way_are_made() -> None:
     assert with_member("{}", ("a",), 1) == '{\n  "a": 1\n}'
 
 
+def test_the_indentation_of_what_is_added_does_not_grow() -> None:
+    new = with_item('{ "hooks": { "stop": [ 1 ] } }\n', ("hooks", "stop"), {"run": "x"})
+    for name in ("start", "end"):
+        new = with_item(new, ("hooks", name), {"run": "x"})
+    assert new == (
+        '{ "hooks": { "stop": [ 1,\n'
+        '      {\n        "run": "x"\n      }\n    ],\n'
+        '    "start": [\n      {\n        "run": "x"\n      }\n    ],\n'
+        '    "end": [\n      {\n        "run": "x"\n      }\n    ]\n'
+        "  } }\n"
+    )
+
+
 def test_lines_end_as_before() -> None:
     new = with_member('{\r\n    "a": 1\r\n}\r\n', ("b",), {"c": 2})
     assert new == '{\r\n    "a": 1,\r\n    "b": {\r\n        "c": 2\r\n    }\r\n}\r\n'

@@ -139,6 +139,25 @@ async def test_events_without_a_transcript_become_the_records_of_a_session(tmp_p
         assert list(events.folder.iterdir()) == []
 
 
+async def test_a_subagents_words_are_not_the_last_words_of_its_session(tmp_path: Path) -> None:
+    async with open_runtime(small(tmp_path), background=False) as runtime:
+        events = runtime.ingest.hooks
+        leave(events, "1", "UserPromptSubmit", prompt="Chart the reefs")
+        leave(events, "2", "Stop", last_assistant_message="The reefs are charted.")
+        said = "There are seven reefs, two of them new."
+        leave(events, "3", "SubagentStop", agent_id="a1", last_assistant_message=said)
+        await events.drain(time.time() + LATER)
+        page, _ = await runtime.store.records.page(Filters(), "date_asc", 9, 0)
+        by_agent = {
+            str(record.metadata.get("agent")): record.title
+            for record, _ in page
+            if record.kind == "observation"
+        }
+        assert by_agent == {"a1": said}
+        (summary,) = [record for record, _ in page if record.kind == "session_summary"]
+        assert summary.metadata["completed"] == "The reefs are charted."
+
+
 async def test_an_event_that_is_taken_twice_is_one_record(tmp_path: Path) -> None:
     """The worker is killed after it read an event and before it removed the file."""
     async with open_runtime(small(tmp_path), background=False) as runtime:

@@ -167,8 +167,18 @@ def _shown(text: str, value: Any, depth: int) -> str:
 
 def _style(text: str) -> tuple[str, str]:
     """The indentation of a level, and the end of a line."""
-    found = re.search(r"\n([ \t]+)[\"'\w]", text)
-    return (found[1] if found else "  "), ("\r\n" if "\r\n" in text else "\n")
+    return _unit(text, _parse(text), 1) or "  ", ("\r\n" if "\r\n" in text else "\n")
+
+
+def _unit(text: str, node: Node, depth: int) -> str:
+    """The indentation of a level, as the first member on a line of its own shows; else empty."""
+    for member in node.members:
+        before = text[text.rfind("\n", 0, member.start) + 1 : member.start]
+        if "\n" in text[: member.start] and before and not before.strip(" \t"):
+            return before[: len(before) // depth]
+        if found := _unit(text, member.node, depth + 1):
+            return found
+    return ""
 
 
 def _checked(text: str, wanted: Any) -> str:

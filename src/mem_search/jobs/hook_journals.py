@@ -51,6 +51,8 @@ class Journals:
             "cwd": event.get("cwd") if isinstance(event.get("cwd"), str) else "",
             "told": {name: event[name] for name in ("project", "platform") if event.get(name)},
         }
+        if isinstance(agent := event.get("agent_id"), str) and agent:  # of a subagent
+            common |= {"isSidechain": True, "agentId": agent}
         lines = {
             f"{uuid}{end}": {"uuid": f"{uuid}{end}", **common, **line}
             for end, line in zip(("", "-answer"), _lines_of(event, uuid), strict=False)

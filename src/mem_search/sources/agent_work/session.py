@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from textwrap import dedent
 from typing import Any
 
+from mem_search.sources.agent_work.open_work import left_open
 from mem_search.sources.agent_work.step import Step, add_new
 from mem_search.sources.agent_work.text import cut, headline, without_injected
 
@@ -72,6 +73,7 @@ _CONCLUSION = 1500
 _CONCLUSIONS = 3
 _TITLES = 30
 _SETTLED = 300
+_ITEM_LENGTH = 300
 _FILES = 200
 _TURNS = 500
 _LABELS = {
@@ -89,11 +91,12 @@ class Session:
     """What is known of a session so far. Fields are JSON values: the cursor stores them.
 
     ``own`` are the sections of the agent's own summary, ``conclusions`` the texts that ended the
-    last turns since. ``investigated``, ``learned`` and ``completed`` are titles of steps;
-    ``settled`` are names of what was done since the agent's summary; ``decisions`` have a source id
-    and the names in the title. ``queued`` prompts wait; ``delivered`` ones may get a line
-    of their own later. ``named``: the person chose the title. ``project`` and ``platform``: a
-    client named them. ``turns``: id of a turn → how many parts its steps have.
+    last turns since, ``left`` what the last of them leaves open. ``investigated``, ``learned`` and
+    ``completed`` are titles of steps; ``settled`` are names of what was done since the agent's
+    summary; ``decisions`` have a source id and the names in the title. ``queued`` prompts wait;
+    ``delivered`` ones may get a line of their own later. ``named``: the person chose the title.
+    ``project`` and ``platform``: a client named them. ``turns``: id of a turn → how many parts its
+    steps have.
     """
 
     id: str = ""
@@ -111,6 +114,7 @@ class Session:
     settled: list[str] = field(default_factory=list)
     decisions: list[list[str]] = field(default_factory=list)
     conclusions: list[str] = field(default_factory=list)
+    left: list[str] = field(default_factory=list)
     read: list[str] = field(default_factory=list)
     edited: list[str] = field(default_factory=list)
     prompts: int = 0
@@ -139,7 +143,7 @@ class Session:
     def summarised(self, own: dict[str, str]) -> None:
         """The agent wrote a summary of everything before."""
         self.own = own
-        self.conclusions, self.settled = [], []
+        self.conclusions, self.settled, self.left = [], [], []
 
     def recorded(self, step: Step) -> None:
         """``step`` became an observation."""
@@ -159,7 +163,7 @@ class Session:
             del titles[:-_TITLES]
         self.settled = self._settled_by(step)
         if over:
-            self.conclusions = self.concluded(step)
+            self.conclusions, self.left = self.concluded(step), self._left(step)
 
     def decided(self, source_id: str, chosen: str) -> str:
         """One way was chosen; the source id of an earlier decision that this one takes back."""
@@ -176,6 +180,12 @@ class Session:
         """The conclusions as if ``step`` ended now."""
         last_text = cut(step.conclusion, _CONCLUSION) if step else ""
         return [*self.conclusions, *([last_text] if last_text else [])][-_CONCLUSIONS:]
+
+    def _left(self, step: Step | None) -> list[str]:
+        """What the last conclusion leaves open, as if ``step`` ended now."""
+        if step is None or not step.conclusion:
+            return self.left
+        return [cut(each, _ITEM_LENGTH) for each in left_open(step.conclusion)][:_TITLES]
 
     def _settled_by(self, step: Step) -> list[str]:
         """The names of what was done, with those that ``step`` says are done."""
@@ -205,7 +215,9 @@ class Session:
         elif now["completed"] and not fields.get("completed"):
             fields["completed"] = _bullets(now["completed"])
         settled = self._settled_by(current) if current else self.settled
-        fields["next_steps"] = still_open(fields.get("next_steps", ""), settled, conclusions)
+        kept = still_open(fields.get("next_steps", ""), settled, conclusions)
+        left = (each for each in self._left(current) if each not in kept)
+        fields["next_steps"] = cut("\n".join([*kept, *left]), _SECTION)
         fields_shown: dict[str, Any] = {name: fields[name] for name in _LABELS if fields.get(name)}
         if not fields_shown:
             return {}
@@ -268,33 +280,18 @@ _FINISHED = re.compile(
     r".{0,160}\b(?:done|complete[d]?|pushed|implemented|finished|closed)\b|^all done\b",
     re.IGNORECASE | re.MULTILINE,
 )
-_STILL = re.compile(
-    r"\b(?:next steps?|remaining|still (?:open|to do|needs?|missing|fails?)|follow[- ]?ups?|to-?do"
-    r"|not (?:yet )?(?:done|implemented|committed|fixed|started)|left to do"
-    r"|(?:discovered|found) (?:&|and) filed|known (?:issues?|bugs?|limitations?))\b",
-    re.IGNORECASE,
-)
-_NOTHING = re.compile(r"\b(?:no|nothing|none|without|any)\b", re.IGNORECASE)
 
 
-def still_open(items: str, settled: list[str], conclusions: list[str]) -> str:
-    """The ``items`` that nothing said since has settled, and what the last conclusion leaves open.
+def still_open(items: str, settled: list[str], conclusions: list[str]) -> list[str]:
+    """The ``items`` that nothing said since has settled.
 
-    An item is settled when what it names was done, or when the last conclusion says that all is.
+    An item is settled when what it names was done, or when a conclusion says that all is.
     """
-    last = conclusions[-1] if conclusions else ""
-    left = [
-        line.strip()
-        for line in _LINE.split(last)
-        if _STILL.search(line) and not _NOTHING.search(line) and len(line.split()) > 3
-    ]
-    is_finished = any(_FINISHED.search(said) for said in conclusions)
+    if any(_FINISHED.search(said) for said in conclusions):
+        return []
     known = set(settled)
-    kept = [
+    return [
         item
         for item in _ITEM.split(items)
-        if item.strip()
-        and not is_finished
-        and not any(name.lower() in known for name in _NAME.findall(item)[:1])
+        if item.strip() and not any(name.lower() in known for name in _NAME.findall(item)[:1])
     ]
-    return cut("\n".join([*kept, *left]), _SECTION)
