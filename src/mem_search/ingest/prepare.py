@@ -10,7 +10,7 @@ import hashlib
 import json
 import logging
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
@@ -22,11 +22,11 @@ from mem_search.model import Draft, Passage
 from mem_search.model.archives import HOLDINGS
 from mem_search.model.documents import OCR_PAGE_NUMBERS
 from mem_search.model.ingest import PreparedDraft
-from mem_search.model.records import WHOLE_TEXT
 from mem_search.records.base import check_count, check_length
 from mem_search.records.canonical_text import listed
 from mem_search.records.origin import INSTRUCTION_LIKE
 from mem_search.records.registry import installed_kinds
+from mem_search.storage.rules.quotes import leaves
 from mem_search.text import instructions, passages, shared_phrases, words
 from mem_search.text.outline import Layout
 from mem_search.text.redaction import redact, redacted_values
@@ -41,6 +41,9 @@ SAMPLE = 4000
 LONGEST_FACET = 4096
 MOST_FACETS = 10_000
 """Characters of a value that records are filtered by; the longest are paths."""
+
+_LEAST_INSTRUCTION = 12
+"""Characters; names, numbers and dates are shorter."""
 
 LEAST_SHARE = 0.2
 """Share of lines that look like code; prose with a code snippet stays prose."""
@@ -143,10 +146,17 @@ def prepare(draft: Draft) -> PreparedDraft:
 
 def flagged(draft: Draft) -> Mapping[str, Any]:
     """The metadata of ``draft`` with the rules for instructions that its texts meet, if any."""
-    texts = (draft.title, draft.text, str(draft.metadata.get(WHOLE_TEXT) or ""))
-    flags = instructions.found("\n".join(texts))
+    flags = instructions.found("\n".join([draft.title, draft.text, *_values_of(draft)]))
     others = {name: value for name, value in draft.metadata.items() if name != INSTRUCTION_LIKE}
     return {**others, INSTRUCTION_LIKE: list(flags)} if flags else others
+
+
+def _values_of(draft: Draft) -> Iterator[str]:
+    """What else of ``draft`` is shown: its tags, and its metadata as far as the text lacks it."""
+    yield from draft.tags
+    for value in leaves(dict(draft.metadata)):
+        if len(value) >= _LEAST_INSTRUCTION and value not in draft.text:
+            yield value
 
 
 def _check_facets(draft: Draft, facets: Collection[tuple[str, str]]) -> None:

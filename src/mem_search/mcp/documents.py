@@ -10,7 +10,7 @@ from typing import Self
 from mem_search.mcp.tool import ToolContext
 from mem_search.model import Citation, Record
 from mem_search.records.origin import TRUST, flags_of, origin_of
-from mem_search.renderers.safe_text import fenced, fenced_title
+from mem_search.renderers.safe_text import fenced, fenced_title, marked
 from mem_search.renderers.schema import schema
 from mem_search.renderers.universal import id_of, url_of
 from mem_search.search.citations import citation
@@ -21,7 +21,8 @@ from mem_search.text import dates
 class Document:
     """A whole record; passages that other tools cite are spans of its ``text``.
 
-    A text that reads like instructions is fenced, and ``metadata`` says by which rules.
+    A text that reads like instructions is fenced, and ``metadata`` says by which rules. Such a
+    value of ``metadata`` begins with a mark.
     """
 
     id: str
@@ -66,4 +67,7 @@ def _metadata(record: Record, citation: Citation, context: ToolContext) -> dict[
         "origin": origin_of(record),
         "trust": TRUST[origin_of(record)],
     }
-    return {name: text for name, text in {**own, **cited, **common}.items() if text}
+    every = {name: text for name, text in {**own, **cited, **common}.items() if text}
+    if flags_of(record.metadata):
+        return {name: marked(text) for name, text in every.items()}
+    return every

@@ -21,7 +21,7 @@ from mem_search.renderers.record_line import (
     reading_notes,
     total_scores,
 )
-from mem_search.renderers.safe_text import cut, fenced, harmless, one_line
+from mem_search.renderers.safe_text import cut, fenced, harmless, marked, one_line
 from mem_search.renderers.token_budget import (
     cut_text,
     fits,
@@ -271,7 +271,7 @@ def _index_entry(result: Result, display: DisplayOptions) -> str:
     """One line; further ones tell why it was found and how it was scored, where asked for."""
     lines = [index_line(result.record, display, result.similar)]
     if display.why is not None and (why := display.why(result)):
-        lines.append(f"    {why}")
+        lines.append(f"    {marked(why)}")
     return "\n".join((*lines, *explanation(result.scores)))
 
 
@@ -332,34 +332,46 @@ def render_record(
 
 def _blocks(record: Record, display: DisplayOptions, links: Sequence[Link] = ()) -> Iterator[str]:
     yield f"## {name_of(record, display)}"
-    yield "\n".join(
-        f"{label}:\n{text}" if "\n" in text else f"{label}: {text}"
-        for label, text in _fields(record, display, links)
-        if text
-    )
+    fields = [(each, is_said) for each, is_said in _fields(record, display, links) if each]
     text = harmless(record.text)
-    yield fenced(text) if record.metadata.get(INSTRUCTION_LIKE) else text
+    if record.metadata.get(INSTRUCTION_LIKE):
+        yield "\n".join(line for line, is_said in fields if not is_said)
+        said = "\n".join(line for line, is_said in fields if is_said)
+        yield fenced("\n\n".join(filter(None, [said, text])))
+    else:
+        yield "\n".join(line for line, _ in fields)
+        yield text
 
 
 def _fields(
     record: Record, display: DisplayOptions, links: Sequence[Link]
-) -> Iterator[tuple[str, str]]:
-    yield "Ref", str(record.ref)
-    yield "Date", display.full_date(record.created_at)
+) -> Iterator[tuple[str, bool]]:
+    """The line of each field, and whether anybody may have written it, as the text."""
+    yield _line("Ref", str(record.ref)), False
+    yield _line("Date", display.full_date(record.created_at)), False
     if record.updated_at != record.created_at:
-        yield "Updated", display.full_date(record.updated_at)
-    yield "Project", one_line(record.project)
-    yield "Session", one_line(record.session)
-    yield "Source", one_line(record.source)
-    yield "Tags", one_line(", ".join(record.tags))
-    yield "URL", one_line(record.url)
-    yield "Importance", "" if record.importance is None else f"{record.importance:g}"
-    yield "Archived", "yes" if record.archived else ""
-    yield "Superseded by", str(record.superseded_by or "")
-    yield "Supersedes", _refs(record.supersedes)
+        yield _line("Updated", display.full_date(record.updated_at)), False
+    yield _line("Project", one_line(record.project)), False
+    yield _line("Session", one_line(record.session)), False
+    yield _line("Source", one_line(record.source)), False
+    yield _line("Tags", one_line(", ".join(record.tags))), True
+    yield _line("URL", one_line(record.url)), True
+    importance = "" if record.importance is None else f"{record.importance:g}"
+    yield _line("Importance", importance), False
+    yield _line("Archived", "yes" if record.archived else ""), False
+    yield _line("Superseded by", str(record.superseded_by or "")), False
+    yield _line("Supersedes", _refs(record.supersedes)), False
     for label, text in display.kinds(record.kind).detail(record):
-        yield one_line(label), harmless(text)
-    yield "Links", ", ".join(f"{one_line(ln.relation)} {one_line(ln.to)}" for ln in links)
+        yield _line(one_line(label), harmless(text)), True
+    links_shown = ", ".join(f"{one_line(ln.relation)} {one_line(ln.to)}" for ln in links)
+    yield _line("Links", links_shown), True
+
+
+def _line(label: str, text: str) -> str:
+    """``label: text``; empty without a text."""
+    if not text:
+        return ""
+    return f"{label}:\n{text}" if "\n" in text else f"{label}: {text}"
 
 
 def _refs(refs: Sequence[Ref]) -> str:

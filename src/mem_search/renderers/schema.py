@@ -40,9 +40,9 @@ from mem_search.model import (
     SearchReport,
     Snippet,
 )
-from mem_search.records.origin import INSTRUCTION_LIKE, TRUST, Origin, Trust, origin_of
+from mem_search.records.origin import TRUST, Origin, Trust, origin_of
 from mem_search.renderers.record_line import reading_notes
-from mem_search.renderers.safe_text import CAUTION, cut
+from mem_search.renderers.safe_text import caution_of, cut
 from mem_search.search.citations import Span
 from mem_search.text import dates
 
@@ -224,7 +224,7 @@ class RecordFields:
     def of_record(cls, record: Record, /, **more: Any) -> Self:
         """The fields of ``record`` and ``more``, which a subclass has."""
         return cls(
-            caution=CAUTION if record.metadata.get(INSTRUCTION_LIKE) else None,
+            caution=caution_of(record),
             ref=str(record.ref),
             kind=record.kind,
             number=record.number,

@@ -16,6 +16,7 @@ from pydantic import Field
 
 from mem_search.model import Citation, Record, SearchPage
 from mem_search.model.research import Operation
+from mem_search.renderers.safe_text import caution_of
 from mem_search.renderers.schema import (
     Absent,
     Count,
@@ -143,8 +144,11 @@ class Annotation:
 
 @schema
 class SearchResultItem:
-    """A record that matched. `annotations` are there in deep research only."""
+    """A record that matched. `annotations` are there in deep research only, `caution` when its
+    text reads like instructions to an agent.
+    """
 
+    caution: Absent[str] = None
     id: str
     content_type: str
     source: Literal["local"]
@@ -167,6 +171,7 @@ class SearchResultItem:
     def of(cls, cited: CitedResult, base: str = "") -> Self:
         record, span, noted = cited.record, cited.snippet, cited.annotations
         return cls(
+            caution=caution_of(record),
             id=id_of(record),
             content_type=record.kind,
             source=SOURCE,
@@ -287,8 +292,11 @@ class ChosenSearchResponse(UniversalSearchResponse):
 
 @schema
 class McpSearchResult:
-    """A short result; `text` and `snippet` are the same."""
+    """A short result; `text` and `snippet` are the same. `caution` is there when its text reads
+    like instructions to an agent.
+    """
 
+    caution: Absent[str] = None
     id: str
     title: str
     url: str
@@ -305,6 +313,7 @@ class McpSearchResult:
         record, span = cited.record, cited.snippet
         text = "" if span is None else span.text
         return cls(
+            caution=caution_of(record),
             id=id_of(record),
             title=cited.citation.source_title,
             url=url_of(record, base),
@@ -341,8 +350,11 @@ class McpSearchResponse:
 
 @schema
 class McpFetchResponse:
-    """A whole record; `text` and `content` are the same. Spans of results are of this text."""
+    """A whole record; `text` and `content` are the same. Spans of results are of this text.
+    `caution` is there when it reads like instructions to an agent.
+    """
 
+    caution: Absent[str] = None
     id: str
     title: str
     url: str
@@ -360,6 +372,7 @@ class McpFetchResponse:
         cls, record: Record, citation: Citation, base: str = "", step: Operation | None = None
     ) -> Self:
         return cls(
+            caution=caution_of(record),
             id=id_of(record),
             title=citation.source_title,
             url=url_of(record, base),

@@ -18,6 +18,7 @@ from mem_search.http.core.parameters import PlatformParameters
 from mem_search.http.core.replies import json_reply
 from mem_search.http.core.routing import Call
 from mem_search.model import Filters
+from mem_search.records.origin import is_given
 from mem_search.renderers.schema import schema
 
 MOST_SESSIONS: Final = 50_000
@@ -62,7 +63,10 @@ class FileObservations:
 
 
 async def by_file(call: Call) -> web.StreamResponse:
-    """The newest observations about a file."""
+    """The newest observations about a file.
+
+    A hook gives them to the agent unasked, so those that read like instructions are left out.
+    """
     params = call.parameters(ByFileParameters)
     store = call.runtime.store.records
     found = [
@@ -73,12 +77,12 @@ async def by_file(call: Call) -> web.StreamResponse:
                 project=project,
                 facets=params.facets(),
             ),
-            params.limit,
+            2 * params.limit,
         )
         for project in params.projects or ("",)
     ]
     merged = heapq.merge(*found, key=lambda each: (each.created_at, each.number), reverse=True)
-    rows = [ObservationRow.of(each) for each in islice(merged, params.limit)]
+    rows = [ObservationRow.of(each) for each in islice(filter(is_given, merged), params.limit)]
     return json_reply(FileObservations(observations=rows, count=len(rows)))
 
 

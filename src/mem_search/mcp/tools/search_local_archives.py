@@ -14,8 +14,10 @@ from mem_search.mcp.tool import Arguments, Tool, ToolContext
 from mem_search.model import Record
 from mem_search.model.archives import DEEPEST, FIELDS, HOLDINGS, ArchiveQuestion, DocumentCitations
 from mem_search.model.graph import PageCitation
+from mem_search.records.origin import flags_of
 from mem_search.renderers.archives import CitationLink, CitationReport
 from mem_search.renderers.record_line import reading_notes
+from mem_search.renderers.safe_text import fenced, fenced_title, marked
 from mem_search.renderers.schema import Absent, Count, Share, Time, schema, title_of, to_values
 from mem_search.renderers.token_budget import cost, first_that_fit
 from mem_search.renderers.universal import id_of, url_of
@@ -56,9 +58,12 @@ class ArchiveHit:
 
     @classmethod
     def of(cls, record: Record, text: str, base: str) -> Self:
+        title = title_of(record)
+        if flags_of(record.metadata):
+            title, text = fenced_title(title), fenced(text) if text else ""
         return cls(
             id=id_of(record),
-            title=title_of(record),
+            title=title,
             source=HOLDINGS.get(record.kind, record.source),
             url=url_of(record, base),
             date=record.created_at,
@@ -122,6 +127,7 @@ async def search_local_archives(context: ToolContext, arguments: ArchiveArgument
     if arguments.include_citations or arguments.id.strip():
         around = await citations_of(runtime.store.archives, numbers, arguments.citation_depth)
         links = [CitationLink.of(each) for each in _distinct(around.values())]
+        links = [replace(each, context=marked(each.context)) for each in links]
         fitting, _ = first_that_fit(links, max(0, arguments.max_tokens - spent))
         reply.citations = links[:fitting]
         if fitting < len(links):
