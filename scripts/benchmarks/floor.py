@@ -27,9 +27,9 @@ from mem_search.retrievers.vector import OVERFETCH, SPARE, entries_per_record
 from mem_search.search.pipeline import DEPTH
 from mem_search.storage.chroma import child
 from mem_search.storage.chroma.official import OfficialConnection
-from mem_search.storage.sqlite import fulltext, records
+from mem_search.storage.rules.passage_map import PassageMapCache
+from mem_search.storage.sqlite import fulltext, passage_map, records
 from mem_search.storage.sqlite.database import _PRAGMAS
-from mem_search.storage.sqlite.passage_map import PassageMapCache
 from mem_search.text import words
 
 T = TypeVar("T")
@@ -84,7 +84,7 @@ class Floor:
             made=lambda: None,
         )
 
-        known = PassageMapCache().up_to(self._db, 0)
+        known = PassageMapCache(passage_map.after).up_to(self._db, 0)
         asked = math.ceil(SPARE * entries_per_record(known) * DEPTH)
         self._wanted = min(OVERFETCH * DEPTH, asked)
 
