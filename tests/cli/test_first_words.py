@@ -52,6 +52,7 @@ MISTAKES = [
     ("search auth -redis", "mem-search search auth -- -redis"),
     ("search auth --projct x", "--project"),
     ("auth --projct x", "--project"),
+    ("--install-completion fish", "in fish, run: mem-search --install-completion"),
 ]
 
 

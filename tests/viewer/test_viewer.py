@@ -154,7 +154,7 @@ def test_suggestions_come_while_one_types_and_are_chosen_by_keys(viewer: Viewer)
     viewer.type("log")
     offer = viewer.wait("#offers li")
     wanted = offer.find_element("css selector", "span").text
-    viewer.wait("#question").send_keys("\ue015\ue007")  # arrow down, Enter
+    viewer.wait("#question").send_keys(_DOWN + _ENTER)
     until(lambda: viewer.wait("#question").get_attribute("value") == wanted)
 
 
@@ -181,14 +181,51 @@ def test_filters_orders_and_keys(viewer: Viewer) -> None:
     viewer.says("next, previous record", "dialog[open]")
 
 
-def test_escape_leaves_the_box_and_keeps_the_question(viewer: Viewer) -> None:
+_ESCAPE, _ENTER, _DOWN = "\ue00c", "\ue007", "\ue015"
+
+_HOLD_SUGGESTIONS: Final = """
+const ask = fetch;
+globalThis.held = [];
+globalThis.fetch = async (path, options) => {
+  const reply = await ask(path, options);
+  if (path.includes("/api/suggest")) await new Promise((release) => held.push(release));
+  return reply;
+};
+"""
+_LET_THEM_COME: Final = """
+held.forEach((release) => release());
+setTimeout(() => requestAnimationFrame(() => requestAnimationFrame(arguments[0])));
+"""
+
+
+def focused(viewer: Viewer) -> str:
+    return str(viewer.driver.switch_to.active_element.tag_name)
+
+
+def test_escape_closes_the_suggestions_then_leaves_the_box(viewer: Viewer) -> None:
     viewer.open("search")
     viewer.type("log")
     viewer.wait("#offers li")
-    for _ in range(2):  # the first one closes the suggestions
-        viewer.wait("#question").send_keys("\ue00c")
+    box = viewer.wait("#question")
+    box.send_keys(_ESCAPE)
+    until(lambda: not viewer.all("#offers li"))
+    assert focused(viewer) == "input"
+    box.send_keys(_ESCAPE)
+    assert focused(viewer) == "body"
+    assert box.get_attribute("value") == "log"
+
+
+@pytest.mark.parametrize("key", [_ESCAPE, _ENTER])
+def test_suggestions_that_come_late_stay_closed(viewer: Viewer, key: str) -> None:
+    viewer.open("search")
+    viewer.driver.execute_script(_HOLD_SUGGESTIONS)
+    viewer.type("log")
+    until(lambda: viewer.driver.execute_script("return held.length"))
+    viewer.wait("#question").send_keys(key)  # one press: nothing is open
+    assert focused(viewer) == ("body" if key == _ESCAPE else "input")
+    viewer.driver.execute_async_script(_LET_THEM_COME)
+    assert not viewer.all("#offers li")
     assert viewer.wait("#question").get_attribute("value") == "log"
-    assert viewer.driver.switch_to.active_element.tag_name == "body"
 
 
 def test_a_question_is_logged_when_it_is_asked_not_while_it_is_typed(viewer: Viewer) -> None:
@@ -203,7 +240,7 @@ def test_a_question_is_logged_when_it_is_asked_not_while_it_is_typed(viewer: Vie
     viewer.open("search")
     viewer.type("tokens mobile")
     viewer.wait('.columns[data-query="tokens mobile"]')
-    viewer.wait("#question").send_keys("\ue007")
+    viewer.wait("#question").send_keys(_ENTER)
     until(lambda: "tokens mobile" in json.dumps(ask(viewer.address, "GET", asked)))
 
 

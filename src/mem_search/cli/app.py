@@ -35,8 +35,9 @@ from mem_search.cli import (
     worker,
 )
 from mem_search.cli.client import report
-from mem_search.cli.commands import Commands
+from mem_search.cli.commands import COMPLETION, Commands
 from mem_search.cli.output import guard, write
+from mem_search.cli.shell_words import whole_words
 from mem_search.cli.written import remembering_completion
 from mem_search.errors import MemSearchError
 
@@ -44,9 +45,6 @@ _HELP = """Search everything that you and your coding agents have seen.
 
 Try: mem-search sync, then mem-search auth, which is short for mem-search search auth.
 """
-
-_INSTALLING = "--install-completion"
-"""Typer's own option, which writes into the files of the shell."""
 
 app = typer.Typer(
     name="mem-search",
@@ -108,9 +106,9 @@ app.add_typer(saved_searches.webhook_app, name="webhook")
 def main(argv: list[str]) -> int:
     """Run one command and return its exit code; docs/guide.md lists them."""
     guard()
-    remembering = remembering_completion if _INSTALLING in argv else nullcontext
+    remembering = remembering_completion if COMPLETION[0] in argv else nullcontext
     try:
-        with remembering():
+        with remembering(), whole_words():
             app(args=argv, prog_name="mem-search")
     except MemSearchError as error:
         return report(error)

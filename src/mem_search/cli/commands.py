@@ -11,6 +11,9 @@ from mem_search.cli.meant import SEARCH, kinds, meant_by
 from mem_search.cli.search_options import MIXED
 from mem_search.text.spelling import nearest
 
+COMPLETION = ("--install-completion", "--show-completion")
+"""The framework's own options for the shell that runs the command."""
+
 
 class Group(TyperGroup):
     """A group of commands; an unknown one is told with the nearest, and with the search for it."""
@@ -50,6 +53,12 @@ class Commands(TyperGroup):
         return command_of_kind(cmd_name)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if len(args) > 1 and args[0] in COMPLETION:
+            # The framework would ignore the value, and write for another shell than it names.
+            ctx.fail(
+                f"{args[0]} takes no value: it is for the shell that runs it;"
+                f" in {args[1]}, run: mem-search {args[0]}"
+            )
         own = [flag for parameter in self.get_params(ctx) for flag in parameter.opts]
         if args and args[0].startswith("-") and args[0] not in own:
             args = [SEARCH, *args]

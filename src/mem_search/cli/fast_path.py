@@ -42,6 +42,9 @@ if TYPE_CHECKING:
 BACKGROUND = "--background"
 """What ``worker start`` gives ``worker run``: its output goes to a file."""
 
+COMPLETING = "_MEM_SEARCH_COMPLETE"
+"""The variable with which a shell asks for completions, as the framework's scripts set it."""
+
 _SPARING = {
     "OPENBLAS_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false", "MALLOC_ARENA_MAX": "2"
 }  # fmt: skip
@@ -74,7 +77,7 @@ def run(argv: list[str]) -> int | None:
         except MemSearchError as error:
             return report(error)
         return 0
-    if "_MEM_SEARCH_COMPLETE" in os.environ or not argv:
+    if COMPLETING in os.environ or not argv:
         return None
     # A first word with a blank in it is no command, but a question in quotes.
     name, rest = (SEARCH, argv) if " " in argv[0] or is_question(argv) else (argv[0], argv[1:])

@@ -114,14 +114,19 @@ function Box({ typed, onType, onDone }) {
   const writes = useRef(false); // only what somebody types is completed, not what a link brought
   const [chosen, setChosen] = useState(-1);
   const box = useRef(null);
+  const asking = useRef(null); // for suggestions
+  const close = () => {
+    asking.current?.abort(); // what still comes would open them again, over the results
+    setOffers([]);
+  };
   useEffect(() => {
     setChosen(-1);
     if (typed.trim().length < 2 || !writes.current) return setOffers([]);
-    const stop = new AbortController();
+    const stop = asking.current = new AbortController();
     const timer = setTimeout(async () => {
       const reply = await api("/api/suggest", { params: { prefix: typed, limit: 6 }, signal: stop.signal })
         .catch(() => ({ completions: [] })); // the search itself tells what is wrong
-      setOffers(reply.completions.filter((each) => each.text !== typed));
+      if (!stop.signal.aborted) setOffers(reply.completions.filter((each) => each.text !== typed));
     }, PAUSE);
     return () => {
       clearTimeout(timer);
@@ -130,7 +135,7 @@ function Box({ typed, onType, onDone }) {
   }, [typed]);
   const done = (text) => {
     writes.current = false;
-    setOffers([]);
+    close();
     onDone(text);
   };
   const key = (event) => {
@@ -140,7 +145,7 @@ function Box({ typed, onType, onDone }) {
       setChosen(chosen + step < -1 ? offers.length - 1 : chosen + step < offers.length ? chosen + step : -1);
     } else if (event.key === "Escape") {
       event.preventDefault(); // browsers would empty the box
-      if (offers.length) setOffers([]);
+      if (offers.length) close();
       else box.current.blur();
     }
   };
@@ -155,7 +160,7 @@ function Box({ typed, onType, onDone }) {
       role="combobox" aria-autocomplete="list" aria-expanded=${offers.length > 0} aria-controls="offers"
       aria-activedescendant=${active >= 0 ? `offer-${active}` : null}
       onInput=${(event) => { writes.current = true; onType(event.target.value); }} onKeyDown=${key}
-      onBlur=${() => setTimeout(() => setOffers([]), 150)} />
+      onBlur=${close} />
     <ul id="offers" role="listbox" aria-label=${texts.search.suggestions} hidden=${!offers.length}>
       ${offers.map((each, place) => html`<li id=${`offer-${place}`} role="option" aria-selected=${place === active}
         onMouseDown=${(event) => { event.preventDefault(); done(each.text); }}>

@@ -94,7 +94,7 @@ export const texts = {
     title: "Keys", close: "Close",
     keys: [
       ["/", "write a question"], ["j, k", "next, previous record"], ["Enter", "open the result"],
-      ["Escape", "leave the box, close this"], ["w", "why the result is there"], ["u", "back"],
+      ["Escape", "close the suggestions, then leave the box"], ["w", "why the result is there"], ["u", "back"],
       ["g then s c p", "search, calendar, projects"], ["g then j i r e", "jobs, saved searches, research, settings"], ["?", "show these keys"],
     ],
   },
