@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -174,6 +175,8 @@ def test_what_cannot_be_added_is_named_and_the_others_go_on(
     assert "1 of 2 could not be added" in both.stderr
     assert found(home, "jetty") == ["jetty"]
     port = int(site.rpartition(":")[2])
+    with suppress(OSError):  # where names are text, it is not there
+        (tmp_path / "caf\udce9.txt").touch()
     for argv, code, said in (
         (("add", f"http://127.0.0.1:{port - 1}/"), 2, "MEM_SEARCH_FETCH_ALLOW"),
         (("add", "http://169.254.169.254/latest"), 2, "cannot be allowed"),
@@ -186,6 +189,8 @@ def test_what_cannot_be_added_is_named_and_the_others_go_on(
         (("import", "jsonl", ""), 2, "path: is empty; write . for this folder"),
         (("unfollow", "files", ""), 2, "path: is empty"),
         (("add", "-"), 2, "empty"),
+        (("add", str(tmp_path / "caf\udce9.txt")), 2, "caf\\xe9.txt is not UTF-8; rename it"),
+        (("why", str(tmp_path / "caf\udce9.txt")), 2, "caf\\xe9.txt is not UTF-8; rename it"),
         (("add", "a note", f"http://{site}/lamps"), 2, "one after the other"),
     ):
         done = home.run(*argv)

@@ -3,9 +3,11 @@
 import json
 import os
 import re
+import shutil
 import threading
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,7 @@ from mem_search.errors import InputError, SourceError
 from mem_search.model import Batch, Draft, Location
 from mem_search.records.registry import installed_kinds
 from mem_search.sources import at, built_in, by_name, for_file
+from mem_search.sources.exclusions import NO_TEXT
 from patience import PATIENCE
 from source_samples import SAMPLES, file_of
 
@@ -140,6 +143,30 @@ class TestSource:
         looking.start()
         looking.join(PATIENCE)
         assert found == [END]
+
+    def test_a_name_that_is_no_text_stops_nothing(self, source: Source, tmp_path: Path) -> None:
+        sample = SAMPLES[source.name](tmp_path)
+        folder = sample if sample.is_dir() else sample.parent
+        named = tmp_path / "named"
+        try:
+            (named / "caf\udce9").mkdir(parents=True)
+        except OSError:
+            pytest.skip("names are text here")
+        (named / "whole.txt").write_text("The others are read.")
+        for file in sorted(folder.rglob("*")):
+            place = named / file.relative_to(folder)
+            if file.is_file() and named not in file.parents and "/." not in place.as_posix():
+                place.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(file, place.with_stem(f"{place.stem}\udce9"))
+        batches: list[Batch] = []
+        with suppress(SourceError):  # there is nothing that it knows
+            batches = read(source, named)
+        said = json.dumps([asdict(each) for each in batches], ensure_ascii=False, default=str)
+        assert said.encode()
+        if source.name == "files":
+            assert [each.text for each in drafts_of(batches)] == ["The others are read."]
+            reasons = {each.item: each.reason for batch in batches for each in batch.ledger}
+            assert reasons["caf\\xe9"] == NO_TEXT
 
     def test_never_writes_to_what_it_reads(self, source: Source, tmp_path: Path) -> None:
         path = SAMPLES[source.name](tmp_path)

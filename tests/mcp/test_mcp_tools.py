@@ -305,6 +305,7 @@ async def test_the_log_has_the_surface(context: ToolContext) -> None:
         ("search", {}, "query: is required"),
         ("search", {"query": ""}, "query: is empty; write words or a question"),
         ("search", {"query": " \n"}, "query: is empty; write words or a question"),
+        ("remember", {"text": " "}, "text: is empty; write some words"),
         ("get_records", {"ids": []}, "ids: give at least 1"),
         ("get_records", {"ids": ["note:1"] * 51}, "ids: give at most 50"),
         ("search", {"query": 5}, "query: input should be a valid string"),

@@ -16,6 +16,7 @@ from mem_search.cli.jobs import import_lines, tell_embedding, wait
 from mem_search.cli.options import Kinds
 from mem_search.cli.output import note, say, write_lines_of_json
 from mem_search.errors import Forbidden, InputError, SourceError
+from mem_search.text.file_names import as_text, is_text
 
 _URL: Final = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 
@@ -207,10 +208,19 @@ def export(
 def absolute(path: str) -> str:
     """``path`` as an absolute one: the worker has another working directory. A URL stays.
 
-    Raises InputError for an empty one, which is a variable without a value and not this folder.
+    Raises InputError for an empty one, which is a variable without a value and not this folder,
+    and for one that is no text.
     """
     if not path.strip():
         raise InputError("is empty; write . for this folder", field="path")
     if _URL.match(path):
         return path
-    return str(Path(path).expanduser().resolve())
+    found = str(Path(path).expanduser().resolve())
+    check_text(found)
+    return found
+
+
+def check_text(path: str) -> None:
+    """Raises InputError for a path that can be neither sent nor stored."""
+    if not is_text(path):
+        raise InputError(f"{as_text(path)} is not UTF-8; rename it", field="path")

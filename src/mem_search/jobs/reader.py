@@ -29,6 +29,7 @@ from mem_search.model import Batch, Location
 from mem_search.model.ingest import IngestCounts
 from mem_search.sources.base import KEPT
 from mem_search.storage.ports import IngestStore
+from mem_search.text.file_names import as_text, is_text
 
 log = logging.getLogger(__name__)
 
@@ -201,7 +202,11 @@ def progress_message(location: Location, taken: IngestCounts) -> str:
 
 
 def _check_place(location: Location) -> None:
-    """Raises SourceError for a pipe, a socket or a device: reading it may never end."""
+    """Raises SourceError for a name that cannot be stored, and for a pipe, a socket or a device:
+    reading it may never end.
+    """
+    if not is_text(location.path):
+        raise SourceError(f"{as_text(location.path)} is not UTF-8; rename it", field="path")
     try:
         mode = Path(location.path).expanduser().stat().st_mode
     except (OSError, ValueError, RuntimeError):  # no path, or not there: its source says so

@@ -115,7 +115,8 @@ def _fault(item: Any, tool: Tool) -> str:
         case "too_long":
             return f"{place}: give at most {item['ctx']['max_length']}"
         case "string_pattern_mismatch" | "string_too_short":
-            return f"{place}: is empty; write words or a question"
+            what = "words or a question" if place == "query" else "some words"
+            return f"{place}: is empty; write {what}"
     return f"{place}: {item['msg'][0].lower()}{item['msg'][1:]}"
 
 

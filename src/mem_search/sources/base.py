@@ -21,6 +21,7 @@ import tempfile
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -28,6 +29,7 @@ from mem_search.contracts import FileFormat, Machine
 from mem_search.errors import NO_ROOM, StorageError
 from mem_search.model import Batch, Draft, LedgerEntry, Location
 from mem_search.model.forgetting import Tombstone
+from mem_search.text.file_names import as_text
 
 UPLOADED: Final = "upload"
 """The source of documents that were sent with their identity, in ``Location.options``:
@@ -169,7 +171,9 @@ class BatchBuilder:
 
     def note(self, *entries: LedgerEntry) -> None:
         """Add entries to the ledger."""
-        self._ledger += entries
+        self._ledger += (
+            replace(each, item=as_text(each.item), reason=as_text(each.reason)) for each in entries
+        )
 
     def outdate(self, *items: str) -> None:
         """Remove what the ledger says of ``items`` so far; an empty one is the whole location."""

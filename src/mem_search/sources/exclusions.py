@@ -1,4 +1,5 @@
-"""What is left out of a folder that is read: what is no file, and what a person excludes.
+"""What is left out of a folder that is read: what is no file, what has a name that cannot be
+stored, and what a person excludes.
 
 A person excludes it with a ``.memsearchignore`` in any of the folders.
 """
@@ -13,12 +14,16 @@ from typing import Final
 
 from pathspec import GitIgnoreSpec
 
+from mem_search.text.file_names import is_text
+
 IGNORE_FILE: Final = ".memsearchignore"
 """In any folder; gitignore syntax (https://git-scm.com/docs/gitignore)."""
 
 _FOLDERS: Final = frozenset({"node_modules", "__pycache__"})
 _ALWAYS: Final = GitIgnoreSpec.from_lines([*(f"{name}/" for name in _FOLDERS), "~$*", "*~"])
 """What nobody wrote to keep; ``!node_modules/`` in an ignore file takes it back."""
+
+NO_TEXT: Final = "its name is not UTF-8, so it cannot be stored; rename it to have it read"
 
 Rules = list[tuple[str, GitIgnoreSpec]]
 """Rules by the folder that they are from, the deepest last."""
@@ -40,10 +45,14 @@ class Exclusions:
         self._rules: dict[str, Rules] = {}
 
     def why(self, item: str) -> str:
-        """Which ignore file excludes ``item``, a path below the root that ends with ``/`` for a
-        folder; "" for none. Its parents are not excluded. Raises OSError for an ignore file that
-        cannot be read: better to read nothing than what a person excludes.
+        """Why ``item`` is not read: its name, or the ignore file that excludes it; "" if it is.
+
+        ``item`` is a path below the root that ends with ``/`` for a folder; its parents are read.
+        Raises OSError for an ignore file that cannot be read: better to read nothing than what a
+        person excludes.
         """
+        if not is_text(item):
+            return NO_TEXT
         folder, _, name = item.rstrip("/").rpartition("/")
         rules = self.rules_in(folder)
         if len(rules) == 1 and name not in _FOLDERS and name[:2] != "~$" and name[-1:] != "~":

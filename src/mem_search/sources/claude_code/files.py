@@ -16,6 +16,7 @@ from typing import BinaryIO, Final
 
 from mem_search.errors import SourceError
 from mem_search.sources.exclusions import Exclusions, is_regular
+from mem_search.text.file_names import as_text
 
 NAME: Final = "claude-code"
 SUFFIX: Final = ".jsonl"
@@ -99,7 +100,8 @@ def transcripts(root: Path) -> Found:
             ]
     except OSError as error:  # an ignore file cannot be read
         raise SourceError(f"cannot list {root}: {error}") from error
-    return Found(files=dict(sorted(files.items())), left=dict(sorted(left.items())))
+    told = {as_text(item): why for item, why in sorted(left.items())}
+    return Found(files=dict(sorted(files.items())), left=told)
 
 
 def parent_session(path: Path) -> Path | None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from mem_search.sources.exclusions import IGNORE_FILE, Exclusions
+from mem_search.text.file_names import as_text
 
 MOST_BYTES: Final = 100 * 2**20
 
@@ -98,7 +99,7 @@ def _file(item: str, found: os.stat_result) -> Seen:
 
 
 def _skipped(item: str, why: str, *, failed: bool = False) -> Seen:
-    return Seen(item, why, why, failed)
+    return Seen(as_text(item), as_text(why), as_text(why), failed)
 
 
 def _about_link(link: Path, root: Path) -> str:

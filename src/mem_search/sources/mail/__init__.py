@@ -317,9 +317,10 @@ def _walk(
     excluded = Exclusions(root)
 
     def is_read(path: Path, end: str = "") -> bool:
-        item = path.relative_to(root).as_posix()
+        # A name that is no text is no reason: a mail is not called by it.
+        item = path.relative_to(root).as_posix().encode("utf-8", "replace").decode()
         if why := excluded.why(f"{item}{end}"):
-            left[item.encode("utf-8", "replace").decode()] = why
+            left[item] = why
         return not why
 
     for folder, folders, names in os.walk(root, onerror=refuse):
