@@ -433,6 +433,8 @@ class TestFiles:
         (tmp_path / "i.eml").write_bytes(bytes(letter()))
         os.mkfifo(tmp_path / "j.eml")
         (tmp_path / "k.txt").write_bytes(b"")  # no mail by its name: the source files says it
+        (tmp_path / "l.eml").write_bytes(b"%PDF-1.4\n1 0 obj\n")
+        (tmp_path / "m.msg").write_bytes(b"\x89PNG\r\n")
         batches = read(tmp_path)
         assert [draft.source_id for draft in drafts(batches)] == ["1@harbour"]
         why = reasons(batches)
@@ -445,6 +447,10 @@ class TestFiles:
             "h": "a symbolic link; only the file it points to is read",
             "i.eml": "a copy of a message that was read before it",
             "j.eml": "hidden, or no regular file",
+            **dict.fromkeys(
+                ("l.eml", "m.msg"),
+                "its name says that it is mail, but it is something else; name it as what it is",
+            ),
         }
         assert read(tmp_path, batches[-1].cursor) == []
 

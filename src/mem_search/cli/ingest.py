@@ -223,4 +223,4 @@ def absolute(path: str) -> str:
 def check_text(path: str) -> None:
     """Raises InputError for a path that can be neither sent nor stored."""
     if not is_text(path):
-        raise InputError(f"{as_text(path)} is not UTF-8; rename it", field="path")
+        raise InputError(f"{as_text(path)} is not UTF-8; rename it")

@@ -35,6 +35,7 @@ from mem_search.sources.mail.message import LARGEST, TOO_LARGE, Mail, read_messa
 from mem_search.sources.mail.outlook import read_outlook
 
 _HEAD: Final = 32_768
+_OTHER: Final = "its name says that it is mail, but it is something else; name it as what it is"
 _NO_MAIL: Final = "no mail: it is no .eml or .msg file, mbox file or message"
 _SUFFIXES: Final = (".eml", ".mbox", ".msg", ".emlx", ".mbx")
 _MAILDIR: Final = frozenset({"cur", "new"})
@@ -233,6 +234,8 @@ class _Reading:
             case "mbox":
                 yield from self._read_box(file, done)
                 return
+            case None if head.strip() and file.path.suffix.lower() in _SUFFIXES:
+                self._found.fail(file.name, _OTHER)
             case None if file.is_named:
                 self._found.leave(file.name, _NO_MAIL if head.strip() else "the file is empty")
             case None:

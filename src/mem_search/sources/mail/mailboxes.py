@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any, BinaryIO, Final, Literal
 
+from mem_search.extractors.refusal import is_binary_format
 from mem_search.sources.mail.message import LARGEST
 
 Format = Literal["message", "mbox", "outlook", "apple"]
@@ -42,7 +43,7 @@ def format_of(name: str, head: bytes) -> Format | None:
     if suffix == "emlx" and head.partition(b"\n")[0].strip().isdigit():
         return "apple"
     if suffix == "eml":
-        return "message"
+        return None if is_binary_format(head) or head.startswith(b"%PDF-") else "message"
     top = head.partition(b"\n\n")[0].partition(b"\r\n\r\n")[0]
     if b"\0" not in head and _FIELD.match(head) and len(_HEADER.findall(top)) >= 2:
         return "message"
