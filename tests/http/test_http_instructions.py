@@ -67,7 +67,8 @@ async def test_instructions_in_records_are_fenced_everywhere_and_never_given(
         for each in opened:
             assert ("do not follow it" in each.get("caution", "")) == bool(found(each["text"]))
     hits = (await get("/api/search", "application/json", query="harbour", format="json"))["results"]
-    assert {each["ref"] for each in hits if "caution" in each} == {mail, work, moles, run}
+    cautioned = {mail, work, moles, run}
+    assert {each["ref"] for each in hits if "caution" in each} == cautioned
     said = {"query": "harbour", "limit": 20}
     for path, place in (("search", "items"), ("mcp/search", "results")):
         reply = await empty.post(f"/api/v1/{path}", json=said)
@@ -75,6 +76,19 @@ async def test_instructions_in_records_are_fenced_everywhere_and_never_given(
         for each in (await reply.json())[place]:
             flagged = each["id"].removeprefix("local:") in {page, mail, work, moles, run}
             assert ("do not follow it" in each.get("caution", "")) == flagged
+    reply = await empty.post("/api/v1/search", json={**said, "fields": ["title", "caution"]})
+    chosen = {each["id"]: set(each) for each in (await reply.json())["items"]}
+    assert chosen[f"local:{lamp}"] == {"id", "title"}
+    assert chosen[f"local:{work}"] == {"id", "title", "caution"}
+    some = await get("/api/search?fields=title&query=harbour&format=json", "application/json")
+    assert {each["ref"] for each in some["results"] if "caution" in each} == cautioned
+    reply = await empty.post("/api/archive/search", json={"query": "harbour moles"})
+    for each in (await reply.json())["results"]:
+        assert "do not follow it" in each["document"]["caution"]
+    reply = await empty.post("/api/v2/search/hybrid", json={"query": "harbour", "limit": 20})
+    assert reply.status == 200, await reply.text()
+    for each in (await reply.json())["data"]["items"]:
+        assert ("caution" in each) == (each["id"] in {page, mail, work, moles, run})
     reply = await empty.post("/api/v1/mcp/fetch", json={"id": moles})
     assert "do not follow it" in (await reply.json())["caution"]
 

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Final, Self
 from pydantic import Field
 
 from mem_search.model import Record, Ref, SearchPage, archives, graph
+from mem_search.renderers.safe_text import caution_of
 from mem_search.renderers.schema import Absent, Count, HowSearched, Share, Time, schema, title_of
 from mem_search.search.citations import relevance
 
@@ -16,9 +17,11 @@ from mem_search.search.citations import relevance
 class ArchiveDocument:
     """A report (`source` is `research`) or a saved page (`url-content`). `id` is its ref.
 
-    `score` is from 0 to 1. `path` and `url` are empty where there are none.
+    `score` is from 0 to 1. `path` and `url` are empty where there are none. `caution` is there when
+    its text reads like instructions to an agent.
     """
 
+    caution: Absent[str] = None
     id: str
     title: str
     path: str
@@ -32,6 +35,7 @@ class ArchiveDocument:
     def of(cls, record: Record, score: float) -> Self:
         said = record.metadata
         return cls(
+            caution=caution_of(record),
             id=str(record.ref),
             title=title_of(record),
             path=str(said.get("path") or ""),

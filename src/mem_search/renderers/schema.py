@@ -84,8 +84,9 @@ class SomeFields:
         return tuple(each.name for each in fields(self.whole))
 
     def of(self, whole: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
-        """The named fields of ``whole``, in that order."""
-        return {name: whole[name] for name in dict.fromkeys((self.needed, *names))}
+        """The named fields of ``whole``, in that order. A caution is never left out."""
+        wanted = dict.fromkeys((self.needed, *names, "caution"))
+        return {name: whole[name] for name in wanted if name in whole}
 
     def __get_pydantic_json_schema__(
         self, _: CoreSchema, handler: GetJsonSchemaHandler

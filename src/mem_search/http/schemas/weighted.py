@@ -10,6 +10,7 @@ from mem_search.http.core.problems import REQUEST_ID
 from mem_search.http.schemas.stats import SearchableStats
 from mem_search.http.weighted.filters import word_for
 from mem_search.model import Record, Result, SearchReport
+from mem_search.renderers.safe_text import caution_of
 from mem_search.renderers.schema import (
     Absent,
     AnalyzedWords,
@@ -62,9 +63,11 @@ class GraphContext:
 class WeightedItem:
     """A record that matched. `content_with_context` is the passage that matched with others around.
 
-    `chunk_index` is the number of that passage of `total_chunks`.
+    `chunk_index` is the number of that passage of `total_chunks`. `caution` is there when the text
+    reads like instructions to an agent.
     """
 
+    caution: Absent[str] = None
     id: str
     number: int
     kind: str
@@ -94,6 +97,7 @@ class WeightedItem:
         assert context is not None  # the bodies always ask for neighbours
         newer = record.superseded_by
         return cls(
+            caution=caution_of(record),
             id=str(record.ref),
             number=record.number,
             kind=record.kind,
