@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from urllib.error import HTTPError
 from urllib.request import urlopen
 
 import pytest
 
-from homes import Home
+from homes import Home, quick
 from patience import PATIENCE
 
 NOTE = {"kind": "note", "source_id": "n1", "title": "Tide table", "text": "High water at noon"}
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
+    """A home with one worker for the tests that do not mind each other's."""
+    home = quick(tmp_path_factory.mktemp("access"))
+    yield home
+    home.end()
 
 
 def as_user(mem: Home, token: str) -> Home:
@@ -20,21 +29,21 @@ def as_user(mem: Home, token: str) -> Home:
 
 
 def test_a_user_works_with_their_token_and_sees_their_own_records_only(
-    mem: Home, tmp_path: Path
+    shared: Home, tmp_path: Path
 ) -> None:
-    mem.ok("import", "jsonl", "-", given=json.dumps({**NOTE, "title": "Harbour"}))
-    made = mem.run("token", "create", "ada-laptop", "--user", "ada", "--expires", "90d")
+    shared.ok("import", "jsonl", "-", given=json.dumps({**NOTE, "title": "Harbour"}))
+    made = shared.run("token", "create", "ada-laptop", "--user", "ada", "--expires", "90d")
     token = made.stdout.strip()
     assert (made.returncode, made.stdout.count("\n"), token[:4]) == (0, 1, "mst_")
     assert "ada-laptop  ada  reads and writes  expires 20" in made.stderr
     assert token not in made.stderr
 
-    ada = as_user(mem, token)
+    ada = as_user(shared, token)
     file = tmp_path / "notes.jsonl"
     file.write_text(json.dumps(NOTE) + "\n")
     assert ada.ok("import", "jsonl", str(file)).endswith(": 1 new\n")
     assert '"location": "notes.jsonl"' in ada.ok("ledger", "--json")
-    for who, title, other in ((ada, "Tide table", "Harbour"), (mem, "Harbour", "Tide table")):
+    for who, title, other in ((ada, "Tide table", "Harbour"), (shared, "Harbour", "Tide table")):
         for command in (("search", "water"), ("search", "water", "--json"), ("get", "note:1")):
             found = who.ok(*command)
             assert title in found
@@ -44,11 +53,11 @@ def test_a_user_works_with_their_token_and_sees_their_own_records_only(
     assert "only the owner of this machine" in refused.stderr
     assert ada.run("token", "list").returncode == 6
 
-    listed = mem.ok("token", "list")
+    listed = shared.ok("token", "list")
     assert listed.startswith("ada-laptop  ada  reads and writes  expires 20")
     assert "last used 20" in listed
-    assert json.loads(mem.ok("user", "list", "--json"))["users"][0]["tokens"] == ["ada-laptop"]
-    assert mem.ok("user", "list").startswith("ada  ")
+    assert json.loads(shared.ok("user", "list", "--json"))["users"][0]["tokens"] == ["ada-laptop"]
+    assert shared.ok("user", "list").startswith("ada  ")
 
 
 def test_a_revoked_token_and_a_removed_user_are_refused(mem: Home) -> None:
@@ -103,13 +112,13 @@ def test_where_reading_needs_the_token_commands_and_agents_send_it(
         urlopen(f"{mem.worker()['url']}/api/search?query=water", timeout=PATIENCE)
 
 
-def test_an_error_names_the_option(mem: Home) -> None:
+def test_an_error_names_the_option(shared: Home) -> None:
     for argv, named in (
         (("a b",), "name"),
         (("a", "--user", "../x"), "user"),
         (("a", "--expires", "soon"), "expires"),
     ):
-        refused = mem.run("token", "create", *argv)
+        refused = shared.run("token", "create", *argv)
         assert refused.returncode == 2
         assert named in refused.stderr
 

@@ -8,24 +8,28 @@ import sqlite3
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from homes import Home
+from homes import Home, quick
 from mem_search.cli.doctor import index_protection, redacted_again, transcripts
+from mem_search.storage.sqlite.migrations import migrate
 from patience import PATIENCE, until
 
 NOTE = json.dumps({"kind": "note", "text": "auth tokens expire"}) + "\n"
 
 
-@pytest.fixture
-def filled(mem: Home) -> Home:
-    """A worker with one note."""
-    mem.ok("import", "jsonl", "-", given=json.dumps({"kind": "note", "text": "tabs"}) + "\n")
-    return mem
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
+    """A worker with one note, for all tests that leave it healthy."""
+    home = quick(tmp_path_factory.mktemp("doctor"))
+    home.ok("import", "jsonl", "-", given=json.dumps({"kind": "note", "text": "tabs"}) + "\n")
+    yield home
+    home.end()
 
 
 def finding(mem: Home, name: str) -> dict[str, str]:
@@ -41,6 +45,16 @@ def mend(mem: Home, command: str) -> None:
     subprocess.run(
         ["/bin/bash", "-c", known + command], env=mem.environ, check=True, capture_output=True
     )
+
+
+def new_store(mem: Home) -> Path:
+    """A store as a worker leaves it, which none has to start for."""
+    mem.path.mkdir(parents=True, exist_ok=True)
+    file = mem.path / "mem-search.db"
+    with closing(sqlite3.connect(file, isolation_level=None)) as connection:
+        connection.execute("pragma journal_mode=wal")
+        migrate(connection)
+    return file
 
 
 def foreign(file: Path) -> None:
@@ -70,9 +84,7 @@ def test_a_store_that_is_not_ours_is_set_aside_by_the_named_command(
 
 
 def test_a_store_of_a_newer_version_is_not_moved_but_the_program_updated(mem: Home) -> None:
-    mem.ok("worker", "start")
-    mem.ok("worker", "stop")
-    with closing(sqlite3.connect(mem.path / "mem-search.db")) as connection:
+    with closing(sqlite3.connect(new_store(mem))) as connection:
         connection.execute("insert into mem_search_migrations values('m999_later', 0)")
         connection.commit()
     found = finding(mem, "database")
@@ -81,10 +93,7 @@ def test_a_store_of_a_newer_version_is_not_moved_but_the_program_updated(mem: Ho
 
 
 def test_a_store_that_another_program_holds_is_not_to_be_moved(mem: Home) -> None:
-    mem.ok("worker", "start")
-    mem.ok("worker", "stop")
-    file = mem.path / "mem-search.db"
-    with closing(sqlite3.connect(file, isolation_level=None)) as connection:
+    with closing(sqlite3.connect(new_store(mem), isolation_level=None)) as connection:
         connection.execute("pragma journal_mode=delete")
         connection.execute("begin exclusive")
         found = finding(mem, "database")
@@ -174,7 +183,7 @@ def test_a_missing_model_is_reported_with_the_command_that_installs_it(mem: Home
     audited = mem.run("index", "audit")
     assert audited.returncode == 3
     assert "no vector index without a working model" in audited.stderr
-    del mem.environ["MEM_SEARCH_EMBEDDER"]
+    mem.environ["MEM_SEARCH_EMBEDDER"] = "hashing"  # a model that works
     mem.ok("worker", "restart")
     assert not finding(mem, "embedding")
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from homes import Home
+from homes import Home, quick
 from mem_search.daemon import connection
 from mem_search.daemon.address import is_locked
 from mem_search.daemon.connection import LOOK_SECONDS, NO_ANSWER_SECONDS
@@ -30,6 +30,14 @@ COMMANDS = (
     ("get", "observation:1"), ("export",), ("saved", "list"), ("import", "jsonl", "-"), ("jobs",),
     ("worker", "status"), ("worker", "start"), ("suggest", "a"), ("index", "audit"),
 )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
+    """A home for all tests that stop a real worker: each starts it where none runs."""
+    home = quick(tmp_path_factory.mktemp("hanging"))
+    yield home
+    home.end()
 
 
 @contextmanager
@@ -98,30 +106,30 @@ def told_of(
     return {argv: (process.returncode, told[argv]) for argv, process in running.items()}
 
 
-def test_every_command_reports_a_stopped_worker(mem: Home) -> None:
-    mem.ok("worker", "start")
-    with stopped(mem) as pid:
-        for argv, (code, said) in told_of(mem, COMMANDS).items():
+def test_every_command_reports_a_stopped_worker(home: Home) -> None:
+    home.ok("worker", "start")
+    with stopped(home) as pid:
+        for argv, (code, said) in told_of(home, COMMANDS).items():
             assert code == 3, (argv, said)
             assert f"the worker (pid {pid}) does not answer" in said, argv
             assert "run: mem-search worker restart" in said, argv
-        done = mem.run("doctor")
+        done = home.run("doctor")
         assert done.returncode == 1
         assert "run: mem-search worker restart" in done.stdout
 
 
 @pytest.mark.parametrize("command", ["stop", "restart"])
-def test_a_stopped_worker_is_ended(mem: Home, command: str) -> None:
-    mem.ok("worker", "start")
-    with stopped(mem) as pid:
-        said = mem.ok("worker", command)
+def test_a_stopped_worker_is_ended(home: Home, command: str) -> None:
+    home.ok("worker", "start")
+    with stopped(home) as pid:
+        said = home.ok("worker", command)
         assert said.startswith(f"stopped (pid {pid})" if command == "stop" else "started")
-    assert is_locked(str(mem.path)) is (command == "restart")
+    assert is_locked(str(home.path)) is (command == "restart")
 
 
-def test_a_worker_that_ignores_the_signal_is_killed(mem: Home) -> None:
-    mem.ok("worker", "start")
-    pid, over = mem.pid(), threading.Event()
+def test_a_worker_that_ignores_the_signal_is_killed(home: Home) -> None:
+    home.ok("worker", "start")
+    pid, over = home.pid(), threading.Event()
 
     def stop_again() -> None:
         while not over.wait(0.005):  # as often as it is continued: it never gets to its signal
@@ -133,11 +141,11 @@ def test_a_worker_that_ignores_the_signal_is_killed(mem: Home) -> None:
     thread = threading.Thread(target=stop_again)
     thread.start()
     try:
-        said = mem.ok("worker", "stop")
+        said = home.ok("worker", "stop")
     finally:
         over.set()
         thread.join()
-    assert not is_locked(str(mem.path))
+    assert not is_locked(str(home.path))
     assert said.endswith(f"(pid {pid})\n")
 
 
@@ -191,17 +199,17 @@ def test_a_worker_that_hangs_in_the_middle_of_a_reply_is_reported(
     assert waits == 1
 
 
-def test_a_worker_that_is_busy_ends_within_its_5_seconds(mem: Home) -> None:
-    mem.ok("worker", "start")
-    port, pid = int(str(mem.worker()["port"])), mem.pid()
-    token = (mem.path / "token").read_text().strip()
+def test_a_worker_that_is_busy_ends_within_its_5_seconds(home: Home) -> None:
+    home.ok("worker", "start")
+    port, pid = int(str(home.worker()["port"])), home.pid()
+    token = (home.path / "token").read_text().strip()
     with socket.create_connection(("127.0.0.1", port)) as slow:
         slow.sendall(
             b"POST /api/import/jsonl HTTP/1.1\r\nContent-Type: application/x-ndjson\r\n"
             + f"Host: 127.0.0.1:{port}\r\nAuthorization: Bearer {token}\r\n".encode()
             + b"Content-Length: 999\r\n\r\n{"
         )
-        assert mem.ok("worker", "stop") == f"stopped (pid {pid})\n"  # else it says killed
+        assert home.ok("worker", "stop") == f"stopped (pid {pid})\n"  # else it says killed
 
 
 HANGING = """

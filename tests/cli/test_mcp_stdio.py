@@ -7,12 +7,11 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from homes import Home
+from homes import Home, quick
 from mcp import Client, StdioServerParameters, stdio_client
 from mem_search.daemon.address import is_locked
 from patience import PATIENCE
@@ -31,12 +30,13 @@ HELLO: dict[str, Any] = {
 NOTE = {"kind": "note", "source_id": "n1", "title": "Käse", "text": "Where the cheese is kept."}
 
 
-@pytest.fixture
-def filled(mem: Home, tmp_path: Path) -> Home:
-    file = tmp_path / "notes.jsonl"
-    file.write_text(json.dumps(NOTE) + "\n", "utf-8")
-    mem.ok("import", "jsonl", str(file))
-    return mem
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
+    """A worker with one note; the tests only read, or start the worker anew."""
+    home = quick(tmp_path_factory.mktemp("relay"))
+    home.ok("import", "jsonl", "-", given=json.dumps(NOTE) + "\n")
+    yield home
+    home.end()
 
 
 def call(name: str, number: int = 1, **arguments: Any) -> dict[str, Any]:

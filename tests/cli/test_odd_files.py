@@ -60,21 +60,18 @@ def test_an_odd_file_is_named_and_the_command_mends_it(
     assert odd_files(home) == []
 
 
-@pytest.mark.parametrize(
-    ("name", "odd"), [("token", pipe), ("worker.json", pipe), ("mem-search.db", folder)]
-)
-def test_the_start_tells_it_and_doctor_mends_it(
-    mem: Home, name: str, odd: Callable[[Path], None]
-) -> None:
+def test_the_start_tells_each_and_doctor_mends_it(mem: Home) -> None:
     mem.path.mkdir(parents=True, exist_ok=True)
-    odd(mem.path / name)
-    start = mem.run("worker", "start")  # ``run`` fails when it hangs
-    assert start.returncode == 3, start
-    assert f"{mem.path / name} " in start.stderr
-    findings = json.loads(mem.run("doctor", "--json").stdout)["findings"]
-    (found,) = [each for each in findings if each["name"] == name]
-    assert found["state"] == "missing"
-    subprocess.run(["/bin/sh", "-c", found["fix"]], check=True)
+    for name, odd in (("token", pipe), ("worker.json", pipe), ("mem-search.db", folder)):
+        odd(mem.path / name)
+        start = mem.run("worker", "start")  # ``run`` fails when it hangs
+        assert start.returncode == 3, start
+        assert f"{mem.path / name} " in start.stderr
+        findings = json.loads(mem.run("doctor", "--json").stdout)["findings"]
+        (found,) = [each for each in findings if each["name"] == name]
+        assert found["state"] == "missing"
+        subprocess.run(["/bin/sh", "-c", found["fix"]], check=True)
+        assert odd_files(mem.path) == []
     mem.ok("worker", "start")
 
 

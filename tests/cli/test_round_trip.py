@@ -60,6 +60,14 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
     home.end()
 
 
+@pytest.fixture(scope="module")
+def growing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
+    """A home with one worker for all tests that add to it."""
+    home = quick(tmp_path_factory.mktemp("growing"))
+    yield fill(home)
+    home.end()
+
+
 def results(mem: Home, *argv: str) -> list[str]:
     return [each["title"] for each in json.loads(mem.ok(*argv, "--json"))["results"]]
 
@@ -159,44 +167,46 @@ def test_a_deleted_record_does_not_come_back(filled: Home) -> None:
     assert results(filled, "unified", "auth") == ["Slow login"]
 
 
-def test_a_line_that_is_no_record_is_named_in_the_ledger(mem: Home, tmp_path: Path) -> None:
-    mem.run("import", "jsonl", "-", given=json.dumps(RECORDS[0]) + "\n{broken\n")
-    assert "failed" in mem.ok("ledger", "--item", "line 2")
+def test_a_line_that_is_no_record_is_named_in_the_ledger(growing: Home, tmp_path: Path) -> None:
+    growing.run("import", "jsonl", "-", given=json.dumps(RECORDS[0]) + "\n{broken\n")
+    assert "failed" in growing.ok("ledger", "--item", "line 2")
     file = tmp_path / "bare.jsonl"
     file.write_text(json.dumps(RECORDS[0]) + '\n{"kind": "note"}\n', "utf-8")
-    mem.run("import", "jsonl", str(file))
+    growing.run("import", "jsonl", str(file))
     (named,) = (
-        line for line in mem.ok("ledger", "--item", file.name).splitlines() if "failed" in line
+        line for line in growing.ok("ledger", "--item", file.name).splitlines() if "failed" in line
     )
     assert named.endswith(f"{file} line 2: text: field required")
-    assert mem.run("ledger", "--item", "nothing like it").returncode == 1
+    assert growing.run("ledger", "--item", "nothing like it").returncode == 1
 
 
 def test_a_file_is_read_by_the_source_that_its_name_or_an_option_names(
-    mem: Home, tmp_path: Path
+    growing: Home, tmp_path: Path
 ) -> None:
     transcript = file_of("claude-code", tmp_path)
     said = "claude-code standard input: 3 new\n"
-    assert mem.ok("import", "--source", "claude-code", "-", given=transcript.read_text()) == said
+    assert (
+        growing.ok("import", "--source", "claude-code", "-", given=transcript.read_text()) == said
+    )
     store = file_of("claude-mem", tmp_path)
-    assert mem.ok("import", str(store)) == f"claude-mem {store}: 3 new\n"
+    assert growing.ok("import", str(store)) == f"claude-mem {store}: 3 new\n"
     for argv, word in (
         (["-"], "SOURCE: neither name nor type of the file"),
         (["git", "-"], "git does not read single files; those that do are jsonl, claude-mem"),
         (["jsonl", "notes.jsonl", "--source", "git"], "one source and one file"),
         (["jsonl", "a.jsonl", "b.jsonl"], "one source and one file"),
     ):
-        done = mem.run("import", *argv, given="x")
+        done = growing.run("import", *argv, given="x")
         assert (done.returncode, done.stdout) == (2, "")
         assert word in done.stderr
 
 
-def test_sync_reads_a_location_and_prints_the_counts(filled: Home, tmp_path: Path) -> None:
+def test_sync_reads_a_location_and_prints_the_counts(growing: Home, tmp_path: Path) -> None:
     file = tmp_path / "more.jsonl"
     file.write_text(json.dumps({"kind": "report", "text": "A report on auth."}) + "\n")
-    assert filled.ok("sync", "jsonl", str(file)) == f"jsonl {file}: 1 new\n"
-    assert filled.ok("sync", "jsonl", str(file)) == f"jsonl {file}: nothing new\n"
-    assert "sync" in filled.ok("jobs")
+    assert growing.ok("sync", "jsonl", str(file)) == f"jsonl {file}: 1 new\n"
+    assert growing.ok("sync", "jsonl", str(file)) == f"jsonl {file}: nothing new\n"
+    assert "sync" in growing.ok("jobs")
 
 
 def test_stats_and_index_say_how_things_stand(shared: Home) -> None:
@@ -302,18 +312,19 @@ def test_the_product_as_it_comes_searches_by_meaning(whole: Home) -> None:
     whole.ok("worker", "stop")
 
 
-def test_related_records_are_listed(filled: Home) -> None:
+def test_related_records_are_listed(growing: Home) -> None:
     line = {"kind": "note", "source_id": "n2", "text": "As [[Token lifetime]] says."}
-    filled.ok("import", "jsonl", "-", given=json.dumps(line))
-    listing = filled.ok("related", "4")
+    growing.ok("import", "jsonl", "-", given=json.dumps(line))
+    (said,) = json.loads(growing.ok("notes", "says", "--json"))["results"]
+    listing = growing.ok("related", str(said["number"]))
     assert listing.startswith("Found 1 record(s) related to")
     assert "Note #1 - Token lifetime (" in listing
-    assert "<- #4 mentions it" in listing
-    body = json.loads(filled.ok("related", "note:1", "--depth", "1", "--json"))
-    assert [node["id"] for node in body["nodes"]] == ["note:1", "note:4"]
-    alone = filled.run("related", "email:2")
+    assert f"<- #{said['number']} mentions it" in listing
+    body = json.loads(growing.ok("related", "note:1", "--depth", "1", "--json"))
+    assert [node["id"] for node in body["nodes"]] == ["note:1", said["ref"]]
+    alone = growing.run("related", "email:2")
     assert (alone.returncode, alone.stdout[:27]) == (1, "No results found related to")
-    too_deep = filled.run("related", "note:1", "--depth", "9")
+    too_deep = growing.run("related", "note:1", "--depth", "9")
     assert too_deep.returncode == 2
     assert "depth: " in too_deep.stderr
-    assert filled.run("related", "note:99").returncode == 4
+    assert growing.run("related", "note:99").returncode == 4

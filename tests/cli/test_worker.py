@@ -8,12 +8,23 @@ import os
 import signal
 import socket
 import threading
+from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from urllib.parse import quote
 
-from homes import Home
+import pytest
+
+from homes import Home, quick
 from mem_search.daemon.address import is_locked
 from patience import PATIENCE, until
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
+    """A home for all tests that need a worker, and not a new one: they start it where none runs."""
+    home = quick(tmp_path_factory.mktemp("worker"))
+    yield home
+    home.end()
 
 
 def test_start_status_restart_and_stop(mem: Home) -> None:
@@ -35,15 +46,15 @@ def test_start_status_restart_and_stop(mem: Home) -> None:
     assert log.endswith("stopped\n")
 
 
-def test_a_restart_that_cannot_succeed_leaves_the_worker_alone(mem: Home) -> None:
-    mem.ok("worker", "start")
-    before = mem.worker()
-    theirs = mem.run("worker", "restart", MEM_SEARCH_TOKEN="mst_" + "x" * 43)
+def test_a_restart_that_cannot_succeed_leaves_the_worker_alone(home: Home) -> None:
+    home.ok("worker", "start")
+    before = home.worker()
+    theirs = home.run("worker", "restart", MEM_SEARCH_TOKEN="mst_" + "x" * 43)
     assert (theirs.returncode, "created token" in theirs.stderr) == (2, True)
-    foreign = mem.run("worker", "restart", "--host", "192.0.2.1")
+    foreign = home.run("worker", "restart", "--host", "192.0.2.1")
     assert (foreign.returncode, "will not listen" in foreign.stderr) == (6, True)
-    assert mem.worker() == before
-    assert mem.ok("worker", "status").startswith(f"running (pid {before['pid']}, ")
+    assert home.worker() == before
+    assert home.ok("worker", "status").startswith(f"running (pid {before['pid']}, ")
 
 
 def test_ten_starts_at_once_give_one_worker(mem: Home) -> None:
@@ -54,11 +65,11 @@ def test_ten_starts_at_once_give_one_worker(mem: Home) -> None:
     assert all(f"pid {mem.pid()}, " in text for text in said)
 
 
-def test_a_second_worker_in_the_foreground_is_a_conflict(mem: Home) -> None:
-    mem.ok("worker", "start")
-    second = mem.run("worker", "run")
+def test_a_second_worker_in_the_foreground_is_a_conflict(home: Home) -> None:
+    home.ok("worker", "start")
+    second = home.run("worker", "run")
     assert second.returncode == 5
-    assert f"already running (pid {mem.pid()}, http://127.0.0.1:" in second.stderr
+    assert f"already running (pid {home.pid()}, http://127.0.0.1:" in second.stderr
 
 
 class _Foreign(BaseHTTPRequestHandler):
@@ -86,28 +97,28 @@ def test_a_port_used_by_another_program_is_reported_with_a_fix(mem: Home) -> Non
     assert not is_locked(str(mem.path))
 
 
-def test_a_port_used_by_the_worker_of_another_home_is_reported_as_such(mem: Home) -> None:
-    mem.ok("worker", "start")
-    port = str(mem.worker()["port"])
+def test_a_port_used_by_the_worker_of_another_home_is_reported_as_such(home: Home) -> None:
+    home.ok("worker", "start")
+    port = str(home.worker()["port"])
     other = Home(
-        mem.path.parent / "other",
-        mem.environ | {"MEM_SEARCH_HOME": str(mem.path.parent / "other")},
+        home.path.parent / "other",
+        home.environ | {"MEM_SEARCH_HOME": str(home.path.parent / "other")},
     )
     refused = other.run("worker", "run", "--port", port)
     assert refused.returncode == 5
-    assert f"the mem-search worker of another home (pid {mem.pid()})" in refused.stderr
+    assert f"the mem-search worker of another home (pid {home.pid()})" in refused.stderr
 
 
-def test_files_left_by_a_killed_worker_do_no_harm(mem: Home) -> None:
-    mem.ok("worker", "start")
-    killed = mem.pid()
+def test_files_left_by_a_killed_worker_do_no_harm(home: Home) -> None:
+    home.ok("worker", "start")
+    killed = home.pid()
     os.kill(killed, signal.SIGKILL)
-    mem.wait_until_free()
-    assert (mem.path / "worker.json").exists()
-    assert mem.run("worker", "status").returncode == 3
-    assert mem.run("unified", "x", "--no-start").returncode == 3
-    assert mem.run("unified", "x").returncode == 1  # starts one, which knows nothing
-    assert mem.pid() != killed
+    home.wait_until_free()
+    assert (home.path / "worker.json").exists()
+    assert home.run("worker", "status").returncode == 3
+    assert home.run("unified", "x", "--no-start").returncode == 3
+    assert home.run("unified", "x").returncode == 1  # starts one, which knows nothing
+    assert home.pid() != killed
 
 
 def test_a_second_signal_ends_the_worker_at_once(mem: Home) -> None:
@@ -131,21 +142,21 @@ def test_a_second_signal_ends_the_worker_at_once(mem: Home) -> None:
     assert "second signal" in mem.ok("worker", "logs")
 
 
-def test_an_upload_that_a_stop_cuts_off_leaves_nothing_half_written(mem: Home) -> None:
-    mem.ok("worker", "start")
-    port = int(str(mem.worker()["port"]))
-    token = (mem.path / "token").read_text().strip()
+def test_an_upload_that_a_stop_cuts_off_leaves_nothing_half_written(home: Home) -> None:
+    home.ok("worker", "start")
+    port = int(str(home.worker()["port"]))
+    token = (home.path / "token").read_text().strip()
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
     connection.putrequest("POST", "/api/import/jsonl")
     connection.putheader("Authorization", f"Bearer {token}")
     connection.putheader("Content-Type", "application/x-ndjson")
     connection.putheader("Content-Length", "500")
     connection.endheaders(b'{"kind": "note", "text": "never finished"}\n{"kind": ')
-    until(lambda: any((mem.path / "spool").glob("*")))
-    assert mem.ok("worker", "stop").startswith("stopped")
+    until(lambda: any((home.path / "spool").glob("*")))
+    assert home.ok("worker", "stop").startswith("stopped")
     connection.close()
-    assert mem.run("notes", "never").returncode == 1
-    assert not list((mem.path / "spool").glob("*"))
+    assert home.run("notes", "never").returncode == 1
+    assert not list((home.path / "spool").glob("*"))
 
 
 def test_a_broken_setting_is_named_by_who_starts(mem: Home) -> None:
@@ -161,9 +172,9 @@ def test_a_foreign_host_is_refused(mem: Home) -> None:
     assert "0.0.0.0" in done.stderr
 
 
-def test_a_question_may_be_as_long_in_an_address_as_anywhere(mem: Home) -> None:
-    mem.ok("worker", "start")
-    connection = http.client.HTTPConnection("127.0.0.1", int(str(mem.worker()["port"])))
+def test_a_question_may_be_as_long_in_an_address_as_anywhere(home: Home) -> None:
+    home.ok("worker", "start")
+    connection = http.client.HTTPConnection("127.0.0.1", int(str(home.worker()["port"])))
     for letters, status in ((4000, 200), (4001, 422)):
         connection.request("GET", f"/api/search?query={quote('認' * letters)}&format=json")
         reply = connection.getresponse()
