@@ -78,3 +78,9 @@ def test_the_command_line_shows_the_rate_and_what_is_left(
     assert bar(state, 200) == f"[######..................]  25% {said} left files docs: 50 new"
     assert len(bar(state, 40)) < 40
     assert job_line(state) == f"j1  sync  running  50/200 ({said} left)  files docs: 50 new"
+
+
+def test_work_that_goes_on_when_all_is_read_is_told() -> None:
+    state = {"done": 200, "total": 200, "state": "running", "message": "files docs: 150 new"}
+    assert bar(state, 80) == f"[{'#' * 24}] 100% finishing files docs: 150 new"
+    assert "finishing" not in bar({**state, "done": 199}, 80)

@@ -128,6 +128,8 @@ def bar(state: Mapping[str, Any], width: int) -> str:
     head = f"[{'#' * full}{'.' * (_BAR - full)}] {int(share * 100):3d}% " if total else ""
     if total and state.get("seconds_left"):
         head += f"{_pace(state)} "
+    elif share == 1.0:  # all is read; what it still does, such as keeping copies, has no measure
+        head += "finishing "
     return (head + folded(str(state["message"] or state["state"])))[: max(1, width - 1)]
 
 
