@@ -8,6 +8,7 @@ import pytest
 
 from mem_search.daemon.control import start_patience
 from mem_search.machine_load import stretched
+from mem_search.redacted_output import RedactedOutput, end_own_output
 
 
 @pytest.mark.parametrize(
@@ -28,3 +29,23 @@ def test_a_start_on_a_busy_machine_has_more_time(monkeypatch: pytest.MonkeyPatch
     alone = start_patience()
     monkeypatch.setattr(os, "getloadavg", lambda: (16.0, 0.0, 0.0))
     assert start_patience() == 8 * alone
+
+
+def test_last_words_have_more_time_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A worker that refuses to start says why, though its first redaction compiles rules."""
+
+    class Output(RedactedOutput):
+        def __init__(self) -> None:
+            self.waited = list[float]()
+
+        def join(self, seconds: float) -> None:
+            self.waited.append(seconds)
+
+    output = Output()
+    monkeypatch.setattr(os, "dup2", lambda *_: None)
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    for load in (1.0, 16.0):
+        monkeypatch.setattr(os, "getloadavg", lambda load=load: (load, 0.0, 0.0))
+        end_own_output(output)
+    alone, busy = output.waited
+    assert busy == 8 * alone

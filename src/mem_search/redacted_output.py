@@ -13,12 +13,15 @@ import threading
 from pathlib import Path
 from typing import Final
 
+from mem_search.machine_load import stretched
 from mem_search.text.redaction import redact
 
 _PIPE_BYTES: Final = 1 << 20
 """Room for a writer that holds the interpreter's lock, so that it never waits for our thread."""
 
 _PIECE: Final = 1 << 16
+_LAST_SECONDS: Final = 10.0
+_MOST_SECONDS: Final = 300.0
 _SIZE_COMMAND: Final = getattr(fcntl, "F_SETPIPE_SZ", None)
 """Linux; elsewhere a pipe has 64 kB."""
 
@@ -87,14 +90,15 @@ def redact_own_output(file: Path, most: int) -> RedactedOutput:
     return output
 
 
-def end_own_output(output: RedactedOutput, seconds: float = 10.0) -> None:
+def end_own_output(output: RedactedOutput) -> None:
     """Write what is still on its way; children that go on may hold the pipe open for so long.
 
-    The first redaction of a process compiles its rules, which takes seconds on a busy machine.
+    The first redaction of a process compiles its rules, which takes seconds, and longer on a busy
+    machine: without that time the reason of a failed start would be lost.
     """
     for stream in (sys.stdout, sys.stderr):
         stream.flush()
     nowhere = os.open(os.devnull, os.O_WRONLY)
     for number in (1, 2):
         os.dup2(nowhere, number)
-    output.join(seconds)
+    output.join(stretched(_LAST_SECONDS, most=_MOST_SECONDS))

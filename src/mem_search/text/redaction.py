@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 from collections.abc import Callable, Iterable, Mapping
-from functools import lru_cache
+from functools import cache, lru_cache
 from importlib.metadata import version
 from typing import Any, Final
 
@@ -51,6 +51,7 @@ _VIEWS: Final = (
 )
 
 
+@cache
 def rules() -> str:
     """The version of the rules, also of those for instructions, facts and citations; a store that
     others filled is looked at again.
