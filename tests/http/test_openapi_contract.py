@@ -4,14 +4,14 @@ Every operation is asked, those that write with the home's token: what is docume
 example, the borders of every parameter and field, and values made at random from a fixed seed.
 What touches a machine (sync, import) sees a temporary home and a temporary ``HOME`` only.
 
-More of the same by hand: set MEM_SEARCH_FUZZ_EXAMPLES (random requests an operation) and
-MEM_SEARCH_FUZZ_SEED.
+More of the same by hand: set MEM_SEARCH_FUZZ_EXAMPLES (random requests an operation),
+MEM_SEARCH_FUZZ_SEED, and MEM_SEARCH_FUZZ_MOST (of all requests made, those sent to an operation).
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
@@ -33,6 +33,7 @@ from mem_search.http.openapi.document import describe
 from mem_search.http.routes import ROUTES
 
 NDJSON = "application/x-ndjson"
+MOST = int(os.environ.get("MEM_SEARCH_FUZZ_MOST", "200"))
 CONFIG: dict[str, Any] = {
     "seed": int(os.environ.get("MEM_SEARCH_FUZZ_SEED", "1")),
     "suppress-health-check": ["all"],  # they time how fast examples are made; slow is fine here
@@ -75,25 +76,34 @@ def operations() -> dict[str, schemathesis.APIOperation]:
     return {each.ok().label: each.ok() for each in api().get_all_operations()}
 
 
-def requests_to(
-    operation: schemathesis.APIOperation, ask: Callable[..., None]
-) -> Callable[..., None]:
-    """``ask`` for each request to ``operation``, as ``schema.parametrize()`` makes them.
+def requests_to(label: str) -> list[schemathesis.Case]:
+    """The requests to one operation, as ``schema.parametrize()`` makes them.
 
     That makes all requests to all operations when the file is collected, in every test process.
     """
     config = api().config
+    operation = operations()[label]
     settings = config.get_hypothesis_settings(operation=operation, phase="fuzzing")
-    return create_test(
+    made: list[schemathesis.Case] = []
+    create_test(
         operation=operation,
-        test_func=ask,
+        test_func=lambda case: made.append(case),
         config=HypothesisTestConfig(
             modes=list(HypothesisTestMode),
             settings=settings,
             seed=derive_operation_seed(config.seed, operation.label),
             project=config,
         ),
-    )
+    )()
+    return made
+
+
+def share(made: list[schemathesis.Case], turn: int) -> list[schemathesis.Case]:
+    """At most ``MOST`` of them. The twenty operations with a thousand requests each have their
+    parameters in common, so each asks for other borders.
+    """
+    step = -(-len(made) // MOST)
+    return made[turn % step :: step]
 
 
 def a_refusal_names_every_place(
@@ -129,20 +139,15 @@ def session() -> Iterator[requests.Session]:
 
 @pytest.mark.parametrize("label", OPERATIONS)
 def test_what_is_promised_is_kept(label: str, base: str, session: requests.Session) -> None:
-    sent = 0
-
-    def ask(case: schemathesis.Case) -> None:
-        nonlocal sent
-        sent += 1
+    made = requests_to(label)
+    assert len(made) > 1
+    for case in share(made, OPERATIONS.index(label)):
         case.call_and_validate(
             base_url=base,
             session=session,
             headers=AUTHORIZED,
             additional_checks=[a_refusal_names_every_place],
         )
-
-    requests_to(operations()[label], ask)()
-    assert sent > 1
 
 
 def test_every_operation_gets_a_request() -> None:
