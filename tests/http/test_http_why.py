@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 from http_worker import Client, lifecycle_of
 
 from mem_search.model import Location
+from patience import PATIENCE
 
 SECRET = "ghp_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"
 
@@ -124,6 +126,21 @@ async def test_what_waits_is_named_with_its_job(empty: Client, folder: Path) -> 
     await runtime.store.jobs.create("waiting", "sync", {"source": "files", "path": str(folder)})
     told = await ask(empty, folder / "lamp.txt")
     assert (told["state"], "waits in the job waiting" in told["sentence"]) == ("waiting", True)
+
+
+async def test_a_job_whose_end_could_not_be_stored_does_not_run(
+    empty: Client, folder: Path
+) -> None:
+    runtime = lifecycle_of(empty).runtime
+    full = "create trigger full before update of state on jobs begin select the_disk_is_full(); end"
+    await runtime.store.database.write(lambda c: c.execute(full))
+    job = await runtime.ingest.jobs.submit("sync", {"source": "files", "path": str(folder)})
+    async with asyncio.timeout(PATIENCE):
+        while (await runtime.ingest.jobs.get(job)).state != "failed":  # noqa: ASYNC110
+            await asyncio.sleep(0.02)
+    told = await ask(empty, folder / "lamp.txt")
+    assert f"was not reached: the job {job} stopped: " in told["sentence"]
+    assert "the_disk_is_full" in told["reason"]
 
 
 async def test_a_path_is_absolute(empty: Client) -> None:

@@ -72,9 +72,13 @@ async def _told(call: Call, path: str) -> WhyPath:
         return await _of_row(call, path, row)
     for job in await store.jobs.unfinished():
         if job.params.get("path") in around:
+            now = await call.runtime.ingest.jobs.get(job.id)  # its end may not have been written
+            is_stopped = now.state == "failed"
+            stopped = f"was not reached: the job {job.id} stopped: {now.message}"
             return WhyPath(
-                path=path, state="waiting",
-                sentence=f"{path} waits in the job {job.id}, which is {job.state}.",
+                path=path, state="waiting", reason=now.message if is_stopped else None,
+                sentence=f"{path} {stopped}." if is_stopped
+                else f"{path} waits in the job {job.id}, which is {now.state}.",
             )  # fmt: skip
     for folder in around[1:]:
         if (row := rows.get(folder)) is not None and row.outcome in _STATES:
