@@ -13,9 +13,9 @@ MEM_SEARCH_HOOKS=off turns it off; MEM_SEARCH_HOME, MEM_SEARCH_TOKEN and MEM_SEA
 for mem-search.
 """
 
+import _socket  # importing socket takes a seventh of the processor time of a hook
 import json
 import os
-import socket
 import sys
 import time
 
@@ -241,8 +241,14 @@ def wake(home, event, deadline, content):
         if content:
             told["event_id"], told["event"] = content
         body = json.dumps(told).encode()
-        with socket.create_connection((host.strip("[]"), int(port)), left(deadline)) as connection:
+        family = _socket.AF_INET6 if ":" in host else _socket.AF_INET
+        connection = _socket.socket(family, _socket.SOCK_STREAM)
+        try:
+            connection.settimeout(left(deadline))
+            connection.connect((host.strip("[]"), int(port)))
             return ask(connection, state["key"], int(port), host, body, token(home), deadline)
+        finally:
+            connection.close()
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
 
