@@ -8,6 +8,7 @@ import pytest
 from mem_search.extractors import extract, ocr
 from mem_search.extractors.extraction import Extraction
 from mem_search.extractors.refusal import Refused
+from mem_search.install_command import install_command
 from mem_search.model.documents import Extracted
 from ocr_programs import install_nothing, install_rapidocr, install_tesseract
 
@@ -120,7 +121,7 @@ def test_without_ocr_a_scan_says_how_to_get_it(
     assert (found.text, found.lacks) == ("", "ocr")
     assert found.note == (
         "1 of its 1 page(s) are pictures without text;"
-        " to read it, run: python -m pip install 'mem-search[ocr]' (or install tesseract)"
+        f" to read it, run: {install_command('mem-search[ocr]')} (or install tesseract)"
     )
 
 

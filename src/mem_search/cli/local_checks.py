@@ -23,6 +23,7 @@ from mem_search.daemon.modes import open_to_others
 from mem_search.daemon.probe import probe
 from mem_search.daemon.service import service_of
 from mem_search.errors import MemSearchError, StorageError
+from mem_search.install_command import install_command
 from mem_search.settings import Settings
 
 OLDEST_PYTHON: Final = 0x030B0000
@@ -162,8 +163,7 @@ def model(settings: Settings) -> Finding:
 def problem_and_fix(message: str) -> tuple[str, str]:
     """What is wrong with a model, and the command that its error names; empty for none."""
     problem, _, fix = message.partition("; run: ")
-    # Another python on the path would install it where the worker does not look.
-    return problem, fix.replace("python", quote(sys.executable), 1)
+    return problem, fix
 
 
 def chroma(settings: Settings) -> Finding:
@@ -172,7 +172,7 @@ def chroma(settings: Settings) -> Finding:
         detail = "off: every search compares all vectors, exact and slower on large stores"
         return Finding("chroma", "ok", detail)
     if find_spec("chromadb") is None:
-        fix = f"{sys.executable} -m pip install --force-reinstall mem-search"
+        fix = install_command("mem-search", "--force-reinstall")
         return Finding("chroma", "missing", "the package chromadb is not installed", fix)
     return Finding(
         "chroma", "ok", settings.chroma_url or f"child of the worker, {settings.chroma_dir}"

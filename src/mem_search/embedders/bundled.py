@@ -29,6 +29,7 @@ import numpy as np
 from mem_search.contracts import Vectors
 from mem_search.embedders.weights import SHA256, model_file
 from mem_search.errors import ModelUnavailable
+from mem_search.install_command import install_command
 from mem_search.text import wordpieces
 
 if TYPE_CHECKING:
@@ -146,7 +147,7 @@ def runtime() -> Any:
         import tokenizers  # noqa: F401
     except ImportError as error:
         raise ModelUnavailable(
-            f"ONNX Runtime cannot be loaded ({error}); run: python -m pip install onnxruntime"
+            f"ONNX Runtime cannot be loaded ({error}); run: {install_command('onnxruntime')}"
         ) from error
     return onnxruntime
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from mem_search.contracts import Vectors
 from mem_search.errors import ModelUnavailable
+from mem_search.install_command import install_command
 
 _NEXT_STEP = "use the bundled model instead: MEM_SEARCH_EMBEDDER=bundled"
 
@@ -29,7 +30,7 @@ class ChromaDefaultEmbedder:
             from chromadb.utils.embedding_functions import DefaultEmbeddingFunction
         except ImportError as error:
             raise ModelUnavailable(
-                f"chromadb cannot be loaded ({error}); run: python -m pip install chromadb"
+                f"chromadb cannot be loaded ({error}); run: {install_command('chromadb')}"
             ) from error
         self._function = DefaultEmbeddingFunction()
         self._running = threading.Lock()

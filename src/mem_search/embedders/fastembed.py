@@ -15,6 +15,7 @@ import numpy as np
 
 from mem_search.contracts import Vectors
 from mem_search.errors import ModelUnavailable
+from mem_search.install_command import install_command
 
 DEFAULT_MODEL: Final = "BAAI/bge-small-en-v1.5"
 
@@ -28,7 +29,7 @@ class FastembedEmbedder:
         except ImportError as error:
             raise ModelUnavailable(
                 f"fastembed cannot be loaded ({error}); "
-                "run: python -m pip install 'mem-search[fastembed]'"
+                f"run: {install_command('mem-search[fastembed]')}"
             ) from error
         self.name: str = model
         self._running = threading.Lock()

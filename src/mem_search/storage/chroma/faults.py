@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from mem_search.errors import IndexUnavailable
+from mem_search.install_command import install_command
 
 
 class Unreachable(IndexUnavailable):
@@ -52,7 +53,7 @@ def translate(error: Exception, doing: str) -> IndexUnavailable | None:
     """The error as ours, or None when it does not come from Chroma's client."""
     if isinstance(error, ImportError):
         return IndexUnavailable(
-            f"chromadb cannot be loaded ({error}); run: python -m pip install 'chromadb>=1.5.9'"
+            f"chromadb cannot be loaded ({error}); run: {install_command('chromadb>=1.5.9')}"
         )
     import httpx
     from chromadb import errors
