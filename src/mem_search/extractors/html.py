@@ -78,7 +78,7 @@ def read_page(page: str, url: str = "") -> Extracted:
         # A day that is not on the page was made of a year alone, such as that of the copyright.
         date = found.date if found.date and not _is_guessed(found.date, page) else None
         created = moment(date or "")
-        author = _author(root) or found.author
+        author = _author(root) or _first_author(root) or found.author
         named = (("author", author), ("site", found.sitename), ("published", date))
         metadata = {key: value for key, value in named if value}
     saved = _SAVED.search(page[:_HEAD])
@@ -234,6 +234,12 @@ def _author(root: Any) -> str:
         if names := [each for each in names if each and "://" not in each]:
             return ", ".join(dict.fromkeys(names))
     return ""
+
+
+def _first_author(root: Any) -> str:
+    """The author of the first post, as schema.org marks it in a page's elements."""
+    names = root.xpath(".//*[@itemprop='author']//*[@itemprop='name']")
+    return " ".join("".join(names[0].itertext()).split()) if names else ""
 
 
 def _is_guessed(date: str, page: str) -> bool:

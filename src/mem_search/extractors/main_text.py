@@ -11,7 +11,7 @@ were chosen is in docs/retrieval.md, "Saved pages".
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 BLOCKS: Final = frozenset(
@@ -49,7 +49,8 @@ _SHORT: Final = 600
 """Trafilatura takes furniture with a text that has fewer characters."""
 
 _LEAST_ARTICLE: Final = 200
-"""Characters of an ``article`` element that is the main region; a shorter one is a teaser."""
+"""Characters of an ``article`` element that is the main region, or of what is found of an article:
+what is shorter is a teaser."""
 
 _ARTICLES: Final = frozenset(
     "article newsarticle blogposting reportagenewsarticle opinionnewsarticle techarticle"
@@ -87,17 +88,31 @@ _POSTS: Final = (
     ".//div[@class='inner' and starts-with(@id, 'msg_')]",  # Simple Machines
     f".//*{_classed('post_body')}",  # MyBB
     ".//*[@data-role='commentContent']",  # Invision
+    f".//*{_classed('cPost_contentWrap')}",  # Invision without roles
     f".//*{_classed('cooked')}",  # Discourse
     f".//*{_classed('crawler-post')}//*{_classed('post')}",  # Discourse without scripts
     f".//*{_classed('Post-body')}",  # Flarum
     f".//*{_classed('bbp-reply-content', 'bbp-topic-content')}",  # bbPress
     f".//*{_classed('lia-message-body-content')}",  # Khoros
     f".//*{_classed('js-comment-body')}",  # GitHub
-    f".//*{_classed('entry')}//*{_classed('usertext-body')}",  # Reddit
+    ".//*[@data-testid='markdown-body']",  # GitHub's issues
+    f".//*{_classed('note-text')}",  # GitLab
+    f".//*{_classed('entry')}//*{_classed('usertext-body')}",  # old Reddit
+    ".//*[@slot='text-body' or @slot='comment']",  # Reddit
     f".//*{_classed('commtext')}",  # Hacker News
-    ".//*[@itemprop='text' and not(self::meta)]",  # schema.org
+    f".//*{_classed('comment_text')}",  # Lobsters
+    f".//*{_classed('userContent')}",  # Vanilla
+    f".//*{_classed('messageText')}",  # WoltLab
+    f".//*{_classed('postmsg')}",  # FluxBB, PunBB
+    f".//*{_classed('js-post__content-text')}",  # vBulletin 5
+    ".//*[starts-with(@id, 'postmessage_')]",  # Discuz!
+    ".//*[@component='post/content']",  # NodeBB
+    f".//*{_classed('jive-rendered-content')}",  # Jive
+    f".//*{_classed('forum_op')}//*{_classed('content')}"
+    f" | .//*{_classed('commentthread_comment_text')}",  # Steam
 )
 """Where a post stands in the pages of each forum software."""
+_SCHEMA_POSTS: Final = ".//*[@itemprop='text' and not(self::meta)]"
 
 _QUOTED: Final = (
     ".//blockquote[@class or .//cite] | .//aside[contains(@class, 'quote')]"
@@ -120,8 +135,10 @@ def main_text(page: str) -> str:
     root = parsed(page)
     if root is None:
         return found
-    posts = "" if is_article else _posts(root)
-    if posts and len(posts) >= _LEAST_POSTS * len(found):
+    # Forums say that they are articles, too; their marks are not those of schema.org alone.
+    posts = _posts(root, _POSTS if is_article else (*_POSTS, _SCHEMA_POSTS))
+    are_most = len(posts) >= max(1, _LEAST_POSTS * len(found))
+    if are_most and (not is_article or _is_thread(found, posts)):
         return posts
     everything = _lines(root)
     is_short = len(found) < _SHORT
@@ -171,10 +188,10 @@ def _says_article(page: str) -> bool:
     return any(match[1].lower() in _ARTICLES for match in _TYPES.finditer(head))
 
 
-def _posts(root: Any) -> str:
+def _posts(root: Any, places: Iterable[str]) -> str:
     """The posts of a thread in their order, without what they quote of each other."""
     best = ""
-    for where in _POSTS:
+    for where in places:
         posts = root.xpath(where)
         if not posts:
             continue
@@ -189,6 +206,15 @@ def _posts(root: Any) -> str:
         return ""
     title = " ".join("".join(heading.itertext()) for heading in root.iter("h1")).split()
     return f"{' '.join(title)}\n{best}" if title else best
+
+
+def _is_thread(found: str, posts: str) -> bool:
+    """Whether ``posts`` have what was ``found``. The comments below an article do not have it."""
+    longest = " ".join(max(found.split("\n"), key=len).split())
+    if len(found) < _LEAST_ARTICLE or longest in posts:
+        return True
+    # A row of a table has the name of the author before the post.
+    return any(len(line) > len(longest) / 2 and line in longest for line in posts.split("\n"))
 
 
 def _region(root: Any) -> str:
