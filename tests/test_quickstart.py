@@ -129,7 +129,7 @@ def test_an_empty_machine_gets_a_sample_that_goes_without_a_trace(
     assert f"port {port} is taken" in said
     assert "taking a free port instead" in said
     assert "nothing to read was found here" in said
-    assert 'mem-search unified "search"' in said
+    assert 'mem-search search "move to another machine"' in said
     assert "File #" in said
     assert f"{sys.executable} -m mem_search" in said
     compiled = checkout / "src" / "mem_search" / "cli" / "__pycache__"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
@@ -11,7 +12,10 @@ import typer
 from mem_search.__main__ import main as program
 from mem_search.cli import fast_path
 from mem_search.cli.app import app, main
+from mem_search.cli.commands import OVERVIEW, SECTIONS
+from mem_search.cli.layout import width
 from mem_search.cli.meant import COMMANDS, kinds
+from mem_search.records import BUILT_IN
 from standin_worker import Standin, standing_in
 
 MISTAKES = [
@@ -48,6 +52,7 @@ MISTAKES = [
     ("help", "mem-search --help"),
     ("version", "mem-search --version"),
     ("docter", "mem-search doctor"),
+    ("repos", "mem-search projects"),
     ("-redis", "mem-search search -- -redis"),
     ("search auth -redis", "mem-search search auth -- -redis"),
     ("search auth --projct x", "--project"),
@@ -70,6 +75,30 @@ def test_the_fast_path_knows_every_command() -> None:
     group = typer.main.get_command(app)
     listed = group.list_commands(typer.Context(group))  # type: ignore[attr-defined]
     assert listed == [*COMMANDS[:4], *kinds(), *COMMANDS[4:]]
+
+
+def test_help_has_each_command_once_with_its_whole_sentence(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    placed = [name for _, names in SECTIONS for name in names]
+    assert sorted(placed) == sorted({*COMMANDS, *BUILT_IN})
+    assert main(["--help"]) == 0
+    shown = capsys.readouterr().out
+    assert "..." not in shown.partition("Search:")[2]
+    assert max(map(width, shown.split("\n"))) <= 80
+
+
+def test_alone_it_shows_the_commands_of_every_day_on_one_screen(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main([]) == 2
+    lines = capsys.readouterr().out.split("\n")
+    assert len(lines) < 24
+    assert max(map(width, lines)) <= 80
+    named = re.findall(r"^  mem-search ([a-z]+)", OVERVIEW, re.MULTILINE)
+    assert len(named) > 8
+    assert set(named) <= set(COMMANDS)
 
 
 @pytest.mark.parametrize(

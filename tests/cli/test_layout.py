@@ -89,6 +89,10 @@ def test_the_picture_of_the_statistics_fits_and_is_in_proportion() -> None:
     assert lines[0].count("█") > 40
     assert lines[1].count("█") == 1
     assert list(picture({"total": 0}, {}, 60)) == []
+    gap = list(picture({}, {"2025-11": 2, "2026-02": 1}, 60))
+    assert [line.split()[:2] for line in gap[-5:-1]] == [
+        ["2025-11", "2"], ["2025-12", "0"], ["2026-01", "0"], ["2026-02", "1"],
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -196,6 +196,7 @@ ARGUMENTS: dict[str, tuple[tuple[str, ...], ...]] = {
     "backup": ((f"/nowhere/{EVIL}",),),
     "restore": ((f"/nowhere/{EVIL}",),),
     "stats": ((), ("--json",)),
+    "projects": ((), ("--json",)),
     "ledger": ((), ("--json",), ("--item", EVIL)),
     "jobs": ((), ("--json",), (f"none{EVIL}",)),
     "mcp": (),  # a protocol for programs, in JSON

@@ -50,7 +50,6 @@ app = typer.Typer(
     name="mem-search",
     cls=Commands,
     help=_HELP,
-    no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     # Colours of the framework would lose their escape characters: see ``output.guard``.

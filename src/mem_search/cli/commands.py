@@ -3,16 +3,59 @@
 from __future__ import annotations
 
 from shlex import join
-from typing import Any
+from typing import Any, Final
 
 from typer.core import TyperCommand, TyperGroup
 
 from mem_search.cli.meant import SEARCH, kinds, meant_by
+from mem_search.cli.output import say
 from mem_search.cli.search_options import MIXED
+from mem_search.records import BUILT_IN
 from mem_search.text.spelling import nearest
 
 COMPLETION = ("--install-completion", "--show-completion")
 """The framework's own options for the shell that runs the command."""
+
+_WHOLE: Final = 10_000
+"""Characters of a sentence in ``--help``: the framework would cut it at the end of the line."""
+
+
+SECTIONS: Final = (
+    ("Search", (
+        "unified", "search", "day", "recent", *BUILT_IN, "timeline", "related", "suggest", "view",
+    )),
+    ("Open and cite", ("get", "cite", "cites", "cited-by", "citation-report", "resume")),
+    ("Bring in", (
+        "quickstart", "sync", "unfollow", "add", "why", "import", "migrate", "archive", "ledger",
+    )),
+    ("Agents", ("install", "uninstall", "mcp", "context", "compress")),
+    ("Research", ("research", "saved", "scope", "graph", "webhook")),
+    ("Take away and keep", ("forget", "delete", "purge", "backup", "restore", "export")),
+    ("Look after", (
+        "stats", "projects", "jobs", "doctor", "worker", "service", "index", "reembed", "token",
+        "user",
+    )),
+)  # fmt: skip
+"""What ``--help`` shows below one heading; kinds of third parties join the first."""
+
+OVERVIEW: Final = """mem-search finds what you and your coding agents have seen.
+
+  mem-search WORDS           search everything, best match first
+  mem-search unified WORDS   the same, newest first
+  mem-search day yesterday   what is from a day, or "last week"
+  mem-search get REF         open a record, such as note:3
+  mem-search timeline REF    what happened before and after it
+  mem-search view            all of it in a browser
+
+  mem-search quickstart      read what this machine has, and follow it
+  mem-search add FOLDER      documents, notes, mail
+  mem-search install         equip your coding agents
+  mem-search stats           what is stored
+  mem-search doctor          whether everything works
+
+mem-search --help lists every command, mem-search COMMAND --help its options.
+"""
+"""What ``mem-search`` says alone: the commands of every day, on one screen of 24 lines."""
 
 
 class Group(TyperGroup):
@@ -52,7 +95,25 @@ class Commands(TyperGroup):
 
         return command_of_kind(cmd_name)
 
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the commands below the headings of SECTIONS, each with its whole sentence."""
+        left = dict.fromkeys(self.list_commands(ctx))
+        placed = {name for _, names in SECTIONS for name in names}
+        for heading, names in SECTIONS:
+            more = [name for name in left if name not in placed] if heading == "Search" else []
+            with formatter.section(heading):
+                formatter.write_dl(
+                    [
+                        (name, self.get_command(ctx, name).get_short_help_str(limit=_WHOLE))
+                        for name in (*names, *more)
+                        if name in left
+                    ]
+                )
+
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if not args and not ctx.resilient_parsing:
+            say(OVERVIEW)
+            ctx.exit(2)  # as the framework does: nothing was asked
         if len(args) > 1 and args[0] in COMPLETION:
             # The framework would ignore the value, and write for another shell than it names.
             ctx.fail(

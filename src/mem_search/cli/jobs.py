@@ -149,8 +149,9 @@ def _duration(seconds: int) -> str:
 
 
 def job_line(job: Mapping[str, Any]) -> str:
-    """``3f2a9c1b0d4e  sync  running  120/400  git web: 120 new``."""
-    parts = (job["id"], job["name"], job["state"], _done(job), job["message"], _outcome(job))
+    """``3f2a9c1b0d4e  sync  running  120/400  git web: 120 new``; no count once it is done."""
+    count = "" if job["state"] == "done" else _done(job)
+    parts = (job["id"], job["name"], job["state"], count, job["message"], _outcome(job))
     return "  ".join(str(part) for part in parts if part)
 
 

@@ -13,10 +13,10 @@ SEARCH = "search"
 COMMANDS = (
     "unified", "search", "day", "recent", "cite", "suggest", "get", "timeline", "related",
     "context", "forget", "delete", "purge", "add", "why", "sync", "unfollow", "import",
-    "export", "install", "uninstall", "resume", "backup", "restore", "stats", "ledger",
-    "reembed", "compress", "jobs", "cites", "cited-by", "citation-report", "mcp",
-    "quickstart", "view", "doctor", "migrate", "index", "worker", "service", "token", "user",
-    "archive", "graph", "research", "saved", "scope", "webhook",
+    "export", "install", "uninstall", "resume", "backup", "restore", "stats",
+    "projects", "ledger", "reembed", "compress", "jobs", "cites", "cited-by", "citation-report",
+    "mcp", "quickstart", "view", "doctor", "migrate", "index", "worker", "service", "token",
+    "user", "archive", "graph", "research", "saved", "scope", "webhook",
 )  # fmt: skip
 """The commands of the framework, in its order and without those of kinds."""
 
@@ -39,6 +39,8 @@ MEANT = {
     **dict.fromkeys(["citation", "citations", "bibtex"], "cite"),
     **dict.fromkeys(["help", "commands"], "--help"),
     "version": "--version",
+    **dict.fromkeys(["repos", "repositories"], "projects"),
+    **dict.fromkeys(["calendar", "graphs"], "view"),
     "dump": "export",
     "info": "stats",
     "tidy": "purge",

@@ -26,7 +26,7 @@ from mem_search.cli.command_on_path import advice, offer
 from mem_search.cli.jobs import import_lines, wait
 from mem_search.cli.options import Yes
 from mem_search.cli.output import note, say, show_listing, write
-from mem_search.cli.search_options import UNIFIED
+from mem_search.cli.search_options import MIXED, UNIFIED, Command
 from mem_search.daemon.control import start
 from mem_search.errors import Conflict, MemSearchError, SourceError
 from mem_search.settings import Settings
@@ -43,12 +43,16 @@ SAMPLE: Final = "sample"
 _FOLDER = re.compile(r'"cwd"\s*:\s*("(?:[^"\\]|\\.)*")')
 _HEADING = re.compile(r"^#+\s+(.+?)\s*$", re.MULTILINE)
 _WORD = re.compile(r"[^\W\d_]{4,}")
-_UNKNOWN_QUESTION: Final = "search"
+_NEWEST_FIRST, _BEST_FIRST = MIXED[:2]
+
+_OF_SAMPLE: Final = "move to another machine"
+"""What the sample is asked: its documents have the answer, in other words."""
 
 _NEXT = """Records are embedded in the background. Until then searches find them by their words.
 
   mem-search "your words"         search everything, best match first
   mem-search unified "words"      search everything, newest first
+  mem-search view                 the same in a browser
   mem-search add FOLDER           documents, notes, mail
   mem-search sync git PATH        another repository
   mem-search install              equip your coding agents
@@ -80,10 +84,11 @@ def quickstart(
         _read(client, found)
     if not client.json("GET", "/api/stats")["records"]["total"]:
         _read_sample(client, is_declined=bool(found))
-    asked = _question(client)
-    _step(f'mem-search unified "{asked}"')
+    command, asked = _question(client)
+    _step(f'mem-search {command.name} "{asked}"')
     # Without the token it is not logged: what nobody asked is no suggestion.
-    answer = replace(client, token="").text(UNIFIED, local([("query", asked), ("limit", "6")]))
+    pairs = [("query", asked), ("limit", "6")]
+    answer = replace(client, token="").text(command.route, local(pairs))
     show_listing(answer)
     _step("what next")
     say(_NEXT)
@@ -226,10 +231,10 @@ def sample() -> Iterator[dict[str, Any]]:
         }
 
 
-def _question(client: Client) -> str:
+def _question(client: Client) -> tuple[Command, str]:
     """Words of the newest record that has a title of several: it is known to be answered.
 
-    Words that say nothing, such as "this", are left out.
+    Words that say nothing, such as "this", are left out. Without such a record the sample is asked.
     """
     from mem_search.text.words import STOP_WORDS
 
@@ -238,5 +243,5 @@ def _question(client: Client) -> str:
         told = (word for word in _WORD.findall(result["title"]) if word.lower() not in STOP_WORDS)
         words = list(islice(told, 3))
         if result["source"] != SAMPLE and len(words) > 1:
-            return " ".join(words)
-    return _UNKNOWN_QUESTION
+            return _NEWEST_FIRST, " ".join(words)
+    return _BEST_FIRST, _OF_SAMPLE

@@ -1,9 +1,10 @@
-"""``mem-search stats``, ``ledger``, ``reembed``, ``compress`` and ``index``: what is stored, from
-where, and what models made of it."""
+"""``mem-search stats``, ``projects``, ``ledger``, ``reembed``, ``compress`` and ``index``: what is
+stored, from where, and what models made of it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from datetime import datetime
 from typing import Annotated, Any
 
 import typer
@@ -26,6 +27,7 @@ _MONTHS = 12
 def add_to(app: typer.Typer) -> None:
     """Register the commands; ``index`` is a group of its own."""
     app.command()(stats)
+    app.command()(projects)
     app.command()(ledger)
     app.command()(reembed)
     app.command()(compress)
@@ -48,15 +50,35 @@ def stats(as_json: Json = False) -> None:
 def picture(kinds: Mapping[str, int], months: Mapping[str, int], width: int) -> Iterator[str]:
     """Bars of the records by kind, and by month of the last year, at most ``width`` columns."""
     by_kind = {name: count for name, count in kinds.items() if name != "total" and count}
-    by_month = dict(sorted(months.items())[-_MONTHS:])
+    by_month = {month: months.get(month, 0) for month in _last_months(max(months, default=""))}
     for counts in (by_kind, by_month):
         names, most = max(map(len, counts), default=0), max(counts.values(), default=0)
         room = width - names - 12
         for name, count in counts.items():
-            bar = "█" * max(1, round(count / most * room))
-            yield f"{name:<{names}}  {count:>8}  {bar}"
+            bar = "█" * (max(1, round(count / most * room)) if count else 0)
+            yield f"{name:<{names}}  {count:>8}  {bar}".rstrip()
         if counts:
             yield ""
+
+
+def _last_months(newest: str) -> list[str]:
+    """The ``_MONTHS`` months up to ``newest``, such as ``2026-03``; empty ones are among them."""
+    if not newest:
+        return []
+    year, month = map(int, newest.split("-"))
+    numbers = range(year * 12 + month - _MONTHS, year * 12 + month)
+    return [f"{number // 12:04}-{number % 12 + 1:02}" for number in numbers]
+
+
+def projects(as_json: Json = False) -> None:
+    """List the projects: how many records each has, and when the last one was made."""
+    answer = open_client().json("GET", "/api/projects")
+    found = answer["projects"]
+    names = max((len(each["name"]) for each in found), default=0)
+    lines = (
+        f"{each['name']:<{names}}  {each['records']:>7}  {each['last'][:10]}" for each in found
+    )
+    show(answer, lines, as_json=as_json, empty="no projects yet; run: mem-search sync")
 
 
 def ledger(
@@ -91,7 +113,8 @@ def stats_lines(stats: Mapping[str, Any], *, kinds: bool = True) -> Iterator[str
     for known in stats["sources"]:
         fresh = "followed" if known["followed"] else "read once"
         problem = f"  FAILED: {known['error']}" if known["error"] else ""
-        yield f"  {known['source']}  {known['path']}  ({fresh}, {known['read_at']}){problem}"
+        when = f"{fresh}, {_minute(known['read_at'])}"
+        yield f"  {known['source']}  {known['path']}  ({when}){problem}"
     if not stats["sources"]:
         yield "  none yet; run: mem-search sync"
     for source, counts in stats["ledger"].items():
@@ -104,6 +127,11 @@ def stats_lines(stats: Mapping[str, Any], *, kinds: bool = True) -> Iterator[str
         problem = f"  FAILED: {kept['error']}" if kept["error"] else ""
         size = kept["bytes"] / 2**20
         yield f"transcripts of agents kept: {kept['files']} ({size:.1f} MB){problem}"
+
+
+def _minute(time: str) -> str:
+    """A time of the worker as the person's clock shows it: ``2026-11-24 16:27``."""
+    return f"{datetime.fromisoformat(time).astimezone():%Y-%m-%d %H:%M}"
 
 
 def index_facts(stats: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:

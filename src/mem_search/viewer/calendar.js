@@ -71,7 +71,7 @@ export function ProjectsPage() {
   if (!data) return html`<${Waiting} error=${error} reload=${reload} />`;
   const t = texts.projects;
   return html`<section><h1>${texts.pages.projects}</h1>
-    ${data.projects.length ? html`<table><thead><tr><th scope="col">${t.name}</th><th scope="col">${t.records}</th><th scope="col">${t.last}</th></tr></thead>
+    ${data.projects.length ? html`<table><thead><tr><th scope="col">${t.name}</th><th scope="col" class="number">${t.records}</th><th scope="col">${t.last}</th></tr></thead>
       <tbody>${data.projects.map((each) => html`<tr>
         <td><a href=${address("search", { project: each.name })}>${each.name}</a></td>
         <td class="number">${count(each.records)}</td><td>${each.last.slice(0, 10)}</td></tr>`)}</tbody></table>`

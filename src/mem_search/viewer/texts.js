@@ -12,7 +12,7 @@ export const texts = {
     suggestions: "Suggestions",
     found: (n) => `${count(n)} ${n === 1 ? "result" : "results"}`,
     weaker: (n) => `${count(n)} weaker ${n === 1 ? "match" : "matches"} left out`,
-    showWeaker: "Show them", folded: (n) => `${count(n)} near-duplicates folded`,
+    showWeaker: "Show them", folded: (n) => `${count(n)} ${n === 1 ? "near-duplicate" : "near-duplicates"} folded`,
     none: "Nothing was found.", noneTry: "Other words, fewer filters, or all kinds may help.",
     order: "Order", orders: { relevance: "Best first", date_desc: "Newest first", date_asc: "Oldest first" },
     more: "Show more", filters: "Filters", clear: (name) => `Without ${name}`,
