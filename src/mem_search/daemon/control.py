@@ -99,6 +99,14 @@ def unproved(place: Place) -> Unavailable:
     )
 
 
+def nameless(settings: Settings) -> Unavailable:
+    """The error for a worker whose file was deleted, so that nobody can reach or end it."""
+    return Unavailable(
+        f"a worker of {settings.home} runs without {settings.worker_file.name}; "
+        f"to end it: fuser -k -TERM {settings.home}"
+    )
+
+
 def _named(settings: Settings) -> str:
     state = read_state(settings.worker_file)
     return f"the worker (pid {state.pid})" if state else "the worker"
@@ -132,6 +140,7 @@ class Starting:
         self._began = self._busy = clock()
         self._looked = -_LOOK_SECONDS
         self._seen: tuple[int, str] | None = None
+        self._unnamed: float | None = None  # since when the lock is held without worker.json
         self._told = False
 
     @property
@@ -145,7 +154,8 @@ class Starting:
         return self.seconds > self._patience()
 
     def look(self, pid: int = 0, *, answers: bool = False) -> None:
-        """Raise Unavailable when the worker hangs. ``pid`` is a child that may become the worker.
+        """Raise Unavailable when the worker hangs, or holds its lock and has no ``worker.json``,
+        which it writes at once. ``pid`` is a child that may become the worker.
 
         ``answers``: it says itself that it starts.
         """
@@ -158,10 +168,16 @@ class Starting:
         if answers or now - self._looked < _LOOK_SECONDS:
             return
         self._looked = now
-        if is_locked(str(self._settings.home)) and (
-            state := read_state(self._settings.worker_file)
-        ):
+        locked = is_locked(str(self._settings.home))
+        state = read_state(self._settings.worker_file) if locked else None
+        if state is not None:
             pid = state.pid
+        if not locked or state is not None:
+            self._unnamed = None
+        elif self._unnamed is None:
+            self._unnamed = now
+        elif now - self._unnamed > patience():
+            raise nameless(self._settings)
         letter, spent = self._work(pid) if pid else ("", "")
         if letter in ("T", "t"):
             raise silent(self._settings)
@@ -319,9 +335,6 @@ def _state_of_running(settings: Settings) -> WorkerState | None:
         if (state := read_state(settings.worker_file)) is not None:
             return state
         if time.monotonic() > deadline:
-            raise Unavailable(
-                f"a worker of {settings.home} runs without {settings.worker_file.name}; "
-                f"to end it: fuser -k -TERM {settings.home}"
-            )
+            raise nameless(settings)
         time.sleep(0.02)
     return None

@@ -61,7 +61,7 @@ def sketch(title: str, text: str) -> bytes:
     """The sketch of a record; case, punctuation and white space do not matter."""
     whole = f"{title}\n{text}".lower()
     # Two linear scans: a single expression would backtrack over long words without digits.
-    numbered = (word for word in _WORD.findall(whole) if _DIGIT.search(word))
+    numbered = (word for word in _WORD.findall(whole) if not word.isalpha() and _DIGIT.search(word))
     numbers = zlib.crc32(" ".join(numbered).encode("utf-8", "replace"))
     tokens = [
         zlib.crc32(token.encode("utf-8", "replace"), numbers) for token in _TOKEN.findall(whole)

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, filterfalse
 
@@ -38,9 +39,10 @@ RUN = re.compile(f"[{CJK}]+|(?:(?![{CJK}])[^\\W_])+")
 """A word: letters and digits, all of them CJK or none."""
 
 _IS_CJK = re.compile(f"[{CJK}]")
+_WORD = re.compile(r"[^\W_]+")
+"""What ``RUN`` finds in a text without CJK, in a quarter of its time."""
 _PHRASE = re.compile(r'"([^"]+)"')
 _CAMEL = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
-_IDENTIFIER = re.compile(r"[A-Za-z0-9]+")
 _HASH = re.compile(r"(?=[a-f]*[0-9])(?=[0-9]*[a-f])[0-9a-f]{7,64}")
 """A commit's hash or the beginning of it; of digits or letters alone it might be anything."""
 
@@ -215,23 +217,36 @@ def parts(text: str) -> str:
     A word of another script that touches CJK (``使用Redis缓存``) stands here as well: in the text
     the index takes it all for one word.
     """
-    found: list[str] = []
     text = unicodedata.normalize("NFC", text)
+    if _IS_CJK.search(text):
+        return " ".join(_cjk_parts(text))
+    return " ".join(chain.from_iterable(map(_word_parts, _WORD.findall(text))))
+
+
+def _cjk_parts(text: str) -> Iterator[str]:
     for match in RUN.finditer(text):
         run = match[0]
         if _IS_CJK.match(run):
-            found += pairs(run)
-            found += run[-1:] if len(run) > 1 else ()
+            yield from pairs(run)
+            yield from run[-1:] if len(run) > 1 else ()
             continue
         if _IS_CJK.match(text, match.end()) or _IS_CJK.match(text, max(0, match.start() - 1)):
-            found.append(run.lower())
-        if not run.isascii() and (plain := folded(run.lower())) != run.lower():
+            yield run.lower()
+        yield from _word_parts(run)
+
+
+def _word_parts(run: str) -> Sequence[str]:
+    if run.islower() and run.isascii():  # most words of most texts
+        return ()
+    found = []
+    if not run.isascii():
+        if (plain := folded(run.lower())) != run.lower():
             found.append(plain)
-        if _IDENTIFIER.fullmatch(run) and not run.islower() and not run.isupper():
-            pieces = _CAMEL.findall(run)
-            if len(pieces) > 1 and sum(map(len, pieces)) == len(run):
-                found += [piece.lower() for piece in pieces]
-    return " ".join(found)
+    elif not run.isupper():
+        pieces = _CAMEL.findall(run)
+        if len(pieces) > 1 and sum(map(len, pieces)) == len(run):
+            found += [piece.lower() for piece in pieces]
+    return found
 
 
 def pairs(run: str) -> list[str]:
