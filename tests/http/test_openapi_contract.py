@@ -33,7 +33,7 @@ from mem_search.http.openapi.document import describe
 from mem_search.http.routes import ROUTES
 
 NDJSON = "application/x-ndjson"
-MOST = int(os.environ.get("MEM_SEARCH_FUZZ_MOST", "200"))
+MOST = int(os.environ.get("MEM_SEARCH_FUZZ_MOST", "60"))
 CONFIG: dict[str, Any] = {
     "seed": int(os.environ.get("MEM_SEARCH_FUZZ_SEED", "1")),
     "suppress-health-check": ["all"],  # they time how fast examples are made; slow is fine here

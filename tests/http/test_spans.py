@@ -27,8 +27,8 @@ WORDS = (
 ODD = ("\r\n", "\n\n", "\t", "\x00", "\ufeff", "\u200b", "\u2028", "password = hunter2hunter2",
        "<private>not for you</private>", "  ", "…", '"', "<b>", "\x1b[0m")  # fmt: skip
 LENGTHS = (1, 5, 30, 200, 600, 1500)
-RECORDS = 300
-LEAST = int(os.environ.get("SPANS", "4000"))
+RECORDS = 150
+LEAST = int(os.environ.get("SPANS", "1500"))
 """Spans that are held against their records."""
 
 

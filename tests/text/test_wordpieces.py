@@ -66,10 +66,10 @@ def test_any_text_has_as_many_spans_as_pieces_in_order_and_inside_it(text: str) 
     assert [start for start, _ in spans] == sorted(start for start, _ in spans)
 
 
-@settings(max_examples=10)
+@settings(max_examples=6)
 @given(st.text("ab .-'\"(é\u0301漢字、。！ア가½’\u2014\n\u00a0", min_size=1, max_size=40))
 def test_a_long_text_is_read_in_parts_without_a_difference(part: str) -> None:
-    text = part * (250_000 // len(part))
+    text = part * (120_000 // len(part))
     (whole,) = wordpieces.encode([text])
     assert wordpieces.count(text) == len(wordpieces.spans(text)) == len(whole)
 
