@@ -31,6 +31,7 @@ _LEAST = {
 
 
 _LONGEST_OWNER = 200
+_HEX = frozenset("0123456789abcdef")
 """Characters: it is in the key of every row."""
 
 PROMPT_CONTEXTS = ("guide", "records", "off")
@@ -49,6 +50,8 @@ class Settings:
 
     ``store``: empty for the SQLite file of the home, or ``postgresql://…`` for a server.
     ``store_owner``: whose rows of a PostgreSQL server these are; workers with one owner share them.
+    ``redaction_key``: by which names are redacted, the same for all workers of such a store; else
+    a file of the home has it.
     ``embedder``: ``bundled`` (default), ``hashing`` (tests), ``chroma-default``,
     ``fastembed[:MODEL]`` or ``openai:MODEL[@BASE_URL]`` (key from ``OPENAI_API_KEY``).
     ``chroma_url``: empty for the owned child process, else a remote Chroma server,
@@ -87,6 +90,7 @@ class Settings:
     token: str = field(default="", repr=False)
     store: str = field(default="", repr=False)
     store_owner: str = "main"
+    redaction_key: str = field(default="", repr=False)
     embedder: str = "bundled"
     chroma_url: str = ""
     chroma_token: str = field(default="", repr=False)
@@ -166,6 +170,10 @@ class Settings:
     @property
     def redaction_key_file(self) -> Path:
         return self.home / "redaction.key"
+
+    @property
+    def home_id_file(self) -> Path:
+        return self.home / "home.id"
 
     @property
     def worker_file(self) -> Path:
@@ -262,6 +270,14 @@ def _coerce(name: str, value: Any) -> Any:
                 if not str(value).strip() or len(str(value)) > _LONGEST_OWNER:
                     raise ValueError
                 return str(value).strip()
+            case "redaction_key":
+                if value and (len(str(value)) != 64 or set(str(value).lower()) - _HEX):
+                    raise InputError(  # the value is a secret: not repeated
+                        "MEM_SEARCH_REDACTION_KEY has 64 hexadecimal digits, such as"
+                        " `openssl rand -hex 32` gives",
+                        field=name,
+                    )
+                return str(value or "")
             case "timezone":
                 from zoneinfo import ZoneInfo  # imported only when this setting is used
 

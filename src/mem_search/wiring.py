@@ -9,19 +9,17 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import secrets
-from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from collections.abc import AsyncIterator, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
-from mem_search import secret_file
 from mem_search.contracts import Embedder, Retriever, VectorIndex
 from mem_search.embedders import MissingEmbedder, Opener, open_embedder
-from mem_search.errors import MemSearchError, ModelUnavailable, StorageError
+from mem_search.errors import MemSearchError, ModelUnavailable
 from mem_search.ingest import spool
 from mem_search.ingest.crash_mark import CrashMark
 from mem_search.ingest.forgetting import Forgetting
@@ -53,21 +51,16 @@ from mem_search.search.state import Stage
 from mem_search.search.suggestions import Suggestions
 from mem_search.search.translation import Translation
 from mem_search.settings import Settings
-from mem_search.storage.chroma import ChromaIndex, OffIndex, open_index
+from mem_search.storage.opening import Index, open_store
 from mem_search.storage.ports import SearchStore, Store
 from mem_search.storage.redacted import Seal, redacted
-from mem_search.storage.sqlite.store import SqliteStore
 from mem_search.text.dates import now_ms
 from mem_search.text.redaction import Redaction
 from mem_search.webhooks.deliveries import Deliveries
 from mem_search.webhooks.sending import Sender
 from mem_search.webhooks.signing import webhook_secret
 
-if TYPE_CHECKING:
-    from mem_search.storage.postgres.store import PostgresStore
-
 log = logging.getLogger(__name__)
-Index = ChromaIndex | OffIndex
 FEW = 25_000
 """Passages of a user's store up to which it is opened without an index and scanned (ADR 0011)."""
 
@@ -160,9 +153,9 @@ async def open_runtime(
     Raises StorageError, or InputError naming the setting at fault.
     """
     async with AsyncExitStack() as stack:
-        key = await asyncio.to_thread(_redaction_key, settings)
-        store = redacted(await _open_store(settings), key)
-        stack.push_async_callback(store.close)
+        opened = await open_store(settings)
+        stack.push_async_callback(opened.store.close)
+        key, store = opened.key, redacted(opened.store, opened.key)
         setting = await store.indexing.chosen_embedder(settings.embedder)
         model = await stack.enter_async_context(_open_model(settings, setting, shared, opener))
         embedder = model.embedder
@@ -171,7 +164,7 @@ async def open_runtime(
         )
         reset = asyncio.Event()
         few = shared is not None and (await store.statistics.corpus()).size <= FEW
-        open_index = partial(_open_index, settings, on_reset=reset.set, off=few)
+        open_index = partial(opened.open_index, on_reset=reset.set, few=few)
         index = open_index(embedder)
 
         chats = installed_kinds().ranking.chat
@@ -219,8 +212,9 @@ async def open_runtime(
             tasks.start("spool", spool.keep_swept(settings.spool_dir, ingest.jobs.uploads))
             tasks.start("forgetting", ingest.forgetting.run())
             tasks.start("vectors", searched.fill_caches())
-            tasks.start("audit", audit_after(reset, indexer))
-            tasks.start("check", check_regularly(indexer))
+            if not opened.has_index:  # nobody else writes to the index of the store itself
+                tasks.start("audit", audit_after(reset, indexer))
+                tasks.start("check", check_regularly(indexer))
             tasks.start("follow", follow(store.ingest, ingest.reader, settings.follow))
             if not shared:  # only the owner follows places of the machine
                 tasks.start("watch", watch(store.ingest, ingest.reader, settings.follow))
@@ -232,37 +226,20 @@ async def open_runtime(
             tasks.start("search jobs", research.search_jobs.run())
             tasks.start("saved searches", research.saved_searches.run())
             tasks.start("webhooks", research.deliveries.run())
+            tasks.start("other workers", store.watch(partial(_wake, ingest, research)))
         yield Runtime(
             settings=settings, store=store, model=model, serving=serving, search=search,
             ingest=ingest, research=research, redaction=redaction, started_at=now_ms(),
         )  # fmt: skip
 
 
-async def _open_store(settings: Settings) -> Store:
-    """The file of the home, or the rows of its owner on a PostgreSQL server."""
-    if not settings.store:
-        return await SqliteStore.open(settings.database)
-    return await _open_postgres(settings)
-
-
-async def _open_postgres(settings: Settings) -> PostgresStore:
-    try:  # only who uses it needs its driver
-        from mem_search.storage.postgres.store import PostgresStore
-    except ModuleNotFoundError as error:
-        raise StorageError(
-            f"MEM_SEARCH_STORE needs the Python package {error.name}; install mem-search[postgres]"
-        ) from error
-    return await PostgresStore.open(settings.store, settings.store_owner)
-
-
-async def erase_store(settings: Settings) -> None:
-    """Delete what a store has outside of its home, which is closed. Raises StorageError."""
-    if settings.store:
-        store = await _open_postgres(settings)
-        try:
-            await store.erase()
-        finally:
-            await store.close()
+def _wake(ingest: IngestRuntime, research: ResearchRuntime) -> None:
+    """Look for work: another worker may have added some, or died over it."""
+    for part in (
+        ingest.indexer, ingest.jobs, research.search_jobs, research.saved_searches,
+        research.deliveries,
+    ):  # fmt: skip
+        part.wake()
 
 
 def _pipeline(
@@ -316,7 +293,10 @@ def _ingest_runtime(
     )
     opened = partial(open_embedder, models_dir=settings.models_dir)
     reembed = ReembedJob(store, opened, serving, settings.embedder)
-    jobs = JobQueue(store.jobs, tasks, beside=(reembed,), spool_dir=settings.spool_dir)
+    jobs = JobQueue(
+        store.jobs, tasks, beside=(reembed,), spool_dir=settings.spool_dir,
+        anywhere={FetchJob.name, *(each.name for each in enriching)},
+    )  # fmt: skip
     archives = Archives(store.archives, jobs, reader)
     return IngestRuntime(writer, reader, indexer, jobs, forgetting, hooks, enriching, archives)
 
@@ -334,19 +314,6 @@ def _research_runtime(
     search_jobs = SearchJobs(store.search_jobs, operations, deliveries, most=settings.limit_jobs)
     saved = SavedSearches(store.saved_searches, store.records, search.service, deliveries)
     return ResearchRuntime(operations, replays, search_jobs, saved, deliveries)
-
-
-def _redaction_key(settings: Settings) -> bytes:
-    """The key of redacted names in this home; the first start creates it."""
-    file = settings.redaction_key_file
-    try:
-        return bytes.fromhex(secret_file.read_or_create(file, lambda: secrets.token_hex(32)))
-    except OSError as error:
-        raise StorageError(f"cannot store the redaction key in {file}: {error}") from error
-    except ValueError as error:  # it holds something else
-        raise StorageError(
-            f"{file} does not hold a key; restore it, or remove it to get a new one"
-        ) from error
 
 
 @asynccontextmanager
@@ -377,20 +344,6 @@ def _embedder(opener: Opener, setting: str, models_dir: Path) -> Embedder:
     except ModelUnavailable as error:
         log.warning("only words are searched until the next start: %s", error)
         return MissingEmbedder(setting, error.message)
-
-
-def _open_index(
-    settings: Settings, embedder: Embedder, *, on_reset: Callable[[], None], off: bool
-) -> Index:
-    return open_index(
-        "off" if off else settings.chroma_url,
-        chroma_dir=settings.chroma_dir,
-        logs_dir=settings.logs_dir,
-        fingerprint=embedder.fingerprint,
-        dimensions=embedder.dimensions,
-        token=settings.chroma_token,
-        on_reset=on_reset,
-    )
 
 
 class _Tasks:

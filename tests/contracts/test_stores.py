@@ -429,13 +429,18 @@ class TestJobs:
     async def test_a_job_reports_and_ends(self, store: Store) -> None:
         await store.jobs.create("a", "sync", {"path": "/x"})
         assert (await self._job(store, "a")).state == "queued"
-        await store.jobs.start("a")
-        await store.jobs.report_progress("a", 1, 2, "half way")
+        claimed = await store.jobs.claim(["sync"])
+        assert claimed is not None
+        assert (claimed.id, claimed.state) == ("a", "running")
+        assert await store.jobs.report_progress("a", 1, 2, "half way")
         running = await self._job(store, "a")
         assert (running.state, running.done, running.total) == ("running", 1, 2)
         await store.jobs.finish("a", "done", "", {"new": 3})
         done = await self._job(store, "a")
         assert (done.state, done.result, done.params) == ("done", {"new": 3}, {"path": "/x"})
+        assert not await store.jobs.report_progress("a", 2, 2, "too late")
+        await store.jobs.finish("a", "failed", "a job ends once", {})
+        assert await self._job(store, "a") == done
         assert await store.jobs.unfinished() == []
         assert await store.jobs.get("b") is None
         assert done.ended_at is not None
@@ -454,13 +459,21 @@ class TestJobs:
         first = await opens()
         for job in ("a", "b", "c"):
             await first.jobs.create(job, "sync", {})
-        await first.jobs.start("a")
+        assert await first.jobs.claim(["sync"]) is not None
         await first.jobs.finish("c", "failed", "torn", {})
         await first.close()
         second = await opens()
         unfinished = await second.jobs.unfinished()
         assert [(each.id, each.state) for each in unfinished] == [("a", "running"), ("b", "queued")]
+        assert unfinished == await second.jobs.unfinished(here=True)
         assert {each.id for each in await second.jobs.newest(9)} == {"a", "b", "c"}
+        again = await second.jobs.claim(["sync", "import"])
+        assert again is not None
+        assert again.id == "a"
+        after = await second.jobs.claim(["sync"], left=["a"])
+        assert after is not None
+        assert after.id == "b"
+        assert await second.jobs.claim(["import"]) is None
         await second.close()
 
 
@@ -476,7 +489,10 @@ async def search_job(store: Store, job: str, most: int = 0) -> bool:
 class TestSearchJobs:
     async def test_ending_a_job_queues_its_message_in_the_same_step(self, store: Store) -> None:
         assert await search_job(store, "a")
-        assert await store.search_jobs.start("a", 2)
+        claimed = await store.search_jobs.claim(2)
+        assert claimed is not None
+        assert (claimed.id, claimed.status, claimed.started_at) == ("a", "running", 2)
+        assert await store.search_jobs.claim(3, running=["a"]) is None
         await store.search_jobs.report_progress("a", "searching", 1, 2)
         assert await store.search_jobs.finish_and_notify(
             "a", "completed", 7, result="{}", message=MESSAGE
@@ -494,7 +510,7 @@ class TestSearchJobs:
     async def test_a_job_ends_once_and_notifies_once(self, store: Store) -> None:
         await search_job(store, "a")
         assert await store.search_jobs.finish_and_notify("a", "cancelled", 3)
-        assert not await store.search_jobs.start("a", 4)
+        assert await store.search_jobs.claim(4) is None
         assert not await store.search_jobs.finish_and_notify("a", "completed", 5, message=MESSAGE)
         job = await store.search_jobs.get("a", 0)
         assert job is not None

@@ -198,8 +198,9 @@ async def test_ended_jobs_are_kept_for_a_week(store: SqliteStore, job: Recorded)
 async def test_a_job_whose_end_cannot_be_stored_counts_as_failed(
     store: SqliteStore, queue: JobQueue, job: Recorded
 ) -> None:
-    full = "create trigger full before update of state on jobs begin select the_disk_is_full(); end"
-    await store.database.write(lambda c: c.execute(full))
+    full = "create trigger full before update of ended_at on jobs"
+    raised = f"{full} begin select the_disk_is_full(); end"
+    await store.database.write(lambda c: c.execute(raised))
     left = await queue.submit("recorded", {"n": 1})
     state = await reached(queue, left, "failed")
     assert "the_disk_is_full" in state.message
@@ -207,8 +208,23 @@ async def test_a_job_whose_end_cannot_be_stored_counts_as_failed(
     assert [each.state for each in await queue.newest(5)] == ["failed"]
     known = await store.jobs.get(left)
     assert known is not None
-    assert known.state == "queued"
+    assert known.state == "running"
     await store.database.write(lambda c: c.execute("drop trigger full"))
     assert (await queue.cancel(left)).message == "cancelled; what was stored stays"
     after = await queue.submit("recorded", {"n": 2})
     assert (await reached(queue, after, "done")).result == {"n": 2}
+
+
+async def test_a_job_that_cannot_be_started_says_why_and_runs_when_it_can(
+    store: SqliteStore, queue: JobQueue
+) -> None:
+    full = "create trigger full before update of state on jobs begin select the_disk_is_full(); end"
+    await store.database.write(lambda c: c.execute(full))
+    job = await queue.submit("recorded", {"n": 1})
+    while not (await queue.get(job)).message:  # noqa: ASYNC110  it asks the store
+        await asyncio.sleep(0.01)
+    waiting = await queue.get(job)
+    assert (waiting.state, "the_disk_is_full" in waiting.message) == ("queued", True)
+    await store.database.write(lambda c: c.execute("drop trigger full"))
+    queue.wake()
+    assert (await reached(queue, job, "done")).result == {"n": 1}

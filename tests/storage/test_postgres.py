@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,9 +19,13 @@ from mem_search.errors import Conflict, InputError, StorageError
 from mem_search.ingest.prepare import prepare
 from mem_search.model import Batch, Filters, LedgerEntry, Location
 from mem_search.model.ingest import PreparedBatch
+from mem_search.model.saved_searches import Message
 from mem_search.settings import Settings
+from mem_search.storage.postgres import database as of_postgres
+from mem_search.storage.postgres.jobs import add_delivery
 from mem_search.storage.postgres.migrations import KEYS, SCHEMA
 from mem_search.storage.postgres.store import PostgresStore
+from patience import PATIENCE
 from postgres_server import ROLE, Server, server
 
 HERE = Location("test", "/repo")
@@ -228,8 +233,10 @@ class TestWorkers:
         assert [len(matches) for matches, _ in runs].count(1) == 1
 
     async def test_what_was_stored_outlives_a_crash_of_the_server(
-        self, store: PostgresStore
+        self, opens: Opens, monkeypatch: pytest.MonkeyPatch
     ) -> None:
+        monkeypatch.setattr(of_postgres, "_SECONDS", 4.0)  # that a call waits for the server
+        store = await opens()
         await fill(store, "a", cursor={"at": 1})
         server().stop("immediate")
         try:
@@ -241,6 +248,118 @@ class TestWorkers:
         assert await store.ingest.cursor(HERE) == {"at": 1}
         await fill(store, "b", cursor={"at": 2})
         assert await stored(store) == {"a": 1, "b": 2}
+
+
+LONG = 3600.0
+"""Seconds of a lease, so that it expires when a test says so."""
+
+
+class TestClaims:
+    """Two workers of one store. One that is killed says nothing more, and its lease expires."""
+
+    @pytest.fixture
+    async def both(self) -> AsyncIterator[tuple[PostgresStore, PostgresStore]]:
+        owner = uuid4().hex
+        opened = [
+            await PostgresStore.open(server().address(), owner, home, lease=LONG)
+            for home in ("one", "two")
+        ]
+        yield opened[0], opened[1]
+        for each in opened:
+            await each.close()
+
+    async def test_each_job_is_one_workers_until_that_one_is_dead(
+        self, both: tuple[PostgresStore, PostgresStore]
+    ) -> None:
+        one, two = both
+        for name in ("a", "b"):
+            await one.jobs.create(name, "fetch", {}, anywhere=True)
+        claims = await asyncio.gather(*(each.jobs.claim(["fetch"]) for each in both))
+        assert {each.id for each in claims if each} == {"a", "b"}
+        claimed = claims[0]
+        assert claimed is not None
+        assert not await two.jobs.report_progress(claimed.id, 1, 2, "not mine")
+        await two.jobs.finish(claimed.id, "done", "not mine", {})
+        other = claims[1]
+        assert other is not None
+        assert await two.jobs.claim(["fetch"], left=[other.id]) is None
+        await self.die(one)
+        taken = await two.jobs.claim(["fetch"], left=[other.id])
+        assert taken is not None
+        assert taken.id == claimed.id
+        await one.jobs.finish(claimed.id, "done", "from beyond", {})
+        assert await two.jobs.report_progress(claimed.id, 1, 2, "still mine")
+        await one.jobs.finish(claimed.id, "cancelled", "anybody may", {})
+        assert not await two.jobs.report_progress(claimed.id, 1, 2, "cancelled")
+
+    @staticmethod
+    async def die(worker: PostgresStore) -> None:
+        """As a lease ends: its worker was killed that long ago."""
+        ended = "update workers set until = now() where id = %s"
+        await worker.database.write(
+            lambda c: c.execute(ended, (worker.database.worker.id,)).rowcount
+        )
+
+    async def test_a_job_that_reads_files_waits_for_the_worker_of_its_home(
+        self, both: tuple[PostgresStore, PostgresStore]
+    ) -> None:
+        one, two = both
+        await one.jobs.create("a", "import", {"path": "/here"})
+        assert await two.jobs.claim(["import"]) is None
+        assert await two.jobs.unfinished(here=True) == []
+        assert await one.jobs.claim(["import"]) is not None
+        again = await PostgresStore.open(server().address(), one.database.owner, "one")
+        found = await again.jobs.claim(["import"])  # at once: its former worker is dead
+        assert found is not None
+        await again.jobs.finish("a", "failed", "torn", {})
+        await two.jobs.queue_again("a", {"path": "/there"})
+        assert await again.jobs.claim(["import"]) is None
+        assert await two.jobs.claim(["import"]) is not None
+        await again.close()
+
+    async def test_passages_messages_and_searches_have_one_worker_each(
+        self, both: tuple[PostgresStore, PostgresStore]
+    ) -> None:
+        one, two = both
+        await fill(one, "a", "b", "c")
+        mine, theirs = await asyncio.gather(*(each.indexing.to_embed(2) for each in both))
+        assert len(mine) + len(theirs) == 3
+        assert not {each.passage for each in mine} & {each.passage for each in theirs}
+        assert await one.indexing.to_embed(2) == mine  # a step that failed is done again
+        for name in ("x", "y"):
+            await one.search_jobs.create(
+                name, {"query": "x"}, surface="http", webhook_url="", at=1, most=0
+            )
+            message = Message(f"msg_{name}", "e", "https://example.org", b"{}", 1)
+            await one.database.write(lambda c, m=message: add_delivery(c, m))
+        jobs = await asyncio.gather(*(each.search_jobs.claim(1) for each in both))
+        assert {each.id for each in jobs if each} == {"x", "y"}
+        sent = await asyncio.gather(
+            *(each.deliveries.claim(["msg_x", "msg_y"], 2) for each in both)
+        )
+        assert sorted([*sent[0], *sent[1]]) == ["msg_x", "msg_y"]
+        await one.close()  # it stops well: what it had is free at once
+        freed = await two.indexing.to_embed(3)
+        assert {each.passage for each in freed} == {1, 2, 3}
+
+    async def test_a_worker_that_watches_lives_and_hears_of_work(
+        self, both: tuple[PostgresStore, PostgresStore]
+    ) -> None:
+        one, two = both
+        heard = asyncio.Event()
+        await one.jobs.create("a", "fetch", {}, anywhere=True)
+        assert await one.jobs.claim(["fetch"]) is not None
+        await self.die(one)
+        watching = asyncio.create_task(one.watch(heard.set))
+        await asyncio.wait_for(heard.wait(), PATIENCE)
+        assert await two.jobs.claim(["fetch"]) is None  # it lives again
+        for _ in range(3):
+            heard.clear()
+            await two.jobs.create(uuid4().hex, "sync", {})
+            await asyncio.wait_for(heard.wait(), PATIENCE)
+        watching.cancel()
+        with suppress(asyncio.CancelledError):
+            await watching
 
 
 class TestValues:

@@ -2,6 +2,7 @@
 
 A job is a name, parameters as JSON, and a coroutine. It must be safe to run it again: a worker that
 died runs its unfinished jobs again at its next start, and each continues from its stored cursor.
+Of several workers on one store, one runs a job: that of the home that accepted it, or any.
 Jobs that take hours run ``beside`` the others, one at a time, too.
 """
 
@@ -11,7 +12,7 @@ import asyncio
 import json
 import logging
 import uuid
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -22,11 +23,15 @@ from mem_search.ingest import spool
 from mem_search.model.jobs import ENDED, JobState, JobStatus, Pace
 from mem_search.storage.ports import JobStore
 from mem_search.text.dates import now_ms
+from mem_search.text.redaction import redact
 
 log = logging.getLogger(__name__)
 
 KEEP_MS = 7 * 24 * 3600 * 1000
 """Ended jobs are kept for a week."""
+
+RETRY_SECONDS = 5.0
+"""Until the store is asked again for a job, after it could not be."""
 
 MOST_ASIDE = 1000
 """More jobs are not looked through for their uploads."""
@@ -54,6 +59,7 @@ class JobQueue:
     """Runs jobs from ``start`` to ``close``. Unfinished jobs resume at the next start.
 
     The upload in ``spool_dir`` that a job read (its parameter ``spooled``) is removed at its end.
+    The jobs ``anywhere`` need no file of this home or machine: any worker of the store runs them.
     """
 
     def __init__(
@@ -62,13 +68,14 @@ class JobQueue:
         kinds: tuple[Job, ...],
         beside: tuple[Job, ...] = (),
         spool_dir: Path | None = None,
+        anywhere: Collection[str] = (),
     ) -> None:
         self._store = store
+        self._anywhere = anywhere
         self._spool = spool_dir
         self._kinds = {job.name: job for job in (*kinds, *beside)}
         self._beside = {job.name for job in beside}
-        self._queue: asyncio.Queue[str] = asyncio.Queue()
-        self._queue_beside: asyncio.Queue[str] = asyncio.Queue()
+        self._added = (asyncio.Event(), asyncio.Event())
         self._running: dict[str, asyncio.Task[Mapping[str, Any]]] = {}
         self._paces: dict[str, Pace] = {}
         self._cancelled: set[str] = set()
@@ -76,25 +83,31 @@ class JobQueue:
         """Parameters of unfinished jobs, which are stored without secrets."""
         self._left: dict[str, str] = {}
         """Jobs whose end could not be stored (a full disk), and why."""
+        self._waits = ""
+        """Why no job can be started now."""
         self._loops: list[asyncio.Task[None]] = []
 
     async def start(self) -> None:
         """Run the jobs that an earlier worker did not finish, then new ones."""
         await self._store.expire(now_ms() - KEEP_MS)
-        for state in await self._store.unfinished():
-            if "[redacted:" in json.dumps(state.params) and "spooled" not in state.params:
+        for state in await self._store.unfinished(here=True):
+            if _names_a_secret(state):
                 await self._end(
                     state.id, "failed",
                     "what it was to read contained a secret, which is not stored; start it again",
                 )  # fmt: skip
-            elif state.name in self._kinds:
-                self._put(state.id, state.name)
-            else:
+            elif state.name not in self._kinds:
                 await self._end(state.id, "failed", f"no job is called {state.name} any more")
+        together = self._kinds.keys() - self._beside
         self._loops = [
-            asyncio.create_task(self._work(queue), name="jobs")
-            for queue in (self._queue, self._queue_beside)
+            asyncio.create_task(self._work(names, added), name="jobs")
+            for names, added in zip((together, self._beside), self._added, strict=True)
         ]
+
+    def wake(self) -> None:
+        """Look for jobs again: another worker may have added one, or died over one."""
+        for added in self._added:
+            added.set()
 
     async def close(self) -> None:
         """Stop. A running job stays 'running' in the database and resumes at the next start."""
@@ -111,13 +124,16 @@ class JobQueue:
                 f"no job is called {name!r}; known: {sorted(self._kinds)}", field="job"
             )
         job = uuid.uuid4().hex[:12]
-        await self._store.create(job, name, params)
         self._given[job] = params
-        self._put(job, name)
+        try:
+            # Only this worker knows a parameter that is not stored.
+            anywhere = name in self._anywhere and not await asyncio.to_thread(_is_secret, params)
+            await self._store.create(job, name, params, anywhere=anywhere)
+        except BaseException:
+            del self._given[job]
+            raise
+        self.wake()
         return job
-
-    def _put(self, job: str, name: str) -> None:
-        (self._queue_beside if name in self._beside else self._queue).put_nowait(job)
 
     async def get(self, job: str) -> JobState:
         """Raises NotFound."""
@@ -131,8 +147,10 @@ class JobQueue:
         return [self._as_it_is(each) for each in await self._store.newest(limit, state)]
 
     def _as_it_is(self, state: JobState) -> JobState:
-        """The state with its pace; a job whose end could not be written counts as failed."""
+        """The state with its pace, or why it waits; one whose end could not be written failed."""
         state = replace(state, pace=self._paces.get(state.id))
+        if state.state == "queued" and self._waits:
+            return replace(state, message=f"{self._waits}; it is tried again")
         if (why := self._left.get(state.id)) is None or state.state in ENDED:
             return state
         message = f"{why}; what was stored stays, and the next start of the worker continues it"
@@ -172,12 +190,12 @@ class JobQueue:
             params["left_out"] = [*params.get("left_out", ()), left_out]
         self._left.pop(job, None)
         await self._store.queue_again(job, params)
-        self._put(job, state.name)
+        self.wake()
         return await self.get(job)
 
     async def set_aside(self, item: Mapping[str, str], label: str) -> str | None:
         """Set the job aside that the last worker was running; returns its id. Before ``start``."""
-        for state in await self._store.unfinished():
+        for state in await self._store.unfinished(here=True):
             if state.state == "running" and state.name not in self._beside:
                 message = (
                     f"the worker ended twice while it read {label};"
@@ -196,20 +214,32 @@ class JobQueue:
         ]
         return {str(state.params["spooled"]) for state in waiting if "spooled" in state.params}
 
-    async def _work(self, queue: asyncio.Queue[str]) -> None:
+    async def _work(self, names: Collection[str], added: asyncio.Event) -> None:
         while True:
-            job = await queue.get()
+            added.clear()
+            state = None
             try:
-                state = await self._store.get(job)
-                if state is not None and state.state not in ENDED:
+                state = await self._store.claim(names, self._left)
+                self._waits = ""
+                if state is not None:
                     await self._run(state)
             except MemSearchError as error:
+                if state is None:
+                    if error.message != self._waits:
+                        log.warning("jobs wait: %s", error)
+                    self._waits = error.message
+                    with suppress(TimeoutError):
+                        await asyncio.wait_for(added.wait(), RETRY_SECONDS)
+                    continue
                 # Its state could not be written (a full disk): the next start runs it again.
-                log.error("job %s was left: %s", job, error)
-                self._left[job] = error.message
+                log.error("job %s was left: %s", state.id, error)
+                self._left[state.id] = error.message
             finally:
-                self._cancelled.discard(job)
-                self._given.pop(job, None)
+                if state is not None:
+                    self._cancelled.discard(state.id)
+                    self._given.pop(state.id, None)
+            if state is None:
+                await added.wait()
 
     async def _run(self, state: JobState) -> None:
         last = 0
@@ -220,9 +250,10 @@ class JobQueue:
             if begins or done < last:  # its next part, which may have another unit
                 self._paces[state.id] = Pace(now_ms(), done)
             last = done
-            await self._store.report_progress(state.id, done, total, message)
+            if not await self._store.report_progress(state.id, done, total, message):
+                self._cancelled.add(state.id)  # by way of another worker, or it is that one's now
+                raise asyncio.CancelledError
 
-        await self._store.start(state.id)
         if state.id in self._cancelled:  # cancelled while it was being started
             await self._end(state.id, "cancelled", "cancelled before it ran")
             return
@@ -257,3 +288,12 @@ class JobQueue:
 
     async def _end(self, job: str, state: JobStatus, message: str) -> None:
         await self._store.finish(job, state, message, {})
+
+
+def _is_secret(params: Mapping[str, Any]) -> bool:
+    return redact(json.dumps(params))[1] > 0
+
+
+def _names_a_secret(state: JobState) -> bool:
+    """Whether a parameter is known only to the worker that was given it."""
+    return "[redacted:" in json.dumps(state.params) and "spooled" not in state.params

@@ -256,7 +256,7 @@ async def follow(store: IngestStore, reader: LocationReader, seconds: float) -> 
             continue
         for followed in known:
             location = followed.location
-            if not followed.followed or "[redacted:" in location.path:
+            if not (followed.followed and followed.here) or "[redacted:" in location.path:
                 continue  # a path with a secret in it is not stored: only `sync` can read it
             if not pauses.is_due(location, time.monotonic()):
                 continue

@@ -67,7 +67,8 @@ async def watch(store: IngestStore, reader: LocationReader, seconds: float) -> N
 
 async def _followed(store: IngestStore) -> Followed:
     try:
-        known = [each.location for each in await store.locations() if each.followed]
+        found = await store.locations()
+        known = [each.location for each in found if each.followed and each.here]
     except MemSearchError as error:
         log.warning("cannot list the followed locations now: %s", error)
         return {}

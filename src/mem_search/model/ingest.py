@@ -89,12 +89,17 @@ class NewEdge:
 
 @dataclass(frozen=True, slots=True)
 class FollowedLocation:
-    """A location that was read before: when (ms), and the error of the last attempt, if any."""
+    """A location that was read before: when (ms), and the error of the last attempt, if any.
+
+    Only the worker that is ``here``, where it was read last, follows it: its files may be nowhere
+    else.
+    """
 
     location: Location
     followed: bool
     read_at: int
     error: str
+    here: bool = True
 
 
 OutboxStep = Literal["embed", "index", "delete"]

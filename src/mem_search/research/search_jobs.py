@@ -78,9 +78,11 @@ class SearchJobs:
         self._store = store
         self._research = research
         self._deliveries = deliveries
-        self._waiting: asyncio.Queue[str] = asyncio.Queue()
+        self._added = asyncio.Event()
         self._running: dict[str, asyncio.Task[None]] = {}
         self._cancelled: set[str] = set()
+        self._left: set[str] = set()
+        self._claiming = asyncio.Lock()
 
     async def submit(
         self,
@@ -116,8 +118,12 @@ class SearchJobs:
                 policies=(POLICY,),
                 retry_after=RETRY_SECONDS,
             )
-        self._waiting.put_nowait(job)
+        self.wake()
         return job
+
+    def wake(self) -> None:
+        """Look for jobs again: another worker may have added one, or died over one."""
+        self._added.set()
 
     async def get(self, job: str) -> JobWithDelivery:
         """One job. Raises NotFound, also after it has expired."""
@@ -159,8 +165,6 @@ class SearchJobs:
 
     async def run(self) -> None:
         """Run unfinished jobs of an earlier worker, then new ones, until cancelled."""
-        for job in await self._store.unfinished():
-            self._waiting.put_nowait(job)
         workers = [asyncio.create_task(self._work(), name="search jobs") for _ in range(AT_ONCE)]
         try:
             while True:
@@ -174,30 +178,40 @@ class SearchJobs:
 
     async def _work(self) -> None:
         while True:
-            job = await self._waiting.get()
-            if job in self._running:
+            self._added.clear()
+            try:
+                async with self._claiming:  # so that what the other loop claims is among these
+                    found = await self._store.claim(now_ms(), [*self._running, *self._left])
+                    if found is not None:
+                        task = asyncio.create_task(self._do(found), name=f"search job {found.id}")
+                        self._running[found.id] = task
+            except StorageError as error:
+                log.warning("search jobs wait: %s", error)
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(self._added.wait(), RETRY_SECONDS)
                 continue
-            task = asyncio.create_task(self._do(job), name=f"search job {job}")
-            self._running[job] = task
+            if found is None:
+                await self._added.wait()
+                continue
+            self._added.set()  # there may be another one for the other loop
             try:
                 await task
             except asyncio.CancelledError:
-                if job not in self._cancelled:  # the worker stops: the next start resumes it
+                if found.id not in self._cancelled:  # the worker stops: the next start resumes it
                     task.cancel()
                     raise
             except StorageError as error:
                 # Its state could not be written either; the next start runs it again.
-                log.error("search job %s waits for the next start: %s", job, error)
+                log.error("search job %s waits for the next start: %s", found.id, error)
+                self._left.add(found.id)
             finally:
-                self._running.pop(job, None)
-                self._cancelled.discard(job)
+                self._running.pop(found.id, None)
+                self._cancelled.discard(found.id)
 
-    async def _do(self, job: str) -> None:
-        found = await self._store.get(job, 0)
-        if found is None or job in self._cancelled:
+    async def _do(self, found: SearchJob) -> None:
+        if found.id in self._cancelled:
             return
-        if not await self._store.start(job, now_ms()):
-            return
+        job = found.id
         try:
             reply = await self._answer(found)
         except StorageError:

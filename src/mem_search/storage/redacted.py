@@ -38,6 +38,7 @@ PLAIN: Final = frozenset(
         "records",
         "redacting",
         "statistics",
+        "watch",
     }
 )
 """Parts that store nothing from outside: they read, write vectors, or redact themselves."""

@@ -99,10 +99,12 @@ class Deliveries:
         for message, url in await self._store.due(now):
             heads.setdefault(_receiver(url), message)
         free = [receiver for receiver in heads if receiver not in busy][: AT_ONCE - len(busy)]
-        found = await self._store.fetch([heads[receiver] for receiver in free])
+        found = await self._store.claim([heads[receiver] for receiver in free], now)
         for receiver in free:
+            if (delivery := found.get(heads[receiver])) is None:
+                continue  # another worker is sending it
             self._busy.add(receiver)
-            self._attempts.create_task(self._attend(receiver, found[heads[receiver]]))
+            self._attempts.create_task(self._attend(receiver, delivery))
         return await self._store.next_at(now)
 
     async def _attend(self, receiver: str, delivery: Delivery) -> None:

@@ -21,7 +21,8 @@ from typing import Final
 from mem_search.access.callers import home_of, users_dir
 from mem_search.errors import Conflict, Forbidden, MemSearchError, NotFound, StorageError
 from mem_search.settings import Settings
-from mem_search.wiring import EmbeddingModel, Runtime, erase_store, open_runtime
+from mem_search.storage.opening import erase_store
+from mem_search.wiring import EmbeddingModel, Runtime, open_runtime
 
 log = logging.getLogger(__name__)
 

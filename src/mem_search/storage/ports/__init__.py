@@ -7,7 +7,7 @@ tests.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Protocol
 
@@ -106,6 +106,14 @@ class Store(Protocol):
         ``model`` is the number of the embedding space of the queries, ``chats`` are the kinds of
         chat turns. Large caches are files in ``folder``. All that one store opens share the caches
         of its records, so that a second space costs only the cache of its vectors.
+        """
+        ...
+
+    async def watch(self, woken: Callable[[], None]) -> None:
+        """Call ``woken`` whenever another worker may have added work, until cancelled.
+
+        Meanwhile what this worker claimed stays its own. Returns at once for a store that only one
+        worker can open.
         """
         ...
 

@@ -5,7 +5,7 @@ Times are milliseconds since 1970.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Protocol
 
 from mem_search.model import Record
@@ -25,17 +25,28 @@ from mem_search.model.statistics import AskedQuery, LoggedSearch
 
 
 class JobStore(Protocol):
-    """The state of jobs, written at every step, so that a restart knows where each one was."""
+    """The state of jobs, written at every step, so that a restart knows where each one was.
 
-    async def create(self, job: str, name: str, params: Mapping[str, Any]) -> None:
-        """Add a job in the state "queued"."""
+    A store may have several workers. A job that one claimed is its own until it ends, or until that
+    worker is dead.
+    """
+
+    async def create(
+        self, job: str, name: str, params: Mapping[str, Any], *, anywhere: bool = False
+    ) -> None:
+        """Add a job in the state "queued": for a worker of this home, or for one ``anywhere``."""
         ...
 
-    async def start(self, job: str) -> None:
-        """The job is running; it may have been running before a crash."""
+    async def claim(self, names: Collection[str], left: Collection[str] = ()) -> JobState | None:
+        """The oldest job of these names that waits, or that a dead worker was running.
+
+        It is running now. Jobs with an id in ``left`` are passed over. None when there is none.
+        """
         ...
 
-    async def report_progress(self, job: str, done: int, total: int, message: str) -> None: ...
+    async def report_progress(self, job: str, done: int, total: int, message: str) -> bool:
+        """False, without any change, when the job has ended or is another worker's by now."""
+        ...
 
     async def note_result(self, job: str, result: Mapping[str, Any]) -> None:
         """The work of the running job is done, with this result; it has not ended yet."""
@@ -43,7 +54,9 @@ class JobStore(Protocol):
 
     async def finish(
         self, job: str, state: JobStatus, message: str, result: Mapping[str, Any]
-    ) -> None: ...
+    ) -> None:
+        """End the job, unless it has ended or, except for "cancelled", is another worker's."""
+        ...
 
     async def get(self, job: str) -> JobState | None: ...
 
@@ -55,8 +68,11 @@ class JobStore(Protocol):
         """The ended job is in the state "queued" again, with other parameters."""
         ...
 
-    async def unfinished(self) -> list[JobState]:
-        """Jobs that have not ended, also those that a former worker was running; oldest first."""
+    async def unfinished(self, *, here: bool = False) -> list[JobState]:
+        """Jobs that have not ended, also those that a former worker was running; oldest first.
+
+        ``here``: only those of this home that no living worker is running.
+        """
         ...
 
     async def expire(self, before: int) -> int:
@@ -115,8 +131,11 @@ class SearchJobStore(Protocol):
         """
         ...
 
-    async def start(self, job: str, at: int) -> bool:
-        """The job is running; False when it has ended meanwhile."""
+    async def claim(self, at: int, running: Collection[str] = ()) -> SearchJob | None:
+        """The oldest job that waits, or that a dead worker was running, and not one of ``running``.
+
+        It is running now. None when there is none.
+        """
         ...
 
     async def report_progress(self, job: str, step: str, done: int, total: int) -> None: ...
@@ -201,7 +220,10 @@ class SavedSearchStore(Protocol):
         ...
 
     async def due(self, now: int) -> list[str]:
-        """The names of the searches that should have run by now, the longest waiting first."""
+        """The names of the searches that should have run by now, the longest waiting first.
+
+        Without those that another living worker is running.
+        """
         ...
 
     async def next_at(self) -> int | None:
@@ -250,6 +272,13 @@ class DeliveryStore(Protocol):
 
     async def due(self, now: int) -> list[tuple[str, str]]:
         """(id, url) of messages that are due, the longest waiting first."""
+        ...
+
+    async def claim(self, deliveries: Sequence[str], now: int) -> dict[str, Delivery]:
+        """Those of these messages that are due and no other living worker is sending.
+
+        They are this worker's until ``retry_later`` or ``finish``.
+        """
         ...
 
     async def next_at(self, now: int) -> int | None:

@@ -231,7 +231,10 @@ class IndexingStore(Protocol):
         ...
 
     async def to_embed(self, limit: int) -> list[ToEmbed]:
-        """Passages to embed, the newest first: recent records are searched for first."""
+        """Passages to embed, the newest first: recent records are searched for first.
+
+        They are this worker's until the step is done; those of other living workers are left out.
+        """
         ...
 
     async def vectors_of_equal_content(
@@ -253,7 +256,7 @@ class IndexingStore(Protocol):
         ...
 
     async def waiting(self, step: OutboxStep, limit: int) -> list[int]:
-        """Passages that wait for ``step``, the oldest first."""
+        """Passages that wait for ``step``, the oldest first. They are this worker's, too."""
         ...
 
     async def outbox_counts(self) -> dict[OutboxStep, int]:

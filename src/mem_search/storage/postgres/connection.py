@@ -77,11 +77,20 @@ class Connection(psycopg.Connection[tuple[Any, ...]]):
             cursor.executemany(statement, rows)
             return max(cursor.rowcount, 0)
 
-    def use(self, schema: str, types_in: str, owner: str) -> None:
-        """Look for tables in ``schema``, for types in ``types_in``; read and write as ``owner``."""
+    def use(
+        self, schema: str, types_in: str, owner: str, *, worker: str = "", home: str = ""
+    ) -> None:
+        """Look for tables in ``schema``, for types in ``types_in``; read and write as ``owner``.
+
+        What is claimed is claimed for ``worker``, which has its files in ``home``.
+        """
         self.execute(f'set search_path = {schema}, "{types_in}"')
         self.execute("set timezone = 'UTC'")
-        self.execute("select set_config('mem_search.owner', %s, false)", (owner,))
+        self.execute(
+            "select set_config('mem_search.owner', %s, false),"
+            " set_config('mem_search.worker', %s, false), set_config('mem_search.home', %s, false)",
+            (owner, worker, home),
+        )
         self.adapters.register_dumper(str, _TextDumper)
         set_json_dumps(as_json, self)
         set_json_loads(_loads, self)

@@ -12,7 +12,7 @@ import re
 import secrets
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import wraps
 from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 
@@ -23,6 +23,7 @@ from psycopg_pool import ConnectionPool, PoolTimeout
 from mem_search.errors import StorageError
 from mem_search.storage.postgres.connection import Connection
 from mem_search.storage.postgres.migrations import SCHEMA, check_server, migrate
+from mem_search.storage.postgres.workers import LEASE, Worker
 from mem_search.storage.rules.tombstones import KEY_BYTES
 from mem_search.text.redaction import rules
 
@@ -45,20 +46,25 @@ _ATTEMPTS: Final = 3
 class Database:
     """An open store. ``Database.open`` makes it; always ``close`` it."""
 
-    def __init__(self, address: str, owner: str) -> None:
+    def __init__(self, address: str, owner: str, home: str = "", lease: float = LEASE) -> None:
         self.place = place_of(address)
         self.owner = owner
+        self.worker = Worker(owner, home, lease)
         self._address = address
         self._types_in = "public"
+        self._closed = False
         self._reading = self._pool(_READERS, readonly=True)
         self._writing = self._pool(_WRITERS, readonly=False)
         self._readers = ThreadPoolExecutor(_READERS, thread_name_prefix="postgres-reader")
         self._writers = ThreadPoolExecutor(_WRITERS, thread_name_prefix="postgres-writer")
 
     @classmethod
-    async def open(cls, address: str, owner: str) -> Database:
-        """Connect, and bring the schema up to date. Raises StorageError."""
-        database = cls(address, owner)
+    async def open(cls, address: str, owner: str, home: str = "", lease: float = LEASE) -> Database:
+        """Connect, and bring the schema up to date. Raises StorageError.
+
+        ``home`` is that of this worker; what it claims is its own for ``lease`` seconds at least.
+        """
+        database = cls(address, owner, home, lease)
         try:
             await asyncio.get_running_loop().run_in_executor(database._writers, database._prepare)
         except BaseException:
@@ -107,21 +113,34 @@ class Database:
 
         return await asyncio.get_running_loop().run_in_executor(self._writers, call)
 
+    async def apart(self, work: Callable[[Connection], T]) -> T:
+        """Run ``work(connection)`` outside a transaction, on a connection of its own: it may take
+        minutes. A cancellation ends its statement before it is passed on.
+        """
+        return await self._own_connection(work)
+
     async def aside(self, query: Callable[[Connection], T]) -> T:
         """Run ``query(connection)`` on a connection of its own: no reader waits for a long one.
 
         It sees one moment, and may make temporary tables. A cancellation ends the query before it
         is passed on.
         """
+
+        def work(connection: Connection) -> T:
+            connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
+            with connection.transaction(force_rollback=True):
+                return query(connection)
+
+        return await self._own_connection(work)
+
+    async def _own_connection(self, work: Callable[[Connection], T]) -> T:
         opened: list[Connection] = []
 
         def call() -> T:
             with translated(self.place), self._connect() as connection:
                 self._writer(connection)
-                connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
                 opened.append(connection)
-                with connection.transaction(force_rollback=True):
-                    return query(connection)
+                return work(connection)
 
         running = asyncio.get_running_loop().run_in_executor(None, call)
         try:
@@ -133,8 +152,33 @@ class Database:
             running.exception()  # it was ended
             raise
 
+    async def watch(self, woken: Callable[[], None]) -> None:
+        """See ``Worker.watch``; ``woken`` is called in the running loop. Until cancelled."""
+        loop = asyncio.get_running_loop()
+
+        def connected() -> Connection:
+            connection = self._connect()
+            self._writer(connection)
+            return connection
+
+        watching = loop.run_in_executor(
+            None, self.worker.watch, connected, lambda: _call_soon(loop, woken)
+        )
+        try:
+            await asyncio.shield(watching)
+        finally:
+            self.worker.stop()
+            await asyncio.wait([watching])
+
     async def close(self) -> None:
-        """Wait for what runs, then close the connections. A second call does nothing."""
+        """Wait for what runs, free what is claimed, and close the connections.
+
+        A second call does nothing.
+        """
+        if not self._closed:
+            self._closed = True
+            with suppress(StorageError, RuntimeError):  # the lease expires anyway
+                await self.write(self.worker.end)
         for executor in (self._readers, self._writers):
             await asyncio.to_thread(executor.shutdown, wait=True)
         for pool in (self._reading, self._writing):
@@ -153,6 +197,7 @@ class Database:
                     " on conflict (owner) do nothing",
                     (secrets.token_bytes(KEY_BYTES), rules()),
                 )
+                self.worker.begin(connection)
 
     def _connect(self) -> Connection:
         return Connection.connect(self._address, autocommit=True, connect_timeout=int(_SECONDS))
@@ -173,12 +218,19 @@ class Database:
         )
 
     def _writer(self, connection: Connection) -> None:
-        connection.use(SCHEMA, self._types_in, self.owner)
+        connection.use(
+            SCHEMA, self._types_in, self.owner, worker=self.worker.id, home=self.worker.home
+        )
 
     def _reader(self, connection: Connection) -> None:
         self._writer(connection)
         connection.read_only = True
         connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
+
+
+def _call_soon(loop: asyncio.AbstractEventLoop, woken: Callable[[], None]) -> None:
+    with suppress(RuntimeError):  # the loop ends
+        loop.call_soon_threadsafe(woken)
 
 
 class Repository:

@@ -17,6 +17,7 @@ from mem_search.model.ingest import OutboxStep, ToEmbed
 from mem_search.model.statistics import VectorSpace
 from mem_search.storage.postgres.connection import Connection
 from mem_search.storage.postgres.database import Repository, reads, writes
+from mem_search.storage.postgres.workers import FREE, MINE
 from mem_search.text.dates import now_ms
 
 _LACKING: Final = (
@@ -114,17 +115,16 @@ class PostgresIndexing(Repository):
         return connection.execute(
             "insert into outbox(passage_id, step)"
             f" select p.id, 'embed' from passages p where {_LACKING}"
-            " on conflict(owner, passage_id) do update set step = 'embed'"
+            " on conflict(owner, passage_id) do update set step = 'embed', worker = null"
             " where outbox.step = 'index'",
             (model,),
         ).rowcount
 
-    @reads
+    @writes
     def to_embed(self, connection: Connection, limit: int) -> list[ToEmbed]:
         rows = connection.execute(
-            f"{_TO_EMBED} where p.id in (select passage_id from outbox where step = 'embed'"
-            " order by passage_id desc limit %s) order by p.id desc",
-            (limit,),
+            f"{_TO_EMBED} where p.id = any(%s) order by p.id desc",
+            (_claimed(connection, "embed", "desc", limit),),
         )
         return [ToEmbed(*row) for row in rows]
 
@@ -156,16 +156,14 @@ class PostgresIndexing(Repository):
     ) -> None:
         _save(connection, model, entries, rows)
         connection.execute(
-            "update outbox set step = 'index' where step = 'embed' and passage_id = any(%s)",
+            "update outbox set step = 'index', worker = null"
+            " where step = 'embed' and passage_id = any(%s)",
             (list(passages),),
         )
 
-    @reads
+    @writes
     def waiting(self, connection: Connection, step: OutboxStep, limit: int) -> list[int]:
-        return connection.column(
-            "select passage_id from outbox where step = %s order by passage_id limit %s",
-            (step, limit),
-        )
+        return sorted(_claimed(connection, step, "asc", limit))
 
     @reads
     def outbox_counts(self, connection: Connection) -> dict[OutboxStep, int]:
@@ -230,6 +228,22 @@ class PostgresIndexing(Repository):
     @reads
     def newest_entry(self, connection: Connection) -> int:
         return connection.count("select max(entry_id) from vectors")
+
+
+def _claimed(connection: Connection, step: OutboxStep, order: str, limit: int) -> list[int]:
+    """Passages that wait for ``step`` and are this worker's now; the others' are passed over."""
+    waiting = connection.column(
+        f"select passage_id from outbox where step = %s and {FREE}"
+        f" order by passage_id {order} limit %s for update skip locked",
+        (step, limit),
+    )
+    if waiting:
+        connection.execute(
+            f"update outbox set worker = {MINE}"
+            f" where passage_id = any(%s) and worker is distinct from {MINE}",
+            (waiting,),
+        )
+    return waiting
 
 
 def _of_passages(

@@ -20,11 +20,15 @@ from mem_search.storage.postgres import tombstones
 from mem_search.storage.postgres.connection import Connection, Jsonb
 from mem_search.storage.postgres.database import Repository, reads, writes
 from mem_search.storage.postgres.record_writer import RecordWriter, remove_by_source_id
+from mem_search.storage.postgres.workers import HERE
 from mem_search.storage.rules.own_ids import Known, with_own_ids
 from mem_search.text.dates import now_ms
 from mem_search.text.search_fields import FROM_MODEL
 
 _LEDGER: Final = "select source, location, item, outcome, reason, records, at from ledger"
+
+_HOME: Final = "current_setting('mem_search.home')"
+"""The home that reads a location: its files may be nowhere else."""
 
 
 class PostgresIngest(Repository):
@@ -52,8 +56,9 @@ class PostgresIngest(Repository):
         _strike(connection, location, [*batch.outdated, *back])
         _note(connection, location, prepared.ledger(stored))
         connection.execute(
-            "insert into cursors(source, location, label, options, cursor, followed, read_at)"
-            " values(%s, %s, %s, %s, %s, %s, %s) on conflict(owner, source, location) do update set"
+            "insert into cursors(source, location, label, options, cursor, followed, read_at, home)"
+            f" values(%s, %s, %s, %s, %s, %s, %s, {_HOME})"
+            " on conflict(owner, source, location) do update set home = excluded.home,"
             " label = excluded.label, options = excluded.options, cursor = excluded.cursor,"
             " followed = excluded.followed or cursors.followed, read_at = excluded.read_at,"
             " error = ''",
@@ -115,12 +120,14 @@ class PostgresIngest(Repository):
     @writes
     def note_unchanged(self, connection: Connection, location: Location, *, followed: bool) -> None:
         connection.execute(
-            "insert into cursors(source, location, label, options, followed, read_at)"
-            " values(%s, %s, %s, %s, %s, %s) on conflict(owner, source, location) do update set"
+            "insert into cursors(source, location, label, options, followed, read_at, home)"
+            f" values(%s, %s, %s, %s, %s, %s, {_HOME})"
+            " on conflict(owner, source, location) do update set home = excluded.home,"
             " followed = excluded.followed or cursors.followed, read_at = excluded.read_at,"
             " error = ''"
             # Followed locations are read again and again; nothing is written while nothing changes.
-            " where cursors.error != '' or cursors.followed < excluded.followed",
+            " where cursors.error != '' or cursors.followed < excluded.followed"
+            " or cursors.home != excluded.home",
             (
                 location.source, location.path, location.label, Jsonb(dict(location.options)),
                 followed, now_ms(),
@@ -177,8 +184,8 @@ class PostgresIngest(Repository):
             )
             return
         connection.execute(
-            "insert into cursors(source, location, label, options, followed, read_at, error)"
-            " values(%s, %s, %s, %s, true, %s, %s) on conflict(owner, source, location)"
+            "insert into cursors(source, location, label, options, followed, read_at, error, home)"
+            f" values(%s, %s, %s, %s, true, %s, %s, {_HOME}) on conflict(owner, source, location)"
             " do update set read_at = excluded.read_at, error = excluded.error",
             (
                 location.source, location.path, location.label, Jsonb(dict(location.options)),
@@ -197,12 +204,12 @@ class PostgresIngest(Repository):
     @reads
     def locations(self, connection: Connection) -> list[FollowedLocation]:
         rows = connection.execute(
-            "select source, location, label, options, followed, read_at, error from cursors"
-            " order by source, location"
+            f"select source, location, label, options, followed, read_at, error, {HERE}"
+            " from cursors order by source, location"
         )
         return [
-            FollowedLocation(Location(source, path, label, options), followed, at, error)
-            for source, path, label, options, followed, at, error in rows
+            FollowedLocation(Location(source, path, label, options), *rest)
+            for source, path, label, options, *rest in rows
         ]
 
     @reads

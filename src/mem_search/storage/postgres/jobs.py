@@ -4,13 +4,14 @@ where each one stood.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from mem_search.model.jobs import JobState, JobStatus, SearchJob, SearchJobStatus
 from mem_search.model.saved_searches import Delivery, DeliveryState, Message
 from mem_search.storage.postgres.connection import Connection, Jsonb
 from mem_search.storage.postgres.database import Repository, reads, writes
+from mem_search.storage.postgres.workers import FREE, HERE, MINE
 from mem_search.text.dates import now_ms
 
 _JOB = "id, name, params, state, done, total, message, result, created_at, started_at, ended_at"
@@ -26,28 +27,43 @@ class PostgresJobs(Repository):
 
     @writes
     def create(
-        self, connection: Connection, job: str, name: str, params: Mapping[str, Any]
+        self,
+        connection: Connection,
+        job: str,
+        name: str,
+        params: Mapping[str, Any],
+        *,
+        anywhere: bool = False,
     ) -> None:
         connection.execute(
-            "insert into jobs(id, name, params, state, created_at) values(%s, %s, %s, 'queued',"
-            " %s)",
-            (job, name, Jsonb(params), now_ms()),
+            "insert into jobs(id, name, params, state, created_at, home) values(%s, %s, %s,"
+            " 'queued', %s, case when %s then '' else current_setting('mem_search.home') end)",
+            (job, name, Jsonb(params), now_ms(), anywhere),
         )
 
     @writes
-    def start(self, connection: Connection, job: str) -> None:
-        connection.execute(
-            "update jobs set state = 'running', started_at = %s, ended_at = null where id = %s",
-            (now_ms(), job),
+    def claim(
+        self, connection: Connection, names: Collection[str], left: Collection[str] = ()
+    ) -> JobState | None:
+        row = connection.maybe(
+            f"update jobs set state = 'running', worker = {MINE}, started_at = %s"
+            " where id = (select id from jobs where state in ('queued', 'running')"
+            f" and name = any(%s) and id != all(%s) and {HERE} and {FREE}"
+            f" order by seq limit 1 for update skip locked) returning {_JOB}",
+            (now_ms(), list(names), list(left)),
         )
+        return JobState(*row) if row else None
 
     @writes
     def report_progress(
         self, connection: Connection, job: str, done: int, total: int, message: str
-    ) -> None:
-        connection.execute(
-            "update jobs set done = %s, total = %s, message = %s where id = %s",
-            (done, total, message, job),
+    ) -> bool:
+        return bool(
+            connection.execute(
+                "update jobs set done = %s, total = %s, message = %s where id = %s"
+                f" and state = 'running' and worker = {MINE}",
+                (done, total, message, job),
+            ).rowcount
         )
 
     @writes
@@ -64,15 +80,18 @@ class PostgresJobs(Repository):
         result: Mapping[str, Any],
     ) -> None:
         connection.execute(
-            "update jobs set state = %s, message = %s, result = %s, ended_at = %s where id = %s",
-            (state, message, Jsonb(result), now_ms(), job),
+            "update jobs set state = %s, message = %s, result = %s, ended_at = %s, worker = null"
+            f" where id = %s and state in ('queued', 'running') and (%s or {FREE})",
+            (state, message, Jsonb(result), now_ms(), job, state == "cancelled"),
         )
 
     @writes
     def queue_again(self, connection: Connection, job: str, params: Mapping[str, Any]) -> None:
         connection.execute(
             "update jobs set state = 'queued', params = %s, message = '', result = '{}',"
-            " ended_at = null where id = %s",
+            " ended_at = null, worker = null,"
+            " home = case home when '' then '' else current_setting('mem_search.home') end"
+            " where id = %s",
             (Jsonb(params), job),
         )
 
@@ -93,9 +112,11 @@ class PostgresJobs(Repository):
         return [JobState(*row) for row in rows]
 
     @reads
-    def unfinished(self, connection: Connection) -> list[JobState]:
+    def unfinished(self, connection: Connection, *, here: bool = False) -> list[JobState]:
         rows = connection.execute(
-            f"select {_JOB} from jobs where state in ('queued', 'running') order by created_at, id"
+            f"select {_JOB} from jobs where state in ('queued', 'running')"
+            f" and (not %s or home = current_setting('mem_search.home') and {FREE}) order by seq",
+            (here,),
         )
         return [JobState(*row) for row in rows]
 
@@ -139,14 +160,18 @@ class PostgresSearchJobs(Repository):
         return True
 
     @writes
-    def start(self, connection: Connection, job: str, at: int) -> bool:
-        return bool(
-            connection.execute(
-                "update search_jobs set status = 'running', started_at = %s, step = '', done = 0"
-                " where id = %s and status in ('pending', 'running')",
-                (at, job),
-            ).rowcount
+    def claim(
+        self, connection: Connection, at: int, running: Collection[str] = ()
+    ) -> SearchJob | None:
+        row = connection.maybe(
+            f"update search_jobs set status = 'running', worker = {MINE}, started_at = %s,"
+            " step = '', done = 0 where id = (select id from search_jobs"
+            " where status in ('pending', 'running') and id != all(%s)"
+            f" and {FREE} order by seq limit 1 for update skip locked)"
+            f" returning {_SEARCH_JOB.format(result='result')}",
+            (at, list(running)),
         )
+        return SearchJob(*row) if row else None
 
     @writes
     def report_progress(
@@ -242,6 +267,19 @@ class PostgresDeliveries(Repository):
         )
         return [(delivery, url) for delivery, url in rows]
 
+    @writes
+    def claim(
+        self, connection: Connection, deliveries: Sequence[str], now: int
+    ) -> dict[str, Delivery]:
+        rows = connection.execute(
+            f"update webhook_deliveries set worker = {MINE} where id in"
+            " (select id from webhook_deliveries where id = any(%s::text[])"
+            f" and state = 'pending' and next_at <= %s and {FREE} for update skip locked)"
+            f" returning {_DELIVERY}",
+            (list(deliveries), now),
+        )
+        return {row[0]: Delivery(*row) for row in rows}
+
     @reads
     def next_at(self, connection: Connection, now: int) -> int | None:
         (at,) = connection.one(
@@ -262,7 +300,7 @@ class PostgresDeliveries(Repository):
     ) -> None:
         connection.execute(
             "update webhook_deliveries set attempts = attempts + 1, status = %s, error = %s,"
-            " next_at = %s where id = %s",
+            " next_at = %s, worker = null where id = %s and state = 'pending'",
             (status, error, again_at, delivery),
         )
 
@@ -279,7 +317,7 @@ class PostgresDeliveries(Repository):
     ) -> None:
         connection.execute(
             "update webhook_deliveries set state = %s, attempts = attempts + 1, status = %s,"
-            " error = %s, ended_at = %s where id = %s",
+            " error = %s, ended_at = %s, worker = null where id = %s and state = 'pending'",
             (state, status, error, at, delivery),
         )
 

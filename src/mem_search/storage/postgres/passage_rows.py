@@ -105,6 +105,6 @@ def drop_work(connection: Connection, passages: Iterable[int]) -> None:
     )
     connection.execute(
         "insert into outbox(passage_id, step) select unnest(%s::bigint[]), 'delete'"
-        " on conflict(owner, passage_id) do update set step = 'delete'",
+        " on conflict(owner, passage_id) do update set step = 'delete', worker = null",
         (gone,),
     )

@@ -22,6 +22,7 @@ from mem_search.storage.postgres import records
 from mem_search.storage.postgres.connection import Connection, Jsonb
 from mem_search.storage.postgres.database import Repository, reads, writes
 from mem_search.storage.postgres.jobs import add_delivery
+from mem_search.storage.postgres.workers import FREE, MINE
 
 _COLUMNS = (
     "id, name, request, every_seconds, inbox, webhook_url, created_at, since, newest_record,"
@@ -101,11 +102,19 @@ class PostgresSavedSearches(Repository):
         deleted = connection.execute(f"delete from saved_searches where {_NAMED}", {"name": name})
         return bool(deleted.rowcount)
 
-    @reads
+    @writes
     def due(self, connection: Connection, now: int) -> list[str]:
-        return connection.column(
-            "select name from saved_searches where next_at <= %s order by next_at, id", (now,)
-        )
+        due = connection.execute(
+            f"select id, name from saved_searches where next_at <= %s and {FREE}"
+            " order by next_at, id for update skip locked",
+            (now,),
+        ).fetchall()
+        if due:
+            connection.execute(
+                f"update saved_searches set worker = {MINE} where id = any(%s)",
+                ([number for number, _ in due],),
+            )
+        return [name for _, name in due]
 
     @reads
     def next_at(self, connection: Connection) -> int | None:
@@ -225,7 +234,8 @@ def _ran(
 ) -> None:
     """The next run is a whole interval after ``at``."""
     connection.execute(
-        "update saved_searches set ran_at = %s, since = %s, error = %s, next_at = %s where id = %s",
+        "update saved_searches set ran_at = %s, since = %s, error = %s, next_at = %s,"
+        " worker = null where id = %s",
         (at, since, error, _next(at, saved.every_seconds), saved.id),
     )
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from pathlib import Path
 
-from mem_search.errors import Conflict
+from mem_search.errors import Conflict, StorageError
 from mem_search.model import Kind
 from mem_search.storage.postgres.archives import PostgresArchives
 from mem_search.storage.postgres.connection import Connection
@@ -26,6 +26,8 @@ from mem_search.storage.postgres.research import (
 from mem_search.storage.postgres.saved_searches import PostgresSavedSearches, PostgresScopes
 from mem_search.storage.postgres.search_store import Caches, PostgresSearchStore
 from mem_search.storage.postgres.statistics import PostgresStatistics
+from mem_search.storage.postgres.vector_index import PgvectorIndex
+from mem_search.storage.postgres.workers import LEASE
 
 
 class PostgresStore:
@@ -52,13 +54,18 @@ class PostgresStore:
         self.search_log = PostgresSearchLog(database)
 
     @classmethod
-    async def open(cls, address: str, owner: str) -> PostgresStore:
+    async def open(
+        cls, address: str, owner: str, home: str = "", lease: float = LEASE
+    ) -> PostgresStore:
         """Connect as ``owner``, a user of mem-search, and migrate. Raises StorageError.
+
+        ``home`` names that of this worker, the same after each start. What the worker claims is
+        free again ``lease`` seconds after it died.
 
         ``address`` is ``postgresql://…`` or another connection string of libpq. Its role must not
         be a superuser: that one would see the rows of every owner.
         """
-        return cls(await Database.open(address, owner))
+        return cls(await Database.open(address, owner, home, lease))
 
     @property
     def location(self) -> str:
@@ -70,6 +77,31 @@ class PostgresStore:
     ) -> PostgresSearchStore:
         """See ``ports.Store``; nothing is kept in ``folder``."""
         return PostgresSearchStore(self.database, self._caches, model, dimensions, chats)
+
+    async def watch(self, woken: Callable[[], None]) -> None:
+        """See ``ports.Store``."""
+        await self.database.watch(woken)
+
+    async def share_key(self, mark: str) -> None:
+        """Note by which key names are redacted; ``mark`` identifies it and does not tell it.
+
+        Raises StorageError when the workers of this store have another one.
+        """
+        noted = await self.database.write(
+            lambda c: c.one(
+                "update stores set key_mark = coalesce(key_mark, %s) returning key_mark", (mark,)
+            )
+        )
+        if noted[0] != mark:
+            raise StorageError(
+                f"the store at {self.location} is redacted with another key than this home has;"
+                " set MEM_SEARCH_REDACTION_KEY to that of its other workers, or copy their"
+                " redaction.key into this home"
+            )
+
+    def open_index(self, fingerprint: str, dimensions: int) -> PgvectorIndex:
+        """The index over the vectors of a space, not started yet."""
+        return PgvectorIndex(self.database, fingerprint, dimensions)
 
     async def copy(self, target: Path, *, vectors: bool) -> int:
         """Refused: the server's own tools copy it. Raises Conflict."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from mem_search.model.jobs import JobState, JobStatus
@@ -12,33 +12,55 @@ from mem_search.text.dates import now_ms
 
 _COLUMNS = "id, name, params, state, done, total, message, result, created_at, started_at, ended_at"
 
+_TOGETHER_MS = 1000
+"""A clock that was set back by more is believed."""
+
 
 class SqliteJobs(Repository):
     """``ports.JobStore`` over the table ``jobs``."""
 
     @writes
     def create(
-        self, connection: Connection, job: str, name: str, params: Mapping[str, Any]
+        self,
+        connection: Connection,
+        job: str,
+        name: str,
+        params: Mapping[str, Any],
+        *,
+        anywhere: bool = False,
     ) -> None:
+        # Jobs run in the order in which they came, also those of one millisecond.
         connection.execute(
-            "insert into jobs(id, name, params, state, created_at) values(?, ?, ?, 'queued', ?)",
-            (job, name, json.dumps(params), now_ms()),
+            "insert into jobs(id, name, params, state, created_at) select ?1, ?2, ?3, 'queued',"
+            " coalesce(max(created_at) + 1, ?4) from jobs where created_at between ?4 and ?4 + ?5",
+            (job, name, json.dumps(params), now_ms(), _TOGETHER_MS),
         )
 
     @writes
-    def start(self, connection: Connection, job: str) -> None:
-        connection.execute(
-            "update jobs set state = 'running', started_at = ?, ended_at = null where id = ?",
-            (now_ms(), job),
-        )
+    def claim(
+        self, connection: Connection, names: Collection[str], left: Collection[str] = ()
+    ) -> JobState | None:
+        # One worker runs one of these at a time: what is running is of a dead one.
+        row = connection.execute(
+            "update jobs set state = 'running', started_at = ? where id ="
+            " (select id from jobs where state in ('queued', 'running')"
+            " and name in (select value from json_each(?))"
+            " and id not in (select value from json_each(?)) order by created_at, id limit 1)"
+            f" returning {_COLUMNS}",
+            (now_ms(), json.dumps(list(names)), json.dumps(list(left))),
+        ).fetchone()
+        return _state(row) if row else None
 
     @writes
     def report_progress(
         self, connection: Connection, job: str, done: int, total: int, message: str
-    ) -> None:
-        connection.execute(
-            "update jobs set done = ?, total = ?, message = ? where id = ?",
-            (done, total, message, job),
+    ) -> bool:
+        return bool(
+            connection.execute(
+                "update jobs set done = ?, total = ?, message = ?"
+                " where id = ? and state = 'running'",
+                (done, total, message, job),
+            ).rowcount
         )
 
     @writes
@@ -55,7 +77,8 @@ class SqliteJobs(Repository):
         result: Mapping[str, Any],
     ) -> None:
         connection.execute(
-            "update jobs set state = ?, message = ?, result = ?, ended_at = ? where id = ?",
+            "update jobs set state = ?, message = ?, result = ?, ended_at = ?"
+            " where id = ? and state in ('queued', 'running')",
             (state, message, json.dumps(result), now_ms(), job),
         )
 
@@ -84,7 +107,7 @@ class SqliteJobs(Repository):
         return [_state(row) for row in rows]
 
     @reads
-    def unfinished(self, connection: Connection) -> list[JobState]:
+    def unfinished(self, connection: Connection, *, here: bool = False) -> list[JobState]:
         rows = connection.execute(
             f"select {_COLUMNS} from jobs where state in ('queued', 'running')"
             " order by created_at, id"

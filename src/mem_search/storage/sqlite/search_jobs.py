@@ -7,7 +7,7 @@ the foreground would have sent it.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from mem_search.model.jobs import SearchJob, SearchJobStatus
@@ -53,14 +53,17 @@ class SqliteSearchJobs(Repository):
         return True
 
     @writes
-    def start(self, connection: Connection, job: str, at: int) -> bool:
-        return bool(
-            connection.execute(
-                "update search_jobs set status = 'running', started_at = ?, step = '', done = 0"
-                " where id = ? and status in ('pending', 'running')",
-                (at, job),
-            ).rowcount
-        )
+    def claim(
+        self, connection: Connection, at: int, running: Collection[str] = ()
+    ) -> SearchJob | None:
+        row = connection.execute(
+            "update search_jobs set status = 'running', started_at = ?, step = '', done = 0"
+            " where id = (select id from search_jobs where status in ('pending', 'running')"
+            " and id not in (select value from json_each(?)) order by seq limit 1)"
+            f" returning {_WHOLE}",
+            (at, json.dumps(list(running))),
+        ).fetchone()
+        return _job(row) if row else None
 
     @writes
     def report_progress(

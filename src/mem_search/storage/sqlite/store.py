@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from copy import copy
 from pathlib import Path
 
@@ -75,6 +75,9 @@ class SqliteStore:
             )
         self._searches.append(opened)
         return opened
+
+    async def watch(self, woken: Callable[[], None]) -> None:
+        """Nobody else may open the file: see ``daemon.lock``."""
 
     async def copy(self, target: Path, *, vectors: bool) -> int:
         return await self.database.aside(lambda c: snapshot.copy(c, target, vectors=vectors))

@@ -66,18 +66,29 @@ class SqliteDeliveries(Repository):
         )
 
     @reads
+    def claim(
+        self, connection: Connection, deliveries: Sequence[str], now: int
+    ) -> dict[str, Delivery]:
+        return fetch(connection, deliveries)  # nobody else sends
+
+    @reads
     def fetch(self, connection: Connection, deliveries: Sequence[str]) -> dict[str, Delivery]:
-        marks = ", ".join("?" * len(deliveries))
-        rows = connection.execute(
-            f"select {_COLUMNS} from webhook_deliveries where id in ({marks})", tuple(deliveries)
-        )
-        return {row[0]: Delivery(*row) for row in rows}
+        return fetch(connection, deliveries)
 
     @writes
     def expire(self, connection: Connection, before: int) -> int:
         return connection.execute(
             "delete from webhook_deliveries where ended_at < ?", (before,)
         ).rowcount
+
+
+def fetch(connection: Connection, deliveries: Sequence[str]) -> dict[str, Delivery]:
+    """The existing messages among these ids."""
+    marks = ", ".join("?" * len(deliveries))
+    rows = connection.execute(
+        f"select {_COLUMNS} from webhook_deliveries where id in ({marks})", tuple(deliveries)
+    )
+    return {row[0]: Delivery(*row) for row in rows}
 
 
 def add(connection: Connection, message: Message) -> None:

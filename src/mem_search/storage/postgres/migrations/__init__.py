@@ -14,13 +14,15 @@ from mem_search.errors import StorageError
 from mem_search.storage.postgres.connection import Connection
 from mem_search.storage.postgres.migrations import m001_store as _store
 from mem_search.storage.postgres.migrations import m002_search as _search
+from mem_search.storage.postgres.migrations import m004_workers as _workers
 from mem_search.storage.postgres.migrations.m001_store import m001_store
 from mem_search.storage.postgres.migrations.m002_search import m002_search
 from mem_search.storage.postgres.migrations.m003_changes import m003_changes
+from mem_search.storage.postgres.migrations.m004_workers import m004_workers
 
-MIGRATIONS: Final = (m001_store, m002_search, m003_changes)
+MIGRATIONS: Final = (m001_store, m002_search, m003_changes, m004_workers)
 
-KEYS: Final = {**_store.KEYS, **_search.KEYS}
+KEYS: Final = {**_store.KEYS, **_search.KEYS, **_workers.KEYS}
 """Table → its key beside the owner."""
 
 SCHEMA: Final = "mem_search"

@@ -1,0 +1,128 @@
+"""Opening the store that the settings name, with what belongs to it: its key and its index.
+
+A file in the home, or the rows of an owner on a PostgreSQL server.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import hmac
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, cast
+
+from mem_search import secret_file
+from mem_search.contracts import Embedder
+from mem_search.errors import StorageError
+from mem_search.settings import Settings
+from mem_search.storage.chroma import ChromaIndex, OffIndex, open_index
+from mem_search.storage.ports import Store
+from mem_search.storage.sqlite.store import SqliteStore
+
+if TYPE_CHECKING:
+    from mem_search.storage.postgres.store import PostgresStore
+    from mem_search.storage.postgres.vector_index import PgvectorIndex
+
+    Index = ChromaIndex | OffIndex | PgvectorIndex
+else:
+    Index = object  # only who uses PostgreSQL needs its driver
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedStore:
+    """An open store, not behind redaction yet; ``key`` redacts the names in it.
+
+    ``has_index``: its vectors are searched where they are stored.
+    """
+
+    settings: Settings
+    store: Store
+    key: bytes = field(repr=False)
+    has_index: bool = False
+
+    def open_index(
+        self, embedder: Embedder, *, on_reset: Callable[[], None], few: bool = False
+    ) -> Index:
+        """The vector index of the embedder's space, not started yet. Raises InputError.
+
+        ``few``: there are so few vectors that a Chroma of their own is not worth it.
+        """
+        if self.has_index and embedder.dimensions:
+            store = cast("PostgresStore", self.store)
+            return store.open_index(embedder.fingerprint, embedder.dimensions)
+        return open_index(
+            "off" if few else self.settings.chroma_url,
+            chroma_dir=self.settings.chroma_dir,
+            logs_dir=self.settings.logs_dir,
+            fingerprint=embedder.fingerprint,
+            dimensions=embedder.dimensions,
+            token=self.settings.chroma_token,
+            on_reset=on_reset,
+        )
+
+
+async def open_store(settings: Settings) -> OpenedStore:
+    """The store, migrated. Raises StorageError."""
+    key = await asyncio.to_thread(_redaction_key, settings)
+    if not settings.store:
+        return OpenedStore(settings, await SqliteStore.open(settings.database), key)
+    store = await open_postgres(settings)
+    try:
+        await store.share_key(hashlib.sha256(b"mem-search key mark\0" + key).hexdigest()[:16])
+    except BaseException:
+        await store.close()
+        raise
+    # The store has all its parts; the protocols of its types say it only where psycopg is.
+    return OpenedStore(settings, cast(Store, store), key, has_index=not settings.chroma_url)
+
+
+async def open_postgres(settings: Settings) -> PostgresStore:
+    """The rows of the owner on the server. Raises StorageError."""
+    try:  # only who uses it needs its driver
+        from mem_search.storage.postgres.store import PostgresStore
+    except ModuleNotFoundError as error:
+        raise StorageError(
+            f"MEM_SEARCH_STORE needs the Python package {error.name}; install mem-search[postgres]"
+        ) from error
+    home = await asyncio.to_thread(_home_id, settings)
+    return await PostgresStore.open(settings.store, settings.store_owner, home)
+
+
+async def erase_store(settings: Settings) -> None:
+    """Delete what a store has outside of its home, which is closed. Raises StorageError."""
+    if settings.store:
+        store = await open_postgres(settings)
+        try:
+            await store.erase()
+        finally:
+            await store.close()
+
+
+def _home_id(settings: Settings) -> str:
+    """What other workers of the store know this home by; the first start creates it."""
+    file = settings.home_id_file
+    try:
+        return secret_file.read_or_create(file, lambda: secrets.token_hex(8))
+    except OSError as error:
+        raise StorageError(f"cannot store the id of the home in {file}: {error}") from error
+
+
+def _redaction_key(settings: Settings) -> bytes:
+    """The key of redacted names: of the setting for each owner, or of a file of the home.
+
+    The first start creates the file.
+    """
+    if settings.redaction_key:
+        owner = settings.store_owner.encode()
+        return hmac.digest(bytes.fromhex(settings.redaction_key), owner, "sha256")
+    file = settings.redaction_key_file
+    try:
+        return bytes.fromhex(secret_file.read_or_create(file, lambda: secrets.token_hex(32)))
+    except OSError as error:
+        raise StorageError(f"cannot store the redaction key in {file}: {error}") from error
+    except ValueError as error:  # it holds something else
+        raise StorageError(
+            f"{file} does not hold a key; restore it, or remove it to get a new one"
+        ) from error
