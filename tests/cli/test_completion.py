@@ -88,6 +88,7 @@ def test_values_of_the_store_are_completed(filled: Home, shell: str, completed: 
     for words, expected in (
         (("search", "--project", "har"), ("harbour", "harvest")),
         (("--project", "harb"), ("harbour",)),
+        (("wind", "--project", "har"), ("harbour", "harvest")),  # a question without a command
         (("unified", "--tag", "ti"), ("tide",)),
         (("unified", "--kind", "no"), ("notes",)),
         (("unified", "--format", "bib"), ("bibtex",)),

@@ -43,10 +43,14 @@ def files(place: Path) -> dict[str, bytes]:
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_completion_is_taken_back_to_the_byte(mem: Home, shell: str) -> None:
+@pytest.mark.parametrize(
+    ("shell", "earlier"),
+    [*((shell, b"# caf\xc3\xa9\nalias ll='ls -l'\n") for shell in ("bash", "zsh", "fish")),
+     ("bash", b""), ("zsh", b"")],
+)  # fmt: skip
+def test_completion_is_taken_back_to_the_byte(mem: Home, shell: str, earlier: bytes) -> None:
     for name in (".bashrc", ".zshrc"):
-        (person(mem) / name).write_bytes(b"# caf\xc3\xa9\nalias ll='ls -l'\n")
+        (person(mem) / name).write_bytes(earlier)
     before = files(person(mem))
     complete(mem, shell)
     assert files(person(mem)) != before

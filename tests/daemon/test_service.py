@@ -193,3 +193,6 @@ def test_a_system_that_refuses_is_told_and_nothing_is_left(managed: Home) -> Non
     assert "No medium found" in done.stderr
     assert "mem-search worker start" in done.stderr
     assert not Path(managed.environ["HOME"], ".config", "systemd").exists()
+    managed.ok("worker", "start")
+    assert managed.run("service", "install").returncode == 3
+    assert "running" in managed.ok("worker", "status")  # as before

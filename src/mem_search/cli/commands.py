@@ -127,8 +127,10 @@ class Commands(TyperGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         word = args[0]
-        if ctx.resilient_parsing or self.get_command(ctx, word) is not None:
+        if self.get_command(ctx, word) is not None:
             return super().resolve_command(ctx, args)
+        if ctx.resilient_parsing:  # a shell completes what stands behind a question
+            return SEARCH, self.get_command(ctx, SEARCH), args
         if meant := meant_by(args, self.list_commands(ctx)):
             ctx.fail(
                 f"there is no command {word!r}; did you mean: mem-search {meant}"

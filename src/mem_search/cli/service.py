@@ -11,6 +11,7 @@ from mem_search.cli.commands import Group
 from mem_search.cli.output import note, say
 from mem_search.daemon import service
 from mem_search.daemon.control import start, stop
+from mem_search.errors import MemSearchError
 from mem_search.settings import Settings
 
 app = typer.Typer(
@@ -29,8 +30,13 @@ def install() -> None:
 
     settings = Settings.read()
     check(settings)
-    stop(settings)
-    written = service.install(settings)
+    stopped = stop(settings)
+    try:
+        written = service.install(settings)
+    except MemSearchError:
+        if stopped:
+            start(settings, note)  # without a service, as before
+        raise
     state, _ = start(settings, note)
     say(f"{written.file}: written\nstarted (pid {state.pid}, {state.url})\n")
     for name in service.left_out(settings, os.environ):

@@ -75,7 +75,8 @@ def remembering_completion() -> Iterator[None]:
                 remember(Written(str(file), new, made=True))
             elif new.strip() == old.strip():  # Typer adds a blank line each time
                 _write(file.resolve(), old, file.stat().st_mode & 0o777)
-            elif added := new.partition(old.strip())[2]:
+            # A file of blank lines had nothing that the new text could stand behind.
+            elif added := new.partition(old.strip())[2] if old.strip() else new:
                 remember(Written(str(file), added))
 
 
@@ -95,7 +96,8 @@ def take_back(row: Written) -> str:
         return _removed(file)
     if row.text not in now:
         return "left: changed by hand since; look for mem-search in it"
-    _write(file.resolve(), "\n".join(now.rsplit(row.text, 1)), file.stat().st_mode & 0o777)
+    left = "" if now == row.text else "\n".join(now.rsplit(row.text, 1))
+    _write(file.resolve(), left, file.stat().st_mode & 0o777)
     return "our lines are taken out"
 
 
