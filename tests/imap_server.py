@@ -22,6 +22,8 @@ from proxyprotocol.version import ProxyProtocolVersion
 from pymap.backend.dict import DictBackend
 from pymap.imap import IMAPServer
 
+from patience import PATIENCE
+
 USER = "ada"
 PASSWORD = 'lamp "oil" \\ Öl'
 
@@ -39,7 +41,7 @@ class ImapServer:
         self._task: asyncio.Task[None] | None = None
         self._thread = threading.Thread(target=self._run, name="imap server")
         self._thread.start()
-        assert self._ready.wait(60)
+        assert self._ready.wait(PATIENCE)
 
     def _run(self) -> None:
         asyncio.set_event_loop(self._loop)
@@ -86,7 +88,7 @@ class ImapServer:
     def close(self) -> None:
         assert self._task is not None
         self._loop.call_soon_threadsafe(self._task.cancel)
-        self._thread.join(60)
+        self._thread.join(PATIENCE)
 
     @contextmanager
     def client(self) -> Iterator[imaplib.IMAP4]:

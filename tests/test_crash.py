@@ -40,7 +40,7 @@ from mem_search.wiring import open_runtime
 async def main():
     location = Location("jsonl", sys.argv[2])
     async with open_runtime(small(Path(sys.argv[1]), chroma_url="")) as runtime:
-        await runtime.index.ready(30)
+        await runtime.index.ready(PATIENCE)
         print("ready", flush=True)
         for batch in Jsonl().read(location, {}):
             taken = await runtime.ingest.writer.take(location, batch)
@@ -98,19 +98,19 @@ async def test_nothing_acknowledged_is_lost_when_the_worker_is_killed(
 
 async def test_nothing_is_lost_when_chroma_is_killed(tmp_path: Path, file: Path) -> None:
     async with open_runtime(small(tmp_path / "home", chroma_url="")) as runtime:
-        await runtime.index.ready(30)
+        await runtime.index.ready(PATIENCE)
         job = await runtime.ingest.jobs.submit("import", {"source": "jsonl", "path": str(file)})
         for stored in (1, RECORDS // 100):  # of the sixty that have the topic
             await found(runtime, "topic7", stored)
             kill_chroma(runtime)
             page = await runtime.search.pipeline.search(SearchRequest("topic7"))
             assert page.total >= stored
-            await runtime.index.ready(30)
+            await runtime.index.ready(PATIENCE)
         async with asyncio.timeout(PATIENCE):
             while (await runtime.ingest.jobs.get(job)).state != "done":  # noqa: ASYNC110  it asks from outside
                 await asyncio.sleep(0.05)
         kill_chroma(runtime)
-        await runtime.index.ready(30)
+        await runtime.index.ready(PATIENCE)
         await check(runtime, {f"id{n}" for n in range(RECORDS)})
 
 
@@ -141,7 +141,7 @@ async def check(runtime: Runtime, acknowledged: set[str]) -> None:
             SearchRequest(f"number {min(acknowledged)[2:]}")
         )
         assert page.total
-    await runtime.index.ready(30)
+    await runtime.index.ready(PATIENCE)
     await settled(runtime)
     async with asyncio.timeout(PATIENCE):
         stored = runtime.store.indexing

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from homes import SOURCE
 from mem_search.redacted_output import RedactedOutput
+from patience import PATIENCE
 from secret_shapes import SHAPES
 
 MOST = 10_000
@@ -22,7 +23,7 @@ def written(file: Path, *pieces: bytes) -> str:
     ) as process:  # fmt: skip
         output.close()
         process.communicate(b"".join(pieces))
-    output.join(60)
+    output.join(PATIENCE)
     return file.read_text()
 
 

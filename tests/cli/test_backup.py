@@ -20,6 +20,7 @@ import pytest
 
 from homes import Home, copy, quick
 from mem_search.daemon.restore import finish
+from patience import PATIENCE
 from standin_worker import Standin, standing_in
 
 NOTES = "".join(
@@ -154,7 +155,7 @@ def test_a_backup_that_is_ended_leaves_no_half_file(
 
     with standing_in(mem.path, Sending):
         process = mem.popen("backup", str(place / "one.zip"))
-        _, said = process.communicate(timeout=120)
+        _, said = process.communicate(timeout=PATIENCE)
     assert (process.returncode, said) == (128 + number, "")
     assert list(place.iterdir()) == []
 

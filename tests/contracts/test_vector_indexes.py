@@ -13,6 +13,7 @@ from mem_search.contracts import VectorEntry, VectorIndex, Vectors
 from mem_search.errors import IndexUnavailable
 from mem_search.storage.chroma import ChromaIndex, ChromaProcess, OffIndex, RemoteChroma
 from mem_search.storage.chroma.connection import Connect
+from patience import PATIENCE
 
 DIMENSIONS = 16
 
@@ -38,17 +39,17 @@ async def index(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator
     if request.param != "remote":
         index = ChromaIndex(process, "space", DIMENSIONS)
         index.start()
-        await index.ready(30)
+        await index.ready(PATIENCE)
         yield index
         await index.close()
     else:
         process.start(accept)
-        await process.wait_ready(30)
+        await process.wait_ready(PATIENCE)
         assert process.address is not None
         host, port = process.address
         index = ChromaIndex(RemoteChroma(f"http://{host}:{port}"), "space", DIMENSIONS)
         index.start()
-        await index.ready(30)
+        await index.ready(PATIENCE)
         yield index
         await index.close()
         await process.stop()

@@ -16,6 +16,7 @@ from http_worker import AUTHORIZED, Client, lifecycle_of
 from mem_search.errors import StorageError
 from mem_search.model import Location
 from mem_search.settings import Settings
+from patience import PATIENCE
 from small_disk import room_for
 
 LARGE = 3 << 20
@@ -30,7 +31,7 @@ async def send(client: Client, data: bytes, name: str) -> tuple[int, dict[str, A
 
 
 async def ended(client: Client, job: str) -> dict[str, Any]:
-    async with asyncio.timeout(120):
+    async with asyncio.timeout(PATIENCE):
         while True:
             state = await (await client.get(f"/api/jobs/{job}", headers=AUTHORIZED)).json()
             if state["state"] not in ("queued", "running"):

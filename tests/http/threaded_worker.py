@@ -36,7 +36,7 @@ def serving(directory: Path) -> Iterator[str]:
         asyncio.run_coroutine_threadsafe(server.close(), loop).result(PATIENCE)
     finally:
         loop.call_soon_threadsafe(loop.stop)
-        thread.join(60)
+        thread.join(PATIENCE)
         loop.close()
 
 

@@ -29,7 +29,7 @@ RECORDS = 500
 async def runtime(tmp_path: Path) -> AsyncIterator[Runtime]:
     """Filled and indexed; nothing runs in the background."""
     async with open_runtime(small(tmp_path, chroma_url=""), background=False) as runtime:
-        await runtime.index.ready(30)
+        await runtime.index.ready(PATIENCE)
         made = tuple(drafts.draft(f"{n}", f"text number {n}") for n in range(RECORDS))
         await runtime.ingest.writer.take(THERE, Batch(drafts=made))
         while await runtime.ingest.indexer.embed_some():
@@ -155,7 +155,7 @@ async def test_damage_is_repaired_by_a_worker_in_the_background(
 ) -> None:
     monkeypatch.setattr("mem_search.ingest.indexer.CHECK_SECONDS", 0.05)
     async with open_runtime(small(tmp_path, chroma_url="")) as runtime:
-        await runtime.index.ready(30)
+        await runtime.index.ready(PATIENCE)
         made = tuple(drafts.draft(f"{n}", f"text number {n}") for n in range(5))
         await runtime.ingest.writer.take(THERE, Batch(drafts=made))
         async with asyncio.timeout(PATIENCE):
@@ -169,7 +169,7 @@ async def test_damage_is_repaired_by_a_worker_in_the_background(
 async def test_chroma_holds_nothing_but_numbers_kinds_and_dates(tmp_path: Path) -> None:
     settings = small(tmp_path, chroma_url="")
     async with open_runtime(settings, background=False) as runtime:
-        await runtime.index.ready(30)
+        await runtime.index.ready(PATIENCE)
         draft = replace(
             drafts.draft("1", "zanzibar wrote it", title="quixotic"), project="/work/undisclosed"
         )

@@ -278,7 +278,7 @@ async def test_another_model_reads_everything_anew_into_its_own_space(tmp_path: 
     """With a real Chroma: audit, rebuild, two models in turn."""
     settings = small(tmp_path / "home", chroma_url="")
     async with open_runtime(settings) as runtime:
-        await runtime.index.ready(30)
+        await runtime.index.ready(PATIENCE)
         made = [drafts.draft(f"{n}", f"text number {n}") for n in range(60)]
         await fill(runtime, *made, drafts.draft("long", LONG))
         first = await runtime.store.indexing.entries(1)
@@ -304,7 +304,7 @@ async def test_another_model_reads_everything_anew_into_its_own_space(tmp_path: 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(HashingEmbedder, "fingerprint", "another space")
         async with open_runtime(settings) as runtime:
-            await runtime.index.ready(30)
+            await runtime.index.ready(PATIENCE)
             await settled(runtime)
             assert isinstance(runtime.index, ChromaIndex)
             assert await runtime.store.indexing.entries(2) == first
@@ -313,7 +313,7 @@ async def test_another_model_reads_everything_anew_into_its_own_space(tmp_path: 
             await fill(runtime, drafts.draft("new", "only in the second space at first"))
 
     async with open_runtime(replace(settings)) as runtime:
-        await runtime.index.ready(30)
+        await runtime.index.ready(PATIENCE)
         await settled(runtime)
         third = await runtime.store.indexing.entries(1)
         async with asyncio.timeout(PATIENCE):

@@ -20,6 +20,7 @@ from mem_search.model.jobs import ENDED
 from mem_search.settings import Settings
 from mem_search.webhooks.receivers import RefusedPage
 from mem_search.wiring import Runtime, open_runtime
+from patience import PATIENCE
 from runtimes import small
 
 ARTICLE = """<html><head><title>Lamps of the harbour</title>
@@ -132,7 +133,7 @@ async def test_no_address_of_this_machine_or_network_is_asked(
 
 
 async def ended(runtime: Runtime, job: str) -> Any:
-    async with asyncio.timeout(120):
+    async with asyncio.timeout(PATIENCE):
         while (state := await runtime.ingest.jobs.get(job)).state not in ENDED:  # noqa: ASYNC110
             await asyncio.sleep(0.02)
     return state

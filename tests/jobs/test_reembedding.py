@@ -199,7 +199,7 @@ async def test_an_import_does_not_wait_for_it(tmp_path: Path) -> None:
 async def test_chroma_has_one_collection_afterwards_and_every_vector(tmp_path: Path) -> None:
     settings = small(tmp_path / "home", chroma_url="")
     async with open_runtime(settings) as runtime:
-        await runtime.index.ready(30)
+        await runtime.index.ready(PATIENCE)
         await fill(runtime, *RECORDS)
         before = runtime.index
         changing = asyncio.create_task(job(runtime, Slow()).run({"model": "x"}, silent))
@@ -209,7 +209,7 @@ async def test_chroma_has_one_collection_afterwards_and_every_vector(tmp_path: P
         await changing
         assert isinstance(runtime.index, ChromaIndex)
         assert runtime.index is not before
-        await runtime.index.ready(30)
+        await runtime.index.ready(PATIENCE)
         await settled(runtime)
         assert await runtime.index.entries() == await runtime.store.indexing.entries(
             runtime.serving.space
@@ -226,7 +226,7 @@ async def test_chroma_has_one_collection_afterwards_and_every_vector(tmp_path: P
         await runtime.ingest.writer.take(THERE, Batch(deletions=("3",)))
         await settled(runtime)
         await runtime.ingest.indexer.rewrite()
-        await runtime.index.ready(30)
+        await runtime.index.ready(PATIENCE)
         assert len(await runtime.index.entries()) == 149
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import drafts
 from mem_search.wiring import open_runtime
+from patience import PATIENCE
 from runtimes import fill, settled, small
 from search_requests import universal
 
@@ -13,7 +14,7 @@ from search_requests import universal
 async def test_a_step_is_identical_when_the_index_is_away(tmp_path: Path) -> None:
     steps: list[str] = []
     async with open_runtime(small(tmp_path, chroma_url="")) as runtime:
-        await runtime.index.ready(30)
+        await runtime.index.ready(PATIENCE)
         many = [drafts.draft(f"n{n}", f"login form fixed, take {n}") for n in range(1600)]
         await fill(runtime, *many)
         await settled(runtime)

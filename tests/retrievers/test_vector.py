@@ -16,6 +16,7 @@ from mem_search.model.rankings import Ranking
 from mem_search.retrievers import vector
 from mem_search.text import words
 from mem_search.wiring import Runtime, open_runtime
+from patience import PATIENCE
 from runtimes import fill, pages, small
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -25,7 +26,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 async def full(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Runtime]:
     home: Path = tmp_path_factory.mktemp("home")
     async with open_runtime(small(home, chroma_url="")) as runtime:
-        await runtime.index.ready(30)
+        await runtime.index.ready(PATIENCE)
         many = [
             drafts.draft(f"o{n}", f"login form fixed, take {n}", kind="observation", project="p")
             for n in range(900)

@@ -20,6 +20,7 @@ from mem_search.sources.mail import MailFiles, imap
 from mem_search.sources.mail.accounts import PASSWORDS, Account, keep_password, password_of
 from mem_search.sources.mail.imap import decoded_name, encoded_name
 from mem_search.sources.mail.message import LARGEST
+from patience import PATIENCE
 
 
 @pytest.fixture(autouse=True)
@@ -206,7 +207,7 @@ def test_a_server_that_sends_without_end_is_left() -> None:
     thread.start()
     with pytest.raises(SourceError, match="the server sends 99,999,999,999 bytes at once"):
         read(f"imap://ada@127.0.0.1:{listener.getsockname()[1]}/INBOX", password="x")
-    thread.join(60)
+    thread.join(PATIENCE)
     listener.close()
 
 

@@ -23,6 +23,7 @@ from mem_search.storage.chroma.launch import HOST, _free_address
 from mem_search.storage.chroma.lean import LeanConnection
 from mem_search.storage.chroma.official import OfficialConnection
 from mem_search.storage.chroma.wire import Door, Wire, dial
+from patience import PATIENCE
 
 ABOUT = {"fingerprint": "space", "dimensions": "8", "format": FORMAT}
 linux = pytest.mark.skipif(sys.platform != "linux", reason="namespaces are Linux's")
@@ -41,7 +42,7 @@ class Opened:
             self.connection = connect("space", about=ABOUT, timeout=10, made=self._made)
 
         self.process.start(connect)
-        await self.process.wait_ready(30)
+        await self.process.wait_ready(PATIENCE)
         return self
 
     async def __aexit__(self, *_: object) -> None:

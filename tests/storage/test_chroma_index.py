@@ -25,7 +25,7 @@ from mem_search.storage.chroma import (
 )
 from mem_search.storage.chroma.lean import LeanConnection
 from mem_search.storage.chroma.process import Restarts
-from patience import comes_true
+from patience import PATIENCE, comes_true
 
 DIMENSIONS = 8
 
@@ -60,7 +60,7 @@ def process(tmp_path: Path) -> ChromaProcess:
 async def index(process: ChromaProcess) -> AsyncIterator[ChromaIndex]:
     index = ChromaIndex(process, "space", DIMENSIONS, patience=1.0)
     index.start()
-    await index.ready(30)
+    await index.ready(PATIENCE)
     yield index
     await index.close()
 
@@ -76,7 +76,7 @@ async def test_a_killed_child_costs_answers_but_no_vectors(
     with pytest.raises(IndexUnavailable):
         await asyncio.gather(*(index.query(rows[:1], 1) for _ in range(50)))
     await comes_true(lambda: index.generation > generation)
-    await index.ready(20)
+    await index.ready(PATIENCE)
     assert index.generation == generation + 1
     assert (await index.query(rows[3:4], 1))[0][0] == 3
     assert await index.entries() == set(range(20))
@@ -97,7 +97,7 @@ async def test_a_child_that_hangs_is_not_waited_for(
     finally:
         os.kill(process.pid, signal.SIGCONT)
     pid = process.pid
-    await index.ready(20)
+    await index.ready(PATIENCE)
     assert len(await index.query(vectors(1), 2)) == 2
     assert (process.pid, process.quarantines) == (pid, 0)
 
@@ -113,7 +113,7 @@ async def test_a_child_that_hangs_for_good_is_replaced(
     with pytest.raises(IndexUnavailable, match="in time"):
         await index.query(vectors(1), 1)
     await comes_true(lambda: process.pid not in (None, hanging))
-    await index.ready(20)
+    await index.ready(PATIENCE)
     assert len(await index.query(vectors(1), 2)) == 2
     assert process.quarantines == 0
 
@@ -133,7 +133,7 @@ async def test_a_lost_way_into_the_namespace_leads_to_a_new_child(
     with pytest.raises(IndexUnavailable):
         await index.entries()
     await comes_true(lambda: process.pid not in (None, pid))
-    await index.ready(20)
+    await index.ready(PATIENCE)
     assert await index.entries() == {0, 1}
     assert process.quarantines == 0
 
@@ -144,13 +144,13 @@ async def test_a_damaged_collection_is_replaced_by_an_empty_one(
     resets: list[str] = []
     index = ChromaIndex(process, "space", DIMENSIONS, on_reset=lambda: resets.append(index.state))
     index.start()
-    await index.ready(30)
+    await index.ready(PATIENCE)
     await index.upsert(entries(1500), vectors(1500))
     await process.stop()
     for file in (tmp_path / "chroma" / "data").glob("*/*"):
         file.write_bytes(b"torn")
     index.start()
-    await index.ready(30)
+    await index.ready(PATIENCE)
     assert process.quarantines == 1
     assert index.generation == len(resets) >= 2
     assert await index.entries() == set()
@@ -182,7 +182,7 @@ async def test_each_space_has_a_collection_of_its_own(
     await process.stop()
     other = ChromaIndex(process, "another space", DIMENSIONS)
     other.start()
-    await other.ready(20)
+    await other.ready(PATIENCE)
     assert other.name != index.name
     assert await other.entries() == set()
     await other.close()
@@ -197,7 +197,7 @@ async def test_proxies_of_the_environment_do_not_stand_before_this_machine(
         monkeypatch.setenv(name, "http://127.0.0.1:9")
     index = ChromaIndex(process, "space", DIMENSIONS)
     index.start()
-    await index.ready(20)
+    await index.ready(PATIENCE)
     assert await index.entries() == set()
     await index.close()
 
@@ -210,7 +210,7 @@ async def test_settings_of_another_chroma_are_not_taken(
     monkeypatch.setenv("CHROMA_SERVER_HTTP_PORT", "1")
     index = ChromaIndex(process, "space", DIMENSIONS)
     index.start()
-    await index.ready(20)
+    await index.ready(PATIENCE)
     await index.close()
 
 

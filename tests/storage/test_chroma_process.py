@@ -52,7 +52,7 @@ async def test_starting_and_stopping_leaves_no_process(tmp_path: Path) -> None:
         chroma = process(tmp_path)
         chroma.start(accept)
         assert chroma.state == "starting"
-        await chroma.wait_ready(20)
+        await chroma.wait_ready(PATIENCE)
         pid = chroma.pid
         assert pid is not None
         assert alive(pid)
@@ -73,13 +73,13 @@ async def test_stopping_in_the_middle_of_a_start_leaves_no_process(chroma: Chrom
 
 async def test_a_killed_child_is_started_again(chroma: ChromaProcess) -> None:
     chroma.start(accept)
-    await chroma.wait_ready(20)
+    await chroma.wait_ready(PATIENCE)
     first = chroma.pid
     assert first is not None
     os.kill(first, signal.SIGKILL)
     await comes_true(lambda: chroma.state != "ready")
     assert "SIGKILL" in chroma.detail or chroma.state == "starting"
-    await chroma.wait_ready(20)
+    await chroma.wait_ready(PATIENCE)
     assert chroma.pid not in (None, first)
     assert chroma.quarantines == 0
 
@@ -106,14 +106,14 @@ async def test_a_second_owner_waits_until_the_first_has_left(
     chroma: ChromaProcess, tmp_path: Path
 ) -> None:
     chroma.start(accept)
-    await chroma.wait_ready(20)
+    await chroma.wait_ready(PATIENCE)
     second = process(tmp_path)
     second.start(accept)
     await comes_true(lambda: second.state == "down")
     with pytest.raises(IndexUnavailable, match=f"in use by process {os.getpid()}"):
         second.require_ready()
     await chroma.stop()
-    await second.wait_ready(20)
+    await second.wait_ready(PATIENCE)
     await second.stop()
 
 
@@ -129,7 +129,7 @@ async def test_the_child_ends_with_a_worker_that_is_killed(tmp_path: Path) -> No
         "async def main():\n"
         "    chroma = ChromaProcess(Path(sys.argv[1]), Path(sys.argv[1]) / 'log')\n"
         "    chroma.start(accept)\n"
-        "    await chroma.wait_ready(20)\n"
+        f"    await chroma.wait_ready({PATIENCE})\n"
         "    print(chroma.pid, flush=True)\n"
         "    await asyncio.sleep(60)\n"
         "asyncio.run(main())\n",
@@ -152,7 +152,7 @@ async def test_data_that_cannot_be_opened_goes_to_quarantine(
     (data.parent / "format").write_text(FORMAT)
     (data / "chroma.sqlite3").write_bytes(b"not a database" * 1000)
     chroma.start(accept)
-    await chroma.wait_ready(20)
+    await chroma.wait_ready(PATIENCE)
     assert chroma.quarantines == 1
     (aside,) = (tmp_path / "chroma").glob("quarantine-*")
     assert (aside / "chroma.sqlite3").read_bytes().startswith(b"not a database")
@@ -160,7 +160,7 @@ async def test_data_that_cannot_be_opened_goes_to_quarantine(
 
 async def test_data_that_is_not_to_blame_is_put_back(chroma: ChromaProcess, tmp_path: Path) -> None:
     chroma.start(accept)
-    await chroma.wait_ready(20)
+    await chroma.wait_ready(PATIENCE)
     await chroma.stop()
     before = (tmp_path / "chroma" / "data" / "chroma.sqlite3").stat().st_ino
     chroma.start(refuse)
@@ -186,7 +186,7 @@ async def test_a_long_log_is_started_afresh(chroma: ChromaProcess, tmp_path: Pat
     log.parent.mkdir()
     log.write_bytes(b"x" * (5 * 1024 * 1024 + 1))
     chroma.start(accept)
-    await chroma.wait_ready(20)
+    await chroma.wait_ready(PATIENCE)
     assert log.stat().st_size < 100_000
 
 

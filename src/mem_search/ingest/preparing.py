@@ -32,6 +32,7 @@ from mem_search.limited_process import (
     is_working,
     processor_seconds,
 )  # fmt: skip
+from mem_search.machine_load import stretched
 from mem_search.model import Draft
 from mem_search.model.ingest import PreparedDraft
 from mem_search.records import BUILT_IN
@@ -53,6 +54,7 @@ _PATIENCE: Final = 4
 """A draft that waits is given up after so many times its processor time; one that works is not."""
 
 _START_SECONDS: Final = 60.0
+_LONGEST_START_SECONDS: Final = 600.0
 _BUFFER: Final = 2**20
 
 Outcome = PreparedDraft | str
@@ -187,7 +189,7 @@ class Preparing:
                 limit=_BUFFER,
             )
             await _feed(process, [framed(sys.path)])
-            await self._reply(process, _START_SECONDS)
+            await self._reply(process, stretched(_START_SECONDS, most=_LONGEST_START_SECONDS))
         except (OSError, _Ended) as error:
             await self._end()
             raise Unavailable(

@@ -20,6 +20,7 @@ import numpy as np
 
 from mem_search.contracts import VectorEntry, VectorIndex, Vectors
 from mem_search.errors import IndexUnavailable
+from mem_search.machine_load import stretched
 from mem_search.storage.chroma.connection import FORMAT, Connect, Connection, number
 from mem_search.storage.chroma.faults import CollectionGone, NoAnswer
 from mem_search.storage.chroma.server import Protection, Server, State
@@ -29,6 +30,8 @@ T = TypeVar("T")
 _log = logging.getLogger(__name__)
 
 _WORK_PATIENCE = 60.0
+_LONGEST_PATIENCE = 60.0
+"""Seconds for a query where other programs keep the processors busy."""
 
 
 class ChromaIndex:
@@ -122,7 +125,7 @@ class ChromaIndex:
             return connection.query(rows, k) if k > 0 else []
 
         try:
-            async with asyncio.timeout(self._patience):
+            async with asyncio.timeout(stretched(self._patience, most=_LONGEST_PATIENCE)):
                 return await self._call(self._query_threads, lambda: self._queries, ask)
         except TimeoutError:
             fault = NoAnswer("Chroma did not answer in time while searching")
