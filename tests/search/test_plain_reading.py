@@ -238,3 +238,29 @@ async def test_the_selection_for_forgetting_reads_nothing(runtime: Runtime) -> N
     filters = await runtime.search.pipeline.selection(request)
     numbers = await runtime.search.store.matching(filters)
     assert not numbers
+
+
+@pytest.mark.parametrize(
+    ("text", "named", "listed"),
+    [
+        ("files from October", "files", "fence"),
+        ("show me my notes from October", "notes", "boiler"),
+    ],
+)
+async def test_the_plural_of_a_kind_beside_nothing_but_a_time_lists_it(
+    runtime: Runtime, text: str, named: str, listed: str
+) -> None:
+    await fill(
+        runtime,
+        draft("old", "Files and notes of the garden", kind="file", created_at=MARCH),
+        draft("boiler", "The boiler", kind="note", created_at=OCTOBER),
+        draft("fence", "The fence", kind="file", created_at=OCTOBER),
+    )
+    page = await ask(runtime, text)
+    assert readings(page) == [(named, f"kind:{named[:-1]}", "filter")]
+    assert ids(page) == [listed]
+
+
+async def test_documents_from_a_time_are_all_that_is_from_then(runtime: Runtime) -> None:
+    page = await ask(runtime, "documents from March 2025")
+    assert set(ids(page)) == {"boat", "lease"}

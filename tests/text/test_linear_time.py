@@ -108,6 +108,7 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "question_times.find_times": lambda text: question_times.find_times(text, NOW, UTC),
     "plain_facts.find": plain_facts.find,
     "languages.foreign_times": languages.foreign_times,
+    "plain_words.listed_in": lambda text: plain_words.listed_in(text, installed_kinds().vocabulary),
     "plain_words.find": lambda text: plain_words.find(text, installed_kinds().vocabulary),
     "highlight.highlight": lambda text: highlight.highlight(text, ["auth", "a", "漢"]),
     "highlight.word_matcher": lambda text: highlight.WordMatcher(("auth", "a")).count_in(text),

@@ -91,7 +91,11 @@ async def understand_query(
     question = Question(reading.text, reading.words, filters, request.is_research, lifted)
     # In an expression each word is there for a reason; beside fields alone it may name a kind.
     is_plain = in_words and not (analyzed.alone or analyzed.operators or analyzed.excluded)
-    if is_plain and (request.translated or kinds.vocabulary.asks.search(reading.text)):
+    vocabulary = kinds.vocabulary
+    may_name = vocabulary.asks.search(reading.text) or (
+        question.times and plain_words.listed_in(reading.text, vocabulary)
+    )
+    if is_plain and (request.translated or may_name):
         return await _read_plainly(store, request, kinds, question, analyzed, now)
     return question, analyzed
 
@@ -126,7 +130,7 @@ async def _read_plainly(
     now: datetime,
 ) -> tuple[Question, Analyzed]:
     """The question with the kinds and people that it names as filters or lifts."""
-    found = _named(question.text, request, kinds)
+    found = _named(question, request, kinds)
     if not found:
         return question, analyzed
     # "the bill for June" may be from July, and says June.
@@ -137,7 +141,7 @@ async def _read_plainly(
         spans = tuple(date.range for date in dates)
         question = replace(question, text=text, words=words.read(text), times=spans)
         analyzed = replace(analyzed, dates=dates)
-        found = _named(text, request, kinds)
+        found = _named(question, request, kinds)
     fields = Fields(kinds, now, cast(tzinfo, now.tzinfo))
     read = await store.read(
         lambda snapshot: plain_reading.read(
@@ -174,8 +178,11 @@ async def _read_plainly(
     )
 
 
-def _named(text: str, request: SearchRequest, kinds: KnownKinds) -> list[Named]:
+def _named(question: Question, request: SearchRequest, kinds: KnownKinds) -> list[Named]:
+    text = question.text
     found = plain_words.find(text, kinds.vocabulary)
+    if question.times and (listed := plain_words.listed_in(text, kinds.vocabulary)):
+        found = [listed]
     return [
         named
         for named in (*found, *translation.named_in(request.translated, text, found))

@@ -17,7 +17,7 @@ from typing import Final, Protocol
 from mem_search.text import languages, plain_facts
 from mem_search.text.languages import LANGUAGES
 from mem_search.text.plain_facts import DOCUMENTS, Named
-from mem_search.text.question_times import QUOTED
+from mem_search.text.question_times import EMPTY, QUOTED
 
 LONGEST: Final = 200
 """Characters of a question that is read; a longer one tells more than which document it is."""
@@ -26,6 +26,7 @@ _WORD: Final = re.compile(r"(?:[dlm]|qu)['’](?=[^\W_])|[^\W_]+(?:['’.-][^\W_
 _LEADING: Final = languages.words("leading")
 _OWN: Final = languages.words("own")
 _FOLLOWING: Final = languages.words("following")
+_EMPTY: Final = EMPTY | _LEADING | _OWN
 _NOT_ASKING: Final = languages.words("never")
 _DOING: Final = frozenset(
     "add build check convert create decode delete detect display download encode encrypt export"
@@ -65,6 +66,12 @@ class AskedKind(Protocol):
     """What is needed of a kind of record."""
 
     @property
+    def name(self) -> str: ...
+
+    @property
+    def plural(self) -> str: ...
+
+    @property
     def asked_as(self) -> Mapping[str, str]: ...
 
     @property
@@ -74,10 +81,12 @@ class AskedKind(Protocol):
 class Vocabulary:
     """The words that ask for kinds: word → (field, whether it can hardly mean anything else).
 
-    ``asks`` matches a text that may ask for a document at all; most texts do not.
+    ``asks`` matches a text that may ask for a document at all; most texts do not. ``listed`` has
+    the words that ask for a kind where nothing but a time is with them: ``sessions from Monday``.
     """
 
     def __init__(self, kinds: Iterable[AskedKind]) -> None:
+        kinds = list(kinds)
         self.fields: dict[str, tuple[str, bool]] = {}
         for language in LANGUAGES:
             self.fields |= {word: (at, False) for word, at in language.perhaps_kinds.items()}
@@ -86,12 +95,23 @@ class Vocabulary:
             self.fields |= {word: (field, False) for word, field in kind.may_be_asked_as.items()}
         for kind in kinds:
             self.fields |= {word: (field, True) for word, field in kind.asked_as.items()}
+        self.listed = {kind.plural: f"kind:{kind.name}" for kind in kinds}
+        self.listed |= {word: at for word, (at, clear) in self.fields.items() if not clear}
         asking = sorted({*self.fields, *DOCUMENTS, *_SENT, "did"}, key=len, reverse=True)
         self.asks = re.compile(
             rf"(?<!\w)(?:{'|'.join(map(re.escape, asking))}|{plain_facts.ASKING})(?!\w)"
             rf"|{plain_facts.MONEY}",
             re.IGNORECASE,
         )
+
+
+def listed_in(text: str, known: Vocabulary) -> Named | None:
+    """The kind that ``text`` asks for with no other word that says anything; mostly None."""
+    if len(text) > LONGEST or QUOTED.search(text):
+        return None
+    said = [token for token in _WORD.finditer(text) if token[0].lower() not in _EMPTY]
+    field = known.listed.get(said[0][0].lower()) if len(said) == 1 else None
+    return Named(said[0][0], *said[0].span(), field, "kind", True) if field else None
 
 
 def find(text: str, known: Vocabulary) -> list[Named]:

@@ -30,9 +30,10 @@ EMPTY: Final = (
     | frozenset(
         "about accomplish accomplished achieve achieved activities activity again all any"
         " anything been being can change changed complete completed could discuss discussed"
-        " display doing done else everything finish finished get give go going got happen happened"
-        " happening happens just let list look me more one our over overview please recall recap"
-        " remember remind review see should show so some something stuff summaries summarise"
+        " display documents doing done else entries everything finish finished get give go going"
+        " got happen happened happening happens items just let list look me more one our over"
+        " overview please recall recap records remember remind review see should show so some"
+        " something stuff summaries summarise"
         " summarize summary talk talked tell there thing things through time together up us went"
         " work worked working worth".split()
     )
@@ -51,6 +52,8 @@ _CAPITAL_MONTH: Final = "|".join(name.title()[:3] for name in MONTHS if name != 
 _ANY_MONTH: Final = rf"(?:{'|'.join(MONTHS)}|sept|{_CAPITAL_MONTH.lower()})\.?"
 # "may" is a verb, and code has "dec" and "mar": alone they need a capital.
 _SURE_MONTH: Final = rf"(?:{_LONG_MONTH}|(?-i:May|Sept|(?:{_CAPITAL_MONTH})\.?))"
+_NO_NAME: Final = "(?:january|february|(?-i:March)|july|september|october|november|december)"
+"""Months after which nobody is called: a mail from April may be hers."""
 _YEAR: Final = "(?:19[89]|20[0-9])[0-9]"
 # "in 2000 files": a number before a plural or a unit is no year.
 _NO_COUNT: Final = r"(?:as|is|was|has|does|this|its|us|vs|across|versus)\b"
@@ -86,6 +89,7 @@ _PHRASE: Final = re.compile(
       | (?:in|during)\s(?:{_ISO}|{_MONTH_YEAR}|{_SURE_MONTH}|{_LONE_YEAR})
       | (?:on|from)\s(?:{_DAY}|{_ISO}|{_MONTH_YEAR}|{WEEKDAY})
       | (?:on|over|at)\s(?:the\s)?weekend
+      | from\s{_NO_NAME}(?!\s(?:to|until|till|and|-)\s)
       | from\s{_LONE_YEAR}(?!\s(?:to|until|till|-)\s)
       | (?:(?:in|on|during|from|over|within|of|for)\s)?(?:the\s)?(?:{_EXPLICIT})
     )(?:['’]s)?(?![\w\-/@\#]|\.\w)""",

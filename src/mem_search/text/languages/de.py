@@ -61,7 +61,7 @@ GERMAN = Language(
     articles="der die das den dem des einem einer mein meine meinem meinen meiner unserem unserer",
     joining="und oder",
     empty="alle allen bitte das dem den der ein eine einen finde gib ich im mein meine meinen mir"
-    " suche unsere welche welcher welches wo zeig zeige zeigt",
+    " dokumente suche unsere welche welcher welches wo zeig zeige zeigt",
     as_one=("als", "als ein", "als eine", "per"),
     kinds={
         **dict.fromkeys(("mit anhang", "mit anhängen", "mit einem anhang"), "has:attachment"),

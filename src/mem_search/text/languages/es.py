@@ -59,7 +59,8 @@ SPANISH = Language(
     persons="yo me nos él ella ellos quien que",
     articles="el la los las mi mis un una",
     joining="y o",
-    empty="busca cuál cuáles dame dónde el encuentra la las los mi mis muestra todas todos un una",
+    empty="busca cuál cuáles dame documentos dónde el encuentra la las los mi mis muestra todas"
+    " todos un una",
     as_one=("en", "como"),
     kinds={
         **dict.fromkeys(("correo", "correos", "correo electrónico", "correos electrónicos"),

@@ -60,7 +60,7 @@ FRENCH = Language(
     articles="la le les l' mon ma mes un une",
     joining="et ou",
     empty="cherche donne la le les mes moi mon ma montre où quel quelle quels quelles tous toutes"
-    " trouve un une",
+    " documents trouve un une",
     as_one=("en",),
     kinds={
         **dict.fromkeys(("courriel", "courriels"), "kind:email"),
