@@ -19,8 +19,16 @@ from hypothesis import strategies as st
 
 from mem_search.cli import search
 from mem_search.cli.app import main as framework
-from mem_search.cli.fast_path import read_arguments, run, target_of, with_timezone
-from mem_search.cli.search_options import MIXED, OPTIONS, built_in, collect, flag_of, search_of
+from mem_search.cli.fast_path import read_arguments, run, target_of
+from mem_search.cli.search_options import (
+    MIXED,
+    OPTIONS,
+    built_in,
+    collect,
+    flag_of,
+    search_of,
+    with_timezone,
+)
 from standin_worker import Standin, standing_in
 
 UNIFIED = MIXED[0]

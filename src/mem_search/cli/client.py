@@ -13,9 +13,8 @@ from typing import IO, Any, Final
 from urllib.parse import urlencode
 
 from mem_search import errors
-from mem_search.cli.fast_path import with_timezone
 from mem_search.cli.output import note
-from mem_search.cli.search_options import flag_of
+from mem_search.cli.search_options import flag_of, with_timezone
 from mem_search.cli.watch import watched
 from mem_search.daemon.address import address, is_outdated
 from mem_search.daemon.connection import NoAnswer, Place, Unproved, connect, named

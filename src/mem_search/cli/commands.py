@@ -5,7 +5,7 @@ from __future__ import annotations
 from shlex import join
 from typing import Any, Final
 
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperGroup
 
 from mem_search.cli.meant import SEARCH, kinds, meant_by
 from mem_search.cli.output import say
@@ -137,31 +137,6 @@ class Commands(TyperGroup):
                 + _as_words(" ".join(args))
             )
         return SEARCH, self.get_command(ctx, SEARCH), args
-
-
-class SearchCommand(TyperCommand):
-    """A command whose words are a question; one that begins with a dash is told what to do."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        given = list(args)
-        try:
-            return super().parse_args(ctx, args)
-        except Exception as error:
-            # The framework's own copy of click keeps its classes private.
-            option = getattr(error, "option_name", "")
-            if option and not getattr(error, "possibilities", None) and option not in self.flags:
-                words = [word for word in given if not word.startswith("-")]
-                dashed = [word for word in given if word.startswith("-")]
-                command = f"mem-search {ctx.info_name} {join([*words, '--', *dashed])}"
-                error.message += (  # type: ignore[attr-defined]
-                    f"; for words that begin with a dash, to leave them out: {command}"
-                )
-            raise
-
-    @property
-    def flags(self) -> frozenset[str]:
-        """The options of the command."""
-        return frozenset(flag for parameter in self.params for flag in parameter.opts)
 
 
 def _as_words(question: str) -> str:

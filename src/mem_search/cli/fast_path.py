@@ -10,7 +10,6 @@ as the interpreter takes to start.
 from __future__ import annotations
 
 # Importing pathlib takes as long as starting the interpreter:
-# ruff: noqa: PTH115, PTH113, PTH118, PTH123
 import os
 
 from mem_search.cli.meant import SEARCH, is_question
@@ -21,8 +20,9 @@ from mem_search.cli.search_options import (
     Option,
     built_in,
     exported,
+    with_timezone,
 )
-from mem_search.daemon.address import address, home_of, is_outdated
+from mem_search.daemon.address import address, home_of, is_outdated, token_of
 from mem_search.daemon.connection import (
     LOOK_SECONDS,
     NoAnswer,
@@ -167,20 +167,6 @@ def target_of(route: str, pairs: list[tuple[str, str]]) -> str:
     return f"{route}?{query}" if query else route
 
 
-def with_timezone(pairs: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """``pairs`` with the time zone of this terminal, for dates such as "yesterday"."""
-    name = os.environ.get("TZ", "").lstrip(":")
-    if not name:
-        try:
-            link = os.readlink("/etc/localtime")
-        except OSError:
-            return pairs
-        name = link.partition("zoneinfo/")[2]
-    # A POSIX rule such as CET-1CEST is no IANA name.
-    known = name[:1].isalpha() and all(sign.isalnum() or sign in "/_+-" for sign in name)
-    return [*pairs, ("tz", name)] if known and (name == "UTC" or "/" in name) else pairs
-
-
 def is_empty(body: bytes, *, as_json: bool) -> bool:
     """Whether an answer of the worker has no results."""
     if not as_json:
@@ -239,17 +225,3 @@ def _received(connection: _socket, place: Place) -> bytes:
         except TimeoutError:
             if not alive(place):
                 raise NoAnswer from None
-
-
-def token_of(home: str) -> str:
-    """The token to send: that of the environment, else that of the home; empty without one."""
-    if token := os.environ.get("MEM_SEARCH_TOKEN"):
-        return token
-    place = os.path.join(home, "token")
-    if not os.path.isfile(place):  # opening a pipe would wait
-        return ""
-    try:
-        with open(place, encoding="utf-8") as file:
-            return file.read().strip()
-    except (OSError, UnicodeDecodeError):
-        return ""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import inspect
+from shlex import join
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 from mem_search.cli import completion
 from mem_search.cli.client import local, open_client
-from mem_search.cli.commands import SearchCommand
 from mem_search.cli.fast_path import is_empty
 from mem_search.cli.options import Json, folded, show
 from mem_search.cli.output import note, show_listing, write
@@ -25,6 +26,31 @@ from mem_search.cli.search_options import (
     search_of,
 )
 from mem_search.errors import InputError
+
+
+class SearchCommand(TyperCommand):
+    """A command whose words are a question; one that begins with a dash is told what to do."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        given = list(args)
+        try:
+            return super().parse_args(ctx, args)
+        except Exception as error:
+            # The framework's own copy of click keeps its classes private.
+            option = getattr(error, "option_name", "")
+            if option and not getattr(error, "possibilities", None) and option not in self.flags:
+                words = [word for word in given if not word.startswith("-")]
+                dashed = [word for word in given if word.startswith("-")]
+                command = f"mem-search {ctx.info_name} {join([*words, '--', *dashed])}"
+                error.message += (  # type: ignore[attr-defined]
+                    f"; for words that begin with a dash, to leave them out: {command}"
+                )
+            raise
+
+    @property
+    def flags(self) -> frozenset[str]:
+        """The options of the command."""
+        return frozenset(flag for parameter in self.params for flag in parameter.opts)
 
 
 def add_to(app: typer.Typer) -> None:

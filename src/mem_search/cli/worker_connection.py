@@ -13,9 +13,8 @@ import threading
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from mem_search.cli.fast_path import token_of
 from mem_search.cli.watch import watched
-from mem_search.daemon.address import address, home_of, is_outdated
+from mem_search.daemon.address import address, home_of, is_outdated, token_of
 from mem_search.daemon.connection import NoAnswer, Place, Unproved, connect
 
 _ROUTE = "/mcp"

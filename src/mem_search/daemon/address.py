@@ -1,4 +1,4 @@
-"""Where the worker of a home answers; every command needs this first.
+"""Where the worker of a home answers, and the token for it; every command needs this first.
 
 This imports only what the interpreter has loaded anyway, because every search from the command
 line runs it. The lock decides whether a worker lives: a ``worker.json`` whose lock is free was
@@ -47,6 +47,20 @@ def address(home: str) -> tuple[str, int, str] | None:
     text = _state(home)
     host, _, port = _value(text, _URL).rpartition(":")
     return (host.strip("[]"), int(port), _value(text, _KEY)) if port.isdigit() else None
+
+
+def token_of(home: str) -> str:
+    """The token to send: that of the environment, else that of the home; empty without one."""
+    if token := os.environ.get("MEM_SEARCH_TOKEN"):
+        return token
+    place = os.path.join(home, "token")
+    if not os.path.isfile(place):  # opening a pipe would wait
+        return ""
+    try:
+        with open(place, encoding="utf-8") as file:
+            return file.read().strip()
+    except (OSError, UnicodeDecodeError):
+        return ""
 
 
 def is_outdated(home: str) -> bool:
