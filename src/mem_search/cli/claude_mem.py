@@ -17,6 +17,7 @@ from typing import Annotated, Any, Final
 import typer
 
 from mem_search.cli.local_checks import Finding
+from mem_search.cli.migrate_store import migrate_store
 from mem_search.cli.output import note, say
 from mem_search.daemon.probe import CLAUDE_MEM, probe
 from mem_search.errors import Conflict, InputError, SourceError
@@ -25,6 +26,7 @@ from mem_search.settings import Settings
 KEY: Final = "CLAUDE_MEM_WORKER_PORT"
 _BACKUP: Final = "settings.json.before-mem-search"
 _SOURCE: Final = "claude-mem"
+_STORE: Final = "store"
 _PATIENCE: Final = 0.5
 """Seconds for claude-mem's worker to say that it runs; it answers in a few ms."""
 
@@ -75,7 +77,7 @@ def tell(port: int) -> None:
 
 
 def migrate(
-    program: Annotated[str, typer.Argument(help="claude-mem.")],
+    what: Annotated[str, typer.Argument(metavar="WHAT", help="claude-mem, or store.")],
     store: Annotated[
         str, typer.Option("--store", metavar="PATH", help="Its store, or the folder of it.")
     ] = "",
@@ -88,10 +90,19 @@ def migrate(
     undo: Annotated[
         bool, typer.Option("--undo", help="Take --redirect back; the records stay.")
     ] = False,
+    to: Annotated[
+        str,
+        typer.Option(
+            "--to", metavar="PLACE", help="Of the store: postgresql://USER@HOST/DATABASE, or file."
+        ),
+    ] = "",
 ) -> None:
-    """Move over from claude-mem: read its store, compare the counts, say what is next."""
-    if program != _SOURCE:
-        raise InputError(f"{program!r} cannot be moved over; known is claude-mem", field="PROGRAM")
+    """Move over from claude-mem, or move the store to a PostgreSQL server or back."""
+    if what == _STORE:
+        migrate_store(to)
+        return
+    if what != _SOURCE:
+        raise InputError(f"{what!r} cannot be moved; known: claude-mem, store", field="WHAT")
     if undo:
         say(f"{take_back(folder_of(os.environ))}\n")
         return

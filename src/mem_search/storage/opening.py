@@ -65,17 +65,23 @@ class OpenedStore:
 
 async def open_store(settings: Settings) -> OpenedStore:
     """The store, migrated. Raises StorageError."""
-    key = await asyncio.to_thread(_redaction_key, settings)
+    key = await asyncio.to_thread(redaction_key, settings)
     if not settings.store:
         return OpenedStore(settings, await SqliteStore.open(settings.database), key)
     store = await open_postgres(settings)
     try:
-        await store.share_key(hashlib.sha256(b"mem-search key mark\0" + key).hexdigest()[:16])
+        await store.check_whole()
+        await store.share_key(mark_of(key))
     except BaseException:
         await store.close()
         raise
     # The store has all its parts; the protocols of its types say it only where psycopg is.
     return OpenedStore(settings, cast(Store, store), key, has_index=not settings.chroma_url)
+
+
+def mark_of(key: bytes) -> str:
+    """What identifies a redaction key and does not tell it."""
+    return hashlib.sha256(b"mem-search key mark\0" + key).hexdigest()[:16]
 
 
 async def open_postgres(settings: Settings) -> PostgresStore:
@@ -109,7 +115,7 @@ def _home_id(settings: Settings) -> str:
         raise StorageError(f"cannot store the id of the home in {file}: {error}") from error
 
 
-def _redaction_key(settings: Settings) -> bytes:
+def redaction_key(settings: Settings) -> bytes:
     """The key of redacted names: of the setting for each owner, or of a file of the home.
 
     The first start creates the file.

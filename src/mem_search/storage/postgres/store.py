@@ -82,6 +82,14 @@ class PostgresStore:
         """See ``ports.Store``."""
         await self.database.watch(woken)
 
+    async def check_whole(self) -> None:
+        """Raises StorageError while another store is being moved here."""
+        if (await self.database.read(lambda c: c.one("select moving from stores")))[0]:
+            raise StorageError(
+                f"a store is being moved to {self.location}, and that has not ended; run the same"
+                " mem-search migrate store again, which goes on where it ended"
+            )
+
     async def share_key(self, mark: str) -> None:
         """Note by which key names are redacted; ``mark`` identifies it and does not tell it.
 

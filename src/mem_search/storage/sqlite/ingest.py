@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 from mem_search.errors import Conflict
 from mem_search.model import Draft, LedgerEntry, Location, Record
@@ -23,6 +23,9 @@ from mem_search.storage.sqlite import record_writer, tombstones
 from mem_search.storage.sqlite.database import Connection, Repository, reads, writes
 from mem_search.text.dates import now_ms
 from mem_search.text.search_fields import FROM_MODEL
+
+TOKENS: Final = "tokens "
+"""The key of a task's tokens in ``meta`` begins so; the value is [day, count] as JSON."""
 
 
 class SqliteIngest(Repository):
@@ -144,7 +147,7 @@ class SqliteIngest(Repository):
 
     @writes
     def count_tokens(self, connection: Connection, task: str, day: str, tokens: int) -> int:
-        key = f"tokens {task}"
+        key = f"{TOKENS}{task}"
         row = connection.execute("select value from meta where key = ?", (key,)).fetchone()
         then, before = json.loads(row[0]) if row else (day, 0)
         used = tokens + (int(before) if then == day else 0)

@@ -19,8 +19,9 @@ from mem_search.storage.postgres.migrations.m001_store import m001_store
 from mem_search.storage.postgres.migrations.m002_search import m002_search
 from mem_search.storage.postgres.migrations.m003_changes import m003_changes
 from mem_search.storage.postgres.migrations.m004_workers import m004_workers
+from mem_search.storage.postgres.migrations.m005_moving import m005_moving
 
-MIGRATIONS: Final = (m001_store, m002_search, m003_changes, m004_workers)
+MIGRATIONS: Final = (m001_store, m002_search, m003_changes, m004_workers, m005_moving)
 
 KEYS: Final = {**_store.KEYS, **_search.KEYS, **_workers.KEYS}
 """Table → its key beside the owner."""
