@@ -134,3 +134,39 @@ async def test_a_misspelt_person_is_found_by_the_name_that_only_metadata_has(
     page = await search(runtime, "schmitd lease", mode=mode)
     assert set(ids(page)[:2]) == {"m0", "m1"}
     assert "no record has “schmitd”; looked for instead: “schmidt”" in page.report.notices
+
+
+@pytest.mark.parametrize("mode", ["keyword", "vector", "hybrid"])
+@pytest.mark.parametrize(
+    ("text", "halves"),
+    [
+        ("Stromrechnung", "“strom”, “rechnung”"),
+        ("Familienfeier", "“familie”, “feier”"),
+    ],
+)
+async def test_a_compound_that_no_record_has_is_looked_for_as_its_halves(
+    runtime: Runtime, text: str, halves: str, mode: str
+) -> None:
+    await fill(
+        runtime,
+        draft("bill", "Ihre Rechnung für Strom, und eine Feier der Familie", title="Post"),
+        draft("other", "Die Rechnung der Werkstatt, und eine Feier", title="Werkstatt"),
+    )
+    page = await search(runtime, text, mode=mode)
+    assert ids(page)[0] == "bill"
+    said = f"no record has “{text.lower()}”; looked for instead: {halves}"
+    assert said in page.report.notices
+
+
+async def test_beside_a_word_that_finds_something_a_compound_is_left_alone(
+    runtime: Runtime,
+) -> None:
+    await fill(runtime, draft("bill", "Ihre Rechnung für Strom", title="Post"))
+    page = await search(runtime, "wing Stromrechnung")
+    assert "bill" not in ids(page)
+
+
+async def test_words_of_every_german_text_are_no_slips(runtime: Runtime) -> None:
+    await fill(runtime, draft("view", "the view of a wing"), draft("views", "another view"))
+    page = await search(runtime, "wie viel wing")
+    assert not [notice for notice in page.report.notices if "looked for instead" in notice]

@@ -2,8 +2,9 @@
 
 Most words that a store does not have are right nevertheless: "whose" is no slip for "those". So a
 word of the model's vocabulary is a slip only where no other word of the question finds anything,
-and nearer spellings keep farther ones out. A question whose words all exist costs nothing more
-than finding that out (``SearchSnapshot.unknown_words``).
+and nearer spellings keep farther ones out. Where nothing else is found, a word that two words of
+the store make up (``stromrechnung``) is looked for as both. A question whose words all exist costs
+nothing more than finding that out (``SearchSnapshot.unknown_words``).
 """
 
 from __future__ import annotations
@@ -33,6 +34,12 @@ LONG: Final = 9
 COMMON: Final = 2
 """Records: a word of fewer may be a slip itself, so it is no suggestion."""
 
+SHORTEST_PART: Final = 4
+"""Letters of each half of a compound; shorter ones are in most words by chance."""
+
+_LINKS: Final = ("", "s", "n", "en", "es", "er")
+"""What German puts between the halves of a compound: Strom-rechnung, Familie-n-feier."""
+
 _LETTERS: Final = re.compile(r"[^\W\d_]+")
 
 Near = Mapping[str, Sequence[str]]
@@ -61,16 +68,46 @@ def respelled(
     near = near_words(snapshot, unknown, others_match=others_match)
     looked_for = set(question.words.near)  # as ``fluter~`` has it already
     near = {word: words for word, words in near.items() if looked_for.isdisjoint(words)}
-    if not near:
+    halves: Near = {}
+    if not others_match:
+        left = [word for word in unknown if word not in near]
+        halves = halves_of_compounds(snapshot, left[: MOST_WORDS - len(near)])
+    if not near and not halves:
         return question, near
     asked = question.words
+    each_half = ((half,) for pair in halves.values() for half in pair)
     asked = replace(
         asked,
-        words=tuple(word for word in asked.words if word not in near),
-        guessed=tuple(map(tuple, near.values())),
+        words=tuple(word for word in asked.words if word not in near and word not in halves),
+        guessed=(*map(tuple, near.values()), *each_half),
     )
     best = {word: words[0] for word, words in near.items()}
+    best |= {word: " ".join(pair) for word, pair in halves.items()}
+    near = {**near, **halves}
     return replace(question, text=with_words(question.text, best), words=asked), near
+
+
+def halves_of_compounds(snapshot: SearchSnapshot, unknown: Sequence[str]) -> Near:
+    """The two words of the store that make up each of ``unknown``, of equal halves the likeliest.
+
+    A link between them counts for neither: ``familienfeier`` is ``familie`` and ``feier``.
+    """
+    found: dict[str, Sequence[str]] = {}
+    for word in unknown:
+        if not _LETTERS.fullmatch(word) or wordpieces.is_word(word):
+            continue
+        pairs = [
+            (word[:at].removesuffix(link), word[at:])
+            for at in range(SHORTEST_PART, len(word) - SHORTEST_PART + 1)
+            for link in _LINKS
+            if word[:at].endswith(link) and at - len(link) >= SHORTEST_PART
+        ]
+        halves = list(dict.fromkeys(half for pair in pairs for half in pair))
+        missing = set(snapshot.unknown_words(halves)) if halves else set()
+        whole = [pair for pair in pairs if missing.isdisjoint(pair)]
+        if whole:
+            found[word] = max(whole, key=lambda pair: min(map(len, pair)))
+    return found
 
 
 def near_words(snapshot: SearchSnapshot, unknown: Sequence[str], *, others_match: bool) -> Near:

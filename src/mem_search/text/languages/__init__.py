@@ -31,7 +31,7 @@ def words(name: str) -> frozenset[str]:
 EMPTY: Final = words("empty")
 FUNCTION_WORDS: Final = EMPTY.union(
     *map(words, "leading own following never senders recipients auxiliaries persons articles"
-         " joining".split())
+         " joining particles".split())
 )  # fmt: skip
 """Words that are no slip for another one."""
 

@@ -62,6 +62,12 @@ GERMAN = Language(
     joining="und oder",
     empty="alle allen bitte das dem den der ein eine einen finde gib ich im mein meine meinen mir"
     " dokumente suche unsere welche welcher welches wo zeig zeige zeigt",
+    particles="aber als am an auf aus bei beim bis dann dass dazu denn dich dir doch durch euch"
+    " für gegen gibt habe haben hier hinter ihm ihn ihnen ihr ihre ihrem ihren in ins"
+    " ist jede jeder jetzt kann kein keine kostet kosten kostete mehr mit nach neben"
+    " nicht noch nur ohne schon sehr sein seine sich sie sind so soll über um unser"
+    " unter viel viele vor waren warum was wegen weil wem wen wenn wer wie wieder"
+    " wieviel wird wurde zu zum zur zwischen",
     as_one=("als", "als ein", "als eine", "per"),
     kinds={
         **dict.fromkeys(("mit anhang", "mit anhängen", "mit einem anhang"), "has:attachment"),

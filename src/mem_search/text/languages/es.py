@@ -61,6 +61,12 @@ SPANISH = Language(
     joining="y o",
     empty="busca cuál cuáles dame documentos dónde el encuentra la las los mi mis muestra todas"
     " todos un una",
+    particles="al algo antes así aún aunque bajo bien cada casi como cómo con contra cual cuando"
+    " cuándo cuánta cuántas cuánto cuántos cuesta cuestan costó dar de del desde después"
+    " donde dos durante en entre era es esa ese eso esta está estaba este esto fue ha"
+    " hace hasta hay le les lo más menos mucho muchos muy nada ni no nos nuestra nuestro"
+    " nunca otra otro para pero poco por porque pues qué se según ser si sí sin sobre"
+    " son su sus también tan tanto te tengo tiene todo tu tus una uno unos ya",
     as_one=("en", "como"),
     kinds={
         **dict.fromkeys(("correo", "correos", "correo electrónico", "correos electrónicos"),

@@ -61,6 +61,12 @@ FRENCH = Language(
     joining="et ou",
     empty="cherche donne la le les mes moi mon ma montre où quel quelle quels quelles tous toutes"
     " documents trouve un une",
+    particles="afin ainsi alors après au aussi autre aux avant avec bien car ce cela ces cet"
+    " cette chez combien comme comment contre coûte coûtait coûté dans depuis des donc"
+    " dont du elle encore entre est et être eux fait faire fois ici jamais lors lui mais"
+    " même moins notre nos ont par parce pas pendant peu plus pour pourquoi près puis"
+    " quand sans sera ses si son sont sous sur ta tes toi ton toujours très tu vers"
+    " voici vos votre vous été était",
     as_one=("en",),
     kinds={
         **dict.fromkeys(("courriel", "courriels"), "kind:email"),

@@ -40,7 +40,8 @@ class Language:
     ``sent``: after who sent it; ``inverted``: before who sent it. ``send``: after ``did NAME``.
     ``auxiliaries``: between who and ``sent``. ``persons``: I, who. ``articles``: before a name.
     ``joining``: and, or. ``as_one``: before the kind, as in ``as a PDF``. ``empty``: what of
-    ``leading`` and the like is certainly empty beside a time or a kind.
+    ``leading`` and the like is certainly empty beside a time or a kind. ``particles``: other words
+    of every text, which are no slip for a word of another language.
 
     ``kinds`` and ``perhaps_kinds`` map words to a field of the query language, like ``asked_as``
     and ``may_be_asked_as`` of a kind. ``amounts`` maps words before an amount to its comparison,
@@ -63,6 +64,7 @@ class Language:
     articles: str = ""
     joining: str = ""
     empty: str = ""
+    particles: str = ""
     as_one: tuple[str, ...] = ()
     kinds: Mapping[str, str] = field(default_factory=dict)
     perhaps_kinds: Mapping[str, str] = field(default_factory=dict)
