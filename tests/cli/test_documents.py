@@ -26,7 +26,7 @@ import pytest
 from standardwebhooks import Webhook
 
 from homes import Home, make
-from mem_search.renderers.schema import SnippetSpan
+from mem_search.renderers.record_json import SnippetSpan
 from mem_search.renderers.universal import (
     CitationMetadata,
     SearchResultItem,

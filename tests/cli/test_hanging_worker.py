@@ -1,4 +1,4 @@
-"""A worker that is stopped or hangs is told within 5 s, and ended (issue 12, point 9)."""
+"""A worker that is stopped or hangs is told within 5 s, and ended."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""No text that was stored or typed acts on a terminal, in any command (issue 12, point 8)."""
+"""No text that was stored or typed acts on a terminal, in any command."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""No body makes a write route fail: it is answered, or refused with its fault (issue 12.5)."""
+"""No body makes a write route fail: it is answered, or refused with its fault."""
 
 from __future__ import annotations
 

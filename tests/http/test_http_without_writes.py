@@ -1,4 +1,4 @@
-"""Without a token, and with one that may only read, nothing is written (issue 12, point 7)."""
+"""Without a token, and with one that may only read, nothing is written."""
 
 from __future__ import annotations
 

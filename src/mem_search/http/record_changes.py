@@ -23,7 +23,7 @@ from mem_search.ingest.prepare import content_id
 from mem_search.metadata import faults
 from mem_search.model import Draft, Link, Record
 from mem_search.records.registry import installed_kinds
-from mem_search.renderers.schema import WholeRecord
+from mem_search.renderers.record_json import WholeRecord
 from mem_search.text.dates import now_ms
 from mem_search.validation import not_blank, rfc3339
 

@@ -16,8 +16,8 @@ from mem_search.http.records import find, id_in_path
 from mem_search.model import Citation, Record
 from mem_search.records.registry import installed_kinds
 from mem_search.renderers import DisplayOptions
+from mem_search.renderers.record_json import WholeRecord
 from mem_search.renderers.safe_text import harmless
-from mem_search.renderers.schema import WholeRecord
 from mem_search.search.citations import citation as citation_of
 
 _STYLE = """

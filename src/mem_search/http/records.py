@@ -27,7 +27,7 @@ from mem_search.model import Filters, Kind, Order, Record
 from mem_search.model.records import RecordWithLinks
 from mem_search.records.registry import installed_kinds
 from mem_search.renderers import render_record
-from mem_search.renderers.schema import WholeRecord
+from mem_search.renderers.record_json import WholeRecord
 from mem_search.renderers.token_budget import first_that_fit, fitted_text, record_within
 from mem_search.retrievers import graph
 from mem_search.search.opening import open_record, open_records

@@ -84,7 +84,7 @@ from mem_search.records.registry import installed_kinds
 from mem_search.renderers import archives as rendered_archives
 from mem_search.renderers.graph.drawing import Drawing
 from mem_search.renderers.graph.files import GraphFile
-from mem_search.renderers.schema import RecordExcerpt, WholeRecord
+from mem_search.renderers.record_json import RecordExcerpt, WholeRecord
 from mem_search.renderers.search_reply import ChosenReply, SearchReply
 from mem_search.renderers.universal import (
     ChosenSearchResponse,

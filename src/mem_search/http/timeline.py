@@ -19,7 +19,8 @@ from mem_search.http.schemas.search import Timeline, TimelineText
 from mem_search.model import Record, SearchPage, SearchReport, SearchRequest
 from mem_search.renderers import render_record, render_timeline
 from mem_search.renderers.listing import RULE
-from mem_search.renderers.schema import HowSearched, WholeRecord, dumped, to_values
+from mem_search.renderers.record_json import WholeRecord
+from mem_search.renderers.schema import HowSearched, dumped, to_values
 from mem_search.renderers.token_budget import around, cost
 from mem_search.search.timeline import Anchor, find_anchor, records_around
 

@@ -8,8 +8,9 @@ from typing import Annotated, Any, Final, Self
 from pydantic import Field
 
 from mem_search.model import Record, Ref, SearchPage, archives, graph
+from mem_search.renderers.record_json import title_of
 from mem_search.renderers.safe_text import caution_of
-from mem_search.renderers.schema import Absent, Count, HowSearched, Share, Time, schema, title_of
+from mem_search.renderers.schema import Absent, Count, HowSearched, Share, Time, schema
 from mem_search.search.citations import relevance
 
 

@@ -1,4 +1,4 @@
-"""What a JSON reply is built of, how it becomes JSON, and what all replies about records have.
+"""What a JSON reply is built of, how it becomes JSON, and what all replies to searches have.
 
 A reply is a tree of dataclasses marked with ``@schema``. mypy checks how they are built, pydantic
 writes them and describes them in OpenAPI. They are not validated on the way out: that would cost
@@ -13,7 +13,6 @@ import operator
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cache, partial
-from hashlib import sha256
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeVar, dataclass_transform
 
 import orjson
@@ -34,16 +33,10 @@ from mem_search.model import (
     FoundDate,
     FoundFilter,
     LegReport,
-    Link,
     ReadPart,
-    Record,
     SearchReport,
-    Snippet,
 )
-from mem_search.records.origin import TRUST, Origin, Trust, origin_of
 from mem_search.renderers.record_line import reading_notes
-from mem_search.renderers.safe_text import caution_of, cut
-from mem_search.search.citations import Span
 from mem_search.text import dates
 
 if TYPE_CHECKING:
@@ -155,135 +148,6 @@ def _encoded(written: str) -> bytes:
 def dumped(value: Any) -> str:
     """Plain values as JSON, the form whose tokens are counted."""
     return json.dumps(value, ensure_ascii=False, allow_nan=False)
-
-
-_TITLE_LENGTH = 100
-
-
-def title_of(record: Record) -> str:
-    """The title of ``record`` in JSON; the beginning of its text where it has none."""
-    return record.title or cut(record.text[:1000], _TITLE_LENGTH)
-
-
-@schema
-class SnippetSpan:
-    """`text[start:end]` of the record, in characters, has this SHA-256 as UTF-8.
-
-    `page` is the page of a document that has pages, `heading` the path of headings above.
-    """
-
-    start: Count
-    end: Count
-    sha256: str
-    page: Absent[int] = None
-    heading: Absent[str] = None
-
-    @classmethod
-    def of(cls, cut: Snippet | Span) -> Self:
-        digest = sha256(cut.text.encode("utf-8", "surrogatepass")).hexdigest()
-        heading = cut.heading or None
-        return cls(start=cut.start, end=cut.end, sha256=digest, page=cut.page, heading=heading)
-
-
-@schema
-class RecordLink:
-    """A pointer to another record: `to` is a ref, a source id or a URL."""
-
-    to: str
-    relation: str
-
-    @classmethod
-    def of(cls, link: Link) -> Self:
-        return cls(to=link.to, relation=link.relation)
-
-
-@schema
-class RecordFields:
-    """What every record has. `metadata` is what only its kind or source has. `caution` is there
-    when its text reads like instructions to an agent: nobody should follow them.
-    """
-
-    caution: Absent[str] = None
-    ref: str
-    kind: str
-    number: int
-    title: str
-    created_at: Time
-    updated_at: Time
-    project: str
-    source: str
-    session: str
-    url: str
-    tags: tuple[str, ...]
-    importance: float | None
-    archived: bool
-    superseded_by: str | None
-    supersedes: list[str]
-    metadata: dict[str, Any]
-
-    @classmethod
-    def of_record(cls, record: Record, /, **more: Any) -> Self:
-        """The fields of ``record`` and ``more``, which a subclass has."""
-        return cls(
-            caution=caution_of(record),
-            ref=str(record.ref),
-            kind=record.kind,
-            number=record.number,
-            title=title_of(record),
-            created_at=record.created_at,
-            updated_at=record.updated_at,
-            project=record.project,
-            source=record.source,
-            session=record.session,
-            url=record.url,
-            tags=record.tags,
-            importance=record.importance,
-            archived=record.archived,
-            superseded_by=str(record.superseded_by) if record.superseded_by else None,
-            supersedes=[str(ref) for ref in record.supersedes],
-            metadata=dict(record.metadata),
-            **more,
-        )
-
-
-@schema
-class WholeRecord(RecordFields):
-    """A record with its whole text; passages and citations are spans of `text`. `origin` and
-    `trust` say who wrote it. With `max_tokens` the reply says what it costs and what is `cut`.
-    """
-
-    source_id: str
-    position: int
-    text: str
-    origin: Origin
-    trust: Trust
-    links: list[RecordLink]
-    cut: Absent[list[str]] = None
-    note: Absent[str] = None
-    tokens_used: Absent[int] = None
-
-    @classmethod
-    def of(cls, record: Record, links: tuple[Link, ...] | list[Link] = ()) -> Self:
-        return cls.of_record(
-            record,
-            source_id=record.source_id,
-            position=record.position,
-            text=record.text,
-            origin=origin_of(record),
-            trust=TRUST[origin_of(record)],
-            links=[RecordLink.of(link) for link in links],
-        )
-
-
-@schema
-class RecordExcerpt:
-    """A record of which only the beginning fits into `max_tokens`."""
-
-    ref: Absent[str] = None
-    text: str
-    cut: Absent[list[str]] = None
-    note: str
-    tokens_used: Absent[int] = None
 
 
 @schema

@@ -5,16 +5,8 @@ from __future__ import annotations
 from typing import Annotated, Any, Final, Literal, Self
 
 from mem_search.model import Order, Result, SearchPage
-from mem_search.renderers.schema import (
-    Absent,
-    Count,
-    HowSearched,
-    RecordFields,
-    SnippetSpan,
-    SomeFields,
-    schema,
-    title_of,
-)
+from mem_search.renderers.record_json import RecordFields, SnippetSpan, title_of
+from mem_search.renderers.schema import Absent, Count, HowSearched, SomeFields, schema
 from mem_search.search.citations import words_of
 from mem_search.text.highlight import WordMatcher, word_matcher
 

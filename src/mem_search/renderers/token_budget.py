@@ -13,14 +13,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from mem_search.model import Record, Result, SearchPage
-from mem_search.renderers.schema import (
-    RecordExcerpt,
-    WholeRecord,
-    dumped,
-    remade,
-    to_json_with,
-    to_values,
-)
+from mem_search.renderers.record_json import RecordExcerpt, WholeRecord
+from mem_search.renderers.schema import dumped, remade, to_json_with, to_values
 from mem_search.renderers.search_reply import (
     SOME_FIELDS,
     ChosenReply,

@@ -16,13 +16,13 @@ from pydantic import Field
 
 from mem_search.model import Citation, Record, SearchPage
 from mem_search.model.research import Operation
+from mem_search.renderers.record_json import SnippetSpan
 from mem_search.renderers.safe_text import caution_of
 from mem_search.renderers.schema import (
     Absent,
     Count,
     HowSearched,
     Share,
-    SnippetSpan,
     SomeFields,
     Time,
     remade,

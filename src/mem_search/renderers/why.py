@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 
 from mem_search.model import Record, Result, SearchPage
 from mem_search.records.canonical_text import listed
+from mem_search.renderers.record_json import title_of
 from mem_search.renderers.safe_text import one_line
-from mem_search.renderers.schema import title_of
 from mem_search.search.citations import words_of
 from mem_search.text.highlight import WordMatcher, word_matcher
 from mem_search.text.snippets import snippet

@@ -10,7 +10,8 @@ import json
 from typing import Any, Self
 
 from mem_search.model import Record
-from mem_search.renderers.schema import schema, title_of
+from mem_search.renderers.record_json import title_of
+from mem_search.renderers.schema import schema
 from mem_search.text import dates
 
 UNKNOWN_PLATFORM = "claude"

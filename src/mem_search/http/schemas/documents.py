@@ -6,7 +6,8 @@ from typing import Any, Literal, Self
 
 from mem_search.model import Passage, Record
 from mem_search.model.records import SUMMARY
-from mem_search.renderers.schema import Absent, Count, Time, schema, title_of
+from mem_search.renderers.record_json import title_of
+from mem_search.renderers.schema import Absent, Count, Time, schema
 from mem_search.text.outline import place_in
 
 PathState = Literal["stored", "waiting", "left", "failed", "deleted", "read", "unseen"]

@@ -10,7 +10,8 @@ from mem_search.http.schemas.common import TextReply
 from mem_search.http.schemas.forgetting import Receipt
 from mem_search.model import Record
 from mem_search.records.base import people
-from mem_search.renderers.schema import Absent, Count, Time, WholeRecord, schema, title_of
+from mem_search.renderers.record_json import WholeRecord, title_of
+from mem_search.renderers.schema import Absent, Count, Time, schema
 
 
 @schema

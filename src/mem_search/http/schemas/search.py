@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from mem_search.http.schemas.common import TextReply
-from mem_search.renderers.schema import Absent, Count, HowSearched, WholeRecord, schema
+from mem_search.renderers.record_json import WholeRecord
+from mem_search.renderers.schema import Absent, Count, HowSearched, schema
 from mem_search.renderers.search_reply import Facets
 
 

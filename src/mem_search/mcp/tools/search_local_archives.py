@@ -16,9 +16,10 @@ from mem_search.model.archives import DEEPEST, FIELDS, HOLDINGS, ArchiveQuestion
 from mem_search.model.graph import PageCitation
 from mem_search.records.origin import flags_of
 from mem_search.renderers.archives import CitationLink, CitationReport
+from mem_search.renderers.record_json import title_of
 from mem_search.renderers.record_line import reading_notes
 from mem_search.renderers.safe_text import fenced, fenced_title, marked
-from mem_search.renderers.schema import Absent, Count, Share, Time, schema, title_of, to_values
+from mem_search.renderers.schema import Absent, Count, Share, Time, schema, to_values
 from mem_search.renderers.token_budget import cost, first_that_fit
 from mem_search.renderers.universal import id_of, url_of
 from mem_search.search.archive_check import confidences
