@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -89,15 +90,20 @@ async def test_a_folder_that_several_sources_read(empty: Client, folder: Path) -
     mail = "From ada Mon Jan  1 00:00:00 2024\nFrom: ada@x\nSubject: {0}\n\nOil {0}.\n\n"
     letters = "".join(mail.format(each) for each in "ab")
     (folder / "inbox").write_text(letters)
+    (folder / "c.eml").write_text(mail.partition("\n")[2].format("c"))
     reader = lifecycle_of(empty).runtime.ingest.reader
     for source in ("files", "bookmarks", "mail"):
         await reader.read(Location(source, str(folder)))
     whole = (await ask(empty, folder))["sentence"]
     assert "was read by the sources bookmarks (1 taken), files (" in whole
-    assert ", 1 taken) (at " in whole.partition(" and mail (")[2]
+    assert ", 2 taken) (at " in whole.partition(" and mail (")[2]
     mailbox = await ask(empty, folder / "inbox")
     assert (mailbox["state"], mailbox["source"]) == ("stored", "mail")
     assert "inbox gave 2 record(s) (source mail" in mailbox["sentence"]
+    for name in ("inbox", "c.eml"):
+        (folder / name).unlink()
+        gone = (await ask(empty, folder / name))["sentence"]
+        assert "The file is gone; its record(s) stay until you forget them" in gone
     assert (await ask(empty, folder / "marks.html"))["source"] == "bookmarks"
     assert "was not there when" in (await ask(empty, folder / "later.txt"))["sentence"]
 
@@ -132,15 +138,28 @@ async def test_a_job_whose_end_could_not_be_stored_does_not_run(
     empty: Client, folder: Path
 ) -> None:
     runtime = lifecycle_of(empty).runtime
-    full = "create trigger full before update of state on jobs begin select the_disk_is_full(); end"
-    await runtime.store.database.write(lambda c: c.execute(full))
+
+    def fill(connection: sqlite3.Connection) -> None:
+        (pages,) = connection.execute("pragma page_count").fetchone()
+        connection.execute(f"pragma max_page_count = {pages + 1000}")
+        connection.execute("create table ballast(content)")
+        for name, at in (
+            ("record", "insert on records"),
+            ("end", "update of state on jobs when new.state != 'running'"),
+        ):
+            connection.execute(
+                f"create trigger {name}_fills before {at}"
+                " begin insert into ballast values(zeroblob(100000000)); end"
+            )
+
+    await runtime.store.database.write(fill)
     job = await runtime.ingest.jobs.submit("sync", {"source": "files", "path": str(folder)})
     async with asyncio.timeout(PATIENCE):
         while (await runtime.ingest.jobs.get(job)).state != "failed":  # noqa: ASYNC110
             await asyncio.sleep(0.02)
     told = await ask(empty, folder / "lamp.txt")
     assert f"was not reached: the job {job} stopped: " in told["sentence"]
-    assert "the_disk_is_full" in told["reason"]
+    assert "the disk is full" in told["reason"]
 
 
 async def test_a_path_is_absolute(empty: Client) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Final
@@ -112,7 +113,10 @@ async def _below(call: Call, path: str, folder: str, above: Sequence[FollowedLoc
         records = sum(row.records for row in parts)
         failed = [row for row in parts if row.outcome == "failed"]
         more = f"; {len(failed)} part(s) of it failed: {failed[0].reason}" if failed else ""
-        return _entry(path, parts[0], f"{path} gave {records} record(s){more}")
+        told = _entry(path, parts[0], f"{path} gave {records} record(s){more}")
+        if not call.caller.user:
+            told.sentence += await _if_gone(path, records)
+        return told
     below = f"{path.removeprefix(folder.rstrip('/') + '/')}/"
     if counts := await store.ledger_counts(folder, below):
         numbers = ", ".join(f"{items} {outcome} by {by}" for by, outcome, items in counts)
@@ -193,14 +197,26 @@ async def _of_row(call: Call, path: str, row: LedgerRow) -> WhyPath:
     else:
         record = await call.runtime.store.records.named(row.source, path)
         if record is None:
-            return _entry(path, row, f"{path} gave {row.records} record(s)")
-        passages = await call.runtime.store.records.passages(record.number)
-        count = sum(each.ordinal >= 0 for each in passages)
-        told = _entry(path, row, _stored(path, record, count), record=str(record.ref))
-    if row.source == FILES and not call.caller.user:
+            told = _entry(path, row, f"{path} gave {row.records} record(s)")
+        else:
+            passages = await call.runtime.store.records.passages(record.number)
+            count = sum(each.ordinal >= 0 for each in passages)
+            told = _entry(path, row, _stored(path, record, count), record=str(record.ref))
+    if call.caller.user:
+        return told
+    if row.source == FILES:
         for more in await _since(call, path, row):
             told.sentence += f" {more}"
+    else:
+        told.sentence += await _if_gone(path, row.records)
     return told
+
+
+async def _if_gone(path: str, records: int) -> str:
+    """Of a file whose records do not leave with it."""
+    if not records or not path.startswith("/") or await asyncio.to_thread(os.path.exists, path):
+        return ""
+    return " The file is gone; its record(s) stay until you forget them: mem-search forget REF."
 
 
 def _stored(path: str, record: Record, passages: int) -> str:
