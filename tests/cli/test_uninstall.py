@@ -55,6 +55,9 @@ def test_completion_is_taken_back_to_the_byte(mem: Home, shell: str, earlier: by
     complete(mem, shell)
     assert files(person(mem)) != before
     complete(mem, shell)  # again: it is remembered once
+    if shell != "fish":
+        lines = f"our lines in {person(mem)}/.{shell}rc: would be removed"
+        assert lines in mem.ok("uninstall", "--dry-run")
     said = mem.ok("uninstall")
     assert files(person(mem)) == before, said
     assert not (mem.path / written.FILE).exists()

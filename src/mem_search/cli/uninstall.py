@@ -94,7 +94,8 @@ def _everything(settings: Settings, setup: Setup, *, data: bool) -> Iterator[Par
         yield Part(f"service: {found.file}", lambda: [f"{service.uninstall(settings)}: removed"])
     rows = written.remembered(settings.home)
     for row in reversed(rows):
-        yield Part(row.file, partial(_taken_back, row))
+        what = row.file if row.made or row.link else f"our lines in {row.file}"
+        yield Part(what, partial(_taken_back, row))
     if rows:
         yield Part(str(settings.home / written.FILE), partial(_forgotten, settings.home))
     yield Part("worker", lambda: ["worker: stopped" if stop(settings) else "worker: not running"])
