@@ -298,6 +298,23 @@ def test_jobs_and_the_ledger_are_live(viewer: Viewer, tmp_path: Path) -> None:
     viewer.says("harbour.jsonl", "table")
 
 
+def test_a_file_is_added_and_opened(viewer: Viewer, tmp_path: Path) -> None:
+    letters = [tmp_path / "ferry.txt", tmp_path / "pier.txt"]
+    for letter in letters:
+        letter.write_text(f"The {letter.stem} opens on Monday.", "utf-8")
+    empty = tmp_path / "empty.txt"
+    empty.touch()
+    viewer.log_in()
+    viewer.open("jobs")
+    viewer.wait("input[type=file]").send_keys("\n".join(map(str, [*letters, empty])))
+    viewer.says("the file is empty", ".notices")
+    viewer.says("1 new", ".jobs")
+    viewer.wait(".jobs a").click()
+    viewer.says("opens on Monday", "main article")
+    told = [each["message"] for each in viewer.driver.get_log("browser")]
+    assert ["/documents/upload" in each for each in told] == [True]  # the file that was refused
+
+
 def test_a_day_of_the_calendar_leads_to_its_records(viewer: Viewer) -> None:
     viewer.open("calendar?year=2025", ".day[href]")
     day = viewer.wait(".day[href]")

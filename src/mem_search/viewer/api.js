@@ -19,15 +19,16 @@ function addressed(path, params) {
   return query.size ? `${path}?${query}` : path;
 }
 
-/** The JSON reply of `path`. Throws Problem. */
+/** The JSON reply of `path`; `body` is a form, or a value that is sent as JSON. Throws Problem. */
 export async function api(path, { method = "GET", params = {}, body, signal, draft, keepalive } = {}) {
   const headers = { Accept: "application/json" };
-  if (body !== undefined) headers["Content-Type"] = "application/json";
+  const isForm = body instanceof FormData; // the browser writes its type, with the boundary
+  if (body !== undefined && !isForm) headers["Content-Type"] = "application/json";
   if (draft) headers["X-Draft"] = "1"; // a question that is still being typed is not logged
   let reply;
   try {
     reply = await fetch(addressed(path, params), {
-      method, headers, signal, keepalive, body: body === undefined ? undefined : JSON.stringify(body),
+      method, headers, signal, keepalive, body: body === undefined || isForm ? body : JSON.stringify(body),
     });
   } catch (error) {
     if (error.name === "AbortError") throw error;

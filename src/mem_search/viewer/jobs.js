@@ -1,8 +1,9 @@
-// Jobs with their progress, and what became of each item that a source read.
+// Adding files, jobs with their progress, and what became of each item that a source read.
 
 import { api, useApi, useLive } from "./api.js";
 import { html, useEffect, useState } from "./html.js";
 import { Waiting, attempt, timeOf } from "./parts.js";
+import { recordAddress } from "./route.js";
 import { count, texts } from "./texts.js";
 
 const LEDGER_MS = 2000; // how often the ledger is read again while a job runs
@@ -13,13 +14,38 @@ export function JobsPage() {
   const jobs = data?.jobs ?? [];
   const isBusy = jobs.some((job) => RUNNING.includes(job.state));
   const turn = isBusy ? Math.floor(Date.now() / LEDGER_MS) : jobs.map((job) => job.id + job.state).join();
-  return html`<section><h1>${texts.jobs.jobs}</h1>
+  const [sending, setSending] = useState("");
+  const add = async (files) => {
+    for (const file of files) { // one after another: each is a job, which says what became of it
+      setSending(file.name);
+      const form = new FormData();
+      form.append("file", file);
+      await attempt(() => api("/documents/upload", { method: "POST", body: form }));
+    }
+    setSending("");
+  };
+  const drop = (event) => {
+    event.preventDefault();
+    if (data && !sending) add([...event.dataTransfer.files]);
+  };
+  return html`<section onDragOver=${(event) => event.preventDefault()} onDrop=${drop}><h1>${texts.jobs.jobs}</h1>
+    ${data && html`<${Add} sending=${sending} onAdd=${add} />`}
     ${!data ? html`<${Waiting} error=${error} reload=${reload} />`
     : jobs.length ? html`<ul class="jobs">${jobs.map((job) => html`<${Job} key=${job.id} job=${job} />`)}</ul>`
     : html`<p>${texts.jobs.none}</p>`}
     ${data?.embedding && html`<h2>${texts.jobs.embedding}</h2><${Embedding} ...${data.embedding} />`}
     ${data && html`<${Ledger} turn=${turn} />`}
   </section>`;
+}
+
+function Add({ sending, onAdd }) {
+  const chosen = (event) => {
+    onAdd([...event.target.files]);
+    event.target.value = ""; // so that the same file can be chosen again
+  };
+  return html`<p><label class="file" aria-disabled=${sending ? "true" : null}>${texts.jobs.add}
+      <input type="file" multiple disabled=${Boolean(sending)} onChange=${chosen} /></label>
+    <small role="status">${sending ? texts.jobs.sending(sending) : texts.jobs.addHint}</small></p>`;
 }
 
 function Job({ job }) {
@@ -29,7 +55,8 @@ function Job({ job }) {
     <strong>${job.name}</strong> <span class="state ${job.state}">${job.state.replaceAll("_", " ")}</span>
     <span class="quiet"> ${job.params.path ?? job.params.name ?? ""} · ${timeOf(job.created_at)}</span>
     ${running && html`<progress max=${job.total || 1} value=${job.total ? job.done : null} aria-label=${job.name}></progress>`}
-    <p class="quiet">${(running ? progress(job) : ended(job)).join(" · ")}</p>
+    <p class="quiet">${(running ? progress(job) : ended(job)).join(" · ")}
+      ${job.result.document && html` <a href=${recordAddress(job.result.document)}>${texts.jobs.open}</a>`}</p>
     ${running && html`<button onClick=${() => act("cancel")}>${texts.jobs.cancel}</button>`}
     ${["failed", "cancelled", "set_aside"].includes(job.state) && html`<button onClick=${() => act("retry")}>${texts.jobs.retry}</button>`}
   </li>`;

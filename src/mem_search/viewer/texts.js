@@ -62,7 +62,8 @@ export const texts = {
   },
   projects: { none: "No projects yet. Sessions and repositories bring them: mem-search sync", records: "Records", last: "Last active", name: "Project" },
   jobs: {
-    none: "No jobs in the last week.", embedding: "Embedding passages", cancel: "Cancel", retry: "Run again", jobs: "Jobs", ledger: "What became of each item",
+    none: "No jobs in the last week.", embedding: "Embedding passages", cancel: "Cancel", retry: "Run again", jobs: "Jobs",
+    add: "Add files", open: "Open", addHint: "or drop them on this page: documents, mail, notes, exports of chats", sending: (name) => `Sending ${name} …`, ledger: "What became of each item",
     ledgerFind: "Part of a path", outcome: "Outcome", any: "any", item: "Item", reason: "Reason", at: "When",
     noLedger: "No such entries.", took: (s) => `took ${s < 90 ? `${count(s)} s` : `${count(Math.round(s / 60))} min`}`,
     became: { new: "new", changed: "changed", deleted: "deleted", failed: "failed" }, nothing: "nothing new", left: (s) => `about ${s} s left`, rate: (n) => `${n.toFixed(0)} a second`,
