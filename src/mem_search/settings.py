@@ -31,6 +31,7 @@ _LEAST = {
 
 
 _LONGEST_OWNER = 200
+LOG_FORMATS = ("text", "json")
 _HEX = frozenset("0123456789abcdef")
 """Characters: it is in the key of every row."""
 
@@ -65,6 +66,7 @@ class Settings:
     ``translate``: empty for none, or a model (as in ``enrich``) that reads questions in plain
     words; ``translate_key`` is its key, ``translate_seconds`` the time for one question.
     ``follow``: seconds between readings of followed locations; 0 turns following off.
+    ``log_format``: one of ``LOG_FORMATS``; ``json`` has a line for each request.
     ``allowed_hosts``: further Host names accepted beside loopback.
     ``cors_origins``: web origins whose pages may use the worker; none by default, and never all.
     ``search_log``: whether searches are logged in the store.
@@ -99,6 +101,7 @@ class Settings:
     allowed_hosts: tuple[str, ...] = ()
     cors_origins: tuple[str, ...] = ()
     log_level: str = "INFO"
+    log_format: str = "text"
     search_log: bool = True
     keep_transcripts: bool = True
     read_token: bool = False
@@ -284,6 +287,8 @@ def _coerce(name: str, value: Any) -> Any:
                 return ZoneInfo(value).key if value else ""
             case _ if name in _SWITCHES:
                 return _SWITCH[str(value).strip().lower()]
+            case "log_format":
+                return LOG_FORMATS[LOG_FORMATS.index(str(value).strip().lower())]
             case "prompt_context":
                 return PROMPT_CONTEXTS[PROMPT_CONTEXTS.index(str(value).strip().lower())]
             case "allowed_hosts" | "webhook_allow" | "fetch_allow":
@@ -332,6 +337,8 @@ def _allowed(name: str) -> str:
             return "seconds, more than 0"
         case _ if name in _SWITCHES:
             return "true or false"
+        case "log_format":
+            return " or ".join(LOG_FORMATS)
         case "prompt_context":
             return ", ".join(PROMPT_CONTEXTS)
         case "store_owner":

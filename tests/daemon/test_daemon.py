@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import subprocess
@@ -22,6 +23,7 @@ from mem_search.daemon.probe import conflict, probe
 from mem_search.daemon.run import refuse_foreign_hosts
 from mem_search.daemon.state import WorkerState, read_state, write_state
 from mem_search.errors import Conflict, Forbidden, InputError, StorageError
+from mem_search.request_id import REQUEST_ID
 from mem_search.settings import Settings
 
 
@@ -116,17 +118,21 @@ def test_a_home_that_cannot_be_written_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "::1", "localhost", "127.1.2.3"])
-def test_loopback_is_allowed(host: str) -> None:
-    refuse_foreign_hosts(host)
+def test_loopback_is_allowed(host: str, tmp_path: Path) -> None:
+    refuse_foreign_hosts(Settings(home=tmp_path, host=host))
 
 
 @pytest.mark.parametrize(
     ("host", "error"),
     [("0.0.0.0", Forbidden), ("192.168.1.5", Forbidden), ("::", Forbidden), ("x.y", InputError)],
 )
-def test_other_hosts_are_refused(host: str, error: type[Exception]) -> None:
+def test_other_hosts_are_refused_unless_reading_needs_a_token(
+    host: str, error: type[Exception], tmp_path: Path
+) -> None:
     with pytest.raises(error):
-        refuse_foreign_hosts(host)
+        refuse_foreign_hosts(Settings(home=tmp_path, host=host))
+    if error is Forbidden:
+        refuse_foreign_hosts(Settings(home=tmp_path, host=host, read_token=True))
 
 
 class _Foreign(BaseHTTPRequestHandler):
@@ -195,6 +201,18 @@ def test_tokens_do_not_reach_the_log(message: str) -> None:
     line = logs.OneLine("s3cret-token").format(record(message))
     assert "s3cret" not in line
     assert "[redacted]" in line
+
+
+def test_a_line_of_json_names_its_request_and_has_no_secret() -> None:
+    asked = REQUEST_ID.set("r1")
+    try:
+        line = json.loads(logs.JsonLine("s3cret").format(record("it was s3cret\nand ?token=abc")))
+    finally:
+        REQUEST_ID.reset(asked)
+    assert line.pop("at").endswith("Z")
+    assert line.pop("message") == "it was [redacted]\nand ?token=[redacted]"
+    assert line == {"level": "INFO", "logger": "mem_search.x", "request": "r1"}
+    assert "request" not in json.loads(logs.JsonLine().format(record("x")))
 
 
 @pytest.fixture

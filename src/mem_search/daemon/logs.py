@@ -7,6 +7,7 @@ up in an error message sooner or later.
 from __future__ import annotations
 
 import atexit
+import json
 import logging
 import os
 import re
@@ -20,6 +21,7 @@ from typing import TextIO
 
 from mem_search.errors import InputError, StorageError
 from mem_search.redacted_output import end_own_output, redact_own_output
+from mem_search.request_id import REQUEST_ID
 from mem_search.settings import Settings
 from mem_search.text.control_characters import escaped
 from mem_search.text.redaction import redact
@@ -51,10 +53,34 @@ class OneLine(logging.Formatter):
         self._secrets = tuple(secret for secret in secrets if secret)
 
     def format(self, record: logging.LogRecord) -> str:
-        text = redact(_SECRET.sub(r"\1[redacted]", super().format(record)))[0]
+        return escaped(self.clean(super().format(record)))
+
+    def clean(self, text: str) -> str:
+        """``text`` without secrets."""
+        text = redact(_SECRET.sub(r"\1[redacted]", text))[0]
         for secret in self._secrets:
             text = text.replace(secret, "[redacted]")
-        return escaped(text)
+        return text
+
+
+class JsonLine(OneLine):
+    """One JSON object a line: ``at``, ``level``, ``logger``, ``message``; ``request`` is the id of
+    the request that it is about.
+    """
+
+    def format(self, record: logging.LogRecord) -> str:
+        said = record.getMessage()
+        if record.exc_info:
+            said = f"{said}\n{self.formatException(record.exc_info)}"
+        line = {
+            "at": self.formatTime(record),
+            "level": record.levelname,
+            "logger": record.name,
+            "message": self.clean(said),
+        }
+        if request := REQUEST_ID.get():
+            line["request"] = request
+        return json.dumps(line)
 
 
 def open_logs(settings: Settings, token: str, *, echo: bool) -> None:
@@ -78,7 +104,7 @@ def open_logs(settings: Settings, token: str, *, echo: bool) -> None:
     handlers: list[logging.Handler] = [to_file]
     if echo:
         handlers.append(logging.StreamHandler(sys.stderr))
-    formatter = OneLine(token, settings.token)
+    formatter = {"text": OneLine, "json": JsonLine}[settings.log_format](token, settings.token)
     root = logging.getLogger()
     for old in root.handlers[:]:
         root.removeHandler(old)

@@ -52,7 +52,7 @@ def run(settings: Settings, *, echo: bool = True) -> None:
     Raises Conflict when the home has a worker or the port is in use, InputError or Forbidden
     for a host that it must not listen on, StorageError when the home cannot be used.
     """
-    refuse_foreign_hosts(settings.host)
+    refuse_foreign_hosts(settings)
     os.umask(UMASK)
     # The compiled rules of redaction; else they are left in ~/.cache.
     os.environ.setdefault("KF_RULE_CACHE_DIR", str(settings.models_dir / "rules"))
@@ -72,12 +72,16 @@ def run(settings: Settings, *, echo: bool = True) -> None:
 
 def check(settings: Settings) -> None:
     """Check settings before a running worker is stopped for them. Raises InputError, Forbidden."""
-    refuse_foreign_hosts(settings.host)
+    refuse_foreign_hosts(settings)
     check_own(settings.token)
 
 
-def refuse_foreign_hosts(host: str) -> None:
-    """Allow loopback addresses only. Raises InputError, Forbidden."""
+def refuse_foreign_hosts(settings: Settings) -> None:
+    """Allow loopback addresses, and others where reading needs a token, too.
+
+    Raises InputError, Forbidden.
+    """
+    host = settings.host
     if host == "localhost":
         return
     try:
@@ -86,10 +90,11 @@ def refuse_foreign_hosts(host: str) -> None:
         raise InputError(
             f"host cannot be {host!r}: write 127.0.0.1, ::1 or localhost", field="host"
         ) from None
-    if not local:
+    if not local and not settings.read_token:
         raise Forbidden(
-            f"will not listen on {host}: everyone who reaches it could read your memory; "
-            "use 127.0.0.1 and a tunnel such as ssh -L",
+            f"will not listen on {host}: everyone who reaches it could read your memory; use"
+            " 127.0.0.1 and a tunnel such as ssh -L, or set MEM_SEARCH_READ_TOKEN=true, so that"
+            " reading needs a token, and put a proxy with TLS before it",
             field="host",
         )
 

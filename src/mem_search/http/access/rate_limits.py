@@ -18,8 +18,8 @@ from mem_search.access.rate_limits import HOUR, Policy, RateLimiters, limit_erro
 from mem_search.access.security_levels import Level, flags
 from mem_search.errors import InputError, LimitReached
 from mem_search.http.core.lifecycle import LIFECYCLE
-from mem_search.http.core.problems import REQUEST_ID
 from mem_search.http.core.request_context import REQUEST_CONTEXT
+from mem_search.request_id import REQUEST_ID
 from mem_search.settings import Settings
 from mem_search.wiring import Runtime
 

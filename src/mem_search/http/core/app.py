@@ -15,6 +15,7 @@ from mem_search.http.access.rate_limits import METERS
 from mem_search.http.core.dispatch import DEPRECATED, add_headers, answer, bound, deprecation
 from mem_search.http.core.event_stream import LISTENERS, end_streams
 from mem_search.http.core.lifecycle import LIFECYCLE, Lifecycle, run_lifecycle
+from mem_search.http.core.measuring import MEASURED, Measured
 from mem_search.http.core.routing import ROUTE_TABLE
 from mem_search.http.mcp import ENDPOINT, hold_endpoint
 from mem_search.http.routes import ROUTES
@@ -43,6 +44,7 @@ def build_app(settings: Settings, opener: Opener = open_embedder) -> web.Applica
     app[DEPRECATED] = deprecation(ROUTES)
     app[ROUTE_TABLE] = ROUTES
     app[METERS] = RateLimiters()
+    app[MEASURED] = Measured()
     app[ENDPOINT] = Endpoint()
     app[LISTENERS] = set()
     app.cleanup_ctx.extend((run_lifecycle, hold_endpoint))

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import logging
 import re
+import time
 import uuid
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
@@ -49,15 +50,18 @@ from mem_search.http.claude_mem.clients import (
 )
 from mem_search.http.core import problems
 from mem_search.http.core.lifecycle import LIFECYCLE, OPENING_SECONDS
+from mem_search.http.core.measuring import MEASURED, pattern_of
 from mem_search.http.core.parameter_types import zone
 from mem_search.http.core.parameters import Parameters, spellings
 from mem_search.http.core.problems import Fault, Invalid
 from mem_search.http.core.request_context import REQUEST_CONTEXT, RequestContext
 from mem_search.http.core.routing import ANY_TYPE, Call, Route
+from mem_search.request_id import REQUEST_ID
 from mem_search.text.json_reading import UnusableJson, read_json
 from mem_search.validation import nearest
 
 log = logging.getLogger(__name__)
+access = logging.getLogger("mem_search.access_log")
 
 SINCE: Final = datetime(2026, 11, 22, tzinfo=UTC)
 """The time when the universal search replaced the deprecated routes."""
@@ -75,9 +79,28 @@ _HEADERS = {
 
 @web.middleware
 async def answer(request: web.Request, handler: Handler) -> web.StreamResponse:
-    """Check the access, and turn every error into problem details."""
+    """Give the request its id, answer it, and note that it was answered."""
     sent = request.headers.get("X-Request-Id", "")
-    problems.REQUEST_ID.set(sent if _ID.fullmatch(sent) else uuid.uuid4().hex[:16])
+    REQUEST_ID.set(sent if _ID.fullmatch(sent) else uuid.uuid4().hex[:16])
+    began = time.perf_counter()
+    status = 499  # as servers note a client that went away
+    try:
+        reply = await _answered(request, handler)
+        status = reply.status
+        return reply
+    except web.HTTPException as redirection:
+        status = redirection.status
+        raise
+    finally:
+        seconds, route = time.perf_counter() - began, pattern_of(request)
+        request.app[MEASURED].note(request.method, route, status, seconds)
+        if request.app[LIFECYCLE].settings.log_format == "json":
+            # The pattern, and not the path: it has no query and no name.
+            access.info("%s %s %d %.1f ms", request.method, route, status, 1000 * seconds)
+
+
+async def _answered(request: web.Request, handler: Handler) -> web.StreamResponse:
+    """Check the access, and turn every error into problem details."""
     try:
         settings = request.app[LIFECYCLE].settings
         check_place(request, settings)
@@ -98,7 +121,7 @@ async def answer(request: web.Request, handler: Handler) -> web.StreamResponse:
     except Exception:
         # An unexpected error: the log has all of it, and the caller gets the id to find it.
         log.exception("%s %s failed, request %s", request.method, request.path,
-                      problems.REQUEST_ID.get())  # fmt: skip
+                      REQUEST_ID.get())  # fmt: skip
         return problems.of_bug(request)
 
 
@@ -188,7 +211,7 @@ async def add_headers(request: web.Request, response: web.StreamResponse) -> Non
     if settings.cors_origins:
         response.headers.update(cross_origin_headers(request, settings))
         response.headers.add("Vary", "Origin")
-    response.headers["X-Request-Id"] = problems.REQUEST_ID.get()
+    response.headers["X-Request-Id"] = REQUEST_ID.get()
 
 
 M = TypeVar("M", bound=BaseModel)

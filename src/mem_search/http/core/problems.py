@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from http import HTTPStatus
 from typing import Annotated
@@ -23,9 +22,7 @@ from mem_search.errors import (
 from mem_search.http.core.replies import JSON
 from mem_search.http.core.request_context import REQUEST_CONTEXT
 from mem_search.renderers.schema import Absent, schema, to_json, to_values
-
-REQUEST_ID: ContextVar[str] = ContextVar("request_id", default="")
-"""Of the request that this task answers."""
+from mem_search.request_id import REQUEST_ID
 
 CONTENT_TYPE = "application/problem+json"
 

@@ -6,13 +6,13 @@ from dataclasses import replace
 from typing import Any, Final, Literal, Self
 
 import mem_search
-from mem_search.http.core.problems import REQUEST_ID
 from mem_search.http.schemas.stats import SearchableStats
 from mem_search.http.weighted.filters import word_for
 from mem_search.model import Record, Result, SearchReport
 from mem_search.renderers.record_json import SnippetSpan
 from mem_search.renderers.safe_text import caution_of
 from mem_search.renderers.schema import Absent, AnalyzedWords, Count, SearchLeg, Share, Time, schema
+from mem_search.request_id import REQUEST_ID
 from mem_search.text.dates import now_ms
 
 LEGS: Final = {"keyword": "bm25", "vector": "vector", "graph": "graph"}
