@@ -30,6 +30,8 @@ def read(text: str) -> list[tuple[str, str, bool]]:
         ),
         ("electricity bill PDF", [("PDF", "filetype:pdf", False)]),
         ("the signed lease as a PDF", [("PDF", "filetype:pdf", True)]),
+        ("scanned poem about a tiger", [("scanned", "filetype:scan", False)]),
+        ("das gescannte Zeugnis der Tante", [("gescannte", "filetype:scan", True)]),
         ("vaccination card of the cat, scanned", [("scanned", "filetype:scan", True)]),
         (
             "a Word document with my questions",

@@ -34,6 +34,7 @@ _DOING: Final = frozenset(
     " reply save send split store test upload validate verify write".split()
 )
 """Verbs of what is done with a file or a mail: then it is not asked for."""
+_PARTICIPLES: Final = languages.words("participles")
 _SENDER: Final = languages.words("senders")
 _RECIPIENT: Final = languages.words("recipients")
 _SENT: Final = languages.words("sent")
@@ -195,7 +196,9 @@ def _asks_at(
         return True
     if begins:
         is_more = following in DOCUMENTS or following in known.fields
-        return True if said or is_more or is_last or following in _SENT else None
+        if said or is_more or is_last or following in _SENT:
+            return True
+        return False if words[at] in _PARTICIPLES else None  # "scanned poem about a tiger"
     if tokens[at].start() and text[: tokens[at].start()].rstrip().endswith(","):
         return True  # "the card of the cat, scanned"
     if before[-1] in _FOLLOWING or not _DOING.isdisjoint(before):

@@ -68,6 +68,8 @@ GERMAN = Language(
     " nicht noch nur ohne schon sehr sein seine sich sie sind so soll über um unser"
     " unter viel viele vor waren warum was wegen weil wem wen wenn wer wie wieder"
     " wieviel wird wurde zu zum zur zwischen",
+    participles="gescannt gescannte gescannter gescanntes gescannten eingescannt eingescannte"
+    " eingescannter",
     as_one=("als", "als ein", "als eine", "per"),
     kinds={
         **dict.fromkeys(("mit anhang", "mit anhängen", "mit einem anhang"), "has:attachment"),

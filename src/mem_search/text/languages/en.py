@@ -25,6 +25,7 @@ ENGLISH = Language(
     persons="i me us we you it he she they this that who",
     articles="the my our a an",
     joining="and or",
+    participles="scanned bookmarked",
     as_one=("as", "per", "as a", "as an", "in a", "in an"),
     amounts={
         "over": ">", "more than": ">", "above": ">", "greater than": ">", "exceeding": ">",

@@ -67,6 +67,7 @@ SPANISH = Language(
     " hace hasta hay le les lo más menos mucho muchos muy nada ni no nos nuestra nuestro"
     " nunca otra otro para pero poco por porque pues qué se según ser si sí sin sobre"
     " son su sus también tan tanto te tengo tiene todo tu tus una uno unos ya",
+    participles="escaneado escaneada escaneados escaneadas",
     as_one=("en", "como"),
     kinds={
         **dict.fromkeys(("correo", "correos", "correo electrónico", "correos electrónicos"),

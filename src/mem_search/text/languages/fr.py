@@ -67,6 +67,7 @@ FRENCH = Language(
     " même moins notre nos ont par parce pas pendant peu plus pour pourquoi près puis"
     " quand sans sera ses si son sont sous sur ta tes toi ton toujours très tu vers"
     " voici vos votre vous été était",
+    participles="scanné scannée scannés scannées numérisé numérisée numérisés numérisées",
     as_one=("en",),
     kinds={
         **dict.fromkeys(("courriel", "courriels"), "kind:email"),

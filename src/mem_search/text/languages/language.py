@@ -41,7 +41,8 @@ class Language:
     ``auxiliaries``: between who and ``sent``. ``persons``: I, who. ``articles``: before a name.
     ``joining``: and, or. ``as_one``: before the kind, as in ``as a PDF``. ``empty``: what of
     ``leading`` and the like is certainly empty beside a time or a kind. ``particles``: other words
-    of every text, which are no slip for a word of another language.
+    of every text, which are no slip for a word of another language. ``participles``: say what was
+    done with a document of any sort: scanned.
 
     ``kinds`` and ``perhaps_kinds`` map words to a field of the query language, like ``asked_as``
     and ``may_be_asked_as`` of a kind. ``amounts`` maps words before an amount to its comparison,
@@ -65,6 +66,7 @@ class Language:
     joining: str = ""
     empty: str = ""
     particles: str = ""
+    participles: str = ""
     as_one: tuple[str, ...] = ()
     kinds: Mapping[str, str] = field(default_factory=dict)
     perhaps_kinds: Mapping[str, str] = field(default_factory=dict)
