@@ -13,6 +13,7 @@ from aiohttp.test_utils import TestClient, TestServer
 from http_worker import AUTHORIZED, TOKEN, Client, lifecycle_of
 from people import join
 
+from chosen_store import in_a_file
 from mem_search.access.callers import OWNER
 from mem_search.http.core.app import build_app
 from mem_search.model import Draft
@@ -302,6 +303,7 @@ async def test_deleting_ends_a_search_and_then_forgets_it(client: Client) -> Non
     assert (await client.delete(f"{JOBS}/waits", headers=AUTHORIZED)).status == 404
 
 
+@in_a_file  # it changes a row by a statement of SQLite
 async def test_an_ended_search_is_kept_for_a_day(client: Client) -> None:
     job = (await submit(client))["job_id"]
     done = await ended(client, job)
