@@ -12,12 +12,14 @@ import argparse
 import asyncio
 import json
 import sys
+import tempfile
 import tomllib
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import capture_written
 from capture_search import asked
 from data_folder import SHARED, add_data
 
@@ -35,6 +37,10 @@ def drafts_of(root: Path) -> list[Draft]:
     """Everything that the source reads below ``root``."""
     batches = sources.by_name("claude-code").read(Location("claude-code", str(root)), {})
     return [draft for batch in batches for draft in batch.drafts]
+
+
+def _decided(draft: Draft) -> bool:
+    return draft.metadata.get("type") == "decision"
 
 
 class Judged:
@@ -74,13 +80,15 @@ class Judged:
 
     def decisions(self) -> Iterator[tuple[str, bool]]:
         """Of each judged decision: place, whether it was recorded."""
-        uuids = {
-            draft.source_id.split("/")[1]
-            for draft in self.records
-            if draft.metadata.get("type") == "decision"
-        }
+        uuids = {draft.source_id.split("/")[1] for draft in self.records if _decided(draft)}
         for number in self.judgements.get("decisions", ()):
             yield f"{self.name[:8]}:{number}", self._answer_of(number).uuid in uuids
+
+    def undecided(self) -> Iterator[tuple[str, bool]]:
+        """Of each sentence that chooses nothing: place, whether it was left alone."""
+        uuids = {draft.source_id.split("/")[1] for draft in self.records if _decided(draft)}
+        for number in self.judgements.get("undecided", ()):
+            yield f"{self.name[:8]}:{number}", self.lines[number].uuid not in uuids
 
     def _answer_of(self, number: int) -> Line:
         """The line itself, or the answer of the call that it makes."""
@@ -129,12 +137,63 @@ class Judged:
         return self.judgements["open"], bool(summary.metadata.get("next_steps"))
 
 
+def written(quiet: bool) -> None:
+    """Print the figures of the written sessions, those held out apart."""
+    text = capture_written.WRITTEN.read_text("utf-8")
+    for held_out in (False, True):
+        with tempfile.TemporaryDirectory(prefix="mem-search-evaluate-") as folder:
+            paths = [
+                (each.write(Path(folder)), each.judgements)
+                for each in capture_written.sessions(text)
+                if each.held_out is held_out
+            ]
+            drafts = drafts_of(Path(folder))
+            files = [Judged(path, drafts, judgements) for path, judgements in paths]
+        if not (quiet or held_out):
+            _tell(files)
+        types = [wanted == found for file in files for _, wanted, found, _ in file.types()]
+        figures = {
+            "types": types,
+            "decisions": [found for file in files for _, found in file.decisions()],
+            "no_decision": [left for file in files for _, left in file.undecided()],
+            "failed": [found for file in files for _, found, _ in file.failures("failed")],
+            "rejected": [found for file in files for _, found, _ in file.failures("rejected")],
+        }
+        recorded = sum(map(_decided, drafts))
+        print(
+            "written, held out:" if held_out else "written, looked at:",
+            ", ".join(f"{name} {sum(of)} of {len(of)}" for name, of in figures.items() if of),
+            f"; {recorded} decisions recorded",
+        )
+
+
+def _tell(files: list[Judged]) -> None:
+    for file in files:
+        for place, wanted, found, title in file.types():
+            if wanted != found:
+                print(f"  type {place}: {wanted}, read as {found}: {title}")
+        for place, is_found in file.decisions():
+            if not is_found:
+                print(f"  decision {place}: not recorded")
+        for place, is_left in file.undecided():
+            if not is_left:
+                print(f"  decision {place}: recorded, and is none")
+        for key in ("failed", "rejected"):
+            for place, is_found, lines in file.failures(key):
+                if not is_found:
+                    print(f"  failure {place}: {lines or 'not recorded'}")
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(prog="scripts/evaluate capture", description=__doc__)
     add_data(parser, DATA, "with the transcripts")
     parser.add_argument("--json", type=Path, metavar="FILE")
     parser.add_argument("--quiet", action="store_true", help="only the figures")
+    parser.add_argument("--written", action="store_true", help="only the written sessions")
     args = parser.parse_args()
+    written(args.quiet)
+    if args.written:
+        return 0
     with JUDGED.open("rb") as file:
         judgements = tomllib.load(file)
     drafts = drafts_of(args.data)
@@ -148,16 +207,8 @@ def main() -> int:
     if not args.quiet:
         for question in missing:
             print(f"  not found: {question}")
-        for place, wanted, found, title in types:
-            if wanted != found:
-                print(f"  type {place}: {wanted}, read as {found}: {title}")
-        for place, is_found in decisions:
-            if not is_found:
-                print(f"  decision {place}: not recorded")
-        for place, is_found, lines in [*failed, *rejected]:
-            if not is_found:
-                print(f"  failure {place}: {lines or 'not recorded'}")
-    recorded = sum(draft.metadata.get("type") == "decision" for draft in drafts)
+        _tell(files)
+    recorded = sum(map(_decided, drafts))
     right = sum(found for _, found in decisions)
     report = {
         "types": round(sum(w == f for _, w, f, _ in types) / len(types), 3),

@@ -296,12 +296,71 @@ def test_a_plan_that_was_approved_and_an_answer_are_decisions(tmp_path: Path) ->
         ("The module doesn't exist yet. Let me create it now.", ""),
         ("Let me try a different approach to get the documentation:", ""),
         ("All tests pass. Now let me commit.", ""),
+        ("Decision: the gauge stays in metres.", "Decision: the gauge stays in metres."),
+        ("We stick with one table; two would drift.", "We stick with one table; two would drift."),
+        ("A server might be faster instead, but that can wait.", ""),
+        ("There are two ways. Which one do you prefer?", ""),
     ],
 )
 def test_a_decision_is_what_chooses_one_way(tmp_path: Path, said: str, chosen: str) -> None:
     script = Script().asks("Go on").says(said).does("Write", file_path=f"{CWD}/x.py")
     found = [d for d in drafts_of(script, tmp_path, "observation") if "/work" not in d.source_id]
     assert [draft.title for draft in found] == ([chosen] if chosen else [])
+
+
+@pytest.mark.parametrize(
+    ("before", "asked", "chosen"),
+    [
+        ("There are two ways: feet or metres. Which do you prefer?", "metres now", "Metres now"),
+        ("I suggest feet.", "agreed, feet", "Agreed, feet"),
+        ("I suggest feet.", "why feet?", ""),
+        ("I'd use feet rather than metres. Which one do you prefer?", "do it", ""),
+        ("It is done.", "We use metres everywhere, the harbour has confirmed it.",
+         "We use metres everywhere, the harbour has confirmed it."),
+        ("It is done.", "let's store times as UTC", "Store times as UTC"),
+        ("It is done.", "commit this please", ""),
+    ],
+)  # fmt: skip
+def test_a_person_decides_in_a_prompt_or_by_answering_a_choice(
+    tmp_path: Path, before: str, asked: str, chosen: str
+) -> None:
+    script = Script().asks("Look at the gauge").does("Read", file_path=f"{CWD}/gauge.py")
+    uuid = f"u{len(script.says(before).lines)}"
+    script.asks(asked)
+    found = [
+        draft
+        for draft in drafts_of(script, tmp_path, "observation")
+        if draft.source_id == f"{SESSION}/{uuid}/decision"
+    ]
+    assert [draft.title for draft in found] == ([chosen] if chosen else [])
+    assert all(asked in draft.text for draft in found)
+
+
+def test_a_step_begins_after_the_work_that_the_step_before_it_did(tmp_path: Path) -> None:
+    script = Script().asks("Mend the gauge").says("The gauge is wrong by an hour.")
+    script.does("Edit", file_path=f"{CWD}/gauge.py")
+    script.does("Bash", command="make test", answer="Exit code 2\nError: no tide", failed=True)
+    script.does("Edit", file_path=f"{CWD}/gauge.py").does("Bash", command="make test")
+    first, second = drafts_of(script, tmp_path, "observation")
+    assert (second.created_at or 0) >= (first.updated_at or 1)
+
+
+def test_what_a_check_of_style_complains_of_is_tidied_up_not_repaired(tmp_path: Path) -> None:
+    script = Script().asks("Go on").does("Edit", file_path=f"{CWD}/gauge.py")
+    script.does("Bash", command="ruff check .", answer="Exit code 1\nF401 unused", failed=True)
+    script.does("Edit", file_path=f"{CWD}/gauge.py").does("Bash", command="ruff check .")
+    types = [draft.metadata["type"] for draft in drafts_of(script, tmp_path, "observation")]
+    assert types == ["change", "refactor"]
+
+
+def test_new_files_of_code_are_a_feature_and_a_check_that_passes_unchanged_repairs_nothing(
+    tmp_path: Path,
+) -> None:
+    script = Script().asks("go on").does("Write", file_path=f"{CWD}/gauge.py")
+    script.does("Bash", command="make test", answer="Exit code 2\nno module", failed=True)
+    script.does("Bash", command="pip install tides").does("Bash", command="make test")
+    (step,) = drafts_of(script, tmp_path, "observation")
+    assert step.metadata["type"] == "feature"
 
 
 def test_a_decision_that_takes_back_an_earlier_one_supersedes_it(tmp_path: Path) -> None:
@@ -374,7 +433,7 @@ def test_calls_made_together_stay_together(tmp_path: Path) -> None:
 def test_the_type_of_a_change_follows_the_words_of_the_prompt(
     tmp_path: Path, prompt: str, kind: str
 ) -> None:
-    script = Script().asks(prompt).does("Write", file_path=f"{CWD}/x.py")
+    script = Script().asks(prompt).does("Edit", file_path=f"{CWD}/x.py")
     assert drafts_of(script, tmp_path, "observation")[0].metadata["type"] == kind
 
 

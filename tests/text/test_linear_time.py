@@ -25,7 +25,7 @@ from mem_search.metadata import extraction, values
 from mem_search.model import Draft
 from mem_search.records.registry import installed_kinds
 from mem_search.renderers import safe_text
-from mem_search.sources.agent_work import evidence, session
+from mem_search.sources.agent_work import choices, evidence, session
 from mem_search.sources.agent_work import text as claude_code_text
 from mem_search.sources.claude_mem import drafts as claude_mem_drafts
 from mem_search.sources.mail import bodies, headers
@@ -168,8 +168,11 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "evidence.sort_of_file": evidence.sort_of_file,
     "evidence.requested_change": evidence.requested_change,
     "evidence.purpose": evidence.purpose,
-    "evidence.decision_in": evidence.decision_in,
-    "evidence.answers_in": evidence.answers_in,
+    "evidence.is_style_check": evidence.is_style_check,
+    "evidence.explores": evidence.explores,
+    "choices.decision_in": choices.decision_in,
+    "choices.decision_of_person": lambda text: choices.decision_of_person(text, text),
+    "choices.answers_in": choices.answers_in,
     "evidence.statement": evidence.statement,
     "evidence.intent_in": evidence.intent_in,
     "evidence.finding_in": evidence.finding_in,

@@ -16,8 +16,9 @@ from typing import Any
 from mem_search.model import Draft, Kind, Link
 from mem_search.projects import Project
 from mem_search.sources.agent_work import events, tools
+from mem_search.sources.agent_work.choices import answers_in, decision_in, decision_of_person
 from mem_search.sources.agent_work.events import MAIN, Line
-from mem_search.sources.agent_work.evidence import answers_in, decision_in, requested_change
+from mem_search.sources.agent_work.evidence import requested_change
 from mem_search.sources.agent_work.session import Session, compaction_fields, summary_text
 from mem_search.sources.agent_work.step import Step, relative_to_project
 from mem_search.sources.agent_work.text import HEADLINE, cut, headline, one_line
@@ -151,6 +152,8 @@ class DraftBuilder:
     def _prompt(self, text: str, line: Line, key: str) -> Iterator[Draft]:
         session = self._session
         session.add_prompt(text)
+        before = self._steps.get(line.agent)
+        asked = before.conclusion if before else ""
         yield from self._open(line, key, requested_change(text))
         metadata = {
             "prompt_number": session.prompts,
@@ -169,6 +172,9 @@ class DraftBuilder:
             times=(line.at, line.at),
             metadata=metadata,
         )
+        chosen, because = decision_of_person(text, asked)
+        if chosen:
+            yield self._decision(line, chosen, because, key=key)
 
     def _unqueued(self, line: Line, *, delivered: bool) -> Iterator[Draft]:
         """Queued prompts that the agent got while it worked have no line of their own.
@@ -245,8 +251,8 @@ class DraftBuilder:
         if title:
             yield self._decision(line, one_line(title, HEADLINE), cut(said, _PROMPT))
 
-    def _decision(self, line: Line, chosen: str, because: str) -> Draft:
-        key = f"{line.uuid}/decision"
+    def _decision(self, line: Line, chosen: str, because: str, key: str = "") -> Draft:
+        key = f"{key or line.uuid}/decision"
         before = self._session.decided(f"{self._session.id}/{key}", chosen)
         draft = self._draft(
             "observation",

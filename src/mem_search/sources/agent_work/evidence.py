@@ -1,4 +1,4 @@
-"""What the words and the commands of an agent are evidence of: a type of work, a decision. Pure.
+"""What the words and the commands of an agent are evidence of: a type of work. Pure.
 
 Observations have claude-mem's six types. Each type needs evidence: files that changed, a check that
 failed and then passed, words such as "extract" or "instead of". All expressions take linear time.
@@ -19,11 +19,23 @@ VERSIONS: Final = "versions"
 
 _CHECK = re.compile(
     r"\b(?:tests?|spec|pytest|unittest|vitest|jest|rspec|tox|nox|lint|credo|dialyzer|mypy|pyright"
-    r"|ruff|flake8|eslint|prettier|tsc|clippy|compile|build|check|verify|typecheck)\b"
+    r"|ruff|flake8|eslint|prettier|tsc|clippy|compile|build|check|verify|typecheck"
+    r"|make|ninja|gradlew?|mvn|bazel|go vet|dotnet)\b"
+)
+_STYLE = re.compile(
+    r"\b(?:lint\w*|credo|ruff|flake8|eslint|prettier|clippy|rubocop|gofmt|black|stylelint)\b"
+)
+_PREPARES = re.compile(
+    r"\b(?:install|add|init|clone|mkdir|touch|cp|mv|rm|chmod|tee|apply|push|checkout|switch|start"
+    r"|up)\b|>"
 )
 _LOOK = re.compile(
     r"\s*(?:cd [^&;]{1,200}&& *)?"
-    r"(?:ls|cat|head|tail|grep|rg|find|fd|wc|tree|pwd|which|file|stat|less|sed -n|jq|curl -s)\b"
+    r"(?:ls|cat|head|tail|grep|rg|find|fd|wc|tree|pwd|which|file|stat|less|sed -n|jq|curl -s|ps"
+    r"|df|du"
+    r"|env|diff|awk|journalctl|systemctl status|kubectl (?:get|logs|describe|top|explain)|dig"
+    r"|nslookup"
+    r"|docker (?:ps|logs|images|inspect|stats)|gh \w+ (?:list|view|status|checks))\b"
 )
 _COMMIT = re.compile(r"\bgit (?:-\S+ )*commit\b")
 _GIT = re.compile(r"\s*(?:cd [^&;]{1,200}&& *)?git\b")
@@ -64,6 +76,17 @@ def command_class(command: str) -> str:
     return CHECKS if _CHECK.search(command) else ""
 
 
+def is_style_check(command: str) -> bool:
+    """Whether a check is of the form of the code: what it finds is untidy, not broken."""
+    return bool(_STYLE.search(command[:2000]))
+
+
+def explores(command: str) -> bool:
+    """Whether a command, before anything was changed, tells the agent something."""
+    sort = command_class(command)
+    return sort == LOOKS or (not sort and not _PREPARES.search(command[:2000]))
+
+
 _TEST_FILE = re.compile(
     r"(?:^|[/\\])(?:tests?|specs?|__tests__|fixtures)[/\\]|[._-](?:test|spec)\.\w+$|_test\.\w+$"
     r"|(?:^|[/\\])test_[^/\\]*$|(?:^|[/\\])conftest\.py$",
@@ -87,13 +110,38 @@ def sort_of_file(path: str) -> str:
 
 _REPAIR = re.compile(
     r"\b(?:fix(?:es|ed|ing)?|bugs?|broken|crash(?:es|ed|ing)?|regressions?|wrong"
-    r"|the (?:issue|problem) (?:is|was))\b",
+    r"|the (?:issue|problem|culprit|cause) (?:is|was)|root cause|incorrect(?:ly)?|deadlocks?"
+    r"|(?:mem(?:ory)?|connection|goroutine) leaks?|race condition|off[- ]by[- ]one)\b",
     re.IGNORECASE,
 )
+_COMPLAINT = re.compile(
+    r"\b(?:(?:is|are|get|gets|got|being|stays?) (?:\w+ )?(?:red|stuck|lost|twice|duplicated"
+    r"|corrupted)"
+    r"|twice(?: sometimes)?$|(?:doesn't|does not|don't|doesnt|won't|can't|cannot) "
+    r"(?:work|start|load|open|log|run|build|compile|show|save|find|connect)|(?:is|are)n't working"
+    r"|not working|stop(?:s|ped)? working|no longer works?|fail(?:s|ing|ed)? |hangs?\b|throws?\b"
+    r"|(?:is|are|get|gets|got|being) logged out|leaks?\b|find out why|why (?:does|do|is"
+    r"|are) .{1,80}"
+    r"(?:fail|crash|hang|red|empty|wrong)"
+    r"|shows? nothing|nothing (?:happens|shows)|finds? nothing|no results?\b|every few (?:minutes"
+    r"|seconds|hours)"
+    r"|(?:is|are|gets?) (?:restarted|killed|rejected|ignored|missing|invisible|cut off|hard to \w+)"
+    r"|out of memory|OOM\w*)",
+    re.IGNORECASE,
+)
+"""What a person says of something that does not do what it should."""
+
 _REFACTOR = re.compile(
-    r"\b(?:refactor(?:s|ed|ing)?|renam(?:e|es|ed|ing)|clean(?:s|ed|ing)? ?up|simplif(?:y|ies|ied)"
+    r"\b(?:refactor(?:s|ed|ing)?|(?<!'s )renam(?:e|es|ed|ing)|clean(?:s|ed|ing)? ?up|simplif(?:y"
+    r"|ies|ied)"
+    r"|(?:split(?:s|ting)?|break(?:s|ing)?) (?:it|this|that|them|the [\w` -]{1,40}?) (?:up|into"
+    r"|apart)"
+    r"|tid(?:y|ies|ied|ying)\b|restructur(?:e|es|ed|ing)|copied from|duplicate code|dead code"
+    r"|without changing (?:what|how|the behaviou?r|behaviou?r)"
+    r"|mov(?:e|es|ed|ing) (?:the |a |an |this |that )?[\w`/. -]{1,60}? (?:in)?to"
     r"|extract(?:s|ed|ing)? (?:the |a |an |this |that )?[\w` -]{0,60}?\b(?:in)?to"
-    r"|deduplicat(?:e|es|ed)|too (?:deep|complex|long|many conditionals)|complexity"
+    r"|deduplicat(?:e|es|ed|ing) (?:the |this |some )?(?:code|logic|helpers?|tests?)|too (?:deep"
+    r"|complex|long|many conditionals)|complexity"
     r"|(?:fix|address|resolve)\w* .{0,40}\b(?:credo|lint\w*|style|readability|warnings?)"
     r"|(?:credo|linter|clippy|ruff|eslint|rubocop) (?:reports|complains|warning|issue))\b",
     re.IGNORECASE,
@@ -109,29 +157,44 @@ def requested_change(prompt: str) -> str:
     """The type of change that a prompt asks for: bugfix, refactor, feature, or empty."""
     found = [
         (match.start(), name)
-        for name, pattern in (("bugfix", _REPAIR), ("refactor", _REFACTOR), ("feature", _FEATURE))
+        for name, pattern in (
+            ("bugfix", _REPAIR),
+            ("bugfix", _COMPLAINT),
+            ("refactor", _REFACTOR),
+            ("feature", _FEATURE),
+        )
         if (match := pattern.search(prompt[:8000]))
     ]
     return min(found)[1] if found else ""
 
 
 def type_of_change(
-    texts: Sequence[str], modified: Iterable[str], *, repairing: bool, mended: bool, request: str
+    texts: Sequence[str],
+    modified: Iterable[str],
+    *,
+    repairing: bool,
+    mended: bool,
+    tidied: bool,
+    created: bool,
+    request: str,
 ) -> str:
     """The type of a step that modified files.
 
     ``texts`` are what the agent said in it. ``repairing``: something was found broken before;
-    ``mended``: a check that failed passes now; ``request``: what the prompt asked for.
+    ``mended``: a check that failed passes now; ``tidied``: one of style did; ``created``: files of
+    code are new; ``request``: what the prompt asked for.
     """
     refactors, repairs = _votes(texts)
     if mended or (repairing and not refactors) or repairs > refactors:
         return "bugfix"
-    if refactors:
+    if refactors or tidied:
         return "refactor"
-    if {sort_of_file(path) for path in modified} <= {"tests", "docs", "settings"}:
-        return "change"
+    sorts = {sort_of_file(path) for path in modified}
+    if sorts <= {"tests", "docs", "settings"}:
+        # A service is mended in its settings; tests and documents mend nothing.
+        return "bugfix" if request == "bugfix" and sorts == {"settings"} else "change"
     words = "\n".join(texts)[:_READ]
-    return request or ("feature" if _FEATURE.search(words) else "change")
+    return request or ("feature" if created or _FEATURE.search(words) else "change")
 
 
 def purpose(text: str) -> str:
@@ -143,7 +206,7 @@ def purpose(text: str) -> str:
 def _votes(texts: Iterable[str]) -> tuple[int, int]:
     """How many sentences speak of tidying, and how many of the others of repairing."""
     refactors = repairs = 0
-    for sentence in _SENTENCE.split("\n".join(texts)[:_READ]):
+    for sentence in SENTENCE.split("\n".join(texts)[:_READ]):
         if _REFACTOR.search(sentence):
             refactors += 1
         elif _REPAIR.search(sentence):
@@ -154,75 +217,19 @@ def _votes(texts: Iterable[str]) -> tuple[int, int]:
 _READ: Final = 8000
 """Characters of what the agent said in a step that are read as evidence."""
 
-_SENTENCE = re.compile(r"(?<=[.!?:])\s+|\n+")
-_INTENT: Final = (
+SENTENCE = re.compile(r"(?<=[.!?:])\s+|\n+")
+"""Between two sentences."""
+
+INTENT: Final = (
     r"(?:let me|let's|i'll|i will|we'll|we will|i need to|we need to|i should|we should"
     r"|i'm going to|we're going to)"
 )
-_CHOOSES = re.compile(
-    r"\b(?:(?:we|i)(?:'ve| have)? (?:decided|chose|opted|settled)|(?:decided|opted|opting) "
-    r"(?:to|for|against)|settl(?:ed|ing) on|(?:we|i)(?:'ll| will|'re|'m)? (?:go|going) with"
-    r"|the decision (?:is|was)|(?:out of|beyond the) scope|not something (?:i|we) should"
-    r"|should do the same|different approach ?[-–—:] ?\w+"
-    r"|(?:use[sd]?|using|keep|keeping|choos(?:e|ing)|chose|prefer(?:s|red)?|pick(?:ed|ing)?"
-    r"|switch(?:ed|ing)?|go)\b.{1,160}\b(?:instead of|rather than|over using))\b",
-    re.IGNORECASE,
-)
-_CHOOSES_BY_INTENT = re.compile(
-    rf"\b{_INTENT} .{{1,200}}\b(?:instead|rather than|without \w+ing|to avoid|no longer needed"
-    r"|so (?:that|both|it|we|they|all) |following the same|following the existing)"
-    rf"|\bno longer need|\b(?:since|because) .{{3,200}}, {_INTENT} "
-    rf"|\bfor now,? {_INTENT} .{{0,20}}\b(?:skip|ignor|leav|keep|us|disabl)",
-    re.IGNORECASE,
-)
-_CAUSE = re.compile(
-    r"\b(?:doesn't|does not|don't|can't|cannot|won't|will fail|isn't|is not|aren't|wasn't"
-    r"|there(?:'s| is) no|the (?:issue|problem|blocker) (?:is|was)|already|no \w+ module)\b",
-    re.IGNORECASE,
-)
-_REMEDY = re.compile(
-    r"\b(?:(?:i'll|i will|we'll|we will) (?:completely |also |just )?(?:add|put|keep|store|make)"
-    rf"|{_INTENT} (?:completely |also |just )?(?:use|reuse|rewrite|replace it|replace them|switch"
-    r"|restructure|go with|adopt|stick|drop))\b",
-    re.IGNORECASE,
-)
-_LONGEST_DECISION: Final = 1500
-
-
-def decision_in(text: str) -> tuple[str, str]:
-    """The sentence of ``text`` that chooses one way, and its paragraph; empty if none does.
-
-    A sentence chooses by its words ("we chose … instead of …"), or it says what will be done after
-    a sentence that says what is in the way.
-    """
-    for paragraph in text[:20_000].split("\n\n"):
-        before = ""
-        for sentence in _SENTENCE.split(paragraph):
-            said = sentence[:600]
-            if (
-                _CHOOSES.search(said)
-                or _CHOOSES_BY_INTENT.search(said)
-                or (_REMEDY.search(said) and _CAUSE.search(f"{before} {said}"))
-            ):
-                return statement(said), paragraph.strip()[:_LONGEST_DECISION]
-            before = said
-    return "", ""
-
-
-_ANSWERED = re.compile(r'"([^"\n]{1,400})"="([^"\n]{0,400})"')
-
-
-def answers_in(result: str) -> str:
-    """The person's answers to the agent's questions, one a line; empty if it has none."""
-    return "\n".join(f"{asked} {said}" for asked, said in _ANSWERED.findall(result[:20_000]))
-
-
 _PREAMBLE = re.compile(
     r"(?:(?:ok(?:ay)?|good|great|perfect|excellent|alright|right|clean|expected|now|so|first|next"
     r"|then|all green|yes)\b[\s,.!:;—–-]*)+",
     re.IGNORECASE,
 )
-_ANNOUNCES = re.compile(rf"{_INTENT} (?:(?:also|now|just|first|then) )*", re.IGNORECASE)
+_ANNOUNCES = re.compile(rf"{INTENT} (?:(?:also|now|just|first|then) )*", re.IGNORECASE)
 _MARKS = re.compile(r"^[#>*+•\s-]+|\*\*")
 _ENOUGH_WORDS = 3
 
@@ -241,7 +248,7 @@ def statement(sentence: str, limit: int = 100) -> str:
 
 def intent_in(text: str) -> str:
     """The sentence of ``text`` that says what comes now, else the first with some words."""
-    sentences = [s for s in _SENTENCE.split(text[:4000]) if len(s.split()) >= _ENOUGH_WORDS]
+    sentences = [s for s in SENTENCE.split(text[:4000]) if len(s.split()) >= _ENOUGH_WORDS]
     announced = next((s for s in sentences if _ANNOUNCES.search(s)), "")
     return statement(announced or next(iter(sentences), ""))
 

@@ -36,9 +36,10 @@ class Step:
     ``aim`` is what it said before the first change, ``last_text`` what it said last; ``at_work``:
     it has used a tool since. ``broken`` are checks that failed and have not passed since;
     ``repairing``: they failed before the first change, or what was looked at was found broken;
-    ``mended``: one of them passed after a change. ``checked``: a check ran after the last change;
-    ``delivered``: a commit was made. ``changed``: an earlier part modified files. ``waiting``
-    counts calls without an answer.
+    ``mended``: one of them passed after a change, and ``tidied``: a check of style did; ``idle``:
+    nothing changed since a check failed. ``checked``: a check ran after the last change;
+    ``delivered``: a commit was made. ``changed``: an earlier part modified files; ``created``:
+    files of code are new. ``waiting`` counts calls without an answer.
     """
 
     id: str
@@ -66,6 +67,9 @@ class Step:
     checked: bool = False
     delivered: bool = False
     changed: bool = False
+    created: bool = False
+    tidied: bool = False
+    idle: bool = False
     last_text: str = ""
     at_work: bool = False
 
@@ -125,12 +129,13 @@ class Step:
             held=held,
             held_at=self.held_at,
             broken=list(self.broken),
-            repairing=bool(self.broken)
+            repairing=not all(map(evidence.is_style_check, self.broken))
             or (not self.modified and evidence.purpose("\n".join(self.narrative)) == "bugfix"),
             last_text=self.last_text,
             at_work=self.at_work,
         )
-        step.seen_at(self.held_at)
+        if held:  # what was said before belongs to this step, and so does its time
+            step.seen_at(self.held_at)
         return step
 
     def next_part(self) -> Step:
@@ -166,7 +171,7 @@ class Step:
         self.at_work = True
         self.waiting += 1
         looks = call.effect in (tools.READS, tools.LOOKS, tools.TELLS)
-        self.looked += looks or evidence.command_class(call.target) == evidence.LOOKS
+        self.looked += looks or (call.effect == tools.RUNS and evidence.explores(call.target))
 
     def _keep_held(self) -> None:
         if self.held:
@@ -190,26 +195,38 @@ class Step:
                 add_new(self.failed, failure.line)
                 add_new(self.broken, evidence.check_name(call.target))
                 self.checked |= bool(self.modified)
-                self.repairing |= bool(self.broken) and not self.modified
+                self.idle = bool(self.modified)
+                is_broken = not all(map(evidence.is_style_check, self.broken))
+                self.repairing |= is_broken and not self.modified
             return
         match call.effect:
             case tools.READS:
                 add_new(self.read, call.target)
             case tools.MODIFIES:
+                self.created |= self._creates(call, answer)
                 add_new(self.modified, call.target)
-                self.checked = False
+                self.checked = self.idle = False
             case tools.RUNS:
                 self._notes(f"{call.verb}: {call.target}")
                 for path in evidence.removed_files(call.target):
                     add_new(self.modified, path)
                 if (name := evidence.check_name(call.target)) in self.broken:
                     self.broken.remove(name)
-                    self.mended |= bool(self.modified) or self.changed
+                    changed = (bool(self.modified) or self.changed) and not self.idle
+                    tidy = evidence.is_style_check(name)
+                    self.tidied |= changed and tidy
+                    self.mended |= changed and not tidy
                 self.checked |= sort == evidence.CHECKS and bool(self.modified)
                 if sort == evidence.DELIVERS:
                     self.delivered, self.broken = True, []
             case tools.TELLS:
                 self._notes(f"{call.verb}: {call.target}")
+
+    def _creates(self, call: tools.Call, answer: str) -> bool:
+        """Whether the call wrote a file of code that was not there before."""
+        known = call.target in self.read or call.target in self.modified
+        new = call.verb == tools.WRITE and not known and not tools.OVERWRITTEN.search(answer[:500])
+        return new and evidence.sort_of_file(call.target) == "code"
 
     def _notes(self, fact: str) -> None:
         if fact:
@@ -225,6 +242,8 @@ class Step:
             self.modified,
             repairing=self.repairing,
             mended=self.mended,
+            tidied=self.tidied,
+            created=self.created,
             request=self.request,
         )
 

@@ -18,6 +18,11 @@ ASKS: Final = "asks"
 TELLS: Final = "tells"
 LOOKS: Final = "looks"
 OTHER: Final = "other"
+WRITE: Final = "Write"
+"""The verb of a call that writes a whole file."""
+
+OVERWRITTEN = re.compile(r"\b(?:has been updated|overwrote|overwritten|overwrit)", re.IGNORECASE)
+"""What programs answer when the file was there before."""
 
 _COMMAND = 300
 _PLAN = 6000
@@ -29,7 +34,7 @@ _EFFECTS: Final[Mapping[str, tuple[str, str, str]]] = {
     "NotebookRead": (READS, "notebook_path", "Read"),
     "Edit": (MODIFIES, "file_path", "Edit"),
     "MultiEdit": (MODIFIES, "file_path", "Edit"),
-    "Write": (MODIFIES, "file_path", "Write"),
+    "Write": (MODIFIES, "file_path", WRITE),
     "NotebookEdit": (MODIFIES, "notebook_path", "Edit"),
     "Bash": (RUNS, "command", "Ran"),
     "PowerShell": (RUNS, "command", "Ran"),
