@@ -160,6 +160,10 @@ class StorageError(Unavailable):
     code = "storage_unavailable"
 
 
+class StoreAway(StorageError):
+    """The server of the store does not answer. What was being done can be done again later."""
+
+
 class StoreDamaged(StorageError):
     """The store's file was changed by something else: flipped bytes, a lost part, an older copy."""
 

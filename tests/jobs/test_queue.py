@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from mem_search.errors import Conflict, InputError, NotFound, SourceError
+from mem_search.errors import Conflict, InputError, NotFound, SourceError, StoreAway
 from mem_search.jobs.queue import JobQueue, Report
 from mem_search.model.jobs import ENDED, JobState
 from mem_search.storage.sqlite.store import SqliteStore
@@ -228,3 +228,23 @@ async def test_a_job_that_cannot_be_started_says_why_and_runs_when_it_can(
     await store.database.write(lambda c: c.execute("drop trigger full"))
     queue.wake()
     assert (await reached(queue, job, "done")).result == {"n": 1}
+
+
+async def test_a_job_whose_server_went_away_has_not_failed_and_is_run_again(
+    store: SqliteStore,
+) -> None:
+    class Interrupted:
+        name = "interrupted"
+        runs = 0
+
+        async def run(self, params: Mapping[str, Any], report: Report) -> Mapping[str, Any]:
+            self.runs += 1
+            if self.runs == 1:
+                raise StoreAway("the server has closed the connection")
+            return {"runs": self.runs}
+
+    queue = JobQueue(store.jobs, (Interrupted(),))
+    await queue.start()
+    job = await queue.submit("interrupted", {})
+    assert (await reached(queue, job, "done")).result == {"runs": 2}
+    await queue.close()

@@ -18,7 +18,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
 
-from mem_search.errors import Conflict, InputError, MemSearchError, NotFound
+from mem_search.errors import Conflict, InputError, MemSearchError, NotFound, StoreAway
 from mem_search.ingest import spool
 from mem_search.model.jobs import ENDED, JobState, JobStatus, Pace
 from mem_search.storage.ports import JobStore
@@ -81,6 +81,8 @@ class JobQueue:
         self._cancelled: set[str] = set()
         self._given: dict[str, Mapping[str, Any]] = {}
         """Parameters of unfinished jobs, which are stored without secrets."""
+        self._interrupted: set[str] = set()
+        """Jobs that are run again, because the server of the store went away."""
         self._left: dict[str, str] = {}
         """Jobs whose end could not be stored (a full disk), and why."""
         self._waits = ""
@@ -237,7 +239,9 @@ class JobQueue:
             finally:
                 if state is not None:
                     self._cancelled.discard(state.id)
-                    self._given.pop(state.id, None)
+                    if state.id not in self._interrupted:
+                        self._given.pop(state.id, None)
+                    self._interrupted.discard(state.id)
             if state is None:
                 await added.wait()
 
@@ -267,6 +271,10 @@ class JobQueue:
                 task.cancel()
                 raise
             await self._end(state.id, "cancelled", "cancelled; what was stored stays")
+        except StoreAway as error:
+            # It has not failed: it is claimed again, and goes on, when the server answers.
+            log.warning("job %s waits for the server of the store: %s", state.id, error)
+            self._interrupted.add(state.id)
         except MemSearchError as error:
             await self._end(state.id, "failed", error.message)
         except Exception as error:

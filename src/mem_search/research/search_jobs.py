@@ -14,7 +14,14 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from mem_search.errors import Conflict, LimitReached, MemSearchError, NotFound, StorageError
+from mem_search.errors import (
+    Conflict,
+    LimitReached,
+    MemSearchError,
+    NotFound,
+    StorageError,
+    StoreAway,
+)
 from mem_search.model import SearchRequest
 from mem_search.model.jobs import UNFINISHED, SearchJob, SearchJobStatus
 from mem_search.model.saved_searches import Delivery
@@ -200,6 +207,8 @@ class SearchJobs:
                 if found.id not in self._cancelled:  # the worker stops: the next start resumes it
                     task.cancel()
                     raise
+            except StoreAway as error:
+                log.warning("search job %s waits for the server: %s", found.id, error)
             except StorageError as error:
                 # Its state could not be written either; the next start runs it again.
                 log.error("search job %s waits for the next start: %s", found.id, error)

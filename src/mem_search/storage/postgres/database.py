@@ -20,7 +20,7 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict
 from psycopg_pool import ConnectionPool, PoolTimeout
 
-from mem_search.errors import StorageError
+from mem_search.errors import StorageError, StoreAway
 from mem_search.storage.postgres.connection import Connection
 from mem_search.storage.postgres.migrations import SCHEMA, check_server, migrate
 from mem_search.storage.postgres.workers import LEASE, Worker
@@ -310,7 +310,7 @@ def translated(place: str) -> Iterator[None]:
     try:
         yield
     except PoolTimeout as error:
-        raise StorageError(f"PostgreSQL at {place} does not answer; {_AWAY}") from error
+        raise StoreAway(f"PostgreSQL at {place} does not answer; {_AWAY}") from error
     except psycopg.Error as error:
         text = _line(error)
         state = error.sqlstate or next((s for said, s in _REFUSED if said.search(text)), "")
@@ -322,7 +322,7 @@ def translated(place: str) -> Iterator[None]:
             ) from error
         # A connection that failed has no state.
         if isinstance(error, psycopg.OperationalError):
-            raise StorageError(f"PostgreSQL at {place}: {text}; {_AWAY}") from error
+            raise StoreAway(f"PostgreSQL at {place}: {text}; {_AWAY}") from error
         raise
 
 
