@@ -91,3 +91,14 @@ def test_rows_are_repeated_when_they_share_a_word_in_a_column(
         for n, one in enumerate(words)
     ]
     assert repeated(heads).tolist() == expected
+
+
+def test_sketches_share_a_word_only_in_the_same_column() -> None:
+    rows = np.zeros((3, sketch.SIZE), np.uint8)
+    rows[:, : sketch.HEAD] = np.arange(3 * sketch.HEAD, dtype=np.uint8).reshape(3, -1)
+    rows[1, 4:8] = rows[0, 4:8]  # the same column
+    rows[2, 8:12] = rows[0, 0:4]  # another one
+    first, second, third = sketch.shared_words(rows)
+    assert len(first) == 1
+    assert first == second
+    assert third == []

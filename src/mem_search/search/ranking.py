@@ -18,6 +18,7 @@ from mem_search.model import FacetCounts, FacetName, Filters, Hit, LegReport, Se
 from mem_search.model.rankings import (
     KIND_CODES,
     NO_CANDIDATES,
+    NO_MATCHES,
     Candidate,
     Candidates,
     Numbers,
@@ -179,9 +180,10 @@ def prefetch(
         guessed = _guessed_alone(snapshot, question, rankings)
     whole = NO_NUMBERS
     if not {"relevant", "every-word"}.isdisjoint(stages):
-        whole = named.records
+        whole = np.sort(named.records)
         if not names_alone:
-            whole = np.union1d(_whole(snapshot, question, rankings), whole)
+            having_all = _whole(snapshot, question, rankings)
+            whole = np.union1d(having_all, whole) if len(whole) else having_all
     return RankingState(
         request=request,
         question=question,
@@ -197,7 +199,7 @@ def prefetch(
             columns=columns,
             holders=held,
             lifted=[snapshot.matching(lift) for lift in question.lifts],
-            whole=np.unique(whole),
+            whole=whole,
             names_alone=names_alone,
             guessed=guessed,
             beyond=beyond,
@@ -229,7 +231,7 @@ def page(state: RankingState, stage_ms: Mapping[str, float]) -> Ranked:
     for place, hit in enumerate(hits):
         if (row := row_of.get(hit.number)) is not None:
             hits[place] = hit._replace(scores={**state.fusion.scores(state, row), **hit.scores})
-    folded = sum(len(hit.similar) for hit in state.hits)
+    folded = sum([len(hit.similar) for hit in state.hits if hit.similar])
     beyond = 0 if state.beyond is None else len(state.beyond.records)
     return Ranked(
         hits, counts, folded, state.weaker, beyond, state.expansion, state.reports, stage_ms
@@ -240,11 +242,15 @@ def _beyond(
     snapshot: SearchSnapshot, rankings: Sequence[Ranking], union: Candidates, *, dated: bool
 ) -> Beyond:
     """The word matches of all legs that are not in ``union``."""
-    records = np.concatenate([NO_NUMBERS, *(leg.matched.records for leg in rankings)])
-    kinds = np.concatenate([union.kinds[:0], *(leg.matched.kinds for leg in rankings)])
-    records, first = np.unique(records, return_index=True)
+    matching = [leg.matched for leg in rankings if len(leg.matched)] or [NO_MATCHES]
+    records, kinds = matching[0].records, matching[0].kinds  # in order, each once
+    if len(matching) > 1:
+        records, first = np.unique(
+            np.concatenate([each.records for each in matching]), return_index=True
+        )
+        kinds = np.concatenate([each.kinds for each in matching])[first]
     outside = ~np.isin(records, union.records)
-    records, kinds = records[outside], kinds[first[outside]]
+    records, kinds = records[outside], kinds[outside]
     if not dated:
         return Beyond(records, kinds, NO_NUMBERS)
     columns = snapshot.columns(records)
@@ -272,8 +278,9 @@ def _whole(snapshot: SearchSnapshot, question: Question, rankings: Sequence[Rank
     if not matched or (terms > FEW_WORDS and not is_demanded):
         return NO_NUMBERS
     if terms > 1 and not is_demanded and (query := all_of(asked)) is not None:
-        matched = [np.intersect1d(snapshot.records_with_words(query), each) for each in matched]
-    return np.unique(np.concatenate(matched))
+        having_all = snapshot.records_with_words(query)
+        matched = [np.intersect1d(having_all, each, assume_unique=True) for each in matched]
+    return matched[0] if len(matched) == 1 else np.unique(np.concatenate(matched))
 
 
 def _holders(

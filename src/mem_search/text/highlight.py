@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from mem_search.text.words import RUN, folded, is_cjk, pairs
 
@@ -19,9 +19,16 @@ class WordMatcher:
         runs = [run for word in words for run in RUN.findall(word)]
         self._pairs = [pair for run in runs if is_cjk(run) for pair in pairs(run)]
         self._stems = {stem(_plain(run)) for run in runs if not is_cjk(run)}
+
+    @cached_property
+    def _likely(self) -> re.Pattern[str]:
+        """Matches what may be one of the words, in a text that is not ASCII.
+
+        Compiling it takes as long as ranking does, and most pages need none.
+        """
         roots = "|".join(map(re.escape, sorted(self._stems))) or "(?!)"
         # A word begins with its stem unless it has accents, so few words need a closer look.
-        self._likely = re.compile(
+        return re.compile(
             rf"(?<![^\W_])(?:(?:{roots})[^\W_]*|[^\W_]*[^\W_\x00-\x7f][^\W_]*)", re.IGNORECASE
         )
 

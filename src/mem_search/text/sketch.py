@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 import zlib
+from itertools import compress
 from typing import Final
 
 import numpy as np
@@ -95,3 +96,13 @@ def is_near(one: NDArray[np.uint8], other: NDArray[np.uint8]) -> bool:
 def heads(sketches: Sketches) -> Heads:
     """The first bytes of sketches as words; near-duplicates share a word in the same column."""
     return np.ascontiguousarray(sketches[:, :HEAD]).view(np.uint32)
+
+
+def shared_words(sketches: Sketches) -> list[list[int]]:
+    """For each sketch numbers of its words (``heads``) that another sketch has in that column."""
+    words = heads(sketches).astype(np.uint64)
+    words |= np.arange(WORDS, dtype=np.uint64) << np.uint64(32)
+    _, number, count = np.unique(words, return_inverse=True, return_counts=True)
+    numbers: list[list[int]] = np.reshape(number, (-1, WORDS)).tolist()
+    shared: list[list[bool]] = np.reshape(count[number] > 1, (-1, WORDS)).tolist()
+    return [[*compress(*row)] for row in zip(numbers, shared, strict=True)]

@@ -237,17 +237,17 @@ def fold(
     if not sketched:
         return [*hits]
     rows = {number: row for row, number in enumerate(sketched)}
-    words = sketch.heads(sketches).tolist()
+    words = sketch.shared_words(sketches)
     place = {hit.number: at for at, hit in enumerate(hits)}
     under: dict[int, list[int]] = {}
-    leaders: dict[tuple[int, int, str], list[int]] = {}
+    leaders: dict[tuple[int, str], list[int]] = {}
     for hit in hits:
         number = hit.number
         if number not in rows:
             under[number] = []
             continue
         row = rows[number]
-        keys = [(column, word, kinds[number]) for column, word in enumerate(words[row])]
+        keys = [(word, kinds[number]) for word in words[row]]
         near = [
             other
             for other in {other for key in keys for other in leaders.get(key, ())}

@@ -108,10 +108,12 @@ def weights(name: str, code: Code, *, foreign: bool) -> Values:
 
 def z_scores(values: Values) -> Values:
     """Standard scores; unknown ones (NaN) and those of a leg without spread are 0."""
-    known = values[~np.isnan(values)]
+    unknown = np.isnan(values)
+    known = values[~unknown]
     if known.size < 2 or (spread := known.std()) < _LEAST_SPREAD:
         return np.zeros(len(values))
-    scores: Values = np.nan_to_num((values - known.mean()) / spread, nan=0.0, copy=False)
+    scores: Values = (values - known.mean()) / spread
+    scores[unknown] = 0.0
     return scores
 
 
