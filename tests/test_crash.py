@@ -36,6 +36,7 @@ from runtimes import small
 from mem_search.model import Location
 from mem_search.sources.jsonl import Jsonl
 from mem_search.wiring import open_runtime
+from patience import PATIENCE
 
 async def main():
     location = Location("jsonl", sys.argv[2])

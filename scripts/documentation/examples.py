@@ -34,6 +34,8 @@ ELSEWHERE: Final = {
     "user remove": "needs a user who has stored something; tests/cli/test_access.py has one",
     "imaps://": "needs a mail server; tests/imap_server.py is one",
     "https://example.org": "needs the network; tests/cli/test_add.py has a page of its own",
+    "pg_": "needs a PostgreSQL server that the reader runs, and its tools",
+    "createdb": "needs a PostgreSQL server that the reader runs, and its tools",
     "| dot": "needs graphviz; tests/renderers check the text that dot reads",
     "/aside": "goes back to an older version; tests/cli/test_upgrade.py does",
     "before-upgrade-": "goes back to an older version; tests/cli/test_upgrade.py does",

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
+import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestClient
 
@@ -112,3 +114,19 @@ async def ended(client: Client, job: str, headers: dict[str, str] = AUTHORIZED) 
             if state["state"] in ("done", "failed", "cancelled"):
                 return state
             await asyncio.sleep(0.02)
+
+
+@contextmanager
+def held_searches(client: Client) -> Iterator[None]:
+    """Searches in the background begin, and end only when the block does."""
+    research = lifecycle_of(client).runtime.research.operations
+    search, released = research.search, asyncio.Event()
+
+    async def held(*args: Any, **values: Any) -> Any:
+        await released.wait()
+        return await search(*args, **values)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(research, "search", held)
+        yield
+    released.set()

@@ -311,6 +311,7 @@ async def test_what_touches_the_machine_is_not_for_users(empty: Client) -> None:
         "/api/sync",
         "/api/viewer/settings",
         "/api/viewer/links",
+        "/metrics",
         "/api/unfollow",
         "/api/import",
         "/api/archive/index",

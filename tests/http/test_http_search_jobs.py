@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from aiohttp.test_utils import TestClient, TestServer
-from http_worker import AUTHORIZED, TOKEN, Client, lifecycle_of
+from http_worker import AUTHORIZED, TOKEN, Client, held_searches, lifecycle_of
 from people import join
 
 from chosen_store import in_a_file
@@ -19,7 +19,7 @@ from mem_search.http.core.app import build_app
 from mem_search.model import Draft
 from mem_search.model.saved_searches import Scope
 from mem_search.research.requests import dump
-from mem_search.research.search_jobs import SearchJobs
+from mem_search.research.search_jobs import AT_ONCE, SearchJobs
 from mem_search.settings import Settings
 from mem_search.webhooks.signing import webhook_secret
 from patience import PATIENCE
@@ -320,16 +320,20 @@ async def test_an_ended_search_is_kept_for_a_day(client: Client) -> None:
 
 
 async def test_searches_are_listed_without_their_results(client: Client) -> None:
-    await unfinished(client, "waits")
     job = (await submit(client))["job_id"]
     await ended(client, job)
-    listed = await (await client.get(JOBS)).json()
-    assert [each["id"] for each in listed["jobs"]] == [job, "waits"]
-    assert "result_payload" not in listed["jobs"][0]
-    pending = await (await client.get(JOBS, params={"status": "pending"})).json()
-    assert ([each["id"] for each in pending["jobs"]], pending["total"]) == (["waits"], 1)
-    page = await (await client.get(JOBS, params={"limit": 1, "offset": 1})).json()
-    assert [each["id"] for each in page["jobs"]] == ["waits"]
+    with held_searches(client):
+        others = [(await submit(client))["job_id"] for _ in range(AT_ONCE + 1)]
+        async with asyncio.timeout(PATIENCE):
+            while (await job_of(client, others[-2]))["status"] != "running":  # noqa: ASYNC110  it asks
+                await asyncio.sleep(0.01)
+        listed = await (await client.get(JOBS)).json()
+        assert [each["id"] for each in listed["jobs"]] == [*reversed(others), job]
+        assert "result_payload" not in listed["jobs"][-1]
+        pending = await (await client.get(JOBS, params={"status": "pending"})).json()
+        assert ([each["id"] for each in pending["jobs"]], pending["total"]) == (others[-1:], 1)
+        page = await (await client.get(JOBS, params={"limit": 1, "offset": len(others)})).json()
+        assert [each["id"] for each in page["jobs"]] == [job]
     assert (await client.get(JOBS, params={"status": "done"})).status == 422
 
 
@@ -340,8 +344,10 @@ async def test_what_a_former_worker_left_is_done_by_the_next(
     async with TestClient(TestServer(build_app(allowing))) as first:
         runtime = await lifecycle_of(first).ready()
         await fill(runtime, Draft("note", "jsonl", "a", "All about auth.", "Auth"))
-        await unfinished(first, "waits", "was running")
-        await runtime.store.search_jobs.start("was running", 5)
+        await unfinished(first, "was running", "waits")
+        claimed = await runtime.store.search_jobs.claim(5)
+        assert claimed is not None
+        assert claimed.id == "was running"
         await runtime.store.database.write(
             lambda c: c.execute(
                 "update search_jobs set webhook_url = ? where id = 'waits'", (receiver.url,)

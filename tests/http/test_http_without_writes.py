@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from aiohttp.test_utils import TestClient, TestServer
 from every_route import BODIES, ENDLESS, PARAMETERS, SEARCH, filled, write_something
-from http_worker import AUTHORIZED, RECORDS, Client, lifecycle_of
+from http_worker import AUTHORIZED, RECORDS, Client, held_searches, lifecycle_of
 from people import bring_in, join
 
 from mem_search.http.core.app import build_app
@@ -179,19 +179,14 @@ async def test_a_flood_of_one_caller_is_no_limit_of_another(
     other = await join(client, "", "other-program")
     away = {"X-Forwarded-For": "192.0.2.7"}
     body = {**SEARCH, "background": True}
-    runtime = lifecycle_of(client).runtime
-    # Nothing takes the jobs out of the queue: they stay unfinished.
-    start, runtime.research.search_jobs._waiting.put_nowait = (
-        runtime.research.search_jobs._waiting.put_nowait, lambda _job: None,
-    )  # fmt: skip
-    statuses = []
-    for _ in range(settings.limit_jobs + 1):
-        reply = await client.post("/api/v1/search", json=body, headers=program.headers)
-        statuses.append(reply.status)
-    assert statuses == [200] * settings.limit_jobs + [429]
-    for headers in (AUTHORIZED, {**AUTHORIZED, **away}, other.headers):
-        assert (await client.post("/api/v1/search", json=body, headers=headers)).status == 200
-    runtime.research.search_jobs._waiting.put_nowait = start
+    with held_searches(client):
+        statuses = []
+        for _ in range(settings.limit_jobs + 1):
+            reply = await client.post("/api/v1/search", json=body, headers=program.headers)
+            statuses.append(reply.status)
+        assert statuses == [200] * settings.limit_jobs + [429]
+        for headers in (AUTHORIZED, {**AUTHORIZED, **away}, other.headers):
+            assert (await client.post("/api/v1/search", json=body, headers=headers)).status == 200
 
     for _ in range(settings.limit_searches + 1):
         reply = await client.get("/api/search?query=auth", headers={**program.headers, **away})
