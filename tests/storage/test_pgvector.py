@@ -135,6 +135,24 @@ async def test_of_several_workers_one_builds_and_what_a_dead_one_left_is_built_a
     assert index.index in await store.database.read(plan, index)
 
 
+async def test_what_another_built_since_the_first_look_is_not_built_again(
+    store: PostgresStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    index, late = (store.open_index("space", DIMENSIONS) for _ in range(2))
+    others: list[bool] = []
+
+    def rows(connection: Connection) -> str:  # called between the look and the lock
+        if not others:
+            with store.database._connect() as own:
+                store.database._writer(own)
+                others.append(index._built(own, MANY))
+        return index._rows(connection)
+
+    monkeypatch.setattr(late, "_rows", rows)
+    assert not await late.build(MANY)
+    assert others == [True]
+
+
 async def test_a_runtime_on_a_server_searches_the_stored_vectors(tmp_path: Path) -> None:
     settings = Settings(
         home=tmp_path, port=0, embedder="hashing", follow=0,

@@ -170,10 +170,7 @@ class PgvectorIndex:
             await asyncio.sleep(LOOK_SECONDS)
 
     def _built(self, connection: Connection, least: int) -> bool:
-        known = connection.maybe(
-            "select indisvalid from pg_index where indexrelid = to_regclass(%s)", (self.index,)
-        )
-        if known is not None and known[0]:
+        if self._is_whole(connection):
             return False
         rows = self._rows(connection)
         if connection.count(f"select count(*) from (select 1 {rows} limit %s) s", (least,)) < least:
@@ -182,7 +179,11 @@ class PgvectorIndex:
         if not connection.one("select pg_try_advisory_lock(%s, hashtext(%s))",
                               (_LOCK, self.index))[0]:  # fmt: skip
             return False
-        if known is not None:  # its builder died
+        # Another may have built it since the first look.
+        whole = self._is_whole(connection)
+        if whole:
+            return False
+        if whole is not None:  # its builder died
             connection.execute(f"drop index concurrently if exists {self.index}")
         connection.execute(
             f"create index concurrently {self.index} on vectors using hnsw"
@@ -191,6 +192,13 @@ class PgvectorIndex:
             f" where {self._own(connection)}"
         )
         return True
+
+    def _is_whole(self, connection: Connection) -> bool | None:
+        """Whether the index can be used; None where there is none."""
+        known = connection.maybe(
+            "select indisvalid from pg_index where indexrelid = to_regclass(%s)", (self.index,)
+        )
+        return None if known is None else bool(known[0])
 
     def _nearest(self, connection: Connection, vector: str, k: int) -> list[tuple[int, float]]:
         width = min(max(k, _LEAST_WIDTH), _MOST_WIDTH)
