@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import subprocess
+import threading
 from pathlib import Path
 
 import pytest
 from http_worker import TOKEN, Client, lifecycle_of
 
 from mem_search.sources.git.history import files_at_hand
-from mem_search.text import token_count
+from mem_search.text import secret_rules, token_count
+from patience import PATIENCE
 
 OWNER = {"Authorization": f"Bearer {TOKEN}"}
 
@@ -74,6 +76,7 @@ async def test_hooks_need_the_token(empty: Client, headers: dict[str, str]) -> N
 
 
 async def test_an_event_with_content_is_kept_by_the_worker(empty: Client) -> None:
+    secret_rules.load()
     event = {
         "hook_event_name": "Stop",
         "session_id": "s",
@@ -88,6 +91,21 @@ async def test_an_event_with_content_is_kept_by_the_worker(empty: Client) -> Non
         refused = await empty.post("/api/hooks", json={**body, **wrong}, headers=OWNER)
         assert refused.status in (400, 422), await refused.text()
         assert next(iter(wrong)) in await refused.text()
+
+
+async def test_a_hook_does_not_wait_for_the_rules_of_secrets_and_keeps_its_event(
+    empty: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    may_load = threading.Event()
+    monkeypatch.setattr(secret_rules, "are_loaded", lambda: False)
+    monkeypatch.setattr(secret_rules, "load", lambda: may_load.wait(PATIENCE))
+    event = {"hook_event_name": "Stop", "session_id": "s", "last_assistant_message": "Done"}
+    body = {"hook_event_name": "Stop", "event": event, "event_id": "0" * 20 + "-0123abcd"}
+    for _ in range(20):  # more than there are threads
+        reply = await empty.post("/api/hooks", json=body, headers=OWNER)
+        assert (await reply.json())["kept"] is False
+    assert not lifecycle_of(empty).runtime.ingest.hooks.folder.exists()
+    may_load.set()
 
 
 async def test_what_hooks_cost_is_counted_for_each_session(empty: Client) -> None:

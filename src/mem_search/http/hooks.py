@@ -97,11 +97,14 @@ async def event(call: Call) -> web.StreamResponse:
     """Take what hooks left in the home; the context for a session that starts, or a prompt."""
     body = call.json_body(HookBody)
     hooks = call.runtime.ingest.hooks
-    if body.event is not None and body.event_id:
+    kept = False
+    # A hook waits .25 s at most, and a thread that waits for the rules of secrets serves nobody
+    # else. So until they are loaded the hook keeps its event itself.
+    if body.event is not None and body.event_id and hooks.redacts_at_once:
         await asyncio.to_thread(hooks.leave, body.event, body.event_id)
+        kept = True
     hooks.wake()
     context = await _context(call, body)
-    kept = body.event is not None and bool(body.event_id)
     return json_reply(HookReply(context=context, tokens=token_count.count(context), kept=kept))
 
 

@@ -76,6 +76,11 @@ class HookEvents:
         self._woken = asyncio.Event()
         self._draining = asyncio.Lock()
 
+    @property
+    def redacts_at_once(self) -> bool:
+        """Whether ``leave`` does not wait for the rules of secrets."""
+        return secret_rules.are_loaded()
+
     def leave(
         self, event: Mapping[str, Any], unique: str = "", field: str = "event.session_id"
     ) -> None:
@@ -139,6 +144,8 @@ class HookEvents:
 
     async def run(self) -> None:
         """Take events until cancelled: when woken, and every few seconds."""
+        if await asyncio.to_thread(self.folder.is_dir):  # hooks are used here
+            await asyncio.to_thread(secret_rules.load)
         while True:
             self._woken.clear()
             try:

@@ -19,10 +19,17 @@ _loading = Lock()
 
 
 def load() -> Scanner:
-    """The scanner. The first call compiles the rules, .4 s of a processor; others wait for it."""
+    """The scanner. The first call compiles the rules, which others wait for: .4 s of a processor,
+    and some seconds where Kingfisher has no compiled form yet.
+    """
     # Kingfisher keeps the interpreter's lock while one thread waits for another that compiles.
     with _loading:
         return _loaded()
+
+
+def are_loaded() -> bool:
+    """Whether nobody has to wait for the rules any more."""
+    return _loaded.cache_info().currsize > 0
 
 
 @cache

@@ -10,6 +10,7 @@ class HookReply:
     """`context` is for the agent of a session that starts, or of a prompt; else it is empty.
 
     It has so many `tokens`. `kept`: the event that came with the request is on the disk, redacted.
+    A worker that has just started does not keep it yet: then the hook has to.
     """
 
     context: str
