@@ -75,18 +75,38 @@ def is_at(home: Home, item: str) -> bool:
     return any(place[2] == item for place in json.loads(written or b"{}").get("now", ()))
 
 
+def kill_over_line_26(home: Home) -> None:
+    until(lambda: is_at(home, "line 26"))
+    os.kill(home.pid(), signal.SIGKILL)
+    home.wait_until_free()
+    home.ok("worker", "start")
+
+
+def test_a_job_that_took_the_worker_down_twice_is_tried_once_more_by_a_worker_without_work(
+    theirs: Home, tmp_path: Path
+) -> None:
+    theirs.environ["MEM_SEARCH_PREPARE_SECONDS"] = "1000"
+    theirs.environ["MEM_SEARCH_RETRY_ASIDE"] = "1"
+    theirs.ok("worker", "start")
+    body = {"source": "jsonl", "path": str(records(tmp_path, "sleep"))}
+    job = theirs.call("POST", "/api/import", body)["job"]
+    for _ in range(4):  # the last two are those of the other attempt
+        kill_over_line_26(theirs)
+    state = until(lambda: theirs.call("GET", "/api/jobs?state=set_aside")["jobs"])[0]
+    assert state["id"] == job
+    assert "twice more when it tried again" in state["message"]
+
+
 def test_a_job_that_took_the_worker_down_twice_is_set_aside_until_it_is_retried(
     theirs: Home, tmp_path: Path
 ) -> None:
     theirs.environ["MEM_SEARCH_PREPARE_SECONDS"] = "1000"
+    theirs.environ["MEM_SEARCH_RETRY_ASIDE"] = "0"
     theirs.ok("worker", "start")
     body = {"source": "jsonl", "path": str(records(tmp_path, "sleep"))}
     job = theirs.call("POST", "/api/import", body)["job"]
     for _ in range(2):
-        until(lambda: is_at(theirs, "line 26"))
-        os.kill(theirs.pid(), signal.SIGKILL)
-        theirs.wait_until_free()
-        theirs.ok("worker", "start")
+        kill_over_line_26(theirs)
 
     state = until(lambda: theirs.call("GET", "/api/jobs?state=set_aside")["jobs"])[0]
     assert state["id"] == job

@@ -88,7 +88,9 @@ def settled(server: postgres_server.Server) -> bool:
     deadline = time.monotonic() + _SETTLE_SECONDS
     while time.monotonic() < deadline:
         left = server.query(
-            "select (select count(*) from mem_search.jobs where state in ('queued', 'running'))"
+            # What kills set aside is tried once more by a worker without other work.
+            "select (select count(*) from mem_search.jobs"
+            " where state in ('queued', 'running', 'set_aside'))"
             " + (select count(*) from mem_search.search_jobs"
             " where status in ('pending', 'running')) + (select count(*) from mem_search.outbox)",
             "mem_search",

@@ -22,7 +22,8 @@ MOST_LIMIT = 1_000_000
 _SECONDS = ("follow", "reranker_seconds", "enrich_seconds", "translate_seconds")
 _LEAST = {
     "limit_searches": 0, "limit_research": 0, "limit_research_remote": 0, "limit_jobs": 0,
-    "prepare_seconds": 1, "prepare_memory": 256, "connections": 16, "connections_per_address": 8,
+    "prepare_seconds": 1, "prepare_memory": 256, "retry_aside": 0,
+    "connections": 16, "connections_per_address": 8,
     "header_timeout": 1, "idle_timeout": 1, "enrich_tokens": 0, "enrich_per_minute": 1,
     "compress_tokens": 0,
     "context_tokens": 0,
@@ -80,6 +81,8 @@ class Settings:
     ``mailgun_key``, ``sendgrid_key``: keys of services whose incoming mail is taken only signed.
     ``photo_places``: whether the place where a picture was taken is kept.
     ``prepare_…``: seconds of processor time and megabytes that preparing one record may take.
+    ``retry_aside``: seconds without other work, after which a job that took the worker down twice
+    is tried once more; 0 leaves it to a person.
     ``context_tokens``: most tokens that an agent gets at the start of a session; 0 for none.
     ``prompt_context``: what it gets with a prompt, one of ``PROMPT_CONTEXTS``.
     ``connections…``: open connections, in all and of one address.
@@ -131,6 +134,7 @@ class Settings:
     translate_seconds: float = 5.0
     prepare_seconds: int = 120
     prepare_memory: int = 2048
+    retry_aside: int = 60
     context_tokens: int = 1500
     prompt_context: str = "guide"
     connections: int = 512

@@ -163,21 +163,6 @@ class TestBatches:
             ("test", "a"): ("web", "main")
         }
 
-    async def test_the_observations_of_sessions_are_listed_with_their_times(
-        self, store: Store
-    ) -> None:
-        seen = {"kind": "observation", "created_at": 5}
-        await fill(
-            store,
-            draft("a", session="s", **seen),
-            draft("b", session="t", **seen),
-            draft("c", session="s", kind="user_prompt"),
-            draft("d", session="u", **seen),
-        )
-        listed = await store.ingest.observations_of("test", ["s", "t", "none"])
-        assert sorted(listed) == [("s", "a", 5), ("t", "b", 5)]
-        assert await store.ingest.observations_of("other", ["s"]) == []
-
 
 class TestLedger:
     async def test_the_newest_entry_of_an_item_counts(self, store: Store) -> None:
@@ -490,6 +475,40 @@ class TestJobs:
         assert after.id == "b"
         assert await second.jobs.claim(["import"]) is None
         await second.close()
+
+    async def test_a_job_that_was_set_aside_is_claimed_once_more_and_keeps_its_parameters(
+        self, opens: Callable[[], Awaitable[Store]]
+    ) -> None:
+        store = await opens()
+        for job in ("a", "b", "failed"):
+            await store.jobs.create(job, "import", {"path": f"/{job}", "left_out": [["x"]]})
+        for job in ("a", "b"):
+            assert await store.jobs.claim(["import"]) is not None
+            await store.jobs.finish(job, "set_aside", "ended twice", {"item": "line 3"})
+        await store.jobs.finish("failed", "failed", "torn", {})
+        assert await store.jobs.claim(["import"]) is None
+        assert await store.jobs.claim_aside(["sync"]) is None
+        again = await store.jobs.claim_aside(["import"])
+        assert again is not None
+        assert (again.id, again.state, again.result, again.message) == ("a", "running", {}, "")
+        assert (again.params["path"], again.params["left_out"]) == ("/a", [["x"]])
+        assert (again.done, again.total, again.ended_at) == (0, 0, None)
+        assert await store.jobs.report_progress("a", 1, 2, "half way")
+        await store.close()
+
+        after = await opens()
+        assert [each.id for each in await after.jobs.unfinished(here=True)] == ["a"]
+        dead = await after.jobs.claim(["import"])
+        assert dead is not None
+        assert dead.id == "a"
+        await after.jobs.finish("a", "set_aside", "ended twice", {"item": "line 3"})
+        second = await after.jobs.claim_aside(["import"])
+        assert second is not None
+        assert second.id == "b"
+        await after.jobs.finish("b", "done", "", {})
+        assert await after.jobs.claim_aside(["import"]) is None
+        assert (await self._job(after, "a")).state == "set_aside"
+        await after.close()
 
 
 MESSAGE = Message("msg_1", "search_job.completed", "https://example.org/", b"{}", 7)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -362,6 +363,23 @@ class TestClaims:
         watching.cancel()
         with suppress(asyncio.CancelledError):
             await watching
+
+    async def test_stores_that_watch_leave_the_threads_of_the_loop_to_others(
+        self, both: tuple[PostgresStore, PostgresStore]
+    ) -> None:
+        asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(1))
+        heard = [asyncio.Event() for _ in both]
+        watching = [
+            asyncio.create_task(store.watch(event.set))
+            for store, event in zip(both, heard, strict=True)
+        ]
+        async with asyncio.timeout(PATIENCE):
+            for event in heard:
+                await event.wait()
+            assert await asyncio.to_thread(lambda: "done") == "done"
+            for task in watching:
+                task.cancel()
+            await asyncio.wait(watching)
 
 
 class TestValues:

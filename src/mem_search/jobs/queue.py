@@ -4,6 +4,9 @@ A job is a name, parameters as JSON, and a coroutine. It must be safe to run it 
 died runs its unfinished jobs again at its next start, and each continues from its stored cursor.
 Of several workers on one store, one runs a job: that of the home that accepted it, or any.
 Jobs that take hours run ``beside`` the others, one at a time, too.
+
+A job that took the worker down twice is set aside. The deaths may have had another cause, as the
+loss of power has, so a worker without other work tries it once more; then it waits for a person.
 """
 
 from __future__ import annotations
@@ -11,6 +14,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import time
 import uuid
 from collections.abc import Collection, Mapping
 from contextlib import suppress
@@ -20,7 +24,7 @@ from typing import Any, Protocol
 
 from mem_search.errors import Conflict, InputError, MemSearchError, NotFound, StoreAway
 from mem_search.ingest import spool
-from mem_search.model.jobs import ENDED, JobState, JobStatus, Pace
+from mem_search.model.jobs import ENDED, TRIED, JobState, JobStatus, Pace
 from mem_search.storage.ports import JobStore
 from mem_search.text.dates import now_ms
 from mem_search.text.redaction import redact
@@ -60,6 +64,8 @@ class JobQueue:
 
     The upload in ``spool_dir`` that a job read (its parameter ``spooled``) is removed at its end.
     The jobs ``anywhere`` need no file of this home or machine: any worker of the store runs them.
+    After ``aside_seconds`` without other work, jobs that were set aside are tried once more: what
+    takes the worker down does so only after it has served for a while. 0 leaves them to a person.
     """
 
     def __init__(
@@ -69,8 +75,10 @@ class JobQueue:
         beside: tuple[Job, ...] = (),
         spool_dir: Path | None = None,
         anywhere: Collection[str] = (),
+        aside_seconds: float = 0,
     ) -> None:
         self._store = store
+        self._aside_seconds = aside_seconds
         self._anywhere = anywhere
         self._spool = spool_dir
         self._kinds = {job.name: job for job in (*kinds, *beside)}
@@ -199,8 +207,9 @@ class JobQueue:
         """Set the job aside that the last worker was running; returns its id. Before ``start``."""
         for state in await self._store.unfinished(here=True):
             if state.state == "running" and state.name not in self._beside:
+                again = ", and twice more when it tried again" if TRIED in state.params else ""
                 message = (
-                    f"the worker ended twice while it read {label};"
+                    f"the worker ended twice while it read {label}{again};"
                     f" to try again: mem-search jobs {state.id} --retry"
                 )
                 await self._store.finish(state.id, "set_aside", message, item)
@@ -217,11 +226,16 @@ class JobQueue:
         return {str(state.params["spooled"]) for state in waiting if "spooled" in state.params}
 
     async def _work(self, names: Collection[str], added: asyncio.Event) -> None:
+        # Jobs are set aside before this begins: when none is left, none will be.
+        is_aside, idle_since = self._aside_seconds > 0, time.monotonic()
         while True:
             added.clear()
-            state = None
+            state, idle = None, time.monotonic() - idle_since
             try:
                 state = await self._store.claim(names, self._left)
+                if state is None and is_aside and idle >= self._aside_seconds:
+                    state = await self._store.claim_aside(names)
+                    is_aside = state is not None
                 self._waits = ""
                 if state is not None:
                     await self._run(state)
@@ -242,8 +256,11 @@ class JobQueue:
                     if state.id not in self._interrupted:
                         self._given.pop(state.id, None)
                     self._interrupted.discard(state.id)
+                    idle_since = time.monotonic()
             if state is None:
-                await added.wait()
+                with suppress(TimeoutError):
+                    left = max(0.0, self._aside_seconds - idle) if is_aside else None
+                    await asyncio.wait_for(added.wait(), left)
 
     async def _run(self, state: JobState) -> None:
         last = 0

@@ -11,7 +11,12 @@ LEAST_SECONDS: Final = 1.0
 """Before, a rate says more about the start than about the work."""
 
 JobStatus = Literal["queued", "running", "done", "failed", "cancelled", "set_aside"]
-"""``set_aside``: two workers in a row died over the same item; it waits until it is retried."""
+"""``set_aside``: two workers in a row died over the same item. An idle worker tries it once more,
+then it waits until it is retried.
+"""
+
+TRIED: Final = "tried_again"
+"""The parameter of a job that was set aside and that a worker has tried once more by itself."""
 
 ENDED: tuple[JobStatus, ...] = ("done", "failed", "cancelled", "set_aside")
 

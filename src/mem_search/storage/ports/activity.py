@@ -44,6 +44,13 @@ class JobStore(Protocol):
         """
         ...
 
+    async def claim_aside(self, names: Collection[str]) -> JobState | None:
+        """The oldest job of these names and this home that was set aside; each only once.
+
+        It is running now. None when there is none, or each one was claimed so before.
+        """
+        ...
+
     async def report_progress(self, job: str, done: int, total: int, message: str) -> bool:
         """False, without any change, when the job has ended or is another worker's by now."""
         ...

@@ -153,8 +153,13 @@ class Database:
             raise
 
     async def watch(self, woken: Callable[[], None]) -> None:
-        """See ``Worker.watch``; ``woken`` is called in the running loop. Until cancelled."""
+        """See ``Worker.watch``; ``woken`` is called in the running loop. Until cancelled.
+
+        It has a thread of its own: it never ends, and several of them would leave none of the
+        loop's few threads to others.
+        """
         loop = asyncio.get_running_loop()
+        thread = ThreadPoolExecutor(1, thread_name_prefix="postgres-watch")
 
         def connected() -> Connection:
             connection = self._connect()
@@ -162,13 +167,14 @@ class Database:
             return connection
 
         watching = loop.run_in_executor(
-            None, self.worker.watch, connected, lambda: _call_soon(loop, woken)
+            thread, self.worker.watch, connected, lambda: _call_soon(loop, woken)
         )
         try:
             await asyncio.shield(watching)
         finally:
             self.worker.stop()
             await asyncio.wait([watching])
+            thread.shutdown(wait=False)
 
     async def close(self) -> None:
         """Wait for what runs, free what is claimed, and close the connections.

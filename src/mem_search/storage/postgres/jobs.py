@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from mem_search.model.jobs import JobState, JobStatus, SearchJob, SearchJobStatus
+from mem_search.model.jobs import TRIED, JobState, JobStatus, SearchJob, SearchJobStatus
 from mem_search.model.saved_searches import Delivery, DeliveryState, Message
 from mem_search.storage.postgres.connection import Connection, Jsonb
 from mem_search.storage.postgres.database import Repository, reads, writes
@@ -51,6 +51,19 @@ class PostgresJobs(Repository):
             f" and name = any(%s) and id != all(%s) and {HERE} and {FREE}"
             f" order by seq limit 1 for update skip locked) returning {_JOB}",
             (now_ms(), list(names), list(left)),
+        )
+        return JobState(*row) if row else None
+
+    @writes
+    def claim_aside(self, connection: Connection, names: Collection[str]) -> JobState | None:
+        row = connection.maybe(
+            f"update jobs set state = 'running', worker = {MINE}, started_at = %(now)s,"
+            " message = '', result = '{}', done = 0, total = 0, ended_at = null,"
+            " params = params || %(tried)s where id = (select id from jobs"
+            " where state = 'set_aside' and name = any(%(names)s)"
+            " and home = current_setting('mem_search.home') and not params ? %(key)s"
+            f" order by seq limit 1 for update skip locked) returning {_JOB}",
+            {"now": now_ms(), "tried": Jsonb({TRIED: 1}), "key": TRIED, "names": list(names)},
         )
         return JobState(*row) if row else None
 

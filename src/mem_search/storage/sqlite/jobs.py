@@ -6,7 +6,7 @@ import json
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from mem_search.model.jobs import JobState, JobStatus
+from mem_search.model.jobs import TRIED, JobState, JobStatus
 from mem_search.storage.sqlite.database import Connection, Repository, reads, writes
 from mem_search.text.dates import now_ms
 
@@ -48,6 +48,19 @@ class SqliteJobs(Repository):
             " and id not in (select value from json_each(?)) order by created_at, id limit 1)"
             f" returning {_COLUMNS}",
             (now_ms(), json.dumps(list(names)), json.dumps(list(left))),
+        ).fetchone()
+        return _state(row) if row else None
+
+    @writes
+    def claim_aside(self, connection: Connection, names: Collection[str]) -> JobState | None:
+        row = connection.execute(
+            "update jobs set state = 'running', started_at = ?, message = '', result = '{}',"
+            f" done = 0, total = 0, ended_at = null, params = json_set(params, '$.{TRIED}', 1)"
+            " where id = (select id from jobs where state = 'set_aside'"
+            " and name in (select value from json_each(?))"
+            f" and json_extract(params, '$.{TRIED}') is null order by created_at, id limit 1)"
+            f" returning {_COLUMNS}",
+            (now_ms(), json.dumps(list(names))),
         ).fetchone()
         return _state(row) if row else None
 
