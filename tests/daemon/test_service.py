@@ -188,11 +188,12 @@ def test_a_system_that_refuses_is_told_and_nothing_is_left(managed: Home) -> Non
     refuses = Path(managed.environ["HOME"], "systemd", "refuses")
     refuses.parent.mkdir()
     refuses.touch()
+    before = set(Path(managed.environ["HOME"]).rglob("*"))
     done = managed.run("service", "install")
     assert done.returncode == 3
     assert "No medium found" in done.stderr
     assert "mem-search worker start" in done.stderr
-    assert not Path(managed.environ["HOME"], ".config", "systemd").exists()
+    assert set(Path(managed.environ["HOME"]).rglob("*")) - before <= {refuses.with_name("asked")}
     managed.ok("worker", "start")
     assert managed.run("service", "install").returncode == 3
     assert "running" in managed.ok("worker", "status")  # as before

@@ -10,7 +10,7 @@ import typer
 
 from mem_search.cli.client import open_client
 from mem_search.cli.commands import Group
-from mem_search.cli.options import Json, Yes, confirm, show
+from mem_search.cli.options import Json, Yes, clock_time, confirm, show
 from mem_search.cli.output import note, say, write
 
 token_app = typer.Typer(cls=Group, help="Create, list and revoke tokens.", no_args_is_help=True)
@@ -71,7 +71,11 @@ def remove(
 def token_line(token: Mapping[str, Any]) -> str:
     """``ada-laptop  ada  reads and writes  expires 2027-02-20  last used 2026-11-22``."""
     rights = "reads only" if token["read_only"] else "reads and writes"
-    expires = f"expires {token['expires_at'][:10]}" if token["expires_at"] else "does not expire"
+    expires = (
+        f"expires {clock_time(token['expires_at'], day=True)}"
+        if token["expires_at"]
+        else "does not expire"
+    )
     return "  ".join((token["name"], token["user"] or "you", rights, expires, _last_used(token)))
 
 
@@ -82,4 +86,6 @@ def user_line(user: Mapping[str, Any]) -> str:
 
 
 def _last_used(used: Mapping[str, Any]) -> str:
-    return f"last used {used['last_used_at'][:10]}" if used["last_used_at"] else "never used"
+    if not used["last_used_at"]:
+        return "never used"
+    return f"last used {clock_time(used['last_used_at'], day=True)}"

@@ -13,7 +13,7 @@ from mem_search.cli.client import open_client
 from mem_search.cli.commands import Group
 from mem_search.cli.ingest import absolute
 from mem_search.cli.jobs import wait
-from mem_search.cli.options import Json, show
+from mem_search.cli.options import Json, clock_time, show
 from mem_search.cli.output import note, say
 from mem_search.errors import InputError, NotFound, SourceError
 
@@ -124,6 +124,7 @@ def _line(archive: Mapping[str, Any]) -> str:
     folders = [archive[key] for key in ("researchPath", "urlContentPath") if archive[key]]
     when = [f"schedule {archive['schedule']}"] if archive["schedule"] else []
     when += ["watched"] if archive["watchFiles"] else []
-    at = (archive["indexed_at"] or "")[:16].replace("T", " ")
-    run = [f"read {at} UTC: {_statistics(archive['statistics'])}"] if archive["statistics"] else []
+    run = []
+    if archive["statistics"]:
+        run = [f"read {clock_time(archive['indexed_at'])}: {_statistics(archive['statistics'])}"]
     return "  ".join([archive["name"], " + ".join(folders), *when, *run])

@@ -15,6 +15,7 @@ from typing import IO, Annotated, Final
 import typer
 
 from mem_search.cli.client import open_client
+from mem_search.cli.options import clock_time
 from mem_search.cli.output import note, say
 from mem_search.errors import Conflict, InputError, StorageError
 from mem_search.settings import Settings
@@ -76,8 +77,8 @@ def restore(
     manifest, aside = restoring.restore(settings, source, replace=replace, progress=_Progress())
     vectors = "" if manifest.vectors else "; their vectors are computed again"
     say(
-        f"restored {manifest.records} record(s) of {manifest.created_at} into {settings.home}"
-        f"{vectors}\n"
+        f"restored {manifest.records} record(s) of {clock_time(manifest.created_at)}"
+        f" into {settings.home}{vectors}\n"
     )
     if aside is not None:
         say(f"what was there before is in {aside}; delete it when all is well\n")

@@ -10,7 +10,7 @@ import typer
 
 from mem_search.cli import completion
 from mem_search.cli.client import local, open_client
-from mem_search.cli.options import Json, show
+from mem_search.cli.options import Json, clock_time, show
 from mem_search.cli.output import note, say
 from mem_search.projects import identify
 
@@ -103,7 +103,7 @@ def cost_lines(costs: Mapping[str, Any]) -> Iterator[str]:
         yield f"{costs['unanswered']} hooks met no worker in time; their events were read later"
     for each in costs["sessions"]:
         yield (
-            f"{each['last'][:16].replace('T', ' ')}  {each['agent']} {each['session']}:"
+            f"{clock_time(each['last'])}  {each['agent']} {each['session']}:"
             f" {each['hooks']} hooks, {each['tokens']} tokens, {each['turns']} prompts,"
             f" {each['searches']} searches, {each['ms']:.0f} ms each ({each['cpu_ms']:.0f} ms of"
             f" processor time), the slowest {each['slowest_ms']:.0f} ms"

@@ -15,7 +15,7 @@ from typing import IO, Annotated, Any, Final
 
 import typer
 
-from mem_search.cli.client import Client, open_client
+from mem_search.cli.client import Client, local, open_client
 from mem_search.cli.ingest import absolute, check_text
 from mem_search.cli.jobs import import_lines, tell_embedding, wait
 from mem_search.cli.options import Json, show
@@ -230,7 +230,7 @@ def why(
     given = Path(path).expanduser().absolute()  # of a link, and not of what it leads to
     place = given.parent.resolve() / given.name if given.is_symlink() else given.resolve()
     check_text(str(place))
-    told = open_client().json("GET", "/api/why", [("path", str(place))])
+    told = open_client().json("GET", "/api/why", local([("path", str(place))]))
     show(told, [told["sentence"]], as_json=as_json)
 
 

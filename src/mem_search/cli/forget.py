@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from mem_search.cli.client import Client, open_client
-from mem_search.cli.options import Json, Yes, confirm, folded, show
+from mem_search.cli.options import Json, Yes, clock_time, confirm, folded, show
 from mem_search.cli.output import note
 from mem_search.cli.records import ref_of
 from mem_search.errors import InputError
@@ -116,7 +116,8 @@ def receipt_lines(receipt: Mapping[str, Any]) -> Iterator[str]:
     """What was removed, then what is pending and why."""
     removed = ", ".join(f"{place} {count}" for place, count in receipt["removed"].items())
     what = "purge" if receipt["purge"] else "forgot"
-    yield f"{what} {receipt['id']}, {receipt['begun_at']}: removed {removed or 'nothing'}"
+    at = clock_time(receipt["begun_at"])
+    yield f"{what} {receipt['id']}, {at}: removed {removed or 'nothing'}"
     if receipt["pending"]:
         pending = ", ".join(_STEPS.get(step, step) for step in receipt["pending"])
         why = f" ({receipt['waiting']})" if receipt["waiting"] else ""

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Iterable
+from contextlib import suppress
+from datetime import datetime
 from typing import Annotated
 
 import typer
@@ -45,6 +47,14 @@ def show(
         write_fitted(text, paint)
     elif empty:
         note(f"mem-search: {empty}")
+
+
+def clock_time(time: str, *, day: bool = False) -> str:
+    """A time of the worker as the person's clock shows it: ``2026-11-24 16:27``, or the day."""
+    moment = datetime.fromisoformat(time)
+    with suppress(OverflowError):  # the first or last day of the calendar
+        moment = moment.astimezone()
+    return moment.isoformat(" ")[: 10 if day else 16]
 
 
 def folded(text: str) -> str:

@@ -10,7 +10,7 @@ import typer
 
 from mem_search.cli.client import Client, local, open_client
 from mem_search.cli.commands import Group
-from mem_search.cli.options import Json, Limit, Yes, confirm, folded, show
+from mem_search.cli.options import Json, Limit, Yes, clock_time, confirm, folded, show
 from mem_search.cli.output import say, write
 from mem_search.errors import NotFound
 
@@ -92,9 +92,14 @@ def forget(
 
 
 def session_line(session: Mapping[str, Any]) -> str:
-    """``<id>  3 operation(s)  2026-11-22T10:00:00.000Z  first question``."""
+    """``<id>  3 operation(s)  2026-11-22 10:00  first question``."""
     count = f"{session['operations']} operation(s)"
-    parts = (session["session_id"], count, session["last_at"], folded(session["first_query"]))
+    parts = (
+        session["session_id"],
+        count,
+        clock_time(session["last_at"]),
+        folded(session["first_query"]),
+    )
     return "  ".join(parts)
 
 
@@ -116,7 +121,7 @@ def tree_lines(nodes: Iterable[Mapping[str, Any]], depth: int = 0) -> Iterator[s
 def operation_lines(operation: Mapping[str, Any]) -> Iterator[str]:
     """One operation and the ids of its results."""
     yield operation_line(operation)
-    yield f"session {operation['session_id']}, {operation['created_at']}"
+    yield f"session {operation['session_id']}, {clock_time(operation['created_at'])}"
     for result in operation["results"]:
         yield f"{result['rank']:>4}  {result['id']}  {result['relevance_score']:.3f}"
 

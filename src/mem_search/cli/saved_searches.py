@@ -11,7 +11,7 @@ import typer
 from mem_search.cli import completion
 from mem_search.cli.client import open_client
 from mem_search.cli.commands import Group
-from mem_search.cli.options import Json, Kinds, Limit, folded, show
+from mem_search.cli.options import Json, Kinds, Limit, clock_time, folded, show
 from mem_search.cli.output import say, write
 
 app = typer.Typer(cls=Group, help="Save searches, and see their new results.", no_args_is_help=True)
@@ -162,7 +162,11 @@ def secret() -> None:
 
 def saved_line(saved: Mapping[str, Any]) -> str:
     """``name  query  every 1h, next 2026-…  inbox, https://…``."""
-    when = f"every {saved['every']}, next {saved['next_run_at']}" if saved["every"] else "by hand"
+    when = (
+        f"every {saved['every']}, next {clock_time(saved['next_run_at'])}"
+        if saved["every"]
+        else "by hand"
+    )
     receivers = ("inbox" if saved["inbox"] else "", saved["webhook_url"] or "")
     reports = ", ".join(filter(None, receivers))
     failed = f"FAILED: {saved['error']}" if saved["error"] else ""
@@ -186,7 +190,7 @@ def notification_lines(found: Mapping[str, Any]) -> Iterator[str]:
     """A line for each notification: the time, the saved search and its matches."""
     webhook = found["webhook"]
     failed = f", webhook failed: {webhook['error']}" if webhook and webhook["error"] else ""
-    yield f"{found['at']}  {found['saved_search']}  {found['count']} new{failed}"
+    yield f"{clock_time(found['at'])}  {found['saved_search']}  {found['count']} new{failed}"
     for match in found["matches"]:
         yield f"  {_sign(match)} {match['id']}  {folded(match['title'])}"
 

@@ -4,7 +4,6 @@ stored, from where, and what models made of it."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from datetime import datetime
 from typing import Annotated, Any
 
 import typer
@@ -12,7 +11,7 @@ import typer
 from mem_search.cli.client import open_client
 from mem_search.cli.commands import Group
 from mem_search.cli.jobs import wait
-from mem_search.cli.options import Json, show
+from mem_search.cli.options import Json, clock_time, show
 from mem_search.cli.output import columns_shown, note, say
 from mem_search.cli.search_options import UNIFIED
 from mem_search.errors import Unavailable
@@ -76,7 +75,8 @@ def projects(as_json: Json = False) -> None:
     found = answer["projects"]
     names = max((len(each["name"]) for each in found), default=0)
     lines = (
-        f"{each['name']:<{names}}  {each['records']:>7}  {each['last'][:10]}" for each in found
+        f"{each['name']:<{names}}  {each['records']:>7}  {clock_time(each['last'], day=True)}"
+        for each in found
     )
     show(answer, lines, as_json=as_json, empty="no projects yet; run: mem-search sync")
 
@@ -107,13 +107,14 @@ def stats_lines(stats: Mapping[str, Any], *, kinds: bool = True) -> Iterator[str
             missing = " (not installed)" if kind in stats["missing_kinds"] else ""
             yield f"  {count:>9}  {kind}{missing}"
     if stats.get("first"):
-        yield f"from {stats['first'][:10]} to {stats['last'][:10]}"
+        first, last = (clock_time(stats[each], day=True) for each in ("first", "last"))
+        yield f"from {first} to {last}"
     yield from index_lines(stats)
     yield "sources"
     for known in stats["sources"]:
         fresh = "followed" if known["followed"] else "read once"
         problem = f"  FAILED: {known['error']}" if known["error"] else ""
-        when = f"{fresh}, {_minute(known['read_at'])}"
+        when = f"{fresh}, {clock_time(known['read_at'])}"
         yield f"  {known['source']}  {known['path']}  ({when}){problem}"
     if not stats["sources"]:
         yield "  none yet; run: mem-search sync"
@@ -127,11 +128,6 @@ def stats_lines(stats: Mapping[str, Any], *, kinds: bool = True) -> Iterator[str
         problem = f"  FAILED: {kept['error']}" if kept["error"] else ""
         size = kept["bytes"] / 2**20
         yield f"transcripts of agents kept: {kept['files']} ({size:.1f} MB){problem}"
-
-
-def _minute(time: str) -> str:
-    """A time of the worker as the person's clock shows it: ``2026-11-24 16:27``."""
-    return f"{datetime.fromisoformat(time).astimezone():%Y-%m-%d %H:%M}"
 
 
 def index_facts(stats: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
@@ -154,11 +150,11 @@ def index_lines(stats: Mapping[str, Any]) -> Iterator[str]:
 
 
 def ledger_line(entry: Mapping[str, Any]) -> str:
-    """``2026-11-21T10:00:00Z git left  /src/web a..b: 3 merges``."""
+    """``2026-11-21 10:00  git  left  /src/web a..b: 3 merges``."""
     count = f"{entry['records']} record(s)" if entry.get("records") else ""
     why = ", ".join(part for part in (count, entry.get("reason") or "") if part)
     where = f"{entry['location']} {entry['item']}"
-    head = f"{entry['at']}  {entry['source']}  {entry['outcome']:<7}  {where}"
+    head = f"{clock_time(entry['at'])}  {entry['source']}  {entry['outcome']:<7}  {where}"
     return f"{head}: {why}" if why else head
 
 

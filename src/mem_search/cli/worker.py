@@ -12,6 +12,7 @@ import typer
 from mem_search.cli import claude_mem
 from mem_search.cli.commands import Group
 from mem_search.cli.fast_path import BACKGROUND, work
+from mem_search.cli.options import clock_time
 from mem_search.cli.output import note, say, write_json
 from mem_search.daemon import logs
 from mem_search.daemon.control import running
@@ -99,7 +100,7 @@ def status(
         return
     say(
         f"running (pid {state.pid}, {state.url})\n"
-        f"version {state.version}, since {state.started_at}, home {state.home}\n"
+        f"version {state.version}, since {clock_time(state.started_at)}, home {state.home}\n"
     )
 
 

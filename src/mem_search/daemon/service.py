@@ -12,7 +12,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Final
@@ -101,16 +101,19 @@ def install(settings: Settings) -> Service:
             "this system has neither systemd nor launchd;"
             " start the worker by hand: mem-search worker start"
         )
+    made = [folder for folder in service.file.parents if not folder.exists()]
     try:
         service.file.parent.mkdir(parents=True, exist_ok=True)
         handle = os.open(service.file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with os.fdopen(handle, "wb") as file:
             file.write(service.content)
     except OSError as error:
+        _remove_empty(made)
         raise StorageError(f"cannot write {service.file}: {error.strerror}") from error
     for command in service.installed:
         if problem := _problem(command):
             _remove(service)
+            _remove_empty(made)
             raise Unavailable(
                 f"{' '.join(command)} failed: {problem}; no service is installed."
                 " Without one, mem-search worker start starts the worker"
@@ -137,9 +140,14 @@ def _remove(service: Service) -> None:
     except OSError as error:
         raise StorageError(f"cannot remove {service.file}: {error.strerror}") from error
     if service.manager == "systemd":
-        for folder in service.file.parents[:2]:  # systemd/user
-            if next(folder.iterdir(), None) is None:
-                folder.rmdir()
+        _remove_empty(service.file.parents[:2])  # systemd/user
+
+
+def _remove_empty(folders: Iterable[Path]) -> None:
+    """Remove folders, the innermost first, as far as they are empty."""
+    for folder in folders:
+        if folder.is_dir() and next(folder.iterdir(), None) is None:
+            folder.rmdir()
 
 
 def start(settings: Settings) -> bool:

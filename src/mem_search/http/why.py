@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Final
 
 from aiohttp import web
 from pydantic import AfterValidator, Field
 
-from mem_search.http.core.parameters import Parameters
+from mem_search.http.core.parameters import TimeZoneParameters
 from mem_search.http.core.replies import json_reply
 from mem_search.http.core.routing import Call
 from mem_search.http.schemas.documents import PathState, WhyPath
@@ -20,12 +21,15 @@ from mem_search.model.ingest import FollowedLocation, LedgerRow
 from mem_search.sources.exclusions import IGNORE_FILE
 from mem_search.sources.files import digests_of, left_to
 from mem_search.sources.files.folder import look_at
-from mem_search.text.dates import iso
+from mem_search.text.dates import to_the_minute
 from mem_search.validation import invalid_value
 
 FILES: Final = "files"
 _MOST_PARTS: Final = 1000
 """Entries of one file that are looked at."""
+
+Clock = Callable[[int], str]
+"""Writes a time (ms since 1970) as the reader's clock shows it."""
 
 _STATES: Mapping[str, PathState] = {"left": "left", "failed": "failed", "deleted": "deleted"}
 _SAID: Mapping[str, str] = {
@@ -42,8 +46,8 @@ def _absolute(text: str) -> str:
     return str(path)
 
 
-class WhyParameters(Parameters):
-    """Which path."""
+class WhyParameters(TimeZoneParameters):
+    """Which path, and by which clock its sentence gives times."""
 
     path: Annotated[str, Field(max_length=4000), AfterValidator(_absolute)] = Field(
         description="An absolute path"
@@ -52,12 +56,12 @@ class WhyParameters(Parameters):
 
 async def why(call: Call) -> web.StreamResponse:
     """Say what became of a path: stored, waiting, left out, failed, removed, or never seen."""
-    path = call.parameters(WhyParameters).path
-    found = await _told(call, path)
-    return json_reply(found)
+    params = call.parameters(WhyParameters)
+    clock = partial(to_the_minute, tz=call.display(params.tz).tz)
+    return json_reply(await _told(call, params.path, clock))
 
 
-async def _told(call: Call, path: str) -> WhyPath:
+async def _told(call: Call, path: str, clock: Clock) -> WhyPath:
     store, name = call.runtime.store, Path(path)
     if name.name == IGNORE_FILE and name.parent.is_dir():
         return WhyPath(
@@ -70,7 +74,7 @@ async def _told(call: Call, path: str) -> WhyPath:
     said = sorted(newest_last, key=lambda row: row.outcome != "left")
     rows = {_place(row): row for row in said}
     if (row := rows.get(path)) is not None:
-        return await _of_row(call, path, row)
+        return await _of_row(call, path, row, clock)
     for job in await store.jobs.unfinished():
         if job.params.get("path") in around:
             now = await call.runtime.ingest.jobs.get(job.id)  # its end may not have been written
@@ -84,7 +88,7 @@ async def _told(call: Call, path: str) -> WhyPath:
     for folder in around[1:]:
         if (row := rows.get(folder)) is not None and row.outcome in _STATES:
             sentence = f"{path} is in {folder}, which {_SAID[row.outcome]}: {row.reason}"
-            return _entry(path, row, sentence)
+            return _entry(path, row, clock, sentence)
     known: dict[str, list[FollowedLocation]] = {}
     for each in await store.ingest.locations():
         known.setdefault(each.location.path, []).append(each)
@@ -92,18 +96,20 @@ async def _told(call: Call, path: str) -> WhyPath:
         counts = _by_source(await store.ingest.ledger_counts(path))
         by = [each.location.source for each in here]
         return _read(
-            path, here, f"was read by {_and([(each, counts.get(each, '')) for each in by])}"
+            path, here, clock, f"was read by {_and([(each, counts.get(each, '')) for each in by])}"
         )
     for folder in around[1:]:
         if above := known.get(folder):
-            return await _below(call, path, folder, above)
+            return await _below(call, path, folder, above, clock)
     return WhyPath(
         path=path, state="unseen",
         sentence=f"{path} was never seen: no source has read it; to add it: mem-search add {path}",
     )  # fmt: skip
 
 
-async def _below(call: Call, path: str, folder: str, above: Sequence[FollowedLocation]) -> WhyPath:
+async def _below(
+    call: Call, path: str, folder: str, above: Sequence[FollowedLocation], clock: Clock
+) -> WhyPath:
     """Of a path without an entry of its own, in a ``folder`` that was read."""
     store = call.runtime.store.ingest
     # Parts of one file, such as the messages of a mailbox, have entries of their own.
@@ -113,14 +119,14 @@ async def _below(call: Call, path: str, folder: str, above: Sequence[FollowedLoc
         records = sum(row.records for row in parts)
         failed = [row for row in parts if row.outcome == "failed"]
         more = f"; {len(failed)} part(s) of it failed: {failed[0].reason}" if failed else ""
-        told = _entry(path, parts[0], f"{path} gave {records} record(s){more}")
+        told = _entry(path, parts[0], clock, f"{path} gave {records} record(s){more}")
         if not call.caller.user:
             told.sentence += await _if_gone(path, records)
         return told
     below = f"{path.removeprefix(folder.rstrip('/') + '/')}/"
     if counts := await store.ledger_counts(folder, below):
         numbers = ", ".join(f"{items} {outcome} by {by}" for by, outcome, items in counts)
-        return _read(path, above, f"is read as a part of {folder}: {numbers}")
+        return _read(path, above, clock, f"is read as a part of {folder}: {numbers}")
     newest = max(above, key=lambda each: each.read_at)
     if stopped := next((each for each in above if each.error), None):
         return WhyPath(
@@ -144,15 +150,15 @@ async def _below(call: Call, path: str, folder: str, above: Sequence[FollowedLoc
     return WhyPath(
         path=path, state="unseen", source=newest.location.source, at=newest.read_at,
         sentence=f"{path} was not there when {folder} was last read"
-        f" (at {iso(newest.read_at)}); the folder {step}.",
+        f" (at {clock(newest.read_at)}); the folder {step}.",
     )  # fmt: skip
 
 
-def _read(path: str, by: Sequence[FollowedLocation], said: str) -> WhyPath:
+def _read(path: str, by: Sequence[FollowedLocation], clock: Clock, said: str) -> WhyPath:
     newest = max(by, key=lambda each: each.read_at)
     return WhyPath(
         path=path, state="read", source=newest.location.source, at=newest.read_at,
-        sentence=f"{path} {said} (at {iso(newest.read_at)}).",
+        sentence=f"{path} {said} (at {clock(newest.read_at)}).",
     )  # fmt: skip
 
 
@@ -179,29 +185,29 @@ def _place(row: LedgerRow) -> str:
     return row.location if whole else f"{row.location.rstrip('/')}/{row.item}"
 
 
-def _entry(path: str, row: LedgerRow, sentence: str, **more: Any) -> WhyPath:
+def _entry(path: str, row: LedgerRow, clock: Clock, sentence: str, **more: Any) -> WhyPath:
     return WhyPath(
         path=path,
         state=_STATES.get(row.outcome, "stored"),
         source=row.source,
         at=row.at,
         reason=row.reason or None,
-        sentence=f"{sentence} (source {row.source}, {iso(row.at)}).",
+        sentence=f"{sentence} (source {row.source}, {clock(row.at)}).",
         **more,
     )
 
 
-async def _of_row(call: Call, path: str, row: LedgerRow) -> WhyPath:
+async def _of_row(call: Call, path: str, row: LedgerRow, clock: Clock) -> WhyPath:
     if row.outcome in _SAID:
-        told = _entry(path, row, f"{path} {_SAID[row.outcome]}: {row.reason}")
+        told = _entry(path, row, clock, f"{path} {_SAID[row.outcome]}: {row.reason}")
     else:
         record = await call.runtime.store.records.named(row.source, path)
         if record is None:
-            told = _entry(path, row, f"{path} gave {row.records} record(s)")
+            told = _entry(path, row, clock, f"{path} gave {row.records} record(s)")
         else:
             passages = await call.runtime.store.records.passages(record.number)
             count = sum(each.ordinal >= 0 for each in passages)
-            told = _entry(path, row, _stored(path, record, count), record=str(record.ref))
+            told = _entry(path, row, clock, _stored(path, record, count), record=str(record.ref))
     if call.caller.user:
         return told
     if row.source == FILES:

@@ -17,6 +17,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import IO, Final
 
@@ -196,6 +197,7 @@ def _manifest(archive: zipfile.ZipFile) -> Manifest:
         raise ValueError(f"{strange[0]!r} is no file of a home")
     if len({member.name for member in members}) != len(members):
         raise ValueError("it names a file twice")
+    datetime.fromisoformat(str(about["created_at"]))
     return Manifest(
         str(about["created_at"]), str(about["version"]), int(about["records"]),
         bool(about["vectors"]), members,

@@ -171,6 +171,11 @@ def from_iso(text: str) -> int:
         ) from None
 
 
+def to_the_minute(ms: int, tz: tzinfo) -> str:
+    """``2026-11-24 16:27``, by a clock in ``tz``."""
+    return iso(as_utc(ms, tz))[:16].replace("T", " ")
+
+
 def local(ms: int, tz: tzinfo, now: datetime) -> str:
     """``Nov 17, 5:45 PM``, and ``Nov 17, 2024, 5:45 PM`` unless the year is the current one."""
     try:
