@@ -7,7 +7,7 @@ plug-in through the same tests.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, Self, runtime_checkable
@@ -179,6 +179,12 @@ class Source(Protocol):
         """The folders in which a change means that the location should be read at once.
 
         None for a location for which the regular readings are enough.
+        """
+        ...
+
+    def having(self, cursor: Mapping[str, Any], ids: Collection[str]) -> Collection[str]:
+        """Those of ``ids``, as ``Batch.released`` names them, that the location with this cursor
+        has. A source whose locations never have the same record has none.
         """
         ...
 

@@ -127,6 +127,10 @@ def test_a_person_adds_a_folder_asks_and_goes_on_writing(home: Home, tmp_path: P
         f"From b Thu Nov 13 20:11:00 2025\n{hike}Date: Thu, 13 Nov 2025 20:11:00 +0100\n\n"
         "Shall we walk the ridge?\n"
     )
+    (folder / "mail" / "boiler.eml").write_text(
+        "From: Juno Tamm <juno@tamm.example>\nSubject: The boiler\nMessage-ID: <b@tamm>\n"
+        "Date: Mon, 03 Nov 2025 09:00:00 +0100\n\nThe technician comes on Tuesday at nine.\n"
+    )
     (folder / "papers" / "lease.rtf").write_text(r"{\rtf1 Notice period of three months.}")
     (folder / "vault" / "2025-11-12.md").write_text("Called the bicycle shop, see [[Balcony]].\n")
     (folder / "vault" / "Balcony.md").write_text("Tomatoes in boxes. #garden\n")
@@ -137,11 +141,12 @@ def test_a_person_adds_a_folder_asks_and_goes_on_writing(home: Home, tmp_path: P
     added = home.run("add", str(folder))
     assert added.returncode == 0, added.stderr
     assert sorted(added.stdout.splitlines()) == [
-        f"bookmarks {folder}: 1 new", f"files {folder}: 3 new", f"mail {folder}: 2 new"
+        f"bookmarks {folder}: 1 new", f"files {folder}: 3 new", f"mail {folder}: 3 new"
     ]  # fmt: skip
     for question, first in (
         ("email receipt from the pharmacy last October", "Your receipt"),
         ("emails from Mira", "Saturday"),
+        ("what did Juno write about the boiler in November 2025", "The boiler"),
         ("amount<20 pharmacy", "Your receipt"),
         ("notice period of the lease", "lease"),
         ("my note on tomatoes", "Balcony"),
@@ -156,9 +161,12 @@ def test_a_person_adds_a_folder_asks_and_goes_on_writing(home: Home, tmp_path: P
     (folder / "vault" / "Balcony.md").write_text("Peppers in boxes. #garden\n")
     (folder / "vault" / "2025-11-12.md").rename(folder / "vault" / "2025-11-12 Bicycle.md")
     (folder / "papers" / "lease.rtf").unlink()
+    (folder / "mail" / "boiler.eml").unlink()
     until(lambda: found(home, "peppers") == ["Balcony"])
     until(lambda: found(home, "frame bicycle")[:1] == ["2025-11-12 Bicycle"])
     until(lambda: found(home, "notice period") == [])
+    until(lambda: found(home, "technician") == [])
+    assert "was removed" in home.ok("why", str(folder / "mail" / "boiler.eml"))
     gone = home.ok("why", str(folder / "papers" / "lease.rtf"))
     assert "was removed from the store: it is no longer there" in gone
     deleted = json.loads(home.ok("ledger", "--outcome", "deleted", "--json"))["entries"]

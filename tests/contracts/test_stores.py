@@ -138,6 +138,16 @@ class TestBatches:
         today = datetime.now(UTC).date().isoformat()
         assert (outcome, reason.split(";")[0]) == ("left", f"forgotten on {today}")
 
+    async def test_what_was_released_is_found_by_its_id_and_its_content(self, store: Store) -> None:
+        said = {"content_id": "c1"}
+        await fill(store, draft("a", metadata=said), draft("b", metadata=said), draft("c#1"))
+        assert await fill(store, released=("a#c2", "b#c1", "#c1", "x#c1")) == IngestCounts(
+            deleted=1
+        )
+        assert await fill(store, released=("c#1",)) == IngestCounts(deleted=1)
+        assert set(await numbers(store)) == {"a"}
+        assert "b#c1" not in await ledger(store)  # its file has an entry
+
     async def test_what_the_source_deleted_may_come_back(self, store: Store) -> None:
         await fill(store, draft("a"), draft("b"))
         why = LedgerEntry("b", "deleted", "has no text any more")

@@ -126,7 +126,38 @@ async def test_mail_that_arrives_in_a_maildir_an_mbox_file_or_a_folder_is_seen(
         await becomes(runtime, seen := {**seen, "5@harbour": "Lamp 5 burns."})
         (mail / "cur/2.host:2,S").unlink()  # who clears a mailbox does not want to lose its mail
         (mail / "letters/6.eml").write_bytes(letter(6))
-        await becomes(runtime, {**seen, "6@harbour": "Lamp 6 burns."})
+        await becomes(runtime, seen := {**seen, "6@harbour": "Lamp 6 burns."})
+        (mail / "letters/6.eml").unlink()
+        del seen["6@harbour"]
+        await becomes(runtime, seen)
+
+
+async def test_a_deleted_mail_file_keeps_the_message_that_another_location_has(
+    tmp_path: Path,
+) -> None:
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "1.eml").write_bytes(letter(1))
+    both = [Location("mail", str(tmp_path / name)) for name in ("a", "b")]
+    async with open_runtime(small(tmp_path / "home", follow=0)) as runtime:
+        reader = runtime.ingest.reader
+        for location in both:
+            await reader.read(location)
+        (tmp_path / "a" / "1.eml").unlink()
+        assert (await reader.read(both[0])).deleted == 0
+        assert await texts(runtime) == {"1@harbour": "Lamp 1 burns."}
+        (tmp_path / "b" / "1.eml").unlink()
+        assert (await reader.read(both[1])).deleted == 1
+        assert await texts(runtime) == {}
+
+        (tmp_path / "b" / "1.eml").write_bytes(letter(1))
+        inside = [Location("mail", str(tmp_path)), both[1]]  # two locations, one file
+        for location in inside:
+            await reader.read(location)
+        (tmp_path / "b" / "1.eml").unlink()
+        told = await asyncio.gather(*map(reader.read, inside))
+        assert sum(each.deleted for each in told) == 1
+        assert await texts(runtime) == {}
 
 
 async def test_following_turned_off_is_watching_turned_off(tmp_path: Path, folder: Path) -> None:

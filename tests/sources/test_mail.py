@@ -1,5 +1,6 @@
 """Messages of every format as records: words, people, dates, threads, attachments, the ledger."""
 
+import json
 import os
 import threading
 import time
@@ -19,6 +20,7 @@ from mem_search.records.registry import installed_kinds
 from mem_search.sources.mail import MailFiles
 from mem_search.sources.mail.bodies import html_text, take_apart, unflowed
 from mem_search.sources.mail.headers import decoded, ids, people, read_words, sent_at
+from mem_search.sources.mail.listing import files_at
 from mem_search.sources.mail.message import LARGEST, read_message
 from patience import PATIENCE
 
@@ -473,3 +475,95 @@ class TestFiles:
 )
 def test_any_bytes_give_a_message_or_a_reason(data: bytes) -> None:
     assert read_message(data).attachments == []
+
+
+def released(batches: list[Batch]) -> list[str]:
+    return [name.partition("#")[0] for batch in batches for name in batch.released]
+
+
+def follow(folder: Path, cursor: Mapping[str, Any]) -> tuple[list[Batch], Mapping[str, Any]]:
+    """What a reading gives, whose cursor was stored as JSON, and the cursor after it."""
+    batches = read(folder, json.loads(json.dumps(cursor)))
+    return batches, batches[-1].cursor if batches else cursor
+
+
+class TestDeletedFiles:
+    def test_a_file_takes_its_message_and_its_attachments_along(self, tmp_path: Path) -> None:
+        sent = letter(1)
+        sent.add_attachment(b"oil", maintype="text", subtype="plain", filename="oil.txt")
+        (tmp_path / "a.eml").write_bytes(bytes(sent))
+        (tmp_path / "b.eml").write_bytes(bytes(letter(2)))
+        _, cursor = follow(tmp_path, {})
+        (tmp_path / "a.eml").unlink()
+        batches, cursor = follow(tmp_path, cursor)
+        assert released(batches) == ["1@harbour", "1@harbour"]
+        (entry,) = ledger(batches)
+        assert (entry.item, entry.outcome) == ("a.eml", "deleted")
+        assert read(tmp_path, cursor) == []
+        (tmp_path / "b.eml").write_bytes(bytes(letter(3)))
+        os.utime(tmp_path / "b.eml", (0, 0))
+        assert released(follow(tmp_path, cursor)[0]) == ["2@harbour"]  # it says another thing now
+
+    def test_a_message_stays_while_something_else_there_has_it(self, tmp_path: Path) -> None:
+        for name in ("box/new", "box/cur", "box/tmp"):
+            (tmp_path / name).mkdir(parents=True)
+        for number, other in ((1, "copy.eml"), (2, "old.mbox"), (3, "box/new/3")):
+            (tmp_path / f"{number}.eml").write_bytes(bytes(letter(number)))
+            whole = boxed(letter(number)) if other == "old.mbox" else bytes(letter(number))
+            (tmp_path / other).write_bytes(whole)
+        _, cursor = follow(tmp_path, {})
+        (tmp_path / "1.eml").rename(tmp_path / "renamed.eml")
+        (tmp_path / "2.eml").unlink()
+        (tmp_path / "3.eml").unlink()
+        (tmp_path / "copy.eml").unlink()
+        batches, cursor = follow(tmp_path, cursor)
+        assert released(batches) == []
+        assert {e.item for e in ledger(batches) if e.outcome == "deleted"} == {
+            "1.eml", "2.eml", "3.eml", "copy.eml"
+        }  # fmt: skip
+        (tmp_path / "renamed.eml").unlink()
+        assert released(follow(tmp_path, cursor)[0]) == ["1@harbour"]
+
+    def test_another_message_with_the_same_id_is_another_message(self, tmp_path: Path) -> None:
+        (tmp_path / "a.eml").write_bytes(bytes(letter(1)))
+        (tmp_path / "b.eml").write_bytes(bytes(letter(1, "The lamp is out.")))
+        _, cursor = follow(tmp_path, {})
+        (tmp_path / "a.eml").unlink()
+        batches, _ = follow(tmp_path, cursor)
+        assert released(batches) == ["1@harbour"]
+        assert MailFiles().having(cursor, batches[-1].released) == set(batches[-1].released)
+        assert MailFiles().having(batches[-1].cursor, batches[-1].released) == set()
+
+    def test_what_is_not_known_to_be_gone_stays(self, tmp_path: Path) -> None:
+        folder = tmp_path / "mail"
+        (folder / "deep").mkdir(parents=True)
+        (folder / "deep" / "a.eml").write_bytes(bytes(letter(1)))
+        _, cursor = follow(folder, {})
+        listed = files_at(folder, "")
+        listed.files.clear()
+        assert listed.is_gone(["deep/a.eml"]) == ["deep/a.eml"]
+        listed.unseen.append("deep")
+        assert listed.is_gone(["deep/a.eml"]) == []
+        folder.rename(tmp_path / "away")
+        with pytest.raises(SourceError):
+            read(folder, cursor)
+        older = {"boxes": {}, "files": cursor["files"]}  # such a cursor does not say what it has
+        assert MailFiles().having(older, ["x"]) == ["x"]
+        assert MailFiles().having({}, ["x"]) == ()
+
+    def test_a_reading_that_was_killed_goes_on_knowing_what_was_there(self, tmp_path: Path) -> None:
+        for number in range(450):
+            (tmp_path / f"{number:03}.eml").write_bytes(bytes(letter(number)))
+        first = next(iter(MailFiles().read(Location("mail", str(tmp_path)), {})))
+        (tmp_path / "001.eml").unlink()
+        (tmp_path / "440.eml").unlink()  # which was not reached
+        batches, cursor = follow(tmp_path, first.cursor)
+        assert released(batches) == ["1@harbour"]
+        assert read(tmp_path, cursor) == []
+
+    def test_a_single_file_that_was_deleted_is_no_error(self, tmp_path: Path) -> None:
+        (tmp_path / "a.eml").write_bytes(bytes(letter(1)))
+        _, cursor = follow(tmp_path / "a.eml", {})
+        (tmp_path / "a.eml").unlink()
+        batches, cursor = follow(tmp_path / "a.eml", cursor)
+        assert released(batches) == ["1@harbour"]

@@ -51,6 +51,8 @@ class LocationReader:
         self._mark = mark
         self.kept = kept
         self._locks: dict[tuple[str, str], asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._releasing = asyncio.Lock()
+        """Of two locations that release the same record at once, the second knows of the first."""
 
     async def read(
         self,
@@ -104,14 +106,20 @@ class LocationReader:
                         others = (
                             await self._other_projects(location) if batch.shared else frozenset()
                         )
-                        total += await self._writer.take(
+                        take = partial(
+                            self._writer.take,
                             location,
-                            replace(batch, even_forgotten=even_forgotten),
                             followed=followed,
                             others=others,
                             left_out=left_out,
                             at=partial(mark, done=batch.done),
                         )
+                        batch = replace(batch, even_forgotten=even_forgotten)
+                        if batch.released:
+                            async with self._releasing:
+                                total += await take(await self._without_kept(location, batch))
+                        else:
+                            total += await take(batch)
                         if report is not None:
                             message = progress_message(location, total)
                             await report(batch.done, batch.total, message, begins=continues)
@@ -152,6 +160,17 @@ class LocationReader:
             and other.location.path != location.path
         ]  # fmt: skip
         return await asyncio.to_thread(_existing_projects, others)
+
+    async def _without_kept(self, location: Location, batch: Batch) -> Batch:
+        """``batch`` without the released records that another location of the source has."""
+        source, released = sources.by_name(location.source), list(batch.released)
+        for other in await self._store.locations():
+            place = other.location
+            if released and place.source == location.source and place.path != location.path:
+                cursor = await self._store.cursor(place)
+                kept = await asyncio.to_thread(source.having, cursor, released)
+                released = [each for each in released if each not in kept]
+        return replace(batch, released=tuple(released))
 
     async def unfollow(self, location: Location) -> None:
         """Stop following the location; its records stay. Raises NotFound for an unknown one."""

@@ -43,7 +43,9 @@ class Batch:
     """A step of reading a location, stored in one transaction together with ``cursor``.
 
     ``done``/``total`` are the progress after this batch in the source's own unit (bytes, rows,
-    commits). ``deletions`` are source ids that the location no longer has.
+    commits). ``deletions`` are source ids that the location no longer has. ``released`` are, too,
+    but their records stay while another location of the source has them (``Source.having``); a name
+    ``ID#CONTENT`` is also that of the record ``ID`` whose metadata ``CONTENT_ID`` is ``CONTENT``.
 
     For the ledger: earlier entries of the items in ``outdated`` are removed, with those of items
     inside them (``name:7`` in ``name``); an empty item is the whole location. ``places`` are the
@@ -60,6 +62,7 @@ class Batch:
 
     drafts: tuple[Draft, ...] = ()
     deletions: tuple[str, ...] = ()
+    released: tuple[str, ...] = ()
     ledger: tuple[LedgerEntry, ...] = ()
     cursor: Mapping[str, Any] = field(default_factory=dict)
     done: int = 0

@@ -8,6 +8,9 @@ to a ``BatchBuilder``, which knows the rules of the ledger:
 * ``failed``: the item should have given a record and could not; the reason says what is wrong.
 * ``deleted``: the location no longer has the item; its record is deleted, too.
 
+Where several locations may have one record, a source *releases* it instead of deleting it, and says
+in ``having`` which records a location has.
+
 The newest entry of an item replaces the older one, and a batch is stored in one transaction with
 its entries and its cursor. ``docs/extending.md`` has a complete source as an example.
 """
@@ -19,7 +22,7 @@ import shutil
 import stat
 import tempfile
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -119,6 +122,9 @@ class BaseSource:
     def to_watch(self, location: Location) -> Iterable[Path]:
         return ()
 
+    def having(self, cursor: Mapping[str, Any], ids: Collection[str]) -> Collection[str]:
+        return ()
+
 
 class BatchBuilder:
     """Collects what a source finds and builds the next batch from it.
@@ -138,6 +144,7 @@ class BatchBuilder:
         self._drafts: list[Draft] = []
         self._places: list[str] = []
         self._deletions: list[str] = []
+        self._released: list[str] = []
         self._ledger: list[LedgerEntry] = []
         self._outdated: list[str] = []
         self._tombstones: list[Tombstone] = []
@@ -169,6 +176,10 @@ class BatchBuilder:
         """Delete the record ``source_id`` of an item whose entry in the ledger says why."""
         self._deletions.append(source_id)
 
+    def release(self, *names: str) -> None:
+        """The location no longer has these records: ``Batch.released``."""
+        self._released += names
+
     def note(self, *entries: LedgerEntry) -> None:
         """Add entries to the ledger."""
         self._ledger += (
@@ -182,7 +193,7 @@ class BatchBuilder:
     def __bool__(self) -> bool:
         """Whether there is anything to store."""
         found = self._drafts or self._deletions or self._ledger or self._outdated
-        return bool(found or self._tombstones)
+        return bool(found or self._released or self._tombstones)
 
     @property
     def is_full(self) -> bool:
@@ -202,6 +213,7 @@ class BatchBuilder:
         batch = Batch(
             drafts=tuple(self._drafts),
             deletions=tuple(self._deletions),
+            released=tuple(self._released),
             ledger=tuple(self._ledger),
             cursor=cursor,
             done=done,

@@ -93,6 +93,15 @@ def identity(mail: Mail) -> str:
     return "sha256:" + hashlib.sha256("\n".join(said).encode("utf-8", "replace")).hexdigest()[:32]
 
 
+def held_as(draft: Draft) -> str:
+    """How a location names a record that it has (``Batch.released``): a message by its id and its
+    content, an attachment by its id, which has the hash of its content."""
+    content = draft.metadata.get(CONTENT_ID)
+    if not content or draft.source_id.endswith(f"#{content}"):
+        return draft.source_id
+    return f"{draft.source_id}#{content}"
+
+
 def content_digest(mail: Mail) -> str:
     """A digest that tells messages with one message id apart when they say different things.
 

@@ -21,6 +21,7 @@ from mem_search.errors import SourceError
 from mem_search.model import Batch, Location
 from mem_search.sources.base import BatchBuilder
 from mem_search.sources.mail.accounts import Account, password_of
+from mem_search.sources.mail.holdings import Holdings
 from mem_search.sources.mail.intake import Intake
 from mem_search.sources.mail.message import LARGEST, TOO_LARGE, Mail, read_message
 
@@ -142,6 +143,8 @@ class _Reading:
         self._account = account
         self._cursor = cursor
         self._places: dict[str, dict[str, int]] = dict(cursor.get("folders", {}))
+        # What an older version has read is not known: such a cursor stays without (``having``).
+        self._held = Holdings(cursor) if not cursor or Holdings.are_known(cursor) else None
         self._found = BatchBuilder()
         self._intake = Intake(self._found)
         self._done = 0
@@ -154,7 +157,8 @@ class _Reading:
             yield self._found.build(self._state(), self._done)
 
     def _state(self) -> dict[str, Any]:
-        return {"folders": dict(self._places)}
+        held = {} if self._held is None else self._held.stored()
+        return {"folders": dict(self._places), **held}
 
     def _folders(self) -> list[str]:
         """All folders that a person has mail in; where one folder has all mail, only that one."""
@@ -196,6 +200,8 @@ class _Reading:
         last = place.get("uid", 0) if place.get("validity") == validity else 0
         if not last:
             self._found.outdate(folder)
+            if self._held is not None:
+                self._held.empty_box(folder)
         following = _number(connection.response("UIDNEXT"))
         sizes = self._sizes(last + 1) if not following or following > last + 1 else {}
         self._found.total += len(sizes)
@@ -204,16 +210,18 @@ class _Reading:
             messages = (
                 (uid, f"{folder}:{uid}", _reader(sizes[uid], fetched.get(uid))) for uid in group
             )
-            first, taken = group[0], 0
-            for uid, records in self._intake.in_turn(messages):
-                taken += records
+            first, count = group[0], 0
+            for uid, taken in self._intake.in_turn(messages):
+                count += taken.records
+                if self._held is not None:
+                    self._held.add_to_box(taken.held, folder)
                 self._done += 1
                 self._places[folder] = {"validity": validity, "uid": uid}
                 if self._found.is_full:
-                    self._intake.note_span(folder, first, uid, taken)
-                    first, taken = uid + 1, 0
+                    self._intake.note_span(folder, first, uid, count)
+                    first, count = uid + 1, 0
                     yield self._found.build(self._state(), self._done)
-            self._intake.note_span(folder, first, group[-1], taken)
+            self._intake.note_span(folder, first, group[-1], count)
         self._places.setdefault(folder, {"validity": validity, "uid": 0})
         if not last and not sizes:
             self._places[folder] = {"validity": validity, "uid": 0}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Final, TypeVar
 
@@ -12,7 +13,7 @@ from mem_search.errors import StorageError
 from mem_search.model import LedgerEntry
 from mem_search.sources.base import BatchBuilder
 from mem_search.sources.mail.attachments import AttachmentReader, Reading
-from mem_search.sources.mail.drafts import content_digest, drafts_of, identity
+from mem_search.sources.mail.drafts import content_digest, drafts_of, held_as, identity
 from mem_search.sources.mail.message import Mail
 
 log = logging.getLogger(__name__)
@@ -20,8 +21,15 @@ log = logging.getLogger(__name__)
 _AHEAD: Final = 16
 """Messages whose attachments are read before their turn: enough for the processes to be busy."""
 
-_NOTHING: Final = int
-"""Takes nothing, and returns 0."""
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """What became of a message: the number of its records, and how its place names what it has
+    (``drafts.held_as``), whether it was stored from here or from a copy before it."""
+
+    records: int = 0
+    held: tuple[str, ...] = ()
+
 
 At = TypeVar("At")
 Message = tuple[At, str, Callable[[], Mail] | None]
@@ -41,22 +49,22 @@ class Intake:
     def close(self) -> None:
         self._attachments.close()
 
-    def in_turn(self, messages: Iterable[Message[At]]) -> Iterator[tuple[At, int]]:
+    def in_turn(self, messages: Iterable[Message[At]]) -> Iterator[tuple[At, Taken]]:
         """Take each message in its turn, while the attachments of the next ones are being read.
 
         A message that gives no record is named in the ledger with the reason. Yields where each
-        message is, as the caller knows it, and the number of its records.
+        message is, as the caller knows it, and what became of it.
         """
-        ahead: deque[tuple[At, Callable[[], int]]] = deque()
+        ahead: deque[tuple[At, Callable[[], Taken]]] = deque()
         for at, item, read in messages:
-            ahead.append((at, self._begun(item, read) if read else _NOTHING))
+            ahead.append((at, self._begun(item, read) if read else Taken))
             if len(ahead) > _AHEAD:
                 first, ended = ahead.popleft()
                 yield first, ended()
         for at, ended in ahead:
             yield at, ended()
 
-    def _begun(self, item: str, read: Callable[[], Mail]) -> Callable[[], int]:
+    def _begun(self, item: str, read: Callable[[], Mail]) -> Callable[[], Taken]:
         """Read a message up to its attachments; what is returned takes it."""
         try:
             mail = read()
@@ -68,27 +76,28 @@ class Intake:
             return partial(self._fail, item, error)
         return partial(self._take, item, mail, readings, is_copy=is_copy)
 
-    def _take(self, item: str, mail: Mail, readings: Sequence[Reading], *, is_copy: bool) -> int:
+    def _take(self, item: str, mail: Mail, readings: Sequence[Reading], *, is_copy: bool) -> Taken:
         try:
             for name, reason in self._attachments.end(readings):
                 self._found.leave(f"{item}:{name}", reason)
             records = {draft.source_id: draft for draft in drafts_of(mail)}.values()
         except Exception as error:  # noqa: BLE001 - the same
             return self._fail(item, error)
+        held = tuple(map(held_as, records))
         if is_copy:
             self._found.leave(item, "a copy of a message that was read before it")
-            return 0
+            return Taken(held=held)
         for draft in records:
             self._found.take(draft, item)
-        return len(records)
+        return Taken(len(records), held)
 
-    def _fail(self, item: str, error: Exception) -> int:
+    def _fail(self, item: str, error: Exception) -> Taken:
         if isinstance(error, ValueError):
             self._found.fail(item, str(error))
         else:
             log.warning("%s: %r", item, error)
             self._found.fail(item, f"the message is broken ({type(error).__name__}: {error})")
-        return 0
+        return Taken()
 
     def note_span(self, place: str, first: int, last: int, taken: int) -> None:
         """One entry for many messages: a mailbox may have a hundred thousand."""

@@ -19,7 +19,11 @@ from mem_search.model.records import CONTENT_ID
 from mem_search.storage.postgres import tombstones
 from mem_search.storage.postgres.connection import Connection, Jsonb
 from mem_search.storage.postgres.database import Repository, reads, writes
-from mem_search.storage.postgres.record_writer import RecordWriter, remove_by_source_id
+from mem_search.storage.postgres.record_writer import (
+    RecordWriter,
+    remove_by_source_id,
+    remove_released,
+)
 from mem_search.storage.postgres.workers import HERE
 from mem_search.storage.rules.own_ids import Known, with_own_ids
 from mem_search.text.dates import now_ms
@@ -53,6 +57,7 @@ class PostgresIngest(Repository):
             if done.outcome == "new"
         ]
         deleted = remove_by_source_id(connection, writer, location.source, batch.deletions)
+        deleted += remove_released(connection, writer, location.source, batch.released)
         _strike(connection, location, [*batch.outdated, *back])
         _note(connection, location, prepared.ledger(stored))
         connection.execute(

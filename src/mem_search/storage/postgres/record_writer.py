@@ -14,9 +14,11 @@ from typing import NamedTuple
 
 from mem_search.model import Draft
 from mem_search.model.ingest import PreparedDraft, Stored
+from mem_search.model.records import CONTENT_ID
 from mem_search.storage.postgres import edges, passage_rows, postings, similar, tombstones, words
 from mem_search.storage.postgres.connection import Connection, as_json
 from mem_search.storage.postgres.passage_rows import drop_work
+from mem_search.storage.rules.own_ids import apart
 from mem_search.text.dates import now_ms
 
 
@@ -215,6 +217,24 @@ def remove_by_source_id(
     numbers = connection.column(
         "select id from records where source = %s and source_id = any(%s::text[])",
         (source, list(source_ids)),
+    )
+    return writer.remove(numbers, forget=False)
+
+
+def remove_released(
+    connection: Connection, writer: RecordWriter, source: str, released: Sequence[str]
+) -> int:
+    """The same for ``Batch.released``, whose names may have the content of the record."""
+    if not released:
+        return 0
+    ids, contents = zip(*map(apart, released), strict=True)
+    numbers = connection.column(
+        "select id from records where source = %s and source_id = any(%s::text[])"
+        " union select r.id from records r"
+        " join unnest(%s::text[], %s::text[]) as named(source_id, content)"
+        " on r.source = %s and r.source_id = named.source_id"
+        f" and r.data ->> '{CONTENT_ID}' = named.content",
+        (source, list(released), list(ids), list(contents), source),
     )
     return writer.remove(numbers, forget=False)
 

@@ -55,3 +55,9 @@ def _with_own_id(
     elif owner != draft.kind:
         return replace(item, draft=replace(draft, source_id=apart))
     return item
+
+
+def apart(name: str) -> tuple[str, str]:
+    """The id and the content that ``Batch.released`` may name; no content is ""."""
+    source_id, _, content = name.rpartition("#")
+    return (source_id, content) if source_id else (name, "")

@@ -49,6 +49,7 @@ class SqliteIngest(Repository):
             if done.outcome == "new"
         ]
         deleted = record_writer.remove_by_source_id(connection, location.source, batch.deletions)
+        deleted += record_writer.remove_released(connection, location.source, batch.released)
         _strike(connection, location, [*batch.outdated, *back])
         _note(connection, location, prepared.ledger(stored))
         _save_cursor(connection, location, batch.cursor, followed=followed)

@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 
 from mem_search.model import Draft
 from mem_search.model.ingest import PreparedDraft, Stored
-from mem_search.model.records import SUMMARY
+from mem_search.model.records import CONTENT_ID, SUMMARY
+from mem_search.storage.rules.own_ids import apart
 from mem_search.storage.sqlite import edges, phrases, sketches, successions, tombstones
 from mem_search.text.dates import now_ms
 
@@ -269,6 +270,20 @@ def remove_by_source_id(
         for source_id in source_ids
         for (number,) in connection.execute(
             "select id from records where source = ? and source_id = ?", (source, source_id)
+        )
+    ]
+    return remove(connection, numbers, forget=False)
+
+
+def remove_released(connection: sqlite3.Connection, source: str, released: Sequence[str]) -> int:
+    """The same for ``Batch.released``, whose names may have the content of the record."""
+    numbers = [
+        number
+        for name in released
+        for (number,) in connection.execute(
+            "select id from records where source = ?1 and (source_id = ?2"
+            f" or (source_id = ?3 and json_extract(data, '$.{CONTENT_ID}') = ?4))",
+            (source, name, *apart(name)),
         )
     ]
     return remove(connection, numbers, forget=False)
