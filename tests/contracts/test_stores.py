@@ -138,6 +138,30 @@ class TestBatches:
         today = datetime.now(UTC).date().isoformat()
         assert (outcome, reason.split(";")[0]) == ("left", f"forgotten on {today}")
 
+    async def test_a_job_counts_its_batches_until_it_is_done(self, store: Store) -> None:
+        elsewhere = Location("notes", "/elsewhere")
+        await store.jobs.create("j", "sync", {"n": 1})
+        assert await store.jobs.claim(["sync"])
+        for name in ("a", "b"):
+            await store.ingest.store_batch(HERE, prepared(draft(name)), followed=True, job="j")
+        await fill(store, draft("c"))  # by no job
+        assert await store.ingest.counted(HERE, "j") == IngestCounts(new=2)
+        assert await store.ingest.counted(elsewhere, "j") == IngestCounts()
+        assert await store.ingest.counted(HERE, "unknown") == IngestCounts()
+        await store.jobs.finish("j", "set_aside", "died", {"item": "x"})
+        assert (state := await store.jobs.get("j")) is not None
+        assert state.result["item"] == "x"
+        await store.jobs.queue_again("j", {"n": 2})
+        assert await store.ingest.counted(HERE, "j") == IngestCounts(new=2)
+        assert (state := await store.jobs.get("j")) is not None
+        assert state.result.keys() == {"so_far"}
+        await store.jobs.finish("j", "done", "", {"n": 3})
+        assert (state := await store.jobs.get("j")) is not None
+        assert state.result == {"n": 3}
+        await store.jobs.queue_again("j", {})
+        assert (state := await store.jobs.get("j")) is not None
+        assert state.result == {}
+
     async def test_what_was_released_is_found_by_its_id_and_its_content(self, store: Store) -> None:
         said = {"content_id": "c1"}
         await fill(store, draft("a", metadata=said), draft("b", metadata=said), draft("c#1"))

@@ -294,3 +294,15 @@ async def test_a_job_whose_server_went_away_has_not_failed_and_is_run_again(
     job = await queue.submit("interrupted", {})
     assert (await reached(queue, job, "done")).result == {"runs": 2}
     await queue.close()
+
+
+async def test_what_a_job_has_counted_so_far_is_no_result(
+    store: SqliteStore, job: Recorded
+) -> None:
+    await store.jobs.create("j", "recorded", {"n": 1})
+    await store.jobs.note_result("j", {"so_far": {"files /docs": {"new": 400}}})
+    queue = JobQueue(store.jobs, (job,))
+    assert (await queue.get("j")).result == {}
+    await queue.start()
+    assert (await ended(queue, "j")).result == {"n": 1}  # it ran
+    await queue.close()

@@ -19,6 +19,7 @@ from mem_search.contracts import Machine
 from mem_search.errors import InputError, SourceError
 from mem_search.ingest.crash_mark import CrashMark
 from mem_search.ingest.writer import IngestWriter
+from mem_search.jobs.queue import Report
 from mem_search.jobs.reader import LocationReader, Pauses, find_locations, follow
 from mem_search.jobs.tasks import ImportJob, SyncJob
 from mem_search.model import Batch, Location
@@ -107,6 +108,31 @@ async def test_each_batch_is_stored_with_the_cursor_from_which_reading_continues
     whole = await reader.read(Location("shelf", "3"), again=True)
     assert (whole.new, whole.unchanged) == (0, 3)
     assert shelf.cursors == [{}, {"next": 3}, {}]
+
+
+@pytest.mark.parametrize("again", [False, True])
+async def test_a_job_that_goes_on_after_a_kill_counts_what_it_had_read_before(
+    store: SqliteStore, reader: LocationReader, shelf: Shelf, again: bool
+) -> None:
+    await store.jobs.create("j", "sync", {})
+    job = (await store.jobs.claim(["sync"])).id  # type: ignore[union-attr]
+    where, told = Location("shelf", "5"), [""]
+
+    def killed_at(end: int) -> Report:
+        async def report(done: int, total: int, message: str, *, begins: bool = False) -> None:
+            told[0] = message
+            if done == end:
+                raise asyncio.CancelledError
+
+        return report
+
+    for end in (2, 3):
+        with pytest.raises(asyncio.CancelledError):
+            await reader.read(where, killed_at(end), again=again, job=job)
+    assert await reader.read(where, killed_at(9), again=again, job=job) == IngestCounts(new=5)
+    assert told == ["shelf 5: 5 new"]
+    assert (await reader.read(where, job=job)).new == 5  # nothing is new, and the job read five
+    assert await reader.read(where) == IngestCounts()
 
 
 @pytest.mark.parametrize("fault", ["fail", "break"])

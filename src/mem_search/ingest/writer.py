@@ -50,12 +50,13 @@ class IngestWriter:
         others: frozenset[str] = frozenset(),
         left_out: Collection[str] = (),
         at: Callable[[str], None] = lambda _: None,
+        job: str = "",
     ) -> IngestCounts:
         """Store one batch. When this returns, the batch is durable and searchable by keyword.
 
         ``others`` are the projects of other locations, for a batch that is ``shared``. Items that
         are ``left_out`` are not prepared. ``at`` is told each item before it is prepared, and then
-        "", when the batch is stored.
+        "", when the batch is stored. ``job`` is the one that reads, which counts it.
         """
         batch = await asyncio.to_thread(clean, batch, self._redaction)
         if batch.shared:
@@ -64,7 +65,7 @@ class IngestWriter:
         prepared = await self._prepared(batch, left_out, at)
         at("")
         writing = asyncio.ensure_future(
-            self._ingest.store_batch(location, prepared, followed=followed)
+            self._ingest.store_batch(location, prepared, followed=followed, job=job)
         )
         try:
             taken = await asyncio.shield(writing)

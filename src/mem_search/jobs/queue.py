@@ -24,6 +24,7 @@ from typing import Any, Protocol
 
 from mem_search.errors import Conflict, InputError, MemSearchError, NotFound, StoreAway
 from mem_search.ingest import spool
+from mem_search.model.ingest import SO_FAR
 from mem_search.model.jobs import ENDED, TRIED, JobState, JobStatus, Pace
 from mem_search.storage.ports import JobStore
 from mem_search.text.dates import now_ms
@@ -55,7 +56,10 @@ class Job(Protocol):
     name: str
 
     async def run(self, params: Mapping[str, Any], report: Report) -> Mapping[str, Any]:
-        """Do the work; the result is stored as JSON. Cancelling raises CancelledError in it."""
+        """Do the work; the result is stored as JSON. ``params`` has the job's id, too: ``job``.
+
+        Cancelling raises CancelledError in it.
+        """
         ...
 
 
@@ -158,7 +162,7 @@ class JobQueue:
 
     def _as_it_is(self, state: JobState) -> JobState:
         """The state with its pace, or why it waits; one whose end could not be written failed."""
-        state = replace(state, pace=self._paces.get(state.id))
+        state = replace(_without_counts(state), pace=self._paces.get(state.id))
         if state.state == "queued" and self._waits:
             return replace(state, message=f"{self._waits}; it is tried again")
         if (why := self._left.get(state.id)) is None or state.state in ENDED:
@@ -304,7 +308,9 @@ class JobQueue:
 
     async def _consume(self, state: JobState, report: Report) -> Mapping[str, Any]:
         params = self._given.get(state.id, state.params)
-        result = state.result or await self._kinds[state.name].run(params, report)
+        result: Mapping[str, Any] = _without_counts(state).result
+        if not result:
+            result = await self._kinds[state.name].run({**params, "job": state.id}, report)
         if self._spool is not None and (spooled := params.get("spooled")):
             # The result is stored first: a worker that resumes the job needs no upload then.
             await self._store.note_result(state.id, result)
@@ -313,6 +319,12 @@ class JobQueue:
 
     async def _end(self, job: str, state: JobStatus, message: str) -> None:
         await self._store.finish(job, state, message, {})
+
+
+def _without_counts(state: JobState) -> JobState:
+    """The state without what it keeps in its result until it is done."""
+    result = {key: value for key, value in state.result.items() if key != SO_FAR}
+    return replace(state, result=result)
 
 
 def _is_secret(params: Mapping[str, Any]) -> bool:

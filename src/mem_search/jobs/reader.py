@@ -65,6 +65,7 @@ class LocationReader:
         named: bool = False,
         left_out: Collection[str] = (),
         even_forgotten: bool = False,
+        job: str = "",
     ) -> IngestCounts:
         """Store what is new since the stored cursor (``again``: everything).
 
@@ -73,8 +74,8 @@ class LocationReader:
         is the file to read when the location is one that was uploaded: its path is then only a
         name, and no message shows where the file is. Items that are ``left_out`` become failed
         entries of the ledger. Records that were forgotten are stored again if ``even_forgotten``.
-        Raises SourceError when the location cannot be read; what was stored
-        before stays.
+        What a ``job`` had read before it was interrupted is counted, too. Raises SourceError when
+        the location cannot be read; what was stored before stays.
         """
         source = sources.by_name(location.source)
         _check_place(location)
@@ -88,7 +89,9 @@ class LocationReader:
                     stack.callback(gone.cleanup)
                     to_read = replace(location, options={**location.options, KEPT: gone.name})
             cursor = {} if again else await self._store.cursor(location)
-            total = IngestCounts()
+            before = await self._store.counted(location, job) if job else IngestCounts()
+            now = IngestCounts()
+            total = now.after(before, from_the_start=not cursor)
             is_unchanged = True
             followed = follow and source.follows
             by_job = report is not None
@@ -113,13 +116,15 @@ class LocationReader:
                             others=others,
                             left_out=left_out,
                             at=partial(mark, done=batch.done),
+                            job=job,
                         )
                         batch = replace(batch, even_forgotten=even_forgotten)
                         if batch.released:
                             async with self._releasing:
-                                total += await take(await self._without_kept(location, batch))
+                                now += await take(await self._without_kept(location, batch))
                         else:
-                            total += await take(batch)
+                            now += await take(batch)
+                        total = now.after(before, from_the_start=not cursor)
                         if report is not None:
                             message = progress_message(location, total)
                             await report(batch.done, batch.total, message, begins=continues)

@@ -51,6 +51,7 @@ class SyncJob:
                     again=bool(params.get("again")),
                     named=bool(path),
                     left_out=left_out(params, location),
+                    job=str(params.get("job", "")),
                 )
             except MemSearchError as error:
                 entry["error"] = error.message
@@ -95,6 +96,7 @@ class ImportJob:
                 follow=False,
                 upload=file,
                 left_out=left_out(params, location),
+                job=str(params.get("job", "")),
                 even_forgotten=even_forgotten,
             )
             await self._reader.forget_cursor(location)
@@ -112,6 +114,7 @@ class ImportJob:
             again=True,
             follow=False,
             left_out=left_out(params, location),
+            job=str(params.get("job", "")),
             even_forgotten=even_forgotten,
         )
         return _read(location, taken)
@@ -151,6 +154,7 @@ class FetchJob:
         found = await fetch(url, self._spool, self._allowed)
         options = {**params.get("options", {}), "name": found.name, "fetched_from": found.url}
         done = {"source": "files", "path": url, "spooled": found.spooled, "options": options}
+        done["job"] = params.get("job", "")
         try:
             return await self._importing.run(done, report)
         finally:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, Literal
 
@@ -200,6 +200,42 @@ class IngestCounts:
             self.failed + other.failed,
             self.deleted + other.deleted,
         )
+
+    def after(self, before: IngestCounts, *, from_the_start: bool) -> IngestCounts:
+        """The counts of a reading that was interrupted after ``before`` and went on with these.
+
+        One that began ``from_the_start`` again has met everything of before once more.
+        """
+        if not from_the_start:
+            return before + self
+        return replace(
+            self,
+            new=before.new + self.new,
+            changed=before.changed + self.changed,
+            unchanged=max(0, self.unchanged - before.new - before.changed),
+            deleted=before.deleted + self.deleted,
+        )
+
+
+SO_FAR = "so_far"
+"""What a job has read, in its result until it is done: source and path → ``IngestCounts``."""
+
+
+def counted_of(result: Mapping[str, Any], location: Location) -> IngestCounts:
+    """What the job with this ``result`` has read of the location so far."""
+    known = result.get(SO_FAR, {}).get(f"{location.source} {location.path}", {})
+    return IngestCounts(**known)
+
+
+def with_counted(
+    result: Mapping[str, Any], location: Location, counts: IngestCounts
+) -> dict[str, Any]:
+    """``result`` after a batch of the location with ``counts``."""
+    sums = asdict(counted_of(result, location) + counts)
+    return {
+        **result,
+        SO_FAR: {**result.get(SO_FAR, {}), f"{location.source} {location.path}": sums},
+    }
 
 
 _FORGOTTEN = "forgotten on {date}; to store it again: mem-search import --even-forgotten FILE"

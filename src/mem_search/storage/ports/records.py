@@ -97,13 +97,19 @@ class IngestStore(Protocol):
     """Imports: batches with their cursor, followed locations, and the ledger."""
 
     async def store_batch(
-        self, location: Location, prepared: PreparedBatch, *, followed: bool
+        self, location: Location, prepared: PreparedBatch, *, followed: bool, job: str = ""
     ) -> IngestCounts:
         """Store a batch, its ledger entries and its cursor in one transaction.
+
+        The ``job`` that reads counts it, in the same transaction: see ``counted``.
 
         A draft whose ``source_id`` a record of another kind has gets an id of its own. Unchanged
         and forgotten drafts change nothing. Passages without a vector go to the outbox.
         """
+        ...
+
+    async def counted(self, location: Location, job: str) -> IngestCounts:
+        """What the job has read of the location so far, also before it was interrupted."""
         ...
 
     async def store_one(

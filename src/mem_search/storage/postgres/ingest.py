@@ -14,6 +14,8 @@ from mem_search.model.ingest import (
     PreparedBatch,
     PreparedDraft,
     Stored,
+    counted_of,
+    with_counted,
 )
 from mem_search.model.records import CONTENT_ID
 from mem_search.storage.postgres import tombstones
@@ -40,7 +42,13 @@ class PostgresIngest(Repository):
 
     @writes
     def store_batch(
-        self, connection: Connection, location: Location, prepared: PreparedBatch, *, followed: bool
+        self,
+        connection: Connection,
+        location: Location,
+        prepared: PreparedBatch,
+        *,
+        followed: bool,
+        job: str = "",
     ) -> IngestCounts:
         batch = prepared.batch
         writer = RecordWriter(connection)
@@ -72,7 +80,15 @@ class PostgresIngest(Repository):
                 Jsonb(batch.cursor), followed, now_ms(),
             ),
         )  # fmt: skip
-        return prepared.counts(stored, deleted)
+        counts = prepared.counts(stored, deleted)
+        if job:
+            result = with_counted(_result(connection, job), location, counts)
+            connection.execute("update jobs set result = %s where id = %s", (Jsonb(result), job))
+        return counts
+
+    @reads
+    def counted(self, connection: Connection, location: Location, job: str) -> IngestCounts:
+        return counted_of(_result(connection, job), location)
 
     @writes
     def store_one(
@@ -256,6 +272,11 @@ class PostgresIngest(Repository):
             (location, below),
         )
         return [(source, outcome, count) for source, outcome, count in rows]
+
+
+def _result(connection: Connection, job: str) -> dict[str, Any]:
+    row = connection.maybe("select result from jobs where id = %s", (job,))
+    return dict(row[0]) if row else {}
 
 
 def _known(

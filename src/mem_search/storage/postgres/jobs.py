@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+from mem_search.model.ingest import SO_FAR
 from mem_search.model.jobs import TRIED, JobState, JobStatus, SearchJob, SearchJobStatus
 from mem_search.model.saved_searches import Delivery, DeliveryState, Message
 from mem_search.storage.postgres.connection import Connection, Jsonb
@@ -93,15 +94,26 @@ class PostgresJobs(Repository):
         result: Mapping[str, Any],
     ) -> None:
         connection.execute(
-            "update jobs set state = %s, message = %s, result = %s, ended_at = %s, worker = null"
+            # What was read so far stays with a job that may be retried.
+            "update jobs set state = %s, message = %s, ended_at = %s, worker = null,"
+            " result = case when %s then '{}'::jsonb else result end || %s"
             f" where id = %s and state in ('queued', 'running') and (%s or {FREE})",
-            (state, message, Jsonb(result), now_ms(), job, state == "cancelled"),
+            (
+                state,
+                message,
+                now_ms(),
+                state == "done",
+                Jsonb(result),
+                job,
+                state == "cancelled",
+            ),
         )
 
     @writes
     def queue_again(self, connection: Connection, job: str, params: Mapping[str, Any]) -> None:
         connection.execute(
-            "update jobs set state = 'queued', params = %s, message = '', result = '{}',"
+            "update jobs set state = 'queued', params = %s, message = '',"
+            f" result = jsonb_strip_nulls(jsonb_build_object('{SO_FAR}', result -> '{SO_FAR}')),"
             " ended_at = null, worker = null,"
             " home = case home when '' then '' else current_setting('mem_search.home') end"
             " where id = %s",

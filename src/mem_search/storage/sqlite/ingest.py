@@ -16,6 +16,8 @@ from mem_search.model.ingest import (
     PreparedBatch,
     PreparedDraft,
     Stored,
+    counted_of,
+    with_counted,
 )
 from mem_search.model.records import CONTENT_ID
 from mem_search.storage.rules.own_ids import Known, with_own_ids
@@ -33,7 +35,13 @@ class SqliteIngest(Repository):
 
     @writes
     def store_batch(
-        self, connection: Connection, location: Location, prepared: PreparedBatch, *, followed: bool
+        self,
+        connection: Connection,
+        location: Location,
+        prepared: PreparedBatch,
+        *,
+        followed: bool,
+        job: str = "",
     ) -> IngestCounts:
         batch = prepared.batch
         offered = with_own_ids(prepared.drafts, partial(_known, connection))
@@ -53,7 +61,15 @@ class SqliteIngest(Repository):
         _strike(connection, location, [*batch.outdated, *back])
         _note(connection, location, prepared.ledger(stored))
         _save_cursor(connection, location, batch.cursor, followed=followed)
-        return prepared.counts(stored, deleted)
+        counts = prepared.counts(stored, deleted)
+        if job:
+            result = with_counted(_result(connection, job), location, counts)
+            connection.execute("update jobs set result = ? where id = ?", (json.dumps(result), job))
+        return counts
+
+    @reads
+    def counted(self, connection: Connection, location: Location, job: str) -> IngestCounts:
+        return counted_of(_result(connection, job), location)
 
     @writes
     def store_one(
@@ -242,6 +258,11 @@ class SqliteIngest(Repository):
             " group by source, outcome order by 1, 2",
             (location, below),
         ).fetchall()
+
+
+def _result(connection: Connection, job: str) -> dict[str, Any]:
+    row = connection.execute("select result from jobs where id = ?", (job,)).fetchone()
+    return dict(json.loads(row[0])) if row else {}
 
 
 def _known(connection: Connection, source: str, source_id: str, other: str) -> list[Known]:

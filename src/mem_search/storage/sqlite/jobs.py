@@ -6,6 +6,7 @@ import json
 from collections.abc import Collection, Mapping
 from typing import Any
 
+from mem_search.model.ingest import SO_FAR
 from mem_search.model.jobs import TRIED, JobState, JobStatus
 from mem_search.storage.sqlite.database import Connection, Repository, reads, writes
 from mem_search.text.dates import now_ms
@@ -90,16 +91,19 @@ class SqliteJobs(Repository):
         result: Mapping[str, Any],
     ) -> None:
         connection.execute(
-            "update jobs set state = ?, message = ?, result = ?, ended_at = ?"
-            " where id = ? and state in ('queued', 'running')",
+            # What was read so far stays with a job that may be retried.
+            "update jobs set state = ?1, message = ?2,"
+            " result = case ?1 when 'done' then ?3 else json_patch(result, ?3) end, ended_at = ?4"
+            " where id = ?5 and state in ('queued', 'running')",
             (state, message, json.dumps(result), now_ms(), job),
         )
 
     @writes
     def queue_again(self, connection: Connection, job: str, params: Mapping[str, Any]) -> None:
         connection.execute(
-            "update jobs set state = 'queued', params = ?, message = '', result = '{}',"
-            " ended_at = null where id = ?",
+            "update jobs set state = 'queued', params = ?, message = '', ended_at = null,"
+            f" result = case when json_type(result, '$.{SO_FAR}') is null then '{{}}'"
+            f" else json_object('{SO_FAR}', json_extract(result, '$.{SO_FAR}')) end where id = ?",
             (json.dumps(params), job),
         )
 
