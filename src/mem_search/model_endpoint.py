@@ -8,7 +8,6 @@ OpenAI-compatible chat completions or Anthropic messages (API references: JSON m
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from http.client import HTTPException, HTTPMessage
@@ -18,6 +17,7 @@ from urllib.parse import urlsplit
 from urllib.request import HTTPRedirectHandler, ProxyHandler, Request, build_opener
 
 from mem_search.errors import InputError, ModelUnavailable
+from mem_search.patterns import pattern
 
 MOST_REPLY: Final = 64 << 20
 """Bytes of a reply that are read."""
@@ -102,7 +102,7 @@ MOST_ANSWER: Final = 1 << 20
 _MOST_TOKENS: Final = 1_000
 """Of a reply."""
 _TOOL: Final = "state_facts"
-_SETTING: Final = re.compile(
+_SETTING: Final = pattern(
     r"(?P<shape>openai|anthropic):(?P<model>[^\s@]+)(?:@(?P<base>https?://\S+))?"
 )
 

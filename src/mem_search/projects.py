@@ -13,10 +13,12 @@ import re
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
-_NOT_OF_THIS_MACHINE = re.compile(r"[A-Za-z]:[\\/]|\\\\|[^\0]*\0")
+from mem_search.patterns import pattern
+
+_NOT_OF_THIS_MACHINE = pattern(r"[A-Za-z]:[\\/]|\\\\|[^\0]*\0")
 """Windows paths (in a transcript of another machine), and text that cannot be a path."""
-_HEAD = re.compile(r"ref: refs/|[0-9a-f]{40}")
-_WORKTREE_SETTING = re.compile(r"^\s*worktree\s*=\s*(.+?)\s*$", re.MULTILINE)
+_HEAD = pattern(r"ref: refs/|[0-9a-f]{40}")
+_WORKTREE_SETTING = pattern(r"^\s*worktree\s*=\s*(.+?)\s*$", re.MULTILINE)
 _BRANCH = "ref: refs/heads/"
 
 

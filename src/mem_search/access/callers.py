@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from mem_search.errors import Forbidden, InputError, Unauthorized
+from mem_search.patterns import pattern
 from mem_search.text.redaction import refuse_secret
 
-USER: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")
+USER: Final = pattern(r"[a-z0-9][a-z0-9_-]{0,31}")
 """Lower case and no dots: a name is a folder, also on file systems that ignore case."""
 
 

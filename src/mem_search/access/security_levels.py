@@ -11,6 +11,8 @@ import re
 from enum import StrEnum
 from typing import Final
 
+from mem_search.patterns import pattern
+
 
 class Level(StrEnum):
     """The values appear in replies and logs."""
@@ -32,11 +34,11 @@ class Template:
 
 
 _PATTERNS: Final = (
-    ("prompt_injection", re.compile(r"ignore\s+(?:previous|all|above)", re.IGNORECASE)),
-    ("prompt_leaking", re.compile(r"system\s+prompt", re.IGNORECASE)),
-    ("script_injection", re.compile(r"<script|javascript:|onclick=", re.IGNORECASE)),
+    ("prompt_injection", pattern(r"ignore\s+(?:previous|all|above)", re.IGNORECASE)),
+    ("prompt_leaking", pattern(r"system\s+prompt", re.IGNORECASE)),
+    ("script_injection", pattern(r"<script|javascript:|onclick=", re.IGNORECASE)),
     ("template_injection", Template()),
-    ("sql_injection", re.compile(r"union\s+select|drop\s+table", re.IGNORECASE)),
+    ("sql_injection", pattern(r"union\s+select|drop\s+table", re.IGNORECASE)),
 )
 MOST: Final = 10_000
 """Characters of a query that are checked: more than a query may have."""

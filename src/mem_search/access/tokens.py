@@ -8,7 +8,6 @@ says nothing about a secret.
 from __future__ import annotations
 
 import hashlib
-import re
 import secrets
 from collections.abc import Callable
 from dataclasses import replace
@@ -17,6 +16,7 @@ from typing import Final
 from mem_search.access.callers import Caller, check_user
 from mem_search.errors import Conflict, InputError, NotFound, Unauthorized
 from mem_search.model.access import Token
+from mem_search.patterns import pattern
 from mem_search.storage.ports import TokenStore
 from mem_search.text import dates
 from mem_search.text.dates import now_ms
@@ -26,8 +26,8 @@ PREFIX: Final = "mst_"
 """Prefix of every secret, so that redaction and secret scanners recognise it."""
 
 _BYTES: Final = 32
-NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
-LIFETIME: Final = re.compile(r"([1-9][0-9]{0,4})([hdw])")
+NAME: Final = pattern(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+LIFETIME: Final = pattern(r"([1-9][0-9]{0,4})([hdw])")
 _UNIT_MS: Final = {"h": 3_600_000, "d": 86_400_000, "w": 7 * 86_400_000}
 
 

@@ -13,11 +13,13 @@ import re
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from mem_search.patterns import pattern
+
 Path = tuple[str, ...]
 
-_SPACE: Final = re.compile(r"(?:[\s\ufeff]+|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
-_BARE: Final = re.compile(r"[\w$+.-]+")
-_STRING: Final = re.compile(r"""("(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')""", re.DOTALL)
+_SPACE: Final = pattern(r"(?:[\s\ufeff]+|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
+_BARE: Final = pattern(r"[\w$+.-]+")
+_STRING: Final = pattern(r"""("(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')""", re.DOTALL)
 _WORDS: Final = {"true": True, "false": False, "null": None}
 _DEEPEST: Final = 200
 

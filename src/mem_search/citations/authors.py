@@ -15,6 +15,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
+from mem_search.patterns import pattern
 from mem_search.renderers.safe_text import one_line
 from mem_search.text.addresses import addresses
 
@@ -27,13 +28,13 @@ OTHERS: Final[Name] = {"literal": "et al."}
 LONGEST_NAME = 6
 """Words; a longer text is a description."""
 
-_LISTED = re.compile(r"[;；、\n|]")
-_AND = re.compile(r",?\s+(?:and|&)\s+", re.IGNORECASE)
-_OTHERS = re.compile(
+_LISTED = pattern(r"[;；、\n|]")
+_AND = pattern(r",?\s+(?:and|&)\s+", re.IGNORECASE)
+_OTHERS = pattern(
     r"[,\s]+(?:(?:and|&)\s+(?:others|colleagues)|et\.?\s+al\b\.?)\s*\Z", re.IGNORECASE
 )
-_BY = re.compile(r"by:?\s+(?=\w)", re.IGNORECASE)
-_IN_BRACKETS = re.compile(
+_BY = pattern(r"by:?\s+(?=\w)", re.IGNORECASE)
+_IN_BRACKETS = pattern(
     r"\s*[(\[](?:ed|eds|editor|author|[^()\[\]\s@]+@[^()\[\]\s@]+)\.?[)\]]\Z", re.IGNORECASE
 )
 
@@ -97,17 +98,17 @@ _LIKE_INITIALS = frozenset(
 )
 """Capitals that follow a name without being initials: Siemens AG, Google UK, Malcolm X."""
 
-_WORD = re.compile(r"[^\W\d_](?:[^\W\d_]|[.’'\-\u2010])*\Z|['’]t\Z")
-_CAMEL = re.compile(r"(?<=[a-z])[A-Z]")
-_CAMEL_NAMES = re.compile(r"(?:Mc|Mac|Fitz|De|Di|Du|Da|La|Le|Van|O)(?=[A-Z])")
-_INITIALS = re.compile(r"(?:[^\W\d_]\.[\s\-]*)*[^\W\d_]\.?\Z")
-_VANCOUVER = re.compile(  # Smith JA
+_WORD = pattern(r"[^\W\d_](?:[^\W\d_]|[.’'\-\u2010])*\Z|['’]t\Z")
+_CAMEL = pattern(r"(?<=[a-z])[A-Z]")
+_CAMEL_NAMES = pattern(r"(?:Mc|Mac|Fitz|De|Di|Du|Da|La|Le|Van|O)(?=[A-Z])")
+_INITIALS = pattern(r"(?:[^\W\d_]\.[\s\-]*)*[^\W\d_]\.?\Z")
+_VANCOUVER = pattern(  # Smith JA
     r"(?:(?:van|von|der|den|de|del|della|di|da|la|le|Le|De|Van) )*"
     r"[^\W\d_](?!\S*\.)(?=\S*[a-z])\S+ [A-Z]{1,3}\Z"
 )
-_ELIDED = re.compile(r"(?:d|l|dell|dall|all|nell)['’](?=[^\W\d_])")
-_VOWEL = re.compile("[AEIOUYÀ-ÖØ-Ý]")
-_EAST_ASIAN = re.compile("[\u1100-\u11ff\u3040-\u30ff\u3130-\u318f\u3400-\u9fff\uac00-\ud7af]")
+_ELIDED = pattern(r"(?:d|l|dell|dall|all|nell)['’](?=[^\W\d_])")
+_VOWEL = pattern("[AEIOUYÀ-ÖØ-Ý]")
+_EAST_ASIAN = pattern("[\u1100-\u11ff\u3040-\u30ff\u3130-\u318f\u3400-\u9fff\uac00-\ud7af]")
 
 
 def names(text: str) -> list[Name]:

@@ -8,12 +8,12 @@ pair of braces keeps the capitals of a title. Source: B. Beeton and O. Patashnik
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from urllib.parse import quote
 
 from mem_search.citations.authors import OTHERS, Name
 from mem_search.citations.csl import Item, day_of
+from mem_search.patterns import pattern
 from mem_search.renderers.safe_text import one_line
 
 MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
@@ -37,8 +37,8 @@ _ESCAPES = str.maketrans(
         "|": r"\textbar{}",
     }
 )
-_NO_KEY = re.compile(r"[^A-Za-z0-9_]+")
-_UNSAFE_IN_URL = re.compile(r"[\s{}\\]")
+_NO_KEY = pattern(r"[^A-Za-z0-9_]+")
+_UNSAFE_IN_URL = pattern(r"[\s{}\\]")
 
 
 def as_bibtex(items: Sequence[Item]) -> str:

@@ -14,6 +14,7 @@ from typing import Any
 
 from mem_search.citations.authors import Name, name, names
 from mem_search.model import Citation, Record
+from mem_search.patterns import pattern
 from mem_search.records.registry import installed_kinds
 from mem_search.renderers.safe_text import one_line
 from mem_search.text.addresses import addresses
@@ -23,7 +24,7 @@ Item = Mapping[str, Any]
 
 ARCHIVE = "mem-search"
 
-_WEB = re.compile(r"(?:https?|ftp)://\S+\Z", re.IGNORECASE)
+_WEB = pattern(r"(?:https?|ftp)://\S+\Z", re.IGNORECASE)
 _DAY = 86_400_000
 """Milliseconds."""
 

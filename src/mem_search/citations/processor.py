@@ -26,11 +26,12 @@ from citeproc.source.json import CiteProcJSON
 
 from mem_search.citations.authors import OTHERS
 from mem_search.citations.csl import Item
+from mem_search.patterns import pattern
 
 DATA = Path(__file__).parent / "data"
 _OPEN, _CLOSE, _END, _LESS, _MORE, _AND, _ET_AL = "\ufdd0\ufdd1\ufdd2\ufdd3\ufdd4\ufdd5\ufdd6"
-_JOINED = re.compile(rf",?(?: (?:and|{_AND}|&(?:amp;|#38;)?))? ?{_ET_AL}\.?")
-_MARKS = re.compile("[\ufdd0-\ufdef]")
+_JOINED = pattern(rf",?(?: (?:and|{_AND}|&(?:amp;|#38;)?))? ?{_ET_AL}\.?")
+_MARKS = pattern("[\ufdd0-\ufdef]")
 _HIDDEN = str.maketrans({"<": _LESS, ">": _MORE, "&": _AND})
 _SHOWN = {_OPEN: "“", _CLOSE: "”", _END: "", _LESS: "<", _MORE: ">", _AND: "&"}
 _TAGS = r"((?:</?\w+>)*)"

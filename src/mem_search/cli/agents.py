@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from shlex import quote
 from typing import Annotated, Any, Final
@@ -18,9 +17,10 @@ from mem_search.cli.output import say, write
 from mem_search.cli.records import id_in_url
 from mem_search.cli.uninstall import Names, uninstall
 from mem_search.errors import NotFound
+from mem_search.patterns import pattern
 from mem_search.settings import Settings
 
-_SESSION: Final = re.compile(r"[A-Za-z0-9][\w.:-]*")
+_SESSION: Final = pattern(r"[A-Za-z0-9][\w.:-]*")
 """What can be an option of the agent is no session."""
 
 

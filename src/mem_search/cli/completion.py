@@ -6,13 +6,13 @@ is in the middle of typing.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
 from mem_search.cli.client import Pairs, open_client
 from mem_search.cli.search_options import UNIFIED, Option
 from mem_search.errors import MemSearchError
+from mem_search.patterns import pattern
 from mem_search.records import BUILT_IN
 
 Values = Callable[[str], Sequence[tuple[str, str]]]
@@ -21,8 +21,8 @@ Values = Callable[[str], Sequence[tuple[str, str]]]
 MOST: Final = 50
 _NEWEST: Final = 20
 
-_PLAIN: Final = re.compile(r"[\w.,/@:+=%-]+")
-_NOT_PLAIN: Final = re.compile(r"[^\w.,/ -]+")
+_PLAIN: Final = pattern(r"[\w.,/@:+=%-]+")
+_NOT_PLAIN: Final = pattern(r"[^\w.,/ -]+")
 
 _FACETS: Final = {"project": "project", "type": "type", "source": "source", "tags": "tag"}
 """Parameter of a search → the facet that has its values."""

@@ -21,9 +21,10 @@ from mem_search.cli.jobs import import_lines, tell_embedding, wait
 from mem_search.cli.options import Json, show
 from mem_search.cli.output import note, say
 from mem_search.errors import Forbidden, InputError, MemSearchError, SourceError
+from mem_search.patterns import pattern
 
-_URL: Final = re.compile(r"https?://\S+\Z", re.IGNORECASE)
-_MAILBOX: Final = re.compile(r"imaps?://\S+\Z", re.IGNORECASE)
+_URL: Final = pattern(r"https?://\S+\Z", re.IGNORECASE)
+_MAILBOX: Final = pattern(r"imaps?://\S+\Z", re.IGNORECASE)
 _FROM_ENVIRONMENT: Final = "MEM_SEARCH_IMAP_PASSWORD"
 _SHOWN: Final = 10
 """Files that could not be read, each with its reason."""

@@ -16,9 +16,10 @@ from mem_search.cli.jobs import import_lines, tell_embedding, wait
 from mem_search.cli.options import Kinds
 from mem_search.cli.output import note, say, write_lines_of_json
 from mem_search.errors import Forbidden, InputError, SourceError
+from mem_search.patterns import pattern
 from mem_search.text.file_names import as_text, is_text
 
-_URL: Final = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
+_URL: Final = pattern(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 
 
 def add_to(app: typer.Typer) -> None:

@@ -10,6 +10,8 @@ import re
 from collections.abc import Iterator, Mapping
 from unicodedata import combining, east_asian_width
 
+from mem_search.patterns import pattern
+
 HANGING = "   "
 """Before the second and further lines of one that is not indented itself."""
 
@@ -19,15 +21,15 @@ _TERMS = ("xterm-kitty", "xterm-ghostty", "alacritty", "foot", "wezterm")
 
 _TIP = "Tip: "
 _TOLD = "tips-told"
-_COLOUR = re.compile("\x1b(?:\\[[0-9;]*m|\\]8;;[^\x1b]*\x1b\\\\)")
+_COLOUR = pattern("\x1b(?:\\[[0-9;]*m|\\]8;;[^\x1b]*\x1b\\\\)")
 """A colour, or the beginning or end of a link."""
-_TOGETHER = re.compile(
+_TOGETHER = pattern(
     r"\b[A-Z][a-z]{2} \d\d?(?:-(?:[A-Z][a-z]{2} )?\d\d?)?(?:, \d{4})?(?:, \d\d?:\d\d [AP]M)?\b"
     rf"|\b\d{{4}}-\d\d-\d\d \d\d:\d\d|(?<=[^ ]) (?:{_COLOUR.pattern})*#\d"
 )
 """A date as listings and logs write it, and the space between a kind and its number."""
 _KEPT_SPACE = "\x00"
-_ZERO_WIDTH = re.compile("[\u200d\ufe00-\ufe0e]")
+_ZERO_WIDTH = pattern("[\u200d\ufe00-\ufe0e]")
 _AS_PICTURE = "\ufe0f"
 """Makes the sign before it a picture, two columns wide."""
 

@@ -29,6 +29,7 @@ from mem_search.cli.output import note, say, show_listing, write
 from mem_search.cli.search_options import MIXED, UNIFIED, Command
 from mem_search.daemon.control import start
 from mem_search.errors import Conflict, MemSearchError, SourceError
+from mem_search.patterns import pattern
 from mem_search.settings import Settings
 
 MOST_REPOSITORIES: Final = 12
@@ -40,9 +41,9 @@ _MOST_SESSIONS, _HEAD = 400, 64 * 1024
 SAMPLE: Final = "sample"
 """``model.SAMPLE``, whose module takes longer to import than ``--help`` may."""
 
-_FOLDER = re.compile(r'"cwd"\s*:\s*("(?:[^"\\]|\\.)*")')
-_HEADING = re.compile(r"^#+\s+(.+?)\s*$", re.MULTILINE)
-_WORD = re.compile(r"[^\W\d_]{4,}")
+_FOLDER = pattern(r'"cwd"\s*:\s*("(?:[^"\\]|\\.)*")')
+_HEADING = pattern(r"^#+\s+(.+?)\s*$", re.MULTILINE)
+_WORD = pattern(r"[^\W\d_]{4,}")
 _NEWEST_FIRST, _BEST_FIRST = MIXED[:2]
 
 _OF_SAMPLE: Final = "move to another machine"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 import webbrowser
 from typing import Annotated
@@ -13,8 +12,9 @@ import typer
 from mem_search.cli.client import open_client
 from mem_search.cli.options import Json, show
 from mem_search.cli.output import note, write
+from mem_search.patterns import pattern
 
-_REF = re.compile(r"[a-z][a-z0-9_]*:[0-9]+")
+_REF = pattern(r"[a-z][a-z0-9_]*:[0-9]+")
 
 
 def view(

@@ -10,7 +10,6 @@ import atexit
 import json
 import logging
 import os
-import re
 import sys
 import time
 from collections import deque
@@ -20,6 +19,7 @@ from pathlib import Path
 from typing import TextIO
 
 from mem_search.errors import InputError, StorageError
+from mem_search.patterns import pattern
 from mem_search.redacted_output import end_own_output, redact_own_output
 from mem_search.request_id import REQUEST_ID
 from mem_search.settings import Settings
@@ -34,7 +34,7 @@ log is open, and what native libraries print. Each start begins it anew.
 
 _SIZE = 5 * 2**20
 _FILES = 5
-_SECRET = re.compile(r"(?i)(bearer\s+|[?&;\s\"'](?:token|api_key|key)=)[^\s&;\"']+")
+_SECRET = pattern(r"(?i)(bearer\s+|[?&;\s\"'](?:token|api_key|key)=)[^\s&;\"']+")
 _LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
 
 

@@ -7,7 +7,6 @@ plays no part. BLAKE2 makes it equal in all processes and machines; ``hash()`` w
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from functools import lru_cache
 from hashlib import blake2b
@@ -16,8 +15,9 @@ import numpy as np
 
 from mem_search.contracts import Vectors
 from mem_search.errors import InputError
+from mem_search.patterns import pattern
 
-_WORD = re.compile(r"\w+")
+_WORD = pattern(r"\w+")
 _DIMENSIONS = 256
 _FEWEST, _MOST = 16, 4096
 _TRIGRAM_WEIGHT = 0.5

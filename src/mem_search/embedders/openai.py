@@ -21,10 +21,11 @@ import numpy as np
 from mem_search.contracts import Vectors
 from mem_search.errors import InputError, ModelUnavailable
 from mem_search.model_endpoint import ModelEndpoint
+from mem_search.patterns import pattern
 
 DEFAULT_BASE: Final = "https://api.openai.com/v1"
 
-_SETTING = re.compile(r"(?P<model>@?[^\s@]+)(?:@(?P<base>https?://\S+))?")  # @cf/… is a model
+_SETTING = pattern(r"(?P<model>@?[^\s@]+)(?:@(?P<base>https?://\S+))?")  # @cf/… is a model
 _BATCH = 64
 _TRY_AGAIN = {408, 409, 425, 429, 500, 502, 503, 504, 529}
 

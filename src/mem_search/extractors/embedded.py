@@ -19,6 +19,7 @@ from typing import Any, Final
 from lxml import etree
 
 from mem_search.extractors.zip_package import moment, parsed
+from mem_search.patterns import pattern
 from mem_search.settings import Settings
 
 _RDF: Final = "{http://www.w3.org/1999/02/22-rdf-syntax-ns#}"
@@ -31,7 +32,7 @@ _DATES: Final = (f"{_EXIF}DateTimeOriginal", f"{_PHOTOSHOP}DateCreated", f"{_XMP
 _PLACES: Final = tuple(f"{_PHOTOSHOP}{name}" for name in ("City", "State", "Country"))
 
 _OPENING, _CLOSING = b"<rdf:RDF", b"</rdf:RDF>"
-_SCOPES: Final = re.compile(rb"xmlns:[\w.-]{1,40}\s?=\s?(?:\"[^\"<>]{1,200}\"|'[^'<>]{1,200}')")
+_SCOPES: Final = pattern(rb"xmlns:[\w.-]{1,40}\s?=\s?(?:\"[^\"<>]{1,200}\"|'[^'<>]{1,200}')")
 _MOST_PACKETS: Final = 50
 _LONGEST_PACKET: Final = 2**20
 _LONGEST: Final = 2_000

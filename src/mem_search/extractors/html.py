@@ -11,14 +11,13 @@ from urllib.parse import unquote
 from mem_search.extractors.main_text import main_text, parsed
 from mem_search.extractors.zip_package import moment
 from mem_search.model.documents import Extracted
+from mem_search.patterns import pattern
 from mem_search.text import cites
 
-_START: Final = re.compile(rb"\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html)\b",
+_START: Final = pattern(rb"\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html)\b",
                            re.IGNORECASE | re.DOTALL)  # fmt: skip
-_CHARSET: Final = re.compile(
-    rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?([\w.:-]{2,40})", re.IGNORECASE
-)
-_SAVED: Final = re.compile(
+_CHARSET: Final = pattern(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?([\w.:-]{2,40})", re.IGNORECASE)
+_SAVED: Final = pattern(
     r"<!--\s*(?:saved from url=\(\d+\)|Page saved with SingleFile\s*url:\s*)(https?://\S+)"
 )
 """How browsers (with the length of the URL before it) and SingleFile say where a page is from."""
@@ -32,13 +31,11 @@ _ENTRIES: Final = frozenset(("li", "p", "div", "dd", "tr", "aside", "blockquote"
 _WITHIN: Final = frozenset("a span sup sub cite b i em strong small q bdi dt td th".split())
 """What an entry of a list of references is, and what may have its id instead."""
 _LONGEST_ENTRY: Final = 1000
-_NUMBER: Final = re.compile(
-    r"[\[(]?\s?(?:[0-9]{1,4}(?:\s?[,–-]\s?[0-9]{1,4}){0,9}|\W|[a-z])\s?[\])]?"
-)
-_MARKS: Final = re.compile(rf"{_NUMBER.pattern}|(?=.*[0-9]).{{1,60}}")
+_NUMBER: Final = pattern(r"[\[(]?\s?(?:[0-9]{1,4}(?:\s?[,–-]\s?[0-9]{1,4}){0,9}|\W|[a-z])\s?[\])]?")
+_MARKS: Final = pattern(rf"{_NUMBER.pattern}|(?=.*[0-9]).{{1,60}}")
 """The words of a marker: a number, a letter or a sign, or what has a number: ``Smith 2020``."""
-_BRACKETED: Final = re.compile(r"\[[^\[\]\s]{1,60}\]")
-_NO_LABEL: Final = re.compile(r"[^\w.+*†‡§]+")
+_BRACKETED: Final = pattern(r"\[[^\[\]\s]{1,60}\]")
+_NO_LABEL: Final = pattern(r"[^\w.+*†‡§]+")
 _AUTHORS: Final = ("author", "citation_author", "dc.creator", "article:author", "parsely-author")
 _ANCHOR: Final = "¶#🔗"
 """What generators of documentation put after a heading as a link to it."""

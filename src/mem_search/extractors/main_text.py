@@ -14,17 +14,19 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
+from mem_search.patterns import pattern
+
 BLOCKS: Final = frozenset(
     "address article aside blockquote br dd div dl dt figcaption figure footer form h1 h2 h3 h4 h5"
     " h6 header hr li main nav ol p pre section table td th tr ul title".split()
 )
 SILENT: Final = frozenset(("script", "style", "noscript", "template", "svg"))
 
-_HEADING: Final = re.compile(
+_HEADING: Final = pattern(
     r"(<h([1-6])\b[^<>]{0,500}>)((?:(?!</?h[1-6]\b).){1,1000})(?=</h[1-6])",
     re.IGNORECASE | re.DOTALL,
 )
-_TAG: Final = re.compile(r"<[^<>]*>")
+_TAG: Final = pattern(r"<[^<>]*>")
 
 _LEAST_RECALL: Final = 0.8
 _MOST_RECALL: Final = 3.0
@@ -56,9 +58,9 @@ _ARTICLES: Final = frozenset(
     "article newsarticle blogposting reportagenewsarticle opinionnewsarticle techarticle"
     " scholarlyarticle howto recipe".split()
 )
-_TYPES: Final = re.compile(r'"@type"\s*:\s*\[?\s*"(\w{1,40})"')
+_TYPES: Final = pattern(r'"@type"\s*:\s*\[?\s*"(\w{1,40})"')
 
-_FURNITURE: Final = re.compile(
+_FURNITURE: Final = pattern(
     r"(?:^|[\s_-])(?:nav|navbar|navigation|menu|breadcrumbs?|side-?bar|footer|cookies?|consent"
     r"|gdpr|banner|ads?|advert\w*|promo\w*|sponsor\w*|newsletter|subscri\w+|sign-?up|shar(?:e|ing)"
     r"|social|related|relatives|recommend\w*|popular|trending|widget|pagination|pager|toolbar|popup"

@@ -10,11 +10,12 @@ from typing import Any, Final
 from mem_search.extractors.text import decoded
 from mem_search.extractors.zip_package import moment
 from mem_search.model.documents import Extracted
+from mem_search.patterns import pattern
 from mem_search.text.markdown_code import CodeSpans
 
-_FRONT: Final = re.compile(r"---[ \t]*\n(.*?)\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
-_TAG: Final = re.compile(r"(?:^|(?<=\s)|(?<=[^\]]\())#([^\W\d][\w/-]{0,49})")
-_HEADING: Final = re.compile(r"^#[ \t]+(.+?)[ \t#]*$", re.MULTILINE)
+_FRONT: Final = pattern(r"---[ \t]*\n(.*?)\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
+_TAG: Final = pattern(r"(?:^|(?<=\s)|(?<=[^\]]\())#([^\W\d][\w/-]{0,49})")
+_HEADING: Final = pattern(r"^#[ \t]+(.+?)[ \t#]*$", re.MULTILINE)
 _ELSEWHERE: Final = frozenset(
     "title tag tags path pages source_type content_id archived sha256 fetched_from".split()
 )
@@ -28,7 +29,7 @@ _MOST_ITEMS: Final = 100
 _LONGEST: Final = 2000
 _LARGEST: Final = 2**63
 _DATES: Final = ("date", "created", "created_at", "published")
-_DAY: Final = re.compile(r"\d{4}-\d{2}-\d{2}(?!\d)")
+_DAY: Final = pattern(r"\d{4}-\d{2}-\d{2}(?!\d)")
 """What the name of a daily note begins with."""
 
 

@@ -14,10 +14,9 @@ from mem_search.extractors import embedded, ocr
 from mem_search.extractors.refusal import Unreadable
 from mem_search.extractors.zip_package import moment
 from mem_search.model.documents import OCR_PAGE_NUMBERS, PAGE_BREAK, Extracted
+from mem_search.patterns import pattern
 
-_DATE: Final = re.compile(
-    r"D:(\d{4})(\d\d)?(\d\d)?(\d\d)?(\d\d)?(\d\d)?(?:(Z)|([+-]\d\d)'?(\d\d)?)?"
-)
+_DATE: Final = pattern(r"D:(\d{4})(\d\d)?(\d\d)?(\d\d)?(\d\d)?(\d\d)?(?:(Z)|([+-]\d\d)'?(\d\d)?)?")
 _MOST: Final = 10_000_000
 _SECONDS: Final = 20
 """After so long, the rest of a scanned file is left to the next call, which has its own limits."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 import shutil
 import tempfile
 import threading
@@ -19,11 +18,12 @@ from mem_search.http.core.parameters import Parameters
 from mem_search.http.core.replies import sent_file
 from mem_search.http.core.routing import Call
 from mem_search.http.core.user_runtimes import homes
+from mem_search.patterns import pattern
 from mem_search.settings import Settings
 from mem_search.storage import archive
 
 ZIP: Final = "application/zip"
-_SECRET_SETTING: Final = re.compile(r"(?m)^\s*(chroma_token|token|\w+_key)\s*=.*\n?")
+_SECRET_SETTING: Final = pattern(r"(?m)^\s*(chroma_token|token|\w+_key)\s*=.*\n?")
 
 
 class BackupParameters(Parameters):

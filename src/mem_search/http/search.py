@@ -25,6 +25,7 @@ from mem_search.http.core.replies import page_reply
 from mem_search.http.core.request_context import REQUEST_CONTEXT
 from mem_search.http.core.routing import Call, Handler
 from mem_search.model import Kind, Order
+from mem_search.patterns import pattern
 from mem_search.renderers.listing import heading
 
 
@@ -90,12 +91,12 @@ def search(*kinds: Kind, order: Order = "relevance", topic: Topic | None = None)
 
 
 _RUN: Final = secrets.token_hex(8)
-_PASSES = re.compile(
+_PASSES = pattern(
     r"\b(now|h(ou)?rs?|min(ute)?s?|seconds?)\b|[0-9] ?[hm]\b|[0-9] ?(h(ou)?r|min)", re.IGNORECASE
 )
 """Words by which a question means another time a minute later."""
 
-_TAG = re.compile(r'(?:W/)?"[^"]*"')
+_TAG = pattern(r'(?:W/)?"[^"]*"')
 
 
 async def etag(call: Call, today: date) -> str:

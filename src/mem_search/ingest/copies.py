@@ -7,7 +7,6 @@ beside them, so it looks through these for the words of the forgotten records an
 from __future__ import annotations
 
 import os
-import re
 import stat
 import zipfile
 import zlib
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import IO, Final
 
 from mem_search.model.forgetting import Copies, Traces, words_of
+from mem_search.patterns import pattern
 from mem_search.settings import is_shared
 from mem_search.text import wordpieces
 
@@ -31,7 +31,7 @@ _NO_TEXT: Final = (
 )  # fmt: skip
 """What holds no record of this store: models, keys, and the homes of other people."""
 
-_IN_A_SHARED_HOME: Final = re.compile(
+_IN_A_SHARED_HOME: Final = pattern(
     r"logs|spool|reading\.json|before-(restore|upgrade)-.*|\.backup-.*"
 )
 """What is ours in a home that is a person's home directory, too."""

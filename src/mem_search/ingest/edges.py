@@ -19,6 +19,7 @@ from mem_search.errors import InputError
 from mem_search.model import Draft, Ref
 from mem_search.model.graph import CITES, Cite
 from mem_search.model.ingest import NewEdge
+from mem_search.patterns import pattern
 from mem_search.records.canonical_text import listed
 from mem_search.records.registry import installed_kinds
 from mem_search.text import cites, mentions, urls
@@ -61,7 +62,7 @@ _RELATIONS: Final = (
     ("follows", r"follow(?:s|ing)?(?:[ -]?up)?(?: (?:to|of|on|for))?"),
     ("duplicates", r"duplicates?(?: of)?"),
 )
-_STATED: Final = re.compile(
+_STATED: Final = pattern(
     "(?:"
     + "|".join(rf"(?P<{name}>\b(?:{words}))" for name, words in _RELATIONS)
     + r")[\s:`'\"(]*\Z",
@@ -71,13 +72,13 @@ _BEFORE: Final = 40
 _IN_CODE: Final = frozenset({"url"})
 """In source code ``#12``, paths and hexadecimal digits are mostly data."""
 
-_LINK: Final = re.compile(
+_LINK: Final = pattern(
     r"(!?)\[[^\[\]\n]{0,300}+\]"
     r"\((?:<([^<>\n]{1,500}+)>|([^()\s<>]{1,500}+))(?:[ \t][^()\n]{0,300}+)?\)"
 )
 """A link or, with ``!``, a picture of Markdown. https://spec.commonmark.org/0.31.2/#links"""
 
-_SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//")
+_SCHEME: Final = pattern(r"[A-Za-z][A-Za-z0-9+.-]*:|//")
 
 _DEEPEST: Final = 4
 """Parts of a path that a wikilink may name: ``[[2024/travel/Lisbon]]`` has three."""

@@ -22,6 +22,7 @@ from mem_search.model import Draft, Passage
 from mem_search.model.archives import HOLDINGS
 from mem_search.model.documents import OCR_PAGE_NUMBERS
 from mem_search.model.ingest import PreparedDraft
+from mem_search.patterns import pattern
 from mem_search.records.base import check_count, check_length
 from mem_search.records.canonical_text import listed
 from mem_search.records.origin import INSTRUCTION_LIKE
@@ -48,7 +49,7 @@ _LEAST_INSTRUCTION = 12
 LEAST_SHARE = 0.2
 """Share of lines that look like code; prose with a code snippet stays prose."""
 
-_CODE_LINE = re.compile(
+_CODE_LINE = pattern(
     r"""^\s*(?:
         (?:async\s+)?(?:def|class|fn|func|function|struct|impl|interface|enum|trait|module)\s+\w
         | (?:import|from|use|package|namespace|\#include|\#define|using|require)\b[^.!?]*$

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 
@@ -11,11 +10,12 @@ from mem_search.errors import InputError
 from mem_search.ingest.preparing import Preparing
 from mem_search.model import Batch, Draft, LedgerEntry, Location
 from mem_search.model.ingest import IngestCounts, PreparedBatch, PreparedDraft
+from mem_search.patterns import pattern
 from mem_search.storage.ports import IngestStore
 from mem_search.storage.redacted import clean
 from mem_search.text.redaction import Redaction, redact
 
-_FIELD = re.compile(r"([a-z_]+)(?:\.[^\s:]+)*")
+_FIELD = pattern(r"([a-z_]+)(?:\.[^\s:]+)*")
 
 LEFT_OUT = "the worker ended twice while it read this, so it is left out"
 

@@ -15,18 +15,19 @@ from pathlib import Path
 from typing import IO, Any, Final
 
 from mem_search.jobs.hook_costs import drop
+from mem_search.patterns import pattern
 from mem_search.text.redaction import Redaction
 
 KEPT_SECONDS: Final = 7 * 24 * 3600.0
 """After the last event of a session; who comes back to it does so within days."""
 
-SAFE_SESSION: Final = re.compile(r"[A-Za-z0-9][\w:.@+-]{0,199}", re.ASCII)
+SAFE_SESSION: Final = pattern(r"[A-Za-z0-9][\w:.@+-]{0,199}", re.ASCII)
 """Ids of sessions, which name files; some agents have colons in theirs."""
 
 _KNOWN_SESSIONS: Final = 16
 """Sessions whose lines are remembered; of others they are read again."""
 
-_UUID: Final = re.compile(rb'^\{"uuid": "([^"\n]+)"', re.MULTILINE)
+_UUID: Final = pattern(rb'^\{"uuid": "([^"\n]+)"', re.MULTILINE)
 
 
 class Journals:

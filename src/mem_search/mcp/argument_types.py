@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Annotated, Any, Final, get_args
 
@@ -10,11 +9,12 @@ from pydantic import BeforeValidator, Field, TypeAdapter, WithJsonSchema
 
 from mem_search.mcp.tool import Arguments
 from mem_search.model import FacetName, Kind
+from mem_search.patterns import pattern
 from mem_search.records.registry import installed_kinds
 from mem_search.validation import invalid_value, nearest, rfc3339
 
 LONGEST = 4000
-_DAY = re.compile(r"\d{4}-\d\d-\d\d")
+_DAY = pattern(r"\d{4}-\d\d-\d\d")
 
 
 def split(value: Any) -> Any:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 from mem_search.errors import InputError, NotFound
 from mem_search.mcp.tool import ToolContext
 from mem_search.model import Filters, Record
+from mem_search.patterns import pattern
 from mem_search.renderers import render_record
 from mem_search.search.opening import open_record
 from mem_search.storage.ports.search import SearchSnapshot
@@ -18,7 +18,7 @@ MIME_TYPE = "text/markdown"
 LISTED = 20
 """Nobody picks one of a hundred thousand from a list: the newest sessions are offered."""
 
-_URI = re.compile(r"mem://([a-z_]{1,40})/([0-9]{1,18})")
+_URI = pattern(r"mem://([a-z_]{1,40})/([0-9]{1,18})")
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,20 +6,21 @@ find in a text (``extraction``) and what a language model says (``enrichment``).
 
 from __future__ import annotations
 
-import re
 from datetime import date, datetime
 from typing import Annotated, Any, ClassVar, Final
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic_core import PydanticCustomError
 
+from mem_search.patterns import pattern
+
 LONGEST: Final = 1000
 """Characters of one value; a longer one is a text, and belongs into the text."""
 MOST: Final = 100
 """Values of one field."""
 
-_DAY: Final = re.compile(r"\d{4}-\d\d-\d\d")
-_CODE: Final = re.compile(r"[A-Z]{3}")
+_DAY: Final = pattern(r"\d{4}-\d\d-\d\d")
+_CODE: Final = pattern(r"[A-Z]{3}")
 
 
 def _day(text: str) -> str:

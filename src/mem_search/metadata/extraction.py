@@ -16,6 +16,7 @@ from typing import Any, Final
 from mem_search.metadata import MODELS, document_type_of, values
 from mem_search.metadata.labels import HEAD, LONGEST, TOP, Text, labelled
 from mem_search.metadata.letter import Letter
+from mem_search.patterns import pattern
 from mem_search.text.addresses import addresses
 from mem_search.text.search_fields import FROM_MODEL, FROM_TEXT, SAME_FACT
 
@@ -23,21 +24,21 @@ _HEADING_LINES: Final = 8
 _MOST: Final = 10
 """Values of one list."""
 
-_DUE: Final = re.compile(
+_DUE: Final = pattern(
     r"\b(?:due|payable|pay|payment|respond|fällig|zahlbar|überweisen|payer|pagar)\b[^\n.;:]{0,30}?"
     r"\b(?:on|by|before|until|am|bis|bis zum|zum|avant le|antes del|le)\s",
     re.IGNORECASE,
 )
-_PLACE_AND_DATE: Final = re.compile(
+_PLACE_AND_DATE: Final = pattern(
     r"(?:[A-ZÄÖÜÉ][\w .'’-]{1,30},?\s)?(?:(?:den|le|am|the|on)\s)?"
     r"(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day,?\s)?",
 )
-_SALUTATION: Final = re.compile(
+_SALUTATION: Final = pattern(
     r"(?:dear|sehr geehrte[rs]?|liebe[r]?|guten tag|cher|chère|madame|monsieur|estimad[oa]s?"
     r"|muy señor|gentile|egregio|geachte|beste)\b.{0,80}\Z",
     re.IGNORECASE,
 )
-_CLOSING: Final = re.compile(
+_CLOSING: Final = pattern(
     r"(?:sincerely|yours (?:sincerely|faithfully|truly)|sincerely yours|kind regards"
     r"|best regards|with regards|respectfully|mit freundlichen grüßen|mit freundlichem gruß"
     r"|freundliche grüße|hochachtungsvoll|cordialement|bien cordialement|veuillez agréer"
@@ -141,7 +142,7 @@ def _type_of(title: str, read: Text, found: Mapping[str, Any], kind: str) -> str
 _TYPES: Final = tuple(
     (
         model.type_name,
-        re.compile(rf"(?<![^\W_])(?:{'|'.join(map(re.escape, model.headings))})(?![^\W_])"),
+        pattern(rf"(?<![^\W_])(?:{'|'.join(map(re.escape, model.headings))})(?![^\W_])"),
         model.evidence,
     )
     for model in MODELS

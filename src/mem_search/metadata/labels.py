@@ -13,6 +13,7 @@ from itertools import islice
 from typing import Any, Final, Self
 
 from mem_search.metadata import values
+from mem_search.patterns import pattern
 
 HEAD: Final = 20_000
 """Characters that are read: what a document is about stands at its beginning."""
@@ -107,28 +108,28 @@ _WEAK: Final = frozenset(
     " receipt rechnung issued period tax".split()
 )
 """Labels that stand for something else as often; one that says more goes before."""
-_LABEL: Final = re.compile(
+_LABEL: Final = pattern(
     rf"(?:{'|'.join(re.escape(each) for each in sorted(_FIELD_OF, key=len, reverse=True))})"
     r"(?![^\W\d_])",
     re.IGNORECASE,
 )
 _WHOLE: Final = sorted(set(_LABELS["amount"]) - _WEAK, key=len, reverse=True)
-_STATED: Final = re.compile(
+_STATED: Final = pattern(
     rf"(?<![^\W\d_])(?:{'|'.join(map(re.escape, _WHOLE))})(?![^\W\d_])"
     r"(?:\s(?:of|is|von|ist|de|es))?\s?:?\s?",
     re.IGNORECASE,
 )
 """A label of the whole amount within a line."""
-_CELLS: Final = re.compile(r"\t+| {3,}|\s*\|\s*")
-_AFTER_LABEL: Final = re.compile(
+_CELLS: Final = pattern(r"\t+| {3,}|\s*\|\s*")
+_AFTER_LABEL: Final = pattern(
     r"\.?(?:\s?\((?:incl|inkl|including|excl|in\s)?[^()\n]{0,20}\))?(?:\s?\d{1,2}(?:[.,]\d)?\s?%)?"
     r"\s*(?P<sign>[:#№=]|n[o°º]\.?|nr\.?|is)?\s*[:#]?\s*",
     re.IGNORECASE,
 )
-_CODE: Final = re.compile(r"#?([A-Za-z0-9][A-Za-z0-9/_.\-]{0,30})(?![\w/])")
-_SEAT: Final = re.compile(r"([A-Z]{0,3}\s?\d{1,4}\s?[A-Z]?)(?!\w)")
+_CODE: Final = pattern(r"#?([A-Za-z0-9][A-Za-z0-9/_.\-]{0,30})(?![\w/])")
+_SEAT: Final = pattern(r"([A-Z]{0,3}\s?\d{1,4}\s?[A-Z]?)(?!\w)")
 
-_WEEKDAY: Final = re.compile(r"[^\W\d_]{2,12}\.?,\s(?=\d|[^\W\d_]{3,10}\.?\s\d)")
+_WEEKDAY: Final = pattern(r"[^\W\d_]{2,12}\.?,\s(?=\d|[^\W\d_]{3,10}\.?\s\d)")
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Final
 
+from mem_search.patterns import pattern
+
 _SIGNS: Final = {
     "US$": "USD", "CA$": "CAD", "C$": "CAD", "A$": "AUD", "AU$": "AUD", "NZ$": "NZD",
     "HK$": "HKD", "S$": "SGD", "R$": "BRL", "$": "USD", "€": "EUR", "£": "GBP", "¥": "JPY",
@@ -26,12 +28,12 @@ _CODE: Final = "|".join(_CODES)
 _NUMBER: Final = (
     r"-?\d{1,3}(?:[., '’\u00a0\u202f]\d{3}){1,4}(?:[.,]\d{1,2})?|-?\d{1,12}(?:[.,]\d{1,2})?"
 )
-MONEY: Final = re.compile(
+MONEY: Final = pattern(
     rf"(?<![\w.,])(?:(?P<before>{_SIGN}|(?:{_CODE})\b)\s?)?(?P<number>{_NUMBER})(?![\d%])"
     rf"(?:\s?(?P<after>{_SIGN}|(?:{_CODE}|[Ee]uros?|[Dd]ollars)\b))?"
 )
-_DOLLARS: Final = re.compile(r"\b(CAD|AUD|NZD|HKD|SGD|MXN)\b")
-_DECIMALS: Final = re.compile(r"[.,](\d{1,2})\Z")
+_DOLLARS: Final = pattern(r"\b(CAD|AUD|NZD|HKD|SGD|MXN)\b")
+_DECIMALS: Final = pattern(r"[.,](\d{1,2})\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +100,7 @@ _MONTHS: Final = {
 }
 _MONTH: Final = "|".join(sorted(_MONTHS, key=len, reverse=True))
 _YEAR: Final = r"(?:19|20)\d\d"
-DAY: Final = re.compile(
+DAY: Final = pattern(
     rf"""(?<![\w/.-])(?:
         (?P<y1>{_YEAR})-(?P<m1>\d\d)-(?P<d1>\d\d)
       | (?P<y2>{_YEAR})[年/.](?P<m2>\d\d?)[月/.](?P<d2>\d\d?)日?
@@ -146,12 +148,12 @@ def order_of(text: str) -> str:
     return orders.pop() if len(orders) == 1 else ""
 
 
-_SLASHED: Final = re.compile(rf"(?<![\w/.-])(\d\d?)[/-](\d\d?)[/-]{_YEAR}(?!\w)")
-_PHONE: Final = re.compile(
+_SLASHED: Final = pattern(rf"(?<![\w/.-])(\d\d?)[/-](\d\d?)[/-]{_YEAR}(?!\w)")
+_PHONE: Final = pattern(
     r"(?<![\w.+/-])(?:\+\d{1,3}[ .\-/]?(?:\(0?\d{1,5}\)[ .\-/]?)?\d{1,5}(?:[ .\-/]?\d{2,5}){1,5}"
     r"|(?:\(\d{3}\)\s?|\d{3}[-.])\d{3}[-.]\d{4})(?![\w/-]|\.\d)"
 )
-_LABELLED_PHONE: Final = re.compile(
+_LABELLED_PHONE: Final = pattern(
     r"(?<!\w)(?:tel|telephone|phone|mobile|mobil|telefon|téléphone|tél|teléfono|telefono|fax|cell)"
     r"\.?\s?(?:no\.?|nr\.?)?\s?:?\s?(\(?\d[\d ()/.\-]{5,20}\d)(?![\w-])",
     re.IGNORECASE,
@@ -160,14 +162,14 @@ _LABELLED_PHONE: Final = re.compile(
 
 def phones(text: str) -> Iterator[str]:
     """International numbers, numbers of North America, and those after a word such as ``Tel``."""
-    for pattern in (_PHONE, _LABELLED_PHONE):
-        for match in pattern.finditer(text):
+    for form in (_PHONE, _LABELLED_PHONE):
+        for match in form.finditer(text):
             number = " ".join(match[match.lastindex or 0].split())
             if 7 <= sum(letter.isdigit() for letter in number) <= 15:
                 yield number
 
 
-_URL: Final = re.compile(r"https?://[^\s<>\"'`\[\]{}|\\^]{3,200}", re.IGNORECASE)
+_URL: Final = pattern(r"https?://[^\s<>\"'`\[\]{}|\\^]{3,200}", re.IGNORECASE)
 
 
 def urls(text: str) -> Iterator[str]:
@@ -196,7 +198,7 @@ _FRENCH: Final = (
     r"\d{1,4}(?:\s?(?:bis|ter))?,?\s(?:rue|avenue|boulevard|place|chemin|allée|quai|impasse)\s"
     r"[^\n,\d]{3,40}[ ,]*\n?[ ,]*\d{5}\s[A-ZÉ][\w'’-]{1,30}(?:[ -][A-ZÉ][\w'’-]{1,20}){0,3}"
 )
-_ADDRESS: Final = re.compile(rf"(?<![\w.-])(?:{_STREET_FIRST}|{_ANGLO}|{_FRENCH})")
+_ADDRESS: Final = pattern(rf"(?<![\w.-])(?:{_STREET_FIRST}|{_ANGLO}|{_FRENCH})")
 
 
 def addresses(text: str) -> Iterator[str]:
@@ -212,11 +214,11 @@ _LEGAL: Final = (
     r"|Limited|LLP|PLC|plc|Corp\.?|Corporation|Co\.|Company|S\.A\.S\.|SAS|SARL|S\.A\.R\.L\.|S\.A\."
     r"|S\.L\.|S\.p\.A\.|S\.r\.l\.|SpA|B\.V\.|BV|N\.V\.|NV|AB|A/S|ApS|Oy|Pty\.?\sLtd\.?"
 )
-_COMPANY: Final = re.compile(
+_COMPANY: Final = pattern(
     r"(?<![\w&.'’-])[A-ZÄÖÜÉ0-9][\w&'’.-]{1,30}(?:[ ](?:&|und|and|[A-ZÄÖÜÉ][\w&'’.-]{0,30})){0,4}"
     rf",?[ ](?:{_LEGAL})(?![\w])"
 )
-_BODY: Final = re.compile(
+_BODY: Final = pattern(
     r"(?<!\w)(?:bank|insurance|university|college|pharmacy|hospital|clinic|department|ministry"
     r"|agency|authority|service|services|council|bureau|institute|foundation|association|court"
     r"|revenue|library|airlines|railway|telecom|energy|utilities|society|union|dental|practice"
@@ -226,7 +228,7 @@ _BODY: Final = re.compile(
     r"|banco|seguros|universidad|farmacia|ayuntamiento|ministerio)(?!\w)",
     re.IGNORECASE,
 )
-_NO_NAME: Final = re.compile(r"[:;?!@#=<>|_]|https?:|\d{4}|(?:[.,]\s*$)")
+_NO_NAME: Final = pattern(r"[:;?!@#=<>|_]|https?:|\d{4}|(?:[.,]\s*$)")
 _SMALL: Final = frozenset(
     "of the and for & der die das des und für de la le du des et del y d' on".split()
 )

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal
+
+from mem_search.patterns import pattern
 
 ForgetStep = Literal[
     "records", "uploads", "words", "copies", "quotes", "file", "vectors", "index"
@@ -76,8 +77,8 @@ LONGEST_NAME: Final = 256
 """Letters of a word up to which it may be a name made of words; longer ones are encoded data."""
 
 _LONGEST: Final = 64
-_WORD: Final = re.compile(r"[^\W_]+")
-_REF: Final = re.compile(r"\b[a-z_]+:[0-9]{1,18}\b")
+_WORD: Final = pattern(r"[^\W_]+")
+_REF: Final = pattern(r"\b[a-z_]+:[0-9]{1,18}\b")
 
 
 def words_of(text: str) -> set[str]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Self
 
 from mem_search.errors import InputError
+from mem_search.patterns import pattern
 
 SAMPLE: Final = "sample"
 """The source of our own documents, read where a machine has nothing else. What a store suggests
@@ -20,7 +20,7 @@ KIND_PATTERN = "[a-z][a-z0-9_]{0,39}"
 WHOLE_TEXT = "whole_text"
 """The metadata field with a text in its order, of whose parts only some are searched."""
 
-_REF = re.compile(rf"(?:local:)?({KIND_PATTERN}):([0-9]{{1,18}})")
+_REF = pattern(rf"(?:local:)?({KIND_PATTERN}):([0-9]{{1,18}})")
 
 
 CONTENT_ID = "content_id"

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from mem_search.errors import InputError
+from mem_search.patterns import pattern
 from mem_search.text.json_reading import DIGITS, LEVELS
 
 LISTED_IN_TEXT = 50
@@ -23,7 +24,7 @@ LONGEST_KEY = 256
 """Characters of a key of metadata."""
 
 _BIGGEST = 10**DIGITS
-_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+_UNSTORABLE = pattern("[\x00\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 
 from mem_search.errors import InputError
+from mem_search.patterns import pattern
 from mem_search.text import dates
 from mem_search.text.date_words import MONTHS, from_epoch, to_ms
 
@@ -22,15 +23,15 @@ PUBLISHED = (
 ACCESSED = ("last_opened_at", "last_accessed", "accessed_at", "retrieved_at")
 NAMES = frozenset((*AUTHORS, *PUBLISHED, *ACCESSED))
 
-_DAY = re.compile(r"\d{4}-\d{2}-\d{2}(?:$|[Tt ])")
-_MAIL = re.compile(r"(?:\w{3},\s+)?\d{1,2}\s+\w{3}\s+\d{4}\s+\d{2}:\d{2}", re.ASCII)
+_DAY = pattern(r"\d{4}-\d{2}-\d{2}(?:$|[Tt ])")
+_MAIL = pattern(r"(?:\w{3},\s+)?\d{1,2}\s+\w{3}\s+\d{4}\s+\d{2}:\d{2}", re.ASCII)
 """The header ``Date`` of an e-mail (RFC 5322)."""
 _LEAST_EPOCH = 100_000_000
 """A smaller number may be a year or a day written without its dashes."""
 _YEAR, _MONTH, _NTH = r"(?P<year>[12]\d{3})", r"(?P<month>[^\W\d_]{3,9}\.?)", r"(?P<day>\d{1,2})"
 _NUMBER = r"(?P<month>\d{1,2})"
 _WRITTEN = tuple(
-    re.compile(form + r"\Z", re.ASCII)
+    pattern(form + r"\Z", re.ASCII)
     for form in (
         _YEAR,
         rf"{_YEAR}[-/.]{_NUMBER}",

@@ -21,13 +21,14 @@ from mem_search.errors import InputError
 from mem_search.model import Kind, Ref
 from mem_search.model.rankings import KIND_CODES
 from mem_search.model.records import KIND_PATTERN
+from mem_search.patterns import pattern
 from mem_search.records import BUILT_IN, ENTRY_POINTS
 from mem_search.records.base import BaseKind, Metadata
 from mem_search.text.plain_words import Vocabulary
 
 log = logging.getLogger(__name__)
 
-_PLURAL = re.compile("[a-z][a-z0-9-]{0,39}")
+_PLURAL = pattern("[a-z][a-z0-9-]{0,39}")
 _MEMBERS = (
     *RecordKind.__annotations__,
     *(name for name in vars(RecordKind) if callable(getattr(RecordKind, name)) and name[0] != "_"),

@@ -14,6 +14,7 @@ from typing import Final
 
 from mem_search.model import Record
 from mem_search.model.briefing import Briefing, Candidate
+from mem_search.patterns import pattern
 from mem_search.renderers.record_line import DisplayOptions, index_line
 from mem_search.renderers.safe_text import cut, one_line
 from mem_search.renderers.token_budget import fits, most_that
@@ -21,7 +22,7 @@ from mem_search.text import instructions, token_count
 from mem_search.text.search_fields import FROM_MODEL
 
 _TAG = "recalled-memory"
-_TAG_LIKE = re.compile(rf"<(?=\s*/?\s*{_TAG})", re.IGNORECASE)
+_TAG_LIKE = pattern(rf"<(?=\s*/?\s*{_TAG})", re.IGNORECASE)
 _SHARE_OF_SESSIONS = 0.6
 _SUMMARY_FIELDS = ("learned", "completed", "next_steps")
 _SUMMARY_LENGTH = 240
@@ -107,7 +108,7 @@ _MOMENTS: Final = (
     " refers to something earlier: the tool `search` of the MCP server mem-search, or the skill"
     " mem-search"
 )
-_PLAIN_NAME: Final = re.compile(r"[\w./-]{1,64}")
+_PLAIN_NAME: Final = pattern(r"[\w./-]{1,64}")
 """Names that may stand outside the block. A directory may be called like an instruction."""
 
 _SECTIONS: Final = (

@@ -6,18 +6,18 @@ become links. A record without an address links to its page in the worker.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from urllib.parse import quote
 
 from mem_search.model import Record, Result, SearchPage
+from mem_search.patterns import pattern
 from mem_search.renderers.listing import heading, notes, paging
 from mem_search.renderers.record_line import DisplayOptions
 from mem_search.renderers.safe_text import one_line
 from mem_search.renderers.universal import url_of
 
-_SIGNS = re.compile(r"([\\`*_{}\[\]<>#|~&!$])")
-_BLOCK = re.compile(r"^(?:([-+=])|(\d+)([.)]))")
+_SIGNS = pattern(r"([\\`*_{}\[\]<>#|~&!$])")
+_BLOCK = pattern(r"^(?:([-+=])|(\d+)([.)]))")
 """What begins a list or underlines a heading at the start of a line."""
 _IN_ADDRESS = "/:?#[]@!$&'*+,;=%~"
 

@@ -5,7 +5,6 @@ Sources: the API references of Cohere v2, Jina, Voyage and TEI.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -16,6 +15,7 @@ import numpy as np
 from mem_search.errors import ModelUnavailable
 from mem_search.model.rankings import Values
 from mem_search.model_endpoint import ModelEndpoint
+from mem_search.patterns import pattern
 
 MOST_REPLY = 1 << 20
 """Bytes of a reply that are read; fifty scores need a few thousand."""
@@ -39,7 +39,7 @@ SHAPES: Final[Mapping[str, Shape]] = {
     "voyage": Shape("https://api.voyageai.com/v1/rerank", count="top_k", rows="data"),
     "tei": Shape("", "texts", "", "", "score", (("truncate", True),)),
 }
-_SETTING = re.compile(
+_SETTING = pattern(
     r"(?P<shape>cohere|jina|voyage|tei)(?::(?P<model>[^\s@]+))?(?:@(?P<url>https?://\S+))?"
 )
 

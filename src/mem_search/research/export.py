@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import tzinfo
@@ -12,6 +11,7 @@ from typing import Literal
 from mem_search.citations import csl, formats
 from mem_search.model import Citation, Ref
 from mem_search.model.research import Operation
+from mem_search.patterns import pattern
 from mem_search.renderers.safe_text import cut
 from mem_search.renderers.universal import url_of
 from mem_search.search.citations import citation
@@ -20,7 +20,7 @@ from mem_search.text import dates
 from mem_search.text.dates import now_ms
 
 _LONGEST = 1_000
-_MARKUP = re.compile(r"([\\`*_\[\]<>#|~])")
+_MARKUP = pattern(r"([\\`*_\[\]<>#|~])")
 
 
 @dataclass(frozen=True, slots=True)

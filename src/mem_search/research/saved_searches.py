@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -26,6 +25,7 @@ from mem_search.model import (
     SearchRequest,
 )
 from mem_search.model.saved_searches import Match, Message, SavedSearch
+from mem_search.patterns import pattern
 from mem_search.renderers.universal import id_of
 from mem_search.research.requests import dump, load, redacted_text
 from mem_search.scheduler import Scheduler
@@ -39,7 +39,7 @@ SHORTEST: Final = 60
 LONGEST: Final = 366 * 86_400
 _UNITS: Final = {"w": 604_800, "d": 86_400, "h": 3_600, "m": 60, "s": 1}
 _WORDS: Final = {"hourly": 3_600, "daily": 86_400, "weekly": 604_800}
-_WRITTEN: Final = re.compile(r"([0-9]{1,9})\s?([smhdw])")
+_WRITTEN: Final = pattern(r"([0-9]{1,9})\s?([smhdw])")
 
 
 def seconds(text: str) -> int:

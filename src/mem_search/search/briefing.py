@@ -8,7 +8,6 @@ pages, files), and what reads like instructions, is counted and never given.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
@@ -16,6 +15,7 @@ from typing import Final
 from mem_search.model import Filters, Record, SearchRequest
 from mem_search.model.briefing import Briefing, Candidate, Situation
 from mem_search.model.requests import ResultTexts
+from mem_search.patterns import pattern
 from mem_search.records.origin import is_given
 from mem_search.search.service import UNLOGGED, SearchService
 from mem_search.storage.ports import RecordStore
@@ -38,7 +38,7 @@ prompt, then the files at hand, the branch, and what was decided), not measured.
 
 _WORK: Final = ("session_summary", "observation")
 _FILE_FIELDS: Final = ("files_modified", "files_edited", "files_read")
-_NO_WORD: Final = re.compile(r"[^\w\s]+")
+_NO_WORD: Final = pattern(r"[^\w\s]+")
 
 
 async def brief(

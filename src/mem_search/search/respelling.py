@@ -16,6 +16,7 @@ from typing import Final
 
 from mem_search.contracts import Question
 from mem_search.model import Term
+from mem_search.patterns import pattern
 from mem_search.storage.ports.search import SearchSnapshot
 from mem_search.text import spelling, wordpieces
 from mem_search.text.languages import FUNCTION_WORDS
@@ -40,7 +41,7 @@ SHORTEST_PART: Final = 4
 _LINKS: Final = ("", "s", "n", "en", "es", "er")
 """What German puts between the halves of a compound: Strom-rechnung, Familie-n-feier."""
 
-_LETTERS: Final = re.compile(r"[^\W\d_]+")
+_LETTERS: Final = pattern(r"[^\W\d_]+")
 
 Near = Mapping[str, Sequence[str]]
 """A word that the store does not have → near ones that it has, the likeliest first."""

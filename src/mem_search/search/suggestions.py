@@ -17,6 +17,7 @@ from typing import Final, Literal
 
 from mem_search.errors import StorageError
 from mem_search.model import SAMPLE, Result, SearchPage
+from mem_search.patterns import pattern
 from mem_search.search.respelling import COMMON, MOST_SPELLINGS, with_words
 from mem_search.storage.ports.search import Names, SearchSnapshot, SearchStore
 from mem_search.text import spelling, words
@@ -33,8 +34,8 @@ SHORT = 4
 
 MOST_SHARED = 5
 _TITLE_WORDS = 100
-_LAST_WORD = re.compile(r"[^\W_]+\Z")
-_PLAIN = re.compile(r"[^\W\d_]+")
+_LAST_WORD = pattern(r"[^\W_]+\Z")
+_PLAIN = pattern(r"[^\W\d_]+")
 
 _NAMES: Final[tuple[Names, ...]] = ("tag", "project", "file", "title")
 

@@ -20,6 +20,7 @@ from typing import Any, Final, Literal
 from mem_search.errors import ModelUnavailable
 from mem_search.model import SearchRequest
 from mem_search.model_endpoint import ChatEndpoint, ChatTask, Refused
+from mem_search.patterns import pattern
 from mem_search.settings import Settings
 from mem_search.text.json_reading import read_json
 from mem_search.text.plain_facts import Named
@@ -44,9 +45,9 @@ _REMEMBERED: Final = 500
 _PAUSE: Final = 60.0
 """Seconds for which an endpoint that failed is not asked."""
 
-_FIELD: Final = re.compile(r"([a-z_]{2,20})(?::|[<>]=?|=)\S")
-_VALUE: Final = re.compile(r'[a-z]+:"?([^"]+)"?')
-_EXPRESSION: Final = re.compile(r'["():*~]|(?:^|\s)[+-]\w|\b(?:AND|OR|NOT)\b')
+_FIELD: Final = pattern(r"([a-z_]{2,20})(?::|[<>]=?|=)\S")
+_VALUE: Final = pattern(r'[a-z]+:"?([^"]+)"?')
+_EXPRESSION: Final = pattern(r'["():*~]|(?:^|\s)[+-]\w|\b(?:AND|OR|NOT)\b')
 
 TASK: Final = ChatTask(
     "translate",

@@ -19,6 +19,7 @@ from typing import Any, Final
 
 from mem_search.contracts import FileFormat
 from mem_search.model import Draft, LedgerEntry
+from mem_search.patterns import pattern
 from mem_search.sources.base import scratch_folder, unpacking
 from mem_search.sources.conversations import fields, items, moment, text
 from mem_search.sources.whole_files import WholeFile, WholeFiles, head
@@ -27,8 +28,8 @@ NAME: Final = "bookmarks"
 
 _NETSCAPE: Final = b"<!doctype netscape-bookmark-file"
 _LARGEST: Final = 500 * 2**20
-_TOKEN: Final = re.compile(r"<(/?)(a|h3|dl|dd|dt)\b([^<>]*)>", re.IGNORECASE)
-_ATTRIBUTE: Final = re.compile(r'(\w+)="([^"]*)"')
+_TOKEN: Final = pattern(r"<(/?)(a|h3|dl|dd|dt)\b([^<>]*)>", re.IGNORECASE)
+_ATTRIBUTE: Final = pattern(r'(\w+)="([^"]*)"')
 _SINCE_1601: Final = 11_644_473_600
 """Seconds from 1601, where Chrome's clock begins, to 1970."""
 

@@ -5,11 +5,11 @@ A conversation is a tree of messages; what the person sees is the path to ``curr
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from mem_search.model import Draft
+from mem_search.patterns import pattern
 from mem_search.sources.conversations import (
     ConversationsExport,
     Said,
@@ -22,7 +22,7 @@ from mem_search.sources.conversations import (
 
 NAME: Final = "chatgpt"
 
-_MARKS: Final = re.compile("\ue200[^\ue201]*\ue201")
+_MARKS: Final = pattern("\ue200[^\ue201]*\ue201")
 """References to search results, which the page shows as links."""
 
 _SHOWN: Final = ("text", "multimodal_text", "code", "execution_output")

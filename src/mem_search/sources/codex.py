@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from mem_search.patterns import pattern
 from mem_search.sources.agent_work.events import (
     MAIN,
     AgentText,
@@ -44,17 +45,17 @@ _TOOLS: Final[Tools] = {
 }
 _EDIT: Final[Tools] = {"apply_patch": ("Edit", "file_path")}
 _CALLS: Final = ("function_call", "custom_tool_call", "local_shell_call", "web_search_call")
-_ADDED: Final = re.compile(r"\s*(?:<([A-Za-z_]+)[\s>]|# AGENTS\.md instructions)")
+_ADDED: Final = pattern(r"\s*(?:<([A-Za-z_]+)[\s>]|# AGENTS\.md instructions)")
 _REQUEST: Final = "## My request for Codex:"
-_PATCHED: Final = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULTILINE)
+_PATCHED: Final = pattern(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULTILINE)
 _APPLIED: Final = "Success. Updated the following files:"
-_HEAD: Final = re.compile(
+_HEAD: Final = pattern(
     r"(?:(?:Chunk ID|Wall time|Exit code|Process|Original token count|Total output lines)"
     r"[^\n]*\n){1,6}Output:\n"
 )
 """What the program writes before the output of a command."""
-_EXITED: Final = re.compile(r"(?:Exit code:|Process exited with code) (\d{1,9})")
-_RUNNING: Final = re.compile(r"Process running with session ID (\d{1,9})")
+_EXITED: Final = pattern(r"(?:Exit code:|Process exited with code) (\d{1,9})")
+_RUNNING: Final = pattern(r"Process running with session ID (\d{1,9})")
 
 
 class Codex(SessionFiles):

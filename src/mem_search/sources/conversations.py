@@ -7,7 +7,6 @@ list for what has another type.
 from __future__ import annotations
 
 import json
-import re
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -17,14 +16,15 @@ from typing import Any, ClassVar, Final
 
 from mem_search.contracts import FileFormat
 from mem_search.model import Draft, LedgerEntry
+from mem_search.patterns import pattern
 from mem_search.sources.whole_files import WholeFile, WholeFiles, array_items, members, opened
 
 _TITLE: Final = 100
 _LONGEST_LINE: Final = 32 * 2**20
 """Bytes of a line; a longer one is read as lines that are no JSON."""
 
-_HEADING: Final = re.compile(r"^[#>*\-\s]+")
-_EXPORT: Final = re.compile(r"(?:.*/)?conversations(?:-\d+)?\.json")
+_HEADING: Final = pattern(r"^[#>*\-\s]+")
+_EXPORT: Final = pattern(r"(?:.*/)?conversations(?:-\d+)?\.json")
 _MARK_WITHIN: Final = 65_536
 """Characters at the start of an export that have its ``mark``."""
 

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from mem_search.patterns import pattern
 from mem_search.sources.agent_work.events import (
     MAIN,
     AgentText,
@@ -52,10 +53,10 @@ _TOOLS: Final[Tools] = {
     "WebSearch": ("WebSearch", "search_term", "query"),
     "WebFetch": ("WebFetch", "url"),
 }
-_ASKED: Final = re.compile(r"<user_query>([^<]*(?:<(?!/user_query>)[^<]*)*)</user_query>")
+_ASKED: Final = pattern(r"<user_query>([^<]*(?:<(?!/user_query>)[^<]*)*)</user_query>")
 _ADDED: Final = "<user_info>"
-_EXITED: Final = re.compile(r"\bexit(?:ed with)? code:? (\d{1,9})\b", re.IGNORECASE)
-_ERROR: Final = re.compile(r"\s*Error:")
+_EXITED: Final = pattern(r"\bexit(?:ed with)? code:? (\d{1,9})\b", re.IGNORECASE)
+_ERROR: Final = pattern(r"\s*Error:")
 
 
 class Cursor(SessionFiles):

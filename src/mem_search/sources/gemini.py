@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from mem_search.contracts import FileFormat
+from mem_search.patterns import pattern
 from mem_search.sources.agent_work.events import (
     MAIN,
     AgentText,
@@ -48,8 +49,8 @@ _TOOLS: Final[Tools] = {
     "google_web_search": ("WebSearch", "query"),
     "invoke_agent": ("Agent", "prompt", "description"),
 }
-_EXIT_CODE: Final = re.compile(r"^Exit Code: (\d{1,9})$", re.MULTILINE)
-_ADDED: Final = re.compile(r"\s*<session_context>.*</session_context>\s*", re.DOTALL)
+_EXIT_CODE: Final = pattern(r"^Exit Code: (\d{1,9})$", re.MULTILINE)
+_ADDED: Final = pattern(r"\s*<session_context>.*</session_context>\s*", re.DOTALL)
 """A message that the program writes in the name of the person."""
 _ROOT: Final = ".project_root"
 """A file beside ``chats`` with the directory of the project."""

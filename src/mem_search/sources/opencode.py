@@ -19,6 +19,7 @@ from typing import Any, Final
 from mem_search.contracts import Machine
 from mem_search.errors import SourceError
 from mem_search.model import Batch, Draft, LedgerEntry, Location
+from mem_search.patterns import pattern
 from mem_search.projects import identify
 from mem_search.sources.agent_work.drafts import DraftBuilder
 from mem_search.sources.agent_work.events import (
@@ -46,7 +47,7 @@ from mem_search.sources.base import BaseSource, BatchBuilder
 from mem_search.sources.conversations import fields
 
 NAME: Final = "opencode"
-_FILE: Final = re.compile(r"opencode(?:-[\w.-]+)?\.db")
+_FILE: Final = pattern(r"opencode(?:-[\w.-]+)?\.db")
 _TABLES: Final = ("session", "message", "part")
 TOOLS: Final[Tools] = {
     "bash": ("Bash", "command"),
@@ -61,8 +62,8 @@ TOOLS: Final[Tools] = {
     "webfetch": ("WebFetch", "url"),
     "websearch": ("WebSearch", "query"),
 }
-_PATCHED: Final = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULTILINE)
-_UNTITLED: Final = re.compile(r"(?:New|Child) session - ")
+_PATCHED: Final = pattern(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULTILINE)
+_UNTITLED: Final = pattern(r"(?:New|Child) session - ")
 _SESSIONS: Final = """
     select s.id, s.parent_id, s.directory, s.title, count(p.id), max(p.time_updated)
     from session s join part p on p.session_id = s.id group by s.id order by s.time_created, s.id

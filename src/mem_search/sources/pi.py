@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
 from mem_search.contracts import Machine
 from mem_search.model import Location
+from mem_search.patterns import pattern
 from mem_search.sources.agent_work.pi_entries import PiEntries
 
-_FILE: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-\d+Z_[\w-]+\.jsonl")
+_FILE: Final = pattern(r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-\d+Z_[\w-]+\.jsonl")
 
 
 class Pi(PiEntries):

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from mem_search.patterns import pattern
 from mem_search.sources.agent_work.events import (
     MAIN,
     AgentText,
@@ -45,7 +46,7 @@ _TOOLS: Final[Tools] = {
     "task": ("Task", "description"),
     "exit_plan_mode": ("ExitPlanMode", "plan"),
 }
-_EXIT_CODE: Final = re.compile(r"^Exit Code: (\d{1,9})$", re.MULTILINE)
+_EXIT_CODE: Final = pattern(r"^Exit Code: (\d{1,9})$", re.MULTILINE)
 
 _GIVEN: Final = "&lt;hook_context&gt;"
 _GIVEN_END: Final = "&lt;/hook_context&gt;"

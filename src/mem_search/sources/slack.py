@@ -16,17 +16,18 @@ from typing import Any, Final
 
 from mem_search.contracts import FileFormat
 from mem_search.model import Draft, LedgerEntry
+from mem_search.patterns import pattern
 from mem_search.sources.conversations import Said, conversation, fields, items, moment, text
 from mem_search.sources.whole_files import WholeFile, WholeFiles, members, opened
 
 NAME: Final = "slack"
 
-_DAY: Final = re.compile(r"(?:.*/)?([^/]+)/(\d{4}-\d\d-\d\d)\.json")
+_DAY: Final = pattern(r"(?:.*/)?([^/]+)/(\d{4}-\d\d-\d\d)\.json")
 _LISTS: Final = ("users.json", "channels.json", "dms.json", "groups.json", "mpims.json")
 _NOT_SAID: Final = frozenset(("channel_join", "channel_leave", "channel_topic", "channel_purpose",
                               "channel_name", "channel_archive", "group_join", "group_leave",
                               "bot_add", "bot_remove", "pinned_item", "tombstone"))  # fmt: skip
-_MARK: Final = re.compile(r"<([@#!]?)([^<>|\n]{1,2000})(?:\|([^<>\n]{0,2000}))?>")
+_MARK: Final = pattern(r"<([@#!]?)([^<>|\n]{1,2000})(?:\|([^<>\n]{0,2000}))?>")
 
 
 class Slack(WholeFiles):

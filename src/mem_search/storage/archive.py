@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import IO, Final
 
 from mem_search.errors import InputError, StorageError
+from mem_search.patterns import pattern
 
 FORMAT: Final = 1
 DATABASE: Final = "mem-search.db"
@@ -32,7 +33,7 @@ UPGRADE_COPIES: Final = "before-upgrade-*.db"
 """What a store was before an upgrade, in its home; forgetting deletes them."""
 
 MANIFEST: Final = "manifest.json"
-_MEMBER: Final = re.compile(
+_MEMBER: Final = pattern(
     r"(users/[a-z0-9][a-z0-9_-]{0,31}/)?(mem-search\.db|webhook\.secret|redaction\.key)|config\.toml",
     re.ASCII,
 )

@@ -16,6 +16,7 @@ from itertools import zip_longest
 from typing import Final
 
 from mem_search.model.graph import Cite, CiteForm
+from mem_search.patterns import pattern
 from mem_search.text.urls import ENDS, without_trailing_marks
 
 MOST: Final = 5_000
@@ -27,17 +28,17 @@ CONTEXT: Final = 400
 _LONGEST_WORDS: Final = 500
 """Characters of the words of a link, at most."""
 
-_FENCE: Final = re.compile(
+_FENCE: Final = pattern(
     r"^[ ]{0,3}(```++|~~~++)[^\n]*+\n.*?(?:^[ ]{0,3}\1|\Z)", re.DOTALL | re.MULTILINE
 )
-_IMAGE: Final = re.compile(r"!\[[^\[\]\n]{0,500}\]\([^()\s]{1,2000}(?:[ ][^()\n]{0,200})?\)")
+_IMAGE: Final = pattern(r"!\[[^\[\]\n]{0,500}\]\([^()\s]{1,2000}(?:[ ][^()\n]{0,200})?\)")
 _STOP: Final = rf"\s<>\"`{{}}|\\^\[\]{ENDS}"
 _WORDS: Final = r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u2fff\u3040-\u9fff\uac00-\ud7af"
 """Letters of languages in which words follow an address without a space."""
 
 _LINKED: Final = rf"https?://[^{_STOP}]++"
 _URL: Final = rf"https?://(?:[^{_STOP}{_WORDS},;]|[,;](?!https?://)|(?<![A-Za-z0-9])[{_WORDS}])++"
-_PLACE: Final = re.compile(
+_PLACE: Final = pattern(
     rf"""
     (?P<link>(?<=\]\()[ \t]*+<?+(?P<linked>{_LINKED}))
     | (?P<anchor><a\s[^<>]{{0,500}}?href\s*=\s*["']?\s*(?P<target>{_LINKED})[^<>]{{0,500}}>)
@@ -49,10 +50,10 @@ _PLACE: Final = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
-_ESCAPED: Final = re.compile(r"&(?:quot|[gl]t|#39);", re.IGNORECASE)
+_ESCAPED: Final = pattern(r"&(?:quot|[gl]t|#39);", re.IGNORECASE)
 """Marks around an address, as HTML escapes them."""
 
-_LABEL: Final = re.compile(
+_LABEL: Final = pattern(
     r"^[ \t>|*-]{0,8}(?:"
     r"\[\^(?P<note>[^\[\]\s]{1,60})\]:"
     r"|\[(?P<defined>[^\[\]\n]{1,100})\]:"
@@ -61,7 +62,7 @@ _LABEL: Final = re.compile(
     r")",
     re.MULTILINE,
 )
-_MARKER: Final = re.compile(
+_MARKER: Final = pattern(
     r"\[\^(?P<note>[^\[\]\s]{1,60})\](?!:)"
     r"|[\[【［](?P<numbers>[0-9]{1,4}(?:[ ]?[,，、;–-][ ]?[0-9]{1,4}){0,30})"
     r"(?:†[^\[\]【】\n]{0,60})?[\]】］](?![(:])"
@@ -70,18 +71,18 @@ _MARKER: Final = re.compile(
 )
 _NAME: Final = r"[^\W\d_a-z][\w'\u2019-]{1,40}"
 _YEAR: Final = r"(?P<year>(?:19|20)[0-9]{2}[a-z]?)(?![0-9])"
-_AUTHORED: Final = re.compile(
+_AUTHORED: Final = pattern(
     rf"^[ \t>*•-]{{0,8}}(?:[\[【［]?[0-9]{{1,4}}[\]】］.)][ \t]{{0,3}})?"
     rf"(?P<name>{_NAME})(?=[,. ;&])[^\n]{{0,300}}?[^\w/.-]{_YEAR}",
     re.MULTILINE,
 )
 """An entry of a list of references that begins with an author and names a year: APA, Harvard."""
-_AUTHOR_YEAR: Final = re.compile(
+_AUTHOR_YEAR: Final = pattern(
     rf"(?<![\w'\u2019-])(?P<name>{_NAME})(?:,?[ ](?:et[ ]al\.?|(?:and|&|und|et|y|e)[ ]{_NAME}))?"
     rf"(?:'s|\u2019s)?,?[ ]?[(\[]?{_YEAR}"
 )
 """A marker such as ``(Smith, 2020)``, ``Smith et al. (2020)`` or ``Smith & Lee 2020b``."""
-_HEADING: Final = re.compile(
+_HEADING: Final = pattern(
     r"^[ \t]{0,3}(?:\#{1,6}[ \t]*|\*\*|__)?(?:[0-9IVX]{1,5}[.)、][ \t]*)?(?P<words>"
     r"references?(?:[ ]list|[ ]and[ ]notes)?|(?:works|literature|sources)[ ]cited|bibliography"
     r"|sources|citations|endnotes|footnotes|notes|further[ ]reading"
@@ -95,17 +96,17 @@ _HEADING: Final = re.compile(
     r")[ \t]*[:：]?[ \t]*(?:\*\*|__)?[ \t]*[:：]?[ \t]*$",
     re.IGNORECASE | re.MULTILINE,
 )
-_ANY_HEADING: Final = re.compile(r"^[ ]{0,3}#{1,6}[ \t]", re.MULTILINE)
+_ANY_HEADING: Final = pattern(r"^[ ]{0,3}#{1,6}[ \t]", re.MULTILINE)
 _FULL_STOPS: Final = ".!?\u061f\u06d4\u0964\u0965\u0589\u1362"
 _FULL_STOPS_CJK: Final = "。！？"
-_END: Final = re.compile(
+_END: Final = pattern(
     rf"[{_FULL_STOPS}][\'\")\]*_]{{0,3}}(?=\s)|[{_FULL_STOPS_CJK}][\'\")\]」』”]{{0,3}}"
     r"|\n(?=[ \t]{0,8}(?:\n|[-*+#>|•]|[0-9]{1,3}[.)、]|\Z))"
 )
-_TAIL: Final = re.compile(rf"(?:[ \t]|\[[^\[\]\n]{{1,60}}\]|[{_FULL_STOPS}{_FULL_STOPS_CJK}])*+\Z")
-_MARKS: Final = re.compile(r"(?:\s|\[[0-9^][^\[\]\n]{0,60}\](?!\())*+")
+_TAIL: Final = pattern(rf"(?:[ \t]|\[[^\[\]\n]{{1,60}}\]|[{_FULL_STOPS}{_FULL_STOPS_CJK}])*+\Z")
+_MARKS: Final = pattern(r"(?:\s|\[[0-9^][^\[\]\n]{0,60}\](?!\())*+")
 _STOPS: Final = frozenset(_FULL_STOPS + _FULL_STOPS_CJK)
-_LOCAL: Final = re.compile(r"https?://(?:[^/.]*(?:[/:?#]|\Z)|127\.|0\.0\.0\.0|\[)", re.IGNORECASE)
+_LOCAL: Final = pattern(r"https?://(?:[^/.]*(?:[/:?#]|\Z)|127\.|0\.0\.0\.0|\[)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ from typing import Final
 from dateutil.relativedelta import relativedelta
 
 from mem_search.model import DateRange
+from mem_search.patterns import pattern
 
 Span = tuple[int, int]
 """First and last millisecond, both included."""
@@ -151,8 +152,8 @@ class Clock:
 
         As a bound, ``2 months ago`` is that very day; else it is that whole month.
         """
-        for pattern, read in _ATOMS:
-            if match := pattern.fullmatch(words):
+        for form, read in _ATOMS:
+            if match := form.fullmatch(words):
                 return read(self, match, bound)
         return None
 
@@ -348,8 +349,8 @@ _Reader = Callable[[Clock, re.Match[str], bool], Span]
 _SHORT_WEEKDAY: Final = rf"(?:{WEEKDAY}|tues|thurs?|{'|'.join(day[:3] for day in WEEKDAYS)})"
 _YEAR: Final = "[0-9]{4}"
 _ATOMS: Final[tuple[tuple[re.Pattern[str], _Reader], ...]] = tuple(
-    (re.compile(pattern), read)
-    for pattern, read in (
+    (pattern(form), read)
+    for form, read in (
         ("now|today|yesterday|day before yesterday|tomorrow|last night", _word),
         (r"(?:(this|yesterday) (morning|afternoon|evening))|tonight", _part_of_day),
         (r"-?[0-9]{1,20}(?:\.[0-9]{1,9})?(?:e\+?[0-9]{1,2})?", _number),
@@ -372,10 +373,10 @@ _ATOMS: Final[tuple[tuple[re.Pattern[str], _Reader], ...]] = tuple(
         (rf"(?P<day>{_NTH}) (?:of )?(?P<month>{_MONTH})\.?(?:,? (?P<year>{_YEAR}))?", _month_day),
     )
 )
-_RECURRING: Final = re.compile(rf"{_SHORT_WEEKDAY}|(?:{_NTH} )?{_MONTH}\.?(?: {_NTH})?")
-_BETWEEN: Final = re.compile("(?:between|from) (.+?) (?:and|to|until|till|through|-) (.+)")
-_FROM_TO: Final = re.compile(r"(.+?)(?: (?:to|until|till|through|-) |\.\.|/)(.+)")
-_PREFIXED: Final = re.compile(
+_RECURRING: Final = pattern(rf"{_SHORT_WEEKDAY}|(?:{_NTH} )?{_MONTH}\.?(?: {_NTH})?")
+_BETWEEN: Final = pattern("(?:between|from) (.+?) (?:and|to|until|till|through|-) (.+)")
+_FROM_TO: Final = pattern(r"(.+?)(?: (?:to|until|till|through|-) |\.\.|/)(.+)")
+_PREFIXED: Final = pattern(
     "(since|after|before|until|till|through|up to|by|as of"
     "|in|on|during|from|over|within|of|for) (.+)"
 )

@@ -13,21 +13,23 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
+from mem_search.patterns import pattern
+
 _HEX: Final = "[2-7][0-9A-Fa-f]"
 # Each begins with a set or a letter, so that the search can jump to it.
 _ESCAPE: Final = (
     rf"[%&\\](?:(?<=%)(?P<percent>{_HEX})|(?<=&)(?P<entity>#?\w{{2,8}}+;)"
     rf"|(?<=\\)(?:u00(?P<unicode>{_HEX})|x(?P<byte>{_HEX})))"
 )
-_ESCAPES: Final = re.compile(_ESCAPE)
-_QUOTED_PRINTABLE: Final = re.compile(rf"{_ESCAPE}|=(?P<quoted>{_HEX})|=\r?\n")
+_ESCAPES: Final = pattern(_ESCAPE)
+_QUOTED_PRINTABLE: Final = pattern(rf"{_ESCAPE}|=(?P<quoted>{_HEX})|=\r?\n")
 _QUOTED: Final = ("=3D", "=\n", "=\r\n")
 _FOLD: Final = r"[ \t]{0,8}+(?=[\w+/=.~-])"
-_LINE_FOLDS: Final = re.compile(rf"\n(?<=[\w+/=.~-]\n){_FOLD}")
-_FOLDS: Final = re.compile(rf"(?<=[\w+/=.~-])\\?\r?\n{_FOLD}")
+_LINE_FOLDS: Final = pattern(rf"\n(?<=[\w+/=.~-]\n){_FOLD}")
+_FOLDS: Final = pattern(rf"(?<=[\w+/=.~-])\\?\r?\n{_FOLD}")
 _SHORTEST_SECRET: Final = 20
 _LOOKED_AT: Final = 64
-_SCRAMBLED: Final = re.compile("[0-9]|[a-z][A-Z]")
+_SCRAMBLED: Final = pattern("[0-9]|[a-z][A-Z]")
 _MOST_LAYERS: Final = 3
 """``%2541`` is an escape in an escape."""
 

@@ -6,10 +6,11 @@ neither the store nor JSON can carry.
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
-_BYTE: Final = re.compile("[\ud800-\udfff]")
+from mem_search.patterns import pattern
+
+_BYTE: Final = pattern("[\ud800-\udfff]")
 
 
 def is_text(name: str) -> bool:

@@ -7,9 +7,10 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from functools import cached_property, lru_cache
 
+from mem_search.patterns import pattern
 from mem_search.text.words import RUN, folded, is_cjk, pairs
 
-WORD = re.compile(r"[^\W_]+")
+WORD = pattern(r"[^\W_]+")
 
 
 class WordMatcher:

@@ -17,6 +17,7 @@ import unicodedata
 from functools import cache
 from typing import Final
 
+from mem_search.patterns import pattern
 from mem_search.text.control_characters import CLASS
 
 RULES: Final = "1"
@@ -126,9 +127,9 @@ def _rules() -> tuple[tuple[str, re.Pattern[str]], ...]:
     return tuple((name, re.compile(form)) for name, form in _FORMS)
 
 
-_HIDDEN: Final = re.compile(f"[{CLASS}\u00ad\ufeff]")
-_BLANKS: Final = re.compile(r"[^\S\n]+")
-_BREAK: Final = re.compile(r"(?<=[\w,;])\n(?=[ \t]*[a-z])")
+_HIDDEN: Final = pattern(f"[{CLASS}\u00ad\ufeff]")
+_BLANKS: Final = pattern(r"[^\S\n]+")
+_BREAK: Final = pattern(r"(?<=[\w,;])\n(?=[ \t]*[a-z])")
 
 
 def found(text: str) -> tuple[str, ...]:

@@ -13,6 +13,8 @@ import re
 from itertools import takewhile
 from typing import Any, Final, NoReturn
 
+from mem_search.patterns import pattern
+
 LEVELS: Final = 32
 """Lists and objects that may lie inside each other below a field."""
 
@@ -24,7 +26,7 @@ _NAMED: Final = 2
 _OUTER: Final = 2
 """Levels above a field: the document, and an object of fields such as ``metadata``."""
 
-_TOKEN: Final = re.compile(
+_TOKEN: Final = pattern(
     r'"(?:[^"\\]++|\\.)*+"?|-?(?:[0-9][0-9.eE+-]*+|Infinity)|NaN|[\[\]{},:]', re.DOTALL
 )
 

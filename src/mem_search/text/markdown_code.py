@@ -6,14 +6,15 @@ callouts and lists. Indented blocks are not told apart from items of nested list
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections.abc import Iterator
 from typing import Final
 
-_FENCE: Final = re.compile(r"[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]{1,4})?(`{3,}|~{3,})(.*)")
-_CLOSING: Final = re.compile(r"[ \t>]*(`{3,}|~{3,})[ \t]*")
-_TICKS: Final = re.compile("`+")
+from mem_search.patterns import pattern
+
+_FENCE: Final = pattern(r"[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]{1,4})?(`{3,}|~{3,})(.*)")
+_CLOSING: Final = pattern(r"[ \t>]*(`{3,}|~{3,})[ \t]*")
+_TICKS: Final = pattern("`+")
 
 
 class CodeSpans:

@@ -13,6 +13,7 @@ from functools import cache
 from typing import Final, Literal
 
 from mem_search.model import Kind
+from mem_search.patterns import pattern
 from mem_search.text.page_names import page_name
 from mem_search.text.urls import ENDS, without_trailing_marks
 
@@ -39,10 +40,10 @@ _MENTION: Final = rf"""
         | (?P<file>[\w+-]++(?:\.[\w+-]++)*\.(?:{"|".join(_EXTENSIONS)}))(?![\w/@+-])
     )
     """
-_EXTENSION: Final = re.compile(r"\w\.[A-Za-z][A-Za-z0-9]{0,7}\Z")
-_HOST: Final = re.compile(r"[\w-]+(?:\.[\w-]+)*\.(?:com|org|net|io|dev|ai|edu|gov)\Z")
-_FILE_SYMBOL: Final = re.compile(rf"\w+(?:\.\w+)*\.(?:{'|'.join(_EXTENSIONS)})\Z")
-_DISTINCTIVE: Final = re.compile(r"\(\)\Z|\.|::|_|[a-z][A-Z]")
+_EXTENSION: Final = pattern(r"\w\.[A-Za-z][A-Za-z0-9]{0,7}\Z")
+_HOST: Final = pattern(r"[\w-]+(?:\.[\w-]+)*\.(?:com|org|net|io|dev|ai|edu|gov)\Z")
+_FILE_SYMBOL: Final = pattern(rf"\w+(?:\.\w+)*\.(?:{'|'.join(_EXTENSIONS)})\Z")
+_DISTINCTIVE: Final = pattern(r"\(\)\Z|\.|::|_|[a-z][A-Z]")
 """What makes a name in backticks a symbol: a call, a dot, an underscore or an inner capital."""
 _SHORTEST_SYMBOL: Final = 4
 

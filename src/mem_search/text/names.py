@@ -13,6 +13,7 @@ import re
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from mem_search.patterns import pattern
 from mem_search.text.words import AnyWords, WordPhrase, WordQuery, is_hash, parts, runs_of
 
 MOST: Final = 8
@@ -25,19 +26,17 @@ Held = Literal[0, 1, 2]
 """How a text has a name: not, inside a longer name, or whole. A version without its ``v``, or with
 one, counts as inside."""
 
-NAME_LIKE: Final = re.compile(r"[\d_./:@#$\\-]|[a-z][A-Z]|[A-Z]{2}[a-z]")
+NAME_LIKE: Final = pattern(r"[\d_./:@#$\\-]|[a-z][A-Z]|[A-Z]{2}[a-z]")
 """Without any of these a text has no names. Most questions have none."""
 
-_TOKEN: Final = re.compile(r"[^\s\"'`<>()\[\]{}|,;…“”„‘’«»]+")
+_TOKEN: Final = pattern(r"[^\s\"'`<>()\[\]{}|,;…“”„‘’«»]+")
 _EDGES: Final = ".:!?*=&"
-_NUMBER: Final = re.compile(
+_NUMBER: Final = pattern(
     r"[+-]?[\d.,:/%-]+(?:st|nd|rd|th|s|x|k|m|ms|kb|mb|gb|am|pm)?", re.IGNORECASE
 )
-_VERSION: Final = re.compile(
-    r"[vV]\d+(?:\.\d+)*|\d+(?:\.\d+){1,3}(?:-?(?:a|b|rc|alpha|beta)\.?\d+)?"
-)
-_ABBREVIATION: Final = re.compile(r"(?:[^\W\d_]\.)+[^\W\d_]")
-_MARK: Final = re.compile(
+_VERSION: Final = pattern(r"[vV]\d+(?:\.\d+)*|\d+(?:\.\d+){1,3}(?:-?(?:a|b|rc|alpha|beta)\.?\d+)?")
+_ABBREVIATION: Final = pattern(r"(?:[^\W\d_]\.)+[^\W\d_]")
+_MARK: Final = pattern(
     r"""
     ://                                       # a URL
     | \w_ | _\w                               # snake_case, __dunder__, CONSTANT_CASE
@@ -51,7 +50,7 @@ _MARK: Final = re.compile(
     """,
     re.VERBOSE,
 )
-_COMPOUND: Final = re.compile(r"[^\W_]+(?:[-/][^\W_]+)+")
+_COMPOUND: Final = pattern(r"[^\W_]+(?:[-/][^\W_]+)+")
 
 
 @dataclass(frozen=True, slots=True)

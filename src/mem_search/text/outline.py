@@ -7,25 +7,25 @@ the lines; a part never begins inside a line.
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Final
 
 from mem_search.model.documents import PAGE_BREAK
+from mem_search.patterns import pattern
 
 BETWEEN: Final = " › "
 """Between the headings of a path."""
 
-_HEADING: Final = re.compile(r"(#{1,6})[ \t]+(\S.*)")
-_UNDERLINE: Final = re.compile(r"={3,}|-{3,}")
-_FENCE: Final = re.compile(r"[ \t]*(```|~~~)")
-_RULE: Final = re.compile(r"[|:\- \t]+")
+_HEADING: Final = pattern(r"(#{1,6})[ \t]+(\S.*)")
+_UNDERLINE: Final = pattern(r"={3,}|-{3,}")
+_FENCE: Final = pattern(r"[ \t]*(```|~~~)")
+_RULE: Final = pattern(r"[|:\- \t]+")
 """The line below the head of a Markdown table."""
-_BEGINS: Final = re.compile(r"[^\s)\]}*]")
+_BEGINS: Final = pattern(r"[^\s)\]}*]")
 """How a line of code at the margin begins that does not end something."""
-_NESTED: Final = re.compile(
+_NESTED: Final = pattern(
     r"[ \t]+(?:@\w|(?:(?:pub|public|private|protected|static|async|export|override)[ \t]+)*"
     r"(?:def|class|fn|func|function|struct|impl|interface|enum|trait)\b)"
 )

@@ -14,17 +14,19 @@ from html import unescape
 from typing import Final
 from urllib.parse import unquote
 
-_PARTS: Final = re.compile(
+from mem_search.patterns import pattern
+
+_PARTS: Final = pattern(
     r"https?://([^/?#]*)([^?#]*)(?:\?([^#]*))?(?:#(.*))?", re.IGNORECASE | re.DOTALL
 )
-_HOST: Final = re.compile(r"([\w%.-]++|\[[0-9a-f:.]{2,45}\])(?::([0-9]{0,5}))?\Z", re.IGNORECASE)
+_HOST: Final = pattern(r"([\w%.-]++|\[[0-9a-f:.]{2,45}\])(?::([0-9]{0,5}))?\Z", re.IGNORECASE)
 _LONGEST_HOST: Final = 255
 _DEEPEST: Final = 3
 """Wrappers around wrappers that are opened: an archived AMP page is two."""
 
 _WRAPPERS: Final = tuple(
-    re.compile(pattern, re.IGNORECASE)
-    for pattern in (
+    pattern(form, re.IGNORECASE)
+    for form in (
         r"web\.archive\.org/web/[0-9*]{1,15}(?:[a-z]{2}_)?/(.+)",
         r"archive\.(?:ph|is|today|li|vn|md|fo)/(?:newest/|o/\w{1,12}/|[0-9]{4,14}/)?(https?:.+)",
         r"(?:www\.)?google\.[a-z.]{2,6}/amp/(?:s/)?(.+)",
@@ -33,13 +35,13 @@ _WRAPPERS: Final = tuple(
         r"r\.jina\.ai/(.+)",
     )
 )
-_REDIRECTORS: Final = re.compile(
+_REDIRECTORS: Final = pattern(
     r"(?:(?:www\.)?google\.[a-z.]{2,6}/url|(?:l|lm|www)\.facebook\.com/l\.php"
     r"|(?:www\.)?youtube\.com/redirect|out\.reddit\.com/\w{0,20}|(?:www\.)?duckduckgo\.com/l/?)"
     r"\?(?:[^#]*&)?(?:q|url|u|uddg)=(https?(?::|%3a)[^&#]*)",
     re.IGNORECASE,
 )
-_SCHEME: Final = re.compile(r"https?:/{1,2}", re.IGNORECASE)
+_SCHEME: Final = pattern(r"https?:/{1,2}", re.IGNORECASE)
 
 _MOBILE: Final = frozenset(("m", "mobile", "amp", "touch", "wap"))
 _HOSTS: Final = {
@@ -50,18 +52,18 @@ _HOSTS: Final = {
     "np.reddit.com": "reddit.com",
     "new.reddit.com": "reddit.com",
 }
-_ESCAPED: Final = re.compile(r"%([0-9A-Fa-f]{2})")
-_UNSAFE: Final = re.compile(r"[^\x21-\x7e]|[\"<>\\^`{|}]")
+_ESCAPED: Final = pattern(r"%([0-9A-Fa-f]{2})")
+_UNSAFE: Final = pattern(r"[^\x21-\x7e]|[\"<>\\^`{|}]")
 _UNRESERVED: Final = frozenset(
     b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~!$'()*,:@"
 )
 """Bytes that mean the same in a path escaped or not (RFC 3986, unreserved and harmless marks)."""
 
-_INDEX: Final = re.compile(r"/(?:index|default)\.(?:html?|php|aspx?|jsp)\Z", re.IGNORECASE)
-_SESSION: Final = re.compile(r";(?:jsessionid|phpsessid|sid)=[^/;]*", re.IGNORECASE)
-_AMP_END: Final = re.compile(r"(?:/amp(?:\.html?)?|\.amp)\Z|\.amp(?=\.html?\Z)", re.IGNORECASE)
-_AMP_START: Final = re.compile(r"/amp(?=/.)", re.IGNORECASE)
-_IGNORED: Final = re.compile(
+_INDEX: Final = pattern(r"/(?:index|default)\.(?:html?|php|aspx?|jsp)\Z", re.IGNORECASE)
+_SESSION: Final = pattern(r";(?:jsessionid|phpsessid|sid)=[^/;]*", re.IGNORECASE)
+_AMP_END: Final = pattern(r"(?:/amp(?:\.html?)?|\.amp)\Z|\.amp(?=\.html?\Z)", re.IGNORECASE)
+_AMP_START: Final = pattern(r"/amp(?=/.)", re.IGNORECASE)
+_IGNORED: Final = pattern(
     r"(?:utm_\w*|(?:fb|g|y|tw|tt|ysc|sc|ml)clid|msclkid|dclid|[wg]braid|gad_\w+"
     r"|gclsrc|igshid?|mc_[ce]id|ref_(?:src|url)|_g[al]|_gac|_hs(?:enc|mi)|hsctatracking|mkt_tok"
     r"|vero_(?:id|conv)|oly_(?:enc|anon)_id|pk_\w+|mtm_\w+|matomo_\w+|piwik_\w+|spm|scm|cmpid"
@@ -69,32 +71,32 @@ _IGNORED: Final = re.compile(
     r"|amp|_amp|amp_\w+|outputtype|usqp|jsessionid|phpsessid|srsltid|__twitter_impression)\Z",
     re.IGNORECASE,
 )
-_ROUTE: Final = re.compile(r"!?/\S")
+_ROUTE: Final = pattern(r"!?/\S")
 """A fragment that names a page of an application (``#/docs``, ``#!/docs``), not a place in one."""
 
-_DOI: Final = re.compile(r"/(10\.[0-9]{4,9}/[^?\s]+)")
+_DOI: Final = pattern(r"/(10\.[0-9]{4,9}/[^?\s]+)")
 _DOI_HOST: Final = "doi.org"
-_DOI_PLACE: Final = re.compile(
+_DOI_PLACE: Final = pattern(
     r"/(?:doi|article|articles|chapter|book|content|abs|full|pdf)/", re.IGNORECASE
 )
-_DOI_END: Final = re.compile(
+_DOI_END: Final = pattern(
     r"(?:/(?:full(?:/html|text)?|abstract|abs|e?pdf|epub|html|meta|xml|summary)|\.e?pdf|\.full"
     r"|\.abstract)\Z",
     re.IGNORECASE,
 )
-_ARXIV: Final = re.compile(
+_ARXIV: Final = pattern(
     r"(?:(?:arxiv\.org|ar5iv\.labs\.arxiv\.org|ar5iv\.org)/(?:abs|pdf|html|format|ps)/"
     r"|doi\.org/10\.48550/arxiv\.)"
     r"([0-9]{4}\.[0-9]{4,5}|[a-z-]{2,20}(?:\.[a-z]{2})?/[0-9]{7})(?:v[0-9]{1,3})?(?:\.pdf)?\Z",
     re.IGNORECASE,
 )
 _SAME: Final = (
-    (re.compile(r"youtu\.be/([\w-]{6,20})(?:\?.*)?\Z"), r"youtube.com/watch?v=\1"),
-    (re.compile(r"youtube\.com/(?:shorts|embed|live)/([\w-]{6,20})(?:\?.*)?\Z"),
+    (pattern(r"youtu\.be/([\w-]{6,20})(?:\?.*)?\Z"), r"youtube.com/watch?v=\1"),
+    (pattern(r"youtube\.com/(?:shorts|embed|live)/([\w-]{6,20})(?:\?.*)?\Z"),
      r"youtube.com/watch?v=\1"),
-    (re.compile(r"ncbi\.nlm\.nih\.gov/pmc/articles/(pmc[0-9]+)(?=/|\Z)", re.IGNORECASE),
+    (pattern(r"ncbi\.nlm\.nih\.gov/pmc/articles/(pmc[0-9]+)(?=/|\Z)", re.IGNORECASE),
      lambda found: f"pmc.ncbi.nlm.nih.gov/articles/{found[1].upper()}"),
-    (re.compile(r"ncbi\.nlm\.nih\.gov/pubmed/([0-9]+)\Z"), r"pubmed.ncbi.nlm.nih.gov/\1"),
+    (pattern(r"ncbi\.nlm\.nih\.gov/pubmed/([0-9]+)\Z"), r"pubmed.ncbi.nlm.nih.gov/\1"),
 )  # fmt: skip
 """The same page under two addresses of one site, each a lasting redirect of that site."""
 
@@ -119,8 +121,8 @@ def page_name(url: str) -> str:
         return f"arxiv.org/abs/{found[1].lower()}"
     if name == host + path and (query := _query(parts[3] or "")):
         name = f"{name}?{query}"
-    for pattern, replacement in _SAME:
-        name = pattern.sub(replacement, name, count=1)
+    for form, replacement in _SAME:
+        name = form.sub(replacement, name, count=1)
     if (fragment := parts[4] or "") and _ROUTE.match(fragment):
         name += "#" + _escaped(fragment.rstrip("/"))
     return name

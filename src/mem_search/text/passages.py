@@ -17,6 +17,7 @@ from typing import Final
 from mem_search.model import Passage
 from mem_search.model.documents import PAGE_BREAK
 from mem_search.model.records import SUMMARY
+from mem_search.patterns import pattern
 from mem_search.text import wordpieces
 from mem_search.text.outline import Boundary, Layout, Outline, outline
 
@@ -45,13 +46,13 @@ _PARAGRAPH: Final = 60
 _SUMMARY: Final = 600
 """Characters of a summary; in Latin script the model reads all of them."""
 
-_ABSTRACT: Final = re.compile(
+_ABSTRACT: Final = pattern(
     r"^(?:#{1,6} )?(?:abstract|summary|tl;dr|overview|zusammenfassung|kurzfassung|résumé|resumen)"
     r"[ \t]*[.:—–-]*\s*$\s*|^(?:abstract|summary|tl;dr)[ \t]*[.:—–-]+[ \t]*",
     re.IGNORECASE | re.MULTILINE,
 )
-_BLANK: Final = re.compile(r"\n[ \t]*\n\s*|\f")
-_SENTENCE_END: Final = re.compile(r"[.!?。！？][\"”’)\]]?(?=\s|$)")
+_BLANK: Final = pattern(r"\n[ \t]*\n\s*|\f")
+_SENTENCE_END: Final = pattern(r"[.!?。！？][\"”’)\]]?(?=\s|$)")
 
 PLAIN: Final = Layout()
 

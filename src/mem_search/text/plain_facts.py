@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from mem_search.patterns import pattern
 from mem_search.text import question_times
 from mem_search.text.date_words import MONTHS, WEEKDAYS
 from mem_search.text.languages import LANGUAGES, foreign_times, words
@@ -67,32 +68,32 @@ def _money(name: str) -> str:
 
 _BETWEEN: Final = dict(each.between for each in LANGUAGES)
 MONEY: Final = rf"[{''.join(_SIGNS)}]\s?\d|\d\s?[{''.join(_SIGNS)}]|\d\s?{_CURRENCY}"
-_AMOUNT: Final = re.compile(
+_AMOUNT: Final = pattern(
     rf"(?<![\w-])(?:(?P<sign>{_any(_COMPARED)})\s{_money('one')}"
     rf"|(?P<first>{_any(_BETWEEN)})\s{_money('low')}\s(?P<second>{_any(_BETWEEN.values())})\s"
     rf"{_money('high')})(?![\w-]|[.,]\d)",
     re.IGNORECASE,
 )
 _AFTER_NUMBER: Final = words("following") | words("senders") | words("joining")
-_LAST_WORD: Final = re.compile(r"([^\W\d_]+)\s*\Z")
-_NEXT_WORD: Final = re.compile(r"\s+([^\W_]+)")
-_DECIMALS: Final = re.compile(r"[.,](\d{1,2})\Z")
+_LAST_WORD: Final = pattern(r"([^\W\d_]+)\s*\Z")
+_NEXT_WORD: Final = pattern(r"\s+([^\W_]+)")
+_DECIMALS: Final = pattern(r"[.,](\d{1,2})\Z")
 
 _MONTH_OR_DAY: Final = rf"(?:{'|'.join([*MONTHS, *WEEKDAYS])})"
-_DUE: Final = re.compile(
+_DUE: Final = pattern(
     rf"""(?<!\w)(?:{question_times.DUE})\s
     (?:(?P<by>by|before|until|till|after|since|on|in|for)\s)?(?:the\s)?
     (?P<date>next\s(?:week|month|year|{_MONTH_OR_DAY})|tomorrow|{question_times.POINT})(?![\w-])""",
     re.VERBOSE | re.IGNORECASE,
 )
-_DUE_FOREIGN: Final = re.compile(rf"(?<!\w)(?:{question_times.DUE})\s(?:le\s|el\s)?", re.IGNORECASE)
+_DUE_FOREIGN: Final = pattern(rf"(?<!\w)(?:{question_times.DUE})\s(?:le\s|el\s)?", re.IGNORECASE)
 _BY: Final = {"by": "<=", "until": "<=", "till": "<=", "before": "<", "after": ">", "since": ">="}
-_BARE: Final = re.compile(_MONTH_OR_DAY, re.IGNORECASE)
-_ENGLISH_DATE: Final = re.compile(r"(?:(by|before|until|after|since|on|in|from|during) )?(.+)")
+_BARE: Final = pattern(_MONTH_OR_DAY, re.IGNORECASE)
+_ENGLISH_DATE: Final = pattern(r"(?:(by|before|until|after|since|on|in|from|during) )?(.+)")
 _OVERDUE_SOURCE: Final = "|".join(each.overdue for each in LANGUAGES if each.overdue)
-_OVERDUE: Final = re.compile(rf"(?<!\w)(?:{_OVERDUE_SOURCE})(?!\w)", re.IGNORECASE)
+_OVERDUE: Final = pattern(rf"(?<!\w)(?:{_OVERDUE_SOURCE})(?!\w)", re.IGNORECASE)
 _HOW_MUCH_SOURCE: Final = "|".join(each.how_much for each in LANGUAGES if each.how_much)
-_HOW_MUCH: Final = re.compile(rf"(?<!\w)(?:{_HOW_MUCH_SOURCE})", re.IGNORECASE)
+_HOW_MUCH: Final = pattern(rf"(?<!\w)(?:{_HOW_MUCH_SOURCE})", re.IGNORECASE)
 PRICED: Final = "has:amount"
 """What ``how much was the dentist`` asks for."""
 

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Final, Protocol
 
+from mem_search.patterns import pattern
 from mem_search.text import languages, plain_facts
 from mem_search.text.languages import LANGUAGES
 from mem_search.text.plain_facts import DOCUMENTS, Named
@@ -22,7 +23,7 @@ from mem_search.text.question_times import EMPTY, QUOTED
 LONGEST: Final = 200
 """Characters of a question that is read; a longer one tells more than which document it is."""
 
-_WORD: Final = re.compile(r"(?:[dlm]|qu)['’](?=[^\W_])|[^\W_]+(?:['’.-][^\W_]+)*", re.IGNORECASE)
+_WORD: Final = pattern(r"(?:[dlm]|qu)['’](?=[^\W_])|[^\W_]+(?:['’.-][^\W_]+)*", re.IGNORECASE)
 _LEADING: Final = languages.words("leading")
 _OWN: Final = languages.words("own")
 _FOLLOWING: Final = languages.words("following")
@@ -99,7 +100,7 @@ class Vocabulary:
         self.listed = {kind.plural: f"kind:{kind.name}" for kind in kinds}
         self.listed |= {word: at for word, (at, clear) in self.fields.items() if not clear}
         asking = sorted({*self.fields, *DOCUMENTS, *_SENT, "did"}, key=len, reverse=True)
-        self.asks = re.compile(
+        self.asks = pattern(
             rf"(?<!\w)(?:{'|'.join(map(re.escape, asking))}|{plain_facts.ASKING})(?!\w)"
             rf"|{plain_facts.MONEY}",
             re.IGNORECASE,

@@ -17,6 +17,7 @@ from typing import Final, Literal
 
 from mem_search.errors import InputError
 from mem_search.model import DateRange, FoundDate
+from mem_search.patterns import pattern
 from mem_search.text import languages, words
 from mem_search.text.date_words import COUNT, MONTHS, UNIT, WEEKDAY, to_ms
 from mem_search.text.dates import local_range, normalised, parse_range
@@ -74,14 +75,14 @@ _EXPLICIT: Final = "|".join(
     )
 )
 POINT: Final = rf"(?:the\s)?(?:{_EXPLICIT}|{_ISO}|{_DAY}|{WEEKDAY}|{_SURE_MONTH}|{_LONE_YEAR})"
-QUOTED: Final = re.compile(
+QUOTED: Final = pattern(
     r""" "[^"]*(?:"|\Z) | “[^”]*(?:”|\Z) | `[^`]*(?:`|\Z) | (?<!\w)'[^'\n]{1,200}'(?!\w) """,
     re.VERBOSE,
 )
 # "the week before March" is one week, not all time before March.
-_DISTANCE: Final = re.compile(rf"\b(?:{UNIT}|{WEEKDAY}|night|morning)\s$", re.IGNORECASE)
+_DISTANCE: Final = pattern(rf"\b(?:{UNIT}|{WEEKDAY}|night|morning)\s$", re.IGNORECASE)
 _CLOSING: Final = tuple("?!.,;:)]}")
-_PHRASE: Final = re.compile(
+_PHRASE: Final = pattern(
     rf"""(?<![\w\-./@\#:])
     (?P<date> (?:between|from)\s{POINT}\s(?:and|to|until|till|-)\s{POINT}
       | (?:since|after|before|until|till|as\sof)\s{POINT}
@@ -97,12 +98,12 @@ _PHRASE: Final = re.compile(
 )
 
 
-_LETTERS: Final = re.compile(r"[^\W\d_]+")
+_LETTERS: Final = pattern(r"[^\W\d_]+")
 _LONGEST_DUE: Final = 24
 """Characters before a time that may say what it is the time of."""
 
 DUE: Final = "|".join(each.due for each in languages.LANGUAGES if each.due)
-IS_DUE: Final = re.compile(rf"(?<!\w)(?:{DUE})\s(?:on\s|by\s|the\s)?$", re.IGNORECASE)
+IS_DUE: Final = pattern(rf"(?<!\w)(?:{DUE})\s(?:on\s|by\s|the\s)?$", re.IGNORECASE)
 """Before a time: by then something is due; nothing was made then."""
 
 _LONGEST: Final = 120
@@ -111,19 +112,19 @@ _LONGEST: Final = 120
 _LONGEST_TEXT: Final = 1_000
 """Characters; a longer text is pasted, and its times are those of its own story."""
 
-_OF: Final = re.compile(r"\s+of\s", re.IGNORECASE)
-_ENDS_IN_UNIT: Final = re.compile(rf"(?:last|this|past)\s(?:{COUNT}\s)?{UNIT}", re.IGNORECASE)
-_THAN: Final = re.compile(r"\bthan\s$", re.IGNORECASE)
-_NUMBERED: Final = re.compile(r"\s+(?:the\s+)?[0-3]?[0-9](?:st|nd|rd|th)\b", re.IGNORECASE)
-_RELATIVE: Final = re.compile(
+_OF: Final = pattern(r"\s+of\s", re.IGNORECASE)
+_ENDS_IN_UNIT: Final = pattern(rf"(?:last|this|past)\s(?:{COUNT}\s)?{UNIT}", re.IGNORECASE)
+_THAN: Final = pattern(r"\bthan\s$", re.IGNORECASE)
+_NUMBERED: Final = pattern(r"\s+(?:the\s+)?[0-3]?[0-9](?:st|nd|rd|th)\b", re.IGNORECASE)
+_RELATIVE: Final = pattern(
     r"\b(?:Yesterday|Today|Tonight|Last|This|Past|Week|Weekend|Month|Year|Night|Morning|Afternoon"
     r"|Evening|Ago|Day|Days|Weeks|Months|Years)\b"
 )
-_TODAYS: Final = re.compile(r"(?:today|tonight)['’]s", re.IGNORECASE)
-_MONTH_ALONE: Final = re.compile(rf"(?:{_ANY_MONTH})")
-_MONTH_AFTER: Final = re.compile(rf"\b(?:in|during|of|for|from|last)\s+{_ANY_MONTH}", re.IGNORECASE)
-_NO_DATE: Final = re.compile(r"[0-9. +-]*[a-z]?|now")
-_WORD: Final = re.compile(r"[\w'’.,/-]+")
+_TODAYS: Final = pattern(r"(?:today|tonight)['’]s", re.IGNORECASE)
+_MONTH_ALONE: Final = pattern(rf"(?:{_ANY_MONTH})")
+_MONTH_AFTER: Final = pattern(rf"\b(?:in|during|of|for|from|last)\s+{_ANY_MONTH}", re.IGNORECASE)
+_NO_DATE: Final = pattern(r"[0-9. +-]*[a-z]?|now")
+_WORD: Final = pattern(r"[\w'’.,/-]+")
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from typing import Final, Self
 from mem_search.errors import InputError
 from mem_search.model import Kind, Ref
 from mem_search.model.records import KIND_PATTERN
+from mem_search.patterns import pattern
 from mem_search.text.words import STOP_WORDS, runs_of
 
 LETTERS: Final[dict[str, Kind]] = {"S": "session_summary", "P": "user_prompt"}
@@ -25,14 +26,14 @@ PATTERN: Final = rf"(?:(?:local:)?{KIND_PATTERN}:|#?[SPsp]?|[cC][mM]:#?[SPsp]?)[
 MOST: Final = 8
 """Ids of one question that are looked up."""
 
-_ALIAS: Final = re.compile(r"cm:#?([SP]?)([0-9]{1,18})", re.IGNORECASE)
-_SHORT: Final = re.compile(r"#?([SP]?)([0-9]{1,18})", re.IGNORECASE)
-_ROW: Final = re.compile(r"(?:[0-9a-f]{8}:)?([a-z_]+):([0-9]{1,18})")
+_ALIAS: Final = pattern(r"cm:#?([SP]?)([0-9]{1,18})", re.IGNORECASE)
+_SHORT: Final = pattern(r"#?([SP]?)([0-9]{1,18})", re.IGNORECASE)
+_ROW: Final = pattern(r"(?:[0-9a-f]{8}:)?([a-z_]+):([0-9]{1,18})")
 _LETTER_OF: Final = {"observation": "", **{kind: letter for letter, kind in LETTERS.items()}}
-_ID_LIKE: Final = re.compile(r"[:#SsPp]\d")
+_ID_LIKE: Final = pattern(r"[:#SsPp]\d")
 """Without any of these a text has no id. Most questions have none."""
 _LONGEST: Final = 100
-_TOKEN: Final = re.compile(r"[^\s\"'`<>()\[\]{}|,;]+")
+_TOKEN: Final = pattern(r"[^\s\"'`<>()\[\]{}|,;]+")
 _ASKING: Final = STOP_WORDS | frozenset("find get give id number open record ref see show".split())
 """Words beside an id that ask for nothing else."""
 

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Final
 
+from mem_search.patterns import pattern
 from mem_search.text import secret_rules
 from mem_search.text.secret_values import Place, is_credential, is_placeholder, is_secret
 
@@ -41,11 +42,9 @@ def says_password(name: str) -> bool:
 # ---- secrets that are marked ----------------------------------------------------------------
 
 # A tag alone between backticks is only mentioned.
-_PRIVATE: Final = re.compile(
-    r"<(?!(?<=`<)/?private>`)(/?)private(?:\s[^<>]{0,200})?>", re.IGNORECASE
-)
+_PRIVATE: Final = pattern(r"<(?!(?<=`<)/?private>`)(/?)private(?:\s[^<>]{0,200})?>", re.IGNORECASE)
 # No possessive groups: Python before 3.11.5 compiles them wrongly, and keys would remain.
-_PEM: Final = re.compile(
+_PEM: Final = pattern(
     r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
     r"(?:(?P<body>[^-]*+(?:-(?!----(?:BEGIN|END) )[^-]*+)*)-----END [A-Z0-9 ]{0,60}-----"
     r"|(?:\s|\\[nr])*[A-Za-z0-9+/=]{24,}+(?:(?:\s|\\[nr])+[A-Za-z0-9+/=]{24,}+)*)"
@@ -80,7 +79,7 @@ _WORD: Final = "[A-Za-z0-9_-]"
 _SHAPES: Final = tuple(
     # No letter precedes a prefix, except the n of an escaped line break. The check is written
     # after the prefix, so that the search can jump from one prefix to the next.
-    (kind, prefix, re.compile(
+    (kind, prefix, pattern(
         rf"{re.escape(prefix)}"
         rf"(?:(?<![A-Za-z0-9]{re.escape(prefix)})|(?<=\\[nrt]{re.escape(prefix)})){rest}"
     ))
@@ -153,7 +152,7 @@ _SHAPES: Final = tuple(
 # Secrets that do not begin with what they are known by: the end that is searched for, and what
 # must stand before it.
 _FORMS: Final = tuple(
-    (kind, re.compile(end), re.compile(rf"{start}\Z"))
+    (kind, pattern(end), pattern(rf"{start}\Z"))
     for kind, end, start in (
         ("discord-token", rf"\.{_WORD}{{6}}\.{_WORD}{{27,45}}+(?![\w-])",
          rf"(?<![\w.-])[MNO]{_WORD}{{22,28}}"),
@@ -165,10 +164,10 @@ _LONGEST_START: Final = 30
 
 
 def _shapes(text: str) -> Iterator[Span]:
-    for kind, prefix, pattern in _SHAPES:
+    for kind, prefix, form in _SHAPES:
         if prefix in text:
-            group = "value" if pattern.groups else 0
-            yield from ((*match.span(group), kind) for match in pattern.finditer(text))
+            group = "value" if form.groups else 0
+            yield from ((*match.span(group), kind) for match in form.finditer(text))
     for kind, ending, beginning in _FORMS:
         for end in ending.finditer(text):
             at = end.start()
@@ -178,34 +177,34 @@ def _shapes(text: str) -> Iterator[Span]:
 
 # ---- secrets known by their name -----------------------------------------------------------
 
-_LOGIN: Final = re.compile(r"""://[^\s/:@"'<>]{0,100}:(?P<value>[^\s/@"'<>]{1,200})@""")
-_CURL: Final = re.compile(
+_LOGIN: Final = pattern(r"""://[^\s/:@"'<>]{0,100}:(?P<value>[^\s/@"'<>]{1,200})@""")
+_CURL: Final = pattern(
     r"""curl(?:\s[^\n]{0,120}?)?\s(?:-u|--user)[\s=]{1,3}["']?[^\s:"']{1,60}:"""
     r"""(?P<value>[^\s"'`]{1,200})"""
 )
-_NETRC: Final = re.compile(
+_NETRC: Final = pattern(
     r"machine\s{1,20}[^\s]{1,200}+\s{1,20}login\s{1,20}[^\s]{1,200}+\s{1,20}password\s{1,20}"
     r"(?P<value>[^\s]{1,200}+)"
 )
-_HEADER: Final = re.compile(
+_HEADER: Final = pattern(
     r"""[Aa](?i:uthorization)(?:\\{0,2}["'`])?\s{0,5}[:=,]\s{0,5}(?:\\{0,2}["'`])?"""
     r"""(?i:bearer|basic|token|apikey)\s{1,5}(?P<value>[^\s"'`\\,;<>]{8,4000}+)"""
 )
-_BEARER: Final = re.compile(r"[Bb](?i:earer)\s(?P<value>[A-Za-z0-9._~+/=-]{20,}+)")
+_BEARER: Final = pattern(r"[Bb](?i:earer)\s(?P<value>[A-Za-z0-9._~+/=-]{20,}+)")
 # Searched in lower case, each alone: a pattern that begins with letters is found much faster than
 # one with a choice or with IGNORECASE.
 _NAME_END: Final = "(?:[_-]?(?:key|value|prod|production|dev|staging|live))?[0-9]{0,3}(?![a-z0-9])"
 _NAMES: Final = tuple(
-    re.compile(name + _NAME_END)
+    pattern(name + _NAME_END)
     for name in ("passw(?:or)?d", "passphrase", "pwd", "_pass", "secret", "token", "credentials?",
                  "_auth", "key")
 )  # fmt: skip
-_KEY_OF: Final = re.compile(
+_KEY_OF: Final = pattern(
     r"(?:api|access|private|account|shared|signing|encryption|master|auth)[_\- ]?\Z"
 )
 _LONGEST_KEY_OF: Final = 11
 _PASSWORD: Final = ("passw", "passphrase", "pwd", "_pass")
-_VALUE: Final = re.compile(
+_VALUE: Final = pattern(
     r"""(?:\\{0,2}["'`]\]?)?
     (?:\s{0,5}:\s{0,5}[A-Za-z][\w.|\[\] ]{0,30}+(?==))?  # an annotation: password: str = …
     (?P<sign>\s{0,5}(?:=>|:=|==|=|:)\s{0,5}|\s{1,3})
@@ -219,9 +218,9 @@ _LONG: Final = 60
 
 
 def _judged(
-    text: str, pattern: re.Pattern[str], kind: str, judge: Callable[[str], bool]
+    text: str, form: re.Pattern[str], kind: str, judge: Callable[[str], bool]
 ) -> Iterator[Span]:
-    for match in pattern.finditer(text):
+    for match in form.finditer(text):
         if judge(match["value"]):
             yield (*match.span("value"), kind)
 
@@ -235,8 +234,8 @@ def _names(text: str) -> list[tuple[int, int, str]]:
     # İ is the only letter whose lower case is longer, which would shift all places after it.
     lower = text.replace("İ", "I").lower()
     found = []
-    for pattern in _NAMES:
-        for match in pattern.finditer(lower):
+    for form in _NAMES:
+        for match in form.finditer(lower):
             start = match.start()
             if match[0].startswith("key"):
                 of = _KEY_OF.search(lower, max(0, start - _LONGEST_KEY_OF), start)
@@ -275,9 +274,9 @@ def _place(text: str, start: int, match: re.Match[str]) -> Place | None:
     return "data" if match["sign"] == "=" or match["sign"].strip() == ":" else "code"
 
 
-_RUN: Final = re.compile(r"[\w+~-]{16}")
+_RUN: Final = pattern(r"[\w+~-]{16}")
 _BLOB_LENGTH: Final = 100
-_BLOB: Final = re.compile(f"[A-Za-z0-9+/]{{{_BLOB_LENGTH}}}")
+_BLOB: Final = pattern(f"[A-Za-z0-9+/]{{{_BLOB_LENGTH}}}")
 """What stands on both sides of a part of an image in Base64 that only looks like a secret."""
 
 
@@ -295,8 +294,8 @@ FINDERS: Final[tuple[Finder, ...]] = (
     _blocks,
     _shapes,
     *(
-        partial(_judged, pattern=pattern, kind=kind, judge=judge)
-        for pattern, kind, judge in (
+        partial(_judged, form=form, kind=kind, judge=judge)
+        for form, kind, judge in (
             (_LOGIN, "url-password", _no_placeholder),
             (_CURL, "url-password", _no_placeholder),
             (_NETRC, "netrc-password", _no_placeholder),

@@ -10,29 +10,31 @@ import re
 from itertools import pairwise
 from typing import Final, Literal
 
+from mem_search.patterns import pattern
+
 Place = Literal["string", "data", "code"]
 
-_PLACEHOLDER: Final = re.compile(
+_PLACEHOLDER: Final = pattern(
     r"\[redacted:|\$[{(]|^\$\w+$|^%\w*%?$|%\(|\{[\w.]*\}|^[<{].*[>}]?$|\.\.\.|…|\*{3}|x{4}"
     r"|^(?:your|change[-_ ]?me|change[-_ ]?it|insert|replace|undefined)"
     r"|(?<![a-z0-9])(?:your|my|example|sample|placeholder|dummy|todo|fixme|here)(?![a-z0-9])",
     re.IGNORECASE,
 )
-_ELSEWHERE: Final = re.compile(
+_ELSEWHERE: Final = pattern(
     r"[a-z][a-z0-9+.-]{0,30}://|(?:sha[0-9]{1,3}|md5)[:-]|arn:aws|[0-9]{4}-[0-9]{2}-[0-9]{2}"
     r"|(?:process\.env|os\.environ|env|secrets|vars|config|settings|self|this)\.",
     re.IGNORECASE,
 )
-_PATH: Final = re.compile(r"(?:~|\.{0,2})/|[A-Za-z]:[\\/]")
-_BASE64: Final = re.compile("[A-Za-z0-9/+]{40,}={0,2}")
-_RUN: Final = re.compile("[A-Za-z0-9]+")
-_WORD: Final = re.compile("[A-Za-z]+|[0-9]{1,8}|[vV][0-9]{1,6}")
-_NUMBERED_WORD: Final = re.compile("[A-Za-z]+[0-9]{1,3}")
+_PATH: Final = pattern(r"(?:~|\.{0,2})/|[A-Za-z]:[\\/]")
+_BASE64: Final = pattern("[A-Za-z0-9/+]{40,}={0,2}")
+_RUN: Final = pattern("[A-Za-z0-9]+")
+_WORD: Final = pattern("[A-Za-z]+|[0-9]{1,8}|[vV][0-9]{1,6}")
+_NUMBERED_WORD: Final = pattern("[A-Za-z]+[0-9]{1,3}")
 # Every secret matches this; a fast first check.
-_HINT: Final = re.compile("[0-9]|[A-Za-z0-9][!@#$%^&*+?~]|[A-Za-z]{10}")
-_TYPE: Final = re.compile("[A-Z]+[a-z]*[0-9]{1,5}(?:[A-Z][a-z]{2,})+")
-_SPECIAL: Final = re.compile("[A-Za-z0-9][!@#$%^&*+?~]+[A-Za-z0-9]")
-_TECHNICAL: Final = re.compile(
+_HINT: Final = pattern("[0-9]|[A-Za-z0-9][!@#$%^&*+?~]|[A-Za-z]{10}")
+_TYPE: Final = pattern("[A-Z]+[a-z]*[0-9]{1,5}(?:[A-Z][a-z]{2,})+")
+_SPECIAL: Final = pattern("[A-Za-z0-9][!@#$%^&*+?~]+[A-Za-z0-9]")
+_TECHNICAL: Final = pattern(
     "(?:sha|md|base|utf|aes|rs|hs|es|ps|rsa|oauth|ed|argon|pbkdf|http|ipv|u?int|float|s|k|p|u|i|f"
     "|pass|password|passwd|pw|pwd|token|secret|key|arg|str|string|user|test)[0-9]+",
     re.IGNORECASE,

@@ -8,7 +8,6 @@ compare, and where; comparing them there finds every shared run.
 
 from __future__ import annotations
 
-import re
 import zlib
 from collections.abc import Collection, Sequence
 from typing import Final, NamedTuple
@@ -16,6 +15,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from mem_search.patterns import pattern
 from mem_search.text.words import CJK, STOP_WORDS
 
 LENGTH: Final = 4
@@ -40,11 +40,11 @@ _CONTENT: Final = 2
 _GAP: Final = 2
 """Words that may differ inside a run: a quotation drops or changes some."""
 
-_TOKEN: Final = re.compile(rf"[{CJK}]|[^\W_{CJK}]+")
-_NOISE: Final = re.compile(r"https?://[^\s)\]>\"]{1,2000}|\[\^?[0-9][0-9,; –-]{0,40}\]")
+_TOKEN: Final = pattern(rf"[{CJK}]|[^\W_{CJK}]+")
+_NOISE: Final = pattern(r"https?://[^\s)\]>\"]{1,2000}|\[\^?[0-9][0-9,; –-]{0,40}\]")
 """Addresses and markers of citations, which a quotation does not have."""
 
-_CJK: Final = re.compile(f"[{CJK}]")
+_CJK: Final = pattern(f"[{CJK}]")
 _COMMON: Final = STOP_WORDS | frozenset(
     "about above after again all also although always among another any because been before"
     " being between both but can could during each either even ever every few first further"

@@ -10,7 +10,6 @@ common: "Bump to 1.2.3" and "Bump to 1.2.4" look alike but say different things.
 
 from __future__ import annotations
 
-import re
 import zlib
 from itertools import compress
 from typing import Final
@@ -18,6 +17,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from mem_search.patterns import pattern
 from mem_search.text.words import CJK
 
 SIZE: Final = 64
@@ -33,9 +33,9 @@ _RUN: Final = 3
 _AT_ONCE: Final = 2048
 """Runs hashed at a time, which limits memory to 1 MB."""
 
-_TOKEN: Final = re.compile(rf"[{CJK}]|[^\W{CJK}]+")
-_WORD: Final = re.compile(r"\w+")
-_DIGIT: Final = re.compile(r"\d")
+_TOKEN: Final = pattern(rf"[{CJK}]|[^\W{CJK}]+")
+_WORD: Final = pattern(r"\w+")
+_DIGIT: Final = pattern(r"\d")
 
 Sketches = NDArray[np.uint8]
 """Shape (n, SIZE)."""

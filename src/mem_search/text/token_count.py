@@ -16,7 +16,6 @@ monotonic: ``count(a) <= count(a + b)``.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from functools import cache
 from typing import Final
@@ -24,12 +23,14 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from mem_search.patterns import pattern
+
 _CJK: Final = (
     "\u1100-\u11ff\u2e80-\u2fdf\u3005-\u3007\u3021-\u30ff\u3130-\u318f\u31f0-\u31ff"
     "\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff"
 )
 _LATIN: Final = "A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f\u1e00-\u1eff"
-_RUN: Final = re.compile(
+_RUN: Final = pattern(
     rf"(?P<latin>[{_LATIN}]+)|(?P<digits>[0-9]+)|(?P<space>\s+)|(?P<cjk>[{_CJK}]+)"
     rf"|(?P<letters>(?:(?![{_CJK}{_LATIN}0-9_])\w)+)|(?P<other>(?:[^\w\s{_CJK}]|_)+)"
 )

@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from typing import Final
 
-_PARTS: Final = re.compile(
+from mem_search.patterns import pattern
+
+_PARTS: Final = pattern(
     r"https?://(?:[^/?#\s]*@)?([^/?#\s]+)([^?#\s]*)(?:\?([^#\s]*))?", re.IGNORECASE
 )
-_DEFAULT_PORT: Final = re.compile(r":(?:80|443)?\Z")
-_TRACKING: Final = re.compile(r"(?:utm_\w+|fbclid|gclid|ref_src)=", re.IGNORECASE)
+_DEFAULT_PORT: Final = pattern(r":(?:80|443)?\Z")
+_TRACKING: Final = pattern(r"(?:utm_\w+|fbclid|gclid|ref_src)=", re.IGNORECASE)
 _MARKS: Final = ".,;:!?*_~\u2026\u3002\uff0c\uff1b\uff09"
 ENDS: Final = (
     r"\u3000-\u301f\uff00-\uff65"  # marks of Chinese, Japanese and Korean
@@ -19,10 +21,10 @@ ENDS: Final = (
 )
 """Characters, for a class of an expression, at which an address in a text ends."""
 
-_ISSUE: Final = re.compile(
+_ISSUE: Final = pattern(
     r"[^/]+/(?:[^/]+/)*?([^/]+)/(?:-/)?(?:issues|pull|pulls|merge_requests)/([0-9]{1,9})(?:/|\Z)"
 )
-_COMMIT: Final = re.compile(r"[^/]+/.+/commits?/([0-9a-f]{7,40})\Z")
+_COMMIT: Final = pattern(r"[^/]+/.+/commits?/([0-9a-f]{7,40})\Z")
 
 
 def normal_url(url: str) -> str:

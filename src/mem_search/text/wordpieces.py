@@ -10,12 +10,13 @@ special tokens; those are never counted here.
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
+
+from mem_search.patterns import pattern
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -28,11 +29,11 @@ END: Final = 102
 _BLOCK = 100_000
 """Characters read at once: the tokenizer needs about 100 bytes for each, until it is done."""
 
-_BREAK = re.compile(r"[\s!-/:-@\[-`{-~\u2010-\u2027\u3001-\u3011\u4e00-\u9fff\uff01-\uff0f]")
+_BREAK = pattern(r"[\s!-/:-@\[-`{-~\u2010-\u2027\u3001-\u3011\u4e00-\u9fff\uff01-\uff0f]")
 """Before one of these a text may be divided: white space, punctuation and ideographs are never part
 of a word with what is before them. Not all of them: one is in every long text but a single word."""
 _LONGEST_WORD = 100
-_SURROGATE = re.compile("[\ud800-\udfff]")
+_SURROGATE = pattern("[\ud800-\udfff]")
 
 
 def encode(texts: Sequence[str]) -> list[list[int]]:

@@ -8,7 +8,6 @@ address in between (DNS rebinding) has no effect. Webhooks and the fetching of p
 from __future__ import annotations
 
 import asyncio
-import re
 import socket
 from collections.abc import Awaitable, Callable, Collection
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
@@ -17,10 +16,11 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 from yarl import URL
 
 from mem_search.errors import InputError
+from mem_search.patterns import pattern
 
 Address = IPv4Address | IPv6Address
 
-_NUMBER = re.compile(r"[0-9]+|0[xX][0-9a-fA-F]*")
+_NUMBER = pattern(r"[0-9]+|0[xX][0-9a-fA-F]*")
 _NAT64 = IPv6Network("64:ff9b::/96")  # RFC 6052; the last four bytes are the IPv4 address
 _GLOBAL_UNICAST = IPv6Network("2000::/3")  # RFC 4291 2.5.4: all that is assigned so far
 _UNIQUE_LOCAL = IPv6Network("fc00::/7")

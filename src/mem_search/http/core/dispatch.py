@@ -9,7 +9,6 @@ alias, or of the field; further spellings are in the field's ``spellings``.
 from __future__ import annotations
 
 import logging
-import re
 import time
 import uuid
 from collections.abc import Iterable, Mapping
@@ -56,6 +55,7 @@ from mem_search.http.core.parameters import Parameters, spellings
 from mem_search.http.core.problems import Fault, Invalid
 from mem_search.http.core.request_context import REQUEST_CONTEXT, RequestContext
 from mem_search.http.core.routing import ANY_TYPE, Call, Route
+from mem_search.patterns import pattern
 from mem_search.request_id import REQUEST_ID
 from mem_search.text.json_reading import UnusableJson, read_json
 from mem_search.validation import nearest
@@ -69,7 +69,7 @@ SINCE: Final = datetime(2026, 11, 22, tzinfo=UTC)
 DEPRECATED: Final = web.AppKey("deprecated", Mapping[str, Mapping[str, str]])
 """Path of a deprecated route → the headers that say so and name its successor."""
 
-_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
+_ID = pattern(r"[A-Za-z0-9._-]{1,64}")
 _HEADERS = {
     "Cache-Control": "no-store",
     "X-Content-Type-Options": "nosniff",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from datetime import datetime, tzinfo
 from functools import cache, partial
@@ -22,6 +21,7 @@ from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from mem_search.errors import InputError
 from mem_search.model import Boost, FacetName, Mode, ReadPart, Ref, SortField
+from mem_search.patterns import pattern
 from mem_search.records.registry import installed_kinds
 from mem_search.renderers.search_reply import SOME_FIELDS
 from mem_search.text import dates, record_ids
@@ -220,5 +220,5 @@ TimeZone = Annotated[Any, BeforeValidator(_zone, json_schema_input_type=str)]
 """A tzinfo, or None for the worker's own."""
 
 LONGEST: Final = 64
-NAME: Final = re.compile(rf"[A-Za-z0-9][A-Za-z0-9_.-]{{0,{LONGEST - 1}}}")
+NAME: Final = pattern(rf"[A-Za-z0-9][A-Za-z0-9_.-]{{0,{LONGEST - 1}}}")
 Name = Annotated[str, StringConstraints(pattern=rf"^{NAME.pattern}$"), AfterValidator(_name)]

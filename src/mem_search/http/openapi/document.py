@@ -22,9 +22,10 @@ from mem_search.http.core.replies import JSON
 from mem_search.http.core.routing import ANY_TYPE, Route
 from mem_search.http.openapi import responses
 from mem_search.http.openapi.responses import REFS
+from mem_search.patterns import pattern
 from mem_search.renderers.schema import adapter
 
-_IN_PATH = re.compile(r"{(\w+)}")
+_IN_PATH = pattern(r"{(\w+)}")
 _PATH_SCHEMAS: dict[str, dict[str, Any]] = {
     "number": {"type": "integer", "minimum": 0},
     "ref": {"type": "string", "pattern": REF_PATTERN, "examples": ["observation:42"]},

@@ -6,15 +6,15 @@ grow with the graph; only a picture needs all of its few nodes at once.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, replace
 from typing import IO, Final
 
 from mem_search.model.graph import ExportedGraph
+from mem_search.patterns import pattern
 from mem_search.renderers.graph.drawing import Drawing
 from mem_search.renderers.safe_text import one_line
 
-_UNWRITABLE: Final = re.compile("[\ud800-\udfff\ufffe\uffff]")
+_UNWRITABLE: Final = pattern("[\ud800-\udfff\ufffe\uffff]")
 """What neither UTF-8 nor XML can say, beside control characters (XML 1.0, section 2.2)."""
 
 

@@ -6,7 +6,6 @@ node of about that size; every title shows when the mouse rests on its node.
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -17,6 +16,7 @@ from typing import IO, Final
 from lxml import etree
 
 from mem_search.model.graph import ExportedEdge, ExportedGraph, ExportedNode
+from mem_search.patterns import pattern
 from mem_search.renderers.graph.layout import placed
 from mem_search.renderers.safe_text import cut
 
@@ -29,7 +29,7 @@ LABEL: Final = 36
 """Characters of a title beside its node."""
 FONT: Final = 11
 MARGIN: Final = 40
-_SCHEME: Final = re.compile(r"^https?://(www\.)?")
+_SCHEME: Final = pattern(r"^https?://(www\.)?")
 _LEGEND: Final = 34
 _NARROWEST: Final = 700
 """Room for the legend."""

@@ -8,9 +8,10 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from mem_search.patterns import pattern
 from mem_search.sources.agent_work.evidence import INTENT, SENTENCE, statement
 
-_CHOOSES = re.compile(
+_CHOOSES = pattern(
     r"\b(?:(?:we|i)(?:'ve| have)? (?:decided|chose|opted|settled)|(?:decided|opted|opting) "
     r"(?:to|for|against)|settl(?:ed|ing) on|(?:we|i)(?:'ll| will|'re|'m|'d| would)? (?:go"
     r"|going) with"
@@ -34,28 +35,28 @@ _CHOOSES = re.compile(
     r"|switch(?:ed|ing)?|go)\b.{1,160}\b(?:instead of|rather than|over using))\b",
     re.IGNORECASE,
 )
-_CHOOSES_FIRST = re.compile(
+_CHOOSES_FIRST = pattern(
     rf"^(?:instead of|rather than) .{{1,160}}, (?:{INTENT}|we|i)\b", re.IGNORECASE
 )
-_CHOOSES_BY_INTENT = re.compile(
+_CHOOSES_BY_INTENT = pattern(
     rf"\b{INTENT} .{{1,200}}\b(?:instead|rather than|without \w+ing|to avoid|no longer needed"
     r"|so (?:that|both|it|we|they|all) |following the same|following the existing)"
     rf"|\bno longer need|\b(?:since|because) .{{3,200}}, {INTENT} "
     rf"|\bfor now,? {INTENT} .{{0,20}}\b(?:skip|ignor|leav|keep|us|disabl)",
     re.IGNORECASE,
 )
-_CAUSE = re.compile(
+_CAUSE = pattern(
     r"\b(?:doesn't|does not|don't|can't|cannot|won't|will fail|isn't|is not|aren't|wasn't"
     r"|there(?:'s| is) no|the (?:issue|problem|blocker) (?:is|was)|already|no \w+ module)\b",
     re.IGNORECASE,
 )
-_REMEDY = re.compile(
+_REMEDY = pattern(
     r"\b(?:(?:i'll|i will|we'll|we will) (?:completely |also |just )?(?:add|put|keep|store|make)"
     rf"|{INTENT} (?:completely |also |just )?(?:use|reuse|rewrite|replace it|replace them|switch"
     r"|restructure|go with|adopt|stick|drop))\b",
     re.IGNORECASE,
 )
-_PROPOSES = re.compile(
+_PROPOSES = pattern(
     r"\b(?:could|might|may) (?:be|also|instead)\b|\bcan wait\b|\?\s*$", re.IGNORECASE
 )
 """A sentence that only weighs a way, or asks about it."""
@@ -84,7 +85,7 @@ def decision_in(text: str) -> tuple[str, str]:
     return "", ""
 
 
-_LABEL = re.compile(r"^[\W_]{0,4}(?:the |my |our |final )?decision[\W_]{0,4}$", re.IGNORECASE)
+_LABEL = pattern(r"^[\W_]{0,4}(?:the |my |our |final )?decision[\W_]{0,4}$", re.IGNORECASE)
 
 
 def _sentences(paragraph: str) -> list[str]:
@@ -98,7 +99,7 @@ def _sentences(paragraph: str) -> list[str]:
     return found
 
 
-_PERSON_CHOOSES = re.compile(
+_PERSON_CHOOSES = pattern(
     r"\b(?:the decision|we(?:'ve| have)? decided|from now on|(?:use|take|keep|prefer|make it|do) "
     r".{1,160}\b(?:instead of|rather than|not)\b"
     r"|(?:let's|let us|we(?:'ll| will)?|i(?:'ll| will)?|please) "
@@ -110,7 +111,7 @@ _PERSON_CHOOSES = re.compile(
     r"|^(?:(?:right|ok(?:ay)?|yes|no|so|then|agreed|fine)\b[,. ]*){1,4}no (?!need|problem|idea)\w+",
     re.IGNORECASE,
 )
-_ASKS = re.compile(
+_ASKS = pattern(
     r"\b(?:which (?:one|of|would|do|should|way|option|approach)|do you prefer|would you (?:like"
     r"|prefer|rather)"
     r"|(?:should|shall) (?:we|i) .{1,200}\bor\b|what do you (?:think|prefer)|your (?:call|choice"
@@ -119,7 +120,7 @@ _ASKS = re.compile(
     r"|\b(?:two|three|four|several|some) (?:options|ways|approaches|choices|alternatives))\b",
     re.IGNORECASE,
 )
-_NOT_AN_ANSWER = re.compile(
+_NOT_AN_ANSWER = pattern(
     r"[?]|^(?:why|how|what|when|where|who|which|can|could|do|does|did|is|are|show|explain|tell"
     r"|compare"
     r"|wait|stop|hold on|thanks?|commit|push|run|hello|hi)\b",
@@ -156,7 +157,7 @@ def decision_of_person(prompt: str, asked: str) -> tuple[str, str]:
     return "", ""
 
 
-_ANSWERED = re.compile(r'"([^"\n]{1,400})"="([^"\n]{0,400})"')
+_ANSWERED = pattern(r'"([^"\n]{1,400})"="([^"\n]{0,400})"')
 
 
 def answers_in(result: str) -> str:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+from mem_search.patterns import pattern
 from mem_search.sources.agent_work.text import one_line
 
 CHECKS: Final = "checks"
@@ -17,19 +18,19 @@ DELIVERS: Final = "delivers"
 LOOKS: Final = "looks"
 VERSIONS: Final = "versions"
 
-_CHECK = re.compile(
+_CHECK = pattern(
     r"\b(?:tests?|spec|pytest|unittest|vitest|jest|rspec|tox|nox|lint|credo|dialyzer|mypy|pyright"
     r"|ruff|flake8|eslint|prettier|tsc|clippy|compile|build|check|verify|typecheck"
     r"|make|ninja|gradlew?|mvn|bazel|go vet|dotnet)\b"
 )
-_STYLE = re.compile(
+_STYLE = pattern(
     r"\b(?:lint\w*|credo|ruff|flake8|eslint|prettier|clippy|rubocop|gofmt|black|stylelint)\b"
 )
-_PREPARES = re.compile(
+_PREPARES = pattern(
     r"\b(?:install|add|init|clone|mkdir|touch|cp|mv|rm|chmod|tee|apply|push|checkout|switch|start"
     r"|up)\b|>"
 )
-_LOOK = re.compile(
+_LOOK = pattern(
     r"\s*(?:cd [^&;]{1,200}&& *)?"
     r"(?:ls|cat|head|tail|grep|rg|find|fd|wc|tree|pwd|which|file|stat|less|sed -n|jq|curl -s|ps"
     r"|df|du"
@@ -37,11 +38,11 @@ _LOOK = re.compile(
     r"|nslookup"
     r"|docker (?:ps|logs|images|inspect|stats)|gh \w+ (?:list|view|status|checks))\b"
 )
-_COMMIT = re.compile(r"\bgit (?:-\S+ )*commit\b")
-_GIT = re.compile(r"\s*(?:cd [^&;]{1,200}&& *)?git\b")
+_COMMIT = pattern(r"\bgit (?:-\S+ )*commit\b")
+_GIT = pattern(r"\s*(?:cd [^&;]{1,200}&& *)?git\b")
 
 
-_REMOVED = re.compile(r"\s*(?:git )?(?:rm|mv)((?: -\w+)*(?: [\w./@+-]+){1,8})\s*")
+_REMOVED = pattern(r"\s*(?:git )?(?:rm|mv)((?: -\w+)*(?: [\w./@+-]+){1,8})\s*")
 
 
 def removed_files(command: str) -> list[str]:
@@ -87,13 +88,13 @@ def explores(command: str) -> bool:
     return sort == LOOKS or (not sort and not _PREPARES.search(command[:2000]))
 
 
-_TEST_FILE = re.compile(
+_TEST_FILE = pattern(
     r"(?:^|[/\\])(?:tests?|specs?|__tests__|fixtures)[/\\]|[._-](?:test|spec)\.\w+$|_test\.\w+$"
     r"|(?:^|[/\\])test_[^/\\]*$|(?:^|[/\\])conftest\.py$",
     re.IGNORECASE,
 )
-_DOCUMENT = re.compile(r"\.(?:md|mdx|rst|txt|adoc)$|(?:^|[/\\])(?:docs?|LICENSE)\b", re.IGNORECASE)
-_SETTING = re.compile(
+_DOCUMENT = pattern(r"\.(?:md|mdx|rst|txt|adoc)$|(?:^|[/\\])(?:docs?|LICENSE)\b", re.IGNORECASE)
+_SETTING = pattern(
     r"\.(?:toml|ya?ml|json|ini|cfg|conf|lock|env|properties)$|(?:^|[/\\])\.[^/\\]+$"
     r"|(?:^|[/\\])(?:config|\.github|\.circleci)[/\\]|(?:^|[/\\])(?:Makefile|Dockerfile|mix\.exs)$",
     re.IGNORECASE,
@@ -102,19 +103,19 @@ _SETTING = re.compile(
 
 def sort_of_file(path: str) -> str:
     """``tests``, ``docs``, ``settings`` or ``code``."""
-    for sort, pattern in (("tests", _TEST_FILE), ("docs", _DOCUMENT), ("settings", _SETTING)):
-        if pattern.search(path):
+    for sort, form in (("tests", _TEST_FILE), ("docs", _DOCUMENT), ("settings", _SETTING)):
+        if form.search(path):
             return sort
     return "code"
 
 
-_REPAIR = re.compile(
+_REPAIR = pattern(
     r"\b(?:fix(?:es|ed|ing)?|bugs?|broken|crash(?:es|ed|ing)?|regressions?|wrong"
     r"|the (?:issue|problem|culprit|cause) (?:is|was)|root cause|incorrect(?:ly)?|deadlocks?"
     r"|(?:mem(?:ory)?|connection|goroutine) leaks?|race condition|off[- ]by[- ]one)\b",
     re.IGNORECASE,
 )
-_COMPLAINT = re.compile(
+_COMPLAINT = pattern(
     r"\b(?:(?:is|are|get|gets|got|being|stays?) (?:\w+ )?(?:red|stuck|lost|twice|duplicated"
     r"|corrupted)"
     r"|twice(?: sometimes)?$|(?:doesn't|does not|don't|doesnt|won't|can't|cannot) "
@@ -131,7 +132,7 @@ _COMPLAINT = re.compile(
 )
 """What a person says of something that does not do what it should."""
 
-_REFACTOR = re.compile(
+_REFACTOR = pattern(
     r"\b(?:refactor(?:s|ed|ing)?|(?<!'s )renam(?:e|es|ed|ing)|clean(?:s|ed|ing)? ?up|simplif(?:y"
     r"|ies|ied)"
     r"|(?:split(?:s|ting)?|break(?:s|ing)?) (?:it|this|that|them|the [\w` -]{1,40}?) (?:up|into"
@@ -146,7 +147,7 @@ _REFACTOR = re.compile(
     r"|(?:credo|linter|clippy|ruff|eslint|rubocop) (?:reports|complains|warning|issue))\b",
     re.IGNORECASE,
 )
-_FEATURE = re.compile(
+_FEATURE = pattern(
     r"\b(?:implement(?:s|ed|ing)?|add(?:s|ed|ing)?|create[sd]?|creating|build(?:s|ing)?|built"
     r"|introduc(?:e|es|ed|ing)|supports?|instrument(?:s|ed|ing)?|wire|integrat(?:e|es|ed|ing))\b",
     re.IGNORECASE,
@@ -217,28 +218,28 @@ def _votes(texts: Iterable[str]) -> tuple[int, int]:
 _READ: Final = 8000
 """Characters of what the agent said in a step that are read as evidence."""
 
-SENTENCE = re.compile(r"(?<=[.!?:])\s+|\n+")
+SENTENCE = pattern(r"(?<=[.!?:])\s+|\n+")
 """Between two sentences."""
 
 INTENT: Final = (
     r"(?:let me|let's|i'll|i will|we'll|we will|i need to|we need to|i should|we should"
     r"|i'm going to|we're going to)"
 )
-_PREAMBLE = re.compile(
+_PREAMBLE = pattern(
     r"(?:(?:ok(?:ay)?|good|great|perfect|excellent|alright|right|clean|expected|now|so|first|next"
     r"|then|all green|yes)\b[\s,.!:;—–-]*)+",
     re.IGNORECASE,
 )
-_ANNOUNCES = re.compile(rf"{INTENT} (?:(?:also|now|just|first|then) )*", re.IGNORECASE)
-_MARKS = re.compile(r"^[#>*+•\s-]+|\*\*")
+_ANNOUNCES = pattern(rf"{INTENT} (?:(?:also|now|just|first|then) )*", re.IGNORECASE)
+_MARKS = pattern(r"^[#>*+•\s-]+|\*\*")
 _ENOUGH_WORDS = 3
 
 
 def statement(sentence: str, limit: int = 100) -> str:
     """A sentence as a title: "Now let me add the route:" is "Add the route"."""
     line = _MARKS.sub("", one_line(sentence, 2 * limit)).rstrip(" :")
-    for pattern, enough in ((_PREAMBLE, _ENOUGH_WORDS), (_ANNOUNCES, _ENOUGH_WORDS - 1)):
-        if match := pattern.match(line):
+    for form, enough in ((_PREAMBLE, _ENOUGH_WORDS), (_ANNOUNCES, _ENOUGH_WORDS - 1)):
+        if match := form.match(line):
             rest = line[match.end() :]
             line = rest if len(rest.split()) >= enough else line
     first = line.partition(" ")[0].rstrip(",;:.")
@@ -261,7 +262,7 @@ def finding_in(line: str) -> str:
     return intent_in(line)
 
 
-_TELLING = re.compile(
+_TELLING = pattern(
     r"^\s*(?:E\s{2,}\S|\*\* \(|(?:fatal|error|ERROR)\b[\[: ]|[✘✗×] ?\[?ERROR"
     r"|[A-Z]\w*(?:Error|Exception)\b"
     r"|[\w.]+\.(?:\w*Error|\w*Exception):|Assertion with|AssertionError|panic:|FAILED\b"

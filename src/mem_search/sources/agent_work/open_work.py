@@ -10,21 +10,23 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-_STILL: Final = re.compile(
+from mem_search.patterns import pattern
+
+_STILL: Final = pattern(
     r"\b(?:next steps?|remaining|still (?:open|to do|needs?|missing|fails?)|follow[- ]?ups?|to-?do"
     r"|not (?:yet )?(?:done|implemented|committed|fixed|started)|left to do"
     r"|(?:discovered|found) (?:&|and) filed|known (?:issues?|bugs?|limitations?))\b",
     re.IGNORECASE,
 )
-_NEXT_HEADING: Final = re.compile(r"(?:what's )?next(?: up)?\W*", re.IGNORECASE)
-_NEXT_SENTENCE: Final = re.compile(r"(?:what's )?next(?: up)?[*_]{0,2}:[*_]{0,2} ", re.IGNORECASE)
-_NOTHING: Final = re.compile(r"\b(?:no|nothing|none|without|any)\b", re.IGNORECASE)
-_NO_ITEM: Final = re.compile(r"(?:none|n/a|nothing(?: \w+){0,4})\W*", re.IGNORECASE)
-_SENTENCE: Final = re.compile(r"(?<=[.!?])\s+")
-_HEADING: Final = re.compile(r"#{1,6}\s+\S|\*\*[^*\n]+\*\*:?$")
+_NEXT_HEADING: Final = pattern(r"(?:what's )?next(?: up)?\W*", re.IGNORECASE)
+_NEXT_SENTENCE: Final = pattern(r"(?:what's )?next(?: up)?[*_]{0,2}:[*_]{0,2} ", re.IGNORECASE)
+_NOTHING: Final = pattern(r"\b(?:no|nothing|none|without|any)\b", re.IGNORECASE)
+_NO_ITEM: Final = pattern(r"(?:none|n/a|nothing(?: \w+){0,4})\W*", re.IGNORECASE)
+_SENTENCE: Final = pattern(r"(?<=[.!?])\s+")
+_HEADING: Final = pattern(r"#{1,6}\s+\S|\*\*[^*\n]+\*\*:?$")
 _MARKUP: Final = "#*_: \t"
-_BULLET: Final = re.compile(r"(?:[-*•+]|\d{1,2}[.)])\s+(?=\S)")
-_DONE: Final = re.compile(r"\[x\]|✅|✓|☑|~~", re.IGNORECASE)
+_BULLET: Final = pattern(r"(?:[-*•+]|\d{1,2}[.)])\s+(?=\S)")
+_DONE: Final = pattern(r"\[x\]|✅|✓|☑|~~", re.IGNORECASE)
 _FEWEST_WORDS: Final = 4
 """Of a sentence; what is shorter names nothing."""
 

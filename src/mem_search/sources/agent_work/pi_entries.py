@@ -6,10 +6,10 @@ of pi's ``docs/session-format.md``, version 3.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from mem_search.patterns import pattern
 from mem_search.sources.agent_work.events import (
     MAIN,
     AgentText,
@@ -43,7 +43,7 @@ TOOLS: Final[Tools] = {
     "web_search": ("WebSearch", "query"),
     "web_fetch": ("WebFetch", "url"),
 }
-_EXITED: Final = re.compile(r"Command exited with code (\d{1,9})\s*\Z")
+_EXITED: Final = pattern(r"Command exited with code (\d{1,9})\s*\Z")
 
 
 class PiEntries(SessionFiles):

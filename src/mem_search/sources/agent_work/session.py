@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from textwrap import dedent
 from typing import Any
 
+from mem_search.patterns import pattern
 from mem_search.sources.agent_work.open_work import left_open
 from mem_search.sources.agent_work.step import Step, add_new
 from mem_search.sources.agent_work.text import cut, headline, without_injected
@@ -30,17 +31,17 @@ _HEADINGS = {
     "optional next step": "next_steps",
     "next step": "next_steps",
 }
-_HEADING = re.compile(
+_HEADING = pattern(
     rf"^\s*(?:#+\s*)?(?:\d+\.\s*)?\**({'|'.join(_HEADINGS)})[^\n:]{{0,40}}:\**[ \t]*",
     re.IGNORECASE | re.MULTILINE,
 )
-_START = re.compile(r"^(?:<summary>|Summary:)\s*$", re.MULTILINE)
-_END = re.compile(
+_START = pattern(r"^(?:<summary>|Summary:)\s*$", re.MULTILINE)
+_END = pattern(
     r"^(?:</summary>|If you need specific details from before compaction"
     r"|Please continue the conversation|Continue the conversation from where)",
     re.MULTILINE,
 )
-_CODE = re.compile(r"^[ \t]*```.*?^[ \t]*```[ \t]*\n?", re.MULTILINE | re.DOTALL)
+_CODE = pattern(r"^[ \t]*```.*?^[ \t]*```[ \t]*\n?", re.MULTILINE | re.DOTALL)
 
 
 def compaction_fields(text: str) -> dict[str, str]:
@@ -259,23 +260,23 @@ def _bullets(titles: list[str]) -> str:
     return cut("\n".join(f"- {title}" for title in titles), _SECTION)
 
 
-_LINE = re.compile(r"\n+|(?<=[.!?])\s+")
-_ITEM = re.compile(r"\n(?=[ \t]{0,1}(?:[-*•]|\d{1,2}[.)])\s)")
-_NAME = re.compile(r"(?<![\w./-])(?=[\w./-]{0,80}(?:[\d_/]|[.-]\w))[.\w][\w./-]{2,80}(?<![./-])")
+_LINE = pattern(r"\n+|(?<=[.!?])\s+")
+_ITEM = pattern(r"\n(?=[ \t]{0,1}(?:[-*•]|\d{1,2}[.)])\s)")
+_NAME = pattern(r"(?<![\w./-])(?=[\w./-]{0,80}(?:[\d_/]|[.-]\w))[.\w][\w./-]{2,80}(?<![./-])")
 """A name of a thing: an issue, a file, a function. Words without a digit or a mark are none."""
 
-_TAKES_BACK = re.compile(
+_TAKES_BACK = pattern(
     r"\b(?:no longer|instead|rather|remov(?:e|es|ing)|revert|back to|switch(?:es|ing)?|drop"
     r"|replac(?:e|es|ing)|undo|not .{1,80}any ?more)\b",
     re.IGNORECASE,
 )
 
-_DONE = re.compile(
+_DONE = pattern(
     r"\b(?:done|complete[sd]?|closed|pushed|committed|merged|finished|implemented|fixed|resolved"
     r"|pass(?:es|ed)?|all green)\b",
     re.IGNORECASE,
 )
-_FINISHED = re.compile(
+_FINISHED = pattern(
     r"\b(?:all (?:done|\d+ tasks|tasks|of it|work|items)|everything|epic|fully|entire(?:ly)?)\b"
     r".{0,160}\b(?:done|complete[d]?|pushed|implemented|finished|closed)\b|^all done\b",
     re.IGNORECASE | re.MULTILINE,

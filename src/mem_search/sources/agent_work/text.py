@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from typing import Final
 
-_BLOCK = re.compile(
+from mem_search.patterns import pattern
+
+_BLOCK = pattern(
     r"<(/?)(system[-_]reminder|private|claude-mem-context|recalled-memory"
     r"|system[-_]instructions?|persisted-output|task-notification|teammate-message"
     r"|hook_context|hook_additional_context|user-prompt-submit-hook|new-diagnostics|available-deferred-tools"
@@ -14,8 +16,8 @@ _BLOCK = re.compile(
     r"|command-(?:name|message|args|contents))\b[^<>]*>",
     re.IGNORECASE,
 )
-_COMMAND = re.compile(r"<command-name>\s*([^<]*?)\s*</command-name>")
-_ARGUMENTS = re.compile(r"<command-args>\s*([^<]*(?:<(?!/command-args>)[^<]*)*)</command-args>")
+_COMMAND = pattern(r"<command-name>\s*([^<]*?)\s*</command-name>")
+_ARGUMENTS = pattern(r"<command-args>\s*([^<]*(?:<(?!/command-args>)[^<]*)*)</command-args>")
 
 
 def without_injected(text: str) -> str:
@@ -62,10 +64,10 @@ def command_words(text: str) -> str | None:
 HEADLINE: Final = 100
 """Characters of a title."""
 
-_UNWANTED = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
-_MARKUP = re.compile(r"^(?:[#>*+•✓✅-]+\s+|\d{1,3}[.)]\s+|[*_]{2})+")
-_RULE = re.compile(r"^[\W_]*$")
-_ANNOUNCEMENT = re.compile(
+_UNWANTED = pattern(r"\x1b\[[0-9;?]*[A-Za-z]|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+_MARKUP = pattern(r"^(?:[#>*+•✓✅-]+\s+|\d{1,3}[.)]\s+|[*_]{2})+")
+_RULE = pattern(r"^[\W_]*$")
+_ANNOUNCEMENT = pattern(
     r"\b(?:let me|let's|i'll|i will|i need to|i'm going to)\b|:$"
     r"|^(?:(?:ok(?:ay)?|good|great|perfect|excellent|alright|now|so)\b[\s,.!—-]*)*"
     r"i (?:now )?(?:see|understand|have (?:all|enough|a (?:\w+ )?(?:picture|understanding)))\b"

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from mem_search.patterns import pattern
 from mem_search.sources.agent_work.evidence import error_line
 from mem_search.sources.agent_work.text import clean_text, cut, one_line
 
@@ -21,7 +22,7 @@ OTHER: Final = "other"
 WRITE: Final = "Write"
 """The verb of a call that writes a whole file."""
 
-OVERWRITTEN = re.compile(r"\b(?:has been updated|overwrote|overwritten|overwrit)", re.IGNORECASE)
+OVERWRITTEN = pattern(r"\b(?:has been updated|overwrote|overwritten|overwrit)", re.IGNORECASE)
 """What programs answer when the file was there before."""
 
 _COMMAND = 300
@@ -48,12 +49,12 @@ _EFFECTS: Final[Mapping[str, tuple[str, str, str]]] = {
     "Task": (TELLS, "description", "Asked a subagent"),
     "Agent": (TELLS, "description", "Asked a subagent"),
 }
-_EXIT_CODE = re.compile(r"(?:Error: )?Exit code (\d+)\s*")
+_EXIT_CODE = pattern(r"(?:Error: )?Exit code (\d+)\s*")
 _REJECTED = ("The user doesn't want to", "The user rejected")
-_REASON = re.compile(r"(?:the user said|feedback):\s*(\S.*)", re.DOTALL)
+_REASON = pattern(r"(?:the user said|feedback):\s*(\S.*)", re.DOTALL)
 _LONGEST_REASON = 4000
-_NOT_RUN = re.compile(r"Sibling tool call errored|Cancelled: parallel tool call")
-_ERROR_TAGS = re.compile(r"</?tool_use_error>")
+_NOT_RUN = pattern(r"Sibling tool call errored|Cancelled: parallel tool call")
+_ERROR_TAGS = pattern(r"</?tool_use_error>")
 
 
 def argument_of(tool: str) -> str:

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from mem_search.model import Draft
+from mem_search.patterns import pattern
 from mem_search.sources.claude_mem.changes import Row
 from mem_search.sources.claude_mem.tables import Table
 from mem_search.text.date_words import from_epoch
@@ -23,7 +24,7 @@ _OBSERVER: Final = OBSERVER_PROJECT.encode()
 _SUMMARY_PARTS: Final = (
     "request", "investigated", "learned", "completed", "next_steps", "notes",
 )  # fmt: skip
-_INJECTED: Final = re.compile(
+_INJECTED: Final = pattern(
     r"<(private|system-reminder|claude-mem-context|system_instruction|persisted-output)\b[^>]*>"
     r"(?:(?!<\1\b).)*?</\1\s*>",  # the innermost; without_injected then takes the one around it
     re.DOTALL | re.IGNORECASE,

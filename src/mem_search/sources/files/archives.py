@@ -18,6 +18,7 @@ from mem_search.extractors.main_text import plain_text
 from mem_search.extractors.refusal import Unreadable
 from mem_search.model import Draft, Location
 from mem_search.model.documents import Extracted
+from mem_search.patterns import pattern
 from mem_search.sources.files import Files, identity_of
 from mem_search.text.dates import from_iso
 from mem_search.text.json_reading import read_json
@@ -28,7 +29,7 @@ PAGES: Final = "url-archive"
 _HEAD: Final = 20
 """Lines at the head of a file in which it says what it is."""
 
-_SAYS: Final = re.compile(
+_SAYS: Final = pattern(
     r"\W{0,4}(query|question|topic|prompt|title|type|date|created|published(?:[ ]time)?|updated"
     r"|retrieved|fetched|saved|accessed|timestamp|url(?:[ ]source)?|source(?:[ ]url)?|link"
     r"|original[ ]url|canonical[ ]url|requested[ ]url|final[ ]url|redirected[ ]from)"
@@ -57,16 +58,16 @@ _NAMES: Final[Mapping[str, tuple[str, ...]]] = {
 _LISTED: Final = ("redirects", "redirect_chain", "redirectchain", "redirected_from")
 _RESULTS: Final = ("results", "search_results", "items", "hits")
 _SOURCES: Final = ("sources", "citations", "references", "urls")
-_DAY: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ][0-9:.]{4,15}(?:Z|[+-][0-9:]{4,6})?)?")
-_ANCHOR: Final = re.compile(
+_DAY: Final = pattern(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ][0-9:.]{4,15}(?:Z|[+-][0-9:]{4,6})?)?")
+_ANCHOR: Final = pattern(
     r"<a\s[^<>]{0,500}?href\s?=\s?[\"'](https?://[^\"'<>\s]{1,2000})[\"'][^<>]{0,500}>([^<>]{0,500})</a>",
     re.IGNORECASE,
 )
-_BLOCK: Final = re.compile(
+_BLOCK: Final = pattern(
     r"</?(?:p|div|h[1-6]|li|ul|ol|tr|table|br|section)\b[^<>]{0,500}>", re.IGNORECASE
 )
-_PAGE: Final = re.compile(r"\s{0,200}<(?:!doctype|[a-z][a-z0-9]{0,20})[\s/>]", re.IGNORECASE)
-_TAG: Final = re.compile(r"<(?!https?:)[a-zA-Z/!][^<>]{0,2000}>")
+_PAGE: Final = pattern(r"\s{0,200}<(?:!doctype|[a-z][a-z0-9]{0,20})[\s/>]", re.IGNORECASE)
+_TAG: Final = pattern(r"<(?!https?:)[a-zA-Z/!][^<>]{0,2000}>")
 
 
 class Said(NamedTuple):

@@ -7,26 +7,27 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from mem_search.model import Draft
+from mem_search.patterns import pattern
 
 FILES_KEPT: Final = 500
 """A commit of thousands of files (a vendored tree) is about none of them."""
 FILES_IN_TEXT: Final = 50
 
-_NOISE: Final = re.compile(
+_NOISE: Final = pattern(
     r"^(?:signed-off-by|co-authored-by|change-id):.*(?:\n[ \t].*)*\n?",
     re.MULTILINE | re.IGNORECASE,
 )
-_DEFAULT_MERGE: Final = re.compile(
+_DEFAULT_MERGE: Final = pattern(
     r"merge (?:branch|remote|tag|commit|pull request|pr\b|[\w./#-]+ into |[0-9a-f]{7})"
     r"|merged in |merge$",
     re.IGNORECASE,
 )
-_WRITTEN_BY_MERGE: Final = re.compile(
+_WRITTEN_BY_MERGE: Final = pattern(
     r"^(?:(?:# )?Conflicts:|\* .*:(?: \(\d+ commits\))?)\n(?:#?[ \t]+.*(?:\n|\Z))+", re.MULTILINE
 )
 """Conflicts and the list of merged subjects (``merge.log``), which git writes, not a person."""
 
-_PREFIX: Final = re.compile(r"\s*(?:\[[^\]]*\]\s*)*([\w.+/-]+)(?:\([^)]*\))?!?:\s+")
+_PREFIX: Final = pattern(r"\s*(?:\[[^\]]*\]\s*)*([\w.+/-]+)(?:\([^)]*\))?!?:\s+")
 _CONVENTIONAL: Final = {
     "feat": "feature",
     "feature": "feature",
@@ -102,8 +103,8 @@ def type_of(subject: str) -> str:
     if prefix is not None and (known := _CONVENTIONAL.get(prefix[1].lower())) is not None:
         return known
     words = subject[prefix.end() :] if prefix is not None else subject
-    for name, pattern in _WORDS:
-        if re.match(pattern, words, re.IGNORECASE):
+    for name, form in _WORDS:
+        if re.match(form, words, re.IGNORECASE):
             return name
     return "change"
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Sequence
 from typing import Annotated, Any, Final
 
@@ -25,6 +24,7 @@ from pydantic import (
 from mem_search.errors import InputError
 from mem_search.model import Draft, Kind, Link, Record
 from mem_search.model.forgetting import Tombstone
+from mem_search.patterns import pattern
 from mem_search.records.base import said_of
 from mem_search.records.registry import installed_kinds
 from mem_search.text import dates
@@ -59,9 +59,9 @@ def read_time(value: object) -> int | None:
 
 NAME: Final = "jsonl"
 
-_UNDER_A_ROOT = re.compile(r"[0-9a-f]{12}:([0-9a-f]{40})")
+_UNDER_A_ROOT = pattern(r"[0-9a-f]{12}:([0-9a-f]{40})")
 """The id of a commit in exports from before 2026-11-22 (ADR 0018)."""
-_ESCAPED_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
+_ESCAPED_SURROGATE = pattern(rb"\\u[dD][89a-fA-F]")
 
 Time = Annotated[
     int | None, BeforeValidator(read_time), PlainSerializer(dates.iso, when_used="unless-none")
@@ -155,7 +155,7 @@ def export_line(record: Record, links: Sequence[Link]) -> str:
     return json.dumps(values, ensure_ascii=False, allow_nan=False)
 
 
-_TOMBSTONE: Final = re.compile(
+_TOMBSTONE: Final = pattern(
     rb'\s*\{"forgotten": "([0-9a-f]{32})", "key": "([0-9a-f]{64})", "at": ([0-9]{1,14})\}\s*'
 )
 

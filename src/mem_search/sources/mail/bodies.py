@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, cast
 
+from mem_search.patterns import pattern
+
 _BLOCKS: Final = frozenset(
     "address article aside blockquote body center dd div dl dt fieldset figure footer form h1 h2"
     " h3 h4 h5 h6 header hr li main nav ol p pre section table tbody tfoot thead tr ul".split()
@@ -17,35 +19,35 @@ _BLOCKS: Final = frozenset(
 _UNSEEN: Final = frozenset("head script style template title noscript object".split())
 _VOID: Final = frozenset("area base br col embed hr img input link meta source wbr".split())
 _SIGNATURES: Final = ("gmail_signature", "moz-signature")
-_HIDDEN: Final = re.compile(r"display\s{0,9}:\s{0,9}none", re.IGNORECASE)
+_HIDDEN: Final = pattern(r"display\s{0,9}:\s{0,9}none", re.IGNORECASE)
 
-_ORIGINAL: Final = re.compile(
+_ORIGINAL: Final = pattern(
     r"[ >]*-{2,20}[ ]?(?:original (?:message|appointment)|ursprüngliche nachricht|message d'origine"
     r"|mensaje original|messaggio originale|mensagem original|oorspronkelijk bericht"
     r"|oprindelig meddelelse|ursprungligt meddelande|исходное сообщение|原始邮件)[ ]?-{2,20}\s*\Z",
     re.IGNORECASE,
 )
-_FORWARDED: Final = re.compile(
+_FORWARDED: Final = pattern(
     r"[- >]{0,20}(?:begin )?(?:forwarded (?:message|by)|weitergeleitete nachricht|message transféré"
     r"|mensaje reenviado|messaggio inoltrato|mensagem encaminhada|doorgestuurd bericht"
     r"|vidarebefordrat meddelande|videresendt (?:meddelelse|melding)|пересылаемое сообщение"
     r"|转发的邮件)",
     re.IGNORECASE,
 )
-_FROM: Final = re.compile(
+_FROM: Final = pattern(
     r"\*?(?:from|von|de|da|van|fra|från|от|发件人|差出人)\*? ?[:：]", re.IGNORECASE
 )
-_FIELD: Final = re.compile(
+_FIELD: Final = pattern(
     r"\*?(?:sent|date|to|cc|subject|gesendet|datum|an|betreff|envoyé|à|objet|enviado|fecha|para|asunto"
     r"|inviato|data|a|oggetto|verzonden|aan|onderwerp|sendt|til|emne|skickat|till|ämne|отправлено"
     r"|кому|тема|发送时间|收件人|主题|送信日時|宛先|件名)\*? ?[:：]",
     re.IGNORECASE,
 )
-_SAID: Final = re.compile(
+_SAID: Final = pattern(
     r"\d{4}|\d:\d\d|@|\b(?:wrote|schrieb|a écrit|escribió|ha scritto|escreveu|schreef|skrev"
     r"|napisał|написал|kirjoitti)|写道|書きました"
 )
-_SENT_FROM: Final = re.compile(
+_SENT_FROM: Final = pattern(
     r"(?:sent from|get outlook for|gesendet (?:von|mit)|von meinem|envoyé de|enviado desde"
     r"|inviato da|enviado do meu|verstuurd vanaf|skickat från|sendt fra|отправлено с|发自)"
     r" ?.{1,60}\Z",

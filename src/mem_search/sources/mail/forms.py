@@ -17,6 +17,7 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from mem_search.errors import InputError
+from mem_search.patterns import pattern
 from mem_search.sources.mail.headers import LONGEST_HEADER, decoded
 from mem_search.text.json_reading import read_json
 
@@ -25,9 +26,9 @@ KNOWN: Final = (
     " Mailgun routes and Postmark inbound"
 )
 
-_NAME: Final = re.compile(r"[!-9;-~]{1,80}\Z")
-_TYPE: Final = re.compile(r"[\w.+-]{1,100}/[\w.+-]{1,100}", re.ASCII)
-_OF_PARTS: Final = re.compile(r"content-|mime-version\Z", re.IGNORECASE)
+_NAME: Final = pattern(r"[!-9;-~]{1,80}\Z")
+_TYPE: Final = pattern(r"[\w.+-]{1,100}/[\w.+-]{1,100}", re.ASCII)
+_OF_PARTS: Final = pattern(r"content-|mime-version\Z", re.IGNORECASE)
 """Headers that described the parts as they came."""
 
 _MOST_HEADERS: Final = 1_000

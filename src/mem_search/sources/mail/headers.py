@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import binascii
 import codecs
-import re
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Final
 
+from mem_search.patterns import pattern
 from mem_search.text.addresses import addresses
 
 LONGEST_HEADER: Final = 100_000
@@ -29,7 +29,7 @@ _WIDER: Final = {"iso8859-1": "cp1252", "ascii": "cp1252", "gb2312": "gb18030", 
 _SLOW: Final = frozenset({"punycode", "idna", "undefined", "mbcs", "oem"})
 """Codecs that are no charsets of mail, take quadratic time or exist on one system only."""
 
-_ID: Final = re.compile(r"<([^<>\s]{1,998})>")
+_ID: Final = pattern(r"<([^<>\s]{1,998})>")
 _MOST_REFERENCES: Final = 1_000
 
 

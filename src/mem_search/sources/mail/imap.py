@@ -19,6 +19,7 @@ from typing import Any, Final
 
 from mem_search.errors import SourceError
 from mem_search.model import Batch, Location
+from mem_search.patterns import pattern
 from mem_search.sources.base import BatchBuilder
 from mem_search.sources.mail.accounts import Account, password_of
 from mem_search.sources.mail.holdings import Holdings
@@ -44,11 +45,11 @@ _LEFT_OUT_NAMES: Final = frozenset(
 ) | {"deleted items", "deleted messages", "junk e-mail", "bulk mail"}
 """Names of such folders on servers that send no attributes."""
 
-_LISTED: Final = re.compile(
+_LISTED: Final = pattern(
     rb'\((?P<flags>[^()]{0,500})\) (?:NIL|"(?P<separator>\\?.)") (?P<name>.*)\Z', re.DOTALL
 )
-_UID: Final = re.compile(rb"\bUID (\d{1,10})\b")
-_SIZE: Final = re.compile(rb"\bRFC822\.SIZE (\d{1,15})\b")
+_UID: Final = pattern(rb"\bUID (\d{1,10})\b")
+_SIZE: Final = pattern(rb"\bRFC822\.SIZE (\d{1,15})\b")
 
 
 class _Limited(imaplib.IMAP4):

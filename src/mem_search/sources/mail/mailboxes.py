@@ -14,18 +14,19 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, BinaryIO, Final, Literal
 
 from mem_search.extractors.refusal import is_binary_format
+from mem_search.patterns import pattern
 from mem_search.sources.mail.message import LARGEST
 
 Format = Literal["message", "mbox", "outlook", "apple"]
 
-_SEPARATOR: Final = re.compile(rb"From [^\n]{0,300}?\b\d{1,2}:\d\d[^\n]{0,60}?\b\d{4}\b")
-_MARKED: Final = re.compile(rb"^>(>{0,100}From )", re.MULTILINE)
-_HEADER: Final = re.compile(
+_SEPARATOR: Final = pattern(rb"From [^\n]{0,300}?\b\d{1,2}:\d\d[^\n]{0,60}?\b\d{4}\b")
+_MARKED: Final = pattern(rb"^>(>{0,100}From )", re.MULTILINE)
+_HEADER: Final = pattern(
     rb"^(?:from|to|subject|date|message-id|received|return-path|mime-version|reply-to|delivered-to"
     rb"|content-type|x-[a-z-]{1,40}):",
     re.IGNORECASE | re.MULTILINE,
 )
-_FIELD: Final = re.compile(rb"[!-9;-~]{1,80}:")
+_FIELD: Final = pattern(rb"[!-9;-~]{1,80}:")
 _OLE: Final = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _LOOKED_AT: Final = 16_384
 _LONGEST_LINE: Final = 1024 * 1024

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
@@ -13,12 +12,14 @@ from numpy.typing import NDArray
 from psycopg.types.json import Jsonb, set_json_dumps, set_json_loads
 from psycopg.types.string import StrDumper
 
+from mem_search.patterns import pattern
+
 __all__ = ["Connection", "Jsonb", "as_json", "as_stored"]
 
 Values = Sequence[Any] | Mapping[str, Any]
 
-_UNSTORABLE: Final = re.compile("[\x00\ud800-\udfff]")
-_MAYBE_UNSTORABLE: Final = re.compile(r"\\u(?:0000|d[89a-f])")
+_UNSTORABLE: Final = pattern("[\x00\ud800-\udfff]")
+_MAYBE_UNSTORABLE: Final = pattern(r"\\u(?:0000|d[89a-f])")
 _REPLACEMENT: Final = "\ufffd"
 
 

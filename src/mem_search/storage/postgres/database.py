@@ -8,7 +8,6 @@ only and sees one moment. The functions block, so they run in threads.
 from __future__ import annotations
 
 import asyncio
-import re
 import secrets
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -21,6 +20,7 @@ from psycopg.conninfo import conninfo_to_dict
 from psycopg_pool import ConnectionPool, PoolTimeout
 
 from mem_search.errors import StorageError, StoreAway
+from mem_search.patterns import pattern
 from mem_search.storage.postgres.connection import Connection
 from mem_search.storage.postgres.migrations import SCHEMA, check_server, migrate
 from mem_search.storage.postgres.workers import LEASE, Worker
@@ -300,10 +300,10 @@ _STEPS: Final[Mapping[str, str]] = {
 """SQLSTATE → what is wrong and the next step."""
 
 _REFUSED: Final = (
-    (re.compile(r"database .* does not exist"), "3D000"),
-    (re.compile(r"password authentication failed|no password supplied"), "28P01"),
-    (re.compile(r"role .* does not exist|pg_hba\.conf|authentication failed"), "28000"),
-    (re.compile(r"too many (?:clients|connections)|connection slots"), "53300"),
+    (pattern(r"database .* does not exist"), "3D000"),
+    (pattern(r"password authentication failed|no password supplied"), "28P01"),
+    (pattern(r"role .* does not exist|pg_hba\.conf|authentication failed"), "28000"),
+    (pattern(r"too many (?:clients|connections)|connection slots"), "53300"),
 )
 """What libpq says of a connection that the server refused, and its SQLSTATE, which is not given."""
 

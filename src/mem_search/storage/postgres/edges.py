@@ -7,12 +7,12 @@ supersedes which decide ``records.superseded_by`` (``storage.rules.successions``
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Sequence
 from typing import Final
 
 from mem_search.model import Filters
 from mem_search.model.ingest import NewEdge
+from mem_search.patterns import pattern
 from mem_search.storage.postgres.connection import Connection
 from mem_search.storage.postgres.filters import passing
 from mem_search.storage.rules.names import shortened
@@ -27,7 +27,7 @@ from mem_search.storage.rules.successions import (
 )
 
 _COMMIT: Final = "commit:"
-_REF: Final = re.compile("ref:([^:]*):([0-9]{1,18})")
+_REF: Final = pattern("ref:([^:]*):([0-9]{1,18})")
 _RELATION: Final = "lower(replace(replace(e.relation, '-', '_'), ' ', '_'))"
 _CLAIMS: Final = f"""
     select e.from_id, e.to_id, {_RELATION} = any(%(forward)s::text[]), e.origin = 'given',

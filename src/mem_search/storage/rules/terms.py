@@ -7,16 +7,17 @@ tokenizer is asked once for each distinct piece.
 
 from __future__ import annotations
 
-import re
 import sqlite3
 from collections.abc import Iterable, Mapping
 from functools import cache
 from threading import Lock
 from typing import Final
 
+from mem_search.patterns import pattern
+
 TOKENIZER: Final = "porter unicode61 remove_diacritics 2"
 
-PIECE: Final = re.compile("[A-Za-z0-9\x80-\U0010ffff]+")
+PIECE: Final = pattern("[A-Za-z0-9\x80-\U0010ffff]+")
 """What the tokenizer is given: it is one term, several, or none."""
 
 Terms = tuple[str, ...]

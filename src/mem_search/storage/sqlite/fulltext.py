@@ -9,7 +9,6 @@ waits for its lock at each of what may be tens of thousands of rows.
 from __future__ import annotations
 
 import json
-import re
 import sqlite3
 from collections.abc import Sequence
 from typing import Final
@@ -17,6 +16,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from mem_search.patterns import pattern
 from mem_search.storage.rules import bm25
 from mem_search.text.names import Name
 from mem_search.text.words import (
@@ -36,7 +36,7 @@ _BM25 = f"bm25(passages_fts, {', '.join(map(str, bm25.WEIGHTS))})"
 _UNIT = 1e15
 """Scores leave SQLite as integers, which is faster; the factor is large enough to avoid ties."""
 
-_IS_CJK = re.compile(f"[{CJK}]")
+_IS_CJK = pattern(f"[{CJK}]")
 
 Passages = NDArray[np.int64]
 Scores = NDArray[np.float64]

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from mem_search.patterns import pattern
 from mem_search.text.date_words import MONTHS, WEEKDAYS
 from mem_search.text.languages.language import TimeWords
 
@@ -36,14 +37,13 @@ class Calendar:
             places[name] = _any(spelt)
         places["COUNT"] = rf"\d{{1,3}}|{places['COUNT']}"
         self._forms = [
-            (re.compile(_filled(form, places), re.IGNORECASE), english)
-            for form, english in said.forms
+            (pattern(_filled(form, places), re.IGNORECASE), english) for form, english in said.forms
         ]
         point = "|".join(form.pattern for form, _ in self._forms)
         point = re.sub(r"\((?!\?)", "(?:", point)
         bare = rf"{point}|{places['MONTH']}|{places['WEEKDAY']}|{_YEAR}"
         self._prefixes, self._ranges = said.prefixes, said.ranges
-        self._phrase = re.compile(
+        self._phrase = pattern(
             rf"(?<![\w\-./@\#:])(?:(?P<first>{_any(first for first, _ in said.ranges)})\s"
             rf"(?P<from>{bare})\s(?P<second>{_any(second for _, second in said.ranges)})\s"
             rf"(?P<to>{bare})|(?P<prefix>{_any(said.prefixes)})\s(?P<bare>{bare})"

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import Final
 
-QUOTED: Final = re.compile(r'"([^"]*)"')
-_PLAIN: Final = re.compile(r'(?!:|//)[^\s",()`]+')
+from mem_search.patterns import pattern
+
+QUOTED: Final = pattern(r'"([^"]*)"')
+_PLAIN: Final = pattern(r'(?!:|//)[^\s",()`]+')
 _MOST_VALUES: Final = 32
-_PART: Final = re.compile(r'"([^"]*)"|[^",]+')
+_PART: Final = pattern(r'"([^"]*)"|[^",]+')
 """A value of a parameter: up to a comma, or in quotes."""
 
 

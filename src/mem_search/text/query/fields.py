@@ -20,6 +20,7 @@ from mem_search.model import (
     Not,
 )
 from mem_search.model.requests import Comparison
+from mem_search.patterns import pattern
 from mem_search.text import dates, spelling
 from mem_search.text.dates import clipped
 from mem_search.text.plain_words import Vocabulary
@@ -78,7 +79,7 @@ _COMPARED: Final = "|".join(
 )
 """Fields whose values are compared, under all their names."""
 
-_META: Final = re.compile(
+_META: Final = pattern(
     rf"(?:meta\.([A-Za-z_][\w-]{{0,60}}(?:\.[A-Za-z_][\w-]{{0,60}}){{0,4}})|({_COMPARED}))"
     "(:(?!:|//)|>=|<=|>|<|=)"
 )
@@ -88,12 +89,12 @@ _REFUSED: Final = {
     "date": 'is no date, such as 2025-10-03 or "next week"; it is read as text',
     "": "compares with neither a number nor a date",
 }
-_NUMBER: Final = re.compile(r"[+-]?\d{1,15}(?:\.\d{1,15})?")
-_DAY: Final = re.compile(r"\d{4}-\d\d(?:-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d+)?)?Z?)?)?")
-_FIELD: Final = re.compile(r"([A-Za-z_]{2,20}):(?!:|//)")
-_PHRASE_OF_DATE: Final = re.compile(r"[^\s\"()]+(?:[ \t]+(?!AND\b|OR\b|NOT\b)[^\s\"():]+){0,3}")
-_LAST_WORD: Final = re.compile(r"[ \t]+[^ \t]+\Z")
-_AS_TEXT: Final = re.compile(r"[;,] (?:it is )?read as text\Z")
+_NUMBER: Final = pattern(r"[+-]?\d{1,15}(?:\.\d{1,15})?")
+_DAY: Final = pattern(r"\d{4}-\d\d(?:-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d+)?)?Z?)?)?")
+_FIELD: Final = pattern(r"([A-Za-z_]{2,20}):(?!:|//)")
+_PHRASE_OF_DATE: Final = pattern(r"[^\s\"()]+(?:[ \t]+(?!AND\b|OR\b|NOT\b)[^\s\"():]+){0,3}")
+_LAST_WORD: Final = pattern(r"[ \t]+[^ \t]+\Z")
+_AS_TEXT: Final = pattern(r"[;,] (?:it is )?read as text\Z")
 
 
 _Bounds = tuple[float, float]

@@ -6,12 +6,12 @@ Signs, fields and operators count only where they can be meant: ``C++``, ``--fla
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, Literal, cast
 
 from mem_search.model import Condition, Term
+from mem_search.patterns import pattern
 from mem_search.text.query import wild
 from mem_search.text.words import hashes_alone, runs_of
 
@@ -26,9 +26,9 @@ DEEPEST: Final = 50
 MOST_DEMANDS: Final = 300
 """Operators and fields in one query; later ones are read as text."""
 
-_SPACE: Final = re.compile(r"\s+")
-_OPERATOR: Final = re.compile(r'(AND|OR|NOT)(?=[\s()"]|\Z)')
-_CODE: Final = re.compile(r"`[^`]*`")
+_SPACE: Final = pattern(r"\s+")
+_OPERATOR: Final = pattern(r'(AND|OR|NOT)(?=[\s()"]|\Z)')
+_CODE: Final = pattern(r"`[^`]*`")
 _SHOWN: Final = 24
 
 FieldReader = Callable[[str, int, bool], tuple[Condition, int] | str | None]

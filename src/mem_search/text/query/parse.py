@@ -6,7 +6,6 @@ operators, fields and negations. Every result meets the demand.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, tzinfo
@@ -14,6 +13,7 @@ from itertools import chain
 from typing import cast
 
 from mem_search.model import AllOf, Analyzed, AnyOf, Condition, Demand, Filters, Term
+from mem_search.patterns import pattern
 from mem_search.text import words
 from mem_search.text.query import demands, operators
 from mem_search.text.query.demands import Near
@@ -53,7 +53,7 @@ MEANT = 3
 LONGEST_EXPRESSION = 48
 """Words; a longer text is prose, in which a dash or a colon is no operator."""
 
-_OPERATOR_LIKE = re.compile(r'["()+\-:*~<>=]|\b(?:AND|OR|NOT)\b')
+_OPERATOR_LIKE = pattern(r'["()+\-:*~<>=]|\b(?:AND|OR|NOT)\b')
 """Without any of these a text has only words, so it needs no parser. Most queries have none."""
 
 
@@ -315,7 +315,7 @@ def _within(asked: Times) -> Demand:
     return ranges[0] if len(ranges) == 1 else AnyOf(tuple(ranges))
 
 
-_POSSESSIVE = re.compile("['’]s$")
+_POSSESSIVE = pattern("['’]s$")
 
 
 def _with_times(analyzed: Analyzed, asked: Times, demand: Demand | None) -> Analyzed:

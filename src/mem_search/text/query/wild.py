@@ -5,10 +5,10 @@ The store finds those words later; here the signs are read, in a query and in th
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
 from mem_search.model import Condition, Term
+from mem_search.patterns import pattern
 from mem_search.text.words import is_cjk, runs_of
 
 FORMS: Final = ("prefix", "fuzzy", "wildcard")
@@ -22,11 +22,11 @@ TOO_MANY: Final = f"only {MOST_INNER} words may have * inside or in front: {{}}"
 LEAST_LETTERS: Final = 3
 """Letters beside the signs of ``au*tion`` and ``*tion``."""
 
-PATTERN: Final = re.compile(r"(?=\*|\w+\*\w)\*?\w+(?:\*\w+)*\*?")
+PATTERN: Final = pattern(r"(?=\*|\w+\*\w)\*?\w+(?:\*\w+)*\*?")
 """``au*tion``, ``*tion`` and ``*tion*``."""
 
-_SIGN_BEHIND: Final = re.compile(r"([^\W_](?:\w*[^\W_])?)([*~])")
-_SIGN_AT_LETTER: Final = re.compile(r"[^\W\d_]\*|\*[^\W\d_]|[^\W\d_]~(?!\w)")
+_SIGN_BEHIND: Final = pattern(r"([^\W_](?:\w*[^\W_])?)([*~])")
+_SIGN_AT_LETTER: Final = pattern(r"[^\W\d_]\*|\*[^\W\d_]|[^\W\d_]~(?!\w)")
 _SHOWN: Final = 24
 
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import re
 import sqlite3
 from typing import Final
 
+from mem_search.patterns import pattern
 from mem_search.storage.sqlite.migrations._script import run
 from mem_search.text import words
 from mem_search.text.sketch import sketch
 
-_CJK: Final = re.compile(f"[{words.CJK}]")
+_CJK: Final = pattern(f"[{words.CJK}]")
 _AT_ONCE: Final = 500
 
 

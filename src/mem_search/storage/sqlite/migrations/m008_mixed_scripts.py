@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
 import sqlite3
 from typing import Final
 
+from mem_search.patterns import pattern
 from mem_search.text import words
 
 _LETTER: Final = rf"(?![{words.CJK}])[^\W_]"
-_MIXED: Final = re.compile(rf"[{words.CJK}]{_LETTER}|{_LETTER}[{words.CJK}]")
+_MIXED: Final = pattern(rf"[{words.CJK}]{_LETTER}|{_LETTER}[{words.CJK}]")
 
 
 def m008_mixed_scripts(connection: sqlite3.Connection) -> None:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-import re
 import sqlite3
 from typing import Final
 
+from mem_search.patterns import pattern
 from mem_search.storage.sqlite.migrations._script import run
 from mem_search.text import words
 from mem_search.text.search_fields import NAMED, names_in
 
-_SPECIAL: Final = re.compile("[ßẞæÆœŒøØłŁđĐðÐþÞı]")
+_SPECIAL: Final = pattern("[ßẞæÆœŒøØłŁđĐðÐþÞı]")
 """``words.FOLDED`` in both cases."""
 
 
