@@ -8,7 +8,7 @@ OpenAI-compatible chat completions or Anthropic messages (API references: JSON m
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from http.client import HTTPException, HTTPMessage
 from typing import IO, Any, Final
@@ -111,13 +111,14 @@ _SETTING: Final = pattern(
 class ChatTask:
     """What a language model is asked for about each ``thing``, such as a document.
 
-    ``field`` is the setting that names the model, ``schema`` the JSON schema of an answer.
+    ``field`` is the setting that names the model, ``schema`` gives the JSON schema of an answer:
+    it is made when a model is asked, because most workers ask none.
     """
 
     field: str
     thing: str
     instructions: str
-    schema: Mapping[str, Any]
+    schema: Callable[[], Mapping[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,12 +184,12 @@ class ChatEndpoint:
                     {
                         "name": _TOOL,
                         "description": f"State the facts of the {self._task.thing}.",
-                        "input_schema": dict(self._task.schema),
+                        "input_schema": dict(self._task.schema()),
                     }
                 ],
                 "tool_choice": {"type": "tool", "name": _TOOL},
             }
-        schema = json.dumps(dict(self._task.schema))
+        schema = json.dumps(dict(self._task.schema()))
         return {
             "model": self._model,
             "max_tokens": _MOST_TOKENS,

@@ -192,7 +192,7 @@ async def test_anthropic_is_asked_by_its_own_api_and_no_secret_leaves(
     done = await job(runtime, model, "anthropic").run({}, report)
     assert done == {"compressed": 1, "refused": 0, "tokens_left_today": 999_988}
     (path, body, _), record = model.asked[0], await stored(runtime, "claude-code", "a")
-    assert (path, body["tools"][0]["input_schema"]) == ("/v1/messages", compressing.TASK.schema)
+    assert (path, body["tools"][0]["input_schema"]) == ("/v1/messages", compressing.TASK.schema())
     assert secret not in str(model.asked)
     assert secret not in str(record)
 

@@ -109,7 +109,10 @@ def run(argv: list[str]) -> int | None:
 
 def work(settings: Settings, *, background: bool) -> None:
     """Be the worker until a signal. Raises what ``daemon.run.run`` raises, and StorageError."""
+    import gc
+
     _spare_memory()
+    gc.disable()  # a thousand modules leave nothing to collect; ``_serve`` enables it again
     from mem_search.cli.output import note
     from mem_search.daemon import logs
     from mem_search.daemon.run import run as run_worker

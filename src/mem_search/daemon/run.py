@@ -8,6 +8,7 @@ hangs while it starts or stops can be named and ended.
 from __future__ import annotations
 
 import asyncio
+import gc
 import ipaddress
 import logging
 import os
@@ -128,6 +129,8 @@ async def _serve(settings: Settings, echo: bool) -> None:
         await asyncio.to_thread(sweep_scratch)
         app = build_app(settings, opener)
         app.middlewares.insert(0, in_progress)
+        gc.freeze()  # modules and schemas stay: collecting need not look at them each time
+        gc.enable()  # see ``cli.fast_path.work``
         connections: Connections | None = None
         # No access log: its lines would contain the queries.
         runner = web.AppRunner(

@@ -13,7 +13,9 @@ from typing import Annotated, Any, Final, Literal, get_origin
 
 from aiohttp import web
 from multidict import MultiDict
-from pydantic import Field, WithJsonSchema
+from pydantic import Field, GetJsonSchemaHandler
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
 
 from mem_search.errors import MemSearchError
 from mem_search.http.access.rate_limits import admit
@@ -37,6 +39,15 @@ class BatchedSearch(SearchParameters):
     """The parameters of ``/api/search``; the reply is JSON."""
 
     format: Literal["json"] = Field(default="json", description="Each reply is JSON")
+
+
+class _Described:
+    """The schema of a list of searches, made when the API is described and not at the start."""
+
+    def __get_pydantic_json_schema__(
+        self, _: CoreSchema, __: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        return {"type": "array", "minItems": 1, "maxItems": MOST, "items": _described()}
 
 
 def _described() -> dict[str, Any]:
@@ -72,7 +83,7 @@ class BatchBody(Body):
     searches: Annotated[
         list[dict[str, Any]],
         Field(min_length=1, max_length=MOST),
-        WithJsonSchema({"type": "array", "minItems": 1, "maxItems": MOST, "items": _described()}),
+        _Described(),
     ] = Field(
         description="Up to 20 searches",
         examples=[[{"query": "rate limit", "limit": 5}, {"query": "auth", "types": ["note"]}]],

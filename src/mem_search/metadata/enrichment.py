@@ -6,6 +6,7 @@ as the models of ``mem_search.metadata`` validate it, and it changes nothing but
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, Final
 
 from pydantic import ValidationError
@@ -29,6 +30,7 @@ INSTRUCTIONS: Final = (
 )
 
 
+@cache
 def schema() -> dict[str, Any]:
     """The JSON schema of a reply: every field that a model of a type has."""
     of_content = [model for model in MODELS if model.is_content]
@@ -43,7 +45,7 @@ def schema() -> dict[str, Any]:
     return {"type": "object", "properties": members, "additionalProperties": False}
 
 
-TASK: Final = ChatTask("enrich", "document", INSTRUCTIONS, schema())
+TASK: Final = ChatTask("enrich", "document", INSTRUCTIONS, schema)
 
 
 def question(title: str, text: str) -> str:
