@@ -14,7 +14,6 @@ from mem_search.http.access.authentication import port_of
 from mem_search.http.core.parameters import SearchParameters, spellings
 from mem_search.http.core.replies import json_reply, text_reply
 from mem_search.http.core.routing import ROUTE_TABLE, Call, Route
-from mem_search.http.openapi import docs_page, document
 from mem_search.http.schemas.about import Alive, Health, Ready, Version
 from mem_search.text.dates import now_ms
 
@@ -99,18 +98,20 @@ async def version(_call: Call) -> web.StreamResponse:
 
 async def search_help(call: Call) -> web.StreamResponse:
     """Routes and parameters of searches as a text."""
-    return text_reply(call.request, guide(call.request.app[ROUTE_TABLE]))
+    return text_reply(call.request, guide(call.request.app[ROUTE_TABLE]()))
 
 
 async def openapi_json(call: Call) -> web.StreamResponse:
     """This API as OpenAPI 3.1."""
-    return json_reply(_described(call.request.app[ROUTE_TABLE]))
+    return json_reply(_described(call.request.app[ROUTE_TABLE]()))
 
 
 async def docs(call: Call) -> web.StreamResponse:
     """The operations on one page."""
+    from mem_search.http.openapi import docs_page  # see ``_described``
+
     return web.Response(
-        text=docs_page.render(_described(call.request.app[ROUTE_TABLE])),
+        text=docs_page.render(_described(call.request.app[ROUTE_TABLE]())),
         content_type="text/html",
         headers={"Content-Security-Policy": docs_page.POLICY},
     )
@@ -118,4 +119,6 @@ async def docs(call: Call) -> web.StreamResponse:
 
 @cache
 def _described(routes: tuple[Route, ...]) -> dict[str, Any]:
+    from mem_search.http.openapi import document  # few workers are asked to describe their API
+
     return document.describe(routes)

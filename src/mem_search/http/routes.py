@@ -50,11 +50,11 @@ from mem_search.http.core.parameters import (
     ListParameters,
     PlatformParameters,
     RecordParameters,
-    SearchParameters,
     TypeParameters,
 )
 from mem_search.http.core.replies import HTML, JSON, TEXT
 from mem_search.http.core.routing import ANY_TYPE, Route
+from mem_search.http.first_routes import FIRST_ABOUT, FIRST_SEARCH, FOUND
 from mem_search.http.schemas import about as about_schemas
 from mem_search.http.schemas import access as access_schemas
 from mem_search.http.schemas import archives as archive_schemas
@@ -100,14 +100,12 @@ GET, POST, PUT, PATCH, DELETE = (
 TAGGED = partial(Route, "GET", tagged=True)
 CREATED, ACCEPTED = 201, 202
 UNIVERSAL_PATH = "/api/v1/search"
-FOUND: Any = SearchReply | search_schemas.SearchListing | ChosenReply
 TIMELINE_FOUND: Any = search_schemas.Timeline | search_schemas.TimelineText | FOUND
 OPENED: Any = record_schemas.OpenedRecord | RecordExcerpt | record_schemas.RecordText
 
 # fmt: off
 SEARCH = (
-    TAGGED("/api/search/unified", search.search(order="date_desc"), "Search all records, newest first", "search", SearchParameters, response=FOUND),
-    TAGGED("/api/search", search.search(), "Search all records, best first", "search", SearchParameters, response=FOUND),
+    *FIRST_SEARCH,
     *(TAGGED(f"/api/search/{kind.plural}", search.search(kind.name), f"Search {kind.plural}, best first", "search", KindParameters, response=FOUND, successor="" if kind.coding else UNIVERSAL_PATH) for kind in installed_kinds()),
     POST("/api/search/batch", batch.search, "Run several searches, as /api/search does", "search", body=batch.BatchBody, response=batch.BatchReply),
     TAGGED("/api/search/by-concept", search.search(), "Search the records with a concept", "search", ConceptParameters, response=FOUND),
@@ -253,9 +251,7 @@ ACCESS = (
     DELETE("/api/v1/users/{name}", tokens.remove_user, "Delete a user and everything that they stored", "access", write=True, only="home", response=access_schemas.RemovedUser, errors=(409,)),
 )
 ABOUT = (
-    GET("/health", about.health, "Tell that the worker is alive", "about", early=True, response=about_schemas.Alive),
-    GET("/api/health", about.api_health, "Tell which worker answers", "about", early=True, response=about_schemas.Health),
-    GET("/api/readiness", about.readiness, "Tell whether searches are answered", "about", early=True, response=about_schemas.Ready),
+    *FIRST_ABOUT,
     GET("/metrics", metrics.metrics, "Show metrics for a monitoring system", "about", content_type=TEXT, only="owner", errors=(404,)),
     GET("/api/version", about.version, "Show the version", "about", early=True, response=about_schemas.Version),
     GET("/api/projects", stats.projects, "List projects, the last active first", "about", PlatformParameters, response=stats_schemas.Projects),

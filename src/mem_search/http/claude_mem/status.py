@@ -72,7 +72,7 @@ class LogParameters(Parameters):
 async def instructions(call: Call) -> web.StreamResponse:
     """How to search with this worker, as a text."""
     params = call.parameters(InstructionParameters)
-    routes = call.request.app[ROUTE_TABLE]
+    routes = call.request.app[ROUTE_TABLE]()
     text = _OPERATIONS.get(params.operation) or about.guide(routes, params.topic)
     return json_reply(McpReply(content=[McpText(text=text)]))
 

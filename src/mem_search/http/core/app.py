@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping
+from functools import partial
 
 from aiohttp import web
 from aiohttp.typedefs import Handler
@@ -14,11 +16,12 @@ from mem_search.http.access.browser_sessions import BrowserSessions
 from mem_search.http.access.rate_limits import METERS
 from mem_search.http.core.dispatch import DEPRECATED, add_headers, answer, bound, deprecation
 from mem_search.http.core.event_stream import LISTENERS, end_streams
+from mem_search.http.core.late_routes import LATE, LateRoutes, load_soon
 from mem_search.http.core.lifecycle import LIFECYCLE, Lifecycle, run_lifecycle
 from mem_search.http.core.measuring import MEASURED, Measured
-from mem_search.http.core.routing import ROUTE_TABLE
+from mem_search.http.core.routing import ROUTE_TABLE, Route
+from mem_search.http.first_routes import FIRST
 from mem_search.http.mcp import ENDPOINT, hold_endpoint
-from mem_search.http.routes import ROUTES
 from mem_search.mcp.endpoint import Endpoint
 from mem_search.settings import Settings
 
@@ -41,34 +44,55 @@ def build_app(settings: Settings, opener: Opener = open_embedder) -> web.Applica
     app[LIFECYCLE] = Lifecycle(settings, opener)
     app[TOKEN] = read_or_create(settings)
     app[SESSIONS] = BrowserSessions(app[TOKEN])
-    app[DEPRECATED] = deprecation(ROUTES)
-    app[ROUTE_TABLE] = ROUTES
+    app[DEPRECATED] = deprecated = deprecation(FIRST)
+    app[ROUTE_TABLE] = _all_routes
+    app[LATE] = LateRoutes(partial(_late_router, deprecated))
     app[METERS] = RateLimiters()
     app[MEASURED] = Measured()
     app[ENDPOINT] = Endpoint()
     app[LISTENERS] = set()
-    app.cleanup_ctx.extend((run_lifecycle, hold_endpoint))
+    app.cleanup_ctx.extend((run_lifecycle, hold_endpoint, load_soon))
     app.on_response_prepare.append(add_headers)
     app.on_shutdown.append(end_streams)
-    for route in ROUTES:
-        app.router.add_route(route.method, route.path, bound(route))
-        if route.method == "GET" and not route.write:
-            app.router.add_route("HEAD", route.path, bound(route))
-    for path, methods in _literal_paths().items():
-        app.router.add_route("*", path, _refusal(methods))
+    _add(app.router, FIRST)
+    app.router.register_resource(app[LATE])
     return app
 
 
-def _literal_paths() -> dict[str, set[str]]:
+def _all_routes() -> tuple[Route, ...]:
+    from mem_search.http.routes import ROUTES  # see ``core.late_routes``
+
+    return ROUTES
+
+
+def _late_router(deprecated: dict[str, Mapping[str, str]]) -> web.UrlDispatcher:
+    """All routes but the first ones; adds the headers of deprecated ones to ``deprecated``."""
+    routes, router = _all_routes(), web.UrlDispatcher()
+    _add(router, (route for route in routes if route not in FIRST))
+    for path, methods in _literal_paths(routes).items():
+        router.add_route("*", path, _refusal(methods))
+    router.freeze()
+    deprecated.update(deprecation(routes))
+    return router
+
+
+def _add(router: web.UrlDispatcher, routes: Iterable[Route]) -> None:
+    for route in routes:
+        router.add_route(route.method, route.path, bound(route))
+        if route.method == "GET" and not route.write:
+            router.add_route("HEAD", route.path, bound(route))
+
+
+def _literal_paths(routes: tuple[Route, ...]) -> dict[str, set[str]]:
     """Paths without a variable that a path with one would match, with their own methods.
 
     ``GET /api/records/batch`` is no record called batch.
     """
     patterns = [
-        re.compile(re.sub(r"{\w+}", "[^/]+", route.path)) for route in ROUTES if "{" in route.path
+        re.compile(re.sub(r"{\w+}", "[^/]+", route.path)) for route in routes if "{" in route.path
     ]
     methods: dict[str, set[str]] = {}
-    for route in ROUTES:
+    for route in routes:
         if "{" not in route.path and any(each.fullmatch(route.path) for each in patterns):
             methods.setdefault(route.path, set()).add(route.method)
     return methods

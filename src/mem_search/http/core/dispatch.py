@@ -184,7 +184,7 @@ def bound(route: Route) -> Handler:
     return handle
 
 
-def deprecation(routes: tuple[Route, ...]) -> dict[str, Mapping[str, str]]:
+def deprecation(routes: Iterable[Route]) -> dict[str, Mapping[str, str]]:
     """``DEPRECATED`` for these routes (RFC 9745, RFC 5829)."""
     return {
         route.path: {

@@ -185,5 +185,5 @@ class Route:
         return self.body is None and self.body_type != "application/json"
 
 
-ROUTE_TABLE: web.AppKey[tuple[Route, ...]] = web.AppKey("routes", tuple)
-"""All routes of the app, for the handlers that describe them."""
+ROUTE_TABLE: web.AppKey[Callable[[], tuple[Route, ...]]] = web.AppKey("routes")
+"""Gives all routes of the app to the handlers that describe them."""

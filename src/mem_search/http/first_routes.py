@@ -1,0 +1,34 @@
+"""The routes that a worker has from its first moment: its health, and the searches.
+
+``routes`` has the others; ``core.late_routes`` loads them.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from mem_search.http import about, search
+from mem_search.http.core.parameters import SearchParameters
+from mem_search.http.core.routing import Route
+from mem_search.http.schemas import about as about_schemas
+from mem_search.http.schemas import search as search_schemas
+from mem_search.renderers.search_reply import ChosenReply, SearchReply
+
+GET = partial(Route, "GET")
+TAGGED = partial(GET, tagged=True)
+FOUND: Any = SearchReply | search_schemas.SearchListing | ChosenReply
+
+# fmt: off
+# ruff: noqa: E501 - a route is a row of a table
+FIRST_SEARCH = (
+    TAGGED("/api/search/unified", search.search(order="date_desc"), "Search all records, newest first", "search", SearchParameters, response=FOUND),
+    TAGGED("/api/search", search.search(), "Search all records, best first", "search", SearchParameters, response=FOUND),
+)
+FIRST_ABOUT = (
+    GET("/health", about.health, "Tell that the worker is alive", "about", early=True, response=about_schemas.Alive),
+    GET("/api/health", about.api_health, "Tell which worker answers", "about", early=True, response=about_schemas.Health),
+    GET("/api/readiness", about.readiness, "Tell whether searches are answered", "about", early=True, response=about_schemas.Ready),
+)
+# fmt: on
+FIRST: tuple[Route, ...] = (*FIRST_SEARCH, *FIRST_ABOUT)

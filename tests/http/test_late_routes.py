@@ -1,0 +1,99 @@
+"""Most routes come after the start, and nobody can tell."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+
+import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestClient, TestServer
+
+from mem_search.http.core import late_routes
+from mem_search.http.core.app import build_app
+from mem_search.http.core.late_routes import LATE, LateRoutes, load_soon
+from mem_search.http.core.routing import ROUTE_TABLE
+from mem_search.http.first_routes import FIRST
+from mem_search.http.routes import ROUTES
+from mem_search.settings import Settings
+
+LATER = (
+    "mem_search.http.routes", "mem_search.http.jobs", "mem_search.http.schemas.research",
+    "mem_search.http.openapi.document",
+)  # fmt: skip
+
+
+def test_the_app_is_built_without_the_modules_of_late_routes() -> None:
+    code = "import sys; import mem_search.http.core.app; print(*sys.modules)"
+    loaded = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+
+    assert [name for name in LATER if name in loaded.stdout.split()] == []
+
+
+async def test_first_and_late_routes_are_all_routes(settings: Settings) -> None:
+    app = build_app(settings)
+    late = await app[LATE].router()
+
+    def named(router: web.UrlDispatcher) -> set[tuple[str, str]]:
+        return {
+            (route.method, route.resource.canonical)
+            for route in router.routes()
+            if route.resource is not None and route.method not in ("*", "HEAD")
+        }
+
+    table = {(route.method, route.path) for route in ROUTES}
+    assert named(app.router) == {(route.method, route.path) for route in FIRST}
+    assert named(late) == table - named(app.router)
+    assert app[ROUTE_TABLE]() == ROUTES
+
+
+async def test_paths_and_methods_are_told_apart_as_in_one_table(settings: Settings) -> None:
+    async with TestClient(TestServer(build_app(settings))) as client:
+        unknown = await client.get("/api/none")
+        late = await client.get("/api/version")
+        head = await client.head("/api/version")
+        wrong_of_first = await client.post("/api/search")
+        wrong_of_late = await client.delete("/api/version")
+        no_record = await client.get("/api/records/batch")
+
+    assert (unknown.status, late.status, head.status) == (404, 200, 200)
+    assert wrong_of_first.status == wrong_of_late.status == no_record.status == 405
+    assert "GET" in wrong_of_first.headers["Allow"]
+    assert "GET" in wrong_of_late.headers["Allow"]
+    assert no_record.headers["Allow"] == "POST"
+    assert (await late.json())["version"]
+
+
+async def test_requests_that_come_together_load_them_once() -> None:
+    loads = []
+
+    def load() -> web.UrlDispatcher:
+        loads.append(1)
+        return web.UrlDispatcher()
+
+    late = LateRoutes(load)
+    routers = await asyncio.gather(*(late.router() for _ in range(3)))
+
+    assert len(loads) == 1
+    assert routers[0] is routers[1] is routers[2]
+
+
+async def test_they_are_loaded_without_a_request_too(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(late_routes, "PAUSE", 0)
+    begun = asyncio.Event()
+    app = build_app(settings)
+    here = asyncio.get_running_loop()
+
+    def load() -> web.UrlDispatcher:
+        here.call_soon_threadsafe(begun.set)
+        return web.UrlDispatcher()
+
+    app[LATE]._load = load
+    assert load_soon in app.cleanup_ctx
+    async with TestClient(TestServer(app)):
+        await begun.wait()
