@@ -11,8 +11,8 @@ import re
 from typing import Any, AnyStr, Generic, cast
 
 _PARTS = (
-    "findall", "finditer", "flags", "fullmatch", "groupindex", "groups", "match", "pattern",
-    "search", "split", "sub", "subn",
+    "findall", "finditer", "flags", "fullmatch", "groupindex", "groups", "match", "search",
+    "split", "sub", "subn",
 )  # fmt: skip
 
 
@@ -20,19 +20,19 @@ class LazyPattern(Generic[AnyStr]):
     """Stands for ``re.compile(source, flags)``: the first use compiles it and takes its methods."""
 
     def __init__(self, source: AnyStr, flags: int) -> None:
-        self._source: AnyStr = source
+        self.pattern: AnyStr = source
         self._flags = flags
 
     def __getattr__(self, name: str) -> Any:
         # Python calls this only for what is not there yet. Copying and pickling ask for others.
         if name not in _PARTS:
             raise AttributeError(name)
-        compiled = re.compile(self._source, self._flags)
+        compiled = re.compile(self.pattern, self._flags)
         vars(self).update((part, getattr(compiled, part)) for part in _PARTS)
         return getattr(compiled, name)
 
     def __repr__(self) -> str:
-        return f"pattern({self._source!r}, {self._flags!r})"
+        return f"pattern({self.pattern!r}, {self._flags!r})"
 
 
 def pattern(source: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:

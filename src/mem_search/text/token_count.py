@@ -34,7 +34,7 @@ _RUN: Final = pattern(
     rf"(?P<latin>[{_LATIN}]+)|(?P<digits>[0-9]+)|(?P<space>\s+)|(?P<cjk>[{_CJK}]+)"
     rf"|(?P<letters>(?:(?![{_CJK}{_LATIN}0-9_])\w)+)|(?P<other>(?:[^\w\s{_CJK}]|_)+)"
 )
-_KINDS: Final = tuple(_RUN.groupindex)
+_KINDS: Final = ("latin", "digits", "space", "cjk", "letters", "other")  # of ``_RUN``
 _LONG: Final = 64
 """Letters of a run whose cost is computed; that of a shorter one stands in a table."""
 _BASIC: Final = 0x10000
