@@ -54,6 +54,7 @@ async def test_paths_and_methods_are_told_apart_as_in_one_table(settings: Settin
     async with TestClient(TestServer(build_app(settings))) as client:
         unknown = await client.get("/api/none")
         late = await client.get("/api/version")
+        said = await late.json()
         head = await client.head("/api/version")
         wrong_of_first = await client.post("/api/search")
         wrong_of_late = await client.delete("/api/version")
@@ -64,7 +65,7 @@ async def test_paths_and_methods_are_told_apart_as_in_one_table(settings: Settin
     assert "GET" in wrong_of_first.headers["Allow"]
     assert "GET" in wrong_of_late.headers["Allow"]
     assert no_record.headers["Allow"] == "POST"
-    assert (await late.json())["version"]
+    assert said["version"]
 
 
 async def test_requests_that_come_together_load_them_once() -> None:

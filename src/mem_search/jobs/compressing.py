@@ -35,7 +35,7 @@ _Line = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, ma
 _Word = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=60)]
 
 
-class Compressed(BaseModel):
+class Compressed(BaseModel, defer_build=True):
     """A reply: of an observation the first three members, of a session summary the others."""
 
     narrative: _Line | None = Field(None, description="What was done and why, in two sentences")
