@@ -3,12 +3,14 @@
 The pages in ``saved_pages`` were written for this. A file of ``pages`` is what one author wrote,
 ``sites`` has what the site puts around it. The article stands between ⟦ and ⟧, which no reader
 sees. With ``--set DIR``, pages ``NAME.html`` (``.mhtml``, ``.htm``) are compared with ``NAME.txt``,
-the text of the article.
+the text of the article; a folder as WCXB has them, ``html/ID.html.gz`` with
+``ground-truth/ID.json``, is measured by type of page as well.
 """
 
 from __future__ import annotations
 
 import argparse
+import gzip
 import json
 import re
 import statistics
@@ -48,6 +50,7 @@ class SavedPage:
     data: bytes
     article: str
     expected: dict[str, str]
+    type: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +121,19 @@ def of_set(folder: Path) -> Iterator[SavedPage]:
             yield SavedPage(path.stem, path.name, path.read_bytes(), label.read_text("utf-8"), {})
 
 
+def of_types(folder: Path) -> Iterator[SavedPage]:
+    """The pages of ``folder/html`` whose main text is stated in ``folder/ground-truth``."""
+    for path in sorted((folder / "ground-truth").glob("*.json")):
+        stated = json.loads(path.read_text("utf-8"))
+        article = stated["ground_truth"].get("main_content") or ""
+        packed = folder / "html" / f"{path.stem}.html.gz"
+        if article.strip() and packed.is_file():
+            data = gzip.decompress(packed.read_bytes())
+            named = (stated.get("_internal") or {}).get("page_type") or "article"
+            type_ = named if isinstance(named, str) else named.get("primary", "article")
+            yield SavedPage(path.stem, f"{path.stem}.html", data, article, {}, type_)
+
+
 def read(page: SavedPage, folder: Path) -> Read:
     """Read one page from a file in ``folder`` and compare it with its article."""
     path = folder / f"page{Path(page.file).suffix}"
@@ -148,15 +164,24 @@ def main() -> int:
     if given.set and not given.set.is_dir():
         parser.error(f"--set: {given.set} is no folder")
     with tempfile.TemporaryDirectory(prefix="mem-search-evaluate-") as folder:
-        pages = of_set(given.set) if given.set else own()
+        is_typed = given.set and (given.set / "ground-truth").is_dir()
+        pages = own() if not given.set else (of_types if is_typed else of_set)(given.set)
         done = [read(page, Path(folder)) for page in pages]
     if not done:
         parser.error("--set: there is no page with a text beside it")
-    for each in sorted(done, key=lambda each: each.f1):
+    types = sorted({each.page.type for each in done} - {""})
+    for each in () if types else sorted(done, key=lambda each: each.f1):
         if each.f1 < WORSE or each.wrong:
             wrong = f"  wrong: {', '.join(each.wrong)}" if each.wrong else ""
             figures = f"F1 {each.f1:.3f}  P {each.precision:.3f}  R {each.recall:.3f}"
             print(f"{each.page.name:24} {figures}{wrong}")
+    for name in types:
+        of_type = [each for each in done if each.page.type == name]
+        f1, precision, recall = (
+            statistics.mean(getattr(each, figure) for each in of_type)
+            for figure in ("f1", "precision", "recall")
+        )
+        print(f"{name:16} {len(of_type):4}  F1 {f1:.3f}  P {precision:.3f}  R {recall:.3f}")
     mean = statistics.mean(each.f1 for each in done)
     worse = sum(each.f1 < WORSE for each in done)
     print(f"{len(done)} pages: mean F1 {mean:.3f}, {worse} below {WORSE}")

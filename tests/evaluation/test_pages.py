@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import json
 import statistics
 from pathlib import Path
 
@@ -53,6 +55,30 @@ def test_a_label_beside_a_page_is_what_it_is_compared_with(tmp_path: Path) -> No
     (tmp_path / "unlabelled.html").write_text("<p>x</p>", "utf-8")
     (found,) = pages.of_set(tmp_path)
     assert pages.read(found, tmp_path).f1 > 0.95
+
+
+def test_pages_of_several_types_are_measured_by_type(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for folder in ("html", "ground-truth"):
+        (tmp_path / folder).mkdir()
+    page = OWN["essay-plain"]
+    for number, named in enumerate(("forum", {"primary": "product"}, None)):
+        stated = {
+            "_internal": {"page_type": named} if named else None,
+            "ground_truth": {"main_content": page.article if named else "something else"},
+        }
+        (tmp_path / "ground-truth" / f"{number}.json").write_text(json.dumps(stated), "utf-8")
+        (tmp_path / "html" / f"{number}.html.gz").write_bytes(gzip.compress(page.data))
+    monkeypatch.setattr("sys.argv", ["pages", "--set", str(tmp_path)])
+    assert pages.main() == 0
+    told = capsys.readouterr().out.splitlines()
+    assert [line.split()[:2] for line in told[:3]] == [
+        ["article", "1"], ["forum", "1"], ["product", "1"]
+    ]  # fmt: skip
+    assert float(told[0].split()[3]) < 0.1
+    assert float(told[1].split()[3]) > 0.95
+    assert told[3].startswith("3 pages: mean F1 ")
 
 
 def test_words_that_are_missing_or_too_many_lower_the_figures(tmp_path: Path) -> None:
