@@ -90,6 +90,18 @@ class Judged:
         for number in self.judgements.get("undecided", ()):
             yield f"{self.name[:8]}:{number}", self.lines[number].uuid not in uuids
 
+    def wrongly_decided(self) -> list[str]:
+        """The lines where a decision was recorded and a person saw none, by place and title."""
+        may = [*self.judgements.get("decisions", ()), *self.judgements.get("either", ())]
+        judged = {self._answer_of(number).uuid for number in may}
+        numbers = {line.uuid: number for number, line in self.lines.items()}
+        recorded = {d.source_id.split("/")[1]: d.title for d in self.records if _decided(d)}
+        return [
+            f"{self.name[:8]}:{numbers[uuid]}: {title}"
+            for uuid, title in recorded.items()
+            if uuid not in judged
+        ]
+
     def _answer_of(self, number: int) -> Line:
         """The line itself, or the answer of the call that it makes."""
         calls = [event.call for event in self.lines[number].events if isinstance(event, ToolCall)]
@@ -138,33 +150,42 @@ class Judged:
 
 
 def written(quiet: bool) -> None:
-    """Print the figures of the written sessions, those held out apart."""
-    text = capture_written.WRITTEN.read_text("utf-8")
-    for held_out in (False, True):
+    """Print the figures of the written sessions; of those held out never more than the figures."""
+    for part, path in (
+        ("looked at", capture_written.LOOKED_AT),
+        ("held out", capture_written.HELD_OUT),
+    ):
         with tempfile.TemporaryDirectory(prefix="mem-search-evaluate-") as folder:
             paths = [
                 (each.write(Path(folder)), each.judgements)
-                for each in capture_written.sessions(text)
-                if each.held_out is held_out
+                for each in capture_written.sessions(path.read_text("utf-8"))
             ]
             drafts = drafts_of(Path(folder))
             files = [Judged(path, drafts, judgements) for path, judgements in paths]
-        if not (quiet or held_out):
+        if part == "looked at" and not quiet:
             _tell(files)
-        types = [wanted == found for file in files for _, wanted, found, _ in file.types()]
-        figures = {
-            "types": types,
-            "decisions": [found for file in files for _, found in file.decisions()],
-            "no_decision": [left for file in files for _, left in file.undecided()],
-            "failed": [found for file in files for _, found, _ in file.failures("failed")],
-            "rejected": [found for file in files for _, found, _ in file.failures("rejected")],
-        }
-        recorded = sum(map(_decided, drafts))
-        print(
-            "written, held out:" if held_out else "written, looked at:",
-            ", ".join(f"{name} {sum(of)} of {len(of)}" for name, of in figures.items() if of),
-            f"; {recorded} decisions recorded",
-        )
+            for file in files:
+                for place in file.wrongly_decided():
+                    print(f"  decision {place}: recorded, and is none")
+        print(f"written, {part}:", figures(files))
+
+
+def figures(files: list[Judged]) -> str:
+    """Of each judged matter how many are right, and how many recorded decisions are none."""
+    found = {
+        "types": [wanted == kind for file in files for _, wanted, kind, _ in file.types()],
+        "decisions": [found for file in files for _, found in file.decisions()],
+        "no_decision": [left for file in files for _, left in file.undecided()],
+        "failed": [found for file in files for _, found, _ in file.failures("failed")],
+        "rejected": [found for file in files for _, found, _ in file.failures("rejected")],
+    }
+    right = sum(found["decisions"])
+    wrong = sum(len(file.wrongly_decided()) for file in files)
+    recall = right / len(found["decisions"]) if found["decisions"] else 1.0
+    precision = right / (right + wrong) if right else 0.0
+    counts = ", ".join(f"{name} {sum(of)} of {len(of)}" for name, of in found.items() if of)
+    rates = f"recall {recall:.3f}, precision {precision:.3f}"
+    return f"{counts}; {wrong} recorded as a decision and none: {rates}"
 
 
 def _tell(files: list[Judged]) -> None:
@@ -175,9 +196,6 @@ def _tell(files: list[Judged]) -> None:
         for place, is_found in file.decisions():
             if not is_found:
                 print(f"  decision {place}: not recorded")
-        for place, is_left in file.undecided():
-            if not is_left:
-                print(f"  decision {place}: recorded, and is none")
         for key in ("failed", "rejected"):
             for place, is_found, lines in file.failures(key):
                 if not is_found:

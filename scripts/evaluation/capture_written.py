@@ -1,7 +1,7 @@
-"""The sessions of ``capture_written.txt`` as transcripts of Claude Code, and what they should give.
+"""The written sessions as transcripts of Claude Code, and what they should give.
 
-The form of that file is told at its head. Half of its sessions may be looked at when rules change
-(``*``), the others are held out: they say how the rules do on sessions that nobody has seen.
+The form is told at the head of ``capture_written.txt``, whose sessions may be looked at when rules
+change. Those of ``capture_held_out.txt`` may not: they say how the rules do on unseen sessions.
 """
 
 from __future__ import annotations
@@ -13,17 +13,21 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
 
-WRITTEN: Final = Path(__file__).parent / "capture_written.txt"
+LOOKED_AT: Final = Path(__file__).parent / "capture_written.txt"
+HELD_OUT: Final = Path(__file__).parent / "capture_held_out.txt"
 _START: Final = datetime(2026, 3, 2, 9, tzinfo=UTC)
 _CWD: Final = "/home/dev/shop"
 _TOOLS: Final = {
     "read": ("Read", "file_path"), "edit": ("Edit", "file_path"), "write": ("Write", "file_path"),
     "run": ("Bash", "command"), "refuse": ("Bash", "command"), "web": ("WebFetch", "url"),
+    "grep": ("Grep", "pattern"), "glob": ("Glob", "pattern"),
+    "ask": ("AskUserQuestion", "questions"),
 }  # fmt: skip
 _DONE: Final = {
     "read": "     1→", "write": "File created successfully at: {}",
     "edit": "The file {} has been updated successfully.", "web": "A page about it.",
 }  # fmt: skip
+_ANSWERS: Final = ("ok", "fail", "error")
 _REFUSED: Final = (
     "The user doesn't want to proceed with this tool use. The tool use was rejected. "
     "The user said: not on this machine"
@@ -35,11 +39,11 @@ class Session:
     """One written session: the lines of its transcript and the judgements by their numbers."""
 
     name: str
-    held_out: bool
     lines: list[dict[str, Any]] = field(default_factory=list)
     steps: dict[str, list[int]] = field(default_factory=dict)
     decisions: list[int] = field(default_factory=list)
     undecided: list[int] = field(default_factory=list)
+    either: list[int] = field(default_factory=list)
     failed: dict[str, str] = field(default_factory=dict)
     rejected: list[int] = field(default_factory=list)
 
@@ -48,7 +52,7 @@ class Session:
         """In the form of ``capture.toml``."""
         return {
             "steps": self.steps, "decisions": self.decisions, "undecided": self.undecided,
-            "failed": self.failed, "rejected": self.rejected,
+            "either": self.either, "failed": self.failed, "rejected": self.rejected,
         }  # fmt: skip
 
     def add(self, role: str, content: str | list[dict[str, Any]]) -> None:
@@ -73,51 +77,83 @@ def sessions(text: str) -> Iterator[Session]:
     lines = [line for line in text.splitlines() if line and not line.startswith("#")]
     for at, line in enumerate(lines):
         word, _, rest = line.partition(" ")
-        if "session" in (word, rest.partition(" ")[0]):
+        if word == "session":
             if session:
                 yield session
-            session = Session(line.split()[-1], held_out=not line.startswith("*"))
+            session = Session(rest)
         elif session is None:
             raise ValueError(f"before the first session: {line}")
         else:
-            _add(session, word, rest, lines[at + 1].split(" ", 2) if at + 1 < len(lines) else [""])
+            answer = lines[at + 1] if at + 1 < len(lines) else ""
+            _add(session, word, rest.replace("\\n", "\n"), answer.replace("\\n", "\n"))
     if session:
         yield session
 
 
-def _add(session: Session, word: str, rest: str, answer: list[str]) -> None:
+def _add(session: Session, word: str, rest: str, answer: str) -> None:
     number = len(session.lines)
+    decisions = {
+        "!decision": session.decisions, "?decision": session.undecided, "~decision": session.either,
+    }  # fmt: skip
     if word.startswith("="):
         session.steps.setdefault(word[1:], []).append(number)
-    elif word == "!decision":
-        session.decisions.append(number)
-    elif word == "?decision":
-        session.undecided.append(number)
+    elif word in decisions:
+        decisions[word].append(number)
+    elif word == "!error":
+        if str(number) not in session.failed:
+            raise ValueError(f"no command that failed before: {word} {rest}")
+        session.failed[str(number)] = rest
     elif word == ">":
         session.add("user", rest)
     elif word == "-":
         session.add("assistant", [{"type": "text", "text": rest}])
     elif word in _TOOLS:
         _call(session, word, rest, answer)
-    elif word not in ("ok", "fail"):
+    elif word not in _ANSWERS:
         raise ValueError(f"no event and no label: {word} {rest}")
 
 
-def _call(session: Session, word: str, rest: str, answer: list[str]) -> None:
-    tool, name = _TOOLS[word]
-    given = {name: f"{_CWD}/{rest}" if name == "file_path" else rest}
+def _call(session: Session, word: str, rest: str, answer: str) -> None:
+    tool, _ = _TOOLS[word]
     call = f"toolu_{session.name}_{len(session.lines)}"
-    session.add("assistant", [{"type": "tool_use", "id": call, "name": tool, "input": given}])
-    failed, said = False, _DONE.get(word, "").format(rest)
+    use = {"type": "tool_use", "id": call, "name": tool, "input": _arguments(word, rest)}
+    session.add("assistant", [use])
+    how, _, told = answer.partition(" ")
+    failed, said = False, _DONE.get(word, "").format(rest.partition(" :: ")[0])
     if word == "refuse":
         failed, said = True, _REFUSED
-    elif word == "run" and answer[0] == "ok":
-        said = " ".join(answer[1:])
-    elif word == "run" and answer[0] == "fail":
-        failed, said = True, f"Exit code {answer[1]}\n{' '.join(answer[2:])}".rstrip()
+    elif how == "ok":
+        said = told
+    elif how == "error":
+        failed, said = True, f"<tool_use_error>{told}</tool_use_error>"
+    elif how == "fail":
+        code, _, told = told.partition(" ")
+        failed, said = True, f"Exit code {code}\n{told}".rstrip()
     result = {"type": "tool_result", "tool_use_id": call, "content": said, "is_error": failed}
     session.add("user", [result])
     if word == "refuse":
         session.rejected.append(len(session.lines))
-    elif failed:
-        session.failed[str(len(session.lines))] = " ".join(answer[2].split())[:40].strip()
+    elif failed and how == "fail":
+        session.failed[str(len(session.lines))] = " ".join(told.split())[:40].strip()
+
+
+def _arguments(word: str, rest: str) -> dict[str, Any]:
+    """The input of the call, as the tool of ``word`` takes it."""
+    _, name = _TOOLS[word]
+    what, _, more = rest.partition(" :: ")
+    if word == "ask":
+        question, *options = rest.split(" | ")
+        labels = [{"label": option, "description": option} for option in options]
+        return {name: [{"question": question, "header": "Choice", "options": labels}]}
+    if name == "command":
+        command, _, description = rest.partition(" ## ")
+        return {name: command} | ({"description": description} if description else {})
+    if name != "file_path":
+        return {name: rest}
+    given = {name: f"{_CWD}/{what}"}
+    if word == "edit" and more:
+        old, _, new = more.partition(" => ")
+        given |= {"old_string": old, "new_string": new}
+    elif word == "write" and more:
+        given["content"] = more
+    return given

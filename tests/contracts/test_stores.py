@@ -197,6 +197,21 @@ class TestBatches:
             ("test", "a"): ("web", "main")
         }
 
+    async def test_the_observations_of_sessions_are_listed_with_their_times(
+        self, store: Store
+    ) -> None:
+        seen = {"kind": "observation", "created_at": 5}
+        await fill(
+            store,
+            draft("a", session="s", **seen),
+            draft("b", session="t", **seen),
+            draft("c", session="s", kind="user_prompt"),
+            draft("d", session="u", **seen),
+        )
+        listed = await store.ingest.observations_of("test", ["s", "t", "none"])
+        assert sorted(listed) == [("s", "a", 5), ("t", "b", 5)]
+        assert await store.ingest.observations_of("other", ["s"]) == []
+
 
 class TestLedger:
     async def test_the_newest_entry_of_an_item_counts(self, store: Store) -> None:

@@ -6,7 +6,7 @@ Records come in through the import, so that any store can be put through it.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -259,24 +259,27 @@ async def test_records_passages_and_the_graph_are_read_by_number(filled: Filled)
     assert (filled.names(earlier), filled.names(later)) == (set(), {"cookie"})
 
 
+@pytest.mark.parametrize("settings_of", STORES.values(), ids=STORES)
 async def test_a_summary_is_shown_by_the_first_passage_and_counted_by_none(
-    filled: Filled,
+    settings_of: Callable[[Path], Settings], tmp_path: Path
 ) -> None:
     text = "# Lamps\n\n" + "The keeper fills the lamp with oil. " * 115
     note = draft("lamps", text, metadata={"description": "Of lighthouses"})
-    store = filled.runtime.store
-    number = (
-        await store.ingest.store_one(prepare(note), replace=False, even_forgotten=False)
-    ).number
-    waiting = await store.indexing.to_embed(99)
-    (summary,) = (each.passage for each in waiting if each.above == "Of lighthouses")
-    spans = await filled.store.read(lambda s: s.spans_of_records([number]))
-    assert [each.above for each in spans[number]] == ["", "# Lamps", "# Lamps"]
-    assert await filled.store.read(lambda s: s.spans([summary])) == {summary: spans[number][0]}
-    context = await filled.store.read(lambda s: s.passage_contexts({number: summary}, 1))
-    assert (context[number].ordinal, context[number].count) == (0, 3)
-    found = await filled.store.read(lambda s: s.records_with_words(word("lighthouses")))
-    assert number not in found
+    # Without an indexer, which could take the summary out of the queue before it is read here.
+    async with open_runtime(settings_of(tmp_path / "home"), background=False) as runtime:
+        stored = await runtime.store.ingest.store_one(
+            prepare(note), replace=False, even_forgotten=False
+        )
+        number, store = stored.number, runtime.search.store
+        waiting = await runtime.store.indexing.to_embed(99)
+        (summary,) = (each.passage for each in waiting if each.above == "Of lighthouses")
+        spans = await store.read(lambda s: s.spans_of_records([number]))
+        assert [each.above for each in spans[number]] == ["", "# Lamps", "# Lamps"]
+        assert await store.read(lambda s: s.spans([summary])) == {summary: spans[number][0]}
+        context = await store.read(lambda s: s.passage_contexts({number: summary}, 1))
+        assert (context[number].ordinal, context[number].count) == (0, 3)
+        found = await store.read(lambda s: s.records_with_words(word("lighthouses")))
+        assert number not in found
 
 
 async def test_the_corpus_is_counted(filled: Filled) -> None:

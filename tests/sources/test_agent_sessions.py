@@ -130,9 +130,27 @@ def test_steps_replace_the_turns_that_older_versions_stored(name: str, tmp_path:
     assert [draft.source_id for draft in drafts] == [
         f"{session}/{prompt}", f"{session}/{prompt}/work", f"{session}/summary",
     ]  # fmt: skip
-    assert cursor["version"] == 2
     older = {"files": cursor["files"]}
     assert read(name, root, older)[0] == drafts, "what was read as turns is read again"
+
+
+@pytest.mark.parametrize("name", SESSIONS)
+def test_sessions_that_other_rules_read_are_read_again_whole(name: str, tmp_path: Path) -> None:
+    make, session = SESSIONS[name]
+    root = make(tmp_path)
+    drafts, _, cursor = read(name, root)
+    older = {**cursor, "version": cursor["version"] - 1}
+    (batch,) = by_name(name).read(Location(name, str(root)), older)
+    assert [*batch.drafts] == drafts
+    (whole,) = batch.whole
+    assert (whole.session, whole.given) == (session, {each.source_id for each in drafts})
+    work = next(each.source_id for each in drafts if each.kind == "observation")
+    at = drafts[0].created_at or 0
+    cut_elsewhere = [(f"{work}/7", at), (f"{drafts[0].source_id}/decision", at)]
+    of_others = [(f"{session}/none/work", at), (f"other/{work}", at)]
+    assert whole.stale([(work, at), *cut_elsewhere, *of_others]) == [
+        key for key, _ in cut_elsewhere
+    ]
 
 
 @pytest.mark.parametrize("name", ["gemini", "qwen"])

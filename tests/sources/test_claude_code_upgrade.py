@@ -13,7 +13,10 @@ from typing import Any
 import pytest
 
 from claude_code_script import CWD, SESSION, START, Script
+from mem_search.ingest.writer import STALE
 from mem_search.model import Batch, Draft, Filters, Location, Record
+from mem_search.sources import base
+from mem_search.sources.claude_code import ClaudeCode
 from mem_search.wiring import Runtime, open_runtime
 from runtimes import small
 
@@ -146,3 +149,78 @@ async def test_a_session_that_goes_on_after_a_forgetting_is_recorded(
     after = await stored(upgraded)
     assert {"u17", "u17/work"} <= set(after)
     assert "The pier is green now" in after["summary"].text
+
+
+def stale(key: str, began: int, text: str = "The gauge was cut elsewhere.") -> Draft:
+    kind = "decision" if key.endswith("/decision") else "discovery"
+    return old("observation", key, text, began, began + 1_000, type=kind, agent="main")
+
+
+CUT_ELSEWHERE = (
+    stale("u0/work/4", 15_000),
+    stale("u0/work/5", 16_000),
+    stale("u1/decision", 1_000, "We look at the gauge rather than at the sea."),
+    stale("u12/work", 12_000),
+)
+"""What rules of an earlier version made of lines of the session, and these do not."""
+
+OF_OTHERS = (
+    stale("x7/work", 3_000, "A line of the session that only another file has."),
+    stale("x7/decision", 3_000, "We paint the pier instead of the lamp."),
+    stale("u0/work/6", 90_000_000, "A longer copy of the file was read."),
+    old("user_prompt", "u12", "A prompt is no observation", 12_000, 12_000),
+)
+
+
+async def known(runtime: Runtime, location: Location, *drafts: Draft) -> None:
+    cursor = {"version": 2, "files": {f"harbour/{SESSION}.jsonl": {"offset": 9}}, "left": {}}
+    await runtime.ingest.writer.take(location, Batch(drafts=drafts, cursor=cursor))
+
+
+def ids(*drafts: Draft) -> set[str]:
+    return {draft.source_id.removeprefix(f"{SESSION}/") for draft in drafts}
+
+
+async def test_observations_that_earlier_rules_cut_elsewhere_do_not_stay(
+    upgraded: Runtime, location: Location
+) -> None:
+    await known(upgraded, location, *CUT_ELSEWHERE, *OF_OTHERS)
+    counts = await upgraded.ingest.reader.read(location)
+    assert counts.deleted == len(CUT_ELSEWHERE)
+    after = set(await stored(upgraded))
+    assert after == ids(*OLD, *OF_OTHERS) | {"u0/work/2", "u0/work/3", "u6/decision"}
+    rows = await upgraded.store.ingest.ledger("claude-code", f"{SESSION}/u1/decision", 9, 0)
+    assert [(row.outcome, row.reason) for row in rows] == [("deleted", STALE)]
+    # It is no forgetting: a version that makes them again may store them again.
+    counts = await upgraded.ingest.writer.take(location, Batch(drafts=CUT_ELSEWHERE))
+    assert counts.new == len(CUT_ELSEWHERE)
+    counts = await upgraded.ingest.reader.read(location, again=True)
+    assert (counts.new, counts.changed, counts.deleted) == (0, 0, len(CUT_ELSEWHERE))
+    assert set(await stored(upgraded)) == after
+
+
+async def test_stale_observations_of_a_reading_that_was_killed_do_not_stay(
+    upgraded: Runtime, location: Location, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await known(upgraded, location, *CUT_ELSEWHERE)
+    monkeypatch.setattr(base, "BATCH_SIZE", 1)
+    batches = ClaudeCode().read(location, await upgraded.store.ingest.cursor(location))
+    for _ in range(3):
+        await upgraded.ingest.writer.take(location, next(batches))
+    assert ids(*CUT_ELSEWHERE) <= set(await stored(upgraded))
+    await upgraded.ingest.reader.read(location)
+    assert not ids(*CUT_ELSEWHERE) & set(await stored(upgraded))
+
+
+async def test_what_a_transcript_no_longer_has_stays(upgraded: Runtime, location: Location) -> None:
+    (file,) = Path(location.path).rglob("*.jsonl")  # noqa: ASYNC240
+    await upgraded.ingest.reader.read(location)
+    cursor = await upgraded.store.ingest.cursor(location)
+    await upgraded.ingest.writer.take(location, Batch(drafts=CUT_ELSEWHERE, cursor=cursor))
+    before = set(await stored(upgraded))
+    file.write_text("".join(file.read_text("utf-8").splitlines(keepends=True)[:8]), "utf-8")
+    assert (await upgraded.ingest.reader.read(location)).deleted == 0
+    file.unlink()
+    # Read again from the copy that is kept, which may have less than the transcript.
+    assert (await upgraded.ingest.reader.read(location, again=True)).deleted == 0
+    assert set(await stored(upgraded)) == before

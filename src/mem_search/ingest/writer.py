@@ -9,7 +9,7 @@ from dataclasses import replace
 from mem_search.errors import InputError
 from mem_search.ingest.preparing import Preparing
 from mem_search.model import Batch, Draft, LedgerEntry, Location
-from mem_search.model.ingest import IngestCounts, PreparedBatch, PreparedDraft
+from mem_search.model.ingest import IngestCounts, PreparedBatch, PreparedDraft, WholeSession
 from mem_search.patterns import pattern
 from mem_search.storage.ports import IngestStore
 from mem_search.storage.redacted import clean
@@ -17,6 +17,7 @@ from mem_search.text.redaction import Redaction, redact
 
 _FIELD = pattern(r"([a-z_]+)(?:\.[^\s:]+)*")
 
+STALE = "the rules of this version make other steps of its session"
 LEFT_OUT = "the worker ended twice while it read this, so it is left out"
 
 
@@ -58,10 +59,14 @@ class IngestWriter:
         are ``left_out`` are not prepared. ``at`` is told each item before it is prepared, and then
         "", when the batch is stored. ``job`` is the one that reads, which counts it.
         """
+        # Ids of all lines of a session are compared only: the store never gets them.
+        whole, batch = batch.whole, replace(batch, whole=())
         batch = await asyncio.to_thread(clean, batch, self._redaction)
         if batch.shared:
             known = await self._ingest.first_read(batch.drafts)
             batch = replace(batch, drafts=tuple(_kept(d, known, others) for d in batch.drafts))
+        if whole:
+            batch = await self._without_stale(location.source, batch, whole)
         prepared = await self._prepared(batch, left_out, at)
         at("")
         writing = asyncio.ensure_future(
@@ -97,6 +102,23 @@ class IngestWriter:
         if stored.outcome != "unchanged":
             self._stored()
         return stored.number
+
+    async def _without_stale(
+        self, source: str, batch: Batch, whole: Sequence[WholeSession]
+    ) -> Batch:
+        """The batch, which deletes observations that earlier rules made of these sessions."""
+        sessions = [each.session for each in whole]
+        stored: dict[str, list[tuple[str, int]]] = {}
+        for session, source_id, began in await self._ingest.observations_of(source, sessions):
+            stored.setdefault(session, []).append((source_id, began))
+        stale = [
+            source_id for each in whole for source_id in each.stale(stored.get(each.session, ()))
+        ]
+        return replace(
+            batch,
+            deletions=(*batch.deletions, *stale),
+            ledger=(*batch.ledger, *(LedgerEntry(each, "deleted", STALE) for each in stale)),
+        )
 
     async def _prepared(
         self, batch: Batch, left_out: Collection[str], at: Callable[[str], None]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, Literal
@@ -39,6 +39,37 @@ class Location:
 
 
 @dataclass(frozen=True, slots=True)
+class WholeSession:
+    """A session of which all lines of one file were read: ``given`` are the ids of its records.
+
+    An observation with the id ``SESSION/LINE/…`` was made of a line of the session. One of
+    ``lines`` that is not among ``given`` was made by rules of an earlier version. The file knows
+    nothing of what began after its last line, at ``until`` (ms): a longer copy may have been read.
+    """
+
+    session: str
+    lines: frozenset[str]
+    given: frozenset[str]
+    until: int | None = None
+
+    def stale(self, stored: Iterable[tuple[str, int]]) -> list[str]:
+        """Which of the ``stored`` observations, ids with the time of their beginning, are stale."""
+        return [
+            source_id
+            for source_id, began in stored
+            if source_id not in self.given
+            and (self.until is None or began <= self.until)
+            and self._has_line_of(source_id)
+        ]
+
+    def _has_line_of(self, source_id: str) -> bool:
+        line, slash = source_id.removeprefix(f"{self.session}/"), "/"
+        while slash and line not in self.lines:  # the id of a line can have a slash
+            line, slash, _ = line.rpartition("/")
+        return line in self.lines
+
+
+@dataclass(frozen=True, slots=True)
 class Batch:
     """A step of reading a location, stored in one transaction together with ``cursor``.
 
@@ -57,7 +88,8 @@ class Batch:
     keeps the branch on which it was first read, and its project if that is another location's.
 
     ``tombstones`` refuse records that another store has forgotten. ``even_forgotten``: records
-    that were forgotten are stored again.
+    that were forgotten are stored again. ``whole``: sessions that have been read whole with this
+    batch; their stale observations are deleted.
     """
 
     drafts: tuple[Draft, ...] = ()
@@ -73,6 +105,7 @@ class Batch:
     shared: bool = False
     tombstones: tuple[Tombstone, ...] = ()
     even_forgotten: bool = False
+    whole: tuple[WholeSession, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

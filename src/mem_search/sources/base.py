@@ -32,6 +32,7 @@ from mem_search.contracts import FileFormat, Machine
 from mem_search.errors import NO_ROOM, StorageError
 from mem_search.model import Batch, Draft, LedgerEntry, Location
 from mem_search.model.forgetting import Tombstone
+from mem_search.model.ingest import WholeSession
 from mem_search.text.file_names import as_text
 
 UPLOADED: Final = "upload"
@@ -148,6 +149,7 @@ class BatchBuilder:
         self._ledger: list[LedgerEntry] = []
         self._outdated: list[str] = []
         self._tombstones: list[Tombstone] = []
+        self._whole: list[WholeSession] = []
 
     def take(self, draft: Draft, item: str = "") -> None:
         """Store ``draft``. ``item`` is what the ledger calls it, else its source id."""
@@ -158,6 +160,10 @@ class BatchBuilder:
     def refuse(self, tombstone: Tombstone) -> None:
         """Refuse a record that another store has forgotten."""
         self._tombstones.append(tombstone)
+
+    def finish(self, *sessions: WholeSession) -> None:
+        """Sessions were read whole: their observations that were not given are deleted."""
+        self._whole += sessions
 
     def leave(self, item: str, reason: str) -> None:
         """The source leaves out ``item``."""
@@ -193,7 +199,7 @@ class BatchBuilder:
     def __bool__(self) -> bool:
         """Whether there is anything to store."""
         found = self._drafts or self._deletions or self._ledger or self._outdated
-        return bool(found or self._released or self._tombstones)
+        return bool(found or self._released or self._tombstones or self._whole)
 
     @property
     def is_full(self) -> bool:
@@ -223,6 +229,7 @@ class BatchBuilder:
             item=item,
             shared=self._shared,
             tombstones=tuple(self._tombstones),
+            whole=tuple(self._whole),
         )
         self._clear()
         self._started = None

@@ -66,7 +66,6 @@ class Codex(SessionFiles):
     usual, folder = ".codex", "sessions"
     variables = ("CODEX_HOME",)
     tools = _TOOLS
-    version = 2
 
     def recognises(self, path: Path) -> bool:
         return path.name.startswith("rollout-") and path.suffix == ".jsonl"

@@ -64,7 +64,6 @@ class Gemini(SessionFiles):
     usual, folder = ".gemini", "tmp"
     file_format = FileFormat((".json", ".jsonl"))
     tools = _TOOLS
-    version = 2
 
     def files_to_keep(self, root: Path) -> Iterable[Path]:
         """Gemini CLI deletes a session after 30 days (``general.sessionRetention``)."""

@@ -11,7 +11,6 @@ import json
 import re
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
-from functools import lru_cache
 from itertools import groupby
 from pathlib import Path
 from typing import Any, Final
@@ -21,7 +20,7 @@ from mem_search.errors import SourceError
 from mem_search.model import Batch, Draft, LedgerEntry, Location
 from mem_search.patterns import pattern
 from mem_search.projects import identify
-from mem_search.sources.agent_work.drafts import DraftBuilder
+from mem_search.sources.agent_work.drafts import VERSION
 from mem_search.sources.agent_work.events import (
     MAIN,
     AgentText,
@@ -41,6 +40,7 @@ from mem_search.sources.agent_work.transcripts import (
     exit_code,
     home_of,
     read_only,
+    records_of,
     words,
 )
 from mem_search.sources.base import BaseSource, BatchBuilder
@@ -94,7 +94,8 @@ class OpenCode(BaseSource):
         path = Path(location.path).expanduser()
         if not path.is_file():
             raise SourceError(f"{path} does not exist", field="path")
-        known: dict[str, str] = dict(cursor.get("sessions", {}))
+        is_known = cursor.get("version") == VERSION
+        known: dict[str, str] = dict(cursor.get("sessions", {})) if is_known else {}
         with read_only(path, _TABLES) as database:
             rows = database.execute(_SESSIONS).fetchall()
             parents = {row[0]: row[1] for row in rows}
@@ -107,17 +108,20 @@ class OpenCode(BaseSource):
                 root = _root(session, parents)
                 title = "" if _UNTITLED.match(clean_text(title)) else clean_text(title)
                 lines = _lines(database, session, root, clean_text(folder), title)
-                for draft in _drafts(lines):
-                    batch.take(draft, item)
+                for each in records_of(NAME, lines, identify):
+                    if isinstance(each, Draft):
+                        batch.take(each, item)
+                    else:
+                        batch.finish(each)
                 if taken := batch.taken - taken:
                     batch.note(LedgerEntry(item, "taken", records=taken))
                 else:
                     batch.leave(item, "there is nothing in it that could be stored")
                 known[session] = stamp
                 if batch.is_full:
-                    yield batch.build({"sessions": dict(known)}, done + 1)
+                    yield batch.build({"version": VERSION, "sessions": dict(known)}, done + 1)
             if batch:
-                yield batch.build({"sessions": dict(known)}, len(rows))
+                yield batch.build({"version": VERSION, "sessions": dict(known)}, len(rows))
 
 
 def _root(session: str, parents: Mapping[str, str | None]) -> str:
@@ -127,13 +131,6 @@ def _root(session: str, parents: Mapping[str, str | None]) -> str:
         seen.add(above)
         session = above
     return session
-
-
-def _drafts(lines: Iterator[Line]) -> Iterator[Draft]:
-    builder = DraftBuilder(NAME, lru_cache(maxsize=None)(identify))
-    for line in lines:
-        yield from builder.feed(line)
-    yield from builder.open_drafts()
 
 
 def _lines(

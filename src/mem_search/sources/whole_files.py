@@ -21,6 +21,7 @@ from typing import IO, Any, ClassVar, Final
 
 from mem_search.errors import SourceError, StorageError
 from mem_search.model import Batch, Draft, LedgerEntry, Location
+from mem_search.model.ingest import WholeSession
 from mem_search.sources.base import KEPT, BaseSource, BatchBuilder
 from mem_search.sources.exclusions import Exclusions, is_regular
 
@@ -40,11 +41,15 @@ _DECODER: Final = json.JSONDecoder()
 
 @dataclass(frozen=True, slots=True)
 class WholeFile:
-    """A file at ``path``, which a person calls ``name``. An upload comes from another machine."""
+    """A file at ``path``, which a person calls ``name``. An upload comes from another machine.
+
+    Of one that is only a copy, the agent has deleted the file.
+    """
 
     path: Path
     name: str
     is_upload: bool = False
+    is_copy: bool = False
 
 
 class WholeFiles(BaseSource):
@@ -58,7 +63,7 @@ class WholeFiles(BaseSource):
     version: ClassVar[int] = 1
 
     @abstractmethod
-    def drafts(self, file: WholeFile) -> Iterator[Draft | LedgerEntry]:
+    def drafts(self, file: WholeFile) -> Iterator[Draft | LedgerEntry | WholeSession]:
         """What is in the file, always in the same order; a ledger entry is what is not stored.
 
         Raises ValueError or OSError with the reason when the file is damaged.
@@ -85,7 +90,9 @@ class WholeFiles(BaseSource):
             was, taken = known.get(item, ["", 0])
             if was != stamp or taken != _DONE:
                 start = taken if was == stamp else 0
-                for count in self._file(WholeFile(path, item, bool(location.upload)), start, batch):
+                is_copy = bool(kept) and path.is_relative_to(kept)
+                file = WholeFile(path, item, bool(location.upload), is_copy)
+                for count in self._file(file, start, batch):
                     known[item] = [stamp, count]
                     if batch.is_full:
                         yield batch.build({"version": self.version, "files": dict(known)}, done)
@@ -127,6 +134,8 @@ class WholeFiles(BaseSource):
                     continue
                 if isinstance(each, Draft):
                     found.take(each, item)
+                elif isinstance(each, WholeSession):
+                    found.finish(each)
                 else:
                     found.note(each)
                 yield count

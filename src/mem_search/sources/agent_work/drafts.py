@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import asdict, replace
-from typing import Any
+from typing import Any, Final
 
 from mem_search.model import Draft, Kind, Link
 from mem_search.projects import Project
@@ -27,6 +27,10 @@ _PROMPT = 32_000
 _AWAITED = 64
 _QUEUED = 8
 _ANSWER = 1000
+
+VERSION: Final = 4
+"""Of the rules by which sessions become records, and of the state between two readings. Raise it
+when one of them changes: the sessions of all agents are then read again from their start."""
 
 Identify = Callable[[str], Project]
 

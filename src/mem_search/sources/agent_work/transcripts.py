@@ -14,11 +14,13 @@ from typing import ClassVar, Final
 from mem_search.contracts import FileFormat, Machine
 from mem_search.errors import SourceError
 from mem_search.model import Draft, LedgerEntry, Location
+from mem_search.model.ingest import WholeSession
 from mem_search.projects import identify, named_after
-from mem_search.sources.agent_work.drafts import DraftBuilder
+from mem_search.sources.agent_work.drafts import VERSION, DraftBuilder, Identify
 from mem_search.sources.agent_work.events import Line, ToolCall, ToolResult
 from mem_search.sources.agent_work.text import clean_text
 from mem_search.sources.agent_work.tools import argument_of
+from mem_search.sources.agent_work.whole_sessions import WholeSessions
 from mem_search.sources.conversations import fields, items
 from mem_search.sources.whole_files import WholeFile, WholeFiles
 
@@ -36,6 +38,7 @@ class SessionFiles(WholeFiles):
     """
 
     follows = True
+    version = VERSION
     file_format: FileFormat | None = FileFormat((".jsonl",))
     tools: ClassVar[Tools]
     label: ClassVar[str]
@@ -60,12 +63,28 @@ class SessionFiles(WholeFiles):
         """The files at ``root`` of which a copy is kept, because the agent deletes them."""
         return ()
 
-    def drafts(self, file: WholeFile) -> Iterator[Draft | LedgerEntry]:
-        project_of = lru_cache(maxsize=None)(named_after if file.is_upload else identify)
-        builder = DraftBuilder(self.name, project_of)
-        for line in self.lines(file):
-            yield from builder.feed(replace(line, platform=self.name))
-        yield from builder.open_drafts()
+    def drafts(self, file: WholeFile) -> Iterator[Draft | LedgerEntry | WholeSession]:
+        lines = (replace(line, platform=self.name) for line in self.lines(file))
+        for each in records_of(self.name, lines, named_after if file.is_upload else identify):
+            # A copy may have less than the file had.
+            if not (file.is_copy and isinstance(each, WholeSession)):
+                yield each
+
+
+def records_of(
+    source: str, lines: Iterable[Line], project_of: Identify
+) -> Iterator[Draft | WholeSession]:
+    """The records of sessions that are read from their start to their end, then these sessions."""
+    builder, sessions = DraftBuilder(source, lru_cache(maxsize=None)(project_of)), WholeSessions()
+    for line in lines:
+        drafts = list(builder.feed(line))
+        sessions.saw(line)
+        sessions.gave(drafts)
+        yield from drafts
+    still_open = list(builder.open_drafts())
+    sessions.gave(still_open)
+    yield from still_open
+    yield from sessions.ended()
 
 
 def home_of(machine: Machine, usual: str, *variables: str) -> Path:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
@@ -22,7 +22,7 @@ from typing import Any, Final
 from mem_search.contracts import FileFormat, Machine
 from mem_search.model import Batch, Location
 from mem_search.projects import identify, named_after
-from mem_search.sources.agent_work.drafts import Identify
+from mem_search.sources.agent_work.drafts import VERSION, Identify
 from mem_search.sources.base import KEPT, BaseSource, BatchBuilder
 from mem_search.sources.claude_code.files import (
     NAME,
@@ -33,9 +33,6 @@ from mem_search.sources.claude_code.files import (
     transcripts,
 )
 from mem_search.sources.claude_code.transcript_reader import TranscriptReader
-
-VERSION: Final = 3
-"""Raise this when the state changes its shape: transcripts are then read from their start."""
 
 STATES_KEPT: Final = 16
 """Files whose state the cursor keeps. A session rarely grows after this many newer ones."""
@@ -180,11 +177,13 @@ class _Reading:
         self._moved = True
 
     def _note(self, name: str, reader: TranscriptReader) -> None:
-        """Move the ledger entries of the last step into the batch."""
+        """Move what the last step tells of the file into the batch."""
         if reader.from_start:
             self._batch.outdate(name)
         self._batch.note(*reader.ledger)
-        reader.from_start, reader.ledger = False, []
+        if name not in self._found.kept:  # a copy may have less than the transcript had
+            self._batch.finish(*reader.whole)
+        reader.from_start, reader.ledger, reader.whole = False, [], []
 
     def _build(self, done: int) -> Batch:
         self._moved = False
@@ -198,10 +197,10 @@ def _found(root: Path, kept: str) -> Found:
         return transcripts(root)
     gone = transcripts(Path(kept))
     if not root.exists():
-        return gone
+        return replace(gone, kept=frozenset(gone.files))
     found = transcripts(root)
     files = dict(sorted({**gone.files, **found.files}.items()))
-    return Found(files=files, left=found.left)
+    return Found(files=files, left=found.left, kept=frozenset(set(gone.files) - set(found.files)))
 
 
 def _status(path: Path) -> os.stat_result | None:

@@ -48,10 +48,14 @@ def transcript_of(session: str) -> str:
 
 @dataclass(slots=True)
 class Found:
-    """Transcripts by relative path, and the reasons why other paths are left; both sorted."""
+    """Transcripts by relative path, and the reasons why other paths are left; both sorted.
+
+    Of the transcripts that are ``kept`` only a copy is left.
+    """
 
     files: dict[str, Path] = field(default_factory=dict)
     left: dict[str, str] = field(default_factory=dict)
+    kept: frozenset[str] = frozenset()
 
 
 def transcripts(root: Path) -> Found:

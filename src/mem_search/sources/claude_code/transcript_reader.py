@@ -12,7 +12,9 @@ from typing import Any, BinaryIO, Final
 
 from mem_search.errors import InputError
 from mem_search.model import Draft, LedgerEntry
+from mem_search.model.ingest import WholeSession
 from mem_search.sources.agent_work.drafts import DraftBuilder, Identify
+from mem_search.sources.agent_work.whole_sessions import WholeSessions
 from mem_search.sources.claude_code.files import (
     LONGEST_LINE,
     NAME,
@@ -99,6 +101,8 @@ class TranscriptReader:
     """Reads one file from where the last reading ended; ``place`` and ``state`` say how far.
 
     ``from_start`` is set when the file is read from its start: earlier ledger entries are outdated.
+    ``whole`` has, at the end of a file that was, its sessions: the rules may have changed since an
+    earlier reading.
     """
 
     def __init__(
@@ -119,11 +123,17 @@ class TranscriptReader:
         self._builder = DraftBuilder(NAME, identify, state)
         self._counts = LedgerCounts((state or {}).get("account"))
         self._copies: dict[str, bool] = {}
+        self.whole: list[WholeSession] = []
+        # Of a reading from the start: what it saw. One that goes on after an interruption knows
+        # only that it was from the start.
+        self._sessions: WholeSessions | None = None
+        self._is_whole = bool((state or {}).get("whole"))
 
     @property
     def state(self) -> dict[str, Any]:
         """The state of the draft builder at ``place``, with the counts."""
-        return {**self._builder.state, "account": self._counts.value}
+        known = {**self._builder.state, "account": self._counts.value}
+        return {**known, "whole": True} if self._is_whole else known
 
     def steps(self) -> Iterator[list[Draft]]:
         """The drafts of each new line, then those that are still open. Raises OSError.
@@ -146,11 +156,25 @@ class TranscriptReader:
             self._counts.add_open(still_open)
             self.place.size = status.st_size
             self.ledger.append(self._counts.entry(self._name, self.place, waiting=end.waiting))
+            if self._is_whole and not self.place.is_cut_short:
+                self.whole = self._ended(still_open)
+            self._is_whole = False
             yield [] if self.place.is_cut_short else still_open
+
+    def _ended(self, still_open: list[Draft]) -> list[WholeSession]:
+        """The sessions of the file at its end; it is looked through again after an interruption."""
+        if self._sessions is not None:
+            self._sessions.gave(still_open)
+            return list(self._sessions.ended())
+        again = TranscriptReader(self._name, self._path, self._identify, Place(), None)
+        for _ in again.steps():
+            pass
+        return again.whole
 
     def _start_over(self, file: BinaryIO) -> None:
         parent = parent_session(self._path)
-        self.from_start = True
+        self.from_start = self._is_whole = True
+        self._sessions = WholeSessions()
         self.place = self.place.start(file)
         self._builder = DraftBuilder(NAME, self._identify, cwd=_first_cwd(parent) if parent else "")
         self._counts = LedgerCounts()
@@ -179,7 +203,11 @@ class TranscriptReader:
             return
         if line.left:
             self._counts.leave(line.left)
-        yield from self._builder.feed(line)
+        drafts = list(self._builder.feed(line))
+        if self._sessions is not None:
+            self._sessions.saw(line)
+            self._sessions.gave(drafts)
+        yield from drafts
 
     def _is_copy(self, session: str) -> bool:
         if session not in self._copies:

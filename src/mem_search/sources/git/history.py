@@ -17,6 +17,7 @@ from itertools import islice
 from typing import IO, Final
 
 from mem_search.errors import SourceError
+from mem_search.machine_load import stretched
 from mem_search.sources.git.commits import FILES_KEPT, Commit
 
 _FORMAT: Final = "tformat:%x00%H%x00%P%x00%at%x00%aN%x00%s%x00%b%x00"
@@ -186,7 +187,10 @@ class History:
 
 
 _AT_HAND: Final = 0.5
-"""Seconds that listing changed files may take: a session waits for its briefing."""
+"""Seconds that listing changed files may take on a free machine: a session waits."""
+
+_MOST_SECONDS: Final = 2.0
+"""The same on a busy machine; the hook waits little longer."""
 
 _MOST_AT_HAND: Final = 50
 
@@ -197,7 +201,9 @@ def files_at_hand(directory: str) -> tuple[str, ...]:
     Empty where git does not answer in time, or there is no repository.
     """
     try:
-        return History(directory).uncommitted(_AT_HAND)[:_MOST_AT_HAND]
+        return History(directory).uncommitted(stretched(_AT_HAND, most=_MOST_SECONDS))[
+            :_MOST_AT_HAND
+        ]
     except SourceError:
         return ()
 

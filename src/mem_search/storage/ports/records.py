@@ -128,6 +128,12 @@ class IngestStore(Protocol):
         """(source, source id) → project and branch of the stored record."""
         ...
 
+    async def observations_of(
+        self, source: str, sessions: Sequence[str]
+    ) -> list[tuple[str, str, int]]:
+        """The observations of ``sessions``: session, source id, and when each began (ms)."""
+        ...
+
     async def cursor(self, location: Location) -> dict[str, Any]:
         """The stored cursor of a location; empty for one that was never read."""
         ...

@@ -131,6 +131,17 @@ class PostgresIngest(Repository):
         return {(source, name): (project, branch) for source, name, project, branch in rows}
 
     @reads
+    def observations_of(
+        self, connection: Connection, source: str, sessions: Sequence[str]
+    ) -> list[tuple[str, str, int]]:
+        rows = connection.execute(
+            "select session, source_id, created_at from records"
+            " where session = any(%s) and kind = 'observation' and source = %s",
+            (list(sessions), source),
+        )
+        return [tuple(row) for row in rows]
+
+    @reads
     def cursor(self, connection: Connection, location: Location) -> dict[str, Any]:
         row = connection.maybe(
             "select cursor from cursors where source = %s and location = %s",

@@ -115,6 +115,20 @@ class SqliteIngest(Repository):
         return found
 
     @reads
+    def observations_of(
+        self, connection: Connection, source: str, sessions: Sequence[str]
+    ) -> list[tuple[str, str, int]]:
+        return [
+            tuple(row)
+            for session in sessions
+            for row in connection.execute(
+                "select session, source_id, created_at from records"
+                " where session = ? and kind = 'observation' and source = ?",
+                (session, source),
+            )
+        ]
+
+    @reads
     def cursor(self, connection: Connection, location: Location) -> dict[str, Any]:
         row = connection.execute(
             "select cursor from cursors where source = ? and location = ?",
