@@ -23,11 +23,15 @@ class LazyPattern(Generic[AnyStr]):
         self.pattern: AnyStr = source
         self._flags = flags
 
+    def source(self) -> AnyStr:
+        """What is compiled."""
+        return self.pattern
+
     def __getattr__(self, name: str) -> Any:
         # Python calls this only for what is not there yet. Copying and pickling ask for others.
         if name not in _PARTS:
             raise AttributeError(name)
-        compiled = re.compile(self.pattern, self._flags)
+        compiled = re.compile(self.source(), self._flags)
         vars(self).update((part, getattr(compiled, part)) for part in _PARTS)
         return getattr(compiled, name)
 

@@ -350,7 +350,7 @@ def test_what_a_check_of_style_complains_of_is_tidied_up_not_repaired(tmp_path: 
     script.does("Bash", command="ruff check .", answer="Exit code 1\nF401 unused", failed=True)
     script.does("Edit", file_path=f"{CWD}/gauge.py").does("Bash", command="ruff check .")
     types = [draft.metadata["type"] for draft in drafts_of(script, tmp_path, "observation")]
-    assert types == ["change", "refactor"]
+    assert types == ["feature", "refactor"]
 
 
 def test_new_files_of_code_are_a_feature_and_a_check_that_passes_unchanged_repairs_nothing(
@@ -427,7 +427,7 @@ def test_calls_made_together_stay_together(tmp_path: Path) -> None:
         ("Fix the crash and add a test", "bugfix"),
         ("Add a fixture for tides", "feature"),
         ("Refactor the gauge, then fix its test", "refactor"),
-        ("Go on", "change"),
+        ("Go on", "feature"),
     ],
 )
 def test_the_type_of_a_change_follows_the_words_of_the_prompt(

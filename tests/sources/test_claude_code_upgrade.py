@@ -99,7 +99,7 @@ async def test_records_keep_their_numbers_and_are_read_anew(
     }
     assert set(after) - set(before) == {"u0/work/2", "u0/work/3", "u6/decision"}
     work = [after[key] for key in ("u0/work", "u0/work/2", "u0/work/3")]
-    assert [each.metadata["type"] for each in work] == ["discovery", "change", "bugfix"]
+    assert [each.metadata["type"] for each in work] == ["discovery", "feature", "bugfix"]
     assert [(each.session, each.project) for each in after.values()] == [(SESSION, "harbour")] * 6
     # What one record said is in one of the new ones, once.
     for said in ("I look at", "zylophantic waves.", "needs a tide", "ValueError: no tide"):

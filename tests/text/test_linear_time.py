@@ -164,6 +164,7 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "text.headline": claude_code_text.headline,
     "evidence.command_class": evidence.command_class,
     "evidence.check_name": evidence.check_name,
+    "evidence.command_name": evidence.command_name,
     "evidence.removed_files": evidence.removed_files,
     "evidence.sort_of_file": evidence.sort_of_file,
     "evidence.requested_change": evidence.requested_change,

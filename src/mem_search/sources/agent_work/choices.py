@@ -1,6 +1,8 @@
 """What says that one way was chosen: the agent's words, the person's, answers to questions. Pure.
 
-All expressions take linear time.
+A sentence decides by evidence of different strength: words that choose by themselves; a way that is
+kept to beside one that is not taken, or with its reason; something that is done without. Sentences
+that only weigh, ask, or tell what once was do not. All expressions take linear time.
 """
 
 from __future__ import annotations
@@ -9,34 +11,36 @@ import re
 from typing import Final
 
 from mem_search.patterns import pattern
-from mem_search.sources.agent_work.evidence import INTENT, SENTENCE, statement
+from mem_search.sources.agent_work.evidence import INTENT, statement
+from mem_search.sources.agent_work.wording import any_of, worded
 
-_CHOOSES = pattern(
-    r"\b(?:(?:we|i)(?:'ve| have)? (?:decided|chose|opted|settled)|(?:decided|opted|opting) "
-    r"(?:to|for|against)|settl(?:ed|ing) on|(?:we|i)(?:'ll| will|'re|'m|'d| would)? (?:go"
-    r"|going) with"
-    r"|(?:we|i|let's|let us)(?:'ll| will|'re|'m)? (?:stick|sticking|stay|staying) (?:with|to|on)\b"
-    r"|the decision (?:is|was)|^(?:the |my |our |final )?decision ?[-–—:] ?(?=\w)"
-    r"|(?:out of|beyond the) scope|not something (?:i|we) should"
-    r"|should do the same|different approach ?[-–—:] ?\w+"
-    r"|(?:rul(?:ed|ing)|ruled it) out\b|in favou?r of\b"
-    r"|(?:chose|choosing|pick(?:ed|ing)?|prefer(?:red|ring)?|opt(?:ed|ing)? for|select(?:ed|ing)?"
-    r"|went (?:for|with)|going (?:for|with))\b.{1,160}\bover\b"
-    r"|^no [\w-]+.{0,60}[;,:] .{1,80}\b(?:enough|sufficient|suffices?|instead)"
-    r"|\b(?:stays?|remains?)\b.{0,60}\b(?:because|since)|\bwas considered\b"
-    r"|\bwe (?:fail|keep|use|store|take|accept|skip|leave|drop|reject|allow)\b.{1,120}"
-    r"(?:\b(?:because|since|so that)|[:;] .{1,120}\b(?:less|more|better|worse|simpler"
-    r"|cheaper) than)"
-    r"|\bi(?:'d| would)? prefer \w+ing\b.{1,120} to \w+ing"
-    r"|\bwent (?:for|with)\b.{1,160}\b(?:because|since|so that|as it|as they)"
-    r"|^(?!which\b|what\b|that's\b|there\b|here\b).{2,60}\bit is(?=[,.;:!]| (?:then|as|since"
-    r"|because)\b)"
-    r"|(?:use[sd]?|using|keep|keeping|choos(?:e|ing)|chose|prefer(?:s|red)?|pick(?:ed|ing)?"
-    r"|switch(?:ed|ing)?|go)\b.{1,160}\b(?:instead of|rather than|over using))\b",
+_CHOSEN = any_of("chosen", "over_another")
+_KEEPS_TO = any_of("keeps_to")
+_COMPARED = any_of("compared")
+_REASON = any_of("reason")
+_WEIGHS = any_of("weighs")
+_LABELLED = worded(r"^(?:the |my |our |final )?<decision> ?[-–—:] ?(?=\w)")
+_WITHOUT = worded(
+    r"^(?:<therefore> )?(?:<without>(?: |(?<=['’]))"
+    r"(?!<not_a_thing>\b)"
+    r"(?![^.,;:]{0,60}\b<is_there>\b)[\w`'\"-]+.{0,80}?"
+    r"(?:[:;–—] ?.{2}|\b<as>\b)"
+    r"|so no \w+ing\b|no \w+ing (?:here|on our side|for now)\b)",
+)
+"""Something that is done without, with its reason."""
+_IT_IS = pattern(
+    r"^(?!(?:which|what|that's|there|here)\b).{2,60}"
+    r"\bit is(?=[,.;:!]|$| (?:then|as|since|because)\b)",
     re.IGNORECASE,
 )
+_REASON_FIRST = worded(r"^(?:<as_first>)\b.{5,300}, ")
+_ENOUGH = worded(r"\b<enough>\b|\b(?:goes|stays)(?=[.,;!]|$)")
 _CHOOSES_FIRST = pattern(
-    rf"^(?:instead of|rather than) .{{1,160}}, (?:{INTENT}|we|i)\b", re.IGNORECASE
+    rf"^(?:(?:instead of|rather than) .{{1,160}}, (?:{INTENT}|we|i)\b"
+    r"|(?:instead of|rather than) .{1,80} (?:i|we) \w"
+    r"|(?:statt|anstatt|anstelle|au lieu d|plutôt qu|en lugar de|en vez de|invece di|em vez de)\w*"
+    r" .{2,160}[,;] ?\w)",
+    re.IGNORECASE,
 )
 _CHOOSES_BY_INTENT = pattern(
     rf"\b{INTENT} .{{1,200}}\b(?:instead|rather than|without \w+ing|to avoid|no longer needed"
@@ -56,79 +60,66 @@ _REMEDY = pattern(
     r"|restructure|go with|adopt|stick|drop))\b",
     re.IGNORECASE,
 )
-_PROPOSES = pattern(
-    r"\b(?:could|might|may) (?:be|also|instead)\b|\bcan wait\b|\?\s*$", re.IGNORECASE
-)
-"""A sentence that only weighs a way, or asks about it."""
-
 _LONGEST_DECISION: Final = 1500
+_SENTENCE = worded(r"(?<=[.!?])\s+|\n+")
+_LABEL = worded(r"^[\W_]{0,4}(?:the |my |our |final )?decision[\W_]{0,4}$")
+_MARKUP = worded(r"^(?:[#>*+•\s-]|\d{1,2}[.)]\s){0,9}|\*\*|__")
 
 
 def decision_in(text: str) -> tuple[str, str]:
-    """The sentence of ``text`` that chooses one way, and its paragraph; empty if none does.
-
-    A sentence chooses by its words ("we chose … instead of …"), or it says what will be done after
-    a sentence that says what is in the way.
-    """
+    """The sentence of ``text`` that chooses one way, and its paragraph; empty if none does."""
     for paragraph in text[:20_000].split("\n\n"):
         before = ""
         for sentence in _sentences(paragraph):
-            said = sentence[:600]
-            if not _PROPOSES.search(said[-200:]) and (
-                _CHOOSES.search(said)
-                or _CHOOSES_FIRST.search(said)
-                or _CHOOSES_BY_INTENT.search(said)
-                or (_REMEDY.search(said) and _CAUSE.search(f"{before} {said}"))
-            ):
+            said = _MARKUP.sub("", sentence[:600]).strip()
+            if _decides(said, before):
                 return statement(said), paragraph.strip()[:_LONGEST_DECISION]
             before = said
     return "", ""
 
 
-_LABEL = pattern(r"^[\W_]{0,4}(?:the |my |our |final )?decision[\W_]{0,4}$", re.IGNORECASE)
+def _decides(said: str, before: str) -> bool:
+    """Whether the sentence ``said`` chooses a way; ``before`` is the one before it."""
+    if _LABELLED.search(said):
+        return True
+    if _WEIGHS.search(said):
+        return False
+    if _CHOSEN.search(said) or _CHOOSES_FIRST.search(said) or _CHOOSES_BY_INTENT.search(said):
+        return True
+    if _WITHOUT.search(said) or _IT_IS.search(said):
+        return True
+    if _KEEPS_TO.search(said) and (_COMPARED.search(said) or _REASON.search(said)):
+        return True
+    if _REASON_FIRST.search(said) and _ENOUGH.search(said):
+        return True
+    return bool(_REMEDY.search(said) and _CAUSE.search(f"{before} {said}"))
 
 
 def _sentences(paragraph: str) -> list[str]:
-    """The sentences; "Decision:" belongs to the one after it."""
+    """The sentences; a line "Decision" belongs to the one after it."""
     found: list[str] = []
-    for sentence in SENTENCE.split(paragraph):
+    for sentence in _SENTENCE.split(paragraph):
         if found and _LABEL.match(found[-1][:60]):
-            found[-1] = f"{found[-1]} {sentence}"
+            found[-1] = f"{found[-1].strip('*_# :')}: {sentence}"
         else:
             found.append(sentence)
     return found
 
 
-_PERSON_CHOOSES = pattern(
-    r"\b(?:the decision|we(?:'ve| have)? decided|from now on|(?:use|take|keep|prefer|make it|do) "
-    r".{1,160}\b(?:instead of|rather than|not)\b"
-    r"|(?:let's|let us|we(?:'ll| will)?|i(?:'ll| will)?|please) "
-    r"(?:go (?:for|with)|stick (?:with|to)|stay (?:with|on)|opt for|settle on)"
-    r"|(?:let's|let us) (?!see|look|try|start|continue|go|move|do|check|run|commit|push|talk|wait"
-    r"|test"
-    r"|get|have|think|fix|add|begin|finish|find|focus|say)\w+ .{2,}"
-    r"|we (?:drop|keep|use|store|only use|always use|never use|don't use|do not use))\b"
-    r"|^(?:(?:right|ok(?:ay)?|yes|no|so|then|agreed|fine)\b[,. ]*){1,4}no (?!need|problem|idea)\w+",
-    re.IGNORECASE,
+_PERSON_FIRST = worded(
+    r"^(?:\W*(?:<preface>\b[\s,.!:;…—–-]*){0,5}<person_first>"
+    r"|\W*(?:(?:hm+|ok(?:ay)?|yeah)\W+)?<takes_back>\b[\s,.!:;…—–-]+"
+    r"(?:(?:hm+|please|bitte)\W+)?<corrects>"
+    r"|\W*<yes_but>|\W*<agreed>\b(?:\W+| (?:on|with|about) ).{3})",
 )
-_ASKS = pattern(
-    r"\b(?:which (?:one|of|would|do|should|way|option|approach)|do you prefer|would you (?:like"
-    r"|prefer|rather)"
-    r"|(?:should|shall) (?:we|i) .{1,200}\bor\b|what do you (?:think|prefer)|your (?:call|choice"
-    r"|preference)"
-    r"|(?:my|the|i'd) recommend(?:ation)?|i(?:'d| would)? (?:recommend|suggest)|option [a-d1-4]\b"
-    r"|\b(?:two|three|four|several|some) (?:options|ways|approaches|choices|alternatives))\b",
-    re.IGNORECASE,
-)
-_NOT_AN_ANSWER = pattern(
-    r"[?]|^(?:why|how|what|when|where|who|which|can|could|do|does|did|is|are|show|explain|tell"
-    r"|compare"
-    r"|wait|stop|hold on|thanks?|commit|push|run|hello|hi)\b",
-    re.IGNORECASE,
+_PERSON_CHOOSES = any_of("person")
+_OFFERS = any_of("offers")
+_NOT_AN_ANSWER = worded(
+    r"[?]|^<asks>\b|\b<puts_off>|^\W*(?:<goes_on>\b\W*){1,6}$",
 )
 _SHORT_ANSWER: Final = 300
 _SHORT_PROMPT: Final = 1000
-_ASKED: Final = 600
+_ASKED: Final = 1000
 
 
 def decision_of_person(prompt: str, asked: str) -> tuple[str, str]:
@@ -144,15 +135,18 @@ def decision_of_person(prompt: str, asked: str) -> tuple[str, str]:
     end = asked[-_ASKED:]
     if (
         len(prompt) <= _SHORT_ANSWER
-        and len(prompt.split()) > 1
+        and (len(prompt.split()) > 1 or prompt.strip(".!").lower() in end.lower())
         and not _NOT_AN_ANSWER.search(prompt)
-        and _ASKS.search(end)
+        and _OFFERS.search(end)
         and not decision_in(end)[0]
     ):
         last = end.strip().rpartition("\n\n")[2]
         return statement(prompt.partition("\n")[0]), f"{last}\n\n{prompt}"
     for sentence in _sentences(prompt):
-        if not sentence.rstrip().endswith("?") and _PERSON_CHOOSES.search(sentence[:400]):
+        said = sentence[:400]
+        if sentence.rstrip().endswith("?"):
+            continue
+        if _PERSON_FIRST.search(said) or _PERSON_CHOOSES.search(said):
             return statement(sentence), prompt
     return "", ""
 

@@ -28,7 +28,7 @@ _AWAITED = 64
 _QUEUED = 8
 _ANSWER = 1000
 
-VERSION: Final = 4
+VERSION: Final = 5
 """Of the rules by which sessions become records, and of the state between two readings. Raise it
 when one of them changes: the sessions of all agents are then read again from their start."""
 
@@ -158,7 +158,8 @@ class DraftBuilder:
         session.add_prompt(text)
         before = self._steps.get(line.agent)
         asked = before.conclusion if before else ""
-        yield from self._open(line, key, requested_change(text))
+        chosen, because = decision_of_person(text, asked)
+        yield from self._open(line, key, requested_change(text, chooses=bool(chosen)))
         metadata = {
             "prompt_number": session.prompts,
             "branch": line.branch or session.branch,
@@ -176,7 +177,6 @@ class DraftBuilder:
             times=(line.at, line.at),
             metadata=metadata,
         )
-        chosen, because = decision_of_person(text, asked)
         if chosen:
             yield self._decision(line, chosen, because, key=key)
 

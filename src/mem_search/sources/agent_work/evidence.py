@@ -12,6 +12,7 @@ from typing import Final
 
 from mem_search.patterns import pattern
 from mem_search.sources.agent_work.text import one_line
+from mem_search.sources.agent_work.wording import any_of
 
 CHECKS: Final = "checks"
 DELIVERS: Final = "delivers"
@@ -60,9 +61,14 @@ def check_name(command: str) -> str:
         case "delivers":
             return "git commit"
         case "checks":
-            words = command.rpartition("&& ")[2].split()
-            return " ".join(word for word in words[:2] if word[:1] not in "-|>2")
+            return command_name(command)
     return ""
+
+
+def command_name(command: str) -> str:
+    """A command without the arguments of each call: its program, and the file that it runs."""
+    words = command[:2000].rpartition("&& ")[2].split()
+    return " ".join(word for word in words[:2] if word[:1] not in "-|>2")
 
 
 def command_class(command: str) -> str:
@@ -109,64 +115,29 @@ def sort_of_file(path: str) -> str:
     return "code"
 
 
-_REPAIR = pattern(
-    r"\b(?:fix(?:es|ed|ing)?|bugs?|broken|crash(?:es|ed|ing)?|regressions?|wrong"
-    r"|the (?:issue|problem|culprit|cause) (?:is|was)|root cause|incorrect(?:ly)?|deadlocks?"
-    r"|(?:mem(?:ory)?|connection|goroutine) leaks?|race condition|off[- ]by[- ]one)\b",
-    re.IGNORECASE,
-)
-_COMPLAINT = pattern(
-    r"\b(?:(?:is|are|get|gets|got|being|stays?) (?:\w+ )?(?:red|stuck|lost|twice|duplicated"
-    r"|corrupted)"
-    r"|twice(?: sometimes)?$|(?:doesn't|does not|don't|doesnt|won't|can't|cannot) "
-    r"(?:work|start|load|open|log|run|build|compile|show|save|find|connect)|(?:is|are)n't working"
-    r"|not working|stop(?:s|ped)? working|no longer works?|fail(?:s|ing|ed)? |hangs?\b|throws?\b"
-    r"|(?:is|are|get|gets|got|being) logged out|leaks?\b|find out why|why (?:does|do|is"
-    r"|are) .{1,80}"
-    r"(?:fail|crash|hang|red|empty|wrong)"
-    r"|shows? nothing|nothing (?:happens|shows)|finds? nothing|no results?\b|every few (?:minutes"
-    r"|seconds|hours)"
-    r"|(?:is|are|gets?) (?:restarted|killed|rejected|ignored|missing|invisible|cut off|hard to \w+)"
-    r"|out of memory|OOM\w*)",
-    re.IGNORECASE,
-)
-"""What a person says of something that does not do what it should."""
-
-_REFACTOR = pattern(
-    r"\b(?:refactor(?:s|ed|ing)?|(?<!'s )renam(?:e|es|ed|ing)|clean(?:s|ed|ing)? ?up|simplif(?:y"
-    r"|ies|ied)"
-    r"|(?:split(?:s|ting)?|break(?:s|ing)?) (?:it|this|that|them|the [\w` -]{1,40}?) (?:up|into"
-    r"|apart)"
-    r"|tid(?:y|ies|ied|ying)\b|restructur(?:e|es|ed|ing)|copied from|duplicate code|dead code"
-    r"|without changing (?:what|how|the behaviou?r|behaviou?r)"
-    r"|mov(?:e|es|ed|ing) (?:the |a |an |this |that )?[\w`/. -]{1,60}? (?:in)?to"
-    r"|extract(?:s|ed|ing)? (?:the |a |an |this |that )?[\w` -]{0,60}?\b(?:in)?to"
-    r"|deduplicat(?:e|es|ed|ing) (?:the |this |some )?(?:code|logic|helpers?|tests?)|too (?:deep"
-    r"|complex|long|many conditionals)|complexity"
-    r"|(?:fix|address|resolve)\w* .{0,40}\b(?:credo|lint\w*|style|readability|warnings?)"
-    r"|(?:credo|linter|clippy|ruff|eslint|rubocop) (?:reports|complains|warning|issue))\b",
-    re.IGNORECASE,
-)
-_FEATURE = pattern(
-    r"\b(?:implement(?:s|ed|ing)?|add(?:s|ed|ing)?|create[sd]?|creating|build(?:s|ing)?|built"
-    r"|introduc(?:e|es|ed|ing)|supports?|instrument(?:s|ed|ing)?|wire|integrat(?:e|es|ed|ing))\b",
-    re.IGNORECASE,
+_REPAIR = any_of("repair")
+_REFACTOR = any_of("refactor")
+_FEATURE = any_of("feature")
+_REQUESTS: Final = (
+    ("bugfix", _REPAIR),
+    ("bugfix", any_of("complaint")),
+    ("refactor", _REFACTOR),
+    ("feature", _FEATURE),
+    ("change", any_of("upkeep")),
 )
 
 
-def requested_change(prompt: str) -> str:
-    """The type of change that a prompt asks for: bugfix, refactor, feature, or empty."""
+def requested_change(prompt: str, *, chooses: bool = False) -> str:
+    """The type of change that a prompt asks for by its first words that say so; empty for none.
+
+    One that ``chooses`` a way weighs what may break, and complains of nothing.
+    """
     found = [
-        (match.start(), name)
-        for name, pattern in (
-            ("bugfix", _REPAIR),
-            ("bugfix", _COMPLAINT),
-            ("refactor", _REFACTOR),
-            ("feature", _FEATURE),
-        )
-        if (match := pattern.search(prompt[:8000]))
+        (match.start(), place, name)
+        for place, (name, pattern) in enumerate(_REQUESTS)
+        if not (chooses and name == "bugfix") and (match := pattern.search(prompt[:8000]))
     ]
-    return min(found)[1] if found else ""
+    return min(found)[2] if found else ""
 
 
 def type_of_change(
@@ -179,23 +150,27 @@ def type_of_change(
     created: bool,
     request: str,
 ) -> str:
-    """The type of a step that modified files.
+    """The type of a step that modified files, by the strongest evidence that there is.
 
-    ``texts`` are what the agent said in it. ``repairing``: something was found broken before;
-    ``mended``: a check that failed passes now; ``tidied``: one of style did; ``created``: files of
-    code are new; ``request``: what the prompt asked for.
+    What programs said counts most, then what sort of files changed, what the agent said that it
+    does, what the prompt asked for, and last that code changed at all. ``texts`` are what the agent
+    said in the step. ``repairing``: something was found broken before; ``mended``: a check that
+    failed passes now; ``tidied``: one of style did; ``created``: files are new; ``request``: what
+    the prompt asked for.
     """
+    sorts = {sort_of_file(path) for path in modified}
     refactors, repairs = _votes(texts)
-    if mended or (repairing and not refactors) or repairs > refactors:
+    if mended:
+        return "bugfix"
+    if sorts and sorts <= {"tests", "docs"} and not (repairing and "tests" in sorts):
+        return "change"  # they mend nothing, unless a test had failed
+    if (repairing and not refactors) or (repairs > refactors and request != "refactor"):
         return "bugfix"
     if refactors or tidied:
         return "refactor"
-    sorts = {sort_of_file(path) for path in modified}
     if sorts <= {"tests", "docs", "settings"}:
-        # A service is mended in its settings; tests and documents mend nothing.
-        return "bugfix" if request == "bugfix" and sorts == {"settings"} else "change"
-    words = "\n".join(texts)[:_READ]
-    return request or ("feature" if created or _FEATURE.search(words) else "change")
+        return request or ("feature" if created else "change")
+    return request or "feature"
 
 
 def purpose(text: str) -> str:
@@ -271,12 +246,22 @@ _TELLING = pattern(
 )  # fmt: skip
 
 
+_PLACED = pattern(r"(?<![\w./-])[\w./-]{1,120}\.\w{1,8}:\d+(?::\d+)?\b.{0,4}\s\w")
+"""A place in a file, and what is wrong there."""
+
+_SAYS_LITTLE = pattern(
+    r"\b(?:build|task|compilation|process|command|make|exit)\w*\b.{0,40}(?:fail|error|code)",
+    re.IGNORECASE,
+)
+
+
 def error_line(output: str, limit: int = 240) -> str:
     """The line of a failed command's output that says best what is wrong: else the last one."""
-    last = ""
+    placed = last = ""
     for raw in output[:200_000].splitlines():
         line = raw[:2000]
         if _TELLING.match(line):
             return one_line(line, limit)
+        placed = placed or (line if _PLACED.search(line) else "")
         last = line if line.strip() else last
-    return one_line(last, limit)
+    return one_line(placed if placed and _SAYS_LITTLE.search(last) else last, limit)

@@ -34,7 +34,8 @@ class Step:
     ``request`` is the type of change that the prompt asked for, if its words say so. ``held`` is
     what the agent said last, at ``held_at``: the next call decides whether it begins a new step.
     ``aim`` is what it said before the first change, ``last_text`` what it said last; ``at_work``:
-    it has used a tool since. ``broken`` are checks that failed and have not passed since;
+    it has used a tool since. ``broken`` are checks that failed and have not passed since, ``tried``
+    other commands;
     ``repairing``: they failed before the first change, or what was looked at was found broken;
     ``mended``: one of them passed after a change, and ``tidied``: a check of style did; ``idle``:
     nothing changed since a check failed. ``checked``: a check ran after the last change;
@@ -60,6 +61,7 @@ class Step:
     failed: list[str] = field(default_factory=list)
     rejected: list[str] = field(default_factory=list)
     broken: list[str] = field(default_factory=list)
+    tried: list[str] = field(default_factory=list)
     looked: int = 0
     waiting: int = 0
     repairing: bool = False
@@ -97,14 +99,17 @@ class Step:
         if self.waiting and not self.held:
             return False  # it was called together with others
         sort = evidence.command_class(call.target) if call.effect == tools.RUNS else ""
-        modifies = call.effect == tools.MODIFIES
+        modifies = call.effect == tools.MODIFIES or (
+            call.effect == tools.RUNS and bool(evidence.removed_files(call.target))
+        )
         looks = call.effect in (tools.READS, tools.LOOKS) or sort == evidence.LOOKS
         if self.delivered:
             of_git = sort in (evidence.DELIVERS, evidence.VERSIONS)
             return modifies or looks or (bool(self.held) and not of_git)
         if not self.modified:
             mends = self.broken or self.repairing or self.changed
-            return modifies and self.looked >= _LOOKED_AROUND and not mends
+            enough = 1 if self.held else _LOOKED_AROUND  # what was found was said
+            return modifies and self.looked >= enough and not mends
         if self.checked:
             return modifies or looks
         if looks:
@@ -129,6 +134,7 @@ class Step:
             held=held,
             held_at=self.held_at,
             broken=list(self.broken),
+            tried=list(self.tried),
             repairing=not all(map(evidence.is_style_check, self.broken))
             or (not self.modified and evidence.purpose("\n".join(self.narrative)) == "bugfix"),
             last_text=self.last_text,
@@ -193,7 +199,10 @@ class Step:
                 add_new(self.rejected, failure.line)
             elif call.effect == tools.RUNS and failure.line:
                 add_new(self.failed, failure.line)
-                add_new(self.broken, evidence.check_name(call.target))
+                if name := evidence.check_name(call.target):
+                    add_new(self.broken, name)
+                elif not sort:
+                    add_new(self.tried, evidence.command_name(call.target))
                 self.checked |= bool(self.modified)
                 self.idle = bool(self.modified)
                 is_broken = not all(map(evidence.is_style_check, self.broken))
@@ -216,6 +225,9 @@ class Step:
                     tidy = evidence.is_style_check(name)
                     self.tidied |= changed and tidy
                     self.mended |= changed and not tidy
+                elif (name := evidence.command_name(call.target)) in self.tried:
+                    self.tried.remove(name)
+                    self.mended |= bool(self.modified) and not self.idle
                 self.checked |= sort == evidence.CHECKS and bool(self.modified)
                 if sort == evidence.DELIVERS:
                     self.delivered, self.broken = True, []
@@ -226,7 +238,7 @@ class Step:
         """Whether the call wrote a file of code that was not there before."""
         known = call.target in self.read or call.target in self.modified
         new = call.verb == tools.WRITE and not known and not tools.OVERWRITTEN.search(answer[:500])
-        return new and evidence.sort_of_file(call.target) == "code"
+        return new and evidence.sort_of_file(call.target) in ("code", "settings")
 
     def _notes(self, fact: str) -> None:
         if fact:
