@@ -70,6 +70,8 @@ class Settings:
     ``log_format``: one of ``LOG_FORMATS``; ``json`` has a line for each request.
     ``allowed_hosts``: further Host names accepted beside loopback.
     ``cors_origins``: web origins whose pages may use the worker; none by default, and never all.
+    ``proxy_header``: the header by which a proxy at ``proxy_addresses`` (also networks) names the
+    user whom it has authenticated; empty for none.
     ``search_log``: whether searches are logged in the store.
     ``keep_transcripts``: whether a copy of agents' transcripts is kept in the home.
     ``read_token``: whether reading needs a token on this machine, too; ``capture_token``: whether
@@ -103,6 +105,8 @@ class Settings:
     timezone: str = ""
     allowed_hosts: tuple[str, ...] = ()
     cors_origins: tuple[str, ...] = ()
+    proxy_header: str = ""
+    proxy_addresses: tuple[str, ...] = ("127.0.0.1", "::1")
     log_level: str = "INFO"
     log_format: str = "text"
     search_log: bool = True
@@ -303,6 +307,12 @@ def _coerce(name: str, value: Any) -> Any:
                 if isinstance(value, str):
                     value = value.split(",")
                 return tuple(_origin(str(item).strip()) for item in value if str(item).strip())
+            case "proxy_header":
+                return _header(str(value or "").strip())
+            case "proxy_addresses":
+                if isinstance(value, str):
+                    value = value.split(",")
+                return tuple(_network(str(item).strip()) for item in value if str(item).strip())
             case _:
                 return str(value)
     except (LookupError, OSError, TypeError, ValueError):
@@ -329,10 +339,37 @@ def _origin(text: str) -> str:
     return f"{parts.scheme}://{authority}"
 
 
+_OTHER_HEADERS = frozenset({
+    "authorization", "cookie", "host", "origin", "forwarded", "via", "connection",
+    "content-length", "content-type", "transfer-encoding", "user-agent", "accept",
+})  # fmt: skip
+"""What these say is something else, or comes from any client."""
+
+
+def _header(name: str) -> str:
+    """The name of a header (RFC 9110) that can carry a user. Raises ValueError for others."""
+    known = name.lower()
+    plain = name.replace("-", "").isalnum() and name.isascii()
+    if name and (not plain or known in _OTHER_HEADERS or known.startswith("sec-")):
+        raise ValueError
+    return name
+
+
+def _network(text: str) -> str:
+    """An address, or a network such as ``10.0.0.0/8``. Raises ValueError for anything else."""
+    from ipaddress import ip_network  # imported only when this setting is used
+
+    return str(ip_network(text)) if "/" in text else str(ip_network(text).network_address)
+
+
 def _allowed(name: str) -> str:
     match name:
         case "cors_origins":
             return "origins such as https://app.example.org, separated by commas; never *"
+        case "proxy_header":
+            return "the name of one header, such as X-Remote-User"
+        case "proxy_addresses":
+            return "addresses or networks separated by commas: 127.0.0.1,10.0.0.0/24"
         case "port":
             return "a number from 0 (any free port) to 65535"
         case "follow":

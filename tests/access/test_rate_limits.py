@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from mem_search.access import rate_limits
-from mem_search.access.rate_limits import Policy, RateLimiters, Window, limit_error
+from mem_search.access.rate_limits import RateLimits, limit_error
+from mem_search.model.access import HOUR, Allowance, Policy
+from mem_search.storage.rules.rate_windows import Window
 
 PAUSES = st.lists(
     st.one_of(st.integers(0, 5000), st.integers(0, 200_000), st.sampled_from([0, 60_000])),
@@ -104,34 +109,90 @@ def test_a_lowered_quota_counts_earlier_requests(high: int, low: int) -> None:
         assert allowance.reset == (high - low) + 60 - high
 
 
-def test_each_is_counted_alone_and_by_policy() -> None:
-    clock = Clock()
-    meters = RateLimiters(clock)
+class Store:
+    """Decides by windows, and counts how often it is asked."""
+
+    def __init__(self, clock: Clock) -> None:
+        self.asked = 0
+        self._clock = clock
+        self._windows: defaultdict[tuple[str, str], Window] = defaultdict(Window)
+
+    async def take(
+        self, budget: str, policy: Policy, count: int = 1, *, now: int | None = None
+    ) -> Allowance:
+        self.asked += 1
+        now = self._clock() if now is None else now
+        return self._windows[budget, policy.name].take(policy, now, count)
+
+    async def expire(self, before: int) -> None:
+        raise AssertionError(before)
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def store(clock: Clock) -> Store:
+    return Store(clock)
+
+
+@pytest.fixture
+def limits(store: Store, clock: Clock) -> RateLimits:
+    return RateLimits(store, lambda: clock() / 1000)
+
+
+async def test_each_is_counted_alone_and_by_policy(limits: RateLimits, clock: Clock) -> None:
     once = Policy("search", 1)
     other = Policy("research", 1)
     said = [
-        meters.count(user, policy)
+        await limits.count(user, policy)
         for user, policy in (("ada", once), ("bob", once), ("ada", other), ("ada", once))
     ]
     assert [allowance.granted for allowance in said if allowance] == [True, True, True, False]
-    clock.now += 1000 * rate_limits.HOUR
-    again = meters.count("ada", once)
+    clock.now += 1000 * HOUR
+    again = await limits.count("ada", once)
     assert again is not None
     assert again.granted
 
 
-def test_without_a_quota_nothing_is_counted() -> None:
-    meters = RateLimiters(Clock())
-    assert meters.count("ada", Policy("search", 0)) is None
+async def test_without_a_quota_nothing_is_counted(limits: RateLimits, store: Store) -> None:
+    assert await limits.count("ada", Policy("search", 0)) is None
+    assert store.asked == 0
 
 
-def test_windows_are_not_kept_without_end() -> None:
-    meters, policy = RateLimiters(Clock()), Policy("search", 1)
-    for number in range(rate_limits.MOST_WINDOWS + 1):
-        meters.count(f"user{number}", policy)
-    again = meters.count("user0", policy)
-    assert again is not None
-    assert again.granted  # the one used longest ago was dropped
+@given(STEPS, st.integers(1, 8), st.integers(2, 60))
+async def test_a_flood_is_refused_without_the_store_and_as_the_store_would(
+    steps: list[tuple[int, int]], quota: int, seconds: int
+) -> None:
+    clock, policy, alike = Clock(), Policy("p", quota, seconds), Window()
+    store = Store(clock)
+    limits = RateLimits(store, lambda: clock() / 1000)
+    for pause, count in steps:
+        clock.now += pause
+        said, expected = (
+            await limits.count("ada", policy, count),
+            alike.take(policy, clock(), count),
+        )
+        assert said is not None
+        assert said.granted == expected.granted
+        if said.granted:
+            assert said == expected
+            continue
+        asked = store.asked
+        repeated = [await limits.count("ada", policy, count) for _ in range(5)]
+        assert not any(each.granted for each in repeated if each)
+        assert store.asked == asked or said.reset <= 1
+        assert all(each.reset >= 1 for each in repeated if each)
+
+
+async def test_refusals_are_not_remembered_without_end(limits: RateLimits) -> None:
+    policy = Policy("search", 1)
+    for number in range(rate_limits.MOST_REFUSED + 1):
+        for _ in range(2):
+            await limits.count(f"user{number}", policy)
+    assert len(limits._refused) == rate_limits.MOST_REFUSED
 
 
 def test_the_error_names_the_limit_and_the_wait() -> None:

@@ -17,7 +17,6 @@ import pytest
 from drafts import draft, forget
 from mem_search.ingest.prepare import prepare
 from mem_search.model import Batch, Draft, Filters, LedgerEntry, Link, Location, Record, Ref
-from mem_search.model.access import Token
 from mem_search.model.archives import Archive
 from mem_search.model.graph import Edge, ExportedGraph, GraphPart
 from mem_search.model.ingest import IngestCounts, PreparedBatch
@@ -800,19 +799,6 @@ class TestScopes:
         assert [scope.name for scope in await store.scopes.listed()] == ["art", "Work"]
         assert await store.scopes.remove("work")
         assert not await store.scopes.remove("work")
-
-
-class TestTokens:
-    async def test_a_token_is_found_by_its_digest_until_it_is_removed(self, store: Store) -> None:
-        tokens = [Token("b", "ada", b"1", True, 5, 9), Token("a", "", b"2", False, 6)]
-        for token in tokens:
-            assert await store.tokens.add(token)
-        assert not await store.tokens.add(Token("a", "bob", b"3", False, 7))
-        assert await store.tokens.all() == tokens[::-1]
-        await store.tokens.note_used({"a": 77, "unknown": 1})
-        assert [token.last_used_at for token in await store.tokens.all()] == [77, None]
-        await store.tokens.remove(["a", "unknown"])
-        assert await store.tokens.all() == tokens[:1]
 
 
 def logged(query: str, at: int = 1, **values: Any) -> LoggedSearch:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from http_worker import AUTHORIZED, TOKEN, Client
+from http_worker import AUTHORIZED, TOKEN, Client, lifecycle_of
 
 from mem_search.http.access.browser_sessions import (
     LINK_SECONDS,
@@ -20,6 +20,7 @@ from mem_search.http.access.browser_sessions import (
     cookie_name,
 )
 from mem_search.search.stages import STAGES
+from mem_search.storage.sqlite.store import SqliteStore
 from patience import PATIENCE
 
 OWN_PAGE = {"Sec-Fetch-Site": "same-origin"}
@@ -33,7 +34,12 @@ async def logged_in(client: Client) -> str:
     opened = await client.get(f"/login/{code}", allow_redirects=False)
     assert (opened.status, opened.headers["Location"]) == (303, "/")
     (cookie,) = opened.headers.getall("Set-Cookie")
-    for part in ("HttpOnly", "SameSite=Strict", "Path=/", f"mem_search_{client.port}="):
+    for part in (
+        "HttpOnly",
+        "SameSite=Strict",
+        "Path=/",
+        f"{cookie_name(lifecycle_of(client).store_id)}=",
+    ):
         assert part in cookie
     assert TOKEN not in cookie
     return code
@@ -166,29 +172,29 @@ class Clock:
         return self.now
 
 
-def test_links_and_cookies_end() -> None:
+async def test_links_and_cookies_end(store: SqliteStore) -> None:
     clock = Clock()
-    sessions = BrowserSessions("a token", clock)
-    late, _ = sessions.link()
+    sessions = BrowserSessions(store.logins, "a token", clock)
+    late, _ = await sessions.link()
     clock.now += LINK_SECONDS
-    assert sessions.redeem(late) is None
-    cookie = sessions.redeem(sessions.link()[0])
+    assert await sessions.redeem(late) is None
+    cookie = await sessions.redeem((await sessions.link())[0])
     assert cookie is not None
-    assert sessions.is_valid(cookie)
-    assert BrowserSessions("a token", clock).is_valid(cookie)  # after a restart
-    assert not BrowserSessions("another token", clock).is_valid(cookie)
+    assert await sessions.is_valid(cookie)
+    assert await BrowserSessions(store.logins, "a token", clock).is_valid(cookie)  # after a restart
+    assert not await BrowserSessions(store.logins, "another token", clock).is_valid(cookie)
     clock.now += SESSION_SECONDS
-    assert not sessions.is_valid(cookie)
+    assert not await sessions.is_valid(cookie)
 
 
 @pytest.mark.parametrize("cookie", ["", ".", "9999999999.x.y", "9999999999", "é.é.é", "x" * 9000])
-def test_a_cookie_that_was_not_made_here_is_refused(cookie: str) -> None:
-    assert not BrowserSessions("a token").is_valid(cookie)
+async def test_a_cookie_that_was_not_made_here_is_refused(store: SqliteStore, cookie: str) -> None:
+    assert not await BrowserSessions(store.logins, "a token").is_valid(cookie)
 
 
-def test_the_oldest_link_gives_way() -> None:
-    sessions = BrowserSessions("a token")
-    codes = [sessions.link()[0] for _ in range(MOST_LINKS + 1)]
-    assert sessions.redeem(codes[0]) is None
-    assert sessions.redeem(codes[1]) is not None
-    assert cookie_name(1) != cookie_name(2)
+async def test_the_oldest_link_gives_way(store: SqliteStore) -> None:
+    sessions = BrowserSessions(store.logins, "a token")
+    codes = [(await sessions.link())[0] for _ in range(MOST_LINKS + 1)]
+    assert await sessions.redeem(codes[0]) is None
+    assert await sessions.redeem(codes[1]) is not None
+    assert cookie_name("one") != cookie_name("two")

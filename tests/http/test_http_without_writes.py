@@ -125,7 +125,12 @@ async def test_a_user_who_may_only_read_writes_nothing_in_any_store(
     reader = await join(client, "ada", "ada-reads", read_only=True)
     before = await snapshot(client, settings.home)
     statuses = await walk(client, known, reader.headers)
-    assert await snapshot(client, settings.home) == before
+    # That a limited caller asked is counted: whose limit, which, and when.
+    counted = {"mem-search.db: granted_requests", "mem-search.db: meta"}
+    after = await snapshot(client, settings.home)
+    assert {name for name in after if after[name] != before.get(name)} <= counted
+    assert all("'ada', '" in row for row in after["mem-search.db: granted_requests"])
+    assert set(after) == set(before)
     refused = {name for name, status in statuses.items() if status == 403}
     assert {f"POST /api/v1/search {n}" for n in (1, 2, 3, 4)} <= refused
     assert "POST /api/v1/mcp/fetch 1" in refused

@@ -1,95 +1,57 @@
-"""Rate limits: an exact sliding window over the requests of each user.
+"""Rate limits: an exact sliding window over the requests of each caller, kept in the store.
 
-A window stores the time of each request that it granted, at most as many as the quota. So no
-period of an hour, whenever it begins, has more than the quota. Windows are in memory only and
-start empty with the worker.
+The workers of one store count together, and a worker that starts again goes on counting.
 """
 
 from __future__ import annotations
 
 import time
-from collections import OrderedDict, deque
+from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Final
 
 from mem_search.errors import LimitReached
+from mem_search.model.access import Allowance, Policy
+from mem_search.storage.ports import LimitStore
 
-HOUR: Final = 3600
-MOST_WINDOWS: Final = 10_000
-"""Windows in memory; the least recently used one is dropped first."""
-
-
-@dataclass(frozen=True, slots=True)
-class Policy:
-    """At most ``quota`` requests in any ``seconds``; 0 means no limit. Headers show ``name``."""
-
-    name: str
-    quota: int
-    seconds: int = HOUR
+MOST_REFUSED: Final = 10_000
+"""Refusals that are remembered; the oldest is forgotten first."""
 
 
-@dataclass(frozen=True, slots=True)
-class Allowance:
-    """What a policy has left: ``remaining`` requests within the next ``reset`` seconds.
+class RateLimits:
+    """The limits of all callers, by ``Caller.budget`` and policy. ``clock`` returns seconds.
 
-    ``count`` is the number of requests that were counted at once.
+    A refusal stays right until room is free, so it is remembered: a flood of requests beyond a
+    limit costs the store nothing.
     """
 
-    policy: Policy
-    granted: bool
-    remaining: int
-    reset: int
-    count: int = 1
-
-
-class Window:
-    """The requests that still count. Times are milliseconds of a monotonic clock."""
-
-    def __init__(self) -> None:
-        self._taken: deque[int] = deque()
-
-    def take(self, policy: Policy, now: int, count: int = 1) -> Allowance:
-        """Grant ``count`` more requests if the policy has room for all of them."""
-        taken, lasting = self._taken, 1000 * policy.seconds
-        while taken and taken[0] <= now - lasting:
-            taken.popleft()
-        missing = len(taken) + count - policy.quota
-        granted = missing <= 0
-        if granted:
-            taken.extend([now] * count)
-        # ``reset`` is when enough room is free again. For several requests at once, and after the
-        # quota was lowered, more than one request has to leave the window first.
-        leaving = taken[min(max(1, missing), len(taken)) - 1] if taken else now
-        return Allowance(
-            policy,
-            granted,
-            remaining=max(0, policy.quota - len(taken)),
-            reset=-(-(leaving + lasting - now) // 1000),
-            count=count,
-        )
-
-
-class RateLimiters:
-    """The windows of all callers, by ``Caller.budget`` and policy.
-
-    ``clock`` returns milliseconds.
-    """
-
-    def __init__(self, clock: Callable[[], int] = lambda: time.monotonic_ns() // 1_000_000) -> None:
+    def __init__(self, store: LimitStore, clock: Callable[[], float] = time.monotonic) -> None:
+        self._store = store
         self._clock = clock
-        self._windows: OrderedDict[tuple[str, str], Window] = OrderedDict()
+        self._refused: OrderedDict[tuple[str, str], tuple[float, Allowance]] = OrderedDict()
 
-    def count(self, budget: str, policy: Policy, count: int = 1) -> Allowance | None:
-        """Count requests of ``budget`` if there is room. Returns None without a limit."""
+    async def count(self, budget: str, policy: Policy, count: int = 1) -> Allowance | None:
+        """Count requests of ``budget`` if there is room. Returns None without a limit.
+
+        Raises StorageError.
+        """
         if not policy.quota:
             return None
-        key = (budget, policy.name)
-        window = self._windows.setdefault(key, Window())
-        self._windows.move_to_end(key)
-        if len(self._windows) > MOST_WINDOWS:
-            self._windows.popitem(last=False)
-        return window.take(policy, self._clock(), count)
+        key, now = (budget, policy.name), self._clock()
+        until, refusal = self._refused.get(key, (now, None))
+        if refusal is not None and count >= refusal.count and until > now:
+            return replace(refusal, reset=int(until - now) + 1, count=count)
+        allowance = await self._store.take(budget, policy, count)
+        if allowance.granted:
+            self._refused.pop(key, None)
+        else:
+            # Told in whole seconds, rounded up: within the last one the store is asked.
+            self._refused[key] = (now + allowance.reset - 1, allowance)
+            self._refused.move_to_end(key)
+            if len(self._refused) > MOST_REFUSED:
+                self._refused.popitem(last=False)
+        return allowance
 
 
 def limit_error(allowance: Allowance) -> LimitReached:

@@ -1,8 +1,8 @@
 """Tokens beside the home's own: create, look up, revoke. A secret is 32 random bytes that are shown
 once; its SHA-256 is stored. A slow, salted hash is for secrets that people choose: 256 random bits
 can be neither guessed nor looked up in a table, and every request pays for the hash. The digest is
-looked up in a dictionary. The time of that depends on the digest, which nobody can choose, so it
-says nothing about a secret.
+looked up in an index. The time of that depends on the digest, which nobody can choose, so it says
+nothing about a secret.
 """
 
 from __future__ import annotations
@@ -32,33 +32,26 @@ _UNIT_MS: Final = {"h": 3_600_000, "d": 86_400_000, "w": 7 * 86_400_000}
 
 
 class Tokens:
-    """All tokens of a worker, in memory, so that a lookup needs no database.
+    """All tokens of a store, whichever of its workers created or revoked them.
 
-    The worker is the only process that writes them. ``flush`` stores the last use of each, so that
-    no request waits for a writer; that of a token which may only read stays in memory, because
-    such a token writes nothing. ``now`` is milliseconds since 1970.
+    Each request asks the store, so that a revoked token is refused everywhere at once. ``flush``
+    stores the last use of each, so that no request waits for a writer; that of a token which may
+    only read stays in memory, because such a token writes nothing. ``now`` is milliseconds since
+    1970.
     """
 
-    def __init__(
-        self,
-        store: TokenStore,
-        known: list[Token],
-        now: Callable[[], int] = now_ms,
-    ) -> None:
+    def __init__(self, store: TokenStore, now: Callable[[], int] = now_ms) -> None:
         self._store = store
-        self._by_digest = {token.digest: token for token in known}
         self._now = now
         self._used: dict[str, int] = {}
         self._seen: dict[str, int] = {}
 
-    @classmethod
-    async def load(cls, store: TokenStore) -> Tokens:
-        """Load the tokens of the store. Raises StorageError."""
-        return cls(store, await store.all())
+    async def caller(self, secret: str) -> Caller | None:
+        """The token with this secret; None for an unknown one.
 
-    def caller(self, secret: str) -> Caller | None:
-        """The token with this secret; None for an unknown one. Raises Unauthorized if expired."""
-        token = self._by_digest.get(digest(secret))
+        Raises Unauthorized if expired, StorageError.
+        """
+        token = await self._store.find(digest(secret))
         if token is None:
             return None
         now = self._now()
@@ -94,35 +87,30 @@ class Tokens:
                 f"there is a token {name} already; revoke it first, or choose another name",
                 field="name",
             )
-        self._by_digest[token.digest] = token
         return token, secret
 
     async def revoke(self, name: str) -> Token:
         """Revoke a token. Raises NotFound."""
-        for token in self._by_digest.values():
-            if token.name == name:
-                await self._forget([token])
-                return token
+        for token in await self._remove([name]):
+            return token
         raise NotFound(
             f"there is no token {name[:100]!r}; see: mem-search token list", field="name"
         )
 
     async def revoke_all(self, user: str) -> list[Token]:
         """Every token of one user."""
-        theirs = [token for token in self._by_digest.values() if token.user == user]
-        await self._forget(theirs)
-        return theirs
+        return await self._remove(
+            [token.name for token in await self._store.all() if token.user == user]
+        )
 
-    def listed(self) -> list[Token]:
+    async def listed(self) -> list[Token]:
         """By name, with the last use that is known."""
         used = self._seen | self._used
-        return sorted(
-            (
-                replace(token, last_used_at=used.get(token.name, token.last_used_at))
-                for token in self._by_digest.values()
-            ),
-            key=lambda token: token.name,
-        )
+        return [
+            replace(token, last_used_at=max(filter(None, known), default=None))
+            for token in await self._store.all()
+            for known in [(token.last_used_at, used.get(token.name))]
+        ]
 
     async def flush(self) -> None:
         """Store the last use of tokens. Raises StorageError; the next call tries again."""
@@ -134,18 +122,13 @@ class Tokens:
         except BaseException:
             self._used = used | self._used
             raise
-        self._by_digest = {
-            key: replace(token, last_used_at=used.get(token.name, token.last_used_at))
-            for key, token in self._by_digest.items()
-        }
 
-    async def _forget(self, gone: list[Token]) -> None:
-        # Before it is removed from the store, so that no request is accepted meanwhile.
-        for token in gone:
-            del self._by_digest[token.digest]
+    async def _remove(self, names: list[str]) -> list[Token]:
+        removed = await self._store.remove(names)
+        for token in removed:
             self._used.pop(token.name, None)
             self._seen.pop(token.name, None)
-        await self._store.remove([token.name for token in gone])
+        return removed
 
 
 def check_own(secret: str) -> None:

@@ -91,7 +91,7 @@ def refuse_foreign_hosts(settings: Settings) -> None:
         raise InputError(
             f"host cannot be {host!r}: write 127.0.0.1, ::1 or localhost", field="host"
         ) from None
-    if not local and not settings.read_token:
+    if not local and not (settings.read_token or settings.proxy_header):
         raise Forbidden(
             f"will not listen on {host}: everyone who reaches it could read your memory; use"
             " 127.0.0.1 and a tunnel such as ssh -L, or set MEM_SEARCH_READ_TOKEN=true, so that"

@@ -126,7 +126,7 @@ async def _answered(call: Call, place: str, sent: Mapping[str, Any]) -> BatchedR
     try:
         zone = call.lifecycle.settings.timezone
         params = read_query(BatchedSearch, MultiDict(_pairs(sent)), zone)
-        admit(call.request, params.query)
+        await admit(call.request, params.query)
         page = await call.search(params.search())
     except MemSearchError as error:
         problem = problem_within(call.request, error, place)

@@ -129,7 +129,7 @@ async def _briefed(call: Call, *, as_text: bool) -> web.StreamResponse:
     params = call.parameters(BriefingParameters)
     situation, more = params.situation, _FULL if params.full else 1
     if situation.prompt.strip():
-        admit(call.request, situation.prompt)
+        await admit(call.request, situation.prompt)
     limit = params.max_tokens or call.runtime.settings.context_tokens * more
     runtime = call.runtime
     briefing = await brief(
@@ -186,7 +186,7 @@ async def semantic(call: Call) -> web.StreamResponse:
     prompt = body.q.strip()
     if len(prompt) < SHORTEST_PROMPT:
         return json_reply(SemanticContext(context="", count=0, tokens_used=0))
-    admit(call.request, prompt)
+    await admit(call.request, prompt)
     runtime = call.runtime
     platform = body.platform.strip().lower()
     facets = (("platform", platform),) if platform else ()

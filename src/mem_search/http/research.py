@@ -120,7 +120,7 @@ async def replay_session(call: Call) -> web.StreamResponse:
     replays = call.runtime.research.replays
     steps = await replays.session(_id(call))
     again = [step for step in steps if not step.redacted]
-    admit(call.request, "", research=True, count=max(1, len(again)))
+    await admit(call.request, "", research=True, count=max(1, len(again)))
     done = [await replays.replay(step) for step in again]
     return json_reply(
         ReplayedSession(

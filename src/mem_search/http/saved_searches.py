@@ -151,7 +151,7 @@ async def remove(call: Call) -> web.StreamResponse:
 async def run(call: Call) -> web.StreamResponse:
     """Run a saved search now; returns all results, and which are new."""
     saved = await call.runtime.research.saved_searches.get(_name(call))
-    admit(call.request, load(saved.request).text)
+    await admit(call.request, load(saved.request).text)
     run = await call.runtime.research.saved_searches.run_now(saved.name)
     page = await call.runtime.research.saved_searches.search(run.saved, call.surface)
     found = await call.runtime.store.records.fetch([m.number for m in run.matches])

@@ -69,7 +69,7 @@ async def timeline(call: Call) -> web.StreamResponse:
     if anchor and query:
         raise InputError("give an anchor or a query, not both", field="anchor")
     if query:
-        admit(call.request, query)
+        await admit(call.request, query)
         return await _around_best(call, params, query)
     display = call.display(params.tz)
     found = await find_anchor(call.runtime.search.store, anchor, now=display.now, tz=display.tz)

@@ -15,7 +15,7 @@ from typing import Final
 from aiohttp import web
 
 from mem_search.errors import Forbidden, NotFound
-from mem_search.http.access.authentication import SESSIONS, is_local_user, port_of
+from mem_search.http.access.authentication import is_local_user
 from mem_search.http.access.browser_sessions import SESSION_SECONDS, cookie_name
 from mem_search.http.core.replies import HTML, json_reply
 from mem_search.http.core.routing import Call, Handler
@@ -73,7 +73,7 @@ def _files() -> dict[str, Traversable]:
 
 async def link(call: Call) -> web.StreamResponse:
     """A link that logs one browser in, once."""
-    code, ends = call.request.app[SESSIONS].link()
+    code, ends = await call.lifecycle.sessions.link()
     return json_reply(ViewLink(url=f"{call.base}/login/{code}", expires_at=ends * 1000))
 
 
@@ -85,13 +85,13 @@ async def login(call: Call) -> web.StreamResponse:
     request = call.request
     if not is_local_user(request):
         raise Forbidden("only a browser of this user of this machine can log in with a link")
-    cookie = request.app[SESSIONS].redeem(request.match_info["id"])
+    cookie = await call.lifecycle.sessions.redeem(request.match_info["id"])
     if cookie is None:
         raise Forbidden("this link was used or is too old; get a new one: mem-search view")
     reply = web.Response(status=303, headers={"Location": "/", "Referrer-Policy": "no-referrer"})
     reply.set_cookie(
-        cookie_name(port_of(request)), cookie, max_age=SESSION_SECONDS, path="/", httponly=True,
-        samesite="Strict", secure=call.base.startswith("https"),
+        cookie_name(call.lifecycle.store_id), cookie, max_age=SESSION_SECONDS, path="/",
+        httponly=True, samesite="Strict", secure=call.base.startswith("https"),
     )  # fmt: skip
     return reply
 
@@ -117,5 +117,5 @@ async def settings(call: Call) -> web.StreamResponse:
 async def logout(call: Call) -> web.StreamResponse:
     """Take the browser's cookie away."""
     reply = web.Response(status=204)
-    reply.del_cookie(cookie_name(port_of(call.request)), path="/")
+    reply.del_cookie(cookie_name(call.lifecycle.store_id), path="/")
     return reply

@@ -1,8 +1,12 @@
-"""Access: the tokens that the worker has issued."""
+"""Access: the tokens that the worker has issued, and how much a caller may ask."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
+
+HOUR: Final = 3600
+"""Seconds over which requests are counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,3 +23,26 @@ class Token:
     created_at: int
     expires_at: int | None = None
     last_used_at: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """At most ``quota`` requests in any ``seconds``; 0 means no limit. Headers show ``name``."""
+
+    name: str
+    quota: int
+    seconds: int = HOUR
+
+
+@dataclass(frozen=True, slots=True)
+class Allowance:
+    """What a policy has left: ``remaining`` requests within the next ``reset`` seconds.
+
+    ``count`` is the number of requests that were counted at once.
+    """
+
+    policy: Policy
+    granted: bool
+    remaining: int
+    reset: int
+    count: int = 1

@@ -22,13 +22,13 @@ from mem_search import secret_file
 from mem_search.access.callers import ANONYMOUS, NEEDED, OWNER, Caller, check_may_change
 from mem_search.access.tokens import check_own
 from mem_search.errors import Forbidden, Misdirected, StorageError, Unauthorized
-from mem_search.http.access.browser_sessions import BrowserSessions, cookie_name
+from mem_search.http.access.browser_sessions import cookie_name
+from mem_search.http.access.proxy_header import caller_by_proxy, peer_of
 from mem_search.http.core.lifecycle import LIFECYCLE
 from mem_search.http.core.routing import Route
 from mem_search.settings import Settings
 
 TOKEN: Final = web.AppKey("token", str)
-SESSIONS: Final = web.AppKey("browser_sessions", BrowserSessions)
 _BYTES = 32
 
 
@@ -54,14 +54,28 @@ def matches(sent: str, token: str) -> bool:
     return secrets.compare_digest(sent.encode("utf-8", "replace"), token.encode("utf-8"))
 
 
-def caller_of(request: web.Request, *, basic: bool = False) -> Caller:
+async def caller_of(request: web.Request, *, basic: bool = False) -> Caller:
     """The caller. With ``basic`` the token may be the password of HTTP Basic (RFC 7617).
 
-    Raises Unauthorized for an unknown or expired credential.
+    Raises Unauthorized for an unknown or expired credential, and where a proxy names another user
+    than the token does.
     """
-    sent = request.headers.getall("Authorization", ())
-    if not sent:
-        return OWNER if _is_logged_in(request) else ANONYMOUS
+    settings = request.app[LIFECYCLE].settings
+    by_proxy = caller_by_proxy(request, settings) if settings.proxy_header else None
+    if "Authorization" not in request.headers:
+        if by_proxy is not None:  # also where a cookie of ours would be the owner's
+            return by_proxy
+        return OWNER if await _is_logged_in(request) else ANONYMOUS
+    caller = await _caller_by_token(request, basic=basic)
+    if by_proxy is not None and by_proxy.user != caller.user:
+        raise Unauthorized(
+            f"the token is not that of {by_proxy.user}, whom the proxy names; send one of them"
+        )
+    return caller
+
+
+async def _caller_by_token(request: web.Request, *, basic: bool) -> Caller:
+    sent = request.headers.getall("Authorization")
     scheme, _, secret = sent[0].partition(" ")
     secret = secret.strip()
     if basic and scheme.lower() == "basic":
@@ -70,7 +84,7 @@ def caller_of(request: web.Request, *, basic: bool = False) -> Caller:
         raise Unauthorized("send one header 'Authorization: Bearer TOKEN', or none at all to read")
     if matches(secret, request.app[TOKEN]):
         return OWNER
-    known = request.app[LIFECYCLE].tokens.caller(secret)
+    known = await request.app[LIFECYCLE].tokens.caller(secret)
     if known is None:
         raise Unauthorized(
             "this token is unknown: it was revoked, or is another worker's;"
@@ -79,12 +93,13 @@ def caller_of(request: web.Request, *, basic: bool = False) -> Caller:
     return known
 
 
-def _is_logged_in(request: web.Request) -> bool:
+async def _is_logged_in(request: web.Request) -> bool:
     """Whether a page of our own asks, in a browser that opened a link of ``mem-search view``."""
     if request.headers.get("Sec-Fetch-Site", "").lower() != "same-origin":
         return False
-    cookie = request.cookies.get(cookie_name(port_of(request)), "")
-    return bool(cookie) and request.app[SESSIONS].is_valid(cookie)
+    lifecycle = request.app[LIFECYCLE]
+    cookie = request.cookies.get(cookie_name(lifecycle.store_id), "")
+    return bool(cookie) and await lifecycle.sessions.is_valid(cookie)
 
 
 def _password_in(credentials: str) -> str:
@@ -124,9 +139,9 @@ def check_capture(request: web.Request, settings: Settings) -> None:
 
     It may when it comes from a program of this user: over loopback, not forwarded, and without any
     header by which a browser says for which page it asks. The setting ``capture_token``
-    demands the token all the same, as ``read_token`` does.
+    demands the token all the same, as ``read_token`` and a proxy that names users do.
     """
-    demanded = settings.capture_token or settings.read_token
+    demanded = settings.capture_token or settings.read_token or settings.proxy_header
     marked = any(name in request.headers for name in _OF_BROWSERS)
     if demanded or marked or is_remote(request, settings) or not is_local_user(request):
         raise Unauthorized(NEEDED)
@@ -141,11 +156,10 @@ def is_local_user(request: web.Request) -> bool:
     ends = [] if transport is None else [transport.get_extra_info(n) for n in _ENDS]
     if len(ends) < len(_ENDS) or not all(isinstance(end, tuple) for end in ends):
         return False
-    peer = ipaddress.ip_address(ends[0][0])
-    mapped = getattr(peer, "ipv4_mapped", None) or peer
-    if not mapped.is_loopback:
+    peer = peer_of(request)
+    if peer is None or not peer.is_loopback:
         return False
-    owner = owner_of_socket(peer.version, ends[0][1], ends[1][1])
+    owner = owner_of_socket(6 if ":" in ends[0][0] else 4, ends[0][1], ends[1][1])
     return owner is None or owner in (os.getuid(), 0)
 
 
@@ -186,9 +200,12 @@ def check_place(request: web.Request, settings: Settings) -> None:
             f" ask for 127.0.0.1:{port}, or add the name to MEM_SEARCH_ALLOWED_HOSTS"
         )
     for origin in request.headers.getall("Origin", []):
-        if origin in settings.cors_origins:
-            continue
-        if not origin.startswith("http://") or not allowed(origin[7:], port, settings):
+        scheme, _, authority = origin.partition("://")
+        ours = (scheme == "http" and allowed(authority, port, settings)) or (
+            # A proxy speaks TLS for a name that the settings have, and never for loopback.
+            scheme == "https" and authority.lower() in map(str.lower, settings.allowed_hosts)
+        )
+        if not ours and origin not in settings.cors_origins:
             raise Forbidden(f"pages of {origin[:100]} may not ask this worker")
     site = request.headers.get("Sec-Fetch-Site", "").lower()
     foreign = site in ("cross-site", "same-site") and not named_origin(request, settings)
@@ -206,9 +223,10 @@ def is_remote(request: web.Request, settings: Settings) -> bool:
     """Whether the request may come from another machine: then reading needs a token, too.
 
     That is so when the worker is not bound to loopback, when a proxy or tunnel marked the request
-    as forwarded, or when its Host is not a loopback name.
+    as forwarded or names its user, or when its Host is not a loopback name.
     """
-    if is_open(settings) or any(map(request.headers.__contains__, _FORWARDED)):
+    marks = (*_FORWARDED, settings.proxy_header or _FORWARDED[0])
+    if is_open(settings) or any(map(request.headers.__contains__, marks)):
         return True
     return not _is_own(request.headers.get("Host", "").lower(), port_of(request), settings)
 

@@ -14,18 +14,18 @@ from aiohttp import web
 from pydantic import BaseModel
 
 from mem_search.access.callers import Caller
-from mem_search.access.rate_limits import HOUR, Policy, RateLimiters, limit_error
+from mem_search.access.rate_limits import limit_error
 from mem_search.access.security_levels import Level, flags
 from mem_search.errors import InputError, LimitReached
 from mem_search.http.core.lifecycle import LIFECYCLE
 from mem_search.http.core.request_context import REQUEST_CONTEXT
+from mem_search.model.access import HOUR, Policy
 from mem_search.request_id import REQUEST_ID
 from mem_search.settings import Settings
 from mem_search.wiring import Runtime
 
 log = logging.getLogger(__name__)
 
-METERS: Final = web.AppKey("meters", RateLimiters)
 FLAGS: Final = "X-Mem-Search-Flags"
 RESEARCH: Final = "deep_research"
 """The mode of a universal search that is a step of a chain (docs/contracts)."""
@@ -50,7 +50,7 @@ def level_of(caller: Caller, *, remote: bool, strict: bool = False) -> Level:
     return Level.STRICT if remote and strict else Level.BASIC
 
 
-def admit(
+async def admit(
     request: web.Request,
     text: str,
     *,
@@ -61,7 +61,7 @@ def admit(
     """Count a search for ``text`` and inspect the text, by the security level of the caller.
 
     ``research``: a step of deep research, or ``count`` of them. ``agent``: the request came over
-    MCP. Raises LimitReached.
+    MCP. Raises LimitReached, StorageError.
     """
     context = request[REQUEST_CONTEXT]
     caller = context.caller
@@ -70,7 +70,7 @@ def admit(
         return
     context.level = level
     policy = policy_of(request.app[LIFECYCLE].settings, level, research=research)
-    allowance = request.app[METERS].count(caller.budget, policy, count)
+    allowance = await request.app[LIFECYCLE].limits.count(caller.budget, policy, count)
     if allowance is not None:
         context.allowances[policy.name] = allowance
         if not allowance.granted:
@@ -99,7 +99,7 @@ async def admit_message(request: web.Request) -> None:
         return
     if isinstance(question, str):
         context.message = number if isinstance(number, str | int) else None
-        admit(request, question, research=arguments.get("mode") == RESEARCH, agent=True)
+        await admit(request, question, research=arguments.get("mode") == RESEARCH, agent=True)
 
 
 def policy_of(settings: Settings, level: Level, *, research: bool) -> Policy:

@@ -82,7 +82,7 @@ async def create_token(call: Call) -> web.StreamResponse:
 async def tokens(call: Call) -> web.StreamResponse:
     """Every token, without its secret."""
     return json_reply(
-        TokenList(tokens=[TokenInfo.of(token) for token in call.lifecycle.tokens.listed()])
+        TokenList(tokens=[TokenInfo.of(token) for token in await call.lifecycle.tokens.listed()])
     )
 
 
@@ -94,7 +94,7 @@ async def revoke_token(call: Call) -> web.StreamResponse:
 
 async def users(call: Call) -> web.StreamResponse:
     """All users with a token or a store."""
-    home, known = call.lifecycle.settings.home, call.lifecycle.tokens.listed()
+    home, known = call.lifecycle.settings.home, await call.lifecycle.tokens.listed()
     return json_reply(UserList(users=await asyncio.to_thread(_users, home, known)))
 
 

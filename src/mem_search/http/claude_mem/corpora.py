@@ -146,7 +146,7 @@ async def prime(call: Call) -> web.StreamResponse:
 async def ask(call: Call) -> web.StreamResponse:
     """The observations of the corpus that match a question best, fenced and within a budget."""
     question, saved = call.json_body(QuestionBody).question, await _saved(call)
-    admit(call.request, question)
+    await admit(call.request, question)
     corpus = load(saved.request)
     page = await call.search(
         replace(corpus, text=question, limit=USUAL, asked_at=call.now, as_words=("all",))

@@ -9,11 +9,8 @@ from functools import partial
 from aiohttp import web
 from aiohttp.typedefs import Handler
 
-from mem_search.access.rate_limits import RateLimiters
 from mem_search.embedders import Opener, open_embedder
-from mem_search.http.access.authentication import SESSIONS, TOKEN, read_or_create
-from mem_search.http.access.browser_sessions import BrowserSessions
-from mem_search.http.access.rate_limits import METERS
+from mem_search.http.access.authentication import TOKEN, read_or_create
 from mem_search.http.core.dispatch import DEPRECATED, add_headers, answer, bound, deprecation
 from mem_search.http.core.event_stream import LISTENERS, end_streams
 from mem_search.http.core.late_routes import LATE, LateRoutes, load_soon
@@ -41,13 +38,11 @@ def build_app(settings: Settings, opener: Opener = open_embedder) -> web.Applica
     StorageError when the token cannot be kept, InputError when it cannot be the home's.
     """
     app = web.Application(middlewares=[answer], client_max_size=LARGEST_BODY)
-    app[LIFECYCLE] = Lifecycle(settings, opener)
     app[TOKEN] = read_or_create(settings)
-    app[SESSIONS] = BrowserSessions(app[TOKEN])
+    app[LIFECYCLE] = Lifecycle(settings, opener, app[TOKEN])
     app[DEPRECATED] = deprecated = deprecation(FIRST)
     app[ROUTE_TABLE] = _all_routes
     app[LATE] = LateRoutes(partial(_late_router, deprecated))
-    app[METERS] = RateLimiters()
     app[MEASURED] = Measured()
     app[ENDPOINT] = Endpoint()
     app[LISTENERS] = set()

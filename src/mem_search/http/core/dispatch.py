@@ -141,12 +141,14 @@ def bound(route: Route) -> Handler:
         if not route.early:
             # Before the token, too: the tokens are in the store.
             await lifecycle.settled(None if route.waits else OPENING_SECONDS)
-            caller = caller_of(request, basic=route.basic)
+            caller = await caller_of(request, basic=route.basic)
             remote = is_remote(request, lifecycle.settings)
             if route.capture and not caller.is_known:
                 check_capture(request, lifecycle.settings)
             else:
-                check_rights(route, caller, private=remote or lifecycle.settings.read_token)
+                # A proxy may be on this machine: whom it forgets to name is not us.
+                demanded = lifecycle.settings.read_token or bool(lifecycle.settings.proxy_header)
+                check_rights(route, caller, private=remote or demanded)
             context = RequestContext(caller, lifecycle.runtime, remote)  # raises while it opens
         sent: MultiMapping[str] = request.query
         if (
@@ -170,7 +172,7 @@ def bound(route: Route) -> Handler:
         if searching:
             question = getattr(body, "query", "") or getattr(query, "query", "")
             research = route.research or getattr(body, "mode", "") == RESEARCH
-            admit(request, str(question or ""), research=research, agent=for_agents)
+            await admit(request, str(question or ""), research=research, agent=for_agents)
         elif for_agents:
             await admit_message(request)
         call = Call(request, lifecycle, query, body)

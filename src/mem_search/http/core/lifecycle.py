@@ -18,12 +18,16 @@ from typing import Final, Literal, TypeVar
 
 from aiohttp import web
 
+from mem_search.access.rate_limits import RateLimits
 from mem_search.access.tokens import Tokens
 from mem_search.embedders import Opener, open_embedder
 from mem_search.errors import MemSearchError, StorageError, Unavailable
+from mem_search.http.access.browser_sessions import BrowserSessions
 from mem_search.http.core.user_runtimes import LOOK_SECONDS, UserRuntimes, sweep_removed
+from mem_search.model.access import HOUR
 from mem_search.settings import Settings
 from mem_search.storage import archive
+from mem_search.text.dates import now_ms
 from mem_search.wiring import Runtime, open_runtime
 
 OPENING_SECONDS: float = 5.0
@@ -45,9 +49,10 @@ class Lifecycle:
     ``key`` proves to clients that this worker answers (``access/proof``); empty when it stops.
     """
 
-    def __init__(self, settings: Settings, opener: Opener = open_embedder) -> None:
+    def __init__(self, settings: Settings, opener: Opener = open_embedder, token: str = "") -> None:
         self.settings = settings
         self._opener = opener
+        self._token = token
         self.instance = uuid.uuid4().hex
         self.key = secrets.token_hex(32)
         self._since = time.monotonic()
@@ -56,6 +61,8 @@ class Lifecycle:
         self._runtime: Runtime | None = None
         self._users: UserRuntimes | None = None
         self._tokens: Tokens | None = None
+        self._limits: RateLimits | None = None
+        self._sessions: BrowserSessions | None = None
         self._settled = asyncio.Event()
         self._leave = asyncio.Event()
 
@@ -76,6 +83,16 @@ class Lifecycle:
     def tokens(self) -> Tokens:
         """The tokens of users. Raises as ``runtime`` does."""
         return self._ready(self._tokens)
+
+    @property
+    def limits(self) -> RateLimits:
+        """What callers may still ask. Raises as ``runtime`` does."""
+        return self._ready(self._limits)
+
+    @property
+    def sessions(self) -> BrowserSessions:
+        """Logins of browsers. Raises as ``runtime`` does."""
+        return self._ready(self._sessions)
 
     def _ready(self, part: P | None) -> P:
         if part is not None:
@@ -129,7 +146,14 @@ class Lifecycle:
 
     async def _open_to(self, runtime: Runtime) -> None:
         """Serve until ``close``, then close users' runtimes before the one that they share with."""
-        self._tokens = await Tokens.load(runtime.store.tokens)
+        self._tokens = Tokens(runtime.store.tokens)
+        self._limits = RateLimits(runtime.store.limits)
+        self._sessions = BrowserSessions(runtime.store.logins, self._token)
+        try:
+            await self._sessions.open()
+            await runtime.store.limits.expire(now_ms() - 1000 * HOUR)
+        except StorageError as error:  # a disk that is full is no reason to answer nothing
+            log.warning("logins of browsers are not shared with other workers: %s", error)
         self._users = UserRuntimes(self.settings, runtime.model)
         self._runtime = runtime
         looking = asyncio.create_task(self._look_after(), name="users")

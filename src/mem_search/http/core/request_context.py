@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from aiohttp import web
 
 from mem_search.access.callers import Caller
-from mem_search.access.rate_limits import Allowance
 from mem_search.access.security_levels import Level
 from mem_search.http.claude_mem.clients import Tolerated
+from mem_search.model.access import Allowance
 from mem_search.wiring import Runtime
 
 

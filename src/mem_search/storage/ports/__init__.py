@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Protocol
 
 from mem_search.model import Kind
+from mem_search.storage.ports.access import LimitStore, LoginStore, TokenStore
 from mem_search.storage.ports.activity import (
     DeliveryStore,
     JobStore,
@@ -20,7 +21,6 @@ from mem_search.storage.ports.activity import (
     ScopeStore,
     SearchJobStore,
     SearchLogStore,
-    TokenStore,
 )
 from mem_search.storage.ports.archives import ArchiveStore
 from mem_search.storage.ports.forgetting import ForgetStore
@@ -42,6 +42,8 @@ __all__ = [
     "IndexingStore",
     "IngestStore",
     "JobStore",
+    "LimitStore",
+    "LoginStore",
     "RecordStore",
     "RedactingStore",
     "ResearchStore",
@@ -95,6 +97,10 @@ class Store(Protocol):
     def graph(self) -> GraphStore: ...
     @property
     def tokens(self) -> TokenStore: ...
+    @property
+    def limits(self) -> LimitStore: ...
+    @property
+    def logins(self) -> LoginStore: ...
     @property
     def search_log(self) -> SearchLogStore: ...
 

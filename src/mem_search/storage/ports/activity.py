@@ -9,7 +9,6 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Protocol
 
 from mem_search.model import Record
-from mem_search.model.access import Token
 from mem_search.model.jobs import JobState, JobStatus, SearchJob, SearchJobStatus
 from mem_search.model.research import Operation, OperationFilter, Session
 from mem_search.model.saved_searches import (
@@ -328,24 +327,6 @@ class ScopeStore(Protocol):
 
     async def remove(self, name: str) -> bool:
         """Delete a scope; False when there was none."""
-        ...
-
-
-class TokenStore(Protocol):
-    """Tokens by the digest of their secret, never the secret."""
-
-    async def all(self) -> list[Token]:
-        """All tokens by name."""
-        ...
-
-    async def add(self, token: Token) -> bool:
-        """Add a token; False when the name is taken."""
-        ...
-
-    async def remove(self, names: Sequence[str]) -> None: ...
-
-    async def note_used(self, at: Mapping[str, int]) -> None:
-        """name → when the token was last used."""
         ...
 
 

@@ -33,8 +33,8 @@ R = TypeVar("R", bound="Repository")
 Query = Callable[Concatenate[Connection, P], T]
 
 _READERS: Final = 4
-_WRITERS: Final = 2
-"""Records are written one batch at a time; the second is for jobs and messages beside it."""
+_WRITERS: Final = 3
+"""Records are written one batch at a time; the others are for jobs, messages and limits."""
 
 _SECONDS: Final = 10.0
 """For a free connection, and for the server to answer."""

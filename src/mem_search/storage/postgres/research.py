@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, astuple
 from typing import Any, Final
 
-from mem_search.model.access import Token
 from mem_search.model.research import (
     IndexState,
     Operation,
@@ -24,7 +23,6 @@ _COLUMNS = (
     " total_count, took_ms, report, index_state, created_at"
 )
 _LOGGED = "at, query, filters, mode, total, took_ms, surface"
-_TOKENS = 'name, "user", digest, read_only, created_at, expires_at, last_used_at'
 _SINCE_EVER: Final = 0
 
 
@@ -169,35 +167,6 @@ class PostgresSearchLog(Repository):
     @writes
     def clear(self, connection: Connection) -> int:
         return connection.execute("delete from search_log").rowcount
-
-
-class PostgresTokens(Repository):
-    """``ports.TokenStore`` over the table ``tokens``."""
-
-    @reads
-    def all(self, connection: Connection) -> list[Token]:
-        rows = connection.execute(f"select {_TOKENS} from tokens order by name")
-        return [Token(*row) for row in rows]
-
-    @writes
-    def add(self, connection: Connection, token: Token) -> bool:
-        added = connection.execute(
-            f"insert into tokens({_TOKENS}) values(%s, %s, %s, %s, %s, %s, %s)"
-            " on conflict(owner, name) do nothing",
-            astuple(token),
-        )
-        return bool(added.rowcount)
-
-    @writes
-    def remove(self, connection: Connection, names: Sequence[str]) -> None:
-        connection.execute("delete from tokens where name = any(%s::text[])", (list(names),))
-
-    @writes
-    def note_used(self, connection: Connection, at: Mapping[str, int]) -> None:
-        connection.many(
-            "update tokens set last_used_at = %s where name = %s",
-            [(moment, name) for name, moment in at.items()],
-        )
 
 
 def sharing(connection: Connection, words: Sequence[str], limit: int) -> list[AskedQuery]:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from mem_search.errors import Conflict, StorageError
 from mem_search.model import Kind
+from mem_search.storage.postgres.access import PostgresLimits, PostgresLogins, PostgresTokens
 from mem_search.storage.postgres.archives import PostgresArchives
 from mem_search.storage.postgres.connection import Connection
 from mem_search.storage.postgres.database import Database
@@ -18,11 +19,7 @@ from mem_search.storage.postgres.jobs import PostgresDeliveries, PostgresJobs, P
 from mem_search.storage.postgres.migrations import KEYS
 from mem_search.storage.postgres.records import PostgresRecords
 from mem_search.storage.postgres.redacting import PostgresRedacting
-from mem_search.storage.postgres.research import (
-    PostgresResearch,
-    PostgresSearchLog,
-    PostgresTokens,
-)
+from mem_search.storage.postgres.research import PostgresResearch, PostgresSearchLog
 from mem_search.storage.postgres.saved_searches import PostgresSavedSearches, PostgresScopes
 from mem_search.storage.postgres.search_store import Caches, PostgresSearchStore
 from mem_search.storage.postgres.statistics import PostgresStatistics
@@ -51,6 +48,8 @@ class PostgresStore:
         self.archives = PostgresArchives(database)
         self.graph = PostgresGraph(database)
         self.tokens = PostgresTokens(database)
+        self.limits = PostgresLimits(database)
+        self.logins = PostgresLogins(database)
         self.search_log = PostgresSearchLog(database)
 
     @classmethod

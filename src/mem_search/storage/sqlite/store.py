@@ -15,6 +15,8 @@ from mem_search.storage.sqlite.forgetting import SqliteForgetting
 from mem_search.storage.sqlite.graph_export import SqliteGraph
 from mem_search.storage.sqlite.ingest import SqliteIngest
 from mem_search.storage.sqlite.jobs import SqliteJobs
+from mem_search.storage.sqlite.limits import SqliteLimits
+from mem_search.storage.sqlite.logins import SqliteLogins
 from mem_search.storage.sqlite.operations import SqliteOperations
 from mem_search.storage.sqlite.outbox import SqliteIndexing
 from mem_search.storage.sqlite.records import SqliteRecords
@@ -51,6 +53,8 @@ class SqliteStore:
         self.archives = SqliteArchives(database)
         self.graph = SqliteGraph(database)
         self.tokens = SqliteTokens(database)
+        self.limits = SqliteLimits(database)
+        self.logins = SqliteLogins(database)
         self.search_log = SqliteSearchLog(database)
 
     @classmethod
@@ -83,6 +87,7 @@ class SqliteStore:
         return await self.database.aside(lambda c: snapshot.copy(c, target, vectors=vectors))
 
     async def close(self) -> None:
+        await self.limits.settle()
         await self.database.close()
         for search in self._searches:  # reading threads use them until the database is closed
             search.close()

@@ -15,15 +15,17 @@ from mem_search.storage.postgres.connection import Connection
 from mem_search.storage.postgres.migrations import m001_store as _store
 from mem_search.storage.postgres.migrations import m002_search as _search
 from mem_search.storage.postgres.migrations import m004_workers as _workers
+from mem_search.storage.postgres.migrations import m006_access as _access
 from mem_search.storage.postgres.migrations.m001_store import m001_store
 from mem_search.storage.postgres.migrations.m002_search import m002_search
 from mem_search.storage.postgres.migrations.m003_changes import m003_changes
 from mem_search.storage.postgres.migrations.m004_workers import m004_workers
 from mem_search.storage.postgres.migrations.m005_moving import m005_moving
+from mem_search.storage.postgres.migrations.m006_access import m006_access
 
-MIGRATIONS: Final = (m001_store, m002_search, m003_changes, m004_workers, m005_moving)
+MIGRATIONS: Final = (m001_store, m002_search, m003_changes, m004_workers, m005_moving, m006_access)
 
-KEYS: Final = {**_store.KEYS, **_search.KEYS, **_workers.KEYS}
+KEYS: Final = {**_store.KEYS, **_search.KEYS, **_workers.KEYS, **_access.KEYS}
 """Table → its key beside the owner."""
 
 SCHEMA: Final = "mem_search"

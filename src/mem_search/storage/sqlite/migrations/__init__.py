@@ -34,6 +34,7 @@ from mem_search.storage.sqlite.migrations.m019_names import m019_names
 from mem_search.storage.sqlite.migrations.m020_phrases import m020_phrases
 from mem_search.storage.sqlite.migrations.m021_sample import m021_sample
 from mem_search.storage.sqlite.migrations.m022_structure import m022_structure
+from mem_search.storage.sqlite.migrations.m023_access import m023_access
 
 _FOREIGN = (
     "{path} is another program's file (it has {tables}); move it away, or set MEM_SEARCH_HOME"
@@ -64,6 +65,7 @@ MIGRATIONS = (
     m020_phrases,
     m021_sample,
     m022_structure,
+    m023_access,
 )
 
 
