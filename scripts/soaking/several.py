@@ -50,7 +50,9 @@ class Team:
             worker = Worker(place, "hashing")
             (worker.home / "token").write_text(_TOKEN, "utf-8")
             (worker.home / "config.toml").write_text(
-                f'store = "{address}"\nredaction_key = "{"5a" * 32}"\nlimit_jobs = 0\n', "utf-8"
+                f'store = "{address}"\nredaction_key = "{"5a" * 32}"\nlimit_jobs = 0\n'
+                "retry_aside = 10\n",
+                "utf-8",
             )
             worker.start()
             self.workers.append(worker)
@@ -83,22 +85,23 @@ class Team:
             time.sleep(0.02)
 
 
-def settled(server: postgres_server.Server) -> bool:
-    """Wait until nothing waits; False when that takes too long."""
+_LEFT = """
+select 'job ' || state from mem_search.jobs where state in ('queued', 'running', 'set_aside')
+union all select 'search ' || status from mem_search.search_jobs
+where status in ('pending', 'running')
+union all select 'passage to ' || step from mem_search.outbox
+"""
+"""What waits. What kills set aside is tried once more by a worker without other work."""
+
+
+def left_over(server: postgres_server.Server) -> dict[str, int]:
+    """Wait until nothing waits; what still does when that takes too long."""
     deadline = time.monotonic() + _SETTLE_SECONDS
-    while time.monotonic() < deadline:
-        left = server.query(
-            # What kills set aside is tried once more by a worker without other work.
-            "select (select count(*) from mem_search.jobs"
-            " where state in ('queued', 'running', 'set_aside'))"
-            " + (select count(*) from mem_search.search_jobs"
-            " where status in ('pending', 'running')) + (select count(*) from mem_search.outbox)",
-            "mem_search",
-        )
-        if left == "0":
-            return True
+    while left := Counter(server.query(_LEFT, "mem_search").splitlines()):
+        if time.monotonic() > deadline:
+            break
         time.sleep(0.5)
-    return False
+    return left
 
 
 def main() -> int:
@@ -131,7 +134,7 @@ def main() -> int:
             team.stop.set()
             for client in clients:
                 client.join()
-            is_settled = settled(server)
+            left = left_over(server)
             query = "select source_id, count(*) from mem_search.records group by 1"
             rows = server.query(query, "mem_search").split("\n")
             held = {row.split("|")[0]: int(row.split("|")[1]) for row in rows if row}
@@ -154,8 +157,10 @@ def main() -> int:
           f" {sum(count > 1 for count in held.values())} doubled")  # fmt: skip
     print(f"{len(team.searches)} searches acknowledged, {len(unended)} not completed,"
           f" {operations} doubled")  # fmt: skip
-    print(f"settled: {is_settled}; refused {sum(team.refused.values())}; broken {team.broken[:3]}")
-    bad = lost or unended or not is_settled or any(count > 1 for count in held.values())
+    print(
+        f"left over: {dict(left)}; refused {sum(team.refused.values())}; broken {team.broken[:3]}"
+    )
+    bad = lost or unended or left or any(count > 1 for count in held.values())
     return 1 if bad or int(operations) or team.broken else 0
 
 

@@ -13,6 +13,7 @@ from aiohttp.test_utils import TestClient, TestServer
 from claude_mem_client import BUN, NODE, send
 from http_worker import AUTHORIZED, Client, lifecycle_of
 
+from chosen_store import of_home
 from mem_search.http.core.app import build_app
 from mem_search.model import Filters
 from mem_search.settings import Settings
@@ -24,7 +25,7 @@ EXPORT = "/api/search?format=json&limit=999999&query="
 @pytest.fixture
 async def bare(settings: Settings, tmp_path: Path) -> AsyncIterator[Client]:
     """A worker whose replies are not held against our OpenAPI document."""
-    app = build_app(replace(settings, home=tmp_path / "bare"))
+    app = build_app(replace(settings, home=tmp_path / "bare", **of_home(tmp_path / "bare")))
     async with TestClient(TestServer(app)) as client:
         await lifecycle_of(client).ready()
         yield client

@@ -12,6 +12,7 @@ from aiohttp import ClientPayloadError
 from aiohttp.test_utils import TestClient, TestServer
 from http_worker import AUTHORIZED, Client, lifecycle_of
 
+from chosen_store import in_a_file
 from mem_search.errors import StoreDamaged
 from mem_search.http.core.app import build_app
 from mem_search.settings import Settings
@@ -68,6 +69,7 @@ async def answers(settings: Settings) -> Counter[tuple[int, str]]:
     return found
 
 
+@in_a_file("bytes of it are changed")
 async def test_flipped_bytes_are_reported_as_damage_and_never_as_a_bug(
     client: Client, settings: Settings, tmp_path: Path
 ) -> None:
@@ -84,6 +86,7 @@ async def test_flipped_bytes_are_reported_as_damage_and_never_as_a_bug(
     assert {status for status, _ in seen} <= {200, 404, 422, 503}, seen
 
 
+@in_a_file("a column of JSON on a server holds nothing else")
 async def test_a_damaged_row_of_an_open_store_is_a_503_on_every_surface(
     client: Client, settings: Settings
 ) -> None:
@@ -105,6 +108,7 @@ async def test_a_damaged_row_of_an_open_store_is_a_503_on_every_surface(
         assert "mem-search restore" in await reply.text()
 
 
+@in_a_file("it is emptied")
 async def test_a_worker_that_cannot_open_its_store_says_why(
     client: Client, settings: Settings
 ) -> None:

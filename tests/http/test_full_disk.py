@@ -13,6 +13,7 @@ import pytest
 from aiohttp import FormData
 from http_worker import AUTHORIZED, Client, lifecycle_of
 
+from chosen_store import in_a_file
 from mem_search.errors import StorageError
 from mem_search.model import Location
 from mem_search.settings import Settings
@@ -75,6 +76,7 @@ async def test_an_upload_that_does_not_fit_is_refused_whole(
     assert await found(empty, "lighthouse") == 1
 
 
+@in_a_file("its size is limited")
 async def test_a_document_whose_text_does_not_fit_is_not_stored_in_part(
     empty: Client, settings: Settings
 ) -> None:

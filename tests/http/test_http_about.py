@@ -16,6 +16,7 @@ from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 from http_worker import Client
 
+from chosen_store import in_a_file
 from mem_search.errors import StorageError
 from mem_search.http.core.app import build_app
 from mem_search.http.core.lifecycle import LIFECYCLE, Lifecycle
@@ -82,6 +83,7 @@ async def test_a_request_waits_for_the_store(
         assert (await waiting).status == 200
 
 
+@in_a_file("it is overwritten")
 async def test_every_request_learns_that_the_store_cannot_be_opened(settings: Settings) -> None:
     settings.home.mkdir()
     settings.database.write_bytes(b"this is no database at all" * 100)

@@ -159,7 +159,7 @@ async def test_no_path_leads_out_of_the_users_folder(empty: Client, settings: Se
     assert (settings.home / "keep").is_dir()
 
 
-@in_a_file
+@in_a_file("it is in the folder of the user")
 async def test_a_user_has_an_import_of_their_own_and_their_own_search_log(
     empty: Client, settings: Settings
 ) -> None:
@@ -178,7 +178,7 @@ async def test_a_user_has_an_import_of_their_own_and_their_own_search_log(
     assert not homes & {"token", "worker.json", "chroma"}
 
 
-@in_a_file
+@in_a_file("it has rights")
 async def test_the_store_and_its_folder_are_the_workers_only(
     empty: Client, settings: Settings
 ) -> None:
@@ -198,7 +198,7 @@ async def test_a_user_token_does_not_make_a_worker(settings: Settings, tmp_path:
         build_app(replace(settings, token="mst_" + "x" * 43))
 
 
-@in_a_file
+@in_a_file("it is overwritten")
 async def test_before_the_store_is_open_a_token_is_neither_right_nor_wrong(
     settings: Settings,
 ) -> None:

@@ -9,10 +9,12 @@ from typing import Any
 import pytest
 from http_worker import AUTHORIZED, Client, lifecycle_of
 
+from chosen_store import in_a_file
 from mem_search.storage import archive
 from patience import PATIENCE
 
 
+@in_a_file("a server is backed up by programs of its own")
 async def test_a_reader_that_leaves_leaves_no_half_backup_behind(
     client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:

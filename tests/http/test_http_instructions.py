@@ -9,6 +9,7 @@ from typing import Any
 
 from http_worker import AUTHORIZED, Client, lifecycle_of
 
+from chosen_store import statement
 from mem_search.access.callers import ANONYMOUS
 from mem_search.mcp.tool import ToolContext, call
 from mem_search.mcp.tools import TOOLS
@@ -145,8 +146,11 @@ async def test_a_store_of_an_older_version_is_flagged_once(empty: Client) -> Non
     number = int(page.rpartition(":")[2])
     await runtime.store.database.write(
         lambda connection: connection.execute(
-            "update records set content_hash = x'00',"
-            " data = json_remove(data, '$.instruction_like')"
+            statement(
+                "update records set content_hash = x'00',"
+                " data = json_remove(data, '$.instruction_like')",
+                "update records set content_hash = '\\x00', data = data - 'instruction_like'",
+            )
         )
     )
     result = await redacted_again(runtime)

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from http_worker import AUTHORIZED, Client, lifecycle_of
 
+from chosen_store import statement
 from mem_search.model import Draft
 from runtimes import fill, settled
 
@@ -186,7 +187,11 @@ async def test_a_replay_is_as_of_the_time_of_the_first_search(client: Client) ->
     database = lifecycle_of(client).runtime.store.database
     await database.write(
         lambda c: c.execute(
-            "update search_operations set request = json_set(request, '$.asked_at', ?)",
+            statement(
+                "update search_operations set request = json_set(request, '$.asked_at', ?)",
+                "update search_operations"
+                " set request = jsonb_set(request, '{asked_at}', to_jsonb(%s::text))",
+            ),
             ("2020-01-01T00:00:00+00:00",),
         )
     )

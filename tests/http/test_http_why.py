@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from http_worker import Client, lifecycle_of
 
+from chosen_store import in_a_file
 from mem_search.model import Location
 from patience import PATIENCE
 
@@ -134,6 +135,7 @@ async def test_what_waits_is_named_with_its_job(empty: Client, folder: Path) -> 
     assert (told["state"], "waits in the job waiting" in told["sentence"]) == ("waiting", True)
 
 
+@in_a_file("its pages are limited")
 async def test_a_job_whose_end_could_not_be_stored_does_not_run(
     empty: Client, folder: Path
 ) -> None:

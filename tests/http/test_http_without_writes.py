@@ -16,6 +16,7 @@ from every_route import BODIES, ENDLESS, PARAMETERS, SEARCH, filled, write_somet
 from http_worker import AUTHORIZED, RECORDS, Client, held_searches, lifecycle_of
 from people import bring_in, join
 
+from chosen_store import rows_on_the_server
 from mem_search.http.core.app import build_app
 from mem_search.http.routes import ROUTES
 from mem_search.settings import Settings
@@ -48,7 +49,7 @@ async def snapshot(client: Client, home: Path) -> Snapshot:
                     found[f"{name}: {table}"] = sorted(map(repr, rows))
         elif not name.endswith(("-wal", "-shm")):  # the rows are compared
             found[name] = hashlib.sha256(path.read_bytes()).hexdigest()
-    return found
+    return found | dict(rows_on_the_server(home))
 
 
 async def walk(client: Client, known: dict[str, str], headers: dict[str, str]) -> dict[str, int]:

@@ -15,6 +15,7 @@ from http_worker import Client, lifecycle_of
 from jsonschema import Draft202012Validator
 from mcp.shared.exceptions import MCPError
 
+from chosen_store import in_a_file
 from mcp import Client as McpClient
 from mem_search.http.core.app import build_app
 from mem_search.http.core.lifecycle import LIFECYCLE
@@ -339,6 +340,7 @@ async def test_a_call_waits_while_the_store_is_being_opened(settings: Settings) 
         assert (await reply.json())["result"]["structuredContent"] == {"results": []}
 
 
+@in_a_file("it is overwritten")
 async def test_a_store_that_cannot_be_opened_is_reported(settings: Settings) -> None:
     settings.home.mkdir()
     settings.database.write_bytes(b"no database, and long enough to be looked at " * 50)

@@ -16,6 +16,7 @@ from pathlib import Path
 from aiohttp.test_utils import TestServer
 from http_worker import RECORDS, TOKEN
 
+import chosen_store
 from mem_search.http.core.app import LONGEST_LINE, build_app
 from mem_search.http.core.lifecycle import LIFECYCLE
 from mem_search.model import Location
@@ -49,6 +50,7 @@ async def _start(directory: Path) -> TestServer:
         chroma_url="off",
         follow=0,
         timezone="UTC",
+        **chosen_store.of_home(directory / "home"),
     )
     app = build_app(settings)
     server = TestServer(app)

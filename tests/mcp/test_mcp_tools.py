@@ -83,7 +83,7 @@ async def test_fields_narrow_the_search_with_filters(context: ToolContext) -> No
 async def test_fetch_returns_the_whole_record_with_its_metadata(context: ToolContext) -> None:
     found = await ask(context, "fetch", id="local:observation:2")
     assert set(found) == {"id", "title", "text", "url", "metadata"}
-    record = (await context.runtime.store.database.read(_record, 2)).text
+    record = (await context.runtime.store.records.fetch([2]))[2].text
     assert found["text"] == record
     assert found["metadata"] == {
         "kind": "observation",
@@ -98,12 +98,6 @@ async def test_fetch_returns_the_whole_record_with_its_metadata(context: ToolCon
         "origin": "own_work",
         "trust": "medium",
     }
-
-
-def _record(connection: Any, number: int) -> Any:
-    from mem_search.storage.sqlite import records
-
-    return records.fetch(connection, [number])[number]
 
 
 @pytest.mark.parametrize("written", ["observation:2", " local:observation:2 ", "2", "#2"])
