@@ -242,6 +242,34 @@ async def test_a_queue_may_leave_what_was_set_aside_to_a_person(
     await queue.close()
 
 
+async def test_ended_jobs_are_kept_for_a_week(store: SqliteStore, job: Recorded) -> None:
+    for name, ended_at in (("new", 9_000_000_000_000_000), ("old", 1)):
+        await store.jobs.create(name, "recorded", {})
+        await store.jobs.finish(name, "done", "", {})
+        await store.database.write(
+            lambda c, n=name, at=ended_at: c.execute(
+                "update jobs set ended_at = ? where id = ?", (at, n)
+            )
+        )
+    queue = JobQueue(store.jobs, (job,))
+    await queue.start()
+    assert [state.id for state in await queue.newest(9)] == ["new"]
+    await queue.close()
+
+
+async def test_a_queue_that_is_woken_while_it_closes_ends(store: SqliteStore) -> None:
+    queue = JobQueue(store.jobs, (Recorded(),), aside_seconds=3600)
+    await queue.start()
+    async with asyncio.timeout(PATIENCE):
+        while not all(added._waiters for added in queue._added):  # noqa: ASYNC110  they wait soon
+            await asyncio.sleep(0.01)
+    queue.wake()
+    await asyncio.sleep(0)  # what waited for the event is done, and the queue does not know it yet
+    closing = asyncio.create_task(queue.close())
+    done, _ = await asyncio.wait([closing], timeout=PATIENCE)
+    assert done
+
+
 async def test_a_job_whose_end_cannot_be_stored_counts_as_failed(
     store: SqliteStore, queue: JobQueue, job: Recorded
 ) -> None:

@@ -102,7 +102,8 @@ class Forgetting:
                 await self._note_waiting(error.message)
                 pause = RETRY_SECONDS
             try:
-                await asyncio.wait_for(self._work.wait(), pause)
+                async with asyncio.timeout(pause):
+                    await self._work.wait()
             except TimeoutError:
                 continue
 

@@ -339,7 +339,8 @@ class Indexer:
                 self.errors[name] = str(error)
                 wait = RETRY_SECONDS
             try:
-                await asyncio.wait_for(event.wait(), wait)
+                async with asyncio.timeout(wait):
+                    await event.wait()
             except TimeoutError:
                 continue
 

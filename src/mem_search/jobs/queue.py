@@ -249,7 +249,8 @@ class JobQueue:
                         log.warning("jobs wait: %s", error)
                     self._waits = error.message
                     with suppress(TimeoutError):
-                        await asyncio.wait_for(added.wait(), RETRY_SECONDS)
+                        async with asyncio.timeout(RETRY_SECONDS):
+                            await added.wait()
                     continue
                 # Its state could not be written (a full disk): the next start runs it again.
                 log.error("job %s was left: %s", state.id, error)
@@ -264,7 +265,10 @@ class JobQueue:
             if state is None:
                 with suppress(TimeoutError):
                     left = max(0.0, self._aside_seconds - idle) if is_aside else None
-                    await asyncio.wait_for(added.wait(), left)
+                    # Not wait_for: before Python 3.12 it loses a cancellation that comes when the
+                    # event is set, and then this never ends.
+                    async with asyncio.timeout(left):
+                        await added.wait()
 
     async def _run(self, state: JobState) -> None:
         last = 0

@@ -195,7 +195,8 @@ class SearchJobs:
             except StorageError as error:
                 log.warning("search jobs wait: %s", error)
                 with suppress(TimeoutError):
-                    await asyncio.wait_for(self._added.wait(), RETRY_SECONDS)
+                    async with asyncio.timeout(RETRY_SECONDS):
+                        await self._added.wait()
                 continue
             if found is None:
                 await self._added.wait()

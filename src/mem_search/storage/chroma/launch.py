@@ -80,7 +80,8 @@ class Child:
             with suppress(ProcessLookupError):  # it may end by itself at this moment
                 self._process.terminate()
             try:
-                await asyncio.wait_for(self._process.wait(), patience)
+                async with asyncio.timeout(patience):
+                    await self._process.wait()
             except TimeoutError:
                 with suppress(ProcessLookupError):
                     self._process.kill()
