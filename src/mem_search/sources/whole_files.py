@@ -124,12 +124,13 @@ class WholeFiles(BaseSource):
 
     def _file(self, file: WholeFile, start: int, found: BatchBuilder) -> Iterator[int]:
         """Take what is in the file after the first ``start`` items; how many, in the end -1."""
-        item, count, taken = file.name, 0, 0
+        item, taken, noted = file.name, 0, 0
         if not start:
             found.outdate(item)
         try:
             for count, each in enumerate(self.drafts(file), 1):
                 taken += isinstance(each, Draft)
+                noted += isinstance(each, LedgerEntry)
                 if count <= start:
                     continue
                 if isinstance(each, Draft):
@@ -151,7 +152,7 @@ class WholeFiles(BaseSource):
         else:
             if taken:
                 found.note(LedgerEntry(item, "taken", records=taken))
-            elif not count:
+            elif not noted:
                 found.leave(item, "there is nothing in it that could be stored")
         yield _DONE
 
