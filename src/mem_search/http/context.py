@@ -12,7 +12,7 @@ from pydantic import Field
 
 from mem_search.errors import MissingField
 from mem_search.http.access.rate_limits import admit
-from mem_search.http.core.parameter_types import Text, Words
+from mem_search.http.core.parameter_types import Platform, Text, Words
 from mem_search.http.core.parameters import (
     Body,
     PlatformParameters,
@@ -174,7 +174,7 @@ class SemanticBody(Body):
     q: str = Field(max_length=100_000, description="The prompt; a short one gets nothing")
     project: str = Field(default="", max_length=4096, description="Project by name")
     limit: int = Field(default=5, ge=1, le=20, description="How many records at most")
-    platform: str = Field(
+    platform: Platform = Field(
         default="", max_length=100, alias="platformSource", description="The agent's platform"
     )
     max_tokens: int = Field(default=500, ge=50, le=100_000, description="Most tokens of the text")
@@ -188,8 +188,7 @@ async def semantic(call: Call) -> web.StreamResponse:
         return json_reply(SemanticContext(context="", count=0, tokens_used=0))
     await admit(call.request, prompt)
     runtime = call.runtime
-    platform = body.platform.strip().lower()
-    facets = (("platform", platform),) if platform else ()
+    facets = (("platform", body.platform),) if body.platform else ()
     situation = Situation((body.project.strip(),), prompt=prompt, facets=facets)
     briefing = await brief(runtime.store.records, runtime.search.service, situation, now_ms())
     rendered = render_matches(briefing, call.display(), body.max_tokens, body.limit)

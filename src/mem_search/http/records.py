@@ -10,7 +10,7 @@ from aiohttp import web
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
 
 from mem_search.http.core.dispatch import number_in_path
-from mem_search.http.core.parameter_types import IdOfRecord
+from mem_search.http.core.parameter_types import IdOfRecord, Platform
 from mem_search.http.core.parameters import ListParameters, RecordParameters, budget
 from mem_search.http.core.replies import TEXT, json_reply, prefers, text_reply
 from mem_search.http.core.routing import Call, Handler
@@ -31,6 +31,7 @@ from mem_search.renderers.record_json import WholeRecord
 from mem_search.renderers.token_budget import first_that_fit, fitted_text, record_within
 from mem_search.retrievers import graph
 from mem_search.search.opening import open_record, open_records
+from mem_search.text.platforms import platform_named
 from mem_search.text.record_ids import RecordId
 from mem_search.validation import invalid_value
 
@@ -62,7 +63,7 @@ class NumbersBody(BaseModel):
     order: Order | None = Field(default=None, alias="orderBy")
     limit: int | None = Field(default=None, ge=1, le=MOST)
     project: str | None = None
-    platform: str | None = Field(
+    platform: Platform | None = Field(
         default=None,
         alias="platformSource",
         validation_alias=AliasChoices("platformSource", "platform_source"),
@@ -105,7 +106,7 @@ async def batch_numbers(call: Call) -> web.StreamResponse:
         if (not body.project or item[0].project.lower() == body.project.lower())
         and (
             not body.platform
-            or str(item[0].metadata.get("platform", "")).lower() == body.platform.lower()
+            or platform_named(str(item[0].metadata.get("platform", ""))) == body.platform
         )
     ]
     if body.order in ("date_asc", "date_desc"):

@@ -3,12 +3,15 @@
 An event is one file in ``HOME/hooks/events``. A hook writes it and wakes the worker, or it sends
 the content, which the worker redacts before it writes the file. Without a worker the file waits. An
 event of a session whose transcript lies on this machine only says that there is something to read,
-and so does every event of another agent than Claude Code, whose source finds its sessions. Other
-events have their content, and become lines of a transcript of our own in ``HOME/hooks/sessions``,
-which the source ``claude-code`` reads like any other. It stays for a week after the last event: a
-session that ended can be resumed, and its summary is of the whole session. Records have the ids of
-their lines, so an event that is taken twice, because the worker was killed in between, is one
-record.
+and so does every event of another agent than Claude Code, whose source finds its sessions. Where a
+client of claude-mem tells of another agent, its source is read first, and an event of a session
+that it has is done.
+
+Other events have their content, and become lines of a transcript of our own in
+``HOME/hooks/sessions``, which the source ``claude-code`` reads like any other. It stays for a week
+after the last event: a session that ended can be resumed, and its summary is of the whole session.
+Records have the ids of their lines, so an event that is taken twice, because the worker was killed
+in between, is one record.
 """
 
 from __future__ import annotations
@@ -24,16 +27,18 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
+from mem_search.agents import AGENTS
 from mem_search.errors import InputError, MemSearchError, StorageError, Unavailable
 from mem_search.ingest import copies
 from mem_search.jobs.hook_costs import drop
 from mem_search.jobs.hook_journals import SAFE_SESSION, Journals
 from mem_search.jobs.reader import LocationReader, find_locations, machine_from
-from mem_search.model import Location
+from mem_search.model import Filters, Location
 from mem_search.model.forgetting import Traces
 from mem_search.sources.claude_code.files import transcript_of
-from mem_search.storage.ports import IngestStore
+from mem_search.storage.ports import IngestStore, RecordStore
 from mem_search.text import secret_rules
+from mem_search.text.platforms import platform_named
 from mem_search.text.redaction import Redaction
 
 log = logging.getLogger(__name__)
@@ -49,12 +54,18 @@ MOST_WAITING: Final = 5_000
 """Events that clients may leave before the first of them is read. A busy hour has hundreds."""
 _SOURCE: Final = "claude-code"
 _ALWAYS: Final = ("hook_event_name", "session_id", "cwd")
-_CLAUDE: Final = ("", "claude", "claude-code")
-"""Platforms, as claude-mem's clients name them, that may be Claude Code."""
+_CLAUDE: Final = ("", "claude")
+"""Platforms that may be Claude Code."""
 
 
 Place = tuple[str, str]
 """A source and the path to read; with an empty path all that the source knows or finds."""
+
+Session = tuple[str, str]
+"""An agent and the id of a session in it."""
+
+Found = tuple[Path, int, Mapping[str, Any] | None]
+"""The file of an event, when it was written (ns), and the event; None for one of no use."""
 
 Taken = tuple[Path, int, Place | None]
 """The file of an event, when it was written (ns), and what to read for it."""
@@ -64,12 +75,17 @@ class HookEvents:
     """Takes the events below ``home``; one drain at a time."""
 
     def __init__(
-        self, home: Path, store: IngestStore, reader: LocationReader, redaction: Redaction
+        self,
+        home: Path,
+        store: IngestStore,
+        records: RecordStore,
+        reader: LocationReader,
+        redaction: Redaction,
     ) -> None:
         self.home = home
         self.folder = home / "hooks" / "events"
         self.sessions = home / "hooks" / "sessions"
-        self._store = store
+        self._store, self._records = store, records
         self._reader = reader
         self._redaction = redaction
         self._journals = Journals(self.sessions, redaction)
@@ -167,28 +183,52 @@ class HookEvents:
             return await self._drain(time.time() if now is None else now)
 
     async def _drain(self, now: float) -> bool:
-        taken, waiting = await asyncio.to_thread(self._sorted_events, now)
-        for location in await self._locations({place for _, _, place in taken if place}):
-            try:
-                await self._reader.read(location)
-            except MemSearchError as error:
-                log.info("%s: %s", location.path, error)  # `mem-search stats` shows it
+        found = await asyncio.to_thread(self._waiting)
+        read = await self._read_by_sources(found)
+        taken, waiting = await asyncio.to_thread(self._sorted_events, found, read, now)
+        await self._read({place for _, _, place in taken if place})
         # Only now: an event whose records were not stored is taken again.
         await asyncio.to_thread(_remove, taken)
         await asyncio.to_thread(self._journals.sweep, time.time())
         return waiting
 
-    def _sorted_events(self, now: float) -> tuple[list[Taken], bool]:
-        """Each event that is ready, and whether other events wait."""
+    async def _read(self, places: set[Place]) -> None:
+        for location in await self._locations(places):
+            try:
+                await self._reader.read(location)
+            except MemSearchError as error:
+                log.info("%s: %s", location.path, error)  # `mem-search stats` shows it
+
+    async def _read_by_sources(self, found: list[Found]) -> set[Session]:
+        """The sessions among those of other agents, told by clients, that sources have."""
+        told = {session for _, _, event in found if event and (session := _of_other_agent(event))}
+        await self._read({(agent, "") for agent, _ in told})
+        return {each for each in told if await self._has(*each)}
+
+    async def _has(self, agent: str, session: str) -> bool:
+        of_session = Filters(source=agent, session=session)
+        _, records = await self._records.page(of_session, "date_asc", 1, 0)
+        # Work of a subagent is stored with the session above it.
+        return bool(records or await self._store.ledger(agent, session, 1, 0, "taken"))
+
+    def _waiting(self) -> list[Found]:
+        """The events there are, in the order of their names."""
+        files = sorted(self.folder.glob("*.json"))
+        return [(file, file.stat().st_mtime_ns, self._event(file)) for file in files]
+
+    def _sorted_events(
+        self, found: list[Found], read: set[Session], now: float
+    ) -> tuple[list[Taken], bool]:
+        """Each event that is ready, and whether other events wait.
+
+        ``read`` are the sessions of other agents that their sources have.
+        """
         taken: list[Taken] = []
         waiting = False
-        for file in sorted(self.folder.glob("*.json")):
-            written = file.stat().st_mtime_ns
-            event = self._event(file)
-            if event is None:
+        for file, written, event in found:
+            if event is None or _of_other_agent(event) in read:
                 taken.append((file, written, None))
-                continue
-            if agent := str(event.get("agent") or ""):
+            elif agent := str(event.get("agent") or ""):
                 taken.append((file, written, (agent, "")))
             elif transcript := _transcript(event):
                 taken.append((file, written, (_SOURCE, transcript)))
@@ -235,6 +275,16 @@ class HookEvents:
             return []
 
 
+def _of_other_agent(event: Mapping[str, Any]) -> Session | None:
+    """The session of an event that a client tells of another agent, whose sessions a source reads.
+
+    None for our own hooks, and for agents that are none of ours.
+    """
+    platform = platform_named(str(event.get("platform") or ""))
+    agents = {agent.sessions for agent in AGENTS} - {_SOURCE}
+    return (platform, event["session_id"]) if platform in agents else None
+
+
 def _transcript(event: Mapping[str, Any]) -> str:
     """The transcript of the event's session on this machine; "" while there is none.
 
@@ -245,7 +295,8 @@ def _transcript(event: Mapping[str, Any]) -> str:
     # Not Path.is_file: it raises for a path that is too long, or in a folder of another user.
     if path.endswith(".jsonl") and os.path.isfile(path):  # noqa: PTH113
         return path
-    return transcript_of(event["session_id"]) if event.get("platform") in _CLAUDE else ""
+    platform = platform_named(str(event.get("platform") or ""))
+    return transcript_of(event["session_id"]) if platform in _CLAUDE else ""
 
 
 def _remove(taken: list[Taken]) -> None:

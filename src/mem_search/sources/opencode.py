@@ -145,7 +145,7 @@ def _lines(
         at = at if isinstance(at, int) and at > 0 else None
 
         def line(uuid: str, events: tuple[Event, ...], at: int | None = at) -> Line:
-            return Line(uuid, root, at, folder, "", agent, events, platform=NAME)
+            return Line(uuid, root, at, folder, "", agent, events)
 
         if message.get("role") == "user":
             written = [part for _, part in parts if not part.get("synthetic")]

@@ -9,12 +9,13 @@ about is stored once.
 from __future__ import annotations
 
 import asyncio
+import re
 import zlib
 from dataclasses import replace
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 from aiohttp import web
-from pydantic import AliasChoices, Field
+from pydantic import AfterValidator, AliasChoices, Field
 
 from mem_search.http.claude_mem.clients import ClientBody, platform_of
 from mem_search.http.core.replies import json_reply
@@ -42,10 +43,21 @@ _TOOLS: Final[Tools] = {
 _NO_WORDS: Final = "there is nothing to store"
 
 
+_WRAPPED: Final = re.compile(r"opencode-(ses_\w+)-\d{13}", re.ASCII)
+
+
+def _own_id(session: str) -> str:
+    """The id that the agent gave; OpenCode's plug-in adds its name, and when it was loaded."""
+    wrapped = _WRAPPED.fullmatch(session)
+    return wrapped[1] if wrapped else session
+
+
 class SessionBody(ClientBody):
     """An event of a session; `contentSessionId` is its id in the agent."""
 
-    session: str = Field(alias="contentSessionId", min_length=1, max_length=200)
+    session: Annotated[str, AfterValidator(_own_id)] = Field(
+        alias="contentSessionId", min_length=1, max_length=200
+    )
     cwd: str = Field(default="", max_length=4096)
 
 

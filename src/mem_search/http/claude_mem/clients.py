@@ -18,6 +18,7 @@ from pydantic import AliasChoices, BaseModel, ConfigDict, Field
 from pydantic.fields import FieldInfo
 
 from mem_search.http.core.parameters import spellings
+from mem_search.text.platforms import platform_named
 
 PLATFORM_HEADERS: Final = ("X-Platform-Source", "X-Claude-Mem-Platform-Source")
 RUNTIMES: Final = ("node", "Bun/", "undici")
@@ -66,10 +67,10 @@ class ClientBody(BaseModel):
 
 
 def platform_of(request: web.Request, body: ClientBody | None = None) -> str:
-    """The agent that the client works for, in lower case; empty where it does not say."""
+    """The agent that the client works for, as records name it; empty where it does not say."""
     said = body.platform if body is not None else ""
     named = (request.headers.get(name, "") for name in PLATFORM_HEADERS)
-    return (said or next(filter(None, named), "")).strip().lower()[:100]
+    return platform_named((said or next(filter(None, named), ""))[:100])
 
 
 def is_client(request: web.Request) -> bool:

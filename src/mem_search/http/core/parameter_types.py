@@ -25,6 +25,7 @@ from mem_search.patterns import pattern
 from mem_search.records.registry import installed_kinds
 from mem_search.renderers.search_reply import SOME_FIELDS
 from mem_search.text import dates, record_ids
+from mem_search.text.platforms import platform_named
 from mem_search.text.query.fields import Fields
 from mem_search.text.record_ids import RecordId
 from mem_search.text.redaction import refuse_secret
@@ -176,6 +177,7 @@ def faults_of(error: ValidationError) -> list[InitErrorDetails]:
 
 
 Text = Annotated[str, Field(max_length=LONGEST_VALUE)]
+Platform = Annotated[Text, AfterValidator(platform_named)]
 Stripped = Annotated[Text, AfterValidator(str.strip)]
 Words = Annotated[tuple[Text, ...], BeforeValidator(split, json_schema_input_type=str)]
 FACETS: Final = get_args(FacetName)

@@ -24,6 +24,7 @@ from mem_search.http.core.parameter_types import (
     FieldNames,
     FieldValues,
     Kinds,
+    Platform,
     ReadParts,
     SearchMode,
     Sort,
@@ -109,7 +110,7 @@ class TimeZoneParameters(Parameters):
 class PlatformParameters(Parameters):
     """The records of all platforms, or of one."""
 
-    platform: Text = _platform()
+    platform: Platform = _platform()
 
     def facets(self) -> tuple[tuple[str, str], ...]:
         return (("platform", self.platform),) if self.platform else ()
@@ -127,7 +128,7 @@ class FilterParameters(TimeZoneParameters):
     source: Annotated[Stripped, At("filters.source")] = Field(
         default="", description="Source: claude-mem, claude-code, git, jsonl, …"
     )
-    platform: Text = _platform()
+    platform: Platform = _platform()
     branch: Text = Field(default="", description="Branch")
     worktree: Text = Field(default="", description="Linked worktree")
     tags: Annotated[Words, At("filters.tags")] = Field(

@@ -22,6 +22,7 @@ from mem_search.sources.agent_work.evidence import requested_change
 from mem_search.sources.agent_work.session import Session, compaction_fields, summary_text
 from mem_search.sources.agent_work.step import Step, relative_to_project
 from mem_search.sources.agent_work.text import HEADLINE, cut, headline, one_line
+from mem_search.text.platforms import platform_named
 
 _PROMPT = 32_000
 _AWAITED = 64
@@ -38,7 +39,8 @@ Identify = Callable[[str], Project]
 class DraftBuilder:
     """Builds the drafts of one file. ``state`` is that of an earlier builder, None at the start.
 
-    ``source`` is the name of the source. ``cwd`` is the directory that the session began in, if the
+    ``source`` is the name of the source, whose agent the records are of unless a line names
+    another. ``cwd`` is the directory that the session began in, if the
     file of its parent says so.
     """
 
@@ -50,7 +52,7 @@ class DraftBuilder:
         *,
         cwd: str = "",
     ) -> None:
-        self._source = source
+        self._source, self._platform = source, platform_named(source)
         self._identify = identify
         # A copy: the builder must not change what the caller stored.
         state = deepcopy(dict(state or {}))
@@ -305,7 +307,7 @@ class DraftBuilder:
         name, slash, worktree = session.project.partition("/")
         if not (name and slash and worktree):
             name, worktree = session.project or project.name, project.worktree
-        known = {"worktree": worktree, "platform": session.platform}
+        known = {"worktree": worktree, "platform": session.platform or self._platform}
         return Draft(
             kind=kind,
             source=self._source,

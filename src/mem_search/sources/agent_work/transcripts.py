@@ -6,7 +6,6 @@ import sqlite3
 from abc import abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
-from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import ClassVar, Final
@@ -64,8 +63,8 @@ class SessionFiles(WholeFiles):
         return ()
 
     def drafts(self, file: WholeFile) -> Iterator[Draft | LedgerEntry | WholeSession]:
-        lines = (replace(line, platform=self.name) for line in self.lines(file))
-        for each in records_of(self.name, lines, named_after if file.is_upload else identify):
+        project_of = named_after if file.is_upload else identify
+        for each in records_of(self.name, self.lines(file), project_of):
             # A copy may have less than the file had.
             if not (file.is_copy and isinstance(each, WholeSession)):
                 yield each

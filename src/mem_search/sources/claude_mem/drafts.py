@@ -16,6 +16,7 @@ from mem_search.patterns import pattern
 from mem_search.sources.claude_mem.changes import Row
 from mem_search.sources.claude_mem.tables import Table
 from mem_search.text.date_words import from_epoch
+from mem_search.text.platforms import platform_named
 
 OBSERVER_PROJECT: Final = "observer-sessions"
 """The project of the sessions of claude-mem's own observer, which repeat other sessions."""
@@ -47,7 +48,8 @@ def draft_of(table: Table, row: Row, *, prefix: str) -> Draft | None:
     metadata |= {
         "prompt_number": _number(fields["prompt_number"]),
         "discovery_tokens": _number(fields.get("discovery_tokens")) or None,
-        "platform": _text(fields["platform"]) or "claude",  # older stores knew no other
+        "platform": platform_named(_text(fields["platform"]))
+        or "claude",  # older stores knew no other
         "worktree": worktree,
     }
     return Draft(
