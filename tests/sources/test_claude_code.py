@@ -125,6 +125,7 @@ def test_a_session_becomes_its_prompt_then_the_work_then_the_summary(tmp_path: P
         "branch": "tide",
         "cwd": CWD,
         "session_id": SESSION,
+        "platform": "claude",
     }
     assert (work.kind, work.source_id) == ("observation", f"{SESSION}/u0/work")
     assert work.title.startswith("The table starts at noon because")
@@ -498,6 +499,7 @@ def test_the_agents_own_compaction_is_the_summary(tmp_path: Path) -> None:
         "next_steps": "Dig more.",
         "files_edited": ["dredge.py"],
         "branch": "tide",
+        "platform": "claude",
     }
     assert summary.text.startswith("Request: Deepen the harbour.\n\nInvestigated: ")
 

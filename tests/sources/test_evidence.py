@@ -93,8 +93,30 @@ def test_code_that_changes_without_another_sign_is_a_feature() -> None:
     assert step("a.py", said="Both can share one module; let me simplify.") == "refactor"
 
 
-def test_the_telling_line_of_a_build_is_the_one_with_the_place() -> None:
-    told = "e: file:///src/Boot.kt:17:9 Unresolved reference: go"
-    output = f"> Task :compile FAILED\n{told}\n\nBUILD FAILED in 9s"
-    assert error_line(output) == told
-    assert error_line("src/a.py:3:1 seen\nno such key") == "no such key"
+TELLING = [
+    "e: file:///src/Boot.kt:17:9 Unresolved reference: go",
+    "    bus_test.go:31: expected 3, got 4",
+    "src/useSync.ts(18,22): error TS2345: Argument of type 'x' is not assignable",
+    "main.c:4:5: error: expected ';' before 'return'",
+    "Program.cs(3,5): error CS1002: ; expected",
+    "app.py:3: error: Incompatible return value type",
+    "│ Error: Unsupported argument",
+    "Error from server (NotFound): deployments.apps not found",
+    "     Failure/Error: expect(vat).to eq 0.07",
+    "Failed asserting that 3 matches expected 4.",
+    "assertion `left == right` failed",
+    "npm ERR! 404 Not Found - GET /left-pad",
+    "PHP Fatal error:  Uncaught TypeError in x.php",
+    "ERROR:  relation events does not exist",
+]
+
+
+@pytest.mark.parametrize("line", TELLING)
+def test_the_telling_line_of_a_failure_is_found_among_those_that_count(line: str) -> None:
+    output = f"> Task :compile\n\n{line}\n\nFAIL\nexit status 1\nBUILD FAILED in 9s"
+    assert error_line(output) == " ".join(line.split())
+
+
+def test_without_a_telling_line_the_last_one_that_says_something_counts() -> None:
+    assert error_line("reading\nno such key\nFAIL") == "no such key"
+    assert error_line("FAIL") == "FAIL"

@@ -21,11 +21,13 @@ _REASON = any_of("reason")
 _WEIGHS = any_of("weighs")
 _LABELLED = worded(r"^(?:the |my |our |final )?<decision> ?[-–—:] ?(?=\w)")
 _WITHOUT = worded(
-    r"^(?:<therefore> )?(?:<without>(?: |(?<=['’]))"
+    r"^(?:(?:so|therefore|hence|deshalb|daher|darum|donc|du coup|por eso|así que|quindi|dus),?"
+    r" <without> \w"
+    r"(?![^.,;:]{0,60}\b<is_there>\b)|(?:<therefore>,? )?(?:<without>(?: |(?<=['’]))"
     r"(?!<not_a_thing>\b)"
     r"(?![^.,;:]{0,60}\b<is_there>\b)[\w`'\"-]+.{0,80}?"
-    r"(?:[:;–—] ?.{2}|\b<as>\b)"
-    r"|so no \w+ing\b|no \w+ing (?:here|on our side|for now)\b)",
+    r"(?:[:;–—] ?.{2}|\b<as>\b|\b(?:here|for this|for now|hier|ici|aquí|qui|aqui), .{6})"
+    r")|so no \w+ing\b|no \w+ing (?:here|on our side|for now)\b)",
 )
 """Something that is done without, with its reason."""
 _IT_IS = pattern(
@@ -35,11 +37,33 @@ _IT_IS = pattern(
 )
 _REASON_FIRST = worded(r"^(?:<as_first>)\b.{5,300}, ")
 _ENOUGH = worded(r"\b<enough>\b|\b(?:goes|stays)(?=[.,;!]|$)")
+_GOES_ON = pattern(
+    r"[;:–—] ?.{6}|, (?!and\b|then\b|but also\b|und\b|y\b|et\b|e\b|which\b|where\b).{12}"
+)
+"""After what is kept to, another part of the sentence, which says why."""
+_REJECTS = worded(
+    r"^(?:an?|another|one|any|ein\w?|une?|una|otra|\w+ing) .{1,80}\b"
+    r"(?:would|würde|wäre|serait|sería|finirait)\b"
+    r"(?! (?:also |then )?(?:be (?:nice|good|great|possible|the|a|an|better|enough|helpful)"
+    r"|help|work|do)\b)"
+)
+"""What another way would cost: the sentence before chose this one."""
 _CHOOSES_FIRST = pattern(
     rf"^(?:(?:instead of|rather than) .{{1,160}}, (?:{INTENT}|we|i)\b"
     r"|(?:instead of|rather than) .{1,80} (?:i|we) \w"
     r"|(?:statt|anstatt|anstelle|au lieu d|plutôt qu|en lugar de|en vez de|invece di|em vez de)\w*"
     r" .{2,160}[,;] ?\w)",
+    re.IGNORECASE,
+)
+_DONE = pattern(
+    r"\b(?:pass(?:es|ed)?|green|tests?|done|finished|fixed|committed|pushed|updated|grün|verde|verts?"
+    r"|fertig|erledigt|hecho|listo|fait|terminé)\b",
+    re.IGNORECASE,
+)
+"""Tells what was done, and not why so."""
+_WITHOUT_ANY = pattern(
+    r"\b(?:no|not|don['’]t|without|instead|rather|kein\w*|nicht|ohne|pas|sans|sin"
+    r"|niente|sem)\b",
     re.IGNORECASE,
 )
 _CHOOSES_BY_INTENT = pattern(
@@ -74,8 +98,14 @@ def decision_in(text: str) -> tuple[str, str]:
             said = _MARKUP.sub("", sentence[:600]).strip()
             if _decides(said, before):
                 return statement(said), paragraph.strip()[:_LONGEST_DECISION]
+            if _REJECTS.search(said) and before and not _only_weighs(before):
+                return statement(before), paragraph.strip()[:_LONGEST_DECISION]
             before = said
     return "", ""
+
+
+def _only_weighs(said: str) -> bool:
+    return bool(_WEIGHS.search(said) or _OFFERS.search(said))
 
 
 def _decides(said: str, before: str) -> bool:
@@ -88,7 +118,12 @@ def _decides(said: str, before: str) -> bool:
         return True
     if _WITHOUT.search(said) or _IT_IS.search(said):
         return True
-    if _KEEPS_TO.search(said) and (_COMPARED.search(said) or _REASON.search(said)):
+    kept = _KEEPS_TO.search(said)
+    if kept and (_COMPARED.search(said) or _REASON.search(said)):
+        return True
+    if kept and _GOES_ON.search(said, kept.end()) and not _DONE.search(said):
+        return True
+    if _ENOUGH.search(said) and _WITHOUT_ANY.search(said):
         return True
     if _REASON_FIRST.search(said) and _ENOUGH.search(said):
         return True

@@ -29,7 +29,7 @@ _AWAITED = 64
 _QUEUED = 8
 _ANSWER = 1000
 
-VERSION: Final = 5
+VERSION: Final = 6
 """Of the rules by which sessions become records, and of the state between two readings. Raise it
 when one of them changes: the sessions of all agents are then read again from their start."""
 
@@ -40,8 +40,7 @@ class DraftBuilder:
     """Builds the drafts of one file. ``state`` is that of an earlier builder, None at the start.
 
     ``source`` is the name of the source, whose agent the records are of unless a line names
-    another. ``cwd`` is the directory that the session began in, if the
-    file of its parent says so.
+    another. ``cwd`` is the directory that the session began in, if the file of its parent says so.
     """
 
     def __init__(

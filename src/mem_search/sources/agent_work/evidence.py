@@ -238,30 +238,35 @@ def finding_in(line: str) -> str:
 
 
 _TELLING = pattern(
-    r"^\s*(?:E\s{2,}\S|\*\* \(|(?:fatal|error|ERROR)\b[\[: ]|[✘✗×] ?\[?ERROR"
-    r"|[A-Z]\w*(?:Error|Exception)\b"
+    r"^[\s│|>*•×✖✘✗●-]*(?:E\s{2,}\S|\*\* \(|(?:fatal|error|ERROR)\b[\[: ]|\[?ERROR\]? (?!Tests run)"
+    r"|[A-Z]\w*(?:Error|Exception|Expired)\b|Error from server|Error: |CMake Error|Caused by:"
+    r"|Failure/Error:|Failed asserting|(?:PHP )?(?:Fatal|Parse) error:|CONFLICT \(|! \[rejected\]"
     r"|[\w.]+\.(?:\w*Error|\w*Exception):|Assertion with|AssertionError|panic:|FAILED\b"
-    r"|error(?:\[\w+\])?:|.{0,80}\b(?:permission denied|command not found|No such file"
+    r"|assertion .{0,120}\bfailed|expect\(.{1,120}\)\.|error(?:\[\w+\])?:"
+    r"|npm (?:ERR!|error) (?!code|errno|syscall|path|A complete)"
+    r"|\S{1,200}[:)]\s{0,4}(?:fatal )?[Ee]rror\b(?! ?\()|\d+:\d+\s+error\b|psql: "
+    r"|.{0,80}\b(?:permission denied|command not found|No such file"
     r"|are ignored by one of|validation failed|cannot find|could not resolve)\b)"
 )  # fmt: skip
 
-
-_PLACED = pattern(r"(?<![\w./-])[\w./-]{1,120}\.\w{1,8}:\d+(?::\d+)?\b.{0,4}\s\w")
-"""A place in a file, and what is wrong there."""
-
 _SAYS_LITTLE = pattern(
-    r"\b(?:build|task|compilation|process|command|make|exit)\w*\b.{0,40}(?:fail|error|code)",
+    r"^[\s=*#>-]*(?:$|FAIL\b|exit status|make(?:\[\d+\])?: \*\*\*.{0,80}Error \d|BUILD FAILED"
+    r"|ELIFECYCLE"
+    r"|(?:tests?|test suites|test files|tasks?|snapshots|time|duration|start at|ran all|finished in"
+    r"|done in|failures|passed|failed|total|results?)\b"
+    r"|(?:process|command|script|build|compilation)\b.{0,60}\b(?:code|fail\w*|error\w*))",
     re.IGNORECASE,
 )
+"""The last lines of many programs say no more than that they failed."""
 
 
 def error_line(output: str, limit: int = 240) -> str:
     """The line of a failed command's output that says best what is wrong: else the last one."""
-    placed = last = ""
+    last = said = ""
     for raw in output[:200_000].splitlines():
         line = raw[:2000]
         if _TELLING.match(line):
             return one_line(line, limit)
-        placed = placed or (line if _PLACED.search(line) else "")
         last = line if line.strip() else last
-    return one_line(placed if placed and _SAYS_LITTLE.search(last) else last, limit)
+        said = said if _SAYS_LITTLE.match(line) else line
+    return one_line(said or last, limit)

@@ -48,8 +48,7 @@ def draft_of(table: Table, row: Row, *, prefix: str) -> Draft | None:
     metadata |= {
         "prompt_number": _number(fields["prompt_number"]),
         "discovery_tokens": _number(fields.get("discovery_tokens")) or None,
-        "platform": platform_named(_text(fields["platform"]))
-        or "claude",  # older stores knew no other
+        "platform": platform_named(_text(fields["platform"]) or "claude"),  # once the only one
         "worktree": worktree,
     }
     return Draft(
