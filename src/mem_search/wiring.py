@@ -20,6 +20,7 @@ from typing import Any, cast
 from mem_search.contracts import Embedder, Retriever, VectorIndex
 from mem_search.embedders import MissingEmbedder, Opener, open_embedder
 from mem_search.errors import MemSearchError, ModelUnavailable
+from mem_search.idle_memory import give_back_when_idle
 from mem_search.ingest import spool
 from mem_search.ingest.crash_mark import CrashMark
 from mem_search.ingest.forgetting import Forgetting
@@ -221,6 +222,7 @@ async def open_runtime(
                 tasks.start("hooks", ingest.hooks.run())
                 tasks.start("enrichment", enrich_new(ingest.enriching, ingest.jobs))
                 tasks.start("warm up", _warm_up(model))
+                tasks.start("memory", give_back_when_idle())
                 tasks.start("archives", ingest.archives.run())
             tasks.start("search log", search.service.log.run())
             tasks.start("search jobs", research.search_jobs.run())
