@@ -106,7 +106,7 @@ def server() -> Server:
     programs = _reachable(programs, folder)
     started = Server(programs, folder)
     atexit.register(_end, started, folder)
-    started.query(f"create role {ROLE} login")
+    started.query(f"create role {ROLE} login createrole")
     started.create_database("mem_search")
     return started
 

@@ -145,6 +145,7 @@ async def test_what_another_built_since_the_first_look_is_not_built_again(
         if not others:
             with store.database._connect() as own:
                 store.database._writer(own)
+                own.administer()
                 others.append(index._built(own, MANY))
         return index._rows(connection)
 

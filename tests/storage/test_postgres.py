@@ -165,7 +165,7 @@ class TestOwners:
         await store.erase()
         for table in KEYS:
             count = f"select count(*) from {table}"
-            assert await store.database.read(lambda c, s=count: c.count(s)) == 0, table
+            assert await store.database.write(lambda c, s=count: c.count(s)) == 0, table
         assert await stored(other) == {"a": 1}
 
     async def test_a_statement_that_names_no_owner_sees_its_own_rows(

@@ -148,6 +148,6 @@ class PostgresLogins(Repository):
             (key,),
         )
 
-    @reads
+    @writes  # the role of searches may not read them
     def keys(self, connection: Connection) -> list[bytes]:
         return connection.column("select distinct key from login_keys")

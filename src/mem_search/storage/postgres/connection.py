@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any, Final, Self
 
 import numpy as np
 import psycopg
 from numpy.typing import NDArray
+from psycopg import sql
 from psycopg.types.json import Jsonb, set_json_dumps, set_json_loads
 from psycopg.types.string import StrDumper
 
@@ -25,6 +27,9 @@ _REPLACEMENT: Final = "\ufffd"
 
 class Connection(psycopg.Connection[tuple[Any, ...]]):
     """Statements are composed of our own names and conditions; values are always bound."""
+
+    _beginning = "begin"
+    _settings: Sequence[str] = ()
 
     def execute(  # type: ignore[override]
         self, statement: str, values: Values = (), *, binary: bool = False
@@ -78,23 +83,56 @@ class Connection(psycopg.Connection[tuple[Any, ...]]):
             cursor.executemany(statement, rows)
             return max(cursor.rowcount, 0)
 
-    def use(
-        self, schema: str, types_in: str, owner: str, *, worker: str = "", home: str = ""
+    def act(
+        self,
+        schema: str,
+        types_in: str,
+        owner: str,
+        *,
+        role: str = "",
+        mode: str = "",
+        worker: str = "",
+        home: str = "",
     ) -> None:
-        """Look for tables in ``schema``, for types in ``types_in``; read and write as ``owner``.
+        """Say how each transaction of ``begun`` acts: as ``owner``, in ``role`` if there is one.
 
+        Tables are those of ``schema``, types those in ``types_in``. ``mode`` is of the transaction.
         What is claimed is claimed for ``worker``, which has its files in ``home``.
         """
-        self.execute(f'set search_path = {schema}, "{types_in}"')
-        self.execute("set timezone = 'UTC'")
-        self.execute(
-            "select set_config('mem_search.owner', %s, false),"
-            " set_config('mem_search.worker', %s, false), set_config('mem_search.home', %s, false)",
-            (owner, worker, home),
-        )
+        own = {"owner": owner, "worker": worker, "home": home}
+        self._settings = [
+            f'search_path = {schema}, "{types_in}"',
+            "timezone = 'UTC'",
+            *(f"mem_search.{name} = {sql.Literal(value).as_string(self)}"
+              for name, value in own.items()),
+        ]  # fmt: skip
+        change = [f'role = "{role}"'] if role else []
+        local = (f"set local {each}" for each in [*change, *self._settings])
+        self._beginning = "; ".join([f"begin {mode}", *local])
         self.adapters.register_dumper(str, _TextDumper)
         set_json_dumps(as_json, self)
         set_json_loads(_loads, self)
+
+    @contextmanager
+    def begun(self) -> Iterator[Self]:
+        """One transaction that acts as ``act`` says, committed at the end unless it raises.
+
+        Nothing of that outlives it: what a connection did before, also one that a pooler lends to
+        several programs, makes no difference to the next.
+        """
+        try:
+            # Several statements in one message: that is one way to the server and back.
+            super().execute(self._beginning.encode(), prepare=False)
+            yield self
+        except BaseException:
+            with suppress(psycopg.Error):
+                self.rollback()
+            raise
+        self.commit()
+
+    def administer(self) -> None:
+        """Act as the connecting role for as long as this connection lives, outside transactions."""
+        super().execute("; ".join(f"set {each}" for each in self._settings).encode(), prepare=False)
 
 
 class _TextDumper(StrDumper):

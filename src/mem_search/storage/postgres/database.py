@@ -23,6 +23,7 @@ from mem_search.errors import StorageError, StoreAway
 from mem_search.patterns import pattern
 from mem_search.storage.postgres.connection import Connection
 from mem_search.storage.postgres.migrations import SCHEMA, check_server, migrate
+from mem_search.storage.postgres.roles import Roles
 from mem_search.storage.postgres.workers import LEASE, Worker
 from mem_search.storage.rules.tombstones import KEY_BYTES
 from mem_search.text.redaction import rules
@@ -52,6 +53,7 @@ class Database:
         self.worker = Worker(owner, home, lease)
         self._address = address
         self._types_in = "public"
+        self.roles = Roles()
         self._closed = False
         self._reading = self._pool(_READERS, readonly=True)
         self._writing = self._pool(_WRITERS, readonly=False)
@@ -79,7 +81,7 @@ class Database:
             with (
                 translated(self.place),
                 self._reading.connection() as connection,
-                connection.transaction(),
+                connection.begun(),
             ):
                 return query(connection, *args, **kwargs)
 
@@ -95,7 +97,7 @@ class Database:
             with translated(self.place):
                 for attempt in range(1, _ATTEMPTS + 1):
                     try:
-                        with self._writing.connection() as connection, connection.transaction():
+                        with self._writing.connection() as connection, connection.begun():
                             return query(connection, *args, **kwargs)
                     except psycopg.errors.TransactionRollback:
                         if attempt == _ATTEMPTS:
@@ -104,20 +106,17 @@ class Database:
 
         return await asyncio.get_running_loop().run_in_executor(self._writers, call)
 
-    async def alone(self, work: Callable[[Connection], T]) -> T:
-        """Run ``work(connection)`` on a writer outside a transaction, as ``vacuum`` needs it."""
-
-        def call() -> T:
-            with translated(self.place), self._writing.connection() as connection:
-                return work(connection)
-
-        return await asyncio.get_running_loop().run_in_executor(self._writers, call)
-
     async def apart(self, work: Callable[[Connection], T]) -> T:
-        """Run ``work(connection)`` outside a transaction, on a connection of its own: it may take
-        minutes. A cancellation ends its statement before it is passed on.
+        """Run ``work(connection)`` as the role that owns the tables, outside a transaction and on
+        a connection of its own: it may take minutes, and vacuums or builds an index. A
+        cancellation ends its statement before it is passed on.
         """
-        return await self._own_connection(work)
+
+        def administered(connection: Connection) -> T:
+            connection.administer()
+            return work(connection)
+
+        return await self._own_connection(administered)
 
     async def aside(self, query: Callable[[Connection], T]) -> T:
         """Run ``query(connection)`` on a connection of its own: no reader waits for a long one.
@@ -127,18 +126,17 @@ class Database:
         """
 
         def work(connection: Connection) -> T:
-            connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
-            with connection.transaction(force_rollback=True):
+            with connection.begun():
                 return query(connection)
 
-        return await self._own_connection(work)
+        return await self._own_connection(work, "isolation level repeatable read")
 
-    async def _own_connection(self, work: Callable[[Connection], T]) -> T:
+    async def _own_connection(self, work: Callable[[Connection], T], mode: str = "") -> T:
         opened: list[Connection] = []
 
         def call() -> T:
             with translated(self.place), self._connect() as connection:
-                self._writer(connection)
+                self._act(connection, self.roles.working, mode)
                 opened.append(connection)
                 return work(connection)
 
@@ -194,10 +192,10 @@ class Database:
         with translated(self.place):
             with self._connect() as connection:
                 check_server(connection, self.place)
-                self._types_in = migrate(connection, self.place)
+                self._types_in, self.roles = migrate(connection, self.place)
             self._writing.open()
             self._reading.open()
-            with self._writing.connection() as connection:
+            with self._writing.connection() as connection, connection.begun():
                 connection.execute(
                     "insert into stores(tombstone_key, redacted_by) values(%s, %s)"
                     " on conflict (owner) do nothing",
@@ -224,14 +222,16 @@ class Database:
         )
 
     def _writer(self, connection: Connection) -> None:
-        connection.use(
-            SCHEMA, self._types_in, self.owner, worker=self.worker.id, home=self.worker.home
-        )
+        self._act(connection, self.roles.working)
 
     def _reader(self, connection: Connection) -> None:
-        self._writer(connection)
-        connection.read_only = True
-        connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
+        self._act(connection, self.roles.searching, "isolation level repeatable read read only")
+
+    def _act(self, connection: Connection, role: str, mode: str = "") -> None:
+        connection.act(
+            SCHEMA, self._types_in, self.owner, role=role, mode=mode,
+            worker=self.worker.id, home=self.worker.home,
+        )  # fmt: skip
 
 
 def _call_soon(loop: asyncio.AbstractEventLoop, woken: Callable[[], None]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from mem_search.storage.postgres import roles
 from mem_search.storage.postgres.connection import Connection
 from mem_search.storage.postgres.database import place_of, translated
 from mem_search.storage.postgres.migrations import SCHEMA, applied, check_server
@@ -28,4 +29,17 @@ def examined(address: str) -> str:
         )
         if applied(connection) is None:
             return f"PostgreSQL {server} at {place}: no store yet (created at the first start)"
-    return f"PostgreSQL {server} with pgvector {vector} at {place} ({size / 2**20:.1f} MB)"
+        (types_in,) = connection.one(
+            "select extnamespace::regnamespace::text from pg_extension where extname = 'vector'"
+        )
+        kept_apart = bool(roles.find(connection, SCHEMA, types_in).working)
+        user, database = connection.info.user, connection.info.dbname
+    told = f"PostgreSQL {server} with pgvector {vector} at {place} ({size / 2**20:.1f} MB)"
+    if kept_apart:
+        return f"{told}; searches, writes and administration have a role each"
+    # Rows of users are kept apart all the same: the policies hold for the owner of the tables.
+    return (
+        f"{told}; one role does everything, because {user} may not create roles; to have one"
+        " that only reads for searches, let an administrator run:"
+        f" {roles.advice(database, user)}"
+    )

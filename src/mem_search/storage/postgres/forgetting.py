@@ -137,7 +137,7 @@ class PostgresForgetting(Repository):
         The files belong to all users together, so they are not written anew. What the server's
         write-ahead log and its backups keep is up to who runs it (ADR 0048).
         """
-        await self._database.alone(_vacuumed)
+        await self._database.apart(_vacuumed)
 
     @writes
     def finish_step(

@@ -105,7 +105,8 @@ class Worker:
         while not self._stopped.is_set():
             now = time.monotonic()
             if now - said >= pause:
-                self.live(connection)
+                with connection.begun():
+                    self.live(connection)
                 said = now
                 woken()  # in case that no notice came
             # Short waits, so that a worker that stops does not wait for this thread.

@@ -11,6 +11,7 @@ from typing import Final
 import psycopg
 
 from mem_search.errors import StorageError
+from mem_search.storage.postgres import roles
 from mem_search.storage.postgres.connection import Connection
 from mem_search.storage.postgres.migrations import m001_store as _store
 from mem_search.storage.postgres.migrations import m002_search as _search
@@ -22,6 +23,7 @@ from mem_search.storage.postgres.migrations.m003_changes import m003_changes
 from mem_search.storage.postgres.migrations.m004_workers import m004_workers
 from mem_search.storage.postgres.migrations.m005_moving import m005_moving
 from mem_search.storage.postgres.migrations.m006_access import m006_access
+from mem_search.storage.postgres.roles import Roles
 
 MIGRATIONS: Final = (m001_store, m002_search, m003_changes, m004_workers, m005_moving, m006_access)
 
@@ -80,8 +82,9 @@ def check_server(connection: Connection, place: str) -> None:
         )
 
 
-def migrate(connection: Connection, place: str) -> str:
-    """Apply the missing steps; returns the schema that has the types of pgvector.
+def migrate(connection: Connection, place: str) -> tuple[str, Roles]:
+    """Apply the missing steps; returns the schema that has the types of pgvector, and the roles
+    in which requests are answered.
 
     Raises StorageError for a schema of another program, or of a newer mem-search.
     """
@@ -110,7 +113,7 @@ def migrate(connection: Connection, place: str) -> str:
             if step.__name__ not in (known or set()):
                 step(connection)
                 connection.execute("insert into migrations(name) values(%s)", (step.__name__,))
-    return str(types_in)
+        return str(types_in), roles.create(connection, SCHEMA, str(types_in))
 
 
 def applied(connection: Connection) -> set[str] | None:
