@@ -30,6 +30,7 @@ OURS = {
     "embedding_models": "fingerprint name",
     "outbox": "step",
     "notifications": "delivery_id",
+    "granted_requests": "policy",
     "records": "kind",
     "facets": "name",
     "edges": "origin",
@@ -50,6 +51,7 @@ OURS = {
 BY_PORT = {
     "archives": "name",
     "cursors": "cursor options label error",
+    "granted_requests": "budget",
     "ledger": "item reason",
     "jobs": "message",
     "search_jobs": "error",

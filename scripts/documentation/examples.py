@@ -21,7 +21,7 @@ import time
 import urllib.request
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Any, Final
 
@@ -143,11 +143,16 @@ def without_waiting(printed: str) -> str:
 
 
 def compared(printed: str, day: date) -> str:
-    """``printed`` in one line, without what differs from run to run; ``day`` is that of the run."""
+    """``printed`` in one line, without what differs from run to run.
+
+    ``day`` is that on which the run began; it may end on the next one.
+    """
     for pattern, instead in _VOLATILE:
         printed = pattern.sub(instead, printed)
-    today = rf"\b{day:%b} {day.day}(?:, \d{{1,2}}:\d\d [AP]M)?"
-    return " ".join(re.sub(today, "TODAY", printed).split())
+    for each in (day, day + timedelta(days=1)):
+        today = rf"\b{each:%b} {each.day}(?:, \d{{1,2}}:\d\d [AP]M)?|\b{each} \d\d:\d\d\b"
+        printed = re.sub(today, "TODAY", printed)
+    return " ".join(printed.split())
 
 
 class Shell:
