@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -16,28 +17,41 @@ from runtimes import THERE, fill, settled, small
 
 OURS = ("sqlite-", "embed-", "chroma-")
 
-
-def left_over() -> list[str]:
-    threads = [t.name for t in threading.enumerate() if t.name.startswith(OURS)]
-    tasks = [t.get_name() for t in asyncio.all_tasks() if t is not asyncio.current_task()]
-    return [*threads, *tasks]
+LeftOver = Callable[[], list[str]]
 
 
-async def test_nothing_is_left_running_after_it_closes(tmp_path: Path) -> None:
+@pytest.fixture
+def left_over() -> LeftOver:
+    """What runs now and did not before the test; models that other tests loaded have threads."""
+    before = set(threading.enumerate())
+
+    def found() -> list[str]:
+        threads = [t.name for t in threading.enumerate() if t not in before]
+        tasks = [t.get_name() for t in asyncio.all_tasks() if t is not asyncio.current_task()]
+        return [*(name for name in threads if name.startswith(OURS)), *tasks]
+
+    return found
+
+
+async def test_nothing_is_left_running_after_it_closes(tmp_path: Path, left_over: LeftOver) -> None:
     async with open_runtime(small(tmp_path / "home", follow=1)) as runtime:
         await fill(runtime, drafts.draft("a"))
         assert left_over()
     assert left_over() == []
 
 
-async def test_nothing_is_left_running_after_an_error_inside(tmp_path: Path) -> None:
+async def test_nothing_is_left_running_after_an_error_inside(
+    tmp_path: Path, left_over: LeftOver
+) -> None:
     with pytest.raises(ZeroDivisionError):
         async with open_runtime(small(tmp_path / "home")):
             raise ZeroDivisionError
     assert left_over() == []
 
 
-async def test_a_foreign_store_or_a_wrong_setting_leaves_nothing_running(tmp_path: Path) -> None:
+async def test_a_foreign_store_or_a_wrong_setting_leaves_nothing_running(
+    tmp_path: Path, left_over: LeftOver
+) -> None:
     (tmp_path / "mem-search.db").write_bytes(b"something else, and long enough to be seen" * 50)
     with pytest.raises(StorageError, match="is damaged"):
         async with open_runtime(small(tmp_path)):
