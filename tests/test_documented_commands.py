@@ -109,11 +109,11 @@ def test_a_comparison_overlooks_times_and_scores_only() -> None:
     day = datetime(2026, 11, 23, tzinfo=UTC).date()
     before = (
         "pid 12 Note #1 (Nov 23, 3:48 PM) 2026-11-23T15:48:47.385Z 2026-11-23 15:48"
-        " score 1.91\n   wrapped"
+        " score 1.91\n   wrapped in 15\n   seconds"
     )
     after = (
         "pid 7 Note #1 (Nov 24, 1:02 AM) 2026-11-24T01:02:03.004Z 2026-11-24 01:02 score 1.8"
-        " wrapped"
+        " wrapped in 7 seconds"
     )
     assert compared(before, day) == compared(after, day.replace(day=24))
     assert compared(before, day) == compared(after, day), "a run may go on after midnight"

@@ -145,8 +145,10 @@ def without_waiting(printed: str) -> str:
 def compared(printed: str, day: date) -> str:
     """``printed`` in one line, without what differs from run to run.
 
-    ``day`` is that on which the run began; it may end on the next one.
+    ``day`` is that on which the run began; it may end on the next one. Lines are joined before,
+    since where they were broken depends on the length of the home's path.
     """
+    printed = " ".join(printed.split())
     for pattern, instead in _VOLATILE:
         printed = pattern.sub(instead, printed)
     for each in (day, day + timedelta(days=1)):

@@ -23,6 +23,7 @@ from mem_search.http.core.routing import Call
 from mem_search.http.schemas.claude_mem import MemorySaved, SessionBegun, Taken
 from mem_search.ingest.prepare import content_id
 from mem_search.model import Draft, Filters
+from mem_search.patterns import pattern
 from mem_search.sources import opencode
 from mem_search.sources.agent_work import pi_entries
 from mem_search.sources.agent_work.text import headline, without_injected
@@ -42,8 +43,7 @@ _TOOLS: Final[Tools] = {
 
 _NO_WORDS: Final = "there is nothing to store"
 
-
-_WRAPPED: Final = re.compile(r"opencode-(ses_\w+)-\d{13}", re.ASCII)
+_WRAPPED: Final = pattern(r"opencode-(ses_\w+)-\d{13}", re.ASCII)
 
 
 def _own_id(session: str) -> str:
