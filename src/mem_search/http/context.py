@@ -175,7 +175,7 @@ class SemanticBody(Body):
     project: str = Field(default="", max_length=4096, description="Project by name")
     limit: int = Field(default=5, ge=1, le=20, description="How many records at most")
     platform: Platform = Field(
-        default="", max_length=100, alias="platformSource", description="The agent's platform"
+        default="", alias="platformSource", description="The agent's platform"
     )
     max_tokens: int = Field(default=500, ge=50, le=100_000, description="Most tokens of the text")
 
