@@ -213,6 +213,10 @@ class Database:
             max_size=most,
             open=False,
             timeout=_SECONDS,
+            # The pool doubles its pause between two attempts to connect, for five minutes unless
+            # told otherwise. It must not still pause when the server has been back for minutes:
+            # it gives up early, and the next request makes it try at once.
+            reconnect_timeout=_SECONDS,
             # A server that was started again left dead connections behind.
             check=ConnectionPool.check_connection,
             connection_class=Connection,
