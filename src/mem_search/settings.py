@@ -19,7 +19,9 @@ from mem_search.errors import InputError, StorageError
 
 DEFAULT_PORT = 37777
 MOST_LIMIT = 1_000_000
-_SECONDS = ("follow", "reranker_seconds", "enrich_seconds", "translate_seconds")
+_SECONDS = frozenset({
+    "follow", "reranker_seconds", "enrich_seconds", "translate_seconds", "store_replica_lag",
+})  # fmt: skip
 _LEAST = {
     "limit_searches": 0, "limit_research": 0, "limit_research_remote": 0, "limit_jobs": 0,
     "prepare_seconds": 1, "prepare_memory": 256, "retry_aside": 0,
@@ -29,7 +31,6 @@ _LEAST = {
     "context_tokens": 0,
 }  # fmt: skip
 """The smallest value of each whole number; with less memory no process starts."""
-
 
 _LONGEST_OWNER = 200
 LOG_FORMATS = ("text", "json")
@@ -52,6 +53,8 @@ class Settings:
 
     ``store``: empty for the SQLite file of the home, or ``postgresql://…`` for a server.
     ``store_owner``: whose rows of a PostgreSQL server these are; workers with one owner share them.
+    ``store_replica``: the address of a replica of that server, which answers searches as long as it
+    is no more than ``store_replica_lag`` seconds behind; empty for none.
     ``redaction_key``: by which names are redacted, the same for all workers of such a store; else
     a file of the home has it.
     ``embedder``: ``bundled`` (default), ``hashing`` (tests), ``chroma-default``,
@@ -97,6 +100,8 @@ class Settings:
     token: str = field(default="", repr=False)
     store: str = field(default="", repr=False)
     store_owner: str = "main"
+    store_replica: str = field(default="", repr=False)
+    store_replica_lag: float = 10.0
     redaction_key: str = field(default="", repr=False)
     embedder: str = "bundled"
     chroma_url: str = ""
@@ -220,7 +225,14 @@ class Settings:
                 f"unknown setting {unknown[0]!r} in {file}; known are {', '.join(sorted(names))}",
                 field=unknown[0],
             )
-        return replace(settings, **{name: _coerce(name, value) for name, value in values.items()})
+        settings = replace(settings, **{n: _coerce(n, value) for n, value in values.items()})
+        if settings.store_replica and not settings.store:
+            raise InputError(
+                "MEM_SEARCH_STORE_REPLICA needs MEM_SEARCH_STORE=postgresql://…, the server that it"
+                " is a replica of; set that, or unset MEM_SEARCH_STORE_REPLICA",
+                field="store_replica",
+            )
+        return settings
 
 
 def home_of(environ: Mapping[str, str]) -> Path:
@@ -267,13 +279,11 @@ def _coerce(name: str, value: Any) -> Any:
                 if not 0 <= seconds < float("inf") or (name != "follow" and not seconds):
                     raise ValueError
                 return seconds
-            case "store":
+            case "store" | "store_replica":
                 if value and not str(value).startswith(("postgresql://", "postgres://")):
-                    # Not repeated: an address may have a password.
-                    raise InputError(
-                        "MEM_SEARCH_STORE is no address of PostgreSQL; it has the form"
-                        " postgresql://USER@HOST:5432/DATABASE, or is empty: the store is then a"
-                        " file in the home",
+                    raise InputError(  # not repeated: an address may have a password
+                        f"MEM_SEARCH_{name.upper()} is no address of PostgreSQL; it has the form"
+                        " postgresql://USER@HOST:5432/DATABASE, or is empty for none",
                         field=name,
                     )
                 return str(value or "")
@@ -374,7 +384,7 @@ def _allowed(name: str) -> str:
             return "a number from 0 (any free port) to 65535"
         case "follow":
             return "seconds, 0 or more"
-        case "reranker_seconds" | "enrich_seconds":
+        case _ if name in _SECONDS:
             return "seconds, more than 0"
         case _ if name in _SWITCHES:
             return "true or false"

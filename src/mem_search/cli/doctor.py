@@ -42,6 +42,7 @@ def worker(settings: Settings, state: WorkerState) -> Iterator[Finding]:
     except MemSearchError as error:
         yield Finding("answers", "missing", error.message, "mem-search worker logs")
         return
+    yield from replica(stats)
     yield from embedder(stats)
     if stats["embedder"]["dimensions"]:  # without a model there are no vectors to check
         yield index(stats)
@@ -54,6 +55,23 @@ def worker(settings: Settings, state: WorkerState) -> Iterator[Finding]:
     yield from set_aside(aside["jobs"])
     yield from redacted_again(newest["jobs"])
     yield from reembedding(stats, newest["jobs"])
+
+
+def replica(stats: Mapping[str, Any]) -> Iterator[Finding]:
+    """Whether the replica of the store's server answers searches, if there is one."""
+    found = stats.get("replica")  # an older worker does not say
+    if not found:
+        return
+    lag = "" if found["lag_s"] is None else f", {found['lag_s']:g} s behind"
+    if found["state"] == "used":
+        yield Finding("replica", "ok", f"{found['place']} answers searches{lag}")
+    elif found["state"] == "alone":
+        detail = f"{found['place']} answers searches{lag}, because {found['detail']}"
+        yield Finding("replica", "missing", detail, "start the server of MEM_SEARCH_STORE")
+    else:
+        detail = f"{found['place']}{lag}: {found['detail']}; the primary answers searches"
+        fix = "look at the log of that server, or unset MEM_SEARCH_STORE_REPLICA"
+        yield Finding("replica", "advice", detail, fix)
 
 
 def reembedding(stats: Mapping[str, Any], jobs: Sequence[Mapping[str, Any]]) -> Iterator[Finding]:

@@ -69,7 +69,7 @@ def move(settings: Settings, to: str, progress: Progress = lambda *_: None) -> l
     worker runs and where there is a store already, InputError, NotFound without a store, and
     StorageError when a store cannot be used or the two are not alike at the end.
     """
-    target = replace(settings, store=Settings.read(store="" if to == FILE else to).store)
+    target = replace(settings, store=_address(to))
     if target.store == settings.store:
         raise InputError("the store is there already; name another place with --to", field="to")
     try:
@@ -79,6 +79,10 @@ def move(settings: Settings, to: str, progress: Progress = lambda *_: None) -> l
         if error.field != "home":
             raise
         raise Conflict(f"{error.message}; run: mem-search worker stop", field="home") from error
+
+
+def _address(to: str) -> str:
+    return "" if to == FILE else Settings.read(store=to, store_replica="").store
 
 
 async def _move_all(settings: Settings, target: Settings, progress: Progress) -> list[Moved]:

@@ -57,13 +57,14 @@ def search(*kinds: Kind, order: Order = "relevance", topic: Topic | None = None)
         if tolerated is not None and tolerated.rows and params.format == "json" and not kinds:
             return await exporting.rows(call, query, tolerated.limit or params.limit)
         display = call.display(params.tz)
-        # Before the search: a record that is written meanwhile must change the next tag.
-        tag = await etag(call, display.now.date())
-        headers = {"ETag": tag, "Vary": "Accept, Authorization, User-Agent"}
-        asks = tolerated is None and "If-None-Match" in call.request.headers
-        if asks and is_known(call.request, tag):
-            return web.Response(status=304, headers=headers)
-        page = await call.search(query)
+        with call.runtime.search.store.view():  # the tag is of what the search reads
+            # Before the search: a record that is written meanwhile must change the next tag.
+            tag = await etag(call, display.now.date())
+            headers = {"ETag": tag, "Vary": "Accept, Authorization, User-Agent"}
+            asks = tolerated is None and "If-None-Match" in call.request.headers
+            if asks and is_known(call.request, tag):
+                return web.Response(status=304, headers=headers)
+            page = await call.search(query)
         title = ""
         if topic is not None and page.total:
             title = heading(page, display).replace("result(s)", f"result(s) about {topic.name}", 1)

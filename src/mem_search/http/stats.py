@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Literal
 
@@ -27,6 +27,7 @@ from mem_search.http.schemas.stats import (
     Location,
     Project,
     Projects,
+    ReplicaStatus,
     SearchableStats,
     Stats,
     WorkerStatus,
@@ -89,6 +90,7 @@ async def totals(call: Call) -> web.StreamResponse:
             sources=[Location.of(known) for known in await store.ingest.locations()],
             ledger=await _ledger_counts(runtime),
             database=DatabaseFile(path=path, bytes=await store.statistics.size_bytes()),
+            replica=_replica(call),
             transcripts=await _transcripts(runtime),
             worker=WorkerStatus(
                 version=mem_search.__version__,
@@ -119,6 +121,15 @@ async def _transcripts(runtime: Runtime) -> KeptTranscripts:
         return KeptTranscripts(on=False, files=0, bytes=0, error="")
     files, size = await asyncio.to_thread(kept.size)
     return KeptTranscripts(on=kept.on, files=files, bytes=size, error=kept.error)
+
+
+def _replica(call: Call) -> ReplicaStatus | None:
+    found = call.runtime.store.replica
+    if found is None:
+        return None
+    # Where servers are is no business of users, nor what these say.
+    kept = replace(found, place="", detail="") if call.caller.user else found
+    return ReplicaStatus(**asdict(kept))
 
 
 def _index(runtime: Runtime, waiting: int) -> IndexStatus:

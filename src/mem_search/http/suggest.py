@@ -70,7 +70,7 @@ async def related(call: Call) -> web.StreamResponse:
     """Return further searches, from the best results of this one and from the search log."""
     params = call.parameters(RelatedParameters)
     request = SearchRequest(text=params.query, filters=params.filters(), mode="keyword")
-    page = await call.runtime.search.service.search(request, UNLOGGED)
+    page = await call.runtime.search.service.search(request, UNLOGGED, current=True)
     await call.runtime.search.service.log.flush()  # the newest searches count, too
     found = await call.runtime.search.service.suggestions.related(page, params.limit)
     related = [RelatedSearch(**asdict(each)) for each in found]

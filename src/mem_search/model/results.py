@@ -127,6 +127,8 @@ class SearchReport:
     ``coverage`` is the share of passages that the vector index has, ``index_age_s`` for how many
     seconds the oldest of the others has been waiting, 0 when it has all. ``suggestions`` are
     corrected queries, where little was found. ``stage_ms`` is stage of the ranking → milliseconds.
+    ``stale_s``: a replica of the store answered, which may lack what was stored in the last so many
+    seconds; None where the store itself did.
     """
 
     requested: Mode
@@ -139,6 +141,7 @@ class SearchReport:
     notices: tuple[str, ...] = ()
     analyzed: Analyzed = Analyzed()
     suggestions: tuple[str, ...] = ()
+    stale_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, field
+from typing import Literal
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +54,21 @@ class StoreTotals:
     @property
     def coverage(self) -> float:
         return self.indexed / self.passages if self.passages else 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class ReplicaState:
+    """Whether searches are read from the replica at ``place``; ``detail`` says why not.
+
+    ``used``: they are. ``behind``: it lacks too much, so the primary answers. ``away``: it cannot
+    be read. ``alone``: it answers because the primary does not. ``lag_s``: what was written in the
+    last so many seconds may be lacking; None where that is not known.
+    """
+
+    place: str
+    state: Literal["used", "behind", "away", "alone"]
+    lag_s: float | None
+    detail: str
 
 
 @dataclass(frozen=True, slots=True)

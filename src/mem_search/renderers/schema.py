@@ -243,7 +243,8 @@ class AnalyzedQuestion(AnalyzedWords):
 class HowSearched:
     """How the search was really done. `coverage` is the share of passages in the vector index,
     `index_age_s` for how many seconds the oldest of the others waits. `flags` are patterns that
-    were found in the question of a remote caller.
+    were found in the question of a remote caller. `stale_s` is there where a replica of the store
+    answered: what was stored in the last so many seconds may be missing.
     """
 
     requested: str
@@ -256,6 +257,7 @@ class HowSearched:
     suggestions: tuple[str, ...]
     analyzed: AnalyzedQuestion
     flags: Absent[tuple[str, ...]] = None
+    stale_s: Absent[float] = None
 
     @classmethod
     def of(
@@ -273,4 +275,5 @@ class HowSearched:
             suggestions=report.suggestions,
             analyzed=AnalyzedQuestion.of(report.analyzed, warnings=report.analyzed.warnings),
             flags=flags or None,
+            stale_s=None if report.stale_s is None else round(report.stale_s, 3),
         )

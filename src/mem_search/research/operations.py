@@ -100,7 +100,7 @@ class Research:
             return await self.service.search(request, surface), None
         where = await self._place(request)
         state = await self.state()
-        page = await self.service.search(request, surface)
+        page = await self.service.search(request, surface, current=True)
         placed = replace(request, research=replace(request.research, session_id=where.session_id))
         step = await self._keep(
             operation,

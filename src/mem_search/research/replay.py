@@ -127,7 +127,7 @@ class Replays:
         state = await self._research.state()
         if operation.type == "fetch":
             return await self._fetch(operation, state)
-        page = await self._research.service.search(load(operation.request), UNLOGGED)
+        page = await self._research.service.search(load(operation.request), UNLOGGED, current=True)
         after = await self._research.results_of(page)
         found = drift(operation.results, after, operation.total_count, page.total)
         return Replay(operation, state, found, page, deleted=await self._deleted(found))

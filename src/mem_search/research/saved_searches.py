@@ -152,7 +152,7 @@ class SavedSearches:
 
     async def search(self, saved: SavedSearch, surface: str) -> SearchPage:
         """All results of the search, new or not."""
-        return await self._service.search(_now_again(load(saved.request)), surface)
+        return await self._service.search(_now_again(load(saved.request)), surface, current=True)
 
     async def run_now(self, name: str) -> Run:
         """Run it and report new matches. Raises NotFound, and what a search raises."""
@@ -222,7 +222,7 @@ class SavedSearches:
         found: dict[int, None] = {}
         is_complete = True
         while True:
-            page = await self._service.search(request, UNLOGGED)
+            page = await self._service.search(request, UNLOGGED, current=True)
             found |= dict.fromkeys(result.record.number for result in page.results)
             is_complete = is_complete and _is_complete(page)
             request = replace(request, offset=request.offset + _PAGE)

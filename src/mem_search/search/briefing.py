@@ -78,7 +78,7 @@ async def brief(
                 words_of(situation.prompt), base, limit=_MOST["prompt"], as_words=("all",),
                 texts=ResultTexts(snippets=False),
             )  # fmt: skip
-            answer = await service.search(request, UNLOGGED)
+            answer = await service.search(request, UNLOGGED, current=True)
             found.append(answer.total)
             found_now = (each.record for each in answer.results)
             for rank, record in enumerate(r for r in found_now if r.superseded_by is None):

@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
+import math
 import unicodedata
 from collections import deque
 from collections.abc import Sequence
@@ -137,6 +138,16 @@ UNLOGGED = ""
 """The surface of searches that nobody typed, such as a replay: they are not logged."""
 
 
+UNTOLD: Final = 5.0
+"""Seconds that a replica may be behind without a notice; the report has them in any case."""
+
+_BEHIND: Final = "a replica of the store answered: what was stored in the last {} s may be missing"
+_ALONE: Final = (
+    "the server of the store does not answer; a replica did, and what was stored in the last {} s"
+    " may be missing"
+)
+
+
 class SearchService:
     """One pipeline with its log and suggestions."""
 
@@ -152,12 +163,26 @@ class SearchService:
         self.suggestions = suggestions
         self.log = log
 
-    async def search(self, request: SearchRequest, surface: str) -> SearchPage:
+    async def search(
+        self, request: SearchRequest, surface: str, *, current: bool = False
+    ) -> SearchPage:
         """Run one search for ``surface``: http, cli, mcp, or UNLOGGED.
 
-        Raises MissingField when there is neither a query nor a filter, InputError for an
-        unknown scope, Unavailable when no leg of the search answers.
+        A replica of the store may answer it, and the report says so, unless it has to be
+        ``current``. Raises MissingField when there is neither a query nor a filter, InputError for
+        an unknown scope, Unavailable when no leg of the search answers.
         """
+        with self.suggestions.store.view(current=current) as view:
+            page = await self._search(request, surface)
+        if view.stale_s is None:
+            return page
+        notices = page.report.notices
+        if view.alone or view.stale_s > UNTOLD:
+            told = _ALONE if view.alone else _BEHIND
+            notices = (*notices, told.format(math.ceil(view.stale_s)))
+        return replace(page, report=replace(page.report, stale_s=view.stale_s, notices=notices))
+
+    async def _search(self, request: SearchRequest, surface: str) -> SearchPage:
         notice = ""
         if self.translation is not None:
             request, notice = await self.translation.applied(request)

@@ -68,7 +68,8 @@ async def open_store(settings: Settings) -> OpenedStore:
     key = await asyncio.to_thread(redaction_key, settings)
     if not settings.store:
         return OpenedStore(settings, await SqliteStore.open(settings.database), key)
-    store = await open_postgres(settings)
+    replica = (settings.store_replica, settings.store_replica_lag)
+    store = await open_postgres(settings, replica if settings.store_replica else None)
     try:
         await store.check_whole()
         await store.share_key(mark_of(key))
@@ -84,8 +85,13 @@ def mark_of(key: bytes) -> str:
     return hashlib.sha256(b"mem-search key mark\0" + key).hexdigest()[:16]
 
 
-async def open_postgres(settings: Settings) -> PostgresStore:
-    """The rows of the owner on the server. Raises StorageError."""
+async def open_postgres(
+    settings: Settings, replica: tuple[str, float] | None = None
+) -> PostgresStore:
+    """The rows of the owner on the server. Raises StorageError.
+
+    ``replica``: the address of one that may answer searches, and the seconds it may be behind.
+    """
     try:  # only who uses it needs its driver
         from mem_search.storage.postgres.store import PostgresStore
     except ModuleNotFoundError as error:
@@ -93,7 +99,7 @@ async def open_postgres(settings: Settings) -> PostgresStore:
             f"MEM_SEARCH_STORE needs the Python package {error.name}; install mem-search[postgres]"
         ) from error
     home = await asyncio.to_thread(_home_id, settings)
-    return await PostgresStore.open(settings.store, settings.store_owner, home)
+    return await PostgresStore.open(settings.store, settings.store_owner, home, replica=replica)
 
 
 async def erase_store(settings: Settings) -> None:

@@ -37,6 +37,7 @@ PLAIN: Final = frozenset(
         "open_search",
         "records",
         "redacting",
+        "replica",
         "statistics",
         "watch",
     }

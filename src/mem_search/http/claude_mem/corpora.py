@@ -149,7 +149,8 @@ async def ask(call: Call) -> web.StreamResponse:
     await admit(call.request, question)
     corpus = load(saved.request)
     page = await call.search(
-        replace(corpus, text=question, limit=USUAL, asked_at=call.now, as_words=("all",))
+        replace(corpus, text=question, limit=USUAL, asked_at=call.now, as_words=("all",)),
+        current=True,
     )
     found = [result.record for result in page.results]
     if corpus.text.strip():  # what its own words do not find is not in it

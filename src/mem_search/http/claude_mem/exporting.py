@@ -41,7 +41,7 @@ async def rows(call: Call, request: SearchRequest, limit: int) -> web.StreamResp
     found: list[Record] | None = None
     if kinds and request.text.strip() not in ("", EVERYTHING):
         most = min(limit * len(kinds), DEEPEST_RANK)
-        page = await call.search(replace(request, limit=most, offset=0))
+        page = await call.search(replace(request, limit=most, offset=0), current=True)
         found = [result.record for result in page.results]
     else:
         request = replace(

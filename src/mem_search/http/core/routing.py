@@ -70,11 +70,14 @@ class Call:
         assert isinstance(self.body, model)
         return self.body
 
-    async def search(self, query: SearchRequest) -> SearchPage:
-        """Search, and log the search for the surface that called."""
+    async def search(self, query: SearchRequest, *, current: bool = False) -> SearchPage:
+        """Search, and log the search for the surface that called.
+
+        ``current``: for a reply that has no place to say that a replica answered.
+        """
         if query.asked_at is None:
             query = replace(query, asked_at=self.now)
-        return await self.runtime.search.service.search(query, self.surface)
+        return await self.runtime.search.service.search(query, self.surface, current=current)
 
     @property
     def surface(self) -> str:

@@ -90,6 +90,21 @@ class DatabaseFile:
 
 
 @schema
+class ReplicaStatus:
+    """Whether searches are read from the replica of the store's server; `detail` says why not.
+
+    `used`: they are. `behind`: it lacks too much, so the primary answers. `away`: it cannot be
+    read. `alone`: it answers because the primary does not. `lag_s`: what was written in the last so
+    many seconds may be lacking; null where that is not known.
+    """
+
+    place: str
+    state: Literal["used", "behind", "away", "alone"]
+    lag_s: float | None
+    detail: str
+
+
+@schema
 class KeptTranscripts:
     """The copies of agents' transcripts: `on` as the settings say, how many, and their bytes.
 
@@ -120,7 +135,8 @@ class Stats:
     `missing_kinds` counts the records of kinds that no installed package provides;
     `broken_plugins` says which entry points cannot be loaded, and why.
     `embedding_coverage` is the share of passages in the vector index; `outbox` counts those that
-    wait for it. `ledger` counts items by source and by what became of them.
+    wait for it. `ledger` counts items by source and by what became of them. `replica` is null where
+    none is set.
     """
 
     records: dict[str, int]
@@ -136,6 +152,7 @@ class Stats:
     sources: list[Location]
     ledger: dict[str, dict[str, int]]
     database: DatabaseFile
+    replica: ReplicaStatus | None
     transcripts: KeptTranscripts
     worker: WorkerStatus
     first: Time | None

@@ -182,6 +182,7 @@ class WeightedMode:
     coverage: Share
     index_age_s: float
     notices: tuple[str, ...]
+    stale_s: Absent[float] = None
 
     @classmethod
     def of(cls, report: SearchReport) -> Self:
@@ -193,6 +194,7 @@ class WeightedMode:
             coverage=report.coverage,
             index_age_s=round(report.index_age_s, 3),
             notices=report.notices,
+            stale_s=None if report.stale_s is None else round(report.stale_s, 3),
         )
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Protocol
 
 from mem_search.model import Kind
+from mem_search.model.statistics import ReplicaState
 from mem_search.storage.ports.access import LimitStore, LoginStore, TokenStore
 from mem_search.storage.ports.activity import (
     DeliveryStore,
@@ -65,6 +66,11 @@ class Store(Protocol):
     @property
     def location(self) -> str:
         """The location of the store: the path of its file, or its address."""
+        ...
+
+    @property
+    def replica(self) -> ReplicaState | None:
+        """The state of the replica that may answer searches; None without one."""
         ...
 
     @property

@@ -9,6 +9,8 @@ times are milliseconds since 1970; a cosine lies in -1..1.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from datetime import tzinfo
 from typing import Concatenate, Literal, ParamSpec, Protocol, TypeVar
 
@@ -272,8 +274,29 @@ class SearchSnapshot(Protocol):
         ...
 
 
+@dataclass(slots=True)
+class View:
+    """What one search reads, and how old that may be.
+
+    ``stale_s``: a replica has answered, which may lack what was stored in the last so many seconds;
+    None where the store itself has. ``alone``: it was asked although it is too far behind, because
+    the store does not answer.
+    """
+
+    stale_s: float | None = None
+    alone: bool = False
+
+
 class SearchStore(Protocol):
     """A store as searches see it."""
+
+    def view(self, *, current: bool = False) -> AbstractContextManager[View]:
+        """Inside is one search: a replica may answer it, as far as it has what this worker wrote.
+
+        What is read outside, or in a view that has to be ``current``, is what the store itself has.
+        Within a view the store never goes back in time.
+        """
+        ...
 
     async def read(
         self,

@@ -8,7 +8,7 @@ from typing import Final
 
 from mem_search.model.access import Allowance, Policy, Token
 from mem_search.storage.postgres.connection import Connection
-from mem_search.storage.postgres.database import Repository, reads, writes
+from mem_search.storage.postgres.database import Repository, reads, writes_beside
 from mem_search.storage.rules.rate_windows import allowance
 
 _TOKENS: Final = 'name, "user", digest, read_only, created_at, expires_at, last_used_at'
@@ -27,7 +27,7 @@ class PostgresTokens(Repository):
         rows = connection.execute(f"select {_TOKENS} from tokens order by name")
         return [Token(*row) for row in rows]
 
-    @writes
+    @writes_beside
     def add(self, connection: Connection, token: Token) -> bool:
         added = connection.execute(
             f"insert into tokens({_TOKENS}) values(%s, %s, %s, %s, %s, %s, %s)"
@@ -36,14 +36,14 @@ class PostgresTokens(Repository):
         )
         return bool(added.rowcount)
 
-    @writes
+    @writes_beside
     def remove(self, connection: Connection, names: Sequence[str]) -> list[Token]:
         rows = connection.execute(
             f"delete from tokens where name = any(%s::text[]) returning {_TOKENS}", (list(names),)
         )
         return sorted((Token(*row) for row in rows), key=lambda token: token.name)
 
-    @writes
+    @writes_beside
     def note_used(self, connection: Connection, at: Mapping[str, int]) -> None:
         # "greatest": another worker may have answered with it later.
         connection.many(
@@ -94,7 +94,7 @@ _TAKE: Final = """
 class PostgresLimits(Repository):
     """``ports.LimitStore`` over the table ``granted_requests``; the clock is the server's."""
 
-    @writes
+    @writes_beside
     def take(
         self,
         connection: Connection,
@@ -113,7 +113,7 @@ class PostgresLimits(Repository):
         taken += count if granted else 0
         return allowance(policy, granted, taken, at if leaving is None else leaving, at, count)
 
-    @writes
+    @writes_beside
     def expire(self, connection: Connection, before: int) -> None:
         connection.execute("delete from granted_requests where at < %s", (before,))
 
@@ -121,7 +121,7 @@ class PostgresLimits(Repository):
 class PostgresLogins(Repository):
     """``ports.LoginStore`` over the tables ``login_links`` and ``login_keys``."""
 
-    @writes
+    @writes_beside
     def keep_link(self, connection: Connection, digest: bytes, ends: int, most: int) -> None:
         connection.execute(
             "insert into login_links(digest, ends) values(%s, %s) on conflict do nothing",
@@ -133,14 +133,14 @@ class PostgresLogins(Repository):
             (most,),
         )
 
-    @writes
+    @writes_beside
     def take_link(self, connection: Connection, digest: bytes, now: int) -> bool:
         taken = connection.maybe(
             "delete from login_links where digest = %s returning ends", (digest,)
         )
         return taken is not None and taken[0] > now
 
-    @writes
+    @writes_beside
     def put_key(self, connection: Connection, key: bytes) -> None:
         connection.execute(
             "insert into login_keys(home, key) values(current_setting('mem_search.home'), %s)"
@@ -148,6 +148,6 @@ class PostgresLogins(Repository):
             (key,),
         )
 
-    @writes  # the role of searches may not read them
+    @writes_beside  # the role of searches may not read them
     def keys(self, connection: Connection) -> list[bytes]:
         return connection.column("select distinct key from login_keys")

@@ -11,12 +11,14 @@ import numpy as np
 import psycopg
 from numpy.typing import NDArray
 from psycopg import sql
+from psycopg.conninfo import conninfo_to_dict
 from psycopg.types.json import Jsonb, set_json_dumps, set_json_loads
 from psycopg.types.string import StrDumper
 
+from mem_search.errors import StorageError
 from mem_search.patterns import pattern
 
-__all__ = ["Connection", "Jsonb", "as_json", "as_stored"]
+__all__ = ["Connection", "Jsonb", "as_json", "as_stored", "first_line", "place_of"]
 
 Values = Sequence[Any] | Mapping[str, Any]
 
@@ -170,3 +172,22 @@ def _storable(value: Any) -> Any:
 def _loads(text: str | bytes) -> Any:
     """JSON with its keys in order, as they were written; jsonb sorts them by their length."""
     return json.loads(text, object_pairs_hook=lambda pairs: dict(sorted(pairs)))
+
+
+def place_of(address: str, setting: str = "MEM_SEARCH_STORE") -> str:
+    """The address without a password, for messages. Raises StorageError that names ``setting``."""
+    try:
+        parts = conninfo_to_dict(address)
+    except psycopg.ProgrammingError as error:
+        raise StorageError(
+            f"{setting} is no address of PostgreSQL ({first_line(error)});"
+            " it has the form postgresql://USER@HOST:5432/DATABASE"
+        ) from error
+    host = parts.get("host") or parts.get("hostaddr") or "the local socket"
+    port = f":{parts['port']}" if "port" in parts else ""
+    return f"{host}{port}/{parts.get('dbname') or parts.get('user') or ''}"
+
+
+def first_line(error: BaseException) -> str:
+    """What ``error`` says, in one line."""
+    return " ".join(str(error).split("\n")[0].split())

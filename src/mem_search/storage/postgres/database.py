@@ -9,21 +9,21 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Callable, Coroutine, Iterator, Mapping
+from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from functools import wraps
 from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 
 import psycopg
-from psycopg.conninfo import conninfo_to_dict
-from psycopg_pool import ConnectionPool, PoolTimeout
+from psycopg_pool import ConnectionPool
 
-from mem_search.errors import StorageError, StoreAway
-from mem_search.patterns import pattern
-from mem_search.storage.postgres.connection import Connection
+from mem_search.errors import StorageError
+from mem_search.storage.postgres.connection import Connection, place_of
 from mem_search.storage.postgres.migrations import SCHEMA, check_server, migrate
+from mem_search.storage.postgres.replica import Replica
 from mem_search.storage.postgres.roles import Roles
+from mem_search.storage.postgres.server_errors import translated
 from mem_search.storage.postgres.workers import LEASE, Worker
 from mem_search.storage.rules.tombstones import KEY_BYTES
 from mem_search.text.redaction import rules
@@ -47,7 +47,14 @@ _ATTEMPTS: Final = 3
 class Database:
     """An open store. ``Database.open`` makes it; always ``close`` it."""
 
-    def __init__(self, address: str, owner: str, home: str = "", lease: float = LEASE) -> None:
+    def __init__(
+        self,
+        address: str,
+        owner: str,
+        home: str = "",
+        lease: float = LEASE,
+        replica: tuple[str, float] | None = None,
+    ) -> None:
         self.place = place_of(address)
         self.owner = owner
         self.worker = Worker(owner, home, lease)
@@ -55,18 +62,27 @@ class Database:
         self._types_in = "public"
         self.roles = Roles()
         self._closed = False
+        self.replica = Replica(*replica, address, self._reader) if replica else None
         self._reading = self._pool(_READERS, readonly=True)
         self._writing = self._pool(_WRITERS, readonly=False)
         self._readers = ThreadPoolExecutor(_READERS, thread_name_prefix="postgres-reader")
         self._writers = ThreadPoolExecutor(_WRITERS, thread_name_prefix="postgres-writer")
 
     @classmethod
-    async def open(cls, address: str, owner: str, home: str = "", lease: float = LEASE) -> Database:
+    async def open(
+        cls,
+        address: str,
+        owner: str,
+        home: str = "",
+        lease: float = LEASE,
+        replica: tuple[str, float] | None = None,
+    ) -> Database:
         """Connect, and bring the schema up to date. Raises StorageError.
 
         ``home`` is that of this worker; what it claims is its own for ``lease`` seconds at least.
+        ``replica`` is the address of one, and the seconds that it may be behind.
         """
-        database = cls(address, owner, home, lease)
+        database = cls(address, owner, home, lease, replica)
         try:
             await asyncio.get_running_loop().run_in_executor(database._writers, database._prepare)
         except BaseException:
@@ -87,18 +103,38 @@ class Database:
 
         return await asyncio.get_running_loop().run_in_executor(self._readers, call)
 
+    async def search(self, query: Callable[[Connection, bool], T]) -> T:
+        """Run ``query(connection, is_replica)`` as ``read`` does, for a search: on the replica, if
+        there is one and ``Replica.read`` finds it good enough.
+        """
+        if self.replica is None:
+            return await self.read(query, False)
+        return await self.replica.read(
+            lambda connection: query(connection, True), lambda: self.read(query, False)
+        )
+
     async def write(self, query: Query[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run ``query(connection, …)`` as one transaction: all of it is kept, or nothing.
 
         It runs again when the server ended it for the sake of another one (SQLSTATE class 40).
         """
+        return await self._write(lambda c: query(c, *args, **kwargs), searched=True)
 
+    async def write_beside(self, query: Callable[[Connection], T]) -> T:
+        """``write`` of what no search reads: the replica answers searches before it has that."""
+        return await self._write(query, searched=False)
+
+    async def _write(self, query: Callable[[Connection], T], *, searched: bool) -> T:
         def call() -> T:
             with translated(self.place):
                 for attempt in range(1, _ATTEMPTS + 1):
                     try:
-                        with self._writing.connection() as connection, connection.begun():
-                            return query(connection, *args, **kwargs)
+                        with self._writing.connection() as connection:
+                            with connection.begun():
+                                found = query(connection)
+                            if searched and self.replica is not None:
+                                self.replica.wrote(connection)
+                            return found
                     except psycopg.errors.TransactionRollback:
                         if attempt == _ATTEMPTS:
                             raise
@@ -182,7 +218,9 @@ class Database:
         if not self._closed:
             self._closed = True
             with suppress(StorageError, RuntimeError):  # the lease expires anyway
-                await self.write(self.worker.end)
+                await self.write_beside(self.worker.end)
+        if self.replica is not None:
+            await asyncio.to_thread(self.replica.close)
         for executor in (self._readers, self._writers):
             await asyncio.to_thread(executor.shutdown, wait=True)
         for pool in (self._reading, self._writing):
@@ -202,6 +240,9 @@ class Database:
                     (secrets.token_bytes(KEY_BYTES), rules()),
                 )
                 self.worker.begin(connection)
+            if self.replica is not None:
+                with self._writing.connection() as connection:
+                    self.replica.open(connection)
 
     def _connect(self) -> Connection:
         return Connection.connect(self._address, autocommit=True, connect_timeout=int(_SECONDS))
@@ -276,65 +317,13 @@ def writes(
     return method
 
 
-def place_of(address: str) -> str:
-    """The address without a password, for messages. Raises StorageError."""
-    try:
-        parts = conninfo_to_dict(address)
-    except psycopg.ProgrammingError as error:
-        raise StorageError(
-            f"MEM_SEARCH_STORE is no address of PostgreSQL ({_line(error)});"
-            " it has the form postgresql://USER@HOST:5432/DATABASE"
-        ) from error
-    host = parts.get("host") or parts.get("hostaddr") or "the local socket"
-    port = f":{parts['port']}" if "port" in parts else ""
-    return f"{host}{port}/{parts.get('dbname') or parts.get('user') or ''}"
+def writes_beside(
+    query: Callable[Concatenate[R, Connection, P], T],
+) -> Callable[Concatenate[R, P], Coroutine[Any, Any, T]]:
+    """``writes`` of what no search reads (``Database.write_beside``)."""
 
+    @wraps(query)
+    async def method(self: R, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self._database.write_beside(lambda c: query(self, c, *args, **kwargs))
 
-_STEPS: Final[Mapping[str, str]] = {
-    "53100": "the server's disk is full; free some space; no transaction was stored in part",
-    "53200": "the server is out of memory; no transaction was stored in part",
-    "53300": "the server has no free connection; raise max_connections or stop other clients",
-    "25006": "the server only reads, as a replica does; connect to the primary",
-    "42501": "the role lacks a right; grant it CREATE on the database, or ask the administrator",
-    "28P01": "the password is wrong; correct MEM_SEARCH_STORE, or use a passfile",
-    "28000": "the server does not accept this role; correct MEM_SEARCH_STORE or pg_hba.conf",
-    "3D000": "there is no such database; create it, or correct MEM_SEARCH_STORE",
-    "57014": "the statement took too long for the server's statement_timeout; raise it",
-}
-"""SQLSTATE → what is wrong and the next step."""
-
-_REFUSED: Final = (
-    (pattern(r"database .* does not exist"), "3D000"),
-    (pattern(r"password authentication failed|no password supplied"), "28P01"),
-    (pattern(r"role .* does not exist|pg_hba\.conf|authentication failed"), "28000"),
-    (pattern(r"too many (?:clients|connections)|connection slots"), "53300"),
-)
-"""What libpq says of a connection that the server refused, and its SQLSTATE, which is not given."""
-
-_AWAY: Final = "start the server, or correct MEM_SEARCH_STORE"
-
-
-@contextmanager
-def translated(place: str) -> Iterator[None]:
-    """Translate errors of the server into a StorageError of one line with the next step."""
-    try:
-        yield
-    except PoolTimeout as error:
-        raise StoreAway(f"PostgreSQL at {place} does not answer; {_AWAY}") from error
-    except psycopg.Error as error:
-        text = _line(error)
-        state = error.sqlstate or next((s for said, s in _REFUSED if said.search(text)), "")
-        if step := _STEPS.get(state):
-            raise StorageError(f"PostgreSQL at {place}: {text}; {step}") from error
-        if state.startswith("40"):
-            raise StorageError(
-                f"PostgreSQL at {place}: other writes were in the way; try again"
-            ) from error
-        # A connection that failed has no state.
-        if isinstance(error, psycopg.OperationalError):
-            raise StoreAway(f"PostgreSQL at {place}: {text}; {_AWAY}") from error
-        raise
-
-
-def _line(error: BaseException) -> str:
-    return " ".join(str(error).split("\n")[0].split())
+    return method

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 from mem_search.storage.postgres import roles
-from mem_search.storage.postgres.connection import Connection
-from mem_search.storage.postgres.database import place_of, translated
+from mem_search.storage.postgres.connection import Connection, place_of
 from mem_search.storage.postgres.migrations import SCHEMA, applied, check_server
+from mem_search.storage.postgres.server_errors import translated
 
 _SECONDS: Final = 5
 

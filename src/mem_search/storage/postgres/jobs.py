@@ -11,7 +11,7 @@ from mem_search.model.ingest import SO_FAR
 from mem_search.model.jobs import TRIED, JobState, JobStatus, SearchJob, SearchJobStatus
 from mem_search.model.saved_searches import Delivery, DeliveryState, Message
 from mem_search.storage.postgres.connection import Connection, Jsonb
-from mem_search.storage.postgres.database import Repository, reads, writes
+from mem_search.storage.postgres.database import Repository, reads, writes_beside
 from mem_search.storage.postgres.workers import FREE, HERE, MINE
 from mem_search.text.dates import now_ms
 
@@ -26,7 +26,7 @@ _DELIVERY = "id, event, url, body, state, attempts, next_at, status, error, crea
 class PostgresJobs(Repository):
     """``ports.JobStore`` over the table ``jobs``."""
 
-    @writes
+    @writes_beside
     def create(
         self,
         connection: Connection,
@@ -42,7 +42,7 @@ class PostgresJobs(Repository):
             (job, name, Jsonb(params), now_ms(), anywhere),
         )
 
-    @writes
+    @writes_beside
     def claim(
         self, connection: Connection, names: Collection[str], left: Collection[str] = ()
     ) -> JobState | None:
@@ -55,7 +55,7 @@ class PostgresJobs(Repository):
         )
         return JobState(*row) if row else None
 
-    @writes
+    @writes_beside
     def claim_aside(self, connection: Connection, names: Collection[str]) -> JobState | None:
         row = connection.maybe(
             f"update jobs set state = 'running', worker = {MINE}, started_at = %(now)s,"
@@ -68,7 +68,7 @@ class PostgresJobs(Repository):
         )
         return JobState(*row) if row else None
 
-    @writes
+    @writes_beside
     def report_progress(
         self, connection: Connection, job: str, done: int, total: int, message: str
     ) -> bool:
@@ -80,11 +80,11 @@ class PostgresJobs(Repository):
             ).rowcount
         )
 
-    @writes
+    @writes_beside
     def note_result(self, connection: Connection, job: str, result: Mapping[str, Any]) -> None:
         connection.execute("update jobs set result = %s where id = %s", (Jsonb(result), job))
 
-    @writes
+    @writes_beside
     def finish(
         self,
         connection: Connection,
@@ -109,7 +109,7 @@ class PostgresJobs(Repository):
             ),
         )
 
-    @writes
+    @writes_beside
     def queue_again(self, connection: Connection, job: str, params: Mapping[str, Any]) -> None:
         connection.execute(
             "update jobs set state = 'queued', params = %s, message = '',"
@@ -145,7 +145,7 @@ class PostgresJobs(Repository):
         )
         return [JobState(*row) for row in rows]
 
-    @writes
+    @writes_beside
     def expire(self, connection: Connection, before: int) -> int:
         return connection.execute(
             "delete from jobs where ended_at < %s and state != 'set_aside'", (before,)
@@ -155,7 +155,7 @@ class PostgresJobs(Repository):
 class PostgresSearchJobs(Repository):
     """``ports.SearchJobStore`` over the table ``search_jobs``."""
 
-    @writes
+    @writes_beside
     def create(
         self,
         connection: Connection,
@@ -184,7 +184,7 @@ class PostgresSearchJobs(Repository):
         )
         return True
 
-    @writes
+    @writes_beside
     def claim(
         self, connection: Connection, at: int, running: Collection[str] = ()
     ) -> SearchJob | None:
@@ -198,7 +198,7 @@ class PostgresSearchJobs(Repository):
         )
         return SearchJob(*row) if row else None
 
-    @writes
+    @writes_beside
     def report_progress(
         self, connection: Connection, job: str, step: str, done: int, total: int
     ) -> None:
@@ -207,7 +207,7 @@ class PostgresSearchJobs(Repository):
             (step, done, total, job),
         )
 
-    @writes
+    @writes_beside
     def finish_and_notify(
         self,
         connection: Connection,
@@ -269,11 +269,11 @@ class PostgresSearchJobs(Repository):
             "select id from search_jobs where status in ('pending', 'running') order by seq"
         )
 
-    @writes
+    @writes_beside
     def delete(self, connection: Connection, job: str) -> None:
         connection.execute("delete from search_jobs where id = %s", (job,))
 
-    @writes
+    @writes_beside
     def expire(self, connection: Connection, before: int) -> int:
         return connection.execute(
             "delete from search_jobs where completed_at <= %s", (before,)
@@ -292,7 +292,7 @@ class PostgresDeliveries(Repository):
         )
         return [(delivery, url) for delivery, url in rows]
 
-    @writes
+    @writes_beside
     def claim(
         self, connection: Connection, deliveries: Sequence[str], now: int
     ) -> dict[str, Delivery]:
@@ -313,7 +313,7 @@ class PostgresDeliveries(Repository):
         )
         return None if at is None else int(at)
 
-    @writes
+    @writes_beside
     def retry_later(
         self,
         connection: Connection,
@@ -329,7 +329,7 @@ class PostgresDeliveries(Repository):
             (status, error, again_at, delivery),
         )
 
-    @writes
+    @writes_beside
     def finish(
         self,
         connection: Connection,
@@ -354,7 +354,7 @@ class PostgresDeliveries(Repository):
         )
         return {row[0]: Delivery(*row) for row in rows}
 
-    @writes
+    @writes_beside
     def expire(self, connection: Connection, before: int) -> int:
         return connection.execute(
             "delete from webhook_deliveries where ended_at < %s", (before,)

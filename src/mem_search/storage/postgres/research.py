@@ -15,7 +15,7 @@ from mem_search.model.research import (
 )
 from mem_search.model.statistics import AskedQuery, LoggedSearch
 from mem_search.storage.postgres.connection import Connection, Jsonb
-from mem_search.storage.postgres.database import Repository, reads, writes
+from mem_search.storage.postgres.database import Repository, reads, writes, writes_beside
 from mem_search.storage.rules.asked import MOST_LOGGED, MOST_SHARING, asked_queries
 
 _COLUMNS = (
@@ -128,7 +128,7 @@ class PostgresResearch(Repository):
 class PostgresSearchLog(Repository):
     """``ports.SearchLogStore`` over the table ``search_log``."""
 
-    @writes
+    @writes_beside
     def add(self, connection: Connection, searches: Sequence[LoggedSearch]) -> None:
         connection.many(
             f"insert into search_log({_LOGGED}) values(%s, %s, %s, %s, %s, %s, %s)",

@@ -2,13 +2,15 @@
 
 What is in memory is bounded, but for the passage map (some 14 bytes a passage): the lists of words
 that were asked for last, and which records passed the filters that were asked for last. Both hold
-for one revision of the store, whichever worker writes.
+for one revision of the store, whichever worker writes. What a replica has shown is kept apart from
+what the primary has: either may be at a moment that the other one is not.
 """
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Collection
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Concatenate, Final, ParamSpec, TypeVar
 
@@ -16,8 +18,9 @@ import numpy as np
 
 from mem_search.model import Filters, Kind
 from mem_search.model.rankings import Numbers, PassageMap
-from mem_search.storage.ports.search import SearchSnapshot
-from mem_search.storage.postgres import listing, passages
+from mem_search.model.statistics import Corpus
+from mem_search.storage.ports.search import SearchSnapshot, View
+from mem_search.storage.postgres import listing, passages, replica
 from mem_search.storage.postgres.connection import Connection
 from mem_search.storage.postgres.database import Database
 from mem_search.storage.postgres.fulltext import Lists
@@ -66,7 +69,10 @@ class Within:
 
 @dataclass(slots=True)
 class Caches:
-    """What the searches of one store share, whatever their embedding model."""
+    """What the searches of one store share, whatever their embedding model.
+
+    Those of a replica are ``of_replica``, and never the same.
+    """
 
     corpus: CorpusCache[Connection]
     passages: PassageMapCache[Connection]
@@ -74,10 +80,24 @@ class Caches:
     within: Within = field(default_factory=Within)
     revision: int = -1
     """The newest that a snapshot has seen."""
+    of_replica: Caches | None = None
 
     @classmethod
     def of(cls, database: Database) -> Caches:
-        return cls(CorpusCache(database, corpus), PassageMapCache(passages.after))
+        caches = cls(CorpusCache(database, corpus), PassageMapCache(passages.after))
+        if database.replica is not None:
+            caches.of_replica = cls(CorpusCache(database, corpus), PassageMapCache(passages.after))
+        return caches
+
+    def at(self, *, replica: bool) -> Caches:
+        """Those of the server that is read."""
+        return self.of_replica if replica and self.of_replica is not None else self
+
+    def changed(self) -> None:
+        """Note that this worker has changed the store."""
+        self.corpus.changed()
+        if self.of_replica is not None:
+            self.of_replica.corpus.changed()
 
     def seen(self, revision: int) -> int:
         """Note the revision that a snapshot sees; how many changes of the store it knows."""
@@ -103,7 +123,6 @@ class PostgresSearchStore:
         self._model = model
         self._dimensions = dimensions
         self._chats = chats
-        self.corpus = caches.corpus
 
     async def read(
         self,
@@ -113,23 +132,35 @@ class PostgresSearchStore:
     ) -> T:
         """Run ``query(snapshot, …)`` in a reading thread. Raises StorageError."""
 
-        def run(connection: Connection) -> T:
-            return query(self._snapshot(connection), *args, **kwargs)
+        def run(connection: Connection, is_replica: bool) -> T:
+            caches = self._caches.at(replica=is_replica)
+            return query(self._snapshot(connection, caches), *args, **kwargs)
 
-        return await self._database.read(run)
+        return await self._database.search(run)
 
-    def _snapshot(self, connection: Connection) -> PostgresSnapshot:
+    def _snapshot(self, connection: Connection, caches: Caches) -> PostgresSnapshot:
         revision = revision_of(connection)
-        changes = self._caches.seen(revision)
+        changes = caches.seen(revision)
         return PostgresSnapshot(
-            connection, self._caches, self._model, self._dimensions, self._chats, revision, changes
+            connection, caches, self._model, self._dimensions, self._chats, revision, changes
         )
 
+    def view(self, *, current: bool = False) -> AbstractContextManager[View]:
+        """See ``ports.SearchStore``."""
+        if self._database.replica is None:
+            return nullcontext(View())
+        return replica.current() if current else self._database.replica.view()
+
     def changed(self) -> None:
-        self.corpus.changed()
+        self._caches.changed()
+
+    async def corpus(self) -> Corpus:
+        """See ``ports.SearchStore``; of the server that answers the current search."""
+        known = self._caches_of_view().corpus.known()
+        return await self.read(lambda snapshot: snapshot.corpus()) if known is None else known
 
     async def revision(self) -> int:
-        return await self._database.read(revision_of)
+        return await self._database.search(lambda connection, _: revision_of(connection))
 
     async def fill_caches(self) -> None:
         """Nothing is read ahead: the server has the vectors and the words."""
@@ -139,10 +170,14 @@ class PostgresSearchStore:
 
     async def passage_map(self, last: int) -> PassageMap:
         """The passage map up to ``last``; mostly from memory."""
-        known = self._caches.passages.known
+        known = self._caches_of_view().passages.known
         if last < len(known.records):
             return known
-        return await self._database.read(self._caches.passages.up_to, last)
+        return await self.read(lambda snapshot: snapshot.passage_map(last))
+
+    def _caches_of_view(self) -> Caches:
+        read_from = self._database.replica
+        return self._caches.at(replica=read_from is not None and read_from.answers())
 
     async def matching(self, filters: Filters) -> tuple[int, ...]:
         """The numbers of all records within ``filters``; from memory while nothing is written."""

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from mem_search.errors import Conflict, StorageError
 from mem_search.model import Kind
+from mem_search.model.statistics import ReplicaState
 from mem_search.storage.postgres.access import PostgresLimits, PostgresLogins, PostgresTokens
 from mem_search.storage.postgres.archives import PostgresArchives
 from mem_search.storage.postgres.connection import Connection
@@ -54,7 +55,12 @@ class PostgresStore:
 
     @classmethod
     async def open(
-        cls, address: str, owner: str, home: str = "", lease: float = LEASE
+        cls,
+        address: str,
+        owner: str,
+        home: str = "",
+        lease: float = LEASE,
+        replica: tuple[str, float] | None = None,
     ) -> PostgresStore:
         """Connect as ``owner``, a user of mem-search, and migrate. Raises StorageError.
 
@@ -62,14 +68,20 @@ class PostgresStore:
         free again ``lease`` seconds after it died.
 
         ``address`` is ``postgresql://…`` or another connection string of libpq. Its role must not
-        be a superuser: that one would see the rows of every owner.
+        be a superuser: that one would see the rows of every owner. ``replica`` is the address of a
+        replica that may answer searches, and the seconds that it may be behind.
         """
-        return cls(await Database.open(address, owner, home, lease))
+        return cls(await Database.open(address, owner, home, lease, replica))
 
     @property
     def location(self) -> str:
         """Where the server is, without a password."""
         return f"postgresql://{self.database.place}"
+
+    @property
+    def replica(self) -> ReplicaState | None:
+        """See ``ports.Store``."""
+        return None if self.database.replica is None else self.database.replica.state
 
     def open_search(
         self, folder: Path, model: int, dimensions: int, chats: Collection[Kind]

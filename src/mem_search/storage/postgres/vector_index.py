@@ -94,7 +94,10 @@ class PgvectorIndex:
             asked = vector() if callable(vector) else vector
             return self._nearest(connection, str(asked[0].tolist()), k)
 
-        return await self._read(nearest)
+        try:
+            return await self._database.search(lambda connection, _: nearest(connection))
+        except StorageError as error:
+            raise IndexUnavailable(error.message) from error
 
     async def entries(self) -> set[int]:
         return set(await self._read(lambda c: c.column(f"select entry_id {self._rows(c)}")))

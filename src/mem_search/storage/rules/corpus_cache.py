@@ -53,11 +53,14 @@ class CorpusCache(Generic[C]):
 
     async def __call__(self) -> Corpus:
         """The statistics; reads the store only when they are too old."""
-        changes = self.changes
-        known = self._known(changes)
+        known = self.known()
         if known is not None:
             return known
-        return await self._database.read(self.current, changes)
+        return await self._database.read(self.current, self.changes)
+
+    def known(self) -> Corpus | None:
+        """The statistics in memory, unless they are too old."""
+        return self._known(self.changes)
 
     def current(self, connection: C, changes: int) -> Corpus:
         """The statistics, inside a read that began after so many ``changes``. Blocking."""

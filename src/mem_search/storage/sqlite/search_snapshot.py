@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from datetime import tzinfo
 from typing import Concatenate, Final, ParamSpec, TypeVar
@@ -33,7 +34,7 @@ from mem_search.model.rankings import (
 from mem_search.model.records import RecordWithLinks
 from mem_search.model.saved_searches import Scope
 from mem_search.model.statistics import AskedQuery, Corpus
-from mem_search.storage.ports.search import Counted, Names, SearchSnapshot
+from mem_search.storage.ports.search import Counted, Names, SearchSnapshot, View
 from mem_search.storage.rules import bm25
 from mem_search.storage.rules.corpus_cache import CorpusCache
 from mem_search.storage.rules.near_duplicates import repeated
@@ -117,6 +118,10 @@ class SqliteSearchStore:
             return query(SqliteSnapshot(connection, self, changes), *args, **kwargs)
 
         return await self._database.read(run)
+
+    def view(self, *, current: bool = False) -> AbstractContextManager[View]:
+        """Everything is read from the one file."""
+        return nullcontext(View())
 
     def changed(self) -> None:
         self.corpus.changed()

@@ -63,6 +63,10 @@ class SqliteStore:
         return cls(await Database.open(path))
 
     @property
+    def replica(self) -> None:
+        """A file has none."""
+
+    @property
     def location(self) -> str:
         return str(self.database.path)
 
