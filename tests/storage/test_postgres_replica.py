@@ -25,7 +25,10 @@ from mem_search.renderers.schema import HowSearched, to_values
 from mem_search.settings import Settings
 from mem_search.storage.ports.search import SearchStore, View
 from mem_search.storage.postgres import database as of_postgres
+from mem_search.storage.postgres import lookout as of_lookout
+from mem_search.storage.postgres import replica as of_replica
 from mem_search.storage.postgres.lookout import Lookout
+from mem_search.storage.postgres.migrations import SCHEMA
 from mem_search.storage.postgres.store import PostgresStore
 from mem_search.text.words import any_of, read
 from mem_search.wiring import open_runtime
@@ -100,11 +103,11 @@ class Worker:
     view: View = field(default_factory=View)
     """Of the last search."""
 
-    async def fill(self, *names: str) -> None:
+    async def fill(self, *names: str, gone: tuple[str, ...] = ()) -> None:
         drafts = tuple(draft(name, f"lighthouse {name}") for name in names)
         ready = tuple(prepare(each) for each in drafts)
         await self.store.ingest.store_batch(
-            HERE, PreparedBatch(Batch(drafts=drafts), ready, names), followed=True
+            HERE, PreparedBatch(Batch(drafts=drafts, deletions=gone), ready, names), followed=True
         )
 
     async def search(self, *, current: bool = False) -> set[str]:
@@ -145,6 +148,14 @@ def _in_recovery(snapshot: Any) -> bool:
 
 
 Opens = Callable[..., Awaitable[Worker]]
+
+
+@pytest.fixture(autouse=True)
+def unhurried(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A busy machine is no fault of the replica, except where a test breaks it."""
+    if request.cls is not TestServersThatFail:
+        monkeypatch.setattr(of_lookout, "SILENT_SECONDS", PATIENCE)
+        monkeypatch.setattr(of_replica, "_SECONDS", PATIENCE)
 
 
 @pytest.fixture
@@ -235,12 +246,12 @@ class TestWhatItLacks:
         self, worker: Worker, opens: Opens, servers: Servers
     ) -> None:
         other = await opens()
-        await other.fill("a")
+        await other.fill("a", "gone")
         await worker.answered()
         with servers.paused():
-            await other.fill("b")
+            await other.fill("b", gone=("gone",))
             for _ in range(3):  # each from what it has in memory by now
-                assert await worker.search() == {"a"}
+                assert await worker.search() == {"a", "gone"}
                 assert worker.view.stale_s is not None
                 assert await worker.search(current=True) == {"a", "b"}
         await becomes(worker.answered, lambda found: found == {"a", "b"})
@@ -368,6 +379,34 @@ class TestServersThatFail:
         await (await PostgresStore.open(servers.primary.address(name), "ada")).close()
         worker = await opens(replica=servers.replica.address(name))
         await comes_true(lambda: "of another server or database" in worker.detail())
+
+    async def test_one_that_has_not_got_the_store_yet_is_used_when_it_has(
+        self, opens: Opens, servers: Servers
+    ) -> None:
+        name = f"t{uuid4().hex[:12]}"
+        with servers.paused():
+            servers.primary.create_database(name)
+            places = (each.address(name) for each in (servers.primary, servers.replica))
+            worker = await opens(HOURS, "ada", *places)
+            await comes_true(lambda: "does not exist" in worker.detail())
+            await worker.fill("a")
+            assert await worker.search() == {"a"}
+        assert await worker.answered() == {"a"}
+
+    async def test_one_with_an_older_schema_is_not_read(self, servers: Servers) -> None:
+        name, step = f"t{uuid4().hex[:12]}", "m006_access"
+        servers.primary.create_database(name)
+        address = servers.primary.address(name)
+        await (await PostgresStore.open(address, "ada")).close()
+        migrations = f"{SCHEMA}.migrations"
+        servers.primary.query(f"delete from {migrations} where name = '{step}'", name)
+        lookout = Lookout.of(address, servers.replica.address(name))
+        try:
+            await comes_true(lambda: "schema is older" in lookout.trouble)
+            servers.primary.query(f"insert into {migrations}(name) values('{step}')", name)
+            await comes_true(lambda: lookout.is_readable)
+        finally:
+            lookout.release()
 
     async def test_one_that_was_promoted_is_left(self, opens: Opens) -> None:
         with replicated() as (primary, replica):

@@ -174,7 +174,11 @@ class HybridQuestion:
 
 @schema
 class WeightedMode:
-    """Which legs took part and answered, and what is missing from the reply."""
+    """Which legs took part and answered, and what is missing from the reply.
+
+    `stale_s` is there where a replica of the store answered: what was stored in the last so many
+    seconds may be missing.
+    """
 
     requested: list[str]
     realised: list[str]
