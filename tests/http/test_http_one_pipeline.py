@@ -50,10 +50,10 @@ def counter(monkeypatch: pytest.MonkeyPatch) -> Counter:
     serve, run = SearchService.search, SearchPipeline.search
 
     async def through_service(
-        self: SearchService, request: SearchRequest, surface: str
+        self: SearchService, request: SearchRequest, surface: str, *, current: bool = False
     ) -> SearchPage:
         counter.through_service += 1
-        return await serve(self, request, surface)
+        return await serve(self, request, surface, current=current)
 
     async def counted(self: SearchPipeline, request: SearchRequest) -> SearchPage:
         counter.run += 1

@@ -120,7 +120,8 @@ async def _about(call: Call, query: str, limit: int) -> list[graph.PageCitation]
     A context is a span of its report, so the reports are searched, and their places compared.
     """
     page = await call.search(
-        SearchRequest(text=query, filters=Filters(kinds=("report",)), limit=_REPORTS)
+        SearchRequest(text=query, filters=Filters(kinds=("report",)), limit=_REPORTS),
+        current=True,
     )
     numbers = [result.record.number for result in page.results]
     words = list(dict.fromkeys(runs_of(query.lower())))

@@ -124,7 +124,7 @@ class SearchExportParameters(SearchParameters):
 async def export_results(call: Call) -> web.StreamResponse:
     """Search as ``/api/search`` does; the headers say how many there are and how to go on."""
     params = call.parameters(SearchExportParameters)
-    page = await call.search(params.search())
+    page = await call.search(params.search(), current=True)
     text, page = await asyncio.to_thread(_written, call, params, page)
     content_type, suffix = _TABLES.get(params.format) or _of_citation(params.format)
     headers = {
