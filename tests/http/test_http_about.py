@@ -22,8 +22,9 @@ from mem_search.http.core.app import build_app
 from mem_search.http.core.lifecycle import LIFECYCLE, Lifecycle
 from mem_search.http.openapi.document import describe
 from mem_search.http.routes import ROUTES
+from mem_search.search_wiring import open_search
 from mem_search.settings import Settings
-from mem_search.wiring import Runtime, open_runtime
+from mem_search.wiring import Runtime
 from patience import PATIENCE
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "openapi.json"
@@ -65,17 +66,17 @@ async def test_a_request_waits_for_the_store(
     @asynccontextmanager
     async def open_late(*args: Any, **options: Any) -> AsyncIterator[Runtime]:
         await opening.wait()
-        async with open_runtime(*args, **options) as runtime:
+        async with open_search(*args, **options) as runtime:
             yield runtime
 
-    async def settled(lifecycle: Lifecycle, seconds: float | None = None) -> None:
+    async def settled(lifecycle: Lifecycle, *args: Any, **options: Any) -> None:
         asked.set()
-        await wait(lifecycle, seconds)
+        await wait(lifecycle, *args, **options)
 
     wait = Lifecycle.settled
     monkeypatch.setattr(Lifecycle, "settled", settled)
     monkeypatch.setattr("mem_search.http.core.dispatch.OPENING_SECONDS", PATIENCE)
-    monkeypatch.setattr("mem_search.http.core.lifecycle.open_runtime", open_late)
+    monkeypatch.setattr("mem_search.http.core.lifecycle.open_search", open_late)
     async with TestClient(TestServer(build_app(settings))) as client:
         waiting = asyncio.create_task(client.get("/api/search?query=auth"))
         await asked.wait()

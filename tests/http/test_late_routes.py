@@ -5,22 +5,29 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
+from mem_search.errors import StorageError
 from mem_search.http.core import late_routes
 from mem_search.http.core.app import build_app
 from mem_search.http.core.late_routes import LATE, LateRoutes, load_soon
+from mem_search.http.core.lifecycle import LIFECYCLE
 from mem_search.http.core.routing import ROUTE_TABLE
 from mem_search.http.first_routes import FIRST
 from mem_search.http.routes import ROUTES
+from mem_search.runtime import Runtime
 from mem_search.settings import Settings
 
 LATER = (
     "mem_search.http.routes", "mem_search.http.jobs", "mem_search.http.schemas.research",
-    "mem_search.http.openapi.document",
+    "mem_search.http.openapi.document", "mem_search.wiring", "mem_search.jobs", "mem_search.ingest",
+    "mem_search.research", "mem_search.sources", "mem_search.extractors", "mem_search.webhooks",
+    "mem_search.mcp.tool", "prometheus_client",
 )  # fmt: skip
 
 
@@ -98,3 +105,46 @@ async def test_they_are_loaded_without_a_request_too(
     assert load_soon in app.cleanup_ctx
     async with TestClient(TestServer(app)):
         await begun.wait()
+
+
+async def test_searches_are_answered_before_the_features_are_open(settings: Settings) -> None:
+    app = build_app(settings)
+    async with TestClient(TestServer(app)) as client:
+        found = await client.get("/api/search/unified?query=auth")
+        before = app[LIFECYCLE].runtime.features
+        counted = await client.get("/api/stats")
+
+        assert (found.status, before, counted.status) == (200, None, 200)
+        assert app[LIFECYCLE].runtime.features is not None
+
+
+async def test_every_request_learns_that_the_features_cannot_be_opened(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    @asynccontextmanager
+    async def broken(_: Runtime) -> AsyncIterator[None]:
+        raise StorageError("the disk is gone")
+        yield
+
+    monkeypatch.setattr("mem_search.wiring.open_features", broken)
+    app = build_app(settings)
+    async with TestClient(TestServer(app)) as client:
+        assert (await client.get("/api/search?query=auth")).status == 200
+        with pytest.raises(StorageError, match="the disk is gone"):
+            await app[LIFECYCLE].ready()
+        for path in ("/api/search?query=auth", "/api/stats"):
+            reply = await client.get(path)
+            assert (reply.status, (await reply.json())["detail"]) == (
+                503, "the worker cannot open its store: the disk is gone"
+            )  # fmt: skip
+
+
+async def test_an_app_that_ends_before_anybody_wants_the_features_leaves_nobody_waiting(
+    settings: Settings,
+) -> None:
+    app = build_app(settings)
+    async with TestClient(TestServer(app)):
+        await app[LIFECYCLE].settled()
+        waiting = asyncio.create_task(app[LIFECYCLE].complete())
+    await waiting
+    assert app[LIFECYCLE].error is None

@@ -204,7 +204,7 @@ async def test_few_vectors_are_searched_exactly_and_without_a_chroma(
 async def test_many_vectors_get_a_chroma_of_their_own_at_the_next_opening(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mem_search.wiring.FEW", 2)
+    monkeypatch.setattr("mem_search.search_wiring.FEW", 2)
     async with open_runtime(small(tmp_path / "home", chroma_url="")) as owner:
         users = UserRuntimes(owner.settings, owner.model)
         try:

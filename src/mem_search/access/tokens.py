@@ -13,10 +13,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
+from mem_search import secret_file
 from mem_search.access.callers import Caller, check_user
-from mem_search.errors import Conflict, InputError, NotFound, Unauthorized
+from mem_search.errors import Conflict, InputError, NotFound, StorageError, Unauthorized
 from mem_search.model.access import Token
 from mem_search.patterns import pattern
+from mem_search.settings import Settings
 from mem_search.storage.ports import TokenStore
 from mem_search.text import dates
 from mem_search.text.dates import now_ms
@@ -129,6 +131,23 @@ class Tokens:
             self._used.pop(token.name, None)
             self._seen.pop(token.name, None)
         return removed
+
+
+def read_or_create(settings: Settings) -> str:
+    """The token. A new one is written whole or not at all, readable by its owner only.
+
+    Two processes that start at once get the same token. Raises StorageError, or InputError for
+    a user's token: the worker must not be started with it in the environment.
+    """
+    check_own(settings.token)
+    if settings.token:
+        return settings.token
+    try:
+        return secret_file.read_or_create(
+            settings.token_file, lambda: secrets.token_urlsafe(_BYTES)
+        )
+    except OSError as error:
+        raise StorageError(f"cannot keep the token in {settings.token_file}: {error}") from error
 
 
 def check_own(secret: str) -> None:

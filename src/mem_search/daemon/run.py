@@ -18,10 +18,10 @@ import threading
 import time
 from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mem_search import __version__
-from mem_search.access.tokens import check_own
+from mem_search.access.tokens import check_own, read_or_create
 from mem_search.daemon.connection import named
 from mem_search.daemon.lock import worker_lock
 from mem_search.daemon.logs import open_logs
@@ -32,6 +32,9 @@ from mem_search.daemon.restore import finish as finish_restore
 from mem_search.daemon.state import WorkerState, process_start, read_state, write_state
 from mem_search.errors import Conflict, Forbidden, InputError
 from mem_search.settings import Settings
+
+if TYPE_CHECKING:
+    from mem_search.http.core.lifecycle import Lifecycle
 
 log = logging.getLogger(__name__)
 
@@ -104,8 +107,6 @@ async def _serve(settings: Settings, echo: bool) -> None:
     stop = asyncio.Event()
     _listen_to_signals(stop)
     with _port(settings) as listener:
-        from mem_search.http.access.authentication import read_or_create
-
         # Chroma's client reads a .env file of the working directory; the home has none.
         os.chdir(settings.home)
         token = read_or_create(settings)
@@ -145,13 +146,21 @@ async def _serve(settings: Settings, echo: bool) -> None:
             state = _state(settings, listener, lifecycle.instance, lifecycle.key)
             write_state(settings.worker_file, state)
             log.info("%s answers at %s, pid %d", __version__, state.url, state.pid)
-            await _until(stop, app[LIFECYCLE].ready())
+            await _until(stop, _opened(lifecycle))
         finally:
             app[LIFECYCLE].key = ""  # from here on another program may listen on this port
             if connections is not None:
                 connections.close()
             await runner.cleanup()
             log.info("stopped")
+
+
+async def _opened(lifecycle: Lifecycle) -> None:
+    """Raises the error if the store, or what needs it, could not be opened."""
+    await lifecycle.settled()
+    if lifecycle.error is None:
+        log.info("ready")
+    await lifecycle.complete()
 
 
 async def _until(stop: asyncio.Event, ready: Coroutine[Any, Any, object]) -> None:
@@ -162,7 +171,6 @@ async def _until(stop: asyncio.Event, ready: Coroutine[Any, Any, object]) -> Non
         await asyncio.wait((stopping, opening), return_when=asyncio.FIRST_COMPLETED)
         if opening.done():
             opening.result()
-            log.info("ready")
         await stopping
     finally:
         for task in (stopping, opening):

@@ -15,7 +15,7 @@ from mem_search.http.schemas import about as about_schemas
 from mem_search.http.schemas import search as search_schemas
 from mem_search.renderers.search_reply import ChosenReply, SearchReply
 
-GET = partial(Route, "GET")
+GET = partial(Route, "GET", first=True)
 TAGGED = partial(GET, tagged=True)
 FOUND: Any = SearchReply | search_schemas.SearchListing | ChosenReply
 

@@ -15,13 +15,14 @@ from mem_search.errors import UnknownType
 from mem_search.http.core.replies import JSON
 from mem_search.http.core.routing import Call
 from mem_search.mcp.endpoint import Endpoint
-from mem_search.mcp.tool import ToolContext
 
 ENDPOINT: Final = web.AppKey("mcp", Endpoint)
 
 
 async def answer(call: Call) -> web.StreamResponse:
     """One message in, one message out; 202 for a notification."""
+    from mem_search.mcp.tool import ToolContext  # the app imports this module when it starts
+
     request = call.request
     if request.content_type != JSON:
         raise UnknownType(f"send the message with the Content-Type {JSON}")

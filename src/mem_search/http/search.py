@@ -19,7 +19,6 @@ from typing import Final
 
 from aiohttp import web
 
-from mem_search.http.claude_mem import exporting
 from mem_search.http.core.parameters import KindParameters
 from mem_search.http.core.replies import page_reply
 from mem_search.http.core.request_context import REQUEST_CONTEXT
@@ -55,6 +54,8 @@ def search(*kinds: Kind, order: Order = "relevance", topic: Topic | None = None)
             query = replace(query, filters=replace(query.filters, any_facets=topic.facets))
         tolerated = call.request[REQUEST_CONTEXT].tolerated
         if tolerated is not None and tolerated.rows and params.format == "json" and not kinds:
+            from mem_search.http.claude_mem import exporting  # for few callers
+
             return await exporting.rows(call, query, tolerated.limit or params.limit)
         display = call.display(params.tz)
         with call.runtime.search.store.view():  # the tag is of what the search reads

@@ -35,7 +35,7 @@ from mem_search.http.schemas.stats import (
 from mem_search.http.schemas.weighted import Meta, SearchableStatsReply
 from mem_search.http.weighted.filters import RULES
 from mem_search.records.registry import installed_kinds
-from mem_search.wiring import Runtime
+from mem_search.runtime import Runtime
 
 
 class LedgerParameters(Parameters):

@@ -11,10 +11,12 @@ import importlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from mem_search.errors import Unavailable
-from mem_search.mcp.tool import ToolContext
+
+if TYPE_CHECKING:
+    from mem_search.mcp.tool import ToolContext
 
 PARSE_ERROR: Final = -32700
 INVALID_REQUEST: Final = -32600

@@ -18,8 +18,8 @@ from mem_search.access.callers import ANONYMOUS, Caller
 from mem_search.errors import MemSearchError
 from mem_search.renderers import DisplayOptions
 from mem_search.renderers.schema import dumped, to_values
+from mem_search.runtime import Runtime
 from mem_search.search.service import UNLOGGED
-from mem_search.wiring import Runtime
 
 Json = dict[str, Any]
 

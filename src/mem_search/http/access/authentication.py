@@ -18,10 +18,8 @@ from urllib.parse import urlsplit
 
 from aiohttp import web
 
-from mem_search import secret_file
 from mem_search.access.callers import ANONYMOUS, NEEDED, OWNER, Caller, check_may_change
-from mem_search.access.tokens import check_own
-from mem_search.errors import Forbidden, Misdirected, StorageError, Unauthorized
+from mem_search.errors import Forbidden, Misdirected, Unauthorized
 from mem_search.http.access.browser_sessions import cookie_name
 from mem_search.http.access.proxy_header import caller_by_proxy, peer_of
 from mem_search.http.core.lifecycle import LIFECYCLE
@@ -29,24 +27,6 @@ from mem_search.http.core.routing import Route
 from mem_search.settings import Settings
 
 TOKEN: Final = web.AppKey("token", str)
-_BYTES = 32
-
-
-def read_or_create(settings: Settings) -> str:
-    """The token. A new one is written whole or not at all, readable by its owner only.
-
-    Two processes that start at once get the same token. Raises StorageError, or InputError for
-    a user's token: the worker must not be started with it in the environment.
-    """
-    check_own(settings.token)
-    if settings.token:
-        return settings.token
-    try:
-        return secret_file.read_or_create(
-            settings.token_file, lambda: secrets.token_urlsafe(_BYTES)
-        )
-    except OSError as error:
-        raise StorageError(f"cannot keep the token in {settings.token_file}: {error}") from error
 
 
 def matches(sent: str, token: str) -> bool:

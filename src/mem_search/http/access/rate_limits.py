@@ -21,8 +21,8 @@ from mem_search.http.core.lifecycle import LIFECYCLE
 from mem_search.http.core.request_context import REQUEST_CONTEXT
 from mem_search.model.access import HOUR, Policy
 from mem_search.request_id import REQUEST_ID
+from mem_search.runtime import Runtime
 from mem_search.settings import Settings
-from mem_search.wiring import Runtime
 
 log = logging.getLogger(__name__)
 

@@ -9,8 +9,9 @@ from functools import partial
 from aiohttp import web
 from aiohttp.typedefs import Handler
 
+from mem_search.access.tokens import read_or_create
 from mem_search.embedders import Opener, open_embedder
-from mem_search.http.access.authentication import TOKEN, read_or_create
+from mem_search.http.access.authentication import TOKEN
 from mem_search.http.core.dispatch import DEPRECATED, add_headers, answer, bound, deprecation
 from mem_search.http.core.event_stream import LISTENERS, end_streams
 from mem_search.http.core.late_routes import LATE, LateRoutes, load_soon

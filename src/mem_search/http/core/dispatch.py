@@ -140,7 +140,8 @@ def bound(route: Route) -> Handler:
         context = RequestContext(ANONYMOUS)
         if not route.early:
             # Before the token, too: the tokens are in the store.
-            await lifecycle.settled(None if route.waits else OPENING_SECONDS)
+            patience = None if route.waits else OPENING_SECONDS
+            await lifecycle.settled(patience, complete=not route.first)
             caller = await caller_of(request, basic=route.basic)
             remote = is_remote(request, lifecycle.settings)
             if route.capture and not caller.is_known:
@@ -178,6 +179,7 @@ def bound(route: Route) -> Handler:
         call = Call(request, lifecycle, query, body)
         if not context.caller.user:
             return await route.handler(call)
+        await lifecycle.settled(OPENING_SECONDS, complete=True)
         may_create = context.caller.may_change
         async with lifecycle.users.lease(context.caller.user, may_create=may_create) as theirs:
             context.runtime = theirs

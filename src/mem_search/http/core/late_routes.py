@@ -1,7 +1,7 @@
 """The routes that the app learns after its start: at the first request for one of them, or soon.
 
 Their handlers, with the schemas of bodies and replies, are a fifth of what a start would import,
-and the first answer of a worker is a search.
+and the first answer of a worker is a search. So the features that they need open then, too.
 """
 
 from __future__ import annotations
@@ -78,7 +78,9 @@ LATE: Final = web.AppKey("late routes", LateRoutes)
 
 
 async def load_soon(app: web.Application) -> AsyncIterator[None]:
-    """Cleanup context: loads them a while after the store is open, if no request did."""
+    """Cleanup context: loads them a while after the store is open, if no request did, and opens the
+    features.
+    """
 
     async def load() -> None:
         await app[LIFECYCLE].settled()
@@ -87,6 +89,7 @@ async def load_soon(app: web.Application) -> AsyncIterator[None]:
             await app[LATE].router()
         except Exception:  # each request for one of them fails, too
             log.exception("most routes cannot be loaded")
+        await app[LIFECYCLE].settled(complete=True)
 
     loading = asyncio.create_task(load(), name="load late routes")
     yield

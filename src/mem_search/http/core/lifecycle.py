@@ -1,8 +1,9 @@
 """The runtime of one app. It opens in the background, so that the worker answers at once.
 
-A request that comes earlier waits for it, and is answered with 503 when that takes long. When it
-cannot be opened, every request is answered with the reason. The process of the worker awaits
-``Lifecycle.ready``.
+It opens in two steps: what answers searches, then everything else, once that is asked for or the
+first searches are over (``late_routes``). A request that comes earlier waits for what it needs, and
+is answered with 503 when that takes long. When it cannot be opened, every request is answered with
+the reason. The process of the worker awaits ``Lifecycle.complete``.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ import secrets
 import time
 import uuid
 from collections.abc import AsyncIterator
-from contextlib import suppress
-from typing import Final, Literal, TypeVar
+from contextlib import AbstractAsyncContextManager, suppress
+from typing import TYPE_CHECKING, Final, Literal, TypeVar
 
 from aiohttp import web
 
@@ -23,24 +24,21 @@ from mem_search.access.tokens import Tokens
 from mem_search.embedders import Opener, open_embedder
 from mem_search.errors import MemSearchError, StorageError, Unavailable
 from mem_search.http.access.browser_sessions import BrowserSessions
-from mem_search.http.core.user_runtimes import LOOK_SECONDS, UserRuntimes, sweep_removed
 from mem_search.model.access import HOUR
+from mem_search.runtime import Runtime, Starting
+from mem_search.search_wiring import open_search
 from mem_search.settings import Settings
 from mem_search.storage import archive
 from mem_search.text.dates import now_ms
-from mem_search.wiring import Runtime, open_runtime
+
+if TYPE_CHECKING:
+    from mem_search.http.core.user_runtimes import UserRuntimes
 
 OPENING_SECONDS: float = 5.0
 """So long a request waits for a store that is being opened."""
 
 log = logging.getLogger(__name__)
 P = TypeVar("P")
-
-
-class Starting(Unavailable):
-    """The store is still being opened."""
-
-    code = "starting"
 
 
 class Lifecycle:
@@ -64,6 +62,8 @@ class Lifecycle:
         self._limits: RateLimits | None = None
         self._sessions: BrowserSessions | None = None
         self._settled = asyncio.Event()
+        self._wanted = asyncio.Event()
+        self._completed = asyncio.Event()
         self._leave = asyncio.Event()
 
     @property
@@ -116,26 +116,35 @@ class Lifecycle:
         return round(time.monotonic() - self._since, 3)
 
     async def ready(self) -> Runtime:
-        """Wait until the runtime is open. Raises the reason when it cannot be opened."""
-        await self._settled.wait()
-        if self.error is not None:
-            raise self.error
+        """Wait until the runtime is open with its features. Raises the reason when it cannot be."""
+        self._wanted.set()
+        await self.complete()
         return self.runtime
 
-    async def settled(self, seconds: float | None = None) -> None:
-        """Wait until it is open, or known that it cannot be opened; at most so many seconds."""
-        if not self._settled.is_set():
+    async def complete(self) -> None:
+        """The same without asking for the features: they open when somebody does."""
+        await self._completed.wait()
+        if self.error is not None:
+            raise self.error
+
+    async def settled(self, seconds: float | None = None, *, complete: bool = False) -> None:
+        """Wait until it is open, or known that it cannot be opened; at most so many seconds.
+
+        ``complete`` asks for its features and waits for them, too.
+        """
+        if complete:
+            self._wanted.set()
+        known = self._completed if complete else self._settled
+        if not known.is_set():
             with suppress(TimeoutError):
                 async with asyncio.timeout(seconds):
-                    await self._settled.wait()
+                    await known.wait()
 
     async def hold(self) -> None:
         """Open, wait for ``close``, then close, all in one task."""
         try:
-            async with open_runtime(self.settings, opener=self._opener) as runtime:
+            async with open_search(self.settings, opener=self._opener) as runtime:
                 self.store_id = await runtime.store.statistics.store_id()
-                await asyncio.to_thread(sweep_removed, self.settings.home)
-                await asyncio.to_thread(archive.sweep, self.settings.home)
                 await self._open_to(runtime)
         except MemSearchError as error:
             self._fail(error)
@@ -143,9 +152,11 @@ class Lifecycle:
             # A bug while opening must not leave callers waiting; it is logged.
             log.exception("the store did not open or close")
             self._fail(MemSearchError(f"internal error: {type(error).__name__}"))
+        finally:
+            self._completed.set()  # also where it is closed before anybody wanted the features
 
     async def _open_to(self, runtime: Runtime) -> None:
-        """Serve until ``close``, then close users' runtimes before the one that they share with."""
+        """Answer searches, and everything once it is wanted, until ``close``."""
         self._tokens = Tokens(runtime.store.tokens)
         self._limits = RateLimits(runtime.store.limits)
         self._sessions = BrowserSessions(runtime.store.logins, self._token)
@@ -154,26 +165,43 @@ class Lifecycle:
             await runtime.store.limits.expire(now_ms() - 1000 * HOUR)
         except StorageError as error:  # a disk that is full is no reason to answer nothing
             log.warning("logins of browsers are not shared with other workers: %s", error)
-        self._users = UserRuntimes(self.settings, runtime.model)
         self._runtime = runtime
-        looking = asyncio.create_task(self._look_after(), name="users")
         self._settled.set()
+        try:
+            await self._wanted.wait()
+            if not self._leave.is_set():
+                async with await asyncio.to_thread(_features, runtime):
+                    await self._open_to_users(runtime, self._tokens)
+        finally:
+            self._runtime = None
+            await self._store_uses(self._tokens)
+
+    async def _open_to_users(self, runtime: Runtime, tokens: Tokens) -> None:
+        """Serve until ``close``, then close users' runtimes before the one that they share with."""
+        from mem_search.http.core.user_runtimes import UserRuntimes, sweep_removed
+
+        await asyncio.to_thread(sweep_removed, self.settings.home)
+        await asyncio.to_thread(archive.sweep, self.settings.home)
+        self._users = users = UserRuntimes(self.settings, runtime.model)
+        looking = asyncio.create_task(self._look_after(users, tokens), name="users")
+        self._completed.set()
         try:
             await self._leave.wait()
         finally:
             self._runtime = None
             looking.cancel()
             await asyncio.gather(looking, return_exceptions=True)
-            await self._users.close()
-            await self._store_uses(self._tokens)
+            await users.close()
 
-    async def _look_after(self) -> None:
+    async def _look_after(self, users: UserRuntimes, tokens: Tokens) -> None:
         """Close idle runtimes and store the last use of tokens, until cancelled."""
-        await self.users.wake()
+        from mem_search.http.core.user_runtimes import LOOK_SECONDS
+
+        await users.wake()
         while True:
             await asyncio.sleep(LOOK_SECONDS)
-            await self._store_uses(self.tokens)
-            await self.users.close_idle()
+            await self._store_uses(tokens)
+            await users.close_idle()
 
     @staticmethod
     async def _store_uses(tokens: Tokens) -> None:
@@ -185,13 +213,22 @@ class Lifecycle:
     def close(self) -> None:
         """Let ``hold`` end."""
         self._leave.set()
+        self._wanted.set()
 
     def _fail(self, error: MemSearchError) -> None:
-        doing = "close" if self._runtime is None and self._settled.is_set() else "open"
+        doing = "close" if self._settled.is_set() and self._leave.is_set() else "open"
         log.error("cannot %s the store: %s", doing, error.message)
         self._runtime = None
         self.error = error
         self._settled.set()
+
+
+def _features(runtime: Runtime) -> AbstractAsyncContextManager[None]:
+    """``wiring.open_features``; imports it, which takes long."""
+    from mem_search.http.core import user_runtimes  # noqa: F401 - loads with it
+    from mem_search.wiring import open_features
+
+    return open_features(runtime)
 
 
 LIFECYCLE: Final = web.AppKey("lifecycle", Lifecycle)

@@ -14,7 +14,7 @@ from mem_search.access.callers import Caller
 from mem_search.access.security_levels import Level
 from mem_search.http.claude_mem.clients import Tolerated
 from mem_search.model.access import Allowance
-from mem_search.wiring import Runtime
+from mem_search.runtime import Runtime
 
 
 @dataclass(slots=True)

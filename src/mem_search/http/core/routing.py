@@ -18,8 +18,8 @@ from mem_search.http.schemas.common import TextReply
 from mem_search.model import SearchPage, SearchRequest
 from mem_search.records.registry import installed_kinds
 from mem_search.renderers import DisplayOptions
+from mem_search.runtime import Runtime
 from mem_search.search.service import UNLOGGED
-from mem_search.wiring import Runtime
 
 M = TypeVar("M", bound=BaseModel)
 ANY_TYPE = "application/octet-stream"
@@ -117,7 +117,8 @@ Handler = Callable[[Call], Awaitable[web.StreamResponse]]
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """One operation. ``write`` needs a token; ``early`` answers before the store is open.
+    """One operation. ``write`` needs a token; ``early`` answers before the store is open, and
+    ``first`` as soon as it searches, before the features are open.
 
     ``only``: ``owner`` refuses users, because the route reads files of the machine or manages its
     index; ``home`` refuses everything but the home's own token. Other routes answer users from
@@ -151,6 +152,7 @@ class Route:
     research: bool = False
     basic: bool = False
     early: bool = False
+    first: bool = False
     waits: bool = False
     tagged: bool = False
     is_rest: bool = True

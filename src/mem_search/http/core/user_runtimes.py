@@ -20,9 +20,10 @@ from typing import Final
 
 from mem_search.access.callers import home_of, users_dir
 from mem_search.errors import Conflict, Forbidden, MemSearchError, NotFound, StorageError
+from mem_search.runtime import EmbeddingModel, Runtime
 from mem_search.settings import Settings
 from mem_search.storage.opening import erase_store
-from mem_search.wiring import EmbeddingModel, Runtime, open_runtime
+from mem_search.wiring import open_runtime
 
 log = logging.getLogger(__name__)
 

@@ -22,11 +22,11 @@ from mem_search.renderers.safe_text import fenced, fenced_title, marked
 from mem_search.renderers.schema import Absent, Count, Share, Time, schema, to_values
 from mem_search.renderers.token_budget import cost, first_that_fit
 from mem_search.renderers.universal import id_of, url_of
+from mem_search.runtime import Runtime
 from mem_search.search.archive_check import confidences
 from mem_search.search.archive_search import citations_of, matches_of, related_to, request_of
 from mem_search.search.opening import open_record
 from mem_search.text.record_ids import RecordId
-from mem_search.wiring import Runtime
 
 
 class ArchiveArguments(Arguments):

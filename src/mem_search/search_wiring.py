@@ -1,0 +1,181 @@
+"""The first half of the composition root: Settings → a Runtime that searches.
+
+``wiring`` has the other half, and imports what a worker needs not before its first answers.
+
+Opening is quick: the store is opened and migrated; the model and the vector index get ready in the
+background. Meanwhile searches use what is ready, and their replies say so. Each part registers its
+closing when it is opened; an ``AsyncExitStack`` closes in reverse order.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Coroutine, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from mem_search.contracts import Embedder, Retriever, VectorIndex
+from mem_search.embedders import MissingEmbedder, Opener, open_embedder
+from mem_search.errors import MemSearchError, ModelUnavailable
+from mem_search.records.registry import installed_kinds
+from mem_search.retrievers.keyword import KeywordRetriever
+from mem_search.retrievers.vector import VectorRetriever
+from mem_search.runtime import EmbeddingModel, Runtime, SearchRuntime, Space
+from mem_search.search.pipeline import SearchPipeline
+from mem_search.search.reranking import open_reranking
+from mem_search.search.service import SearchLog, SearchService
+from mem_search.search.stages import STAGES
+from mem_search.search.state import Stage
+from mem_search.search.suggestions import Suggestions
+from mem_search.search.translation import Translation
+from mem_search.settings import Settings
+from mem_search.storage.opening import open_store
+from mem_search.storage.ports import SearchStore
+from mem_search.storage.redacted import Seal, redacted
+from mem_search.text.dates import now_ms
+from mem_search.text.redaction import Redaction
+
+log = logging.getLogger(__name__)
+FEW = 25_000
+"""Passages of a user's store up to which it is opened without an index and scanned (ADR 0011)."""
+
+
+@asynccontextmanager
+async def open_search(
+    settings: Settings,
+    *,
+    background: bool = True,
+    shared: EmbeddingModel | None = None,
+    opener: Opener = open_embedder,
+    stages: Sequence[Stage] = STAGES,
+) -> AsyncIterator[Runtime]:
+    """The runtime of one home without its features, open until the block ends.
+
+    The parameters are those of ``wiring.open_runtime``. Raises StorageError, or InputError naming
+    the setting at fault.
+    """
+    async with AsyncExitStack() as stack:
+        opened = await open_store(settings)
+        stack.push_async_callback(opened.store.close)
+        store = redacted(opened.store, opened.key)
+        setting = await store.indexing.chosen_embedder(settings.embedder)
+        model = await stack.enter_async_context(_open_model(settings, setting, shared, opener))
+        embedder = model.embedder
+        number = await store.indexing.model_number(
+            embedder.fingerprint, embedder.name, embedder.dimensions
+        )
+        reset = asyncio.Event()
+        few = shared is not None and (await store.statistics.corpus()).size <= FEW
+        open_index = partial(opened.open_index, on_reset=reset.set, few=few)
+        index = open_index(embedder)
+
+        chats = installed_kinds().ranking.chat
+        open_space = partial(store.open_search, settings.home, chats=chats)
+        searched = open_space(number, embedder.dimensions)
+        pipeline = partial(_pipeline, model, stages)
+        service = SearchService(
+            pipeline(searched, embedder, index),
+            Suggestions(searched),
+            SearchLog(store.search_log, on=settings.search_log),
+            Translation.of(settings),
+        )
+        stack.push_async_callback(service.log.flush)
+        space = Space(number, index, opened.has_index, reset, open_space, open_index, pipeline)
+        runtime = Runtime(
+            settings, store, Redaction(opened.key), Seal(opened.key), model,
+            SearchRuntime(searched, service, space), is_owner=shared is None, started_at=now_ms(),
+        )  # fmt: skip
+        stack.push_async_callback(lambda: runtime.index.close())
+        tasks = await stack.enter_async_context(background_tasks())
+        index.start()
+        if background:
+            tasks.start("search log", service.log.run())
+            if runtime.is_owner:
+                tasks.start("warm up", _warm_up(model))
+        yield runtime
+
+
+def _pipeline(
+    model: EmbeddingModel,
+    stages: Sequence[Stage],
+    searched: SearchStore,
+    embedder: Embedder,
+    index: VectorIndex,
+) -> SearchPipeline:
+    legs: tuple[Retriever, ...] = (
+        KeywordRetriever(searched),
+        VectorRetriever(searched, index, embedder, model.query_thread, scans=index.state == "off"),
+    )
+    return SearchPipeline(searched, legs, installed_kinds(), stages, reranking=model.reranking)
+
+
+@asynccontextmanager
+async def _open_model(
+    settings: Settings, setting: str, shared: EmbeddingModel | None, opener: Opener
+) -> AsyncIterator[EmbeddingModel]:
+    if shared is not None:  # its owner closes it
+        yield shared
+        return
+    model = EmbeddingModel(
+        embedder=await asyncio.to_thread(_embedder, opener, setting, settings.models_dir),
+        passage_thread=ThreadPoolExecutor(1, thread_name_prefix="embed-passages"),
+        query_thread=ThreadPoolExecutor(1, thread_name_prefix="embed-question"),
+        reranking=await asyncio.to_thread(open_reranking, settings),
+    )
+    try:
+        yield model
+    finally:
+        if model.reranking is not None:
+            await model.reranking.close()
+        for executor in (model.passage_thread, model.query_thread):
+            await asyncio.to_thread(executor.shutdown, wait=True, cancel_futures=True)
+
+
+def _embedder(opener: Opener, setting: str, models_dir: Path) -> Embedder:
+    try:
+        return opener(setting, models_dir)
+    except ModelUnavailable as error:
+        log.warning("only words are searched until the next start: %s", error)
+        return MissingEmbedder(setting, error.message)
+
+
+class Tasks:
+    """Background work. A failure does not end the worker; it is logged and shown by stats."""
+
+    def __init__(self) -> None:
+        self.running: list[asyncio.Task[None]] = []
+
+    def start(self, name: str, work: Coroutine[Any, Any, None]) -> None:
+        self.running.append(asyncio.create_task(self._run(name, work), name=name))
+
+    @staticmethod
+    async def _run(name: str, work: Coroutine[Any, Any, None]) -> None:
+        try:
+            await work
+        except Exception:
+            log.exception("%s stopped; restart the worker with `mem-search worker restart`", name)
+
+
+@asynccontextmanager
+async def background_tasks() -> AsyncIterator[Tasks]:
+    """Tasks that are cancelled when the block ends."""
+    tasks = Tasks()
+    try:
+        yield tasks
+    finally:
+        for task in tasks.running:
+            task.cancel()
+        await asyncio.gather(*tasks.running, return_exceptions=True)
+
+
+async def _warm_up(model: EmbeddingModel) -> None:
+    """Load the model before the first search; a failure is reported by the search that needs it."""
+    loop = asyncio.get_running_loop()
+    try:
+        await loop.run_in_executor(model.query_thread, model.embedder.embed, ["warm up"])
+    except MemSearchError as error:
+        log.warning("the embedding model is not ready: %s", error)
