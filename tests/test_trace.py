@@ -12,11 +12,23 @@ from pathlib import Path
 from patience import PATIENCE
 
 ROOT = Path(__file__).parents[1]
+TRACE = ROOT / "scripts" / "tracing" / "main.py"
+
+BUSY = """
+import runpy, sys, time
+from mem_search import idle_memory
+
+pause = 0.0
+idle_memory.give_back_when_idle.__defaults__ = (idle_memory.give_back, time.process_time, pause)
+sys.argv.pop(0)
+runpy.run_path(sys.argv[0], run_name="__main__")
+"""
+"""A worker that looks at its memory all the time: a slow machine's does so beside each search."""
 
 
-def trace(*arguments: str) -> subprocess.CompletedProcess[str]:
+def trace(*arguments: str, by: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, str(ROOT / "scripts" / "tracing" / "main.py"), *arguments],
+        [sys.executable, *by, str(TRACE), *arguments],
         capture_output=True,
         encoding="utf-8",
         env={**os.environ, "PYTHONPATH": str(ROOT / "src"), "PYTHONUTF8": "1"},
@@ -45,6 +57,12 @@ def test_a_search_runs_through_no_more_than_the_architecture_says() -> None:
 def test_what_only_an_import_needs_is_not_counted() -> None:
     calls = json.loads(trace("--json").stdout)
     assert not [module for module in calls if module.startswith("mem_search.ingest")]
+
+
+def test_what_the_worker_does_beside_a_search_is_not_counted() -> None:
+    done = trace("--json", by=("-c", BUSY))
+    assert done.returncode == 0, done.stderr
+    assert "mem_search.idle_memory" not in json.loads(done.stdout)
 
 
 def test_the_functions_are_listed_below_their_count() -> None:
