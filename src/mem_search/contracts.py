@@ -264,6 +264,13 @@ class VectorIndex(Protocol):
     """How many passages the index should hold and does not, or not as they were given to it."""
 
     @property
+    def most(self) -> int:
+        """Entries that it returns in less time than a scan takes: a filter that few records pass
+        needs more of them.
+        """
+        ...
+
+    @property
     def state(self) -> str:
         """starting, ready, down, or off: there is none, and nothing can be stored."""
         ...

@@ -23,7 +23,7 @@ from mem_search.storage.postgres.store import PostgresStore
 from mem_search.storage.rules import moving as rules
 from mem_search.storage.sqlite.store import SqliteStore
 from mem_search.wiring import open_runtime
-from postgres_server import address
+from postgres_server import address, server
 from runtimes import fill
 
 
@@ -141,6 +141,18 @@ def test_a_store_moves_to_a_server_and_back_with_everything_in_it(
             assert blob.name == "Sea"
 
     asyncio.run(back())
+
+
+def test_a_server_plans_by_what_was_moved(settings: Settings) -> None:
+    """A plan for tables that are thought empty makes a search take many times as long."""
+    filled(settings)
+    name = f"moved_{uuid4().hex[:8]}"
+    moving.move(settings, server().create_database(name))
+    known = server().query(
+        "select tablename from pg_stats where schemaname = 'mem_search' group by 1", name
+    )
+    assert {"records", "passages", "postings", "facets"} <= set(known.split())
+    server().query(f"drop database {name} with (force)")
 
 
 def test_a_move_that_was_ended_goes_on_and_nobody_opens_half_a_store(

@@ -43,6 +43,8 @@ class CountingEmbedder(HashingEmbedder):
 class MemoryIndex:
     """A vector index in a dictionary."""
 
+    most = 3000
+
     def __init__(self) -> None:
         self.damage = 0
         self.written = False

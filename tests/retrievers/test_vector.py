@@ -147,3 +147,15 @@ async def test_a_store_of_long_passages_is_asked_for_two_entries_a_record(
     monkeypatch.setattr(full.search.pipeline._legs[1], "_measured", (None, 1.0))
     await rank(full, 100)
     assert asked == [200]
+
+
+@pytest.mark.parametrize(("most", "expected"), [(100, [100]), (99, [])])
+async def test_a_filter_that_needs_more_entries_than_the_index_returns_quickly_is_scanned(
+    full: Runtime, asked: list[int], monkeypatch: pytest.MonkeyPatch, most: int, expected: list[int]
+) -> None:
+    monkeypatch.setattr(vector, "FEW", 10)
+    monkeypatch.setattr(type(full.index), "most", most)
+    ranking = await rank(full, 50, Filters(project="p"))
+    assert asked == expected
+    assert ranking.detail == ("" if expected else "exact")
+    assert len(ranking.candidates) == 50

@@ -42,7 +42,7 @@ def address() -> Iterator[str]:
 async def test_every_scan_of_a_frequent_statement_is_of_one_owner(
     tmp_path: Path, address: str
 ) -> None:
-    log = server()._folder / "log"
+    log = server().folder / "log"
     settings = Settings(
         home=tmp_path, port=0, embedder="hashing", follow=0, store=address, store_owner="ana"
     )

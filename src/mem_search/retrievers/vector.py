@@ -79,9 +79,6 @@ SPARE = 1.15
 LONG = 700
 """Characters of a passage that may be embedded as two halves (``text.passages.HALF``)."""
 
-MOST_FETCHED = 3000
-"""Entries asked of the index at most; a filter that needs more is answered by a scan."""
-
 FEW = 1500
 """Passages that an exact scan scores in less time than the index takes for any query."""
 
@@ -203,7 +200,7 @@ class VectorRetriever:
         wanted = OVERFETCH * depth * size // max(1, len(passages))
         few = FEW if wanted <= CHEAP else SCAN_LIMIT
         away = False
-        if len(passages) > few and wanted <= MOST_FETCHED:
+        if len(passages) > few and wanted <= self._index.most:
             try:
                 found = await self._near(text, wanted, passages)
             except IndexUnavailable:

@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
 from hashlib import sha256
-from typing import TypeVar
+from typing import Final, TypeVar
 
 import numpy as np
 
@@ -41,6 +41,8 @@ class ChromaIndex:
     grows: after every start of the server, and when the collection was missing. Queries have two
     separate threads, so none waits for a bulk write. They end after ``patience`` seconds.
     """
+
+    most: Final = 3000
 
     def __init__(
         self,

@@ -23,6 +23,7 @@ class OffIndex:
     state: State = "off"
     generation: int = 0
     damage: int = 0
+    most: int = 0
     protection: Protection = "none"
     refusal: str = ""
 

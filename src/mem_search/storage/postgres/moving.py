@@ -62,7 +62,12 @@ class PostgresTables:
         await self._database.write(_complete, identity)
 
     async def end(self) -> None:
-        """The store is whole: workers may open it."""
+        """The store is whole: workers may open it.
+
+        Its first searches are planned by what the tables hold now; the server itself would look
+        some minutes later.
+        """
+        await self._database.apart(lambda c: c.execute(f"analyze {', '.join(KEYS)}").rowcount)
         await self._database.write(lambda c: c.execute("update stores set moving = ''").rowcount)
 
 

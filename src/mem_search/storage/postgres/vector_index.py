@@ -36,6 +36,9 @@ LOOK_SECONDS: Final = 60.0
 _LINKS, _BUILD_WIDTH = 16, 100
 """``m`` and ``ef_construction`` of HNSW: what Chroma uses."""
 
+MOST: Final = 10_000
+"""See ``VectorIndex``. At a million passages they take 85 ms, 50,000 passages compared 200 ms."""
+
 _LEAST_WIDTH, _MOST_WIDTH = 200, 1000
 """Of ``ef_search``: pgvector allows a thousand; more entries come from further iterations."""
 
@@ -53,6 +56,7 @@ class PgvectorIndex:
     generation: int = 0
     refusal: str = ""
     protection: Final = "server"
+    most: Final = MOST
 
     def __init__(self, database: Database, fingerprint: str, dimensions: int) -> None:
         self._database = database
