@@ -36,7 +36,7 @@ import viewer
 VERSUS = "versus"
 STAGES = (
     "search", "filters", "under-indexing", "universal", "mcp", "indexing", "mails", "start", "cli",
-    "hooks", "viewer", "memory", "graph",
+    "hooks", "viewer", "memory", "graph", "store",
 )  # fmt: skip
 SMALL = 10_000
 _INDEXED = 2_000
@@ -60,6 +60,11 @@ def arguments() -> argparse.Namespace:
         "--embedder",
         help="fills the searched stores: bundled (default up to 10000 records), standin, hashing",
     )
+    parser.add_argument(
+        "--store",
+        metavar="postgresql://…",
+        help="of the stage store: an empty database on a server of this machine",
+    )
     given = parser.parse_args()
     given.commit = ""
     if given.stages[:1] == [VERSUS]:
@@ -73,6 +78,8 @@ def arguments() -> argparse.Namespace:
         given.records = [int(size) for size in given.records.split(",")]
     except ValueError:
         parser.error("--records takes numbers with commas between them")
+    if "store" in given.stages and not given.store:
+        parser.error("the stage store needs a server: --store postgresql://USER@HOST/DATABASE")
     if given.corpus and not given.corpus.is_file():
         parser.error(f"--corpus: {given.corpus} does not exist")
     return given
@@ -82,7 +89,8 @@ def main() -> int:
     given = arguments()
     # A bench that is ended must still end its worker and remove its stores.
     signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
-    chosen = [s for s in STAGES if s in given.stages or not given.stages or "all" in given.stages]
+    every = not given.stages or "all" in given.stages
+    chosen = [s for s in STAGES if s in given.stages or (every and (s != "store" or given.store))]
     if given.commit:
         chosen = [VERSUS]
     report: dict[str, Any] = {"machine": platform.platform(), "stages": {}}
@@ -136,6 +144,13 @@ class Bench:
         elif stage == "indexing":
             home = self._temporary / "indexing"
             yield stage, indexing.measure(home, _INDEXED, given.corpus, "bundled")
+        elif stage == "store":
+            import two_stores  # the others do not need psycopg
+
+            count = given.records[0]
+            home, embedder = self._store(count)
+            where = home.parent
+            yield f"{stage} {count}", two_stores.measure(home, embedder, given.store, where)
         elif stage == "graph":
             yield stage, graph.measure((given.home or self._temporary) / "graph")
         elif stage == "mails":

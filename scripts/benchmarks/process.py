@@ -59,18 +59,20 @@ class Worker:
 
     def until_answering(self, path: str = "/health", **query: object) -> float:
         """Seconds from spawning to the first 200 of ``path``."""
+        asked = time.perf_counter()
         while True:
             try:
                 self.get(path, **query)
             except (OSError, http.client.HTTPException):
                 self._connection.close()
-                self._give_up_late()
+                self._give_up_late(asked)
                 time.sleep(0.005)
             else:
                 return time.perf_counter() - self.spawned
 
     def until_indexed(self) -> float:
         """Seconds from spawning until the vector index serves a store that is not empty."""
+        asked = time.perf_counter()
         while True:
             search = self.json("GET", "/api/search", query="index ready", format="json")["search"]
             legs = {leg["name"]: leg for leg in search["legs"]}
@@ -78,7 +80,7 @@ class Worker:
             # A small store is scanned exactly, but degraded as long as the index is away.
             if search["coverage"] == 1 and vector["state"] == "ok":
                 return time.perf_counter() - self.spawned
-            self._give_up_late()
+            self._give_up_late(asked)
             time.sleep(0.02)
 
     def reconnect(self) -> None:
@@ -94,10 +96,10 @@ class Worker:
             self.process.kill()
             self.process.wait()
 
-    def _give_up_late(self) -> None:
+    def _give_up_late(self, since: float) -> None:
         if self.process.poll() is not None:
             sys.exit(f"the worker ended; see {self.home}/logs")
-        if time.perf_counter() - self.spawned > _PATIENCE:
+        if time.perf_counter() - since > _PATIENCE:
             self.stop()
             sys.exit(f"the worker did not get ready in {_PATIENCE:g} s; see {self.home}/logs")
 
@@ -111,10 +113,13 @@ class Worker:
 
 
 @contextmanager
-def worker(home: Path, embedder: str = "bundled", source: Path | None = None) -> Iterator[Worker]:
+def worker(
+    home: Path, embedder: str = "bundled", source: Path | None = None, store: str = ""
+) -> Iterator[Worker]:
     """A worker of ``home`` on a free port; leaving the block stops it.
 
-    ``source`` is the folder of other sources to run, with the installed packages.
+    ``source`` is the folder of other sources to run, with the installed packages; ``store`` is the
+    address of a PostgreSQL server that has the records, instead of the home.
     """
     port = free_port()
     environ = {name: value for name, value in os.environ.items() if "MEM_SEARCH" not in name}
@@ -124,6 +129,7 @@ def worker(home: Path, embedder: str = "bundled", source: Path | None = None) ->
         "MEM_SEARCH_FOLLOW": "0",
         "MEM_SEARCH_IDLE_TIMEOUT": "3600",  # one worker waits while the other one embeds
         "MEM_SEARCH_EMBEDDER": embedder,
+        "MEM_SEARCH_STORE": store,
     }
     if source is not None:
         environ["PYTHONPATH"] = str(source)

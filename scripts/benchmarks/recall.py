@@ -56,10 +56,12 @@ class Exact:
 
     def best(self, question: NDArray[np.float32], since: int) -> set[int]:
         """The records of the nearest vectors."""
-        scores = np.where(self.created >= since, self.vectors @ question, -2.0)
+        inside = np.flatnonzero(self.created >= since)
+        scores = self.vectors[inside] @ question if since >= 0 else self.vectors @ question
+        near = np.argpartition(-scores, min(10 * BEST, len(scores) - 1))[: 10 * BEST]
         found: dict[int, None] = {}
-        for place in np.argsort(-scores)[: 10 * BEST]:
-            found.setdefault(int(self.records[place]))
+        for place in near[np.argsort(-scores[near])]:
+            found.setdefault(int(self.records[inside[place]]))
         return set(list(found)[:BEST])
 
 
@@ -94,7 +96,7 @@ async def _measure(settings: Settings, name: str, asked: list[str]) -> dict[str,
                     scores = ranking.scores
                     first = scores.records[np.argsort(-scores.scores)][:BEST].tolist()
                     wanted = exact.best(embedder.embed([text])[0], since if share < 1 else -1)
-                    shares.append(len(wanted & set(first)) / BEST)
+                    shares.append(len(wanted & set(first)) / len(wanted))
                 found[f"{share:.1%} of the records"] = float(np.mean(shares))
         return found
     finally:
