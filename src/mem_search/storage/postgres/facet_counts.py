@@ -45,7 +45,7 @@ def _stored(
         " from facets x where x.name = any(%s::text[]) and x.record_id = any(%s)"
         " and not (x.name = 'from' and strpos(x.value, '@') > 0 and exists (select 1 from facets y"
         " where y.record_id = x.record_id and y.name = 'from' and strpos(y.value, '@') = 0))"
-        " group by lower(x.value))"
+        " group by x.value_lower)"
         " select value, n, count(*) over () from counted order by n desc, value limit %s",
         (list(names), records, most),
     ).fetchall()

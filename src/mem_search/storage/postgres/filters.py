@@ -34,7 +34,7 @@ def where(connection: Connection, filters: Filters) -> tuple[str, list[Any]]:
         add("r.kind = any(%s::text[])", list(filters.kinds))
     if filters.project:
         # Many tools write project names in different cases; no two projects differ in case only.
-        add("lower(r.project) = %s", ascii_lower(filters.project))
+        add("r.project_lower = %s", ascii_lower(filters.project))
     if filters.session:
         add("r.session = %s", filters.session)
     if filters.source:
@@ -135,11 +135,11 @@ def _facets(filters: Filters) -> list[tuple[str, list[Any]]]:
     ]
     wanted += [(name, (value,)) for name, value in filters.facets]
     found: list[tuple[str, list[Any]]] = [
-        ("x.name = %s and lower(x.value) = any(%s::text[])", [name, [*map(ascii_lower, values)]])
+        ("x.name = %s and x.value_lower = any(%s::text[])", [name, [*map(ascii_lower, values)]])
         for name, values in wanted
     ]
     if filters.any_facets:
-        pairs = " or ".join(["x.name = %s and lower(x.value) = %s"] * len(filters.any_facets))
+        pairs = " or ".join(["x.name = %s and x.value_lower = %s"] * len(filters.any_facets))
         values = [part for name, value in filters.any_facets for part in (name, ascii_lower(value))]
         found.append((f"({pairs})", values))
     if filters.files:
@@ -168,7 +168,7 @@ def _path(file: str) -> tuple[str, list[str]]:
         directly = f"({alike} and not {alike})"
         values = [f"{start}%", f"{start}%/%", f"%/{end}%", f"%/{end}%/%"]
         return f"{directly} or {directly}", values
-    return f"lower(x.value) = %s or {alike}", [ascii_lower(file), f"%/{end}"]
+    return f"x.value_lower = %s or {alike}", [ascii_lower(file), f"%/{end}"]
 
 
 _MOST_DATES = r"'^\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?)?$'"

@@ -105,17 +105,6 @@ def matching(connection: Connection, filters: Filters) -> Numbers:
     return np.sort(connection.numbers(f"select r.id from records r where {condition}", values))
 
 
-def passages_within(connection: Connection, filters: Filters) -> Numbers:
-    """All passages of the records within ``filters``, in order."""
-    condition, values = where(connection, filters)
-    return np.sort(
-        connection.numbers(
-            f"select p.id from passages p join records r on r.id = p.record_id where {condition}",
-            values,
-        )
-    )
-
-
 def matches_any(connection: Connection, filters: Filters) -> bool:
     """Whether any record is within ``filters``."""
     condition, values = where(connection, filters)

@@ -155,7 +155,7 @@ class PostgresRecords(Repository):
         rows = connection.execute(
             "select project, count(*), max(created_at) from records where project != ''"
             " and (%(platform)s = '' or id in (select record_id from facets"
-            " where name = 'platform' and lower(value) = %(platform)s))"
+            " where name = 'platform' and value_lower = %(platform)s))"
             " group by project order by 3 desc, project",
             {"platform": ascii_lower(platform)},
         )

@@ -161,7 +161,11 @@ class PostgresSnapshot:
         )
 
     def passages_within(self, filters: Filters) -> Numbers:
-        return listing.passages_within(self._connection, filters)
+        records = self.matching(filters)
+        known = self.passage_map(self._connection.count("select passages from stores")).records
+        inside = np.zeros(int(known.max(initial=0)) + 1, bool)
+        inside[records[records < len(inside)]] = True
+        return np.flatnonzero(inside[known])
 
     def unindexed_passages(self, limit: int) -> Numbers:
         return self._connection.numbers(

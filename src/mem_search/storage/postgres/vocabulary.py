@@ -107,7 +107,7 @@ def _titles(connection: Connection, prefix: str, limit: int) -> list[Counted]:
     begun = ascii_lower(prefix)
     return connection.execute(
         "select min(title), count(*) from records where title != '' and source != %s"
-        f" and lower(left(title, {_TITLE})) >= %s and lower(left(title, {_TITLE})) < %s"
+        " and title_lower >= %s and title_lower < %s"
         " and starts_with(lower(title), %s) group by lower(title) order by lower(title) limit %s",
         (SAMPLE, begun[:_TITLE], begun[:_TITLE] + LAST, begun, limit),
     ).fetchall()
