@@ -53,6 +53,7 @@ IDLE_SECONDS: Final = 30.0
 _PATIENCE: Final = 4
 """A draft that waits is given up after so many times its processor time; one that works is not."""
 
+_SOON_SECONDS: Final = 0.5
 _START_SECONDS: Final = 60.0
 _LONGEST_START_SECONDS: Final = 600.0
 _BUFFER: Final = 2**20
@@ -155,7 +156,10 @@ class Preparing:
                     outcomes.append(frame)
                     continue
                 reply = await self._reply(process, self._seconds * _PATIENCE)
-                outcomes.append(await asyncio.to_thread(pickle.loads, reply))
+                if len(reply) < SMALL:  # less work than the way to a thread and back
+                    outcomes.append(pickle.loads(reply))  # noqa: S301  of our own process
+                else:
+                    outcomes.append(await asyncio.to_thread(pickle.loads, reply))
         finally:
             feeding.cancel()
             await asyncio.gather(feeding, return_exceptions=True)
@@ -214,6 +218,10 @@ class Preparing:
 async def _received(process: asyncio.subprocess.Process, size: int, seconds: float) -> bytes:
     """So many bytes from the process. Raises TimeoutError if it waits for so many seconds."""
     assert process.stdout is not None
+    # Nearly every draft is ready before its processor time is worth a look.
+    with suppress(TimeoutError):
+        async with asyncio.timeout(_SOON_SECONDS):
+            return await process.stdout.readexactly(size)
     while True:
         used = processor_seconds(process.pid)
         try:
