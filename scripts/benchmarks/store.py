@@ -8,7 +8,7 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from itertools import islice
@@ -22,10 +22,10 @@ from mem_search.embedders import open_embedder
 from mem_search.embedders.bundled import BundledEmbedder
 from mem_search.ingest.crash_mark import CrashMark
 from mem_search.ingest.indexer import Indexer
-from mem_search.ingest.preparing import Preparing
+from mem_search.ingest.preparing import Outcome, Preparing
 from mem_search.ingest.writer import IngestWriter
 from mem_search.jobs.reader import LocationReader
-from mem_search.model import Location
+from mem_search.model import Draft, Location
 from mem_search.settings import Settings
 from mem_search.storage.chroma import open_index
 from mem_search.storage.sqlite.store import SqliteStore
@@ -93,7 +93,7 @@ async def _fill(chosen: Settings, file: Path, name: str) -> None:
     executor = ThreadPoolExecutor(1)
     indexer = Indexer(store.indexing, index, embedder, number, executor, lambda: None)
     work = asyncio.create_task(indexer.run())
-    preparing = Preparing()
+    preparing = _TwoProcesses()
     try:
         # After the import: two that write at once only wait for each other.
         writer = IngestWriter(store.ingest, lambda: None, preparing)
@@ -115,6 +115,27 @@ async def _fill(chosen: Settings, file: Path, name: str) -> None:
         await store.close()
         executor.shutdown()
     say("\r" + " " * 60 + "\r")
+
+
+class _TwoProcesses(Preparing):
+    """Prepares both halves of a batch at once: nobody searches while a store is filled."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._other = Preparing()
+
+    async def prepare(
+        self, drafts: Sequence[Draft], at: Callable[[int], None] = lambda _: None
+    ) -> list[Outcome]:
+        half = len(drafts) // 2
+        first, second = await asyncio.gather(
+            super().prepare(drafts[:half], at), self._other.prepare(drafts[half:], at)
+        )
+        return [*first, *second]
+
+    async def close(self) -> None:
+        await super().close()
+        await self._other.close()
 
 
 def _embedder(name: str, chosen: Settings, file: Path) -> Embedder:
