@@ -31,6 +31,7 @@ from threaded_worker import serving
 
 from mem_search.http.openapi.document import describe
 from mem_search.http.routes import ROUTES
+from patience import PATIENCE
 
 NDJSON = "application/x-ndjson"
 MOST = int(os.environ.get("MEM_SEARCH_FUZZ_MOST", "60"))
@@ -146,6 +147,7 @@ def test_what_is_promised_is_kept(label: str, base: str, session: requests.Sessi
             base_url=base,
             session=session,
             headers=AUTHORIZED,
+            timeout=PATIENCE,
             additional_checks=[a_refusal_names_every_place],
         )
 

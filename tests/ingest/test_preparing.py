@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -101,6 +102,21 @@ async def test_a_draft_that_gets_a_part_of_a_processor_is_not_given_up_by_the_cl
 ) -> None:
     monkeypatch.setattr(module, "_PATIENCE", 0.05)  # twenty times in its second of processor time
     monkeypatch.setattr(limited_process, "_WAITING", -1)  # however busy this machine is now
+    (reason,) = await reasons(preparing, hostile("spin"))
+    assert reason == "it took more than 1 seconds to prepare (prepare_seconds)"
+
+
+async def test_a_process_that_ends_as_the_clock_gives_it_up_says_why(
+    preparing: Preparing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    received = module._received
+
+    async def late(process: asyncio.subprocess.Process, size: int, seconds: float) -> bytes:
+        with suppress(asyncio.IncompleteReadError):
+            return await received(process, size, PATIENCE)
+        raise TimeoutError
+
+    monkeypatch.setattr(module, "_received", late)
     (reason,) = await reasons(preparing, hostile("spin"))
     assert reason == "it took more than 1 seconds to prepare (prepare_seconds)"
 

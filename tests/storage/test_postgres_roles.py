@@ -97,7 +97,19 @@ class TestAQueryThatForgetsTheUser:
     async def test_outside_of_a_transaction_sees_nobodys_rows(self, two: Two) -> None:
         database = two.ada.database
         with database._writing.connection() as connection:
+            with connection.transaction():
+                connection.execute(
+                    "select set_config('mem_search.owner', %s, true)", (database.owner,)
+                )
+                assert connection.count(f"select count(*) from {SCHEMA}.records")
             assert connection.count(f"select count(*) from {SCHEMA}.records") == 0
+
+    async def test_on_a_new_connection_is_refused(self, two: Two) -> None:
+        with (
+            psycopg.connect(server().address()) as connection,
+            pytest.raises(psycopg.errors.UndefinedObject, match=r"mem_search\.owner"),
+        ):
+            connection.execute(f"select count(*) from {SCHEMA}.records")
 
 
 def _fail(connection: object) -> None:

@@ -169,8 +169,10 @@ class Preparing:
             (length,) = HEAD.unpack(await _received(process, HEAD.size, seconds))
             return await _received(process, length, seconds)
         except TimeoutError:
-            detail = f"it was not prepared within {seconds:.0f} seconds (prepare_seconds)"
-            raise _Ended(detail, detail) from None
+            code = await _ended(process)
+            if code is None:
+                detail = f"it was not prepared within {seconds:.0f} seconds (prepare_seconds)"
+                raise _Ended(detail, detail) from None
         except (asyncio.IncompleteReadError, ConnectionError):
             code = await process.wait()
         if code == -signal.SIGXCPU:
@@ -230,6 +232,15 @@ async def _received(process: asyncio.subprocess.Process, size: int, seconds: flo
         except TimeoutError:
             if not is_working(process.pid, used, seconds):
                 raise
+
+
+async def _ended(process: asyncio.subprocess.Process) -> int | None:
+    """How the process ended, or None if it runs: it may end as the clock gives it up."""
+    try:
+        async with asyncio.timeout(_SOON_SECONDS):
+            return await process.wait()
+    except TimeoutError:
+        return None
 
 
 def _frame(draft: Draft) -> bytes | str:
