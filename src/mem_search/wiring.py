@@ -13,7 +13,7 @@ from functools import partial
 
 from mem_search.contracts import Embedder
 from mem_search.embedders import Opener, open_embedder
-from mem_search.idle_memory import give_back_when_idle
+from mem_search.idle_memory import give_back, give_back_when_idle
 from mem_search.ingest import spool
 from mem_search.ingest.crash_mark import CrashMark
 from mem_search.ingest.forgetting import Forgetting
@@ -39,7 +39,7 @@ from mem_search.search.stages import STAGES
 from mem_search.search.state import Stage
 from mem_search.search_wiring import background_tasks, open_search
 from mem_search.settings import Settings
-from mem_search.storage.ports import SearchStore
+from mem_search.storage.ports import SearchStore, Store
 from mem_search.webhooks.deliveries import Deliveries
 from mem_search.webhooks.sending import Sender
 from mem_search.webhooks.signing import webhook_secret
@@ -118,13 +118,18 @@ async def open_features(runtime: Runtime, *, background: bool = True) -> AsyncIt
                 tasks.start("watch", watch(store.ingest, ingest.reader, settings.follow))
                 tasks.start("hooks", ingest.hooks.run())
                 tasks.start("enrichment", enrich_new(ingest.enriching, ingest.jobs))
-                tasks.start("memory", give_back_when_idle())
+                tasks.start("memory", give_back_when_idle(partial(_rest, store)))
                 tasks.start("archives", ingest.archives.run())
             tasks.start("search jobs", research.search_jobs.run())
             tasks.start("saved searches", research.saved_searches.run())
             tasks.start("webhooks", research.deliveries.run())
             tasks.start("other workers", store.watch(partial(_wake, ingest, research)))
         yield
+
+
+def _rest(store: Store) -> None:
+    store.rest()
+    give_back()
 
 
 def _wake(ingest: IngestRuntime, research: ResearchRuntime) -> None:

@@ -11,6 +11,7 @@ import pytest_asyncio
 
 import drafts
 from mem_search.contracts import Question
+from mem_search.errors import IndexUnavailable
 from mem_search.model import Filters, SearchRequest
 from mem_search.model.rankings import Ranking
 from mem_search.retrievers import vector
@@ -99,6 +100,41 @@ async def test_an_index_that_lacks_too_much_is_left_for_the_scan(
     await full.store.database.write(lambda c: c.execute("delete from outbox"))
     full.search.store.changed()
     assert (await rank(full, 50)).state == "ok"
+
+
+@pytest.fixture
+def waits(full: Runtime, monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The index says that it is starting; how long it is waited for."""
+    found: list[float] = []
+
+    async def ready(timeout: float) -> None:  # noqa: ASYNC109  as of the contract
+        found.append(timeout)
+
+    monkeypatch.setattr(type(full.index), "state", "starting")
+    monkeypatch.setattr(full.index, "ready", ready)
+    monkeypatch.setattr(vector, "SCAN_LIMIT", 100)
+    return found
+
+
+async def test_a_large_store_waits_for_an_index_that_starts(
+    full: Runtime, waits: list[float]
+) -> None:
+    for filters in (Filters(), Filters(project="p")):
+        assert (await rank(full, 50, filters)).state == "ok"
+    assert len(waits) == 2
+    assert (await rank(full, 50, Filters(kinds=("note",)))).detail == "exact"
+    assert len(waits) == 2  # so few are compared at once
+
+
+async def test_a_very_large_store_is_not_compared_while_the_index_starts(
+    full: Runtime, waits: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vector, "MOST_AT_START", 200)
+    for filters in (Filters(), Filters(project="p")):
+        with pytest.raises(IndexUnavailable, match="starting"):
+            await rank(full, 50, filters)
+    assert not waits
+    assert (await rank(full, 50, Filters(kinds=("note",)))).detail == "exact"
 
 
 async def test_pages_over_a_real_index_fit_together(full: Runtime) -> None:

@@ -41,6 +41,44 @@ async def test_writes_run_one_after_the_other_in_their_order(
     assert await database.read(_count) == 20
 
 
+def _mapped(path: Path) -> int:
+    """Regions of this process that are pages of the file."""
+    return sum(line.endswith(str(path)) for line in Path("/proc/self/maps").read_text().split("\n"))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="Linux tells what is mapped")
+async def test_pages_that_were_read_are_unmapped_at_rest(database: Database) -> None:
+    for number in range(50):
+        await database.write(store, drafts.draft(f"{number}"))
+    await database.alone(lambda c: c.execute("pragma wal_checkpoint(truncate)").fetchall())
+    assert await database.read(_count) == 50
+    assert _mapped(database.path)
+    database.unmap()
+    assert not _mapped(database.path)
+    assert await database.read(_count) == 50
+    assert _mapped(database.path)  # the next search is as quick as before
+
+
+async def test_unmapping_disturbs_no_reader(database: Database) -> None:
+    for number in range(50):
+        await database.write(store, drafts.draft(f"{number}"))
+    begun, unmapped = threading.Event(), threading.Event()
+
+    def read(connection: sqlite3.Connection) -> int:
+        rows = connection.execute("select a.id, b.body from records a, records b")
+        seen = [rows.fetchone()]
+        begun.set()
+        assert unmapped.wait(PATIENCE)
+        return len(seen + rows.fetchall())
+
+    reading = asyncio.ensure_future(database.read(read))
+    await asyncio.to_thread(begun.wait, PATIENCE)
+    await asyncio.to_thread(database.unmap)
+    unmapped.set()
+    assert await reading == 2500
+    assert await database.read(_count) == 50
+
+
 async def test_a_reader_sees_one_snapshot_while_a_write_lands(database: Database) -> None:
     looked, landed = threading.Event(), threading.Event()
 

@@ -13,6 +13,7 @@ import asyncio
 import math
 import threading
 from concurrent.futures import Executor, Future
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import Final
@@ -35,6 +36,7 @@ from mem_search.model.rankings import (
 from mem_search.storage.ports.search import SearchSnapshot, SearchStore
 
 LEG: Final = "vector"
+STARTING: Final = "the index is starting; until then, words alone find records"
 AWAY: Final = "the index is down or incomplete; all vectors are compared instead"
 DAMAGED: Final = "{} passages are missing in the index or wrong there; they are being repaired"
 
@@ -87,6 +89,14 @@ CHEAP = 1000
 
 SCAN_LIMIT = 50_000
 """Up to so many passages are scored exactly as fast as the index returns more than CHEAP."""
+
+MOST_AT_START = 200_000
+"""Up to so many passages a search waits for an index that starts, and then compares them all. For
+more, the start of the index and the first reading of all vectors take too long.
+"""
+
+_START_SECONDS = 2.0
+"""How long a search waits for an index that starts, where comparing takes as long."""
 
 MOST_UNINDEXED = 5000
 """Most passages missing from the index that are scored exactly in addition to it."""
@@ -166,6 +176,7 @@ class VectorRetriever:
         return scores
 
     async def _unfiltered(self, text: str, depth: int) -> Ranking:
+        await self._started((await self._store.corpus()).size)
         away = False
         most = OVERFETCH * depth
         try:
@@ -181,6 +192,18 @@ class VectorRetriever:
                 return await self._with_rare(text, found, Filters(), depth)
         vector = await self._vector(text)
         return await self._store.read(_scan, vector, Filters(), depth, away=away)
+
+    async def _started(self, passages: int) -> None:
+        """Wait for an index that starts, unless it takes less time to compare so many passages.
+
+        Raises IndexUnavailable when both take long.
+        """
+        if self._index.state != "starting" or passages <= SCAN_LIMIT:
+            return
+        if passages > MOST_AT_START:
+            raise IndexUnavailable(STARTING)
+        with suppress(IndexUnavailable):
+            await self._index.ready(_START_SECONDS)
 
     async def _entries_of(self, records: int) -> int:
         """How many entries to ask for, to get so many records: it depends on nothing but the store,
@@ -199,6 +222,7 @@ class VectorRetriever:
         size = (await self._store.corpus()).size
         wanted = OVERFETCH * depth * size // max(1, len(passages))
         few = FEW if wanted <= CHEAP else SCAN_LIMIT
+        await self._started(len(passages))
         away = False
         if len(passages) > few and wanted <= self._index.most:
             try:

@@ -38,6 +38,7 @@ PLAIN: Final = frozenset(
         "records",
         "redacting",
         "replica",
+        "rest",
         "statistics",
         "watch",
     }

@@ -129,6 +129,10 @@ class Store(Protocol):
         """
         ...
 
+    def rest(self) -> None:
+        """Give back memory that only makes the next searches quicker. Blocks for microseconds."""
+        ...
+
     async def copy(self, target: Path, *, vectors: bool) -> int:
         """Write a consistent copy to the new file ``target`` while the store is used.
 

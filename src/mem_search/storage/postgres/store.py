@@ -122,6 +122,9 @@ class PostgresStore:
         """The index over the vectors of a space, not started yet."""
         return PgvectorIndex(self.database, fingerprint, dimensions)
 
+    def rest(self) -> None:
+        """Nothing: the server has the pages."""
+
     async def copy(self, target: Path, *, vectors: bool) -> int:
         """Refused: the server's own tools copy it. Raises Conflict."""
         raise Conflict(

@@ -37,12 +37,15 @@ _UPGRADING = threading.Lock()
 
 _READERS = 2
 _BUSY_SECONDS = 5.0
-_PRAGMAS = """
+_MAPPED = 2**31 - 2**16
+"""Bytes of the file that a connection may map."""
+
+_PRAGMAS = f"""
 pragma foreign_keys = on;
 pragma synchronous = normal;
 pragma temp_store = memory;
 pragma cache_size = -8192;
-pragma mmap_size = 2147418112;
+pragma mmap_size = {_MAPPED};
 pragma journal_size_limit = 67108864;
 pragma secure_delete = on;
 """
@@ -166,6 +169,14 @@ class Database:
             await asyncio.wait([running])
             running.exception()  # it was interrupted
             raise
+
+    def unmap(self) -> None:
+        """Unmap the pages that were read: the system may keep them, the process does without."""
+        with self._lock:
+            connections = [each for each in self._open if each is not self._watcher]
+        for connection in connections:
+            connection.execute("pragma mmap_size = 0")  # ignored while a statement reads
+            connection.execute(f"pragma mmap_size = {_MAPPED}")
 
     async def close(self) -> None:
         """Wait for what runs, fold the write-ahead log into the file, close."""

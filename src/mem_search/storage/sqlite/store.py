@@ -87,6 +87,9 @@ class SqliteStore:
     async def watch(self, woken: Callable[[], None]) -> None:
         """Nobody else may open the file: see ``daemon.lock``."""
 
+    def rest(self) -> None:
+        self.database.unmap()
+
     async def copy(self, target: Path, *, vectors: bool) -> int:
         return await self.database.aside(lambda c: snapshot.copy(c, target, vectors=vectors))
 
