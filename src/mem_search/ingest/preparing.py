@@ -54,6 +54,8 @@ _PATIENCE: Final = 4
 """A draft that waits is given up after so many times its processor time; one that works is not."""
 
 _SOON_SECONDS: Final = 0.5
+"""So long the process is waited for before anybody asks what it is doing."""
+
 _START_SECONDS: Final = 60.0
 _LONGEST_START_SECONDS: Final = 600.0
 _BUFFER: Final = 2**20
@@ -169,7 +171,7 @@ class Preparing:
             (length,) = HEAD.unpack(await _received(process, HEAD.size, seconds))
             return await _received(process, length, seconds)
         except TimeoutError:
-            code = await _ended(process)
+            code = await _exit_code(process)
             if code is None:
                 detail = f"it was not prepared within {seconds:.0f} seconds (prepare_seconds)"
                 raise _Ended(detail, detail) from None
@@ -234,8 +236,8 @@ async def _received(process: asyncio.subprocess.Process, size: int, seconds: flo
                 raise
 
 
-async def _ended(process: asyncio.subprocess.Process) -> int | None:
-    """How the process ended, or None if it runs: it may end as the clock gives it up."""
+async def _exit_code(process: asyncio.subprocess.Process) -> int | None:
+    """The exit code of a process that may have ended just at the limit; None if it runs."""
     try:
         async with asyncio.timeout(_SOON_SECONDS):
             return await process.wait()

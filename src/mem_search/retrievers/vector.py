@@ -91,8 +91,8 @@ SCAN_LIMIT = 50_000
 """Up to so many passages are scored exactly as fast as the index returns more than CHEAP."""
 
 MOST_AT_START = 200_000
-"""Up to so many passages a search waits for an index that starts, and then compares them all. For
-more, the start of the index and the first reading of all vectors take too long.
+"""While the index starts, a search of up to so many passages waits for it, and compares them all if
+it is late. For more, both take too long.
 """
 
 _START_SECONDS = 2.0

@@ -130,7 +130,7 @@ class Store(Protocol):
         ...
 
     def rest(self) -> None:
-        """Give back memory that only makes the next searches quicker. Blocks for microseconds."""
+        """Give back memory that only makes the next searches quicker. Blocking."""
         ...
 
     async def copy(self, target: Path, *, vectors: bool) -> int:

@@ -171,12 +171,12 @@ class Database:
             raise
 
     def unmap(self) -> None:
-        """Unmap the pages that were read: the system may keep them, the process does without."""
-        with self._lock:
-            connections = [each for each in self._open if each is not self._watcher]
-        for connection in connections:
-            connection.execute("pragma mmap_size = 0")  # ignored while a statement reads
-            connection.execute(f"pragma mmap_size = {_MAPPED}")
+        """Unmap the pages that were read: the system may keep them in its cache. Blocking."""
+        with self._lock:  # ``close`` waits until no connection is used here
+            for connection in self._open:
+                if connection is not self._watcher:
+                    connection.execute("pragma mmap_size = 0")  # ignored while a statement reads
+                    connection.execute(f"pragma mmap_size = {_MAPPED}")
 
     async def close(self) -> None:
         """Wait for what runs, fold the write-ahead log into the file, close."""

@@ -30,10 +30,10 @@ INDEXES: Final = (
 
 def m007_filters(connection: Connection) -> None:
     """A filter by project, kind or facet reads its numbers from an index, and the list of projects
-    is a few seeks. Both read every record of the owner, in a second for a million.
+    is a few seeks. Before, a filter by project and that list read every record of the owner.
 
-    The small letters are columns: ``lower`` is not leakproof, so under row-level security the
-    planner never compares an index of the expression.
+    Lower-case values are columns: ``lower`` is not leakproof, so under row-level security the
+    planner never uses an index of the expression.
     """
     for table, column, value in COLUMNS:
         connection.execute(
