@@ -27,8 +27,12 @@ def clock_of(*seconds: float) -> Callable[[], float]:
 async def given_at(*seconds: float) -> int:
     """How often memory was given back by a worker that had spent so much at each look."""
     given: list[int] = []
+
+    async def give() -> None:
+        given.append(1)
+
     with pytest.raises(Ended):
-        await give_back_when_idle(lambda: given.append(1), clock_of(*seconds), pause=0)
+        await give_back_when_idle(give, clock_of(*seconds), pause=0)
     return len(given)
 
 
@@ -48,9 +52,9 @@ async def test_it_is_not_given_back_where_nothing_was_done() -> None:
     assert await given_at(0.0, 0.01, 0.02, 0.03) == 0
 
 
-def test_giving_back_does_no_harm() -> None:
+async def test_giving_back_does_no_harm() -> None:
     kept = [bytes(100_000) for _ in range(20)]
 
-    give_back()
+    await give_back()
 
     assert all(len(each) == 100_000 for each in kept)

@@ -26,6 +26,7 @@ OURS = {
     "meta": "key value",
     "archives": "schedule statistics",
     "cites": "form",
+    "column_blocks": "of",
     "mem_search_migrations": "name",
     "embedding_models": "fingerprint name",
     "outbox": "step",

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import ctypes
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Final
 
 PAUSE: Final = 1.0
@@ -22,22 +22,22 @@ _WORTH: Final = 0.2
 """Seconds of processor time since the last time; what is less leaves little in the heaps."""
 
 
-def give_back() -> None:
+async def give_back() -> None:
     """Give back what the heaps of the C library do not use; only glibc keeps that much."""
     if trim := getattr(ctypes.CDLL(None), "malloc_trim", None):
-        trim(0)
+        await asyncio.to_thread(trim, 0)
 
 
 async def give_back_when_idle(
-    give: Callable[[], None] = give_back,
+    give: Callable[[], Awaitable[None]] = give_back,
     clock: Callable[[], float] = time.process_time,
     pause: float = PAUSE,
 ) -> None:
-    """``give`` in a thread, once after each work, until cancelled."""
+    """``give``, once after each work, until cancelled."""
     given = spent = clock()
     while True:
         await asyncio.sleep(pause)
         before, spent = spent, clock()
         if spent - before < _RESTS * PAUSE and spent - given >= _WORTH:
-            await asyncio.to_thread(give)
+            await give()
             given = spent = clock()

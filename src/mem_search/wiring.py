@@ -127,9 +127,9 @@ async def open_features(runtime: Runtime, *, background: bool = True) -> AsyncIt
         yield
 
 
-def _rest(store: Store) -> None:
-    store.rest()
-    give_back()
+async def _rest(store: Store) -> None:
+    await store.rest()
+    await give_back()
 
 
 def _wake(ingest: IngestRuntime, research: ResearchRuntime) -> None:

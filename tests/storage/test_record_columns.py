@@ -31,7 +31,8 @@ from mem_search.model import (
 from mem_search.storage.sqlite import record_writer, records
 from mem_search.storage.sqlite.database import Connection, Database
 from mem_search.storage.sqlite.metadata_columns import MetadataColumns
-from mem_search.storage.sqlite.record_columns import RecordColumnsCache, mask_of, passes
+from mem_search.storage.sqlite.record_columns import RecordColumnsCache
+from mem_search.storage.sqlite.record_masks import mask_of, passes
 
 DAY = 1_704_067_200_000
 WHOLE_DAY = (DAY, DAY + 86_399_999)

@@ -129,8 +129,8 @@ class Store(Protocol):
         """
         ...
 
-    def rest(self) -> None:
-        """Give back memory that only makes the next searches quicker. Blocking."""
+    async def rest(self) -> None:
+        """Prepare for the next start, and give back memory that only makes searches quicker."""
         ...
 
     async def copy(self, target: Path, *, vectors: bool) -> int:

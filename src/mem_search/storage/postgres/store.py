@@ -122,7 +122,7 @@ class PostgresStore:
         """The index over the vectors of a space, not started yet."""
         return PgvectorIndex(self.database, fingerprint, dimensions)
 
-    def rest(self) -> None:
+    async def rest(self) -> None:
         """Nothing: the server has the pages."""
 
     async def copy(self, target: Path, *, vectors: bool) -> int:

@@ -31,14 +31,10 @@ class PassageMapCache(Generic[C]):
 
     after: Callable[[C, int], Sequence[Any]]
 
-    known: PassageMap = field(
-        default_factory=lambda: PassageMap(
-            np.zeros(0, np.int64),
-            np.zeros(0, np.uint8),
-            np.zeros(0, np.bool_),
-            np.zeros(0, np.int32),
-        )
-    )
+    known: PassageMap = field(default_factory=lambda: empty(0))
+    begin: Callable[[C], PassageMap] = lambda _: empty(0)
+    """``begin(connection)`` is a map of the first passages, from a quicker place."""
+
     _reading: threading.Lock = field(default_factory=threading.Lock)
 
     def up_to(self, connection: C, passage: int) -> PassageMap:
@@ -48,13 +44,26 @@ class PassageMapCache(Generic[C]):
         """
         if passage >= len(self.known.records):
             with self._reading:
+                if not len(self.known.records):
+                    self.known = self.begin(connection)
                 if passage >= len(self.known.records):
                     rows = self.after(connection, len(self.known.records))
-                    self.known = _extended(self.known, rows)
+                    self.known = extended(self.known, rows)
         return self.known
 
 
-def _extended(known: PassageMap, rows: Sequence[Any]) -> PassageMap:
+def empty(size: int) -> PassageMap:
+    """A map with room for ``size`` passages, of no record."""
+    return PassageMap(
+        np.zeros(size, np.int64),
+        np.zeros(size, np.uint8),
+        np.zeros(size, np.bool_),
+        np.zeros(size, np.int32),
+    )
+
+
+def extended(known: PassageMap, rows: Sequence[Any]) -> PassageMap:
+    """A copy of ``known`` with ``rows``, which are columns as ``PassageMapCache.after`` has."""
     ids, records, kinds, code, lengths = rows
     places = np.array(ids, dtype=np.int64)
     size = max(len(known.records), int(places.max(initial=-1)) + 1)

@@ -27,7 +27,8 @@ from mem_search.model.rankings import KIND_CODES
 from mem_search.model.statistics import Corpus
 from mem_search.storage.rules import bm25
 from mem_search.storage.rules.passage_map import PassageMapCache
-from mem_search.storage.sqlite import fulltext
+from mem_search.storage.sqlite import column_blocks, fulltext
+from mem_search.storage.sqlite.column_blocks import BLOCK, Block
 from mem_search.text.words import AnyWords, WordPhrase, WordQuery, folded, is_cjk
 
 log = logging.getLogger(__name__)
@@ -40,6 +41,9 @@ ENTRY_BYTES: Final = 700
 
 FEW: Final = 8
 """A list of fewer passages is read again as quickly; names and numbers would fill the memory."""
+
+LAYOUT: Final = np.dtype([("words", np.int32)])
+"""A row of a stored block: the length of a passage in words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +123,7 @@ class PostingsCache:
         is_any = all(isinstance(part, WordPhrase) for part in parts)
         statistics = None
         if phrases and self._exact and (is_any or own is not None):
-            statistics = self._current(connection)
+            statistics = self.current(connection)
         if statistics is None:
             return fulltext.scores(connection, query)
         try:
@@ -176,7 +180,7 @@ class PostingsCache:
         inside = np.isin(kinds, KIND_CODES.among(own.passages))
         return replace(postings, passages=postings.passages[inside], counts=postings.counts[inside])
 
-    def _current(self, connection: sqlite3.Connection) -> Statistics | None:
+    def current(self, connection: sqlite3.Connection) -> Statistics | None:
         """The statistics of what ``connection`` sees; None where they are already newer."""
         (revision,) = connection.execute("select max(revision) from record_changes").fetchone()
         if self._statistics.revision < (revision or 0):
@@ -259,27 +263,65 @@ def _refreshed(connection: sqlite3.Connection, known: Statistics, revision: int)
     """``known`` with what was written up to ``revision``."""
     if known.revision >= revision:
         return known
+    if known.revision < 0:
+        known = _stored(connection)
     change = _change(connection, known.revision) if known.revision >= 0 else None
-    condition, values = "", list[str]()
-    if change is not None:
-        condition = " where id in (select value from json_each(?))"
-        values = [json.dumps(change.passages)]
-    ids, sizes = connection.execute(
-        "select json_group_array(id), group_concat(hex(sz), '')"
-        f" from (select id, sz from passages_fts_docsize{condition})",
-        values,
-    ).fetchone()
-    passages = np.array(json.loads(ids), np.int64)
-    # A varint for each column; the record of the averages has the number of passages, then the
-    # words of each column (https://sqlite.org/fts5.html#fts5_data_structures).
-    columns = _varints(bytes.fromhex(sizes or "")).reshape(-1, len(bm25.WEIGHTS))
-    older = known.lengths if change is not None else known.lengths[:0]
-    lengths = np.zeros(max(len(older), int(passages.max(initial=-1)) + 1), np.int32)
-    lengths[: len(older)] = older
-    lengths[passages] = columns.sum(axis=1)
+    if change is None:
+        lengths = _lengths(connection, known.lengths[:0])
+    else:
+        condition = "where id in (select value from json_each(?))"
+        lengths = _lengths(connection, known.lengths, condition, (json.dumps(change.passages),))
+    # The number of passages, then the words of each column
+    # (https://sqlite.org/fts5.html#fts5_data_structures).
     (block,) = connection.execute("select block from passages_fts_data where id = 1").fetchone()
     count, *totals = _varints(block).tolist() or [0]  # an empty index has none
     return Statistics(count, max(1, sum(totals)) / max(1, count), lengths, revision)
+
+
+def _lengths(
+    connection: sqlite3.Connection,
+    known: NDArray[np.int32],
+    condition: str = "",
+    values: Sequence[str | int] = (),
+) -> NDArray[np.int32]:
+    """A copy of ``known`` with the lengths of the passages that meet ``condition``."""
+    ids, sizes = connection.execute(
+        "select json_group_array(id), group_concat(hex(sz), '')"
+        f" from (select id, sz from passages_fts_docsize {condition})",
+        values,
+    ).fetchone()
+    passages = np.array(json.loads(ids), np.int64)
+    columns = _varints(bytes.fromhex(sizes or "")).reshape(-1, len(bm25.WEIGHTS))
+    lengths = np.zeros(max(len(known), int(passages.max(initial=-1)) + 1), np.int32)
+    lengths[: len(known)] = known
+    lengths[passages] = columns.sum(axis=1)
+    return lengths
+
+
+def _stored(connection: sqlite3.Connection) -> Statistics:
+    """The lengths in stored blocks, and those that are in none; without blocks nothing."""
+    revision = column_blocks.revision(connection)
+    blocks = {} if revision is None else column_blocks.load(connection, "words", LAYOUT)
+    if revision is None or not blocks:
+        return Statistics(0, 1.0, np.zeros(0, np.int32), -1)
+    (last,) = connection.execute("select max(id) from passages_fts_docsize").fetchone()
+    lengths = np.zeros((last or 0) + 1, np.int32)
+    for first in range(0, len(lengths), BLOCK):
+        end = min(first + BLOCK, len(lengths))
+        if block := blocks.get(first // BLOCK):
+            words = block.rows["words"][: end - first]
+            lengths[first : first + len(words)] = words
+            first += len(words)
+        if first < end:
+            lengths = _lengths(connection, lengths, "where id >= ? and id < ?", (first, end))
+    return Statistics(0, 1.0, lengths, revision)
+
+
+def block_of(statistics: Statistics, owned: NDArray[np.bool_], span: slice) -> Block:
+    """The rows of ``span`` to be stored: those that are ``owned``, by a record that exists."""
+    rows = np.zeros(span.stop - span.start, LAYOUT)
+    rows["words"][owned] = statistics.lengths[span][owned]
+    return Block(span.start, rows, {})
 
 
 def _varints(data: bytes) -> NDArray[np.int64]:

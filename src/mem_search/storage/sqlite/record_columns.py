@@ -1,8 +1,8 @@
 """The columns of all records, in memory, by record number. A search looks up filters and
 conversations of up to tens of thousands of records; in SQL that costs more than ranking. About 70
 bytes a record. The store stays the truth: each snapshot compares its revision (``record_changes``,
-written by triggers, so whichever process writes) and reads again what was written since. What
-passes a filter is a mask over the columns; statements answer only what these do not know.
+written by triggers, so whichever process writes) and reads again what was written since. At a start
+most columns come from stored blocks (``column_blocks``).
 """
 
 from __future__ import annotations
@@ -10,18 +10,17 @@ from __future__ import annotations
 import json
 import sqlite3
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mem_search.model import AllOf, AnyOf, Condition, Demand, Filters, Not, Order, Term
+from mem_search.model import Filters, Order
 from mem_search.model.rankings import KIND_CODES, MOST, Codes
-from mem_search.storage.rules.names import ascii_lower
-from mem_search.storage.sqlite import filters
-from mem_search.storage.sqlite import filters as sql_filters
+from mem_search.storage.sqlite import column_blocks
+from mem_search.storage.sqlite.column_blocks import BLOCK, Block, kinds_by_code, kinds_by_name
 from mem_search.storage.sqlite.metadata_columns import MetadataColumns
 from mem_search.text.sketch import HEAD, WORDS, Heads
 
@@ -29,7 +28,8 @@ Numbers = NDArray[np.int64]
 GONE: Final = MOST
 """The kind code of a number without a record."""
 
-_NAMED = ("project", "session", "source")
+_NAMED: Final = {"projects": "project", "sessions": "session", "sources": "source"}
+"""Columns that number names, and what these are the names of."""
 
 
 class Names:
@@ -40,6 +40,10 @@ class Names:
 
     def number(self, name: str) -> int:
         return self._numbers.setdefault(name, len(self._numbers))
+
+    def numbers(self, names: Iterable[str]) -> list[int]:
+        """The number of each of ``names``; a new one for a name that has none."""
+        return [self.number(name) for name in names]
 
     def texts(self, numbers: Iterable[int]) -> list[str]:
         """The strings of ``numbers``."""
@@ -111,15 +115,39 @@ def _empty(size: int, names: dict[str, Names], metadata: MetadataColumns) -> Col
     )
 
 
+_ARRAYS: Final = tuple(
+    column.name
+    for column in fields(Columns)
+    if column.name not in ("names", "metadata", "revision", "masks")
+)
+
+
+def _layout() -> np.dtype[Any]:
+    """A row of a stored block: one field for each array of ``Columns``."""
+    columns = _empty(0, {}, MetadataColumns())
+    arrays = {name: getattr(columns, name) for name in _ARRAYS}
+    return np.dtype([(name, array.dtype, array.shape[1:]) for name, array in arrays.items()])
+
+
+LAYOUT: Final = _layout()
+
+
 @dataclass(slots=True)
 class RecordColumnsCache:
     """The columns of one store. ``on_change`` is called when records were written since."""
 
     on_change: Callable[[], None] = lambda: None
     _known: Columns = field(
-        default_factory=lambda: _empty(1, {name: Names() for name in _NAMED}, MetadataColumns())
+        default_factory=lambda: _empty(
+            1, {name: Names() for name in _NAMED.values()}, MetadataColumns()
+        )
     )
     _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @property
+    def is_read(self) -> bool:
+        """Whether a search has read the columns."""
+        return self._known.revision >= 0
 
     def current(self, connection: sqlite3.Connection) -> Columns:
         """Columns with every record that ``connection`` sees, and perhaps newer ones."""
@@ -140,19 +168,48 @@ def _refreshed(connection: sqlite3.Connection, known: Columns, revision: int) ->
     (oldest,) = connection.execute("select min(revision) from record_changes").fetchone()
     if known.revision < 0 or oldest > known.revision + 1:
         # Never read, or later changes were pruned.
-        empty = _empty(1, known.names, known.metadata)
-        return replace(_read(connection, empty, None), revision=revision)
+        known = _whole(connection, known, revision)
+    if known.revision == revision:
+        return known
     (changed,) = connection.execute(
         "select json_group_array(distinct record_id) from record_changes where revision > ?",
         (known.revision,),
     ).fetchone()
-    return replace(_read(connection, known, json.loads(changed)), revision=revision)
+    wanted = sorted(json.loads(changed))
+    return replace(_read(connection, known, wanted), revision=revision)
 
 
-def _read(connection: sqlite3.Connection, known: Columns, only: Iterable[int] | None) -> Columns:
-    """New columns with the rows of ``only``, or of all records, read again."""
-    wanted = None if only is None else sorted(only)
-    condition = "" if wanted is None else "where id in (select value from json_each(?))"
+def _whole(connection: sqlite3.Connection, known: Columns, revision: int) -> Columns:
+    """All records, from stored blocks where there are any; not newer than ``revision``."""
+    (last,) = connection.execute("select coalesce(max(id), 0) from records").fetchone()
+    columns = _empty(last + 1, known.names, known.metadata)
+    since = column_blocks.revision(connection)
+    blocks = {} if since is None else column_blocks.load(connection, "records", LAYOUT)
+    at = since if since is not None and blocks else revision
+    for first in range(0, last + 1, BLOCK):
+        block = blocks.pop(first // BLOCK, None)  # frees its memory
+        if block is None:
+            end = first + BLOCK - 1
+            _fill(columns, connection, "where id between ? and ?", (first, end))
+        else:
+            _put(columns, block)
+    return replace(columns, revision=at)
+
+
+def _read(connection: sqlite3.Connection, known: Columns, wanted: Sequence[int]) -> Columns:
+    """New columns with the rows of ``wanted``, in order of their number, read again."""
+    (last,) = connection.execute("select coalesce(max(id), 0) from records").fetchone()
+    columns = _grown(known, max(len(known.kinds), last + 1, (wanted or [0])[-1] + 1))
+    columns.kinds[wanted] = GONE
+    condition = "where id in (select value from json_each(?))"
+    _fill(columns, connection, condition, (json.dumps(wanted),))
+    return columns
+
+
+def _fill(
+    columns: Columns, connection: sqlite3.Connection, condition: str, values: Sequence[Any]
+) -> None:
+    """Read the rows of records that meet ``condition`` into ``columns``."""
     # One row for all records, because Python waits for its lock at each row.
     row = connection.execute(
         "select json_group_array(id), json_group_array(kind), json_group_array(project),"
@@ -162,19 +219,15 @@ def _read(connection: sqlite3.Connection, known: Columns, only: Iterable[int] | 
         " json_group_array(coalesce(superseded_by, 0)),"
         f" json_group_array(coalesce(hex(substr(sketch, 1, {HEAD})), hex(zeroblob({HEAD}))))"
         f" from records left join sketches on record_id = id {condition}",
-        () if wanted is None else (json.dumps(wanted),),
+        values,
     ).fetchone()
     ids, kinds, projects, sessions, sources, *others = (json.loads(column) for column in row)
     positions, created, updated, importance, archived, successors, heads = others
-    size = max(len(known.kinds), max(ids, default=0) + 1, (wanted or [0])[-1] + 1)
-    columns = _grown(known, size)
-    if wanted is not None:
-        columns.kinds[wanted] = GONE
     places = np.array(ids, dtype=np.int64)
     columns.kinds[places] = KIND_CODES.codes(kinds)
-    columns.projects[places] = _numbers(known.names["project"], projects)
-    columns.sessions[places] = _numbers(known.names["session"], sessions)
-    columns.sources[places] = _numbers(known.names["source"], sources)
+    columns.projects[places] = columns.names["project"].numbers(projects)
+    columns.sessions[places] = columns.names["session"].numbers(sessions)
+    columns.sources[places] = columns.names["source"].numbers(sources)
     columns.positions[places] = positions
     columns.created[places] = created
     columns.updated[places] = updated
@@ -184,138 +237,42 @@ def _read(connection: sqlite3.Connection, known: Columns, only: Iterable[int] | 
     columns.heads[places] = np.frombuffer(bytes.fromhex("".join(heads)), np.uint32).reshape(
         -1, WORDS
     )
-    return columns
-
-
-def _numbers(names: Names, values: Sequence[str]) -> list[int]:
-    return [names.number(value) for value in values]
 
 
 def _grown(known: Columns, size: int) -> Columns:
     """A copy with room: searches under way keep the columns they began with."""
     larger = _empty(size, known.names, known.metadata)
-    for column in fields(Columns):
-        if column.name not in ("names", "metadata", "revision", "masks"):
-            values: NDArray[Any] = getattr(known, column.name)
-            getattr(larger, column.name)[: len(known.kinds)] = values
+    for name in _ARRAYS:
+        values: NDArray[Any] = getattr(known, name)
+        getattr(larger, name)[: len(known.kinds)] = values
     return larger
 
 
-Mask = NDArray[np.bool_]
-MOST_MASKS = 32
-"""Filters whose masks are cached until something is written; one byte a record each."""
+def block_of(columns: Columns, span: slice) -> Block:
+    """The rows of ``span`` to be stored. Nothing of a deleted record is in them."""
+    exist = columns.kinds[span] != GONE
+    rows = np.zeros(len(exist), LAYOUT)
+    for column in _ARRAYS:
+        rows[column][exist] = getattr(columns, column)[span][exist]
+    rows["kinds"][~exist] = GONE
+    names = {}
+    for column, name in _NAMED.items():
+        numbers, rows[column] = np.unique(rows[column], return_inverse=True)
+        names[column] = columns.names[name].texts(numbers)
+    names["kinds"], rows["kinds"] = kinds_by_name(rows["kinds"])
+    return Block(span.start, rows, names)
 
 
-def passes(
-    connection: sqlite3.Connection, columns: Columns, filters: Filters, records: Numbers
-) -> Mask:
-    """For each of ``records`` whether it exists and is within ``filters``.
-
-    ``records`` may hold a number several times, and numbers that ``columns`` do not have.
-    """
-    inside = records < len(columns.kinds)
-    return inside & mask_of(connection, columns, filters)[np.where(inside, records, 0)]
-
-
-def mask_of(connection: sqlite3.Connection, columns: Columns, filters: Filters) -> Mask:
-    """The same for every number in ``columns``, as an array by record number. It is cached with the
-    columns, because a search needs it several times.
-    """
-    mask = columns.masks.get(filters)
-    if mask is None:
-        mask = _by_columns(columns, filters, np.arange(len(columns.kinds)))
-        for asked in _by_statements(connection, columns, filters):
-            mask &= asked
-        while len(columns.masks) >= MOST_MASKS:
-            columns.masks.pop(next(iter(columns.masks)), None)
-        columns.masks[filters] = mask
-    return mask
-
-
-def _by_statements(
-    connection: sqlite3.Connection, columns: Columns, filters: Filters
-) -> Iterator[Mask]:
-    """A mask for each filter on data that is not in the columns."""
-    for condition, values in sql_filters.facets(filters):
-        statement = f"select json_group_array(x.record_id) from facets x where {condition}"
-        yield _listed(connection, columns, statement, values)
-    for test in filters.metadata:
-        mask = _mask(columns, columns.metadata.passing(connection, test))
-        if test.test == "has":  # tags and derived facets are not in the metadata
-            names = f"x.name in ({', '.join('?' * len(test.names))})"
-            statement = f"select json_group_array(x.record_id) from facets x where {names}"
-            mask |= _listed(connection, columns, statement, test.names)
-        yield mask
-    rest = Filters(stored=filters.stored, url=filters.url)
-    if rest:
-        condition, values = sql_filters.where(rest)
-        statement = f"select json_group_array(r.id) from records r where {condition}"
-        yield _listed(connection, columns, statement, values)
-    if filters.demand is not None:
-        yield _demanded(connection, columns, filters.demand)
-
-
-def _demanded(connection: sqlite3.Connection, columns: Columns, demand: Demand) -> Mask:
-    def asked(part: Demand) -> Mask:
-        return _demanded(connection, columns, part)
-
-    match demand:
-        case Term():
-            condition, values = filters.demand_condition(demand, sql_filters.where)
-            statement = f"select json_group_array(r.id) from records r where {condition}"
-            return _listed(connection, columns, statement, values)
-        case Condition():
-            masks = [mask_of(connection, columns, filters) for filters in demand.any_of]
-            return np.logical_or.reduce(masks) if masks else np.zeros(len(columns.kinds), np.bool_)
-        case Not():
-            return ~asked(demand.of)
-        case AllOf():
-            return np.asarray(np.logical_and.reduce([asked(part) for part in demand.of]))
-        case AnyOf():
-            return np.asarray(np.logical_or.reduce([asked(part) for part in demand.of]))
-
-
-def _listed(
-    connection: sqlite3.Connection, columns: Columns, statement: str, values: Sequence[Any]
-) -> Mask:
-    """The records whose numbers ``statement`` returns in one row."""
-    (found,) = connection.execute(statement, values).fetchone()
-    return _mask(columns, np.array(json.loads(found), dtype=np.int64))
-
-
-def _mask(columns: Columns, numbers: Numbers) -> Mask:
-    mask = np.zeros(len(columns.kinds), dtype=np.bool_)
-    mask[numbers[numbers < len(columns.kinds)]] = True
-    return mask
-
-
-def _by_columns(columns: Columns, filters: Filters, records: Numbers) -> Mask:
-    """Whether ``records`` exist and pass those of ``filters`` that the columns can decide."""
-    kinds = columns.kinds[records]
-    mask = np.isin(kinds, KIND_CODES.among(filters.kinds)) if filters.kinds else kinds != GONE
-    if filters.project:
-        # As in ``filters``: without regard to the case of ASCII letters.
-        wanted = ascii_lower(filters.project)
-        projects = columns.names["project"].among(lambda name: ascii_lower(name) == wanted)
-        mask &= np.isin(columns.projects[records], projects)
-    for column, name, numbers in (
-        ("session", filters.session, columns.sessions),
-        ("source", filters.source, columns.sources),
-    ):
-        if name:
-            named = columns.names[column].among(name.__eq__)
-            mask &= np.isin(numbers[records], named)
-    for span, times in ((filters.created, columns.created), (filters.updated, columns.updated)):
-        if span.start is not None:
-            mask &= times[records] >= span.start
-        if span.end is not None:
-            mask &= times[records] <= span.end
-    if filters.importance is not None:
-        mask &= columns.importance[records] >= np.float64(filters.importance)
-    if filters.archived is not None:
-        mask &= columns.archived[records] == filters.archived
-    if filters.without:
-        mask &= ~np.isin(records, filters.without)
-    if filters.superseded is not None:
-        mask &= (columns.successors[records] > 0) == filters.superseded
-    return np.asarray(mask, dtype=np.bool_)
+def _put(columns: Columns, block: Block) -> None:
+    """Fill in the rows of ``block`` as far as ``columns`` go."""
+    rows = block.rows[: len(columns.kinds) - block.first]
+    kinds = kinds_by_code(block.names["kinds"], rows["kinds"])
+    places = block.first + np.flatnonzero(kinds != GONE)
+    rows = rows[kinds != GONE]
+    for column in _ARRAYS:
+        if column in _NAMED:
+            numbers = columns.names[_NAMED[column]].numbers(block.names[column])
+            getattr(columns, column)[places] = np.array(numbers, np.int32)[rows[column]]
+        else:
+            getattr(columns, column)[places] = rows[column]
+    columns.kinds[places] = kinds[kinds != GONE]

@@ -57,12 +57,9 @@ from mem_search.storage.sqlite import filters as sql_filters
 from mem_search.storage.sqlite import passages as of_passages
 from mem_search.storage.sqlite.database import Database
 from mem_search.storage.sqlite.postings import PostingsCache
-from mem_search.storage.sqlite.record_columns import (
-    Columns,
-    RecordColumnsCache,
-    mask_of,
-    passes,
-)
+from mem_search.storage.sqlite.record_columns import Columns, RecordColumnsCache
+from mem_search.storage.sqlite.record_masks import mask_of, passes
+from mem_search.storage.sqlite.stored_columns import StoredColumns
 from mem_search.storage.sqlite.vector_rows import VectorRows
 from mem_search.storage.sqlite.word_list import WordList
 from mem_search.text.names import Name
@@ -98,7 +95,7 @@ class SqliteSearchStore:
         self.corpus = corpus
         self.vectors = vectors
         self.chats = chats
-        self.passages = PassageMapCache(passage_map.after)
+        self.passages = PassageMapCache(passage_map.after, begin=passage_map.stored)
         self.postings = PostingsCache(self.passages)
         self.records = RecordColumnsCache(corpus.changed)
         self.words = WordList()
@@ -136,6 +133,10 @@ class SqliteSearchStore:
 
     async def fill_caches(self) -> None:
         await self.vectors.fill(self._database)
+
+    async def store_columns(self) -> None:
+        """Store what a start would read of all records and passages, for the next start."""
+        await StoredColumns(self.records, self.passages, self.postings).store(self._database)
 
     def close(self) -> None:
         self.vectors.close()

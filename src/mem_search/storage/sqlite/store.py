@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Collection
 from copy import copy
 from pathlib import Path
@@ -87,14 +88,20 @@ class SqliteStore:
     async def watch(self, woken: Callable[[], None]) -> None:
         """Nobody else may open the file: see ``daemon.lock``."""
 
-    def rest(self) -> None:
-        self.database.unmap()
+    async def rest(self) -> None:
+        await self._store_columns()
+        await asyncio.to_thread(self.database.unmap)
 
     async def copy(self, target: Path, *, vectors: bool) -> int:
         return await self.database.aside(lambda c: snapshot.copy(c, target, vectors=vectors))
 
     async def close(self) -> None:
         await self.limits.settle()
+        await self._store_columns()
         await self.database.close()
         for search in self._searches:  # reading threads use them until the database is closed
             search.close()
+
+    async def _store_columns(self) -> None:
+        for search in self._searches[:1]:  # all have the same
+            await search.store_columns()
