@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import drafts
+from chosen_store import in_a_file
 from mem_search.errors import InputError, StorageError
 from mem_search.model import Batch, SearchRequest
 from mem_search.wiring import open_runtime
@@ -49,13 +50,16 @@ async def test_nothing_is_left_running_after_an_error_inside(
     assert left_over() == []
 
 
-async def test_a_foreign_store_or_a_wrong_setting_leaves_nothing_running(
-    tmp_path: Path, left_over: LeftOver
-) -> None:
+@in_a_file("a foreign one")
+async def test_a_foreign_store_leaves_nothing_running(tmp_path: Path, left_over: LeftOver) -> None:
     (tmp_path / "mem-search.db").write_bytes(b"something else, and long enough to be seen" * 50)
     with pytest.raises(StorageError, match="is damaged"):
         async with open_runtime(small(tmp_path)):
             pass
+    assert left_over() == []
+
+
+async def test_a_wrong_setting_leaves_nothing_running(tmp_path: Path, left_over: LeftOver) -> None:
     with pytest.raises(InputError, match="unknown embedder"):
         async with open_runtime(small(tmp_path / "home", embedder="crystal-ball")):
             pass

@@ -162,7 +162,8 @@ async def test_a_user_has_so_many_jobs_at_once(narrow: Client) -> None:
     ada = await join(narrow, "ada")
     async with lifecycle_of(narrow).users.lease("ada") as runtime:
         for job in ("a", "b"):
-            await runtime.store.jobs.create(job, "import", {})
+            # Of no name that this worker knows, so that it takes none of them.
+            await runtime.store.jobs.create(job, "of a newer version", {})
     headers = {**ada.headers, "Content-Type": "application/x-ndjson"}
     reply = await narrow.post("/api/import/jsonl", data=b"{}\n", headers=headers)
     problem = await reply.json()

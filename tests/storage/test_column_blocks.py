@@ -19,8 +19,9 @@ from mem_search.model.rankings import PassageMap
 from mem_search.storage.sqlite import column_blocks, record_writer
 from mem_search.storage.sqlite.column_blocks import BLOCK
 from mem_search.storage.sqlite.database import Connection, Database
-from mem_search.storage.sqlite.record_columns import Columns
+from mem_search.storage.sqlite.record_columns import LAYOUT, Columns
 from mem_search.storage.sqlite.search_snapshot import SqliteSearchStore
+from mem_search.storage.sqlite.store import SqliteStore
 
 ONE: Any = st.builds(
     drafts.draft,
@@ -245,3 +246,20 @@ async def test_a_full_disk_is_logged_and_no_more(
         await searching.store_columns()
     assert "disk is full" in caplog.text
     await compare(database)
+
+
+@pytest.mark.parametrize("ending", ["rest", "close"])
+async def test_a_store_that_rests_or_closes_has_its_columns_stored(
+    tmp_path: Path, ending: str
+) -> None:
+    opened = await SqliteStore.open(tmp_path / "mem-search.db")
+    await opened.database.write(store, drafts.draft("a", project="p"))
+    searching = opened.open_search(tmp_path, 1, 8, ())
+    await opened.database.read(read_all, searching)
+    await getattr(opened, ending)()
+    again = await Database.open(tmp_path / "mem-search.db")
+    stored_blocks = await again.read(column_blocks.load, "records", LAYOUT)
+    assert stored_blocks[0].names["projects"] == ["", "p"]
+    await again.close()
+    if ending == "rest":
+        await opened.close()
