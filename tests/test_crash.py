@@ -73,6 +73,7 @@ async def test_nothing_acknowledged_is_lost_when_the_worker_is_killed(
     tmp_path: Path, file: Path
 ) -> None:
     home, acknowledged = tmp_path / "home", set[str]()
+    settings = small(home, chroma_url="")  # first: a server that it starts is the workers', too
     chance = random.Random(int(os.environ.get("CRASH_SEED", "7")))
     for _ in range(CRASHES):
         worker = await asyncio.create_subprocess_exec(
@@ -93,7 +94,7 @@ async def test_nothing_acknowledged_is_lost_when_the_worker_is_killed(
                 batch = []
             else:
                 batch.append(line)
-        async with open_runtime(small(home, chroma_url="")) as runtime:
+        async with open_runtime(settings) as runtime:
             await check(runtime, acknowledged)
     assert acknowledged
 
@@ -147,8 +148,8 @@ async def check(runtime: Runtime, acknowledged: set[str]) -> None:
     await runtime.index.ready(PATIENCE)
     await settled(runtime)
     async with asyncio.timeout(PATIENCE):
-        stored = runtime.store.indexing
-        while await runtime.index.entries() != await stored.entries(1):  # noqa: ASYNC110  it asks from outside
+        stored, model = runtime.store.indexing, runtime.search.space.number
+        while await runtime.index.entries() != await stored.entries(model):  # noqa: ASYNC110  it asks from outside
             await asyncio.sleep(0.1)  # the audit after the start finds what Chroma lost
     await settled(runtime)
     totals = await runtime.store.statistics.totals()

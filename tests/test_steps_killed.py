@@ -129,7 +129,9 @@ async def test_a_document_arrives_whose_worker_is_killed_after_each_step(tmp_pat
         totals = await runtime.store.statistics.totals()
         assert (sum(totals.records.values()), totals.coverage) == (1, 1)
         assert totals.passages > 2
-        assert await runtime.index.entries() == await runtime.store.indexing.entries(1)
+        assert await runtime.index.entries() == await runtime.store.indexing.entries(
+            runtime.search.space.number
+        )
         found = await runtime.store.records.named(UPLOADED, "letter")
         assert found is not None
         assert "zeppelin" in found.text
