@@ -386,6 +386,9 @@ class TestIndexing:
         entries = [2 * newest.passage, 2 * newest.passage + 1]
         await outbox.store_vectors(model, [newest.passage], entries, rows)
         assert await outbox.outbox_counts() == {"embed": 1, "index": 1}
+        assert await outbox.many_wait("index", 1)
+        assert not await outbox.many_wait("index", 2)
+        assert not await outbox.many_wait("delete", 1)
         assert await outbox.waiting("index", 9) == [newest.passage]
         found, vectors = await outbox.vectors(model, 2, [newest.passage])
         assert [entry.entry for entry in found] == entries

@@ -145,6 +145,15 @@ async def test_everything_is_embedded_once_and_ends_in_the_index(bench: Bench) -
     assert await bench.outbox.outbox_counts() == {}
 
 
+async def test_no_step_counts_all_that_waits(bench: Bench) -> None:
+    await bench.store(*(drafts.draft(f"{n}", f"text {n}") for n in range(150)))
+    said: list[str] = []
+    await bench.database.read(lambda c: c.set_trace_callback(said.append))
+    await bench.work()
+    assert any("from outbox" in statement for statement in said)
+    assert not any("count(*) from outbox" in statement for statement in said)
+
+
 async def test_equal_content_is_embedded_once_in_one_step_and_over_many(bench: Bench) -> None:
     await bench.store(*(drafts.draft(f"a{n}", "the same") for n in range(10)))
     await bench.work()

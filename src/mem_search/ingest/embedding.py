@@ -32,18 +32,23 @@ async def vectors_of(
         for half, vector in known.get(item.digest, {}).items():
             entries.append(2 * item.passage + half)
             copied.append(vector)
-    fresh: list[int] = []
+    rows = np.array(copied, np.float32).reshape(len(copied), embedder.dimensions)
+    lacking = [item for item in waiting if item.digest not in known]
+    if not lacking:
+        return entries, rows
+    fresh, embedded = await asyncio.get_running_loop().run_in_executor(
+        executor, _embedded, embedder, lacking
+    )
+    return entries + fresh, np.concatenate([rows, embedded])
+
+
+def _embedded(embedder: Embedder, items: Sequence[ToEmbed]) -> tuple[list[int], Vectors]:
+    """Entries and vectors of ``items``. In a thread: cutting 64 of them takes up to 70 ms."""
+    entries: list[int] = []
     texts: dict[str, int] = {}
     places: list[int] = []
-    for item in waiting:
-        if item.digest not in known:
-            for half, text in enumerate(embedded_texts(item.title, item.text, item.above)):
-                fresh.append(2 * item.passage + half)
-                places.append(texts.setdefault(text, len(texts)))
-    rows = np.array(copied, np.float32).reshape(len(copied), embedder.dimensions)
-    if texts:
-        embedded = await asyncio.get_running_loop().run_in_executor(
-            executor, embedder.embed, list(texts)
-        )
-        rows = np.concatenate([rows, embedded[places]])
-    return entries + fresh, rows
+    for item in items:
+        for half, text in enumerate(embedded_texts(item.title, item.text, item.above)):
+            entries.append(2 * item.passage + half)
+            places.append(texts.setdefault(text, len(texts)))
+    return entries, embedder.embed(list(texts))[places]

@@ -144,9 +144,8 @@ class Indexer:
         if gone:
             await self._index.delete([entry for p in gone for entry in (2 * p, 2 * p + 1)])
             await self._store.acknowledge("delete", gone)
-        depth = await self._store.outbox_counts()
-        size = BULK_BATCH if depth.get("index", 0) >= BULK_BATCH else ONLINE_BATCH
-        waiting = await self._store.waiting("index", size)
+        many = await self._store.many_wait("index", BULK_BATCH)
+        waiting = await self._store.waiting("index", BULK_BATCH if many else ONLINE_BATCH)
         if waiting:
             entries, rows = await self._store.vectors(
                 self._model, self._embedder.dimensions, waiting
@@ -154,8 +153,9 @@ class Indexer:
             if entries:
                 await self._index.upsert(entries, rows)
             await self._store.acknowledge("index", waiting)
-        left = depth.get("index", 0) - len(waiting)
-        self._index.damage = min(self._index.damage, max(0, left))
+        if self._index.damage:
+            left = (await self._store.outbox_counts()).get("index", 0)
+            self._index.damage = min(self._index.damage, left)
         if gone or waiting:
             self._steps += 1
             self._changed()

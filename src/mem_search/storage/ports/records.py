@@ -271,6 +271,10 @@ class IndexingStore(Protocol):
         """Passages that wait for ``step``, the oldest first. They are this worker's, too."""
         ...
 
+    async def many_wait(self, step: OutboxStep, count: int) -> bool:
+        """Whether at least ``count`` passages wait for ``step``; reads no more of them."""
+        ...
+
     async def outbox_counts(self) -> dict[OutboxStep, int]:
         """How many passages wait for each step; a step that none waits for is left out."""
         ...

@@ -166,6 +166,11 @@ class PostgresIndexing(Repository):
         return sorted(_claimed(connection, step, "asc", limit))
 
     @reads
+    def many_wait(self, connection: Connection, step: OutboxStep, count: int) -> bool:
+        found = "select count(*) from (select 1 from outbox where step = %s limit %s) w"
+        return connection.count(found, (step, count)) == count
+
+    @reads
     def outbox_counts(self, connection: Connection) -> dict[OutboxStep, int]:
         rows = connection.execute("select step, count(*) from outbox group by step")
         return dict(rows.fetchall())

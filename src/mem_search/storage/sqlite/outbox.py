@@ -174,6 +174,10 @@ class SqliteIndexing(Repository):
         return waiting(connection, step, limit)
 
     @reads
+    def many_wait(self, connection: Connection, step: OutboxStep, count: int) -> bool:
+        return len(waiting(connection, step, count)) == count
+
+    @reads
     def outbox_counts(self, connection: Connection) -> dict[OutboxStep, int]:
         rows = connection.execute("select step, count(*) from outbox group by step")
         return dict(rows.fetchall())
