@@ -171,6 +171,18 @@ async def test_only_blocks_with_changes_are_written_again(database: Database) ->
     assert await database.read(written) == expected
 
 
+async def test_few_writes_are_left_to_the_next_start(database: Database) -> None:
+    await database.write(store, drafts.draft("a"))
+    searching = await stored(database)
+    before = await database.read(column_blocks.revision)
+    await database.write(store, drafts.draft("b"))
+    await searching.store_columns(least=2)
+    assert await database.read(column_blocks.revision) == before
+    await database.write(store, drafts.draft("c"))
+    await searching.store_columns(least=2)
+    assert await database.read(column_blocks.writes_since) == 0
+
+
 async def test_no_block_holds_what_was_deleted_or_renamed(database: Database) -> None:
     secret = ("Kestrel-project", "kestrel-session")
     await database.write(

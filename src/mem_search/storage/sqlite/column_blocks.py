@@ -44,9 +44,15 @@ class Block:
 
 def revision(connection: sqlite3.Connection) -> int | None:
     """The revision at which all blocks are true; None where later changes were pruned."""
-    known = _noted(connection)
+    row = connection.execute("select value from meta where key = ?", (_REVISION,)).fetchone()
     (oldest,) = connection.execute("select min(revision) from record_changes").fetchone()
-    return known if known is not None and (oldest or 0) <= known + 1 else None
+    return int(row[0]) if row and (oldest or 0) <= int(row[0]) + 1 else None
+
+
+def writes_since(connection: sqlite3.Connection) -> int | None:
+    """How often records were written since the revision of the blocks; None as ``revision``."""
+    known = revision(connection)
+    return None if known is None else _current(connection) - known
 
 
 def load(connection: sqlite3.Connection, of: Of, layout: np.dtype[Any]) -> dict[int, Block]:
@@ -80,9 +86,8 @@ def absent(connection: sqlite3.Connection, of: Of, size: int) -> Iterator[slice]
 
 def drop_outdated(connection: sqlite3.Connection) -> None:
     """Delete the blocks that are not true any more; those that stay are true of this snapshot."""
-    (current,) = connection.execute("select max(revision) from record_changes").fetchone()
-    known, usable = _noted(connection), revision(connection)
-    if known == (current or 0):
+    current, usable = _current(connection), revision(connection)
+    if usable == current:
         return
     if usable is None:
         connection.execute("delete from column_blocks")
@@ -101,7 +106,7 @@ def drop_outdated(connection: sqlite3.Connection) -> None:
             (usable, BLOCK),
         )
     connection.execute(
-        "insert or replace into meta(key, value) values(?, ?)", (_REVISION, str(current or 0))
+        "insert or replace into meta(key, value) values(?, ?)", (_REVISION, str(current))
     )
 
 
@@ -121,9 +126,9 @@ def kinds_by_code(names: Sequence[str], places: Codes) -> Codes:
     return np.array(codes, np.uint8)[places]
 
 
-def _noted(connection: sqlite3.Connection) -> int | None:
-    row = connection.execute("select value from meta where key = ?", (_REVISION,)).fetchone()
-    return int(row[0]) if row else None
+def _current(connection: sqlite3.Connection) -> int:
+    (current,) = connection.execute("select max(revision) from record_changes").fetchone()
+    return current or 0
 
 
 def _decoded(place: int, content: bytes, layout: np.dtype[Any]) -> Block | None:

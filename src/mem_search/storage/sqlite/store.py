@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable, Collection
 from copy import copy
 from pathlib import Path
+from typing import Final
 
 from mem_search.model import Kind
 from mem_search.storage.rules.corpus_cache import CorpusCache
@@ -31,6 +32,9 @@ from mem_search.storage.sqlite.stats import SqliteStatistics, corpus
 from mem_search.storage.sqlite.tokens import SqliteTokens
 from mem_search.storage.sqlite.vector_rows import VectorRows
 from mem_search.storage.sqlite.webhook_deliveries import SqliteDeliveries
+
+_MANY_WRITES: Final = 2000
+"""Writes of records after which a rest stores columns: up to 1.5 MB each time."""
 
 
 class SqliteStore:
@@ -89,7 +93,7 @@ class SqliteStore:
         """Nobody else may open the file: see ``daemon.lock``."""
 
     async def rest(self) -> None:
-        await self._store_columns()
+        await self._store_columns(_MANY_WRITES)
         await asyncio.to_thread(self.database.unmap)
 
     async def copy(self, target: Path, *, vectors: bool) -> int:
@@ -102,6 +106,6 @@ class SqliteStore:
         for search in self._searches:  # reading threads use them until the database is closed
             search.close()
 
-    async def _store_columns(self) -> None:
+    async def _store_columns(self, least: int = 0) -> None:
         for search in self._searches[:1]:  # all have the same
-            await search.store_columns()
+            await search.store_columns(least)

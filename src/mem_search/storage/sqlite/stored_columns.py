@@ -31,8 +31,8 @@ class StoredColumns:
     passages: PassageMapCache[sqlite3.Connection]
     postings: PostingsCache
 
-    async def store(self, database: Database) -> None:
-        """Bring the blocks up to date, some at a time.
+    async def store(self, database: Database, least: int = 0) -> None:
+        """Bring the blocks up to date, some at a time, after at least so many writes of records.
 
         A failure is logged and no more: blocks only save time. So a store that no search has read
         is left as it is.
@@ -40,6 +40,9 @@ class StoredColumns:
         if not self.records.is_read:
             return
         try:
+            writes = await database.read(column_blocks.writes_since)
+            if writes is not None and writes < least:
+                return
             await database.write(column_blocks.drop_outdated)
             while await database.write(self._store_some):
                 pass
