@@ -33,7 +33,7 @@ class PassageMapCache(Generic[C]):
 
     known: PassageMap = field(default_factory=lambda: empty(0))
     begin: Callable[[C], PassageMap] = lambda _: empty(0)
-    """``begin(connection)`` is a map of the first passages, from a quicker place."""
+    """``begin(connection)`` is the first map, where there is a quicker way to it than ``after``."""
 
     _reading: threading.Lock = field(default_factory=threading.Lock)
 
@@ -48,7 +48,7 @@ class PassageMapCache(Generic[C]):
                     self.known = self.begin(connection)
                 if passage >= len(self.known.records):
                     rows = self.after(connection, len(self.known.records))
-                    self.known = extended(self.known, rows)
+                    self.known = _extended(self.known, rows)
         return self.known
 
 
@@ -62,21 +62,25 @@ def empty(size: int) -> PassageMap:
     )
 
 
-def extended(known: PassageMap, rows: Sequence[Any]) -> PassageMap:
-    """A copy of ``known`` with ``rows``, which are columns as ``PassageMapCache.after`` has."""
+def fill(known: PassageMap, rows: Sequence[Any]) -> None:
+    """Put ``rows``, which are columns as those of ``PassageMapCache.after``, into ``known``."""
     ids, records, kinds, code, lengths = rows
     places = np.array(ids, dtype=np.int64)
-    size = max(len(known.records), int(places.max(initial=-1)) + 1)
+    known.records[places] = np.array(records, dtype=np.int64)
+    known.kinds[places] = KIND_CODES.codes(kinds)
+    known.code[places] = np.array(code, dtype=np.bool_)
+    known.lengths[places] = np.array(lengths, dtype=np.int32)
+
+
+def _extended(known: PassageMap, rows: Sequence[Any]) -> PassageMap:
+    size = max(len(known.records), max(rows[0], default=-1) + 1)
     found = PassageMap(
         records=_grown(known.records, size),
         kinds=_grown(known.kinds, size),
         code=_grown(known.code, size),
         lengths=_grown(known.lengths, size),
     )
-    found.records[places] = np.array(records, dtype=np.int64)
-    found.kinds[places] = KIND_CODES.codes(kinds)
-    found.code[places] = np.array(code, dtype=np.bool_)
-    found.lengths[places] = np.array(lengths, dtype=np.int32)
+    fill(found, rows)
     return found
 
 

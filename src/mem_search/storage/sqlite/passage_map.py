@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mem_search.model.rankings import PassageMap
-from mem_search.storage.rules.passage_map import empty, extended
+from mem_search.storage.rules.passage_map import empty, fill
 from mem_search.storage.sqlite import column_blocks
-from mem_search.storage.sqlite.column_blocks import BLOCK, Block, kinds_by_code, kinds_by_name
+from mem_search.storage.sqlite.column_blocks import Block, kinds_by_code, kinds_by_name
 
 LAYOUT: Final = np.dtype(
     [("records", np.int64), ("kinds", np.uint8), ("code", np.bool_), ("lengths", np.int32)]
@@ -26,20 +26,18 @@ def after(connection: sqlite3.Connection, first: int) -> Sequence[Sequence[Any]]
     return _read(connection, "id >= ?", (first,))
 
 
-def stored(connection: sqlite3.Connection) -> PassageMap:
-    """The map as far as blocks of it are stored; those between that are not are read."""
-    blocks = column_blocks.load(connection, "passages", LAYOUT)
-    known = empty(max((block.span.stop for block in blocks.values()), default=0))
-    for first in range(0, len(known.records), BLOCK):
-        block = blocks.get(first // BLOCK)
-        end = min(first + BLOCK, len(known.records))
-        if block is None or block.span.stop < end:
-            known = extended(known, _read(connection, "id >= ? and id < ?", (first, end)))
+def whole(connection: sqlite3.Connection) -> PassageMap:
+    """The map of all passages, from stored blocks where there are any."""
+    (last,) = connection.execute("select coalesce(max(id), -1) from passages").fetchone()
+    known = empty(last + 1)
+    for part in column_blocks.parts(connection, "passages", LAYOUT, last + 1):
+        if isinstance(part, Block):
+            known.records[part.span] = part.rows["records"]
+            known.kinds[part.span] = kinds_by_code(part.names["kinds"], part.rows["kinds"])
+            known.code[part.span] = part.rows["code"]
+            known.lengths[part.span] = part.rows["lengths"]
         else:
-            known.records[block.span] = block.rows["records"]
-            known.kinds[block.span] = kinds_by_code(block.names["kinds"], block.rows["kinds"])
-            known.code[block.span] = block.rows["code"]
-            known.lengths[block.span] = block.rows["lengths"]
+            fill(known, _read(connection, "id >= ? and id < ?", (part.start, part.stop)))
     return known
 
 

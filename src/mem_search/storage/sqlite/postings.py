@@ -28,7 +28,7 @@ from mem_search.model.statistics import Corpus
 from mem_search.storage.rules import bm25
 from mem_search.storage.rules.passage_map import PassageMapCache
 from mem_search.storage.sqlite import column_blocks, fulltext
-from mem_search.storage.sqlite.column_blocks import BLOCK, Block
+from mem_search.storage.sqlite.column_blocks import Block
 from mem_search.text.words import AnyWords, WordPhrase, WordQuery, folded, is_cjk
 
 log = logging.getLogger(__name__)
@@ -263,14 +263,13 @@ def _refreshed(connection: sqlite3.Connection, known: Statistics, revision: int)
     """``known`` with what was written up to ``revision``."""
     if known.revision >= revision:
         return known
-    if known.revision < 0:
-        known = _stored(connection)
     change = _change(connection, known.revision) if known.revision >= 0 else None
-    if change is None:
-        lengths = _lengths(connection, known.lengths[:0])
-    else:
-        condition = "where id in (select value from json_each(?))"
-        lengths = _lengths(connection, known.lengths, condition, (json.dumps(change.passages),))
+    if change is None:  # never read, or later changes were pruned
+        known = _whole(connection, revision)
+        change = _change(connection, known.revision)
+    condition = "where id in (select value from json_each(?))"
+    changed = json.dumps(change.passages if change else ())
+    lengths = _lengths(connection, known.lengths, condition, (changed,))
     # The number of passages, then the words of each column
     # (https://sqlite.org/fts5.html#fts5_data_structures).
     (block,) = connection.execute("select block from passages_fts_data where id = 1").fetchone()
@@ -281,8 +280,8 @@ def _refreshed(connection: sqlite3.Connection, known: Statistics, revision: int)
 def _lengths(
     connection: sqlite3.Connection,
     known: NDArray[np.int32],
-    condition: str = "",
-    values: Sequence[str | int] = (),
+    condition: str,
+    values: Sequence[str | int],
 ) -> NDArray[np.int32]:
     """A copy of ``known`` with the lengths of the passages that meet ``condition``."""
     ids, sizes = connection.execute(
@@ -298,23 +297,18 @@ def _lengths(
     return lengths
 
 
-def _stored(connection: sqlite3.Connection) -> Statistics:
-    """The lengths in stored blocks, and those that are in none; without blocks nothing."""
-    revision = column_blocks.revision(connection)
-    blocks = {} if revision is None else column_blocks.load(connection, "words", LAYOUT)
-    if revision is None or not blocks:
-        return Statistics(0, 1.0, np.zeros(0, np.int32), -1)
+def _whole(connection: sqlite3.Connection, revision: int) -> Statistics:
+    """All lengths, from stored blocks where there are any; not newer than ``revision``."""
     (last,) = connection.execute("select max(id) from passages_fts_docsize").fetchone()
     lengths = np.zeros((last or 0) + 1, np.int32)
-    for first in range(0, len(lengths), BLOCK):
-        end = min(first + BLOCK, len(lengths))
-        if block := blocks.get(first // BLOCK):
-            words = block.rows["words"][: end - first]
-            lengths[first : first + len(words)] = words
-            first += len(words)
-        if first < end:
-            lengths = _lengths(connection, lengths, "where id >= ? and id < ?", (first, end))
-    return Statistics(0, 1.0, lengths, revision)
+    for part in column_blocks.parts(connection, "words", LAYOUT, len(lengths)):
+        if isinstance(part, Block):
+            lengths[part.span] = part.rows["words"]
+        else:
+            span = (part.start, part.stop)
+            lengths = _lengths(connection, lengths, "where id >= ? and id < ?", span)
+    since = column_blocks.revision(connection)
+    return Statistics(0, 1.0, lengths, revision if since is None else since)
 
 
 def block_of(statistics: Statistics, owned: NDArray[np.bool_], span: slice) -> Block:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from mem_search.model import Filters, Order
 from mem_search.model.rankings import KIND_CODES, MOST, Codes
 from mem_search.storage.sqlite import column_blocks
-from mem_search.storage.sqlite.column_blocks import BLOCK, Block, kinds_by_code, kinds_by_name
+from mem_search.storage.sqlite.column_blocks import Block, kinds_by_code, kinds_by_name
 from mem_search.storage.sqlite.metadata_columns import MetadataColumns
 from mem_search.text.sketch import HEAD, WORDS, Heads
 
@@ -183,17 +183,13 @@ def _whole(connection: sqlite3.Connection, known: Columns, revision: int) -> Col
     """All records, from stored blocks where there are any; not newer than ``revision``."""
     (last,) = connection.execute("select coalesce(max(id), 0) from records").fetchone()
     columns = _empty(last + 1, known.names, known.metadata)
-    since = column_blocks.revision(connection)
-    blocks = {} if since is None else column_blocks.load(connection, "records", LAYOUT)
-    at = since if since is not None and blocks else revision
-    for first in range(0, last + 1, BLOCK):
-        block = blocks.pop(first // BLOCK, None)  # frees its memory
-        if block is None:
-            end = first + BLOCK - 1
-            _fill(columns, connection, "where id between ? and ?", (first, end))
+    for part in column_blocks.parts(connection, "records", LAYOUT, last + 1):
+        if isinstance(part, Block):
+            _put(columns, part)
         else:
-            _put(columns, block)
-    return replace(columns, revision=at)
+            _fill(columns, connection, "where id >= ? and id < ?", (part.start, part.stop))
+    since = column_blocks.revision(connection)
+    return replace(columns, revision=revision if since is None else since)
 
 
 def _read(connection: sqlite3.Connection, known: Columns, wanted: Sequence[int]) -> Columns:
@@ -264,11 +260,9 @@ def block_of(columns: Columns, span: slice) -> Block:
 
 
 def _put(columns: Columns, block: Block) -> None:
-    """Fill in the rows of ``block`` as far as ``columns`` go."""
-    rows = block.rows[: len(columns.kinds) - block.first]
-    kinds = kinds_by_code(block.names["kinds"], rows["kinds"])
+    kinds = kinds_by_code(block.names["kinds"], block.rows["kinds"])
     places = block.first + np.flatnonzero(kinds != GONE)
-    rows = rows[kinds != GONE]
+    rows = block.rows[kinds != GONE]
     for column in _ARRAYS:
         if column in _NAMED:
             numbers = columns.names[_NAMED[column]].numbers(block.names[column])

@@ -95,7 +95,7 @@ class SqliteSearchStore:
         self.corpus = corpus
         self.vectors = vectors
         self.chats = chats
-        self.passages = PassageMapCache(passage_map.after, begin=passage_map.stored)
+        self.passages = PassageMapCache(passage_map.after, begin=passage_map.whole)
         self.postings = PostingsCache(self.passages)
         self.records = RecordColumnsCache(corpus.changed)
         self.words = WordList()

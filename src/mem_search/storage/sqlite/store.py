@@ -34,7 +34,7 @@ from mem_search.storage.sqlite.vector_rows import VectorRows
 from mem_search.storage.sqlite.webhook_deliveries import SqliteDeliveries
 
 _MANY_WRITES: Final = 2000
-"""Writes of records after which a rest stores columns: up to 1.5 MB each time."""
+"""Writes of records after which a rest stores columns: 1.5 MB, more where old records changed."""
 
 
 class SqliteStore:
@@ -101,8 +101,10 @@ class SqliteStore:
 
     async def close(self) -> None:
         await self.limits.settle()
-        await self._store_columns()
-        await self.database.close()
+        try:
+            await self._store_columns()
+        finally:
+            await self.database.close()
         for search in self._searches:  # reading threads use them until the database is closed
             search.close()
 
