@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import os
+import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +15,8 @@ import pytest
 import drafts
 from chosen_store import in_a_file
 from mem_search.errors import InputError, StorageError
-from mem_search.model import Batch, SearchRequest
+from mem_search.model import Batch, Location, SearchRequest
+from mem_search.search.service import SearchService
 from mem_search.wiring import open_runtime
 from runtimes import THERE, fill, settled, small
 
@@ -64,6 +68,28 @@ async def test_a_wrong_setting_leaves_nothing_running(tmp_path: Path, left_over:
         async with open_runtime(small(tmp_path / "home", embedder="crystal-ball")):
             pass
     assert left_over() == []
+
+
+async def test_an_import_gives_way_to_searches(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: list[SearchService] = []
+
+    async def give_way(service: SearchService) -> None:
+        given.append(service)
+
+    monkeypatch.setattr(SearchService, "give_way", give_way)
+    lines = (json.dumps({"kind": "note", "text": f"page {n}"}) for n in range(60))
+    (tmp_path / "notes.jsonl").write_text("\n".join(lines) + "\n", "utf-8")
+    async with open_runtime(small(tmp_path / "home"), background=False) as runtime:
+        await runtime.ingest.reader.read(Location("jsonl", str(tmp_path / "notes.jsonl")))
+        assert given == [runtime.search.service]
+        lower = runtime.model.passage_thread.submit(priority).result()
+        assert lower > priority() or sys.platform != "linux"
+
+
+def priority() -> int:
+    return os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
 
 
 async def test_what_waited_when_it_closed_is_done_after_it_opens(tmp_path: Path) -> None:

@@ -21,12 +21,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
+from mem_search.priority import lower_process
+
 _PR_SET_PDEATHSIG = 1
 _WAITING: Final = 0.001
 """A process that gets a smaller part of a core waits for something else than a processor."""
-
-_NICER: Final = 5
-"""Searches have priority over imports."""
 
 HEAD: Final = struct.Struct(">Q")
 """The length of what follows, in bytes."""
@@ -87,7 +86,7 @@ def serve(load: Callable[[], Callable[[Any], object]], *, memory: str) -> None:
         options.add_argument(f"--{name}", required=True, type=int)
     given = options.parse_args()
     _end_with(given.parent)
-    os.nice(_NICER)
+    lower_process()
     incoming, outgoing = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a plug-in prints must not come between the replies
     _limit(resource.RLIMIT_CORE, 0)

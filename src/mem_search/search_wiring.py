@@ -21,6 +21,7 @@ from typing import Any
 from mem_search.contracts import Embedder, Retriever, VectorIndex
 from mem_search.embedders import MissingEmbedder, Opener, open_embedder
 from mem_search.errors import MemSearchError, ModelUnavailable
+from mem_search.priority import lower_thread
 from mem_search.records.registry import installed_kinds
 from mem_search.retrievers.keyword import KeywordRetriever
 from mem_search.retrievers.vector import VectorRetriever
@@ -122,8 +123,8 @@ async def _open_model(
         return
     model = EmbeddingModel(
         embedder=await asyncio.to_thread(_embedder, opener, setting, settings.models_dir),
-        passage_thread=ThreadPoolExecutor(1, thread_name_prefix="embed-passages"),
-        query_thread=ThreadPoolExecutor(1, thread_name_prefix="embed-question"),
+        passage_thread=ThreadPoolExecutor(1, "embed-passages", initializer=lower_thread),
+        query_thread=ThreadPoolExecutor(1, "embed-question"),
         reranking=await asyncio.to_thread(open_reranking, settings),
     )
     try:

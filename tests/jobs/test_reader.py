@@ -59,8 +59,12 @@ class Shelf:
                     raise SourceError("torn page; mend it")
                 if fault == f"break {n}":
                     raise KeyError("a bug")
-                made = drafts.draft(f"{location.path}/{n}", f"page {n}", source="shelf")
-                yield Batch(drafts=(made,), cursor={"next": n + 1}, done=n + 1, total=int(count))
+                pages = 50 if fault == f"thick {n}" else 1
+                made = (f"{location.path}/{n}{'+' * page}" for page in range(pages))
+                yield Batch(
+                    drafts=tuple(drafts.draft(i, f"page {n}", source="shelf") for i in made),
+                    cursor={"next": n + 1}, done=n + 1, total=int(count),
+                )  # fmt: skip
         finally:
             with self.lock:
                 self.inside -= 1
@@ -108,6 +112,22 @@ async def test_each_batch_is_stored_with_the_cursor_from_which_reading_continues
     whole = await reader.read(Location("shelf", "3"), again=True)
     assert (whole.new, whole.unchanged) == (0, 3)
     assert shelf.cursors == [{}, {"next": 3}, {}]
+
+
+async def test_a_large_batch_gives_way_to_searches(
+    store: SqliteStore, tmp_path: Path, shelf: Shelf
+) -> None:
+    stored: list[int] = []
+
+    async def give_way() -> None:
+        stored.append(sum((await store.statistics.totals()).records.values()))
+
+    writer = IngestWriter(store.ingest, stored=lambda: None)
+    mark = CrashMark(tmp_path / "reading.json")
+    await LocationReader(store.ingest, writer, mark, give_way=give_way).read(
+        Location("shelf", "3 thick 1")
+    )
+    assert stored == [51]
 
 
 @pytest.mark.parametrize("again", [False, True])

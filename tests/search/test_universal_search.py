@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -226,6 +227,19 @@ async def test_a_leg_that_fails_is_named_and_the_others_answer(filled: Runtime) 
     assert any("the model is gone" in notice for notice in page.report.notices)
     with pytest.raises(Unavailable, match="the model is gone"):
         await service.search(universal("lantern", search="vector"), "test")
+
+
+async def test_an_import_gives_way_while_somebody_searches(filled: Runtime) -> None:
+    whole = filled.search.service
+    service = SearchService(whole.pipeline, whole.suggestions, whole.log)
+    before = asyncio.create_task(service.give_way())
+    await asyncio.sleep(0)
+    assert before.done()
+    await service.search(universal("lantern"), "test")
+    after = asyncio.create_task(service.give_way())
+    await asyncio.sleep(0)
+    assert not after.done()
+    await after
 
 
 async def test_a_question_that_only_filters_is_answered_without_relevance(filled: Runtime) -> None:

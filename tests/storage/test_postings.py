@@ -141,6 +141,30 @@ async def test_only_what_was_written_is_read_again(
     await check(database, known, query)
 
 
+async def test_what_was_written_is_looked_up_once_for_all_words(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = cache()
+    await database.write(store, drafts.draft("a", "token auth"), drafts.draft("b", "auth"))
+    query = AnyWords((WordPhrase(("token",)), WordPhrase(("auth",))))
+    await database.read(known.scores, query, CORPUS)
+    await database.write(store, drafts.draft("a", "auth"), drafts.draft("c", "token auth"))
+
+    looked_up: list[int] = []
+    change = postings._change
+
+    def counted(connection: Connection, revision: int) -> Any:
+        looked_up.append(revision)
+        return change(connection, revision)
+
+    await database.read(known.current)  # which looks the change up for the statistics
+    monkeypatch.setattr(postings, "_change", counted)
+    await database.read(known.scores, query, CORPUS)
+    assert len(looked_up) == 1
+    monkeypatch.undo()
+    await check(database, known, query)
+
+
 async def test_changes_that_were_pruned_make_lists_be_read_anew(database: Database) -> None:
     known = cache()
     await database.write(store, drafts.draft("a", "token auth"), drafts.draft("b", "token"))

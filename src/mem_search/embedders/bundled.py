@@ -15,7 +15,6 @@ without embedding it again.
 from __future__ import annotations
 
 import os
-import sys
 import threading
 import time
 from collections import deque
@@ -30,6 +29,7 @@ from mem_search.contracts import Vectors
 from mem_search.embedders.weights import SHA256, model_file
 from mem_search.errors import ModelUnavailable
 from mem_search.install_command import install_command
+from mem_search.priority import lower_thread
 from mem_search.text import wordpieces
 
 if TYPE_CHECKING:
@@ -44,10 +44,6 @@ _BATCH_TOKENS = 256
 
 _QUIET = 1.0
 """Seconds after a question until the second thread works again."""
-
-_LOWER = 5
-"""The priority ("nice") of the second thread. With a lower one, a program that keeps every
-processor busy would stop it in the middle of a batch, and the first one waits for that batch."""
 
 
 class BundledEmbedder:
@@ -80,7 +76,7 @@ class BundledEmbedder:
         self._session: InferenceSession | None = None
         self._asked = -_QUIET
         # Its thread starts with the first text for it.
-        self._second = ThreadPoolExecutor(1, "embed-second", initializer=_yield_to_others)
+        self._second = ThreadPoolExecutor(1, "embed-second", initializer=lower_thread)
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         vectors = np.empty((len(texts), self.dimensions), np.float32)
@@ -131,11 +127,6 @@ class BundledEmbedder:
                         model_file(self._models_dir, int8=self._int8), self._threads
                     )
         return self._session
-
-
-def _yield_to_others() -> None:
-    if sys.platform == "linux":  # elsewhere a priority is that of the whole process
-        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _LOWER)
 
 
 def runtime() -> Any:

@@ -12,7 +12,7 @@ import logging
 import stat
 import time
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from functools import partial
@@ -35,9 +35,19 @@ log = logging.getLogger(__name__)
 
 _LONGEST_PAUSE = 3600.0
 
+_LARGE = 50
+"""Records; after a batch of fewer, searches have little to catch up with."""
+
+
+async def _at_once() -> None:
+    """Give way to nobody."""
+
 
 class LocationReader:
-    """Reads locations into one store, each location in one reading at a time."""
+    """Reads locations into one store, each location in one reading at a time.
+
+    ``give_way`` is awaited after each large batch, for searches that are under way.
+    """
 
     def __init__(
         self,
@@ -45,11 +55,13 @@ class LocationReader:
         writer: IngestWriter,
         mark: CrashMark,
         kept: KeptTranscripts | None = None,
+        give_way: Callable[[], Awaitable[None]] = _at_once,
     ) -> None:
         self._store = store
         self._writer = writer
         self._mark = mark
         self.kept = kept
+        self._give_way = give_way
         self._locks: dict[tuple[str, str], asyncio.Lock] = defaultdict(asyncio.Lock)
         self._releasing = asyncio.Lock()
         """Of two locations that release the same record at once, the second knows of the first."""
@@ -124,6 +136,8 @@ class LocationReader:
                                 now += await take(await self._without_kept(location, batch))
                         else:
                             now += await take(batch)
+                        if len(batch.drafts) >= _LARGE:
+                            await self._give_way()
                         total = now.after(before, from_the_start=not cursor)
                         if report is not None:
                             message = progress_message(location, total)

@@ -14,6 +14,7 @@ import asyncio
 import hashlib
 import logging
 import math
+import time
 import unicodedata
 from collections import deque
 from collections.abc import Sequence
@@ -138,6 +139,12 @@ UNLOGGED = ""
 """The surface of searches that nobody typed, such as a replay: they are not logged."""
 
 
+_ASKED_SECONDS: Final = 1.0
+"""So long after a search, another one may follow."""
+
+_WAY_SECONDS: Final = 0.2
+"""So long an import gives way: the next search reads what was stored, and answers."""
+
 UNTOLD: Final = 5.0
 """Seconds that a replica may be behind without a notice; the report has them in any case."""
 
@@ -162,6 +169,16 @@ class SearchService:
         self.translation = translation
         self.suggestions = suggestions
         self.log = log
+        self._asked_at = -_ASKED_SECONDS
+
+    async def give_way(self) -> None:
+        """Wait a fifth of a second if there was a search in the last second.
+
+        An import calls this after each large batch. The next search brings the caches up to date,
+        and reading the next batch meanwhile would hold the interpreter's lock.
+        """
+        if time.monotonic() < self._asked_at + _ASKED_SECONDS:
+            await asyncio.sleep(_WAY_SECONDS)
 
     async def search(
         self, request: SearchRequest, surface: str, *, current: bool = False
@@ -172,6 +189,7 @@ class SearchService:
         ``current``. Raises MissingField when there is neither a query nor a filter, InputError for
         an unknown scope, Unavailable when no leg of the search answers.
         """
+        self._asked_at = time.monotonic()
         with self.suggestions.store.view(current=current) as view:
             page = await self._search(request, surface)
         if view.stale_s is None:

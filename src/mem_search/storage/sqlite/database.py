@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from mem_search.errors import MemSearchError, StorageError
+from mem_search.priority import lower_thread
 from mem_search.storage.sqlite.fulltext import secure_words
 from mem_search.storage.sqlite.mark import Mark, check, damaged
 from mem_search.storage.sqlite.migrations import migrate
@@ -57,8 +58,8 @@ class Database:
     def __init__(self, path: Path, busy_seconds: float = _BUSY_SECONDS) -> None:
         self.path = path
         self._busy_seconds = busy_seconds
-        self._writer = ThreadPoolExecutor(1, thread_name_prefix="sqlite-writer")
-        self._readers = ThreadPoolExecutor(_READERS, thread_name_prefix="sqlite-reader")
+        self._writer = ThreadPoolExecutor(1, "sqlite-writer", initializer=lower_thread)
+        self._readers = ThreadPoolExecutor(_READERS, "sqlite-reader")
         self._local = threading.local()
         self._open: list[sqlite3.Connection] = []
         self._writing: sqlite3.Connection | None = None

@@ -42,6 +42,9 @@ ENTRY_BYTES: Final = 700
 FEW: Final = 8
 """A list of fewer passages is read again as quickly; names and numbers would fill the memory."""
 
+_NEVER: Final = np.iinfo(np.int64).max
+"""A number that no record has."""
+
 LAYOUT: Final = np.dtype([("words", np.int32)])
 """A row of a stored block: the length of a passage in words."""
 
@@ -127,7 +130,8 @@ class PostingsCache:
         if statistics is None:
             return fulltext.scores(connection, query)
         try:
-            lists = [self._list(connection, phrase, statistics) for phrase in phrases]
+            changes = _Changes(connection)
+            lists = [self._list(changes, phrase, statistics) for phrase in phrases]
         except InexactError as error:
             log.warning("posting lists are not used: %s", error)
             self._exact = False
@@ -149,15 +153,13 @@ class PostingsCache:
             matching = np.intersect1d(matching, fulltext.matched(connection, query))
         return matching, np.asarray(sums[matching], np.float64)
 
-    def _list(
-        self, connection: sqlite3.Connection, phrase: WordPhrase, statistics: Statistics
-    ) -> Postings:
+    def _list(self, changes: _Changes, phrase: WordPhrase, statistics: Statistics) -> Postings:
         """The list of ``phrase`` as of ``statistics``, read as far as it is not known."""
         known = self._lists.get(phrase)
         if known is not None and known.revision > statistics.revision:
             known = None  # a search that began later has read it
         if known is None or known.revision < statistics.revision:
-            known = self._read(connection, phrase, known, statistics)
+            known = self._read(changes, phrase, known, statistics)
         if len(known.passages) < self.few and phrase not in self._lists:
             return known
         with self._lock:
@@ -191,13 +193,14 @@ class PostingsCache:
 
     def _read(
         self,
-        connection: sqlite3.Connection,
+        changes: _Changes,
         phrase: WordPhrase,
         known: Postings | None,
         statistics: Statistics,
     ) -> Postings:
         """The list of ``phrase``; ``known`` is an older one. Raises InexactError."""
-        change = None if known is None else _change(connection, known.revision)
+        connection = changes.connection
+        change = None if known is None else changes.since(known.revision)
         if known is None or change is None or len(change.passages) > len(known.passages):
             passages, scores = fulltext.scores(connection, phrase)
             counts = _counts(passages, scores, len(passages), statistics)
@@ -207,9 +210,8 @@ class PostingsCache:
             # The map may lack passages that were deleted before it was read, even all.
             kept = known.passages < len(records)
             owners = records[known.passages[kept]]
-            kept[kept] = (owners > 0) & ~np.isin(owners, change.records)
-            added = np.array(change.passages, np.int64)
-            passages, scores = fulltext.scores(connection, phrase, added)
+            kept[kept] = (owners > 0) & ~change.has(owners)
+            passages, scores = fulltext.scores(connection, phrase, change.passages)
             counts = _counts(passages, scores, int(kept.sum()) + len(passages), statistics)
             passages = np.concatenate([known.passages[kept], passages])
             counts = np.concatenate([known.counts[kept], counts])
@@ -241,8 +243,28 @@ def _counts(
 class _Change:
     """What was written since a revision: the records, and the passages that they have now."""
 
-    records: Sequence[int]
-    passages: Sequence[int]
+    records: NDArray[np.int64]
+    passages: NDArray[np.int64]
+
+    def has(self, owners: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Whether each of these records was written; quick where all that was written is new."""
+        if owners.max(initial=0) < self.records.min(initial=_NEVER):
+            return np.zeros(len(owners), np.bool_)
+        return np.isin(owners, self.records)
+
+
+@dataclass(frozen=True, slots=True)
+class _Changes:
+    """What was written up to a snapshot, read once for all phrases of a search."""
+
+    connection: sqlite3.Connection
+    _known: dict[int, _Change | None] = field(default_factory=dict)
+
+    def since(self, revision: int) -> _Change | None:
+        """What was written after ``revision``; None where older changes were pruned."""
+        if revision not in self._known:
+            self._known[revision] = _change(self.connection, revision)
+        return self._known[revision]
 
 
 def _change(connection: sqlite3.Connection, revision: int) -> _Change | None:
@@ -256,7 +278,9 @@ def _change(connection: sqlite3.Connection, revision: int) -> _Change | None:
         " (select json_group_array(id) from passages where record_id in changed)",
         (revision,),
     ).fetchone()
-    return _Change(json.loads(records), json.loads(passages))
+    return _Change(
+        np.array(json.loads(records), np.int64), np.array(json.loads(passages), np.int64)
+    )
 
 
 def _refreshed(connection: sqlite3.Connection, known: Statistics, revision: int) -> Statistics:
@@ -268,7 +292,7 @@ def _refreshed(connection: sqlite3.Connection, known: Statistics, revision: int)
         known = _whole(connection, revision)
         change = _change(connection, known.revision)
     condition = "where id in (select value from json_each(?))"
-    changed = json.dumps(change.passages if change else ())
+    changed = json.dumps(change.passages.tolist() if change else ())
     lengths = _lengths(connection, known.lengths, condition, (changed,))
     # The number of passages, then the words of each column
     # (https://sqlite.org/fts5.html#fts5_data_structures).
