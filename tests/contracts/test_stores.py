@@ -432,11 +432,31 @@ class TestIndexing:
         one = np.ones((1, 1), dtype=np.float32)
         await outbox.store_vectors(first, [waiting.passage], [2 * waiting.passage], one)
         await outbox.acknowledge("index", [waiting.passage])
-        assert await outbox.queue_without_vector(first) == 0
+        last = waiting.passage
+        assert await outbox.queue_without_vector(first, 0, 9) == (last, 0)
         second = await outbox.model_number("second", "test", 1)
-        assert await outbox.queue_without_vector(second) == 1
+        assert await outbox.queue_without_vector(second, last, 9) == (None, 0)
+        assert await outbox.queue_without_vector(second, 0, 9) == (last, 1)
         await outbox.queue("index", [waiting.passage])
         assert await outbox.outbox_counts() == {"embed": 1}
+
+    async def test_missing_vectors_are_looked_for_some_passages_at_a_time(
+        self, store: Store
+    ) -> None:
+        outbox = store.indexing
+        first = await outbox.model_number("first", "test", 1)
+        await fill(store, draft("a"), draft("b"), draft("c"))
+        passages = sorted(item.passage for item in await outbox.to_embed(9))
+        await outbox.store_vectors(
+            first, passages, [2 * each for each in passages], np.ones((3, 1), dtype=np.float32)
+        )
+        await outbox.acknowledge("index", passages)
+        second = await outbox.model_number("second", "test", 1)
+        assert await outbox.queue_without_vector(second, 0, 2) == (passages[1], 2)
+        assert await outbox.outbox_counts() == {"embed": 2}
+        assert await outbox.queue_without_vector(second, passages[1], 2) == (passages[2], 1)
+        assert await outbox.queue_without_vector(second, passages[2], 2) == (None, 0)
+        assert await outbox.outbox_counts() == {"embed": 3}
 
     async def test_a_space_is_filled_beside_another_and_dropped(self, store: Store) -> None:
         outbox = store.indexing

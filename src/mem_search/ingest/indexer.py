@@ -30,6 +30,10 @@ ONLINE_BATCH = 50
 BULK_BATCH = 500
 """Small batches while the queue is short: a write holds the index's lock (field measurements)."""
 
+LOOKED_AT = 20_000
+"""Passages looked through at a time for missing vectors. One statement for all of a large store
+would keep the writer from everything else, the end of the worker too, for seconds."""
+
 RETRY_SECONDS = 5.0
 
 CHECK_SECONDS = 30.0
@@ -112,9 +116,14 @@ class Indexer:
         """``embed_some``, after queueing the passages that this model has not embedded."""
         async with self._embedding:
             if not self._complete:
-                await self._store.queue_without_vector(self._model)
+                await self._queue_without_vector()
                 self._complete = True
             return await self.embed_some()
+
+    async def _queue_without_vector(self) -> None:
+        after: int | None = 0
+        while after is not None:
+            after, _ = await self._store.queue_without_vector(self._model, after, LOOKED_AT)
 
     async def embed_some(self) -> int:
         """Embed one batch; returns how many passages."""

@@ -238,8 +238,13 @@ class IndexingStore(Protocol):
         """
         ...
 
-    async def queue_without_vector(self, model: int) -> int:
-        """Queue every passage that has no vector of ``model``; returns how many."""
+    async def queue_without_vector(
+        self, model: int, after: int, limit: int
+    ) -> tuple[int | None, int]:
+        """Queue those of the next ``limit`` passages after ``after`` without a vector of ``model``.
+
+        Returns the last of these passages, None at the end, and how many were queued.
+        """
         ...
 
     async def to_embed(self, limit: int) -> list[ToEmbed]:

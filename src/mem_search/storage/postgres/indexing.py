@@ -111,14 +111,23 @@ class PostgresIndexing(Repository):
         return last, deleted
 
     @writes
-    def queue_without_vector(self, connection: Connection, model: int) -> int:
-        return connection.execute(
+    def queue_without_vector(
+        self, connection: Connection, model: int, after: int, limit: int
+    ) -> tuple[int | None, int]:
+        (last,) = connection.one(
+            "select max(id) from (select id from passages where id > %s order by id limit %s) p",
+            (after, limit),
+        )
+        if last is None:
+            return None, 0
+        queued = connection.execute(
             "insert into outbox(passage_id, step)"
-            f" select p.id, 'embed' from passages p where {_LACKING}"
+            f" select p.id, 'embed' from passages p where p.id > %s and p.id <= %s and {_LACKING}"
             " on conflict(owner, passage_id) do update set step = 'embed', worker = null"
             " where outbox.step = 'index'",
-            (model,),
+            (after, last, model),
         ).rowcount
+        return last, queued
 
     @writes
     def to_embed(self, connection: Connection, limit: int) -> list[ToEmbed]:

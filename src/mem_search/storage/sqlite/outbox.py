@@ -122,13 +122,22 @@ class SqliteIndexing(Repository):
         return last, deleted
 
     @writes
-    def queue_without_vector(self, connection: Connection, model: int) -> int:
-        return connection.execute(
+    def queue_without_vector(
+        self, connection: Connection, model: int, after: int, limit: int
+    ) -> tuple[int | None, int]:
+        (last,) = connection.execute(
+            "select max(id) from (select id from passages where id > ? order by id limit ?)",
+            (after, limit),
+        ).fetchone()
+        if last is None:
+            return None, 0
+        queued = connection.execute(
             "insert into outbox(passage_id, step)"
-            f" select p.id, 'embed' from passages p where {_LACKING}"
+            f" select p.id, 'embed' from passages p where p.id > ? and p.id <= ? and {_LACKING}"
             " on conflict(passage_id) do update set step = 'embed' where step = 'index'",
-            (model,),
+            (after, last, model),
         ).rowcount
+        return last, queued
 
     @reads
     def to_embed(self, connection: Connection, limit: int) -> list[ToEmbed]:
