@@ -10,6 +10,8 @@ from http_worker import Client, lifecycle_of
 
 from mem_search.http.core import measuring
 from mem_search.http.core.measuring import MEASURED, Measured
+from mem_search.http.metrics import note_replica
+from mem_search.model.statistics import ReplicaState
 
 installed = pytest.mark.skipif(
     find_spec(measuring.PACKAGE) is None, reason="prometheus-client is not installed"
@@ -33,6 +35,23 @@ async def test_requests_are_counted_by_route_and_say_nothing_of_what_was_asked(
     assert re.search(r'mem_search_records{kind="note"} [1-9]', text)
     assert 'mem_search_jobs{state="queued"} 0.0' in text
     assert "topsecret" not in text
+
+
+@installed
+def test_the_state_of_a_replica_is_a_gauge() -> None:
+    measured = Measured()
+    note_replica(measured, None)
+    assert b"replica" not in measured.text()
+    note_replica(measured, ReplicaState("host/db", "behind", 12.5, "too far"))
+    text = measured.text().decode()
+    assert 'mem_search_replica{state="behind"} 1.0' in text
+    assert 'mem_search_replica_lag_seconds{state="behind"} 12.5' in text
+    assert "host/db" not in text
+    note_replica(measured, ReplicaState("host/db", "away", None, "it does not answer"))
+    text = measured.text().decode()
+    assert 'mem_search_replica{state="away"} 1.0' in text
+    assert "behind" not in text
+    assert "replica_lag_seconds{" not in text
 
 
 async def test_without_the_package_the_route_says_what_to_install(

@@ -5,9 +5,10 @@ from __future__ import annotations
 from aiohttp import web
 
 from mem_search.errors import NotFound
-from mem_search.http.core.measuring import MEASURED
+from mem_search.http.core.measuring import MEASURED, Measured
 from mem_search.http.core.routing import Call
 from mem_search.install_command import install_command
+from mem_search.model.statistics import ReplicaState
 
 
 async def metrics(call: Call) -> web.StreamResponse:
@@ -27,4 +28,14 @@ async def metrics(call: Call) -> web.StreamResponse:
     for job in await store.jobs.unfinished():
         states[job.state] += 1
     measured.set("jobs", "Jobs that have not ended", "state", states)
+    note_replica(measured, store.replica)
     return web.Response(body=measured.text(), content_type="text/plain", charset="utf-8")
+
+
+def note_replica(measured: Measured, found: ReplicaState | None) -> None:
+    """Set the gauges of the replica of the store; there are none without a replica."""
+    if found is None:
+        return
+    measured.set("replica", "Whether searches are read from the replica", "state", {found.state: 1})
+    lag: dict[str, float] = {} if found.lag_s is None else {found.state: found.lag_s}
+    measured.set("replica_lag_seconds", "What was written so long ago may be missing", "state", lag)

@@ -31,7 +31,7 @@ class Measured:
         self._requests: Counter[tuple[str, str, str]] = Counter()
         self._slots: dict[str, list[int]] = {}
         self._seconds: dict[str, float] = {}
-        self._gauges: dict[str, tuple[str, str, Mapping[str, int]]] = {}
+        self._gauges: dict[str, tuple[str, str, Mapping[str, float]]] = {}
 
     def note(self, method: str, route: str, status: int, seconds: float) -> None:
         """Count a request that was answered."""
@@ -40,7 +40,7 @@ class Measured:
         slots[bisect_left(_SECONDS, seconds)] += 1
         self._seconds[route] = self._seconds.get(route, 0.0) + seconds
 
-    def set(self, name: str, help_text: str, label: str, values: Mapping[str, int]) -> None:
+    def set(self, name: str, help_text: str, label: str, values: Mapping[str, float]) -> None:
         """Set a gauge for each value of ``label``; one that is left out is gone."""
         self._gauges[f"mem_search_{name}"] = (help_text, label, values)
 
