@@ -173,7 +173,11 @@ async def test_only_blocks_with_changes_are_written_again(database: Database) ->
 
 async def test_few_writes_are_left_to_the_next_start(database: Database) -> None:
     await database.write(store, drafts.draft("a"))
-    searching = await stored(database)
+    searching = search_store(database)
+    await database.read(read_all, searching)
+    await searching.store_columns(least=2)
+    assert await database.read(column_blocks.revision) is None
+    await searching.store_columns()
     before = await database.read(column_blocks.revision)
     await database.write(store, drafts.draft("b"))
     await searching.store_columns(least=2)
@@ -266,6 +270,12 @@ async def test_a_store_that_rests_or_closes_has_its_columns_stored(
 ) -> None:
     opened = await SqliteStore.open(tmp_path / "mem-search.db")
     await opened.database.write(store, drafts.draft("a", project="p"))
+    if ending == "rest":  # after many writes
+        await opened.database.write(
+            lambda c: c.executemany(
+                "update records set importance = ?", [(n / 2000,) for n in range(2000)]
+            )
+        )
     searching = opened.open_search(tmp_path, 1, 8, ())
     await opened.database.read(read_all, searching)
     await getattr(opened, ending)()

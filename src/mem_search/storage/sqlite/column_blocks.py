@@ -49,10 +49,9 @@ def revision(connection: sqlite3.Connection) -> int | None:
     return int(row[0]) if row and (oldest or 0) <= int(row[0]) + 1 else None
 
 
-def writes_since(connection: sqlite3.Connection) -> int | None:
-    """How often records were written since the revision of the blocks; None as ``revision``."""
-    known = revision(connection)
-    return None if known is None else _current(connection) - known
+def writes_since(connection: sqlite3.Connection) -> int:
+    """How often records were written since the revision of the blocks; ever, if it has none."""
+    return _current(connection) - (revision(connection) or 0)
 
 
 def load(connection: sqlite3.Connection, of: Of, layout: np.dtype[Any]) -> dict[int, Block]:

@@ -40,8 +40,7 @@ class StoredColumns:
         if not self.records.is_read:
             return
         try:
-            writes = await database.read(column_blocks.writes_since)
-            if writes is not None and writes < least:
+            if await database.read(column_blocks.writes_since) < least:
                 return
             await database.write(column_blocks.drop_outdated)
             while await database.write(self._store_some):
