@@ -27,12 +27,17 @@ _SEED = 2
 """Other made-up records than any store holds."""
 
 
-def measure(home: Path, embedder: str) -> tuple[dict[str, Any], list[Bar]]:
-    """Figures and bars for the store in ``home``, which grows: pass a copy."""
+def measure(
+    home: Path, embedder: str, source: Path | None = None
+) -> tuple[dict[str, Any], list[Bar]]:
+    """Figures and bars for the store in ``home``, which grows: pass a copy.
+
+    ``source`` is the folder of other sources to run.
+    """
     asked = questions.draw(home, _WARM + QUESTIONS)
     file = home / "more.jsonl"
     corpus.write(file, islice(corpus.made_up(seed=_SEED), IMPORTED))
-    with worker(home, embedder) as running:
+    with worker(home, embedder, source) as running:
         running.until_answering("/api/readiness")
         running.until_indexed()
         for text in asked[:_WARM]:

@@ -17,6 +17,8 @@ from pathlib import Path
 from typing import Any
 
 import mcp_calls
+import store
+import under_indexing
 from figures import Bar, median
 from process import Worker, cpu_seconds, megabytes, worker
 
@@ -24,6 +26,9 @@ import questions
 
 QUESTIONS = 200
 SPAWNS = 5
+IMPORTS = 3
+"""Of each tree, beside which searches are measured."""
+
 _WARM = 20
 _IDLE = 3.0
 """Seconds without a request before memory is read."""
@@ -92,6 +97,8 @@ def measure(
             time.sleep(_IDLE)
             held = {"before": megabytes(old.process.pid), "now": megabytes(new.process.pid)}
             compare("idle memory, MB", held)
+        for phase, both in _beside_imports(homes, sources, kept or temporary).items():
+            compare(f"search {phase}, p95 ms", both)
         return figures, bars
 
 
@@ -133,6 +140,24 @@ def _starts(homes: Mapping[str, Path], sources: Mapping[str, Path | None]) -> Bo
                 text = f"first question {spawn}"
                 seconds[name].append(running.until_answering("/api/search/unified", query=text))
     return {name: median(each) for name, each in seconds.items()}
+
+
+def _beside_imports(
+    homes: Mapping[str, Path], sources: Mapping[str, Path | None], where: Path
+) -> dict[str, Both]:
+    """Median of the 95th percentiles of searches beside imports, in turns, by phase of these."""
+    found: dict[str, dict[str, list[float]]] = {}
+    for turn in range(IMPORTS):
+        for name in sorted(homes, reverse=bool(turn % 2)):
+            with store.copied(homes[name], where) as copy:
+                figures, _ = under_indexing.measure(copy, "bundled", sources[name])
+            for phase in ("while storing", "while embedding"):
+                times = found.setdefault(phase, {}).setdefault(name, [])
+                times.append(figures[phase]["p95 ms"])
+    return {
+        phase: {name: median(times) for name, times in each.items()}
+        for phase, each in found.items()
+    }
 
 
 def _fill(running: Worker, records: Path) -> None:
