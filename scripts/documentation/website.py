@@ -24,7 +24,7 @@ SECTIONS: Final = {
     "Agents": "agents/README agents/*",
     "Use": "query-language metadata hybrid-search suggestions citations graph deep-research",
     "Connect": "mcp api webhooks contracts/README contracts/*",
-    "Run": "operations security performance",
+    "Run": "operations security performance scale",
     "How it works": "architecture retrieval glossary extending adr/README",
 }
 """The pages of docs/ in their order; a page that is missing here is an error of the build."""
