@@ -1,6 +1,6 @@
 """A lower priority for work that no search waits for.
 
-A search passes from thread to thread some ten times. Where imports keep all processors busy, it
+A search passes from thread to thread several times. Where imports keep all processors busy, it
 waits for a processor at each step, unless the system prefers its threads. ADR 0054 has figures.
 """
 

@@ -36,6 +36,6 @@ def note_replica(measured: Measured, found: ReplicaState | None) -> None:
     """Set the gauges of the replica of the store; there are none without a replica."""
     if found is None:
         return
-    measured.set("replica", "Whether searches are read from the replica", "state", {found.state: 1})
+    measured.set("replica", "1 for the state of the replica", "state", {found.state: 1})
     lag: dict[str, float] = {} if found.lag_s is None else {found.state: found.lag_s}
-    measured.set("replica_lag_seconds", "What was written so long ago may be missing", "state", lag)
+    measured.set("replica_lag_seconds", "Seconds that the replica may be behind", "state", lag)
