@@ -38,4 +38,4 @@ def note_replica(measured: Measured, found: ReplicaState | None) -> None:
         return
     measured.set("replica", "1 for the state of the replica", "state", {found.state: 1})
     lag: dict[str, float] = {} if found.lag_s is None else {found.state: found.lag_s}
-    measured.set("replica_lag_seconds", "Seconds that the replica may be behind", "state", lag)
+    measured.set("replica_lag_seconds", "Seconds of writes that the replica may lack", "state", lag)
