@@ -18,6 +18,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import bootstrap
 import dataset as datasets
+import entries
 import names
 import runs
 from ablation import PARTS, leave_out, without_each
@@ -81,6 +82,11 @@ def arguments() -> argparse.Namespace:
         "--ablate",
         action="store_true",
         help="ask hybrid again without each part in turn; show what each is worth",
+    )
+    parser.add_argument(
+        "--entries",
+        action="store_true",
+        help="show only what the vector leg loses by asking the index for fewer entries",
     )
     given = parser.parse_args()
     given.compare |= given.ablate
@@ -158,6 +164,11 @@ async def main() -> int:
         )
         async with open_runtime(settings, stages=stages) as runtime:
             await load(runtime, data, home)
+            if args.entries:
+                figures = await entries.measure(runtime, data)
+                entries.show(figures, data)
+                write_json(args.json, figures)
+                return 0
             embedder = open_embedder(args.embedder, settings.models_dir)
             pipeline = runtime.search.pipeline
             with opened(args.modes, data, pipeline, embedder, args.extra) as systems:
@@ -166,8 +177,7 @@ async def main() -> int:
                 if by_names:
                     figures = await names.measure(systems, data)
                     names.show(figures, data)
-                    if args.json:
-                        args.json.write_text(json.dumps(figures, indent=1) + "\n", "utf-8")
+                    write_json(args.json, figures)
                     return 0
                 scopes = await ask_all(systems, data)
     compared = {scope: compare(asked) for scope, asked in scopes.items()} if args.compare else {}
@@ -175,14 +185,18 @@ async def main() -> int:
     report |= {"reranker": args.reranker, "embedder": args.embedder, "qrels": args.qrels}
     report |= {"without": args.without, "with": ",".join(args.extra)}
     show(report, compared)
-    if args.json:
-        args.json.write_text(json.dumps(report, indent=1) + "\n", "utf-8")
+    write_json(args.json, report)
     if args.per_query:
         args.per_query.mkdir(parents=True, exist_ok=True)
         for scope, asked in scopes.items():
             for name, each in asked.items():
                 runs.write(args.per_query / f"{scope}-{name}.jsonl", each)
     return 0
+
+
+def write_json(file: Path | None, figures: Mapping[str, Any]) -> None:
+    if file is not None:
+        file.write_text(json.dumps(figures, indent=1) + "\n", "utf-8")
 
 
 async def load(runtime: Runtime, data: datasets.Dataset, home: Path) -> None:

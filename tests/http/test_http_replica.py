@@ -59,6 +59,14 @@ async def test_replies_and_statistics_say_that_the_replica_answered(get: Get) ->
     assert "stale_s" not in str(await get("/api/search/related", query="token"))
 
 
+async def test_the_metrics_say_how_far_the_replica_is_behind(client: Client, get: Get) -> None:
+    await becomes(get, "/api/stats", "'used'")
+    lines = (await (await client.get("/metrics")).text()).splitlines()
+    assert 'mem_search_replica{state="used"} 1.0' in lines
+    (lag,) = [each for each in lines if each.startswith("mem_search_replica_lag_seconds{")]
+    assert 0 <= float(lag.split()[1]) <= 4
+
+
 async def test_a_tag_is_of_the_server_that_answered(
     client: Client, get: Get, servers: tuple[Server, Server]
 ) -> None:
