@@ -138,10 +138,12 @@ def main() -> int:
             query = "select source_id, count(*) from mem_search.records group by 1"
             rows = server.query(query, "mem_search").split("\n")
             held = {row.split("|")[0]: int(row.split("|")[1]) for row in rows if row}
-            query = "select id, status from mem_search.search_jobs"
-            ended = dict(
-                row.split("|") for row in server.query(query, "mem_search").split("\n") if row
-            )
+            query = "select id, status, error from mem_search.search_jobs"
+            ended = {
+                row.split("|")[0]: tuple(row.split("|")[1:])
+                for row in server.query(query, "mem_search").split("\n")
+                if row
+            }
             operations = server.query(
                 "select count(*) - count(distinct id) from mem_search.search_operations",
                 "mem_search",
@@ -151,12 +153,15 @@ def main() -> int:
             for worker in team.workers:
                 worker.close()
     lost = team.records - held.keys()
-    unended = {job for job in team.searches if ended.get(job) != "completed"}
+    outcomes = [ended.get(job, ("deleted",)) for job in sorted(team.searches)]
+    unended = [outcome for outcome in outcomes if outcome[0] != "completed"]
     print(f"{given.kills} workers and {given.server_kills} servers killed")
     print(f"{len(team.records)} records acknowledged, {len(lost)} lost,"
           f" {sum(count > 1 for count in held.values())} doubled")  # fmt: skip
     print(f"{len(team.searches)} searches acknowledged, {len(unended)} not completed,"
           f" {operations} doubled")  # fmt: skip
+    for outcome in unended[:5]:
+        print(" ", *outcome)
     print(
         f"left over: {dict(left)}; refused {sum(team.refused.values())}; broken {team.broken[:3]}"
     )

@@ -14,8 +14,11 @@ from http_worker import AUTHORIZED, TOKEN, Client, held_searches, lifecycle_of
 from people import join
 
 from mem_search.access.callers import OWNER
+from mem_search.contracts import Question, Retriever
+from mem_search.errors import StoreAway
 from mem_search.http.core.app import build_app
 from mem_search.model import Draft
+from mem_search.model.rankings import Ranking
 from mem_search.model.saved_searches import Scope
 from mem_search.research.requests import dump
 from mem_search.research.search_jobs import AT_ONCE, SearchJobs
@@ -204,6 +207,34 @@ async def test_a_failed_search_states_the_reason_and_calls_the_webhook(
     assert message.data["data"]["error_message"] == failed["error_message"]
     running.cancel()
     await asyncio.gather(running, return_exceptions=True)
+
+
+class Interrupted:
+    """A leg that the store's server leaves once, and that answers after that."""
+
+    def __init__(self, leg: Retriever) -> None:
+        self._leg, self.times = leg, 1
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._leg, name)
+
+    async def rank(self, question: Question, depth: int) -> Ranking:
+        if self.times:
+            self.times -= 1
+            raise StoreAway("the server has closed the connection")
+        return await self._leg.rank(question, depth)
+
+
+async def test_a_server_that_leaves_in_the_middle_of_a_search_does_not_fail_it(
+    client: Client,
+) -> None:
+    pipeline = lifecycle_of(client).runtime.search.pipeline
+    legs = [Interrupted(leg) for leg in pipeline._legs]
+    pipeline._legs = legs
+    done = await ended(client, (await submit(client))["job_id"])
+    assert (done["status"], done["error_message"]) == ("completed", None)
+    assert done["result_payload"]["total_count"] == 2
+    assert legs[0].times == 0
 
 
 async def test_a_scope_that_there_is_not_is_refused_before_there_is_a_job(client: Client) -> None:

@@ -10,7 +10,15 @@ import pytest
 
 import drafts
 from mem_search.contracts import FeedbackScorer, Question
-from mem_search.errors import IndexUnavailable, MissingField, ModelUnavailable, Unavailable
+from mem_search.errors import (
+    IndexUnavailable,
+    MissingField,
+    ModelUnavailable,
+    StorageError,
+    StoreAway,
+    StoreDamaged,
+    Unavailable,
+)
 from mem_search.model import (
     Batch,
     DateRange,
@@ -307,6 +315,19 @@ async def test_when_nothing_can_answer_that_is_an_error_with_both_reasons(
         await SearchPipeline(runtime.search.store, legs, installed_kinds()).search(
             SearchRequest("words")
         )
+
+
+@pytest.mark.parametrize("error", [StoreAway, StoreDamaged, StorageError])
+async def test_when_no_leg_can_read_the_store_the_error_says_that_it_is_the_store(
+    runtime: Runtime, error: type[StorageError]
+) -> None:
+    """A search in the background that ends so is not over: it waits for the store."""
+    legs = (Leg("keyword", error("it is gone")), Leg("vector", ModelUnavailable("gone, too")))
+    with pytest.raises(StorageError, match="keyword: it is gone; vector: gone, too") as caught:
+        await SearchPipeline(runtime.search.store, legs, installed_kinds()).search(
+            SearchRequest("words")
+        )
+    assert type(caught.value) is error
 
 
 async def test_a_record_deleted_while_it_is_being_found_is_left_out(runtime: Runtime) -> None:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mem_search.contracts import Question, Retriever
-from mem_search.errors import MemSearchError
+from mem_search.errors import MemSearchError, StorageError, Unavailable
 from mem_search.machine_load import stretched
 from mem_search.model import LegReport
 from mem_search.model.rankings import NO_CANDIDATES, NONE_KNOWN, Candidates, Ranking, Scores
@@ -36,6 +36,7 @@ class LegAnswer:
     ranking: Ranking | None = None
     early: Scores = NONE_KNOWN
     """The leg's scores of records that other legs found first."""
+    error: MemSearchError | None = None
 
 
 def union(rankings: Sequence[Ranking], depth: int) -> Candidates:
@@ -63,9 +64,10 @@ async def run_leg(leg: Retriever, question: Question, depth: int) -> LegAnswer:
         async with asyncio.timeout(limit):
             found = await leg.rank(question, depth)
     except (TimeoutError, MemSearchError) as error:
-        slow = f"no answer within {limit:.0f} s"
-        why = error.message if isinstance(error, MemSearchError) else slow
-        return LegAnswer(leg, LegReport(leg.name, "failed", ms=ms(started), detail=why))
+        known = error if isinstance(error, MemSearchError) else None
+        why = known.message if known else f"no answer within {limit:.0f} s"
+        report = LegReport(leg.name, "failed", ms=ms(started), detail=why)
+        return LegAnswer(leg, report, error=known)
     count = len(found.candidates)
     report = LegReport(leg.name, found.state, count, ms(started), found.detail)
     return LegAnswer(leg, report, found)
@@ -90,6 +92,16 @@ async def run_legs(
     return [
         replace(await own, early=await early[own]) if own in early else await own for own in running
     ]
+
+
+def no_answer(answers: Sequence[LegAnswer]) -> Unavailable:
+    """The error of a search that no leg answers, with the reason of each.
+
+    It is that of the store where a leg could not read it: who meets it knows whether to wait.
+    """
+    reasons = "; ".join(f"{answer.leg.name}: {answer.report.detail}" for answer in answers)
+    of_store = [each.error for each in answers if isinstance(each.error, StorageError)]
+    return type(of_store[0])(reasons) if of_store else Unavailable(reasons)
 
 
 async def _score_early(

@@ -15,7 +15,6 @@ from typing import Final
 import numpy as np
 
 from mem_search.contracts import Question, Retriever
-from mem_search.errors import Unavailable
 from mem_search.model import (
     FacetCounts,
     FacetName,
@@ -36,7 +35,7 @@ from mem_search.records.registry import KindRegistry
 from mem_search.retrievers import graph
 from mem_search.search import respelling
 from mem_search.search.fusion_rrf import RRF_STAGES, WeightedRrf
-from mem_search.search.legs import LegAnswer, ms, run_legs
+from mem_search.search.legs import LegAnswer, ms, no_answer, run_legs
 from mem_search.search.query_understanding import (
     demanding_every_word,
     filters_decide,
@@ -195,7 +194,7 @@ class SearchPipeline:
             answers = await run_legs(self._store, legs, question, depth)
         rankings = [answer.ranking for answer in answers if answer.ranking is not None]
         if not rankings:
-            raise Unavailable("; ".join(f"{a.leg.name}: {a.report.detail}" for a in answers))
+            raise no_answer(answers)
         traits = self._kinds.ranking
         reranks = self._reranks(query, question)
         asked = query
