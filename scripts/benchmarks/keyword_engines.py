@@ -183,18 +183,18 @@ def main() -> None:
     tokens = Tokens(connection)
     asked = [any_of(read(text)) for text in questions.draw(given.home, given.questions)]
     queries = [(query, tokens.question(query)) for query in asked if query is not None]
-    passages = list(tokens.passages())
+    passages = tokens.passages()
     figures: dict[str, Any] = {"passages": len(passages), "questions": len(queries)}
 
     with temporary:
         started, before = time.perf_counter(), resident()
-        ours = Tantivy(file.parent / "tantivy")
+        segments = Tantivy(file.parent / "tantivy")
         for number, words in passages:
-            ours.add(number, words)
-        ours.commit()
+            segments.add(number, words)
+        segments.commit()
         figures["tantivy"] = {
             "build_s": time.perf_counter() - started,
-            "disk_mb": size(ours.folder),
+            "disk_mb": size(segments.folder),
         }
         figures["tantivy"]["resident_mb"] = resident() - before
         before, matrices = resident(), {}
@@ -219,8 +219,10 @@ def main() -> None:
         systems: dict[str, Callable[[WordQuery, Terms], list[int]]] = {
             "fts5": fts5,
             "posting lists": posting_lists,
-            "tantivy": lambda _, terms: ours.best(terms),
-            "tantivy, with the number of matches": lambda _, terms: ours.best(terms, count=True),
+            "tantivy": lambda _, terms: segments.best(terms),
+            "tantivy, with the number of matches": lambda _, terms: segments.best(
+                terms, count=True
+            ),
             **{
                 name: lambda _, terms, known=known: known.best(terms)
                 for name, known in matrices.items()
@@ -239,7 +241,7 @@ def main() -> None:
         for name, row in timed.items():
             figures[name] |= {f"after a write {k}": v for k, v in row.items()}
         figures["posting lists"]["arrays_mb"] = lists.bytes / 1e6
-        figures["tantivy"] |= staleness(ours, passages)
+        figures["tantivy"] |= staleness(segments, passages)
         started = time.perf_counter()
         Bm25s(passages[: len(passages) - 1], "numpy")
         figures["bm25s, numpy"]["one write, s"] = time.perf_counter() - started
@@ -277,7 +279,7 @@ def ask(
 
 
 def write(connection: sqlite3.Connection) -> None:
-    """One record is written again as it was; the lists cannot know that."""
+    """Note one record as changed: the lists have to read its passages again."""
     with connection:
         connection.execute(
             "insert into record_changes (record_id)"
@@ -287,7 +289,7 @@ def write(connection: sqlite3.Connection) -> None:
 
 
 def staleness(index: Tantivy, passages: Sequence[tuple[int, list[str]]]) -> dict[str, Any]:
-    """Milliseconds until a write is seen, and what of a deleted word remains on disk."""
+    """Milliseconds until a write is seen, and whether the index still knows a deleted word."""
     took = []
     for number, words in passages[:20]:
         started = time.perf_counter()

@@ -1,8 +1,8 @@
 """``scripts/evaluate SET --entries``: what the vector leg loses by asking for fewer entries.
 
 The leg asks its index for as many entries as so many records have on average, and for
-``OVERFETCH`` times as many only where these are too few. Each question is asked three times,
-without a filter: so, with all those entries from the start, and of all vectors.
+``OVERFETCH`` times as many only where these are too few. Each question is asked without a filter
+in three ways: with these fewer entries, with all of them from the start, and of all vectors.
 """
 
 from __future__ import annotations
