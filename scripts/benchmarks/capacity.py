@@ -23,6 +23,8 @@ ACTIVE = 0.1
 SHARD_DISK, SHARD_MEMORY, SHARD_CORES = 2e12, 128e9, 16
 """A server as one rents it: bytes of disk and memory, processors."""
 
+_PAGE = 8192
+
 BUSY = 0.5
 """Share of a processor that is planned for; the rest is for imports and peaks."""
 
@@ -32,13 +34,14 @@ MONTHLY = {"core": 15.0, "GB memory": 2.5, "GB disk": 0.1}
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """Of one run: bytes a passage, and seconds of processors for one search."""
+    """Of one run: bytes a passage, and for one search seconds of processors and pages of 8 kB."""
 
     passages: int
     disk: float
     searched: float
     worker: float
     server: float
+    pages: float
 
     @classmethod
     def of(cls, figures: dict[str, Any]) -> Measured:
@@ -50,6 +53,7 @@ class Measured:
             sum(sizes.get(name, 0.0) for name in ("vectors", "postings", "passages")),
             search["worker CPU ms"] / 1000,
             search["server CPU ms"] / 1000,
+            search["pages"],
         )
 
 
@@ -74,6 +78,7 @@ def needs(measured: Measured, total: int) -> dict[str, float]:
         "searches/s": searches,
         "disk with a replica, GB": disk / 1e9,
         "memory for active owners, GB": memory / 1e9,
+        "read from memory or disk, MB/s": searches * measured.pages * _PAGE / 1e6,
         "processors of servers": cores,
         "processors of workers": workers,
         "servers, each with a replica": shards,

@@ -23,12 +23,11 @@ from process import free_port
 
 from mem_search.contracts import Embedder
 from mem_search.embedders import open_embedder
-from mem_search.retrievers.vector import OVERFETCH, SPARE, entries_per_record
+from mem_search.retrievers.vector import OVERFETCH, SPARE
 from mem_search.search.pipeline import DEPTH
 from mem_search.storage.chroma import child
 from mem_search.storage.chroma.official import OfficialConnection
-from mem_search.storage.rules.passage_map import PassageMapCache
-from mem_search.storage.sqlite import fulltext, passage_map, records
+from mem_search.storage.sqlite import fulltext, records, stats
 from mem_search.storage.sqlite.database import _PRAGMAS
 from mem_search.text import words
 
@@ -84,8 +83,7 @@ class Floor:
             made=lambda: None,
         )
 
-        known = PassageMapCache(passage_map.after).up_to(self._db, 0)
-        asked = math.ceil(SPARE * entries_per_record(known) * DEPTH)
+        asked = math.ceil(SPARE * stats.corpus(self._db).entries_per_record * DEPTH)
         self._wanted = min(OVERFETCH * DEPTH, asked)
 
     def measure(self, text: str) -> Parts:

@@ -175,8 +175,7 @@ async def test_every_method_lets_the_same_records_pass(
     assert await store.read(lambda s: s.matches_any(filters)) == bool(expected)
     assert sum((await store.read(lambda s: s.counts(filters))).values()) == len(expected)
     passages = await store.read(lambda s: s.passages_within(filters))
-    known = await store.passage_map(int(passages.max(initial=0)))
-    assert filled.names(known.records[passages]) == expected
+    assert filled.names((await store.passage_columns(passages)).records) == expected
 
 
 async def test_columns_describe_records_that_exist(filled: Filled) -> None:
@@ -212,9 +211,9 @@ async def test_cosines_of_records_are_those_of_their_nearest_passage(filled: Fil
     assert cosines.argmax() == 0
     passages = await filled.store.read(lambda snapshot: snapshot.passages_within(Filters()))
     single = await filled.store.read(lambda s: s.passage_cosines(vector, passages))
-    known = await filled.store.passage_map(int(passages.max()))
+    owners = (await filled.store.passage_columns(passages)).records
     for record, cosine in zip(records, cosines, strict=True):
-        assert single[known.records[passages] == record].max() == pytest.approx(cosine)
+        assert single[owners == record].max() == pytest.approx(cosine)
     rows, vectors = await filled.store.read(lambda s: s.passage_vectors(passages))
     best = np.full(len(passages), -1.0)
     np.maximum.at(best, rows, vectors @ vector[0])

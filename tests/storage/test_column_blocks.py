@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import drafts
 from drafts import search_store, store
-from mem_search.model.rankings import PassageMap
+from mem_search.storage.rules.passage_map import PassageMap
 from mem_search.storage.sqlite import column_blocks, record_writer
 from mem_search.storage.sqlite.column_blocks import BLOCK
 from mem_search.storage.sqlite.database import Connection, Database

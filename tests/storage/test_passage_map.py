@@ -1,4 +1,4 @@
-"""The passage map chooses the same passages and records as plain loops do."""
+"""The best passages of records are those that plain loops choose."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mem_search.model.rankings import PassageMap, Scores
+from mem_search.model.rankings import Scores
+from mem_search.storage.rules.passage_map import PassageMap, empty
 
 ROWS = st.lists(st.tuples(st.integers(0, 12), st.integers(0, 3), st.integers(0, 4)), max_size=40)
 """(record, kind, score) of passages 1, 2, …; record 0 is nobody."""
@@ -34,7 +35,7 @@ def test_a_record_has_the_score_of_its_best_passage(
         if record and (record not in expected or score > expected[record][1]):
             expected[record] = (passage, float(score))
     scores = np.array([rows[passage - 1][2] for passage in passages], dtype=np.float64)
-    best = known.best(np.array(passages, dtype=np.int64), scores)
+    best = known.of(np.array(passages, dtype=np.int64)).best(scores)
     assert best.records.tolist() == sorted(expected)
     by_record = Scores(best.records, best.scores).of(best.records)
     assert by_record.tolist() == [expected[record][1] for record in sorted(expected)]
@@ -45,5 +46,15 @@ def test_a_record_has_the_score_of_its_best_passage(
     for kind in range(4):
         of_kind = [record for record in order if rows[expected[record][0] - 1][1] == kind]
         wanted.update(of_kind[: depth // 10])
-    found = known.candidates(best, depth)
+    found = best.candidates(depth)
     assert [candidate.record for candidate in found] == [r for r in order if r in wanted]
+
+
+def test_a_passage_beyond_the_map_does_not_exist() -> None:
+    known = owners([(3, 1, 0), (4, 2, 0)])
+    found = known.of(np.array([99, 2, 1]))
+    assert found.records.tolist() == [0, 4, 3]
+    assert found.kinds.tolist() == [0, 2, 1]
+    assert found.best(np.array([9.0, 1.0, 2.0])).passages.tolist() == [1, 2]
+    assert empty(0).of(np.array([7])).records.tolist() == [0]
+    assert not len(empty(0).of(np.array([], np.int64)).best(np.array([])).records)

@@ -282,66 +282,86 @@ class PassageContext:
     end: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class BestPassages:
-    """Records with their best passage and its score: columns in order of the record number."""
+    """Records with their best passage and its score: columns in order of the record number.
+
+    ``kinds`` are codes of KIND_CODES; ``code`` says which passages are source code.
+    """
 
     records: Numbers
     passages: Numbers
+    kinds: Codes
+    code: NDArray[np.bool_]
     scores: Values
 
+    def candidates(self, depth: int) -> Candidates:
+        """The best ``depth`` records, and ``depth // 10`` of each kind with fewer among them."""
+        wanted = _first(self.scores, depth)
+        if len(self.records) > depth:
+            present = np.bincount(self.kinds) > 0
+            among = np.bincount(self.kinds[wanted], minlength=len(present))
+            for kind in np.flatnonzero(present & (among < depth // 10)):
+                of_kind = np.flatnonzero(self.kinds == kind)
+                rarer = of_kind[_first(self.scores[of_kind], depth // 10)]
+                wanted = np.union1d(wanted, rarer)
+        wanted = wanted[np.lexsort((self.records[wanted], -self.scores[wanted]))]
+        return Candidates(
+            self.records[wanted],
+            self.kinds[wanted],
+            self.code[wanted],
+            self.passages[wanted],
+            self.scores[wanted],
+        )
 
-@dataclass(frozen=True, slots=True)
-class PassageMap:
-    """Arrays indexed by passage number; ``kinds`` are codes of KIND_CODES."""
 
+@dataclass(frozen=True, slots=True, eq=False)
+class PassageColumns:
+    """The ranking columns of some passages, one row each.
+
+    ``records`` is 0 for a passage that does not exist, ``kinds`` are codes of KIND_CODES,
+    ``code`` says which are source code, and ``lengths`` are in characters.
+    """
+
+    passages: Numbers
     records: Numbers
     kinds: Codes
     code: NDArray[np.bool_]
     lengths: NDArray[np.int32]
 
-    def best(self, passages: Numbers, scores: Values) -> BestPassages:
+    def __len__(self) -> int:
+        return len(self.passages)
+
+    def taken(self, rows: NDArray[np.intp] | NDArray[np.bool_]) -> PassageColumns:
+        """Those at ``rows``, in their order."""
+        return PassageColumns(
+            self.passages[rows],
+            self.records[rows],
+            self.kinds[rows],
+            self.code[rows],
+            self.lengths[rows],
+        )
+
+    def best(self, scores: Values) -> BestPassages:
         """One row for each record, with its best passage (the first of equal ones).
 
-        A deleted passage that is unknown here is left out.
+        A passage that does not exist is left out.
         """
-        records = self.records[passages]
-        if not records.all():
-            owned = np.flatnonzero(records)
-            records, passages, scores = records[owned], passages[owned], scores[owned]
+        rows = np.flatnonzero(self.records)
+        records = self.records[rows]
         # Passages come in order of their number, and mostly that is the order of their records.
         if (records[1:] < records[:-1]).any():
             order = np.argsort(records, kind="stable")
-            records, passages, scores = records[order], passages[order], scores[order]
+            records, rows = records[order], rows[order]
+        found = scores[rows]
         starts = _firsts(records)
         if len(starts) < len(records):
-            most = np.maximum.reduceat(scores, starts)
+            most = np.maximum.reduceat(found, starts)
             sizes = np.diff(np.append(starts, len(records)))
-            best = np.flatnonzero(scores == np.repeat(most, sizes))
+            best = np.flatnonzero(found == np.repeat(most, sizes))
             chosen = best[_firsts(records[best])]
-            records, passages, scores = records[chosen], passages[chosen], scores[chosen]
-        return BestPassages(records, passages, scores)
-
-    def candidates(self, best: BestPassages, depth: int) -> Candidates:
-        """The best ``depth`` records, and ``depth // 10`` of each kind with fewer among them."""
-        wanted = _first(best.scores, depth)
-        if len(best.records) > depth:
-            kinds = self.kinds[best.passages]
-            present = np.bincount(kinds) > 0
-            among = np.bincount(kinds[wanted], minlength=len(present))
-            for kind in np.flatnonzero(present & (among < depth // 10)):
-                of_kind = np.flatnonzero(kinds == kind)
-                rarer = of_kind[_first(best.scores[of_kind], depth // 10)]
-                wanted = np.union1d(wanted, rarer)
-        wanted = wanted[np.lexsort((best.records[wanted], -best.scores[wanted]))]
-        chosen = best.passages[wanted]
-        return Candidates(
-            best.records[wanted],
-            self.kinds[chosen],
-            self.code[chosen],
-            chosen,
-            best.scores[wanted],
-        )
+            records, rows, found = records[chosen], rows[chosen], found[chosen]
+        return BestPassages(records, self.passages[rows], self.kinds[rows], self.code[rows], found)
 
 
 def _firsts(ordered: Numbers) -> NDArray[np.intp]:

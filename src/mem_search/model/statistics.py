@@ -77,7 +77,8 @@ class Corpus:
 
     ``waiting`` passages are not in the vector index yet; ``waiting_since`` is when the record of
     the oldest of these was stored, in milliseconds, None when nothing waits. ``summaries`` are in
-    that index alone, so they count for the coverage and for nothing else.
+    that index alone, so they count for the coverage and for nothing else. ``entries_per_record`` is
+    how many vectors a record has on average, rather too many than too few.
     """
 
     passages: dict[str, int]
@@ -85,6 +86,7 @@ class Corpus:
     waiting: int
     waiting_since: int | None = None
     summaries: int = 0
+    entries_per_record: float = 1.0
     size: int = field(init=False)
     """All passages without the summaries."""
     mean_length: float = field(init=False)

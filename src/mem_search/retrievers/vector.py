@@ -28,7 +28,6 @@ from mem_search.model.rankings import (
     KIND_CODES,
     BestPassages,
     Numbers,
-    PassageMap,
     Ranking,
     Scores,
     Values,
@@ -78,9 +77,6 @@ OVERFETCH = 2
 SPARE = 1.15
 """Entries asked first, as a multiple of those that so many records have in the store on average."""
 
-LONG = 700
-"""Characters of a passage that may be embedded as two halves (``text.passages.HALF``)."""
-
 FEW = 1500
 """Passages that an exact scan scores in less time than the index takes for any query."""
 
@@ -128,7 +124,6 @@ class VectorRetriever:
         self._executor = executor
         self._scans = scans
         self._questions = QuestionVectors(embedder)
-        self._measured: tuple[PassageMap | None, float] = (None, OVERFETCH)
 
     async def rank(self, question: Question, depth: int) -> Ranking:
         """See ``Retriever``. Raises ModelUnavailable."""
@@ -210,12 +205,10 @@ class VectorRetriever:
         so that all pages of a search rank the same candidates.
         """
         most = OVERFETCH * records
-        if (await self._store.corpus()).size <= most:
+        corpus = await self._store.corpus()
+        if corpus.size <= most:
             return most
-        known = await self._store.passage_map(0)
-        if known is not self._measured[0]:
-            self._measured = known, entries_per_record(known)
-        return min(most, math.ceil(SPARE * self._measured[1] * records))
+        return min(most, math.ceil(SPARE * corpus.entries_per_record * records))
 
     async def _filtered(self, text: str, filters: Filters, depth: int) -> Ranking:
         passages = await self._store.read(lambda snapshot: snapshot.passages_within(filters))
@@ -260,16 +253,13 @@ class VectorRetriever:
         if within is not None:
             inside = np.isin(passages, within)
             passages, near = passages[inside], near[inside]
-        known = await self._store.passage_map(int(passages.max(initial=0)))
-        real = passages < len(known.records)  # what others put into the index can have any number
-        return known.best(passages[real], near[real])
+        return (await self._store.passage_columns(passages)).best(near)
 
     async def _with_rare(
         self, text: str, found: BestPassages, filters: Filters, depth: int
     ) -> Ranking:
         """What was found, and the nearest of rare kinds: a frequent kind hides them."""
-        known = await self._store.passage_map(int(found.passages.max(initial=0)))
-        shown = set(known.kinds[found.passages].tolist())
+        shown = set(found.kinds.tolist())
         sizes = (await self._store.corpus()).passages
         rare = [
             code
@@ -281,27 +271,19 @@ class VectorRetriever:
             found = await self._joined(
                 found, *await self._store.read(_of_kinds, vector, filters, rare)
             )
-            known = await self._store.passage_map(int(found.passages.max(initial=0)))
-        return Ranking(LEG, known.candidates(found, depth), Scores(found.records, found.scores))
+        return Ranking(LEG, found.candidates(depth), Scores(found.records, found.scores))
 
     async def _joined(
         self, found: BestPassages, passages: Numbers, cosines: Values
     ) -> BestPassages:
         """``found`` with further passages."""
         passages = np.concatenate([found.passages, passages])
-        known = await self._store.passage_map(int(passages.max(initial=0)))
-        return known.best(passages, np.concatenate([found.scores, cosines]))
+        scores = np.concatenate([found.scores, cosines])
+        return (await self._store.passage_columns(passages)).best(scores)
 
     async def _vector(self, text: str) -> Vectors:
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._executor, self._questions.vector, text)
-
-
-def entries_per_record(known: PassageMap) -> float:
-    """How many entries of the index a record has on average, rather too many than too few."""
-    owned = known.records > 0
-    entries = int(owned.sum()) + int((known.lengths[owned] > LONG).sum())
-    return max(1.0, entries / max(1, len(np.unique(known.records[owned]))))
 
 
 def _scan(
@@ -318,11 +300,10 @@ def _scan(
     """
     passages = snapshot.passages_within(within) if isinstance(within, Filters) else within
     passages, cosines = _cosines(snapshot, vector, passages)
-    known = snapshot.passage_map(int(passages.max(initial=0)))
-    best = known.best(passages, cosines)
+    best = snapshot.passage_columns(passages).best(cosines)
     return Ranking(
         LEG,
-        known.candidates(best, depth),
+        best.candidates(depth),
         Scores(best.records, best.scores),
         state="degraded" if away else "ok",
         detail=AWAY if away else "exact",
@@ -353,8 +334,8 @@ def _of_kinds(
 ) -> tuple[Numbers, Values]:
     """The cosines of the passages within ``filters`` whose kind has one of these codes."""
     passages = snapshot.passages_within(filters)
-    known = snapshot.passage_map(int(passages.max(initial=0)))
-    return _cosines(snapshot, vector, passages[np.isin(known.kinds[passages], kinds)])
+    found = snapshot.passage_columns(passages)
+    return _cosines(snapshot, vector, passages[np.isin(found.kinds, kinds)])
 
 
 def _nearest(count: int, of: NDArray[np.intp], cosines: Values | Vectors) -> Values:

@@ -26,6 +26,9 @@ STRIDE = 350
 HALF = 225
 """Word pieces of an embedded half; with a title it fits the 256 of the model."""
 
+LONG: Final = 700
+"""Characters of a passage that may be embedded as two halves."""
+
 MOST_ABOVE: Final = 50
 """Word pieces of the lines above a passage. The passage has as many less, so that both halves still
 fit the model and cover it."""

@@ -23,8 +23,8 @@ from mem_search.model.rankings import (
     Candidates,
     Matches,
     Numbers,
+    PassageColumns,
     PassageContext,
-    PassageMap,
     PassageSpan,
     RecordColumns,
     Values,
@@ -136,8 +136,8 @@ class SearchSnapshot(Protocol):
         """Passages with a vector that is not in the vector index yet, at most ``limit``."""
         ...
 
-    def passage_map(self, last: int) -> PassageMap:
-        """The passage map with at least every existing passage up to ``last``."""
+    def passage_columns(self, passages: Numbers) -> PassageColumns:
+        """The ranking columns of ``passages``, one row each."""
         ...
 
     # Records
@@ -311,8 +311,8 @@ class SearchStore(Protocol):
         """The corpus statistics, at most some seconds old; mostly from memory."""
         ...
 
-    async def passage_map(self, last: int) -> PassageMap:
-        """As ``SearchSnapshot.passage_map``; mostly from memory."""
+    async def passage_columns(self, passages: Numbers) -> PassageColumns:
+        """As ``SearchSnapshot.passage_columns``; mostly from memory."""
         ...
 
     async def revision(self) -> int:

@@ -8,7 +8,15 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from mem_search.model.rankings import Numbers, PassageContext, PassageSpan, Values, Vectors
+from mem_search.model.rankings import (
+    KIND_CODES,
+    Numbers,
+    PassageColumns,
+    PassageContext,
+    PassageSpan,
+    Values,
+    Vectors,
+)
 from mem_search.storage.postgres.connection import Connection
 from mem_search.storage.postgres.indexing import entries_of, unpacked
 from mem_search.storage.rules.passage_map import with_neighbours
@@ -17,21 +25,22 @@ _COSINE: Final = "-(v.vector::vector <#> %(vector)s::vector)"
 """Rows have unit length. The question is not rounded to float16, so the product is of float32."""
 
 
-def after(connection: Connection, first: int) -> Sequence[Any]:
-    """Columns of ``rules.passage_map``: the passages from ``first`` on."""
+def columns(connection: Connection, condition: str, values: Sequence[Any]) -> PassageColumns:
+    """The ranking columns of the passages that meet ``condition``, in no order."""
     ids, records, kinds, code, lengths = connection.execute(
         "select string_agg(int8send(id), ''::bytea), string_agg(int8send(record_id), ''::bytea),"
         " string_agg(kind, chr(10)), string_agg(int4send((field = 'code')::int), ''::bytea),"
-        " string_agg(int4send(span_end - span_start), ''::bytea) from passages where id >= %s",
-        (first,),
+        " string_agg(int4send(span_end - span_start), ''::bytea) from passages"
+        f" where {condition}",
+        values,
         binary=True,
     ).fetchall()[0]
-    return (
-        np.frombuffer(ids or b"", ">i8"),
-        np.frombuffer(records or b"", ">i8"),
-        (kinds or "").split("\n") if ids else [],
-        np.frombuffer(code or b"", ">i4"),
-        np.frombuffer(lengths or b"", ">i4"),
+    return PassageColumns(
+        np.frombuffer(ids or b"", ">i8").astype(np.int64),
+        np.frombuffer(records or b"", ">i8").astype(np.int64),
+        KIND_CODES.codes(kinds.split("\n") if ids else ()),
+        np.frombuffer(code or b"", ">i4").astype(np.bool_),
+        np.frombuffer(lengths or b"", ">i4").astype(np.int32),
     )
 
 

@@ -18,8 +18,8 @@ from mem_search.model.rankings import (
     Candidates,
     Matches,
     Numbers,
+    PassageColumns,
     PassageContext,
-    PassageMap,
     PassageSpan,
     RecordColumns,
     Values,
@@ -78,19 +78,18 @@ class PostgresSnapshot:
         """See ``SearchSnapshot``. Chat turns have a length correction (``bm25.for_chats``)."""
         corpus = self.corpus()
         own = bm25.own_statistics(corpus, filters.kinds) if filters else None
-        found, scores = self._scored(query, corpus, own)
-        known = self.passage_map(int(found.max(initial=0)))
+        passages, scores = self._scored(query, corpus, own)
+        found = self.passage_columns(passages)
         if filters:
-            inside = np.isin(known.records[found], self.matching(filters))
-            found, scores = found[inside], scores[inside]
+            inside = np.isin(found.records, self.matching(filters))
+            found, scores = found.taken(inside), scores[inside]
         if guessed is not None:
             some, shares = self._scored(guessed, corpus)
-            among = np.isin(some, found)
-            scores = bm25.lessened(found, scores, some[among], shares[among])
-        scores = bm25.for_chats(found, scores, known, own or corpus, self._chats)
-        best = known.best(found, scores)
-        matches = Matches(best.records, best.scores, known.kinds[best.passages])
-        return known.candidates(best, depth), matches
+            among = np.isin(some, found.passages)
+            scores = bm25.lessened(found.passages, scores, some[among], shares[among])
+        scores = bm25.for_chats(scores, found, own or corpus, self._chats)
+        best = found.best(scores)
+        return best.candidates(depth), Matches(best.records, best.scores, best.kinds)
 
     def _scored(
         self, query: WordQuery, corpus: Corpus, own: Corpus | None = None
@@ -104,11 +103,9 @@ class PostgresSnapshot:
         lists = self._caches.lists.of(self._connection, fulltext.phrases_of(tree), self._revision)
         statistics = fulltext.statistics(self._connection)
         if own is not None:
-            last = max((int(each.passages.max(initial=0)) for each in lists.values()), default=0)
-            kinds = self.passage_map(last).kinds
             codes = KIND_CODES.among(own.passages)
             lists = {
-                phrase: each.among(np.isin(kinds[each.passages], codes))
+                phrase: each.among(np.isin(self.passage_columns(each.passages).kinds, codes))
                 for phrase, each in lists.items()
             }
             mean = statistics.mean_length * own.mean_length / corpus.mean_length
@@ -117,17 +114,17 @@ class PostgresSnapshot:
 
     def records_with_words(self, query: WordQuery) -> Numbers:
         found = fulltext.matched(self._connection, query)
-        return np.unique(self.passage_map(int(found.max(initial=0))).records[found])
+        return np.unique(self.passage_columns(found).records)
 
     def holders(self, name: Name, filters: Filters, most: int) -> Candidates:
         found = fulltext.matched(self._connection, name.query)
-        known = self.passage_map(int(found.max(initial=0)))
         if filters:
-            found = found[np.isin(known.records[found], self.matching(filters))]
+            found = found[np.isin(self.passage_columns(found).records, self.matching(filters))]
         if not 0 < len(found) <= bm25.COMPARED:
             return NO_CANDIDATES
-        best = known.best(*fulltext.holding(self._connection, name, found))
-        return known.candidates(best, most) if len(best.records) <= most else NO_CANDIDATES
+        found, scores = fulltext.holding(self._connection, name, found)
+        best = self.passage_columns(found).best(scores)
+        return best.candidates(most) if len(best.records) <= most else NO_CANDIDATES
 
     def expand_words(self, wild: Sequence[str]) -> dict[str, tuple[str, ...]]:
         return expand(vocabulary.Lookup(self._connection), wild)
@@ -162,10 +159,12 @@ class PostgresSnapshot:
 
     def passages_within(self, filters: Filters) -> Numbers:
         records = self.matching(filters)
-        known = self.passage_map(self._connection.count("select passages from stores")).records
-        inside = np.zeros(int(known.max(initial=0)) + 1, bool)
-        inside[records[records < len(inside)]] = True
-        return np.flatnonzero(inside[known])
+        last = self._connection.count("select passages from stores")
+        found = [
+            block.passages[_are_among(block.records, records)]
+            for block in self._caches.passages.all(self._connection, last)
+        ]
+        return np.concatenate(found)
 
     def unindexed_passages(self, limit: int) -> Numbers:
         return self._connection.numbers(
@@ -173,8 +172,8 @@ class PostgresSnapshot:
             (limit,),
         )
 
-    def passage_map(self, last: int) -> PassageMap:
-        return self._caches.passages.up_to(self._connection, last)
+    def passage_columns(self, passages: Numbers) -> PassageColumns:
+        return self._caches.passages.of(self._connection, passages)
 
     # Records
 
@@ -276,3 +275,9 @@ class PostgresSnapshot:
         self, numbers: Sequence[int], filters: Filters
     ) -> dict[int, tuple[Relationship, ...]]:
         return graph.relationships(self._connection, numbers, filters)
+
+
+def _are_among(numbers: Numbers, ordered: Numbers) -> NDArray[np.bool_]:
+    """Whether each of ``numbers``, which mostly lie close to each other, is in ``ordered``."""
+    between = np.searchsorted(ordered, [numbers.min(initial=0), numbers.max(initial=0) + 1])
+    return np.isin(numbers, ordered[slice(*between)])

@@ -1,9 +1,9 @@
 """Searches over PostgreSQL: ``ports.SearchStore`` for one owner and one embedding model.
 
-What is in memory is bounded, but for the passage map (some 14 bytes a passage): the lists of words
-that were asked for last, and which records passed the filters that were asked for last. Both hold
-for one revision of the store, whichever worker writes. What a replica has shown is kept apart from
-what the primary has: either may be at a moment that the other one is not.
+What is in memory is bounded, whatever the store has: columns of passages (``passage_blocks``), the
+lists of words that were asked for last, and which records passed the filters that were asked for
+last. The latter two hold for one revision of the store, whichever worker writes. What a replica has
+shown is kept apart from what the primary has: either may be at a moment that the other one is not.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from typing import Concatenate, Final, ParamSpec, TypeVar
 import numpy as np
 
 from mem_search.model import Filters, Kind
-from mem_search.model.rankings import Numbers, PassageMap
+from mem_search.model.rankings import Numbers, PassageColumns
 from mem_search.model.statistics import Corpus
 from mem_search.storage.ports.search import SearchSnapshot, View
-from mem_search.storage.postgres import listing, passages, replica
+from mem_search.storage.postgres import listing, replica
 from mem_search.storage.postgres.connection import Connection
 from mem_search.storage.postgres.database import Database
 from mem_search.storage.postgres.fulltext import Lists
+from mem_search.storage.postgres.passage_blocks import PassageBlocks
 from mem_search.storage.postgres.search_snapshot import PostgresSnapshot
 from mem_search.storage.postgres.statistics import corpus
 from mem_search.storage.rules.corpus_cache import CorpusCache
-from mem_search.storage.rules.passage_map import PassageMapCache
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -75,7 +75,7 @@ class Caches:
     """
 
     corpus: CorpusCache[Connection]
-    passages: PassageMapCache[Connection]
+    passages: PassageBlocks = field(default_factory=PassageBlocks)
     lists: Lists = field(default_factory=Lists)
     within: Within = field(default_factory=Within)
     revision: int = -1
@@ -84,9 +84,9 @@ class Caches:
 
     @classmethod
     def of(cls, database: Database) -> Caches:
-        caches = cls(CorpusCache(database, corpus), PassageMapCache(passages.after))
+        caches = cls(CorpusCache(database, corpus))
         if database.replica is not None:
-            caches.of_replica = cls(CorpusCache(database, corpus), PassageMapCache(passages.after))
+            caches.of_replica = cls(CorpusCache(database, corpus))
         return caches
 
     def at(self, *, replica: bool) -> Caches:
@@ -168,12 +168,12 @@ class PostgresSearchStore:
     def close(self) -> None:
         """Nothing is left to free."""
 
-    async def passage_map(self, last: int) -> PassageMap:
-        """The passage map up to ``last``; mostly from memory."""
-        known = self._caches_of_view().passages.known
-        if last < len(known.records):
+    async def passage_columns(self, passages: Numbers) -> PassageColumns:
+        """See ``ports.SearchStore``."""
+        known = self._caches_of_view().passages.known(passages)
+        if known is not None:
             return known
-        return await self.read(lambda snapshot: snapshot.passage_map(last))
+        return await self.read(lambda snapshot: snapshot.passage_columns(passages))
 
     def _caches_of_view(self) -> Caches:
         read_from = self._database.replica

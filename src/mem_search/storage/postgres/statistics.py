@@ -7,6 +7,7 @@ from typing import Final
 from mem_search.model.statistics import Corpus, Searchable, StoreTotals
 from mem_search.storage.postgres.connection import Connection
 from mem_search.storage.postgres.database import Repository, reads
+from mem_search.text.passages import LONG
 
 _WAITING: Final = (
     "select p.record_id from outbox o join passages p on p.id = o.passage_id"
@@ -24,11 +25,15 @@ _LAST_INDEXED: Final = (
 def corpus(connection: Connection) -> Corpus:
     """The corpus statistics, in one pass over the passages."""
     rows = connection.execute(
-        "select kind, count(*), avg(span_end - span_start)::float8 from passages"
-        " where ordinal >= 0 group by kind"
+        "select kind, count(*), avg(span_end - span_start)::float8,"
+        " count(*) filter (where span_end - span_start > %s) from passages"
+        " where ordinal >= 0 group by kind",
+        (LONG,),
     ).fetchall()
     entries, waiting = connection.one(_PASSAGES)
-    passages = {kind: count for kind, count, _ in rows}
+    records = connection.count("select count(*) from records")
+    halved = sum(long for *_, long in rows)
+    passages = {kind: count for kind, count, *_ in rows}
     # Passages are numbered as they are stored: the smallest number of each step is the oldest.
     (since,) = connection.one(
         "select min(r.stored_at) from passages p join records r on r.id = p.record_id"
@@ -37,10 +42,11 @@ def corpus(connection: Connection) -> Corpus:
     )
     return Corpus(
         passages=passages,
-        lengths={kind: max(1.0, length) for kind, _, length in rows},
+        lengths={kind: max(1.0, length) for kind, _, length, _ in rows},
         waiting=waiting,
         waiting_since=since if waiting else None,
         summaries=entries - sum(passages.values()),
+        entries_per_record=max(1.0, (entries + halved) / max(1, records)),
     )
 
 

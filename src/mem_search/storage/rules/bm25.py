@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mem_search.model import Kind
-from mem_search.model.rankings import KIND_CODES, Numbers, PassageMap, Values
+from mem_search.model.rankings import KIND_CODES, Numbers, PassageColumns, Values
 from mem_search.model.statistics import Corpus
 from mem_search.text.words import WordPhrase, WordQuery
 
@@ -82,20 +82,19 @@ def lessened(passages: Numbers, scores: Values, found: Numbers, shares: Values) 
 
 
 def for_chats(
-    passages: Numbers, scores: Values, known: PassageMap, corpus: Corpus, chats: Collection[Kind]
+    scores: Values, passages: PassageColumns, corpus: Corpus, chats: Collection[Kind]
 ) -> Values:
-    """``scores`` with the length correction of chat turns, which are of the kinds ``chats``.
+    """``scores`` of ``passages``, with the length correction of chat turns, the kinds ``chats``.
 
     A short "yes, on Friday" is not a better answer for being short. The factor turns FTS5's fixed
     k1 = 1.2, b = 0.75 into about k1 = 0.9, b = 0.4 and is worth four points of nDCG on chats
     (docs/retrieval.md); on commits and documents the same change costs as much.
     """
-    kinds = known.kinds[passages]
     corrected = scores
     for kind in chats:
-        rows = np.flatnonzero(kinds == KIND_CODES.code(kind))
+        rows = np.flatnonzero(passages.kinds == KIND_CODES.code(kind))
         if len(rows):
-            lengths = known.lengths[passages[rows]]
+            lengths = passages.lengths[rows]
             relative, among = lengths / corpus.mean_length, lengths / corpus.lengths.get(kind, 1.0)
             factor = (1 + 1.2 * (0.25 + 0.75 * relative)) / (1 + 0.9 * (0.6 + 0.4 * among))
             corrected = corrected.copy()

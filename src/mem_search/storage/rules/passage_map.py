@@ -15,10 +15,41 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from mem_search.model.rankings import KIND_CODES, PassageContext, PassageMap
+from mem_search.model.rankings import (
+    KIND_CODES,
+    Codes,
+    Numbers,
+    PassageColumns,
+    PassageContext,
+)
 
 C = TypeVar("C")
 T = TypeVar("T", bound=np.generic)
+
+
+@dataclass(frozen=True, slots=True)
+class PassageMap:
+    """Arrays indexed by passage number; ``kinds`` are codes of KIND_CODES."""
+
+    records: Numbers
+    kinds: Codes
+    code: NDArray[np.bool_]
+    lengths: NDArray[np.int32]
+
+    def of(self, passages: Numbers) -> PassageColumns:
+        """The columns of ``passages``; one beyond the map does not exist."""
+        if len(passages) and passages.max() >= len(self.records):
+            known = np.flatnonzero(passages < len(self.records))
+            found = columns_for(passages)
+            put(found, known, self.of(passages[known]))
+            return found
+        return PassageColumns(
+            passages,
+            self.records[passages],
+            self.kinds[passages],
+            self.code[passages],
+            self.lengths[passages],
+        )
 
 
 @dataclass(slots=True)
@@ -50,6 +81,26 @@ class PassageMapCache(Generic[C]):
                     rows = self.after(connection, len(self.known.records))
                     self.known = _extended(self.known, rows)
         return self.known
+
+
+def columns_for(passages: Numbers) -> PassageColumns:
+    """Columns that say of none of ``passages`` that it exists; to be filled."""
+    size = len(passages)
+    return PassageColumns(
+        passages,
+        np.zeros(size, np.int64),
+        np.zeros(size, np.uint8),
+        np.zeros(size, np.bool_),
+        np.zeros(size, np.int32),
+    )
+
+
+def put(into: PassageColumns, rows: slice | NDArray[np.intp], columns: PassageColumns) -> None:
+    """Set the columns at ``rows``."""
+    into.records[rows] = columns.records
+    into.kinds[rows] = columns.kinds
+    into.code[rows] = columns.code
+    into.lengths[rows] = columns.lengths
 
 
 def empty(size: int) -> PassageMap:

@@ -10,8 +10,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from mem_search.model.rankings import PassageMap
-from mem_search.storage.rules.passage_map import empty, fill
+from mem_search.storage.rules.passage_map import PassageMap, empty, fill
 from mem_search.storage.sqlite import column_blocks
 from mem_search.storage.sqlite.column_blocks import Block, kinds_by_code, kinds_by_name
 

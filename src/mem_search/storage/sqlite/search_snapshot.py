@@ -24,8 +24,8 @@ from mem_search.model.rankings import (
     Candidates,
     Matches,
     Numbers,
+    PassageColumns,
     PassageContext,
-    PassageMap,
     PassageSpan,
     RecordColumns,
     Values,
@@ -145,12 +145,13 @@ class SqliteSearchStore:
     def close(self) -> None:
         self.vectors.close()
 
-    async def passage_map(self, last: int) -> PassageMap:
-        """The passage map up to ``last``; mostly from memory."""
+    async def passage_columns(self, passages: Numbers) -> PassageColumns:
+        """See ``ports.SearchStore``."""
         known = self.passages.known
-        if last < len(known.records):
-            return known
-        return await self._database.read(self.passages.up_to, last)
+        last = int(passages.max(initial=0))
+        if last >= len(known.records):
+            known = await self._database.read(self.passages.up_to, last)
+        return known.of(passages)
 
     async def matching(self, filters: Filters) -> tuple[int, ...]:
         """The numbers of all records within ``filters``; from memory while nothing is written."""
@@ -185,33 +186,30 @@ class SqliteSnapshot:
         corpus = self.corpus()
         own = bm25.own_statistics(corpus, filters.kinds) if filters else None
         passages, scores = self._store.postings.scores(self._connection, query, corpus, own)
-        known = self.passage_map(int(passages.max(initial=0)))
+        found = self.passage_columns(passages)
         if filters:
-            records = known.records[passages]
-            inside = passes(self._connection, self._all_columns(), filters, records)
-            passages, scores = passages[inside], scores[inside]
+            inside = passes(self._connection, self._all_columns(), filters, found.records)
+            found, scores = found.taken(inside), scores[inside]
         if guessed is not None:
-            scores = fulltext.lessened(self._connection, guessed, passages, scores)
-        corpus = own or corpus
-        scores = bm25.for_chats(passages, scores, known, corpus, self._store.chats)
-        best = known.best(passages, scores)
-        matches = Matches(best.records, best.scores, known.kinds[best.passages])
-        return known.candidates(best, depth), matches
+            scores = fulltext.lessened(self._connection, guessed, found.passages, scores)
+        scores = bm25.for_chats(scores, found, own or corpus, self._store.chats)
+        best = found.best(scores)
+        return best.candidates(depth), Matches(best.records, best.scores, best.kinds)
 
     def records_with_words(self, query: WordQuery) -> Numbers:
         passages = fulltext.matched(self._connection, query)
-        return np.unique(self.passage_map(int(passages.max(initial=0))).records[passages])
+        return np.unique(self.passage_columns(passages).records)
 
     def holders(self, name: Name, filters: Filters, most: int) -> Candidates:
         passages = fulltext.matched(self._connection, name.query)
-        known = self.passage_map(int(passages.max(initial=0)))
         if filters:
-            records = known.records[passages]
+            records = self.passage_columns(passages).records
             passages = passages[passes(self._connection, self._all_columns(), filters, records)]
         if not 0 < len(passages) <= bm25.COMPARED:
             return NO_CANDIDATES
-        best = known.best(*fulltext.holding(self._connection, name, passages))
-        return known.candidates(best, most) if len(best.records) <= most else NO_CANDIDATES
+        passages, scores = fulltext.holding(self._connection, name, passages)
+        best = self.passage_columns(passages).best(scores)
+        return best.candidates(most) if len(best.records) <= most else NO_CANDIDATES
 
     def expand_words(self, wild: Sequence[str]) -> dict[str, tuple[str, ...]]:
         return expand(vocabulary.Lookup(self._connection, self._store.words), wild)
@@ -257,17 +255,16 @@ class SqliteSnapshot:
     def passages_within(self, filters: Filters) -> Numbers:
         columns = self._all_columns()
         (last,) = self._connection.execute("select coalesce(max(id), 0) from passages").fetchone()
-        owners = self.passage_map(last).records
+        owners = self._store.passages.up_to(self._connection, last).records
         known = np.where(owners < len(columns.kinds), owners, 0)
         return np.flatnonzero(mask_of(self._connection, columns, filters)[known])
 
     def unindexed_passages(self, limit: int) -> Numbers:
         return np.array(outbox.waiting(self._connection, "index", limit), dtype=np.int64)
 
-    def passage_map(self, last: int) -> PassageMap:
-        known = self._store.passages.known
-        fresh = last < len(known.records)
-        return known if fresh else self._store.passages.up_to(self._connection, last)
+    def passage_columns(self, passages: Numbers) -> PassageColumns:
+        last = int(passages.max(initial=0))
+        return self._store.passages.up_to(self._connection, last).of(passages)
 
     # Records
 

@@ -8,6 +8,7 @@ from typing import Final
 
 from mem_search.model.statistics import Corpus, Searchable, StoreTotals
 from mem_search.storage.sqlite.database import Connection, Repository, reads
+from mem_search.text.passages import LONG
 
 
 def _progress(connection: sqlite3.Connection) -> tuple[int, int]:
@@ -22,16 +23,21 @@ def _progress(connection: sqlite3.Connection) -> tuple[int, int]:
 def corpus(connection: sqlite3.Connection) -> Corpus:
     """The corpus statistics, in one pass over the passages."""
     rows = connection.execute(
-        "select kind, count(*), avg(end - start) from passages where ordinal >= 0 group by kind"
+        "select kind, count(*), avg(end - start), sum(end - start > ?) from passages"
+        " where ordinal >= 0 group by kind",
+        (LONG,),
     ).fetchall()
+    (records,) = connection.execute("select count(*) from records").fetchone()
     entries, waiting = _progress(connection)
-    passages = {kind: count for kind, count, _ in rows}
+    halved = sum(long for *_, long in rows)
+    passages = {kind: count for kind, count, *_ in rows}
     return Corpus(
         passages=passages,
-        lengths={kind: max(1.0, length) for kind, _, length in rows},
+        lengths={kind: max(1.0, length) for kind, _, length, _ in rows},
         waiting=waiting,
         waiting_since=_waiting_since(connection) if waiting else None,
         summaries=entries - sum(passages.values()),
+        entries_per_record=max(1.0, (entries + halved) / max(1, records)),
     )
 
 

@@ -1,0 +1,164 @@
+"""The ranking columns of passages, in blocks that are in memory while searches ask for them.
+
+A search looks up thousands of passages; joining them in SQL costs more than ranking them. The
+values of a passage never change (a changed passage gets a new number), and a store numbers its
+passages in the order in which it stores them: a block only grows at its end. What is kept is
+bounded, whatever the store has. About 14 bytes a passage.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mem_search.model.rankings import Numbers, PassageColumns
+from mem_search.storage.postgres import passages as of_passages
+from mem_search.storage.postgres.connection import Connection
+from mem_search.storage.rules.passage_map import columns_for, put
+
+Rows = NDArray[np.intp]
+
+BLOCK: Final = 1 << 14
+"""Passages of a block: what the server reads in some 20 ms."""
+
+MOST_BLOCKS: Final = 256
+"""Blocks that are kept: 4 million passages, 60 MB."""
+
+FEW: Final = BLOCK // 64
+"""So few passages of a block are read alone when there is no room for another block."""
+
+
+@dataclass(slots=True)
+class PassageBlocks:
+    """The blocks of one store; those that were asked for last are kept. Thread-safe."""
+
+    most: int = field(default_factory=lambda: MOST_BLOCKS)
+    _kept: OrderedDict[int, PassageColumns] = field(default_factory=OrderedDict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _reading: threading.Lock = field(default_factory=threading.Lock)
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    def of(self, connection: Connection, passages: Numbers) -> PassageColumns:
+        """The columns of ``passages``, as ``connection`` sees them."""
+        found, lacking = self._in_memory(passages)
+        alone: list[Rows] = []
+        for number, rows in lacking:
+            if len(rows) <= FEW and len(self._kept) >= self.most:
+                alone.append(rows)
+            else:
+                last = int(passages[rows].max())
+                _look_up(found, rows, number, self._block(connection, number, last))
+        if alone:
+            rows = np.concatenate(alone)
+            put(found, rows, _read_alone(connection, passages[rows]))
+        return found
+
+    def known(self, passages: Numbers) -> PassageColumns | None:
+        """The columns of ``passages`` if all of them are in memory."""
+        found, lacking = self._in_memory(passages)
+        return None if lacking else found
+
+    def all(self, connection: Connection, last: int) -> Iterator[PassageColumns]:
+        """The columns of every passage up to ``last``, a block at a time.
+
+        Where there is no room for a block it is read and not kept: kept ones would only take turns.
+        """
+        for number in range(last // BLOCK + 1):
+            end = min(last, (number + 1) * BLOCK - 1)
+            block = self._kept_block(number)
+            if block is not None and _has(block, number, end):
+                yield block
+            elif len(self._kept) < self.most:
+                yield self._block(connection, number, end)
+            else:
+                yield _extended(connection, number, block)
+
+    def _in_memory(self, passages: Numbers) -> tuple[PassageColumns, list[tuple[int, Rows]]]:
+        """What is in memory, and the rows that are lacking, by the number of their block."""
+        found = columns_for(passages)
+        lacking: list[tuple[int, Rows]] = []
+        for number, rows in _by_block(passages):
+            block = self._kept_block(number)
+            if block is None or not _has(block, number, int(passages[rows].max())):
+                lacking.append((number, rows))
+            else:
+                _look_up(found, rows, number, block)
+        return found, lacking
+
+    def _kept_block(self, number: int) -> PassageColumns | None:
+        with self._lock:
+            if number not in self._kept:
+                return None
+            self._kept.move_to_end(number)
+            return self._kept[number]
+
+    def _block(self, connection: Connection, number: int, last: int) -> PassageColumns:
+        """The block, read as far as it has to be for the passage ``last``."""
+        with self._reading:
+            block = self._kept_block(number)
+            if block is not None and _has(block, number, last):
+                return block  # another thread has just read it
+            block = _extended(connection, number, block)
+            with self._lock:
+                self._kept[number] = block
+                self._kept.move_to_end(number)
+                while len(self._kept) > self.most:
+                    self._kept.popitem(last=False)
+            return block
+
+
+def _by_block(passages: Numbers) -> Iterator[tuple[int, Rows]]:
+    """The number of each block that has some of ``passages``, and their rows."""
+    if not len(passages):
+        return
+    numbers = passages // BLOCK
+    order = np.argsort(numbers, kind="stable")
+    first = np.flatnonzero(np.diff(numbers[order], prepend=-1))
+    for rows in np.split(order, first[1:]):
+        yield int(numbers[rows[0]]), rows
+
+
+def _has(block: PassageColumns, number: int, passage: int) -> bool:
+    return passage < number * BLOCK + len(block)
+
+
+def _look_up(into: PassageColumns, rows: Rows, number: int, block: PassageColumns) -> None:
+    """Set the columns at ``rows``; those beyond the block do not exist."""
+    places = into.passages[rows] - number * BLOCK
+    if places.max() >= len(block):
+        inside = places < len(block)
+        places, rows = places[inside], rows[inside]
+    put(into, rows, block.taken(places))
+
+
+def _extended(connection: Connection, number: int, block: PassageColumns | None) -> PassageColumns:
+    """``block`` with what was stored since it was read."""
+    start = number * BLOCK
+    known = 0 if block is None else len(block)
+    read = of_passages.columns(connection, "id >= %s and id < %s", (start + known, start + BLOCK))
+    size = max(known, int(read.passages.max(initial=-1)) - start + 1)
+    larger = columns_for(np.arange(start, start + size))
+    if block is not None:
+        put(larger, slice(0, known), block)
+    put(larger, read.passages - start, read)
+    return larger
+
+
+def _read_alone(connection: Connection, passages: Numbers) -> PassageColumns:
+    """The columns of ``passages``, without their blocks."""
+    read = of_passages.columns(connection, "id = any(%s)", (passages.tolist(),))
+    found = columns_for(passages)
+    order = np.argsort(read.passages)
+    known = read.taken(order)
+    places = np.searchsorted(known.passages, passages).clip(max=max(0, len(known) - 1))
+    rows = np.flatnonzero(known.passages[places] == passages) if len(known) else places[:0]
+    put(found, rows, known.taken(places[rows]))
+    return found
