@@ -70,6 +70,10 @@ async def test_a_wrong_setting_leaves_nothing_running(tmp_path: Path, left_over:
     assert left_over() == []
 
 
+LOWEST = 19
+"""No priority is lower: ``nice``(1)."""
+
+
 async def test_an_import_gives_way_to_searches(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -85,7 +89,7 @@ async def test_an_import_gives_way_to_searches(
         await runtime.ingest.reader.read(Location("jsonl", str(tmp_path / "notes.jsonl")))
         assert given == [runtime.search.service]
         lower = runtime.model.passage_thread.submit(priority).result()
-        assert lower > priority() or sys.platform != "linux"
+        assert lower >= min(priority() + 1, LOWEST) or sys.platform != "linux"
 
 
 def priority() -> int:
