@@ -16,10 +16,11 @@ import pytest
 
 from drafts import draft
 from mem_search.ingest.prepare import prepare
-from mem_search.model import AllOf, AnyOf, Batch, Condition, Filters, Link, Not, Term
+from mem_search.model import AllOf, AnyOf, Batch, Condition, Filters, Link, Not, Order, Term
 from mem_search.model.rankings import Numbers, Vectors
 from mem_search.settings import Settings
 from mem_search.storage.ports.search import SearchStore
+from mem_search.storage.postgres import listing
 from mem_search.text.words import AllWords, AnyWords, WordPhrase
 from mem_search.wiring import Runtime, open_runtime
 from postgres_server import address
@@ -188,6 +189,27 @@ async def test_columns_describe_records_that_exist(filled: Filled) -> None:
     assert columns.importance[3] == pytest.approx(0.9)
     assert np.isnan(columns.importance[2])
     assert columns.created[4] == 2 * DAY
+
+
+@pytest.mark.parametrize("at_once", [1, 2, 2000])
+@pytest.mark.parametrize("order", ["date_asc", "date_desc"])
+async def test_the_first_by_date_are_found_however_many_are_asked_for(
+    filled: Filled, order: Order, at_once: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(listing, "_FEW_DATED", at_once)
+    every = np.array(sorted(filled.numbers.values()))
+    created = (await filled.store.read(lambda s: s.columns(every))).created
+    sign = 1 if order == "date_asc" else -1
+    rows = np.lexsort((sign * every, sign * created))
+    for some in (every, every[::2], every[:2], every[-2:], every[:0]):
+        expected = [row for row in rows if every[row] in some]
+        asked = np.append(some, 999)
+        for limit in (0, 1, 3, 99):
+            numbers, dates = await filled.store.read(
+                lambda s, asked=asked, limit=limit: s.first_by_date(asked, order, limit)
+            )
+            assert numbers.tolist() == every[expected][:limit].tolist()
+            assert dates.tolist() == created[expected][:limit].tolist()
 
 
 async def test_near_duplicates_and_successors_are_known(filled: Filled) -> None:

@@ -14,7 +14,15 @@ from datetime import UTC
 import numpy as np
 
 from mem_search.contracts import FeedbackScorer, Question, RankingTraits
-from mem_search.model import FacetCounts, FacetName, Filters, Hit, LegReport, SearchRequest
+from mem_search.model import (
+    FacetCounts,
+    FacetName,
+    Filters,
+    Hit,
+    LegReport,
+    Order,
+    SearchRequest,
+)
 from mem_search.model.rankings import (
     KIND_CODES,
     NO_CANDIDATES,
@@ -165,9 +173,18 @@ def prefetch(
     successors: Mapping[int, tuple[int, ...]] = {}
     if not {"supersession", "folding"}.isdisjoint(stages):
         successors = snapshot.successors(numbers, filters)
+    whole = NO_NUMBERS
+    if not {"relevant", "every-word"}.isdisjoint(stages):
+        whole = np.sort(named.records)
+        if not names_alone:
+            having_all = _whole(snapshot, question, rankings)
+            whole = np.union1d(having_all, whole) if len(whole) else having_all
     beyond = None
     if not decided and request.fusion is None:
-        beyond = _beyond(snapshot, rankings, candidates, dated=request.order != "relevance")
+        beyond = _beyond(rankings, candidates)
+        if request.order != "relevance":
+            weaker = request.include_weaker or "relevant" not in stages
+            beyond = _first_by_date(snapshot, request, beyond, None if weaker else whole)
     found, sort_values = NO_NUMBERS, dict[str, Numbers]()
     if request.sort:
         found = numbers if beyond is None else np.concatenate([numbers, beyond.records])
@@ -178,12 +195,6 @@ def prefetch(
     guessed = None
     if question.words.guessed and "guessed" in stages:
         guessed = _guessed_alone(snapshot, question, rankings)
-    whole = NO_NUMBERS
-    if not {"relevant", "every-word"}.isdisjoint(stages):
-        whole = np.sort(named.records)
-        if not names_alone:
-            having_all = _whole(snapshot, question, rankings)
-            whole = np.union1d(having_all, whole) if len(whole) else having_all
     return RankingState(
         request=request,
         question=question,
@@ -238,9 +249,7 @@ def page(state: RankingState, stage_ms: Mapping[str, float]) -> Ranked:
     )
 
 
-def _beyond(
-    snapshot: SearchSnapshot, rankings: Sequence[Ranking], union: Candidates, *, dated: bool
-) -> Beyond:
+def _beyond(rankings: Sequence[Ranking], union: Candidates) -> Beyond:
     """The word matches of all legs that are not in ``union``."""
     matching = [leg.matched for leg in rankings if len(leg.matched)] or [NO_MATCHES]
     records, kinds = matching[0].records, matching[0].kinds  # in order, each once
@@ -250,11 +259,21 @@ def _beyond(
         )
         kinds = np.concatenate([each.kinds for each in matching])[first]
     outside = ~np.isin(records, union.records)
-    records, kinds = records[outside], kinds[outside]
-    if not dated:
-        return Beyond(records, kinds, NO_NUMBERS)
-    columns = snapshot.columns(records)
-    return Beyond(records, kinds, columns.created).taken(columns.exist)
+    return Beyond(records[outside], kinds[outside], NO_NUMBERS, NO_NUMBERS)
+
+
+def _first_by_date(
+    snapshot: SearchSnapshot, request: SearchRequest, beyond: Beyond, whole: Numbers | None
+) -> Beyond:
+    """``beyond`` with the first by date of those that may stay: that are in ``whole``, if given."""
+    stay = beyond.records
+    if whole is not None:
+        stay = np.intersect1d(stay, whole, assume_unique=True)
+    order: Order = "date_asc" if request.order == "date_asc" else "date_desc"
+    # What is sorted by fields needs all of them: the page is chosen by other values.
+    reach = len(stay) if request.sort else request.offset + request.limit
+    first, created = snapshot.first_by_date(stay, order, reach)
+    return replace(beyond, first=first, created=created)
 
 
 def _guessed_alone(

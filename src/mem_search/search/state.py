@@ -63,17 +63,20 @@ class LegScores:
 class Beyond:
     """Word matches that are no candidates: one row a record, in order of their numbers.
 
-    ``created`` is in milliseconds, and empty unless the request orders by date.
+    Where the request orders by date, ``first`` are the first of them by date, as many as its page
+    can show, and ``created`` are their dates in milliseconds.
     """
 
     records: Numbers
     kinds: Codes
+    first: Numbers
     created: Numbers
 
     def taken(self, rows: Mask) -> Beyond:
         """Those at ``rows``."""
-        created = self.created[rows] if len(self.created) else self.created
-        return Beyond(self.records[rows], self.kinds[rows], created)
+        records = self.records[rows]
+        stay = np.isin(self.first, records)
+        return Beyond(records, self.kinds[rows], self.first[stay], self.created[stay])
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -103,10 +103,7 @@ def further_matches(state: RankingState) -> RankingState:
         return state
     if state.request.order != "relevance":
         last = state.hits[-1].score if state.hits else 0.0
-        beyond, sign = state.beyond, 1 if state.request.order == "date_asc" else -1
-        rows = np.lexsort((sign * beyond.records, sign * beyond.created))
-        rows = rows if state.request.sort else rows[:reach]
-        others = (Hit(number, last) for number in beyond.records[rows].tolist())
+        others = (Hit(number, last) for number in state.beyond.first.tolist())
         return state.ordered([*state.hits, *others])
     found = set(state.beyond.records.tolist())
     return state.ordered(with_word_matches(state.hits, state.further, reach, found))
@@ -148,7 +145,7 @@ def by_date(state: RankingState) -> RankingState:
         zip(state.union.records.tolist(), state.stored.columns.created.tolist(), strict=True)
     )
     if (beyond := state.beyond) is not None:
-        created.update(zip(beyond.records.tolist(), beyond.created.tolist(), strict=True))
+        created.update(zip(beyond.first.tolist(), beyond.created.tolist(), strict=True))
     hits = sorted(
         state.hits,
         key=lambda hit: (created[hit.number], hit.number),

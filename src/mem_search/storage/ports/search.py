@@ -150,6 +150,13 @@ class SearchSnapshot(Protocol):
         """The ranking columns of ``records``, one row each."""
         ...
 
+    def first_by_date(self, records: Numbers, order: Order, limit: int) -> tuple[Numbers, Numbers]:
+        """The first ``limit`` of ``records`` by date, of equal dates by number, and their dates.
+
+        Those that do not exist are left out. ``order`` is a date order.
+        """
+        ...
+
     def near_duplicate_sketches(self, records: Numbers) -> tuple[Sequence[int], Sketches]:
         """Those of ``records`` that may be near-duplicates of each other, with their sketches."""
         ...

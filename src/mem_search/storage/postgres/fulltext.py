@@ -324,10 +324,25 @@ class _List:
         self.entries = np.frombuffer(entries, ENTRY)
         self._places = places
 
-    def keys(self) -> NDArray[np.int64]:
-        """For each place of the term ``passage << 32 | place``, in no order."""
-        owners = np.repeat(self.entries["passage"].astype(np.int64), self.entries["times"])
-        return owners << _PLACE_BITS | np.frombuffer(self._places, PLACE).astype(np.int64)
+    def keys(self, passages: Numbers) -> NDArray[np.int64]:
+        """For each place of the term in ``passages``, ``passage << 32 | place``, in no order."""
+        entries, places = self.entries, np.frombuffer(self._places, PLACE)
+        inside = np.isin(entries["passage"], passages)
+        if not inside.all():
+            places = places[np.repeat(inside, entries["times"])]
+            entries = entries[inside]
+        owners = np.repeat(entries["passage"].astype(np.int64), entries["times"])
+        return owners << _PLACE_BITS | places.astype(np.int64)
+
+
+def _among(ordered: NDArray[np.int64], others: NDArray[np.integer]) -> NDArray[np.int64]:
+    """Those of ``ordered`` that are among ``others``, which mostly are in order, too."""
+    others = np.sort(others, kind="stable")
+    if not len(others):
+        return ordered[:0]
+    places = np.searchsorted(others, ordered).clip(max=len(others) - 1)
+    shared: NDArray[np.int64] = ordered[others[places] == ordered]
+    return shared
 
 
 def _holders(
@@ -351,10 +366,13 @@ def _holders(
     if _is_plain(phrase):
         counts = np.add.reduceat(entries["count"][order].astype(np.int64), firsts)
         return Holders(passages[firsts], counts, lengths)
-    keys = [np.concatenate([each.keys() for each in found]) for found in chosen]
-    together = keys[0]
+    shared = passages[firsts]
+    for found in chosen[1:]:
+        shared = _among(shared, np.concatenate([each.entries["passage"] for each in found]))
+    keys = [np.concatenate([each.keys(shared) for each in found]) for found in chosen]
+    together = np.sort(keys[0], kind="stable")
     for later in keys[1:]:  # the place of the last term that was found
-        together = np.intersect1d(together + 1, later)
+        together = _among(together + 1, later)
     columns = (together & ((1 << _PLACE_BITS) - 1)) >> COLUMN_BITS
     if phrase.column is not None:
         inside = columns == phrase.column

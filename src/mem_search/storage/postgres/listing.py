@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,9 @@ _SORTED: Final[Mapping[str, tuple[str, str]]] = {
     "importance": ("r.importance", "r.importance is null"),
 }
 """Field of results → what sorts it, and when a record has no value. A title is as it is shown."""
+
+_FEW_DATED: Final = 2000
+"""Records whose dates are read by their keys as fast as by date."""
 
 
 def browse(
@@ -134,6 +137,67 @@ def called(connection: Connection, called: RecordId) -> list[int]:
         )
     return connection.column(
         "select id from records where id = %s and %s in ('', kind)", (called.number, called.kind)
+    )
+
+
+def first_by_date(
+    connection: Connection, records: Numbers, order: Order, limit: int
+) -> tuple[Numbers, Numbers]:
+    """See ``SearchSnapshot``. ``records`` are in order, each once.
+
+    The first of many records are mostly among the first of the store, so the store is looked
+    through by date, in parts that grow. What is not found so is read by its keys.
+    """
+    found, dates, looked = np.zeros(0, np.int64), np.zeros(0, np.int64), 0
+    sign, last = (1 if order == "date_asc" else -1), None
+    while looked < len(records) > _FEW_DATED and len(found) < limit:
+        size = max(_FEW_DATED, looked)
+        numbers, created = _from(connection, sign, last, size)
+        inside = np.isin(numbers, records)
+        found = np.concatenate([found, numbers[inside]])
+        dates = np.concatenate([dates, created[inside]])
+        looked += size
+        if len(numbers) < size:
+            return found[:limit], dates[:limit]
+        last = int(created[-1]), int(numbers[-1])
+    if len(found) < limit:
+        found, dates = _dates(
+            connection, "select id, created_at from records where id = any(%s)", (records.tolist(),)
+        )
+        rows = np.lexsort((sign * found, sign * dates))
+        found, dates = found[rows], dates[rows]
+    return found[:limit], dates[:limit]
+
+
+def _from(
+    connection: Connection, sign: int, last: tuple[int, int] | None, size: int
+) -> tuple[Numbers, Numbers]:
+    """The next ``size`` records of the store after ``last``, by date, and their dates."""
+    direction, after = ("asc", ">") if sign > 0 else ("desc", "<")
+    condition = "" if last is None else f"where (created_at, id) {after} (%s, %s)"
+    numbers, dates = _dates(
+        connection,
+        f"select id, created_at from records {condition}"
+        f" order by created_at {direction}, id {direction} limit %s",
+        (*(last or ()), size),
+    )
+    rows = np.lexsort((sign * numbers, sign * dates))
+    return numbers[rows], dates[rows]
+
+
+def _dates(
+    connection: Connection, statement: str, values: Sequence[Any]
+) -> tuple[Numbers, Numbers]:
+    """The rows (number, date) of ``statement``, in no order."""
+    numbers, dates = connection.execute(
+        "select string_agg(int8send(n), ''::bytea), string_agg(int8send(d), ''::bytea)"
+        f" from ({statement}) f(n, d)",
+        values,
+        binary=True,
+    ).fetchall()[0]
+    return (
+        np.frombuffer(numbers or b"", ">i8").astype(np.int64),
+        np.frombuffer(dates or b"", ">i8").astype(np.int64),
     )
 
 

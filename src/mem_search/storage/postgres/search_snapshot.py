@@ -100,7 +100,7 @@ class PostgresSnapshot:
         index of nothing else.
         """
         tree = fulltext.compiled(query)
-        lists = self._caches.lists.of(self._connection, fulltext.phrases_of(tree), self._revision)
+        lists = self._lists(tree)
         statistics = fulltext.statistics(self._connection)
         if own is not None:
             codes = KIND_CODES.among(own.passages)
@@ -112,12 +112,20 @@ class PostgresSnapshot:
             statistics = replace(statistics, passages=own.size, mean_length=mean)
         return fulltext.scored(tree, lists, statistics)
 
+    def _lists(self, tree: fulltext.Tree) -> dict[fulltext.Phrase, fulltext.Holders]:
+        phrases = fulltext.phrases_of(tree)
+        return self._caches.lists.of(self._connection, phrases, self._revision)
+
+    def _matched(self, query: WordQuery) -> Numbers:
+        tree = fulltext.compiled(query)
+        return fulltext.matching(tree, self._lists(tree))
+
     def records_with_words(self, query: WordQuery) -> Numbers:
-        found = fulltext.matched(self._connection, query)
+        found = self._matched(query)
         return np.unique(self.passage_columns(found).records)
 
     def holders(self, name: Name, filters: Filters, most: int) -> Candidates:
-        found = fulltext.matched(self._connection, name.query)
+        found = self._matched(name.query)
         if filters:
             found = found[np.isin(self.passage_columns(found).records, self.matching(filters))]
         if not 0 < len(found) <= bm25.COMPARED:
@@ -182,6 +190,9 @@ class PostgresSnapshot:
 
     def columns(self, records: Numbers) -> RecordColumns:
         return listing.columns(self._connection, records)
+
+    def first_by_date(self, records: Numbers, order: Order, limit: int) -> tuple[Numbers, Numbers]:
+        return listing.first_by_date(self._connection, records, order, limit)
 
     def near_duplicate_sketches(self, records: Numbers) -> tuple[Sequence[int], Sketches]:
         rows = self._connection.execute(

@@ -285,6 +285,11 @@ class SqliteSnapshot:
             columns.importance[records],
         )
 
+    def first_by_date(self, records: Numbers, order: Order, limit: int) -> tuple[Numbers, Numbers]:
+        columns = self._all_columns()
+        first = columns.by_date(records[columns.exist(records)], order)[:limit]
+        return first, columns.created[first]
+
     def near_duplicate_sketches(self, records: Numbers) -> tuple[Sequence[int], Sketches]:
         # The beginnings of sketches, in memory, show that most pages have nothing to fold.
         suspects = records[repeated(self._all_columns().heads[records])]
