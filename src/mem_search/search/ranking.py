@@ -268,7 +268,7 @@ def _first_by_date(
     """``beyond`` with the first by date of those that may stay: that are in ``whole``, if given."""
     stay = beyond.records
     if whole is not None:
-        stay = np.intersect1d(stay, whole, assume_unique=True)
+        stay = stay[np.isin(stay, whole)]
     order: Order = "date_asc" if request.order == "date_asc" else "date_desc"
     # What is sorted by fields needs all of them: the page is chosen by other values.
     reach = len(stay) if request.sort else request.offset + request.limit

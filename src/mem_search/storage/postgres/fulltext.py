@@ -34,8 +34,11 @@ from mem_search.text.words import (
     pairs,
 )
 
-MOST_BYTES: Final = 16 << 20
-"""Memory of the lists of phrases. A word in half of 100,000 passages takes 600 kB."""
+MOST_BYTES: Final = 64 << 20
+"""Memory of the lists of phrases. A word in a third of a million passages takes 2.7 MB."""
+
+_AT_ONCE: Final = 1 << 20
+"""Passage numbers whose scores are added up in one array: 8 MB."""
 
 _LIST_BYTES: Final = 500
 """Of a list beside its arrays."""
@@ -77,18 +80,21 @@ Tree = Phrase | All | Any
 
 @dataclass(frozen=True, slots=True)
 class Holders:
-    """The passages with a phrase, in order; how often, weighted; how many terms they have."""
+    """The passages with a phrase, in order; how often, weighted; how many terms they have.
 
-    passages: Numbers
-    counts: Numbers
-    lengths: Numbers
+    The columns are of the smallest types that hold their values.
+    """
+
+    passages: NDArray[np.integer]
+    counts: NDArray[np.integer]
+    lengths: NDArray[np.integer]
 
     def among(self, rows: NDArray[np.bool_]) -> Holders:
         return Holders(self.passages[rows], self.counts[rows], self.lengths[rows])
 
     @property
     def bytes(self) -> int:
-        return 3 * self.passages.nbytes + _LIST_BYTES
+        return self.passages.nbytes + self.counts.nbytes + self.lengths.nbytes + _LIST_BYTES
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,10 +217,10 @@ def phrases_of(tree: Tree) -> Iterator[Phrase]:
 def matching(tree: Tree, lists: dict[Phrase, Holders]) -> Numbers:
     """The passages that match ``tree``, in order."""
     if isinstance(tree, Phrase):
-        return lists[tree].passages
+        return lists[tree].passages.astype(np.int64)
     found = [matching(part, lists) for part in tree.of]
     if isinstance(tree, All):
-        return reduce(lambda one, other: np.intersect1d(one, other, assume_unique=True), found)
+        return reduce(_among, found)
     return np.unique(np.concatenate(found))
 
 
@@ -234,7 +240,8 @@ def scored(
     tree: Tree, lists: dict[Phrase, Holders], statistics: Statistics
 ) -> tuple[Numbers, Values]:
     """Every passage that matches ``tree``, in order, with its score."""
-    passages, scores = [_NONE], [np.zeros(0)]
+    passages: list[NDArray[np.integer]] = [_NONE]
+    scores = [np.zeros(0)]
     for phrase in phrases_of(tree):
         holders = lists[phrase]
         weight, damping = bm25.factors(
@@ -242,14 +249,29 @@ def scored(
         )
         passages.append(holders.passages)
         scores.append(bm25.scored(holders.counts, weight, damping))
-    every, rows = np.unique(np.concatenate(passages), return_inverse=True)
-    sums = np.bincount(rows, np.concatenate(scores), len(every)).astype(np.float64)
+    every, sums = _added(passages, scores)
     if isinstance(tree, Phrase) or (
         isinstance(tree, Any) and all(isinstance(part, Phrase) for part in tree.of)
     ):
         return every, sums
     inside = np.isin(every, matching(tree, lists))
     return every[inside], sums[inside]
+
+
+def _added(passages: list[NDArray[np.integer]], scores: list[Values]) -> tuple[Numbers, Values]:
+    """Each passage once, in order, and the sum of its scores, which all are above 0."""
+    last = max(int(each[-1]) for each in passages if len(each)) if any(map(len, passages)) else -1
+    found, sums = [_NONE], [np.zeros(0)]
+    # In parts, so that what this takes does not grow with the store.
+    for first in range(0, last + 1, _AT_ONCE):
+        parts = [slice(*np.searchsorted(each, [first, first + _AT_ONCE])) for each in passages]
+        of = np.concatenate([each[part] for each, part in zip(passages, parts, strict=True)])
+        added = np.concatenate([each[part] for each, part in zip(scores, parts, strict=True)])
+        some: Values = np.bincount(of.astype(np.int64) - first, added).astype(np.float64)
+        places = np.flatnonzero(some)
+        found.append((places + first).astype(np.int64))
+        sums.append(some[places])
+    return np.concatenate(found), np.concatenate(sums)
 
 
 def unknown(connection: Connection, words: Sequence[str]) -> list[str]:
@@ -327,7 +349,7 @@ class _List:
     def keys(self, passages: Numbers) -> NDArray[np.int64]:
         """For each place of the term in ``passages``, ``passage << 32 | place``, in no order."""
         entries, places = self.entries, np.frombuffer(self._places, PLACE)
-        inside = np.isin(entries["passage"], passages)
+        inside = _are_among(entries["passage"], passages)
         if not inside.all():
             places = places[np.repeat(inside, entries["times"])]
             entries = entries[inside]
@@ -337,12 +359,17 @@ class _List:
 
 def _among(ordered: NDArray[np.int64], others: NDArray[np.integer]) -> NDArray[np.int64]:
     """Those of ``ordered`` that are among ``others``, which mostly are in order, too."""
-    others = np.sort(others, kind="stable")
-    if not len(others):
-        return ordered[:0]
-    places = np.searchsorted(others, ordered).clip(max=len(others) - 1)
-    shared: NDArray[np.int64] = ordered[others[places] == ordered]
-    return shared
+    return ordered[_are_among(ordered, np.sort(others, kind="stable"))]
+
+
+def _are_among(numbers: NDArray[np.integer], ordered: NDArray[np.integer]) -> NDArray[np.bool_]:
+    """Whether each of ``numbers``, which mostly are in order, is in ``ordered``."""
+    if not len(ordered):
+        return np.zeros(len(numbers), np.bool_)
+    common = np.promote_types(numbers.dtype, ordered.dtype)
+    numbers, ordered = numbers.astype(common), ordered.astype(common)
+    places = np.searchsorted(ordered, numbers).clip(max=len(ordered) - 1)
+    return np.asarray(ordered[places] == numbers)
 
 
 def _holders(
@@ -360,13 +387,13 @@ def _holders(
         return Holders(_NONE, _NONE, _NONE)
     entries = np.concatenate([each.entries for each in chosen[0]])
     order = np.argsort(entries["passage"], kind="stable")
-    passages = entries["passage"][order].astype(np.int64)
+    passages = entries["passage"][order]
     firsts = np.flatnonzero(np.append(True, passages[1:] != passages[:-1]))
-    lengths = entries["length"][order][firsts].astype(np.int64)
+    lengths = entries["length"][order][firsts]
     if _is_plain(phrase):
         counts = np.add.reduceat(entries["count"][order].astype(np.int64), firsts)
-        return Holders(passages[firsts], counts, lengths)
-    shared = passages[firsts]
+        return Holders(passages[firsts], _small(counts), lengths)
+    shared = passages[firsts].astype(np.int64)
     for found in chosen[1:]:
         shared = _among(shared, np.concatenate([each.entries["passage"] for each in found]))
     keys = [np.concatenate([each.keys(shared) for each in found]) for found in chosen]
@@ -379,4 +406,9 @@ def _holders(
         together, columns = together[inside], columns[inside]
     with_it, rows = np.unique(together >> _PLACE_BITS, return_inverse=True)
     counts = np.bincount(rows, _WEIGHTS[columns], len(with_it)).astype(np.int64)
-    return Holders(with_it, counts, lengths[np.searchsorted(passages[firsts], with_it)])
+    lengths = lengths[np.searchsorted(passages[firsts], with_it)]
+    return Holders(with_it.astype(passages.dtype), _small(counts), lengths)
+
+
+def _small(counts: NDArray[np.int64]) -> NDArray[np.integer]:
+    return counts.astype(np.min_scalar_type(int(counts.max(initial=0))))

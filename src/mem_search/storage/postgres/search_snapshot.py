@@ -105,7 +105,9 @@ class PostgresSnapshot:
         if own is not None:
             codes = KIND_CODES.among(own.passages)
             lists = {
-                phrase: each.among(np.isin(self.passage_columns(each.passages).kinds, codes))
+                phrase: each.among(
+                    np.isin(self.passage_columns(each.passages.astype(np.int64)).kinds, codes)
+                )
                 for phrase, each in lists.items()
             }
             mean = statistics.mean_length * own.mean_length / corpus.mean_length
