@@ -22,7 +22,7 @@ from mem_search.search.state import Stage
 from mem_search.storage.rules import bm25
 
 CONSTANTS: dict[str, tuple[ModuleType, str, Any]] = {
-    "length": (bm25, "for_chats", lambda *given: given[1]),
+    "length": (bm25, "for_chats", lambda scores, *_: scores),
     "rank-bonus": (scoring, "RANK_BONUS", 0.0),
     "code-weight": (scoring, "CODE_DENSE", 1.0),
     "depth-200": (pipeline, "DEPTH", 100),
