@@ -364,6 +364,16 @@ class PassageColumns:
         return BestPassages(records, self.passages[rows], self.kinds[rows], self.code[rows], found)
 
 
+def are_among(numbers: NDArray[np.integer], ordered: NDArray[np.integer]) -> NDArray[np.bool_]:
+    """Whether each of ``numbers``, which mostly are in order, is in ``ordered``."""
+    if not len(ordered):
+        return np.zeros(len(numbers), np.bool_)
+    common = np.promote_types(numbers.dtype, ordered.dtype)
+    numbers, ordered = numbers.astype(common), ordered.astype(common)
+    places = np.searchsorted(ordered, numbers).clip(max=len(ordered) - 1)
+    return np.asarray(ordered[places] == numbers)
+
+
 def _firsts(ordered: Numbers) -> NDArray[np.intp]:
     """Where each value begins in a column that is in order."""
     is_first = np.ones(len(ordered), np.bool_)

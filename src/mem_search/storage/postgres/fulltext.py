@@ -17,7 +17,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from mem_search.model.rankings import Numbers, Values
+from mem_search.model.rankings import Numbers, Values, are_among
 from mem_search.storage.postgres.connection import Connection
 from mem_search.storage.postgres.postings import COLUMN_BITS, ENTRY, PLACE
 from mem_search.storage.rules import bm25
@@ -349,7 +349,7 @@ class _List:
     def keys(self, passages: Numbers) -> NDArray[np.int64]:
         """For each place of the term in ``passages``, ``passage << 32 | place``, in no order."""
         entries, places = self.entries, np.frombuffer(self._places, PLACE)
-        inside = _are_among(entries["passage"], passages)
+        inside = are_among(entries["passage"], passages)
         if not inside.all():
             places = places[np.repeat(inside, entries["times"])]
             entries = entries[inside]
@@ -359,17 +359,7 @@ class _List:
 
 def _among(ordered: NDArray[np.int64], others: NDArray[np.integer]) -> NDArray[np.int64]:
     """Those of ``ordered`` that are among ``others``, which mostly are in order, too."""
-    return ordered[_are_among(ordered, np.sort(others, kind="stable"))]
-
-
-def _are_among(numbers: NDArray[np.integer], ordered: NDArray[np.integer]) -> NDArray[np.bool_]:
-    """Whether each of ``numbers``, which mostly are in order, is in ``ordered``."""
-    if not len(ordered):
-        return np.zeros(len(numbers), np.bool_)
-    common = np.promote_types(numbers.dtype, ordered.dtype)
-    numbers, ordered = numbers.astype(common), ordered.astype(common)
-    places = np.searchsorted(ordered, numbers).clip(max=len(ordered) - 1)
-    return np.asarray(ordered[places] == numbers)
+    return ordered[are_among(ordered, np.sort(others, kind="stable"))]
 
 
 def _holders(

@@ -28,7 +28,7 @@ _SORTED: Final[Mapping[str, tuple[str, str]]] = {
 """Field of results → what sorts it, and when a record has no value. A title is as it is shown."""
 
 _FEW_DATED: Final = 2000
-"""Records whose dates are read by their keys as fast as by date."""
+"""Of so few records the dates are read by their keys at once; also the first part by date."""
 
 
 def browse(

@@ -25,7 +25,7 @@ from mem_search.storage.rules.passage_map import columns_for, put
 Rows = NDArray[np.intp]
 
 BLOCK: Final = 1 << 14
-"""Passages of a block: what the server reads in some 20 ms."""
+"""Passages of a block, which one statement reads."""
 
 MOST_BLOCKS: Final = 256
 """Blocks that are kept: 4 million passages, 60 MB."""

@@ -24,6 +24,7 @@ from mem_search.model.rankings import (
     RecordColumns,
     Values,
     Vectors,
+    are_among,
 )
 from mem_search.model.records import RecordWithLinks
 from mem_search.model.saved_searches import Scope
@@ -171,7 +172,7 @@ class PostgresSnapshot:
         records = self.matching(filters)
         last = self._connection.count("select passages from stores")
         found = [
-            block.passages[_are_among(block.records, records)]
+            block.passages[are_among(block.records, records)]
             for block in self._caches.passages.all(self._connection, last)
         ]
         return np.concatenate(found)
@@ -288,9 +289,3 @@ class PostgresSnapshot:
         self, numbers: Sequence[int], filters: Filters
     ) -> dict[int, tuple[Relationship, ...]]:
         return graph.relationships(self._connection, numbers, filters)
-
-
-def _are_among(numbers: Numbers, ordered: Numbers) -> NDArray[np.bool_]:
-    """Whether each of ``numbers``, which mostly lie close to each other, is in ``ordered``."""
-    between = np.searchsorted(ordered, [numbers.min(initial=0), numbers.max(initial=0) + 1])
-    return np.isin(numbers, ordered[slice(*between)])
