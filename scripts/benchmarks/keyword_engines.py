@@ -31,9 +31,8 @@ import numpy as np
 import questions
 from mem_search.model.statistics import Corpus
 from mem_search.storage.rules import bm25
-from mem_search.storage.rules.passage_map import PassageMapCache
 from mem_search.storage.sqlite import fulltext
-from mem_search.storage.sqlite.passage_map import after
+from mem_search.storage.sqlite.passage_map import PassageMapCache
 from mem_search.storage.sqlite.postings import PostingsCache
 from mem_search.text.words import WordQuery, any_of, read
 
@@ -207,7 +206,7 @@ def main() -> None:
                 "resident_mb": resident() - before,
             }
             before = resident()
-        lists = PostingsCache(PassageMapCache(after))
+        lists = PostingsCache(PassageMapCache())
         corpus = Corpus({}, {}, 0)
 
         def fts5(query: WordQuery, _: Terms) -> list[int]:

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 
 import drafts
 from drafts import search_store, store
-from mem_search.storage.rules.passage_map import PassageMap
 from mem_search.storage.sqlite import column_blocks, record_writer
 from mem_search.storage.sqlite.column_blocks import BLOCK
 from mem_search.storage.sqlite.database import Connection, Database
+from mem_search.storage.sqlite.passage_map import PassageMap
 from mem_search.storage.sqlite.record_columns import LAYOUT, Columns
 from mem_search.storage.sqlite.search_snapshot import SqliteSearchStore
 from mem_search.storage.sqlite.store import SqliteStore

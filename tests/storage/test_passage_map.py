@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mem_search.model.rankings import Scores
-from mem_search.storage.rules.passage_map import PassageMap, empty
+from mem_search.storage.sqlite.passage_map import PassageMap, empty
 
 ROWS = st.lists(st.tuples(st.integers(0, 12), st.integers(0, 3), st.integers(0, 4)), max_size=40)
 """(record, kind, score) of passages 1, 2, …; record 0 is nobody."""

@@ -18,10 +18,9 @@ import drafts
 from drafts import store
 from mem_search.model.statistics import Corpus
 from mem_search.storage.rules import bm25
-from mem_search.storage.rules.passage_map import PassageMapCache
 from mem_search.storage.sqlite import fulltext, postings, record_writer
 from mem_search.storage.sqlite.database import Connection, Database
-from mem_search.storage.sqlite.passage_map import after
+from mem_search.storage.sqlite.passage_map import PassageMapCache
 from mem_search.storage.sqlite.postings import PostingsCache
 from mem_search.text.words import AnyWords, WordPhrase, WordQuery, any_of, read
 
@@ -45,7 +44,7 @@ async def database(tmp_path: Path) -> AsyncIterator[Database]:
 
 
 def cache(**options: Any) -> PostingsCache:
-    return PostingsCache(PassageMapCache(after), **{"few": 0, **options})
+    return PostingsCache(PassageMapCache(), **{"few": 0, **options})
 
 
 async def check(database: Database, known: PostingsCache, query: WordQuery) -> None:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from mem_search.model.rankings import Numbers, PassageColumns
 from mem_search.storage.postgres import passages as of_passages
 from mem_search.storage.postgres.connection import Connection
-from mem_search.storage.rules.passage_map import columns_for, put
+from mem_search.storage.rules.passage_columns import columns_for, put
 
 Rows = NDArray[np.intp]
 

@@ -19,7 +19,7 @@ from mem_search.model.rankings import (
 )
 from mem_search.storage.postgres.connection import Connection
 from mem_search.storage.postgres.indexing import entries_of, unpacked
-from mem_search.storage.rules.passage_map import with_neighbours
+from mem_search.storage.rules.passage_columns import with_neighbours
 
 _COSINE: Final = "-(v.vector::vector <#> %(vector)s::vector)"
 """Rows have unit length. The question is not rounded to float16, so the product is of float32."""

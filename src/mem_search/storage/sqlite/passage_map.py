@@ -1,18 +1,28 @@
-"""The columns of ``rules.passage_map``, read from SQLite."""
+"""The passage map of one store, in memory: the record, kind and length of each passage.
+
+A search looks up thousands of passages; joining them in SQL costs more than ranking them. These
+values never change for a passage (a changed passage gets a new number), so the arrays only grow;
+numbers of deleted passages are never looked up. About 14 bytes a passage.
+"""
 
 from __future__ import annotations
 
 import json
 import sqlite3
+import threading
 from collections.abc import Sequence
-from typing import Any, Final
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mem_search.storage.rules.passage_map import PassageMap, empty, fill
+from mem_search.model.rankings import KIND_CODES, Codes, Numbers, PassageColumns
+from mem_search.storage.rules.passage_columns import columns_for, put
 from mem_search.storage.sqlite import column_blocks
 from mem_search.storage.sqlite.column_blocks import Block, kinds_by_code, kinds_by_name
+
+T = TypeVar("T", bound=np.generic)
 
 LAYOUT: Final = np.dtype(
     [("records", np.int64), ("kinds", np.uint8), ("code", np.bool_), ("lengths", np.int32)]
@@ -20,24 +30,61 @@ LAYOUT: Final = np.dtype(
 """A row of a stored block."""
 
 
-def after(connection: sqlite3.Connection, first: int) -> Sequence[Sequence[Any]]:
-    """Columns id, record, kind, is it code, length of the passages from ``first`` on."""
-    return _read(connection, "id >= ?", (first,))
+@dataclass(frozen=True, slots=True)
+class PassageMap:
+    """Arrays indexed by passage number; ``kinds`` are codes of KIND_CODES."""
+
+    records: Numbers
+    kinds: Codes
+    code: NDArray[np.bool_]
+    lengths: NDArray[np.int32]
+
+    def of(self, passages: Numbers) -> PassageColumns:
+        """The columns of ``passages``; one beyond the map does not exist."""
+        if len(passages) and passages.max() >= len(self.records):
+            known = np.flatnonzero(passages < len(self.records))
+            found = columns_for(passages)
+            put(found, known, self.of(passages[known]))
+            return found
+        return PassageColumns(
+            passages,
+            self.records[passages],
+            self.kinds[passages],
+            self.code[passages],
+            self.lengths[passages],
+        )
 
 
-def whole(connection: sqlite3.Connection) -> PassageMap:
-    """The map of all passages, from stored blocks where there are any."""
-    (last,) = connection.execute("select coalesce(max(id), -1) from passages").fetchone()
-    known = empty(last + 1)
-    for part in column_blocks.parts(connection, "passages", LAYOUT, last + 1):
-        if isinstance(part, Block):
-            known.records[part.span] = part.rows["records"]
-            known.kinds[part.span] = kinds_by_code(part.names["kinds"], part.rows["kinds"])
-            known.code[part.span] = part.rows["code"]
-            known.lengths[part.span] = part.rows["lengths"]
-        else:
-            fill(known, _read(connection, "id >= ? and id < ?", (part.start, part.stop)))
-    return known
+@dataclass(slots=True)
+class PassageMapCache:
+    """The map of one store, which grows when a passage beyond it is looked up."""
+
+    known: PassageMap = field(default_factory=lambda: empty(0))
+    _reading: threading.Lock = field(default_factory=threading.Lock)
+
+    def up_to(self, connection: sqlite3.Connection, passage: int) -> PassageMap:
+        """A map with at least every passage up to ``passage`` that ``connection`` sees.
+
+        It ends with the newest passage, so a number that no passage ever had costs no memory.
+        """
+        if passage >= len(self.known.records):
+            with self._reading:
+                if not len(self.known.records):
+                    self.known = _whole(connection)
+                if passage >= len(self.known.records):
+                    rows = _read(connection, "id >= ?", (len(self.known.records),))
+                    self.known = _extended(self.known, rows)
+        return self.known
+
+
+def empty(size: int) -> PassageMap:
+    """A map with room for ``size`` passages, of no record."""
+    return PassageMap(
+        np.zeros(size, np.int64),
+        np.zeros(size, np.uint8),
+        np.zeros(size, np.bool_),
+        np.zeros(size, np.int32),
+    )
 
 
 def block_of(known: PassageMap, owned: NDArray[np.bool_], span: slice) -> Block:
@@ -49,9 +96,53 @@ def block_of(known: PassageMap, owned: NDArray[np.bool_], span: slice) -> Block:
     return Block(span.start, rows, {"kinds": names})
 
 
+def _whole(connection: sqlite3.Connection) -> PassageMap:
+    """The map of all passages, from stored blocks where there are any."""
+    (last,) = connection.execute("select coalesce(max(id), -1) from passages").fetchone()
+    known = empty(last + 1)
+    for part in column_blocks.parts(connection, "passages", LAYOUT, last + 1):
+        if isinstance(part, Block):
+            known.records[part.span] = part.rows["records"]
+            known.kinds[part.span] = kinds_by_code(part.names["kinds"], part.rows["kinds"])
+            known.code[part.span] = part.rows["code"]
+            known.lengths[part.span] = part.rows["lengths"]
+        else:
+            _fill(known, _read(connection, "id >= ? and id < ?", (part.start, part.stop)))
+    return known
+
+
+def _extended(known: PassageMap, rows: Sequence[Any]) -> PassageMap:
+    size = max(len(known.records), max(rows[0], default=-1) + 1)
+    found = PassageMap(
+        records=_grown(known.records, size),
+        kinds=_grown(known.kinds, size),
+        code=_grown(known.code, size),
+        lengths=_grown(known.lengths, size),
+    )
+    _fill(found, rows)
+    return found
+
+
+def _grown(column: NDArray[T], size: int) -> NDArray[T]:
+    larger = np.zeros(size, column.dtype)
+    larger[: len(column)] = column
+    return larger
+
+
+def _fill(known: PassageMap, rows: Sequence[Any]) -> None:
+    """Put ``rows``, columns as those of ``_read``, into ``known``."""
+    ids, records, kinds, code, lengths = rows
+    places = np.array(ids, dtype=np.int64)
+    known.records[places] = np.array(records, dtype=np.int64)
+    known.kinds[places] = KIND_CODES.codes(kinds)
+    known.code[places] = np.array(code, dtype=np.bool_)
+    known.lengths[places] = np.array(lengths, dtype=np.int32)
+
+
 def _read(
     connection: sqlite3.Connection, condition: str, values: Sequence[int]
 ) -> Sequence[Sequence[Any]]:
+    """Columns id, record, kind, is it code, length in characters of passages."""
     row = connection.execute(
         "select json_group_array(id), json_group_array(record_id), json_group_array(kind),"
         " json_group_array(field = 'code'), json_group_array(end - start)"

@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Mapping, Sequence
 
 from mem_search.model.rankings import PassageContext, PassageSpan
-from mem_search.storage.rules.passage_map import with_neighbours
+from mem_search.storage.rules.passage_columns import with_neighbours
 
 
 def spans(connection: sqlite3.Connection, passages: Sequence[int]) -> dict[int, PassageSpan]:

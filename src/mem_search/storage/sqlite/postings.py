@@ -26,9 +26,9 @@ from numpy.typing import NDArray
 from mem_search.model.rankings import KIND_CODES
 from mem_search.model.statistics import Corpus
 from mem_search.storage.rules import bm25
-from mem_search.storage.rules.passage_map import PassageMapCache
 from mem_search.storage.sqlite import column_blocks, fulltext
 from mem_search.storage.sqlite.column_blocks import Block
+from mem_search.storage.sqlite.passage_map import PassageMapCache
 from mem_search.text.words import AnyWords, WordPhrase, WordQuery, folded, is_cjk
 
 log = logging.getLogger(__name__)
@@ -95,7 +95,7 @@ class InexactError(Exception):
 class PostingsCache:
     """The posting lists of one store; those asked for last are kept."""
 
-    passage_map: PassageMapCache[sqlite3.Connection]
+    passage_map: PassageMapCache
     most_bytes: int = MOST_BYTES
     few: int = FEW
     bytes: int = 0

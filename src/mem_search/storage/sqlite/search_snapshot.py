@@ -38,14 +38,12 @@ from mem_search.storage.ports.search import Counted, Names, SearchSnapshot, View
 from mem_search.storage.rules import bm25
 from mem_search.storage.rules.corpus_cache import CorpusCache
 from mem_search.storage.rules.near_duplicates import repeated
-from mem_search.storage.rules.passage_map import PassageMapCache
 from mem_search.storage.rules.wild_words import expand
 from mem_search.storage.sqlite import (
     facet_counts,
     fulltext,
     graph,
     outbox,
-    passage_map,
     records,
     scopes,
     search_log,
@@ -56,6 +54,7 @@ from mem_search.storage.sqlite import (
 from mem_search.storage.sqlite import filters as sql_filters
 from mem_search.storage.sqlite import passages as of_passages
 from mem_search.storage.sqlite.database import Database
+from mem_search.storage.sqlite.passage_map import PassageMapCache
 from mem_search.storage.sqlite.postings import PostingsCache
 from mem_search.storage.sqlite.record_columns import Columns, RecordColumnsCache
 from mem_search.storage.sqlite.record_masks import mask_of, passes
@@ -95,7 +94,7 @@ class SqliteSearchStore:
         self.corpus = corpus
         self.vectors = vectors
         self.chats = chats
-        self.passages = PassageMapCache(passage_map.after, begin=passage_map.whole)
+        self.passages = PassageMapCache()
         self.postings = PostingsCache(self.passages)
         self.records = RecordColumnsCache(corpus.changed)
         self.words = WordList()

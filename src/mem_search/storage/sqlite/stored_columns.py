@@ -10,10 +10,10 @@ from itertools import islice
 from typing import Final
 
 from mem_search.errors import StorageError
-from mem_search.storage.rules.passage_map import PassageMapCache
 from mem_search.storage.sqlite import column_blocks, passage_map, postings, record_columns
 from mem_search.storage.sqlite.column_blocks import Block, Of, absent
 from mem_search.storage.sqlite.database import Database
+from mem_search.storage.sqlite.passage_map import PassageMapCache
 from mem_search.storage.sqlite.postings import PostingsCache
 from mem_search.storage.sqlite.record_columns import RecordColumnsCache
 
@@ -28,7 +28,7 @@ class StoredColumns:
     """What is in memory by number, and is stored as blocks."""
 
     records: RecordColumnsCache
-    passages: PassageMapCache[sqlite3.Connection]
+    passages: PassageMapCache
     postings: PostingsCache
 
     async def store(self, database: Database, least: int = 0) -> None:
