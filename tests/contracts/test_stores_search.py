@@ -191,12 +191,13 @@ async def test_columns_describe_records_that_exist(filled: Filled) -> None:
     assert columns.created[4] == 2 * DAY
 
 
-@pytest.mark.parametrize("at_once", [1, 2, 2000])
+@pytest.mark.parametrize(("at_once", "cheaper"), [(1, 1), (1, 8), (2, 1), (2000, 8)])
 @pytest.mark.parametrize("order", ["date_asc", "date_desc"])
 async def test_the_first_by_date_are_found_however_many_are_asked_for(
-    filled: Filled, order: Order, at_once: int, monkeypatch: pytest.MonkeyPatch
+    filled: Filled, order: Order, at_once: int, cheaper: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(listing, "_FEW_DATED", at_once)
+    monkeypatch.setattr(listing, "_CHEAPER", cheaper)
     every = np.array(sorted(filled.numbers.values()))
     created = (await filled.store.read(lambda s: s.columns(every))).created
     sign = 1 if order == "date_asc" else -1

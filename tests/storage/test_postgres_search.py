@@ -14,8 +14,10 @@ from mem_search.ingest.prepare import prepare
 from mem_search.model import Batch, Draft, Filters, Location
 from mem_search.model.ingest import PreparedBatch
 from mem_search.storage.ports import SearchStore, Store
-from mem_search.storage.postgres import postings
+from mem_search.storage.postgres import fulltext, postings, word_lists
+from mem_search.storage.postgres.connection import Connection
 from mem_search.storage.postgres.store import PostgresStore
+from mem_search.storage.postgres.word_lists import Phrase
 from mem_search.storage.sqlite.store import SqliteStore
 from mem_search.text.words import WordQuery, all_of, any_of, read
 from postgres_server import address
@@ -127,3 +129,26 @@ async def test_no_word_of_a_forgotten_record_is_left_in_the_index(
         )
     )
     assert left == ([], 0, (0, 0))
+
+
+async def test_places_are_read_only_where_all_words_of_a_phrase_are(
+    stores: dict[str, Store], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = stores["postgres"]
+    assert isinstance(store, PostgresStore)
+    for number in range(6):  # a segment each
+        star = "pole star" if number == 2 else "star of the pole" if number == 4 else "pole"
+        await fill(store, draft(f"{number}", f"{star} {number}"))
+    read_places, looked = word_lists._read_places, list[list[int]]()
+
+    def looking(connection: Connection, phrase: Phrase, segments: list[int]) -> Any:
+        looked.append(segments)
+        return read_places(connection, phrase, segments)
+
+    monkeypatch.setattr(word_lists, "_read_places", looking)
+    query = any_of(read('"pole star"'))
+    assert query is not None
+    passages = await store.database.read(lambda c: fulltext.matched(c, query))
+    assert len(passages) == 1
+    (segments,) = looked
+    assert len(segments) == 2

@@ -1,25 +1,22 @@
 """Word queries over ``postings``: which passages match, and their BM25 scores (``rules.bm25``).
 
-A query becomes a tree of phrases of terms. The lists of all its terms are read by one statement,
-and phrases, alternatives and scores are worked out with numpy. The lists of a phrase are kept in
-memory while nothing is written, up to ``MOST_BYTES``.
+A query becomes a tree of phrases of terms. ``word_lists`` has the passages of each phrase, and
+alternatives and scores are worked out with numpy.
 """
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mem_search.model.rankings import Numbers, Values, are_among
+from mem_search.model.rankings import Numbers, Values
 from mem_search.storage.postgres.connection import Connection
-from mem_search.storage.postgres.postings import COLUMN_BITS, ENTRY, PLACE
+from mem_search.storage.postgres.word_lists import Holders, Phrase, WordLists, among
 from mem_search.storage.rules import bm25
 from mem_search.storage.rules.terms import PIECE, terms_of
 from mem_search.text.names import Name
@@ -34,31 +31,13 @@ from mem_search.text.words import (
     pairs,
 )
 
-MOST_BYTES: Final = 64 << 20
-"""Memory of the lists of phrases. A word in a third of a million passages takes 2.7 MB."""
-
 _AT_ONCE: Final = 1 << 20
 """Passage numbers whose scores are added up in one array: 8 MB."""
-
-_LIST_BYTES: Final = 500
-"""Of a list beside its arrays."""
-
-LAST: Final = "\U0010ffff"
-"""Sorts after everything that can follow a prefix."""
 
 _PARTS: Final = bm25.COLUMNS.index("parts")
 _WEIGHTS: Final = np.array(bm25.WEIGHTS)
 _PLACE_BITS: Final = 32
 _NONE: Final = np.zeros(0, np.int64)
-
-
-@dataclass(frozen=True, slots=True)
-class Phrase:
-    """Terms next to each other, in one ``column`` if that is given; the last may go on."""
-
-    terms: tuple[str, ...]
-    prefix: bool = False
-    column: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,71 +58,11 @@ Tree = Phrase | All | Any
 
 
 @dataclass(frozen=True, slots=True)
-class Holders:
-    """The passages with a phrase, in order; how often, weighted; how many terms they have.
-
-    The columns are of the smallest types that hold their values.
-    """
-
-    passages: NDArray[np.integer]
-    counts: NDArray[np.integer]
-    lengths: NDArray[np.integer]
-
-    def among(self, rows: NDArray[np.bool_]) -> Holders:
-        return Holders(self.passages[rows], self.counts[rows], self.lengths[rows])
-
-    @property
-    def bytes(self) -> int:
-        return self.passages.nbytes + self.counts.nbytes + self.lengths.nbytes + _LIST_BYTES
-
-
-@dataclass(frozen=True, slots=True)
 class Statistics:
     """How many passages the index has, and the mean of their lengths in terms."""
 
     passages: int
     mean_length: float
-
-
-@dataclass(slots=True)
-class Lists:
-    """The lists of phrases that were asked for last, as of one revision of the store."""
-
-    most_bytes: int = MOST_BYTES
-    bytes: int = 0
-    _revision: int = -1
-    _known: OrderedDict[Phrase, Holders] = field(default_factory=OrderedDict)
-    _lock: threading.Lock = field(default_factory=threading.Lock)
-
-    def of(
-        self, connection: Connection, phrases: Iterable[Phrase], revision: int
-    ) -> dict[Phrase, Holders]:
-        """The passages of each of ``phrases`` that ``connection`` sees, as of ``revision``."""
-        wanted = list(dict.fromkeys(phrases))
-        with self._lock:
-            known = self._known if revision == self._revision else {}
-            found = {phrase: known[phrase] for phrase in wanted if phrase in known}
-        lacking = [phrase for phrase in wanted if phrase not in found]
-        if lacking:
-            read = read_lists(connection, lacking)
-            found |= read
-            self._keep(revision, read)
-        return found
-
-    def _keep(self, revision: int, read: dict[Phrase, Holders]) -> None:
-        with self._lock:
-            if revision < self._revision:
-                return  # a search that began later has read newer ones
-            if revision > self._revision:
-                self._known.clear()
-                self._revision, self.bytes = revision, 0
-            for phrase, holders in read.items():
-                if phrase not in self._known:
-                    self._known[phrase] = holders
-                    self.bytes += holders.bytes
-            while self.bytes > self.most_bytes:
-                _, oldest = self._known.popitem(last=False)
-                self.bytes -= oldest.bytes
 
 
 def compiled(query: WordQuery, column: int | None = None) -> Tree:
@@ -220,14 +139,14 @@ def matching(tree: Tree, lists: dict[Phrase, Holders]) -> Numbers:
         return lists[tree].passages.astype(np.int64)
     found = [matching(part, lists) for part in tree.of]
     if isinstance(tree, All):
-        return reduce(_among, found)
+        return reduce(among, found)
     return np.unique(np.concatenate(found))
 
 
 def matched(connection: Connection, query: WordQuery, column: int | None = None) -> Numbers:
     """Every matching passage, in order, so that totals are exact."""
     tree = compiled(query, column)
-    return matching(tree, read_lists(connection, list(phrases_of(tree))))
+    return matching(tree, WordLists().of(connection, phrases_of(tree), revision=0))
 
 
 def statistics(connection: Connection) -> Statistics:
@@ -274,23 +193,26 @@ def _added(passages: list[NDArray[np.integer]], scores: list[Values]) -> tuple[N
     return np.concatenate(found), np.concatenate(sums)
 
 
-def unknown(connection: Connection, words: Sequence[str]) -> list[str]:
+def unknown(
+    connection: Connection, lists: WordLists, words: Sequence[str], revision: int
+) -> list[str]:
     """The ``words``, in lower case, that no search can find in any form that it treats as equal."""
     phrases = {word: Phrase(_terms([word.translate(FOLDED)])) for word in words}
-    single = {phrase.terms[0] for phrase in phrases.values() if len(phrase.terms) == 1}
+    several = lists.of(
+        connection, (each for each in phrases.values() if len(each.terms) > 1), revision
+    )
+    single = {each.terms[0] for each in phrases.values() if len(each.terms) == 1}
     known = set(
         connection.column(
-            "select distinct term from postings where segment = any(array(select id from segments))"
-            " and term = any(%s::text[])",
+            "select t from unnest(%s::text[]) t where exists (select from postings"
+            " where segment = any(array(select id from segments)) and term = t)",
             (sorted(single),),
         )
     )
-    several = [phrase for phrase in phrases.values() if len(phrase.terms) > 1]
-    lists = read_lists(connection, several) if several else {}
     return [
         word
         for word, phrase in phrases.items()
-        if not (len(lists[phrase].passages) if phrase in lists else known & {*phrase.terms})
+        if not (len(several[phrase].passages) if phrase in several else known & {*phrase.terms})
     ]
 
 
@@ -306,99 +228,3 @@ def holding(connection: Connection, name: Name, passages: Numbers) -> tuple[Numb
     held = {passage: well for passage, text in rows if (well := name.held(text))}
     found = sorted(held)
     return np.array(found, np.int64), np.array([held[each] for each in found], np.float64)
-
-
-def read_lists(connection: Connection, phrases: Sequence[Phrase]) -> dict[Phrase, Holders]:
-    """The passages of each of ``phrases``, from the store."""
-    exact = {t for each in phrases for t in (each.terms[:-1] if each.prefix else each.terms)}
-    begun = {each.terms[-1] for each in phrases if each.prefix and each.terms}
-    placed = any(not _is_plain(each) for each in phrases)
-    places = "string_agg(places, ''::bytea order by segment)" if placed else "''::bytea"
-    condition = "segment = any(array(select id from segments)) and"
-    statement = (
-        f"select term, string_agg(entries, ''::bytea order by segment), {places} from postings"
-        f" where {condition} "
-    )
-    rows = connection.execute(
-        f"{statement} term = any(%s::text[]) group by term", (sorted(exact),), binary=True
-    ).fetchall()
-    lists = {term: _List(entries, places) for term, entries, places in rows}
-    beginnings: dict[str, list[_List]] = {}
-    for beginning in begun:
-        rows = connection.execute(
-            f"{statement} term >= %s and term < %s group by term",
-            (beginning, beginning + LAST),
-            binary=True,
-        ).fetchall()
-        beginnings[beginning] = [_List(entries, places) for _, entries, places in rows]
-    return {phrase: _holders(phrase, lists, beginnings) for phrase in phrases}
-
-
-def _is_plain(phrase: Phrase) -> bool:
-    """Whether its passages are known without the places of its terms."""
-    return len(phrase.terms) == 1 and phrase.column is None
-
-
-class _List:
-    """The list of one term."""
-
-    def __init__(self, entries: bytes, places: bytes) -> None:
-        self.entries = np.frombuffer(entries, ENTRY)
-        self._places = places
-
-    def keys(self, passages: Numbers) -> NDArray[np.int64]:
-        """For each place of the term in ``passages``, ``passage << 32 | place``, in no order."""
-        entries, places = self.entries, np.frombuffer(self._places, PLACE)
-        inside = are_among(entries["passage"], passages)
-        if not inside.all():
-            places = places[np.repeat(inside, entries["times"])]
-            entries = entries[inside]
-        owners = np.repeat(entries["passage"].astype(np.int64), entries["times"])
-        return owners << _PLACE_BITS | places.astype(np.int64)
-
-
-def _among(ordered: NDArray[np.int64], others: NDArray[np.integer]) -> NDArray[np.int64]:
-    """Those of ``ordered`` that are among ``others``, which mostly are in order, too."""
-    return ordered[are_among(ordered, np.sort(others, kind="stable"))]
-
-
-def _holders(
-    phrase: Phrase, lists: dict[str, _List], beginnings: dict[str, list[_List]]
-) -> Holders:
-    chosen: list[list[_List]] = []
-    for place, term in enumerate(phrase.terms):
-        is_prefix = phrase.prefix and place == len(phrase.terms) - 1
-        found = beginnings[term] if is_prefix else [lists[term]] if term in lists else []
-        if not found:
-            chosen = []
-            break
-        chosen.append(found)
-    if not chosen:
-        return Holders(_NONE, _NONE, _NONE)
-    entries = np.concatenate([each.entries for each in chosen[0]])
-    order = np.argsort(entries["passage"], kind="stable")
-    passages = entries["passage"][order]
-    firsts = np.flatnonzero(np.append(True, passages[1:] != passages[:-1]))
-    lengths = entries["length"][order][firsts]
-    if _is_plain(phrase):
-        counts = np.add.reduceat(entries["count"][order].astype(np.int64), firsts)
-        return Holders(passages[firsts], _small(counts), lengths)
-    shared = passages[firsts].astype(np.int64)
-    for found in chosen[1:]:
-        shared = _among(shared, np.concatenate([each.entries["passage"] for each in found]))
-    keys = [np.concatenate([each.keys(shared) for each in found]) for found in chosen]
-    together = np.sort(keys[0], kind="stable")
-    for later in keys[1:]:  # the place of the last term that was found
-        together = _among(together + 1, later)
-    columns = (together & ((1 << _PLACE_BITS) - 1)) >> COLUMN_BITS
-    if phrase.column is not None:
-        inside = columns == phrase.column
-        together, columns = together[inside], columns[inside]
-    with_it, rows = np.unique(together >> _PLACE_BITS, return_inverse=True)
-    counts = np.bincount(rows, _WEIGHTS[columns], len(with_it)).astype(np.int64)
-    lengths = lengths[np.searchsorted(passages[firsts], with_it)]
-    return Holders(with_it.astype(passages.dtype), _small(counts), lengths)
-
-
-def _small(counts: NDArray[np.int64]) -> NDArray[np.integer]:
-    return counts.astype(np.min_scalar_type(int(counts.max(initial=0))))

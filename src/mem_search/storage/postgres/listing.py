@@ -30,6 +30,10 @@ _SORTED: Final[Mapping[str, tuple[str, str]]] = {
 _FEW_DATED: Final = 2000
 """Of so few records the dates are read by their keys at once; also the first part by date."""
 
+_CHEAPER: Final = 8
+"""Dates in order are read so much faster than dates by key: 200,000 in .2 s, 20,000 in 1.5 s where
+neither was in memory."""
+
 
 def browse(
     connection: Connection,
@@ -146,11 +150,11 @@ def first_by_date(
     """See ``SearchSnapshot``. ``records`` are in order, each once.
 
     The first of many records are mostly among the first of the store, so the store is looked
-    through by date, in parts that grow. What is not found so is read by its keys.
+    through by date, in parts that grow. Where that would cost more, all are read by their keys.
     """
     found, dates, looked = np.zeros(0, np.int64), np.zeros(0, np.int64), 0
     sign, last = (1 if order == "date_asc" else -1), None
-    while looked < len(records) > _FEW_DATED and len(found) < limit:
+    while looked < _CHEAPER * len(records) and len(records) > _FEW_DATED and len(found) < limit:
         size = max(_FEW_DATED, looked)
         numbers, created = _from(connection, sign, last, size)
         inside = np.isin(numbers, records)

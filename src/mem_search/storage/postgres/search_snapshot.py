@@ -43,6 +43,7 @@ from mem_search.storage.postgres import (
 from mem_search.storage.postgres import passages as of_passages
 from mem_search.storage.postgres import records as of_records
 from mem_search.storage.postgres.connection import Connection
+from mem_search.storage.postgres.word_lists import Holders, Phrase
 from mem_search.storage.rules import bm25
 from mem_search.storage.rules.near_duplicates import repeated
 from mem_search.storage.rules.wild_words import expand
@@ -115,7 +116,7 @@ class PostgresSnapshot:
             statistics = replace(statistics, passages=own.size, mean_length=mean)
         return fulltext.scored(tree, lists, statistics)
 
-    def _lists(self, tree: fulltext.Tree) -> dict[fulltext.Phrase, fulltext.Holders]:
+    def _lists(self, tree: fulltext.Tree) -> dict[Phrase, Holders]:
         phrases = fulltext.phrases_of(tree)
         return self._caches.lists.of(self._connection, phrases, self._revision)
 
@@ -141,7 +142,7 @@ class PostgresSnapshot:
         return expand(vocabulary.Lookup(self._connection), wild)
 
     def unknown_words(self, words: Sequence[str]) -> list[str]:
-        return fulltext.unknown(self._connection, words)
+        return fulltext.unknown(self._connection, self._caches.lists, words, self._revision)
 
     def similar_words(self, word: str) -> list[Counted]:
         return vocabulary.Lookup(self._connection).like(word)

@@ -23,10 +23,10 @@ from mem_search.storage.ports.search import SearchSnapshot, View
 from mem_search.storage.postgres import listing, replica
 from mem_search.storage.postgres.connection import Connection
 from mem_search.storage.postgres.database import Database
-from mem_search.storage.postgres.fulltext import Lists
 from mem_search.storage.postgres.passage_blocks import PassageBlocks
 from mem_search.storage.postgres.search_snapshot import PostgresSnapshot
 from mem_search.storage.postgres.statistics import corpus
+from mem_search.storage.postgres.word_lists import WordLists
 from mem_search.storage.rules.corpus_cache import CorpusCache
 
 P = ParamSpec("P")
@@ -76,7 +76,7 @@ class Caches:
 
     corpus: CorpusCache[Connection]
     passages: PassageBlocks = field(default_factory=PassageBlocks)
-    lists: Lists = field(default_factory=Lists)
+    lists: WordLists = field(default_factory=WordLists)
     within: Within = field(default_factory=Within)
     revision: int = -1
     """The newest that a snapshot has seen."""

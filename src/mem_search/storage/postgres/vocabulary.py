@@ -13,7 +13,7 @@ from typing import Final
 from mem_search.model import SAMPLE
 from mem_search.storage.ports.search import Counted, Names
 from mem_search.storage.postgres.connection import Connection
-from mem_search.storage.postgres.fulltext import LAST
+from mem_search.storage.postgres.word_lists import LAST
 from mem_search.storage.rules.names import ascii_lower
 from mem_search.text.query.parse import MOST_MEANT
 from mem_search.text.spelling import edits_allowed, other_beginnings

@@ -24,10 +24,12 @@ from mem_search.storage.postgres.migrations.m004_workers import m004_workers
 from mem_search.storage.postgres.migrations.m005_moving import m005_moving
 from mem_search.storage.postgres.migrations.m006_access import m006_access
 from mem_search.storage.postgres.migrations.m007_filters import m007_filters
+from mem_search.storage.postgres.migrations.m008_postings import m008_postings
 from mem_search.storage.postgres.roles import Roles
 
 MIGRATIONS: Final = (
     m001_store, m002_search, m003_changes, m004_workers, m005_moving, m006_access, m007_filters,
+    m008_postings,
 )  # fmt: skip
 
 KEYS: Final = {**_store.KEYS, **_search.KEYS, **_workers.KEYS, **_access.KEYS}

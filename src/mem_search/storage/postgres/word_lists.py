@@ -1,0 +1,257 @@
+"""The lists of words and phrases: which passages have one, how often, and how long they are.
+
+The lists of single words are read whole. The passages that have all words of a phrase follow from
+those, and only where these are, the places of the words are read. Lists are kept in memory while
+nothing is written, up to ``MOST_BYTES``.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import reduce
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mem_search.model.rankings import Numbers, are_among
+from mem_search.storage.postgres.connection import Connection
+from mem_search.storage.postgres.postings import COLUMN_BITS, ENTRY, PLACE
+from mem_search.storage.rules.bm25 import WEIGHTS
+
+MOST_BYTES: Final = 64 << 20
+"""Memory of the lists of phrases. A word in a third of a million passages takes 2.7 MB."""
+
+_LIST_BYTES: Final = 500
+"""Of a list beside its arrays."""
+
+LAST: Final = "\U0010ffff"
+"""Sorts after everything that can follow a prefix."""
+
+_WEIGHTS: Final = np.array(WEIGHTS)
+_PLACE_BITS: Final = 32
+_NONE: Final = np.zeros(0, np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class Phrase:
+    """Terms next to each other, in one ``column`` if that is given; the last may go on."""
+
+    terms: tuple[str, ...]
+    prefix: bool = False
+    column: int | None = None
+
+    @property
+    def is_word(self) -> bool:
+        """Whether its passages are known without the places of its terms."""
+        return len(self.terms) == 1 and self.column is None
+
+    def words(self) -> Iterator[Phrase]:
+        """Each of its terms alone."""
+        last = len(self.terms) - 1
+        for place, term in enumerate(self.terms):
+            yield Phrase((term,), self.prefix and place == last)
+
+
+@dataclass(frozen=True, slots=True)
+class Holders:
+    """The passages with a phrase, in order; how often, weighted; how many terms they have.
+
+    The columns are of the smallest types that hold their values.
+    """
+
+    passages: NDArray[np.integer]
+    counts: NDArray[np.integer]
+    lengths: NDArray[np.integer]
+
+    def among(self, rows: NDArray[np.bool_]) -> Holders:
+        return Holders(self.passages[rows], self.counts[rows], self.lengths[rows])
+
+    @property
+    def bytes(self) -> int:
+        return self.passages.nbytes + self.counts.nbytes + self.lengths.nbytes + _LIST_BYTES
+
+
+NOWHERE: Final = Holders(_NONE, _NONE, _NONE)
+
+
+@dataclass(slots=True)
+class WordLists:
+    """The lists of words and phrases that were asked for last, as of one revision of the store."""
+
+    most_bytes: int = MOST_BYTES
+    bytes: int = 0
+    _revision: int = -1
+    _known: OrderedDict[Phrase, Holders] = field(default_factory=OrderedDict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def of(
+        self, connection: Connection, phrases: Iterable[Phrase], revision: int
+    ) -> dict[Phrase, Holders]:
+        """The passages of each of ``phrases`` that ``connection`` sees, as of ``revision``."""
+        wanted = list(dict.fromkeys(phrases))
+        found = self.known(wanted, revision)
+        lacking = [phrase for phrase in wanted if phrase not in found]
+        if not lacking:
+            return found
+        words = list(dict.fromkeys(word for phrase in lacking for word in phrase.words()))
+        lists = self.known(words, revision)
+        if unread := [word for word in words if word not in lists]:
+            read = read_words(connection, unread)
+            self._keep(revision, read)
+            lists |= read
+        phrased = {
+            phrase: _read_phrase(connection, phrase, lists)
+            for phrase in lacking
+            if not phrase.is_word
+        }
+        self._keep(revision, phrased)
+        return found | {phrase: lists[phrase] for phrase in lacking if phrase.is_word} | phrased
+
+    def known(self, phrases: Iterable[Phrase], revision: int) -> dict[Phrase, Holders]:
+        """Those of ``phrases`` that are in memory, with their passages as of ``revision``."""
+        with self._lock:
+            known = self._known if revision == self._revision else {}
+            return {phrase: known[phrase] for phrase in phrases if phrase in known}
+
+    def _keep(self, revision: int, read: dict[Phrase, Holders]) -> None:
+        with self._lock:
+            if revision < self._revision:
+                return  # a search that began later has read newer ones
+            if revision > self._revision:
+                self._known.clear()
+                self._revision, self.bytes = revision, 0
+            for phrase, holders in read.items():
+                if phrase not in self._known:
+                    self._known[phrase] = holders
+                    self.bytes += holders.bytes
+            while self.bytes > self.most_bytes:
+                _, oldest = self._known.popitem(last=False)
+                self.bytes -= oldest.bytes
+
+
+def read_words(connection: Connection, words: Sequence[Phrase]) -> dict[Phrase, Holders]:
+    """The passages of each of ``words``, from the store."""
+    exact = sorted({word.terms[0] for word in words if not word.prefix})
+    statement = (
+        "select term, string_agg(entries, ''::bytea order by segment) from postings"
+        " where segment = any(array(select id from segments)) and "
+    )
+    found: dict[Phrase, Holders] = {}
+    if exact:
+        rows = connection.execute(
+            f"{statement} term = any(%s::text[]) group by term", (exact,), binary=True
+        )
+        found = {Phrase((term,)): _holders([entries]) for term, entries in rows}
+    for word in words:
+        if word.prefix:
+            rows = connection.execute(
+                f"{statement} term >= %s and term < %s group by term",
+                (word.terms[0], word.terms[0] + LAST),
+                binary=True,
+            )
+            found[word] = _holders([entries for _, entries in rows])
+    return {word: found.get(word, NOWHERE) for word in words}
+
+
+def _holders(lists: Sequence[bytes]) -> Holders:
+    """Of a word: the lists of its terms as one."""
+    if not lists:
+        return NOWHERE
+    entries = np.frombuffer(b"".join(lists), ENTRY)
+    order = np.argsort(entries["passage"], kind="stable")
+    passages = entries["passage"][order]
+    firsts = np.flatnonzero(np.append(True, passages[1:] != passages[:-1]))
+    counts = np.add.reduceat(entries["count"][order].astype(np.int64), firsts)
+    return Holders(passages[firsts], _small(counts), entries["length"][order][firsts])
+
+
+def _read_phrase(connection: Connection, phrase: Phrase, words: dict[Phrase, Holders]) -> Holders:
+    """The passages of ``phrase``, whose ``words`` are known; the places are from the store."""
+    each = [words[word] for word in phrase.words()]
+    first = each[0]
+    shared = reduce(among, (other.passages for other in each[1:]), first.passages.astype(np.int64))
+    segments = _segments_of(connection, shared)
+    if not segments:
+        return NOWHERE
+    lists = _read_places(connection, phrase, segments)
+    keys = [
+        np.concatenate([of.keys(shared) for of in lists[word]] or [_NONE])
+        for word in phrase.words()
+    ]
+    together = np.sort(keys[0], kind="stable")
+    for later in keys[1:]:  # the place of the last term that was found
+        together = among(together + 1, later)
+    columns = (together & ((1 << _PLACE_BITS) - 1)) >> COLUMN_BITS
+    if phrase.column is not None:
+        inside = columns == phrase.column
+        together, columns = together[inside], columns[inside]
+    with_it, rows = np.unique(together >> _PLACE_BITS, return_inverse=True)
+    counts = np.bincount(rows, _WEIGHTS[columns], len(with_it)).astype(np.int64)
+    lengths = first.lengths[np.searchsorted(first.passages, with_it)]
+    return Holders(with_it.astype(first.passages.dtype), _small(counts), lengths)
+
+
+def _segments_of(connection: Connection, passages: Numbers) -> list[int]:
+    """The segments that may have some of ``passages``, which are in order."""
+    if not len(passages):
+        return []
+    rows = connection.execute("select id, first, last from segments order by id", binary=True)
+    segments = np.array(rows.fetchall(), np.int64).reshape(-1, 3)
+    begins = np.searchsorted(passages, segments[:, 1])
+    ends = np.searchsorted(passages, segments[:, 2], side="right")
+    found: list[int] = segments[begins < ends, 0].tolist()
+    return found
+
+
+def _read_places(
+    connection: Connection, phrase: Phrase, segments: list[int]
+) -> dict[Phrase, list[_Placed]]:
+    """For each word of ``phrase`` its rows in ``segments``."""
+    found: dict[Phrase, list[_Placed]] = defaultdict(list)
+    statement = "select term, entries, places from postings where segment = any(%s) and"
+    words = list(phrase.words())
+    exact = [word.terms[0] for word in words if not word.prefix]
+    for term, entries, places in connection.execute(
+        f"{statement} term = any(%s::text[])", (segments, exact), binary=True
+    ):
+        found[Phrase((term,))].append(_Placed(entries, places))
+    if words[-1].prefix:
+        beginning = words[-1].terms[0]
+        for _, entries, places in connection.execute(
+            f"{statement} term >= %s and term < %s",
+            (segments, beginning, beginning + LAST),
+            binary=True,
+        ):
+            found[words[-1]].append(_Placed(entries, places))
+    return found
+
+
+class _Placed:
+    """A row of the index: a term in some passages, and its places in them."""
+
+    def __init__(self, entries: bytes, places: bytes) -> None:
+        self._entries = np.frombuffer(entries, ENTRY)
+        self._places = np.frombuffer(places, PLACE)
+
+    def keys(self, passages: Numbers) -> NDArray[np.int64]:
+        """For each place of the term in ``passages``, ``passage << 32 | place``."""
+        entries, places = self._entries, self._places
+        inside = are_among(entries["passage"], passages)
+        if not inside.all():
+            places = places[np.repeat(inside, entries["times"])]
+            entries = entries[inside]
+        owners = np.repeat(entries["passage"].astype(np.int64), entries["times"])
+        return owners << _PLACE_BITS | places.astype(np.int64)
+
+
+def among(ordered: NDArray[np.int64], others: NDArray[np.integer]) -> NDArray[np.int64]:
+    """Those of ``ordered`` that are among ``others``, which mostly are in order, too."""
+    return ordered[are_among(ordered, np.sort(others, kind="stable"))]
+
+
+def _small(counts: NDArray[np.int64]) -> NDArray[np.integer]:
+    return counts.astype(np.min_scalar_type(int(counts.max(initial=0))))
