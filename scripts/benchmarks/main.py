@@ -65,6 +65,13 @@ def arguments() -> argparse.Namespace:
         metavar="postgresql://…",
         help="of the stage store: an empty database on a server of this machine",
     )
+    parser.add_argument(
+        "--texts",
+        type=Path,
+        metavar="PATH",
+        help="of the stage store: .jsonl, .md, .txt and .py files whose sentences and lines give"
+        " the store on PostgreSQL vectors of texts instead of the stand-in's",
+    )
     given = parser.parse_args()
     given.commit = ""
     if given.stages[:1] == [VERSUS]:
@@ -82,6 +89,8 @@ def arguments() -> argparse.Namespace:
         parser.error("the stage store needs a server: --store postgresql://USER@HOST/DATABASE")
     if given.corpus and not given.corpus.is_file():
         parser.error(f"--corpus: {given.corpus} does not exist")
+    if given.texts and not given.texts.exists():
+        parser.error(f"--texts: {given.texts} does not exist")
     return given
 
 
@@ -150,7 +159,10 @@ class Bench:
             count = given.records[0]
             home, embedder = self._store(count)
             where = home.parent
-            yield f"{stage} {count}", two_stores.measure(home, embedder, given.store, where)
+            yield (
+                f"{stage} {count}",
+                two_stores.measure(home, embedder, given.store, where, given.texts),
+            )
         elif stage == "graph":
             yield stage, graph.measure((given.home or self._temporary) / "graph")
         elif stage == "mails":

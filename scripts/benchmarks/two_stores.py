@@ -20,6 +20,7 @@ from typing import Any
 
 import corpus
 import psycopg
+import real_vectors
 import recall
 import store
 from figures import Bar, median, percentile
@@ -37,15 +38,21 @@ SECONDS = 20.0
 _WARM = 40
 
 
-def measure(home: Path, embedder: str, address: str, where: Path) -> tuple[dict[str, Any], Any]:
+def measure(
+    home: Path, embedder: str, address: str, where: Path, texts: Path | None = None
+) -> tuple[dict[str, Any], Any]:
     """Figures and bars of the store in ``home``, and of a copy of it at ``address``.
 
-    ``where`` is for temporary files: as much as the store has.
+    ``where`` is for temporary files: as much as the store has. With ``texts`` the vectors of the
+    copy are replaced by those of texts (``real_vectors``).
     """
     figures: dict[str, Any] = {}
     began = time.perf_counter()
     if _moved(home, embedder, address):
         figures["moved in s"] = time.perf_counter() - began
+    began = time.perf_counter()
+    if texts and real_vectors.put(home, embedder, address, texts):
+        figures["vectors of texts in s"] = time.perf_counter() - began
     asked = questions.draw(home, _WARM + QUESTIONS)
     with _home_of(home, where) as there:
         figures["passages"] = passages = _passages(address)

@@ -369,7 +369,7 @@ def are_among(numbers: NDArray[np.integer], ordered: NDArray[np.integer]) -> NDA
     if not len(ordered):
         return np.zeros(len(numbers), np.bool_)
     common = np.promote_types(numbers.dtype, ordered.dtype)
-    numbers, ordered = numbers.astype(common), ordered.astype(common)
+    numbers, ordered = numbers.astype(common, copy=False), ordered.astype(common, copy=False)
     places = np.searchsorted(ordered, numbers).clip(max=len(ordered) - 1)
     return np.asarray(ordered[places] == numbers)
 

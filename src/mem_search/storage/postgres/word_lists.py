@@ -17,7 +17,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from mem_search.model.rankings import Numbers, are_among
+from mem_search.model.rankings import are_among
 from mem_search.storage.postgres.connection import Connection
 from mem_search.storage.postgres.postings import COLUMN_BITS, ENTRY, PLACE
 from mem_search.storage.rules.bm25 import WEIGHTS
@@ -162,8 +162,11 @@ def _holders(lists: Sequence[bytes]) -> Holders:
     if not lists:
         return NOWHERE
     entries = np.frombuffer(b"".join(lists), ENTRY)
-    order = np.argsort(entries["passage"], kind="stable")
-    passages = entries["passage"][order]
+    passages = np.ascontiguousarray(entries["passage"])
+    if (passages[1:] > passages[:-1]).all():
+        return Holders(passages, _small(entries["count"]), np.ascontiguousarray(entries["length"]))
+    order = np.argsort(passages, kind="stable")
+    passages = passages[order]
     firsts = np.flatnonzero(np.append(True, passages[1:] != passages[:-1]))
     counts = np.add.reduceat(entries["count"][order].astype(np.int64), firsts)
     return Holders(passages[firsts], _small(counts), entries["length"][order][firsts])
@@ -171,9 +174,9 @@ def _holders(lists: Sequence[bytes]) -> Holders:
 
 def _read_phrase(connection: Connection, phrase: Phrase, words: dict[Phrase, Holders]) -> Holders:
     """The passages of ``phrase``, whose ``words`` are known; the places are from the store."""
-    each = [words[word] for word in phrase.words()]
-    first = each[0]
-    shared = reduce(among, (other.passages for other in each[1:]), first.passages.astype(np.int64))
+    first, *_ = each = [words[word] for word in phrase.words()]
+    rarest, *others = sorted((word.passages for word in each), key=len)
+    shared = reduce(lambda some, other: some[are_among(some, other)], others, rarest)
     segments = _segments_of(connection, shared)
     if not segments:
         return NOWHERE
@@ -195,7 +198,7 @@ def _read_phrase(connection: Connection, phrase: Phrase, words: dict[Phrase, Hol
     return Holders(with_it.astype(first.passages.dtype), _small(counts), lengths)
 
 
-def _segments_of(connection: Connection, passages: Numbers) -> list[int]:
+def _segments_of(connection: Connection, passages: NDArray[np.integer]) -> list[int]:
     """The segments that may have some of ``passages``, which are in order."""
     if not len(passages):
         return []
@@ -237,7 +240,7 @@ class _Placed:
         self._entries = np.frombuffer(entries, ENTRY)
         self._places = np.frombuffer(places, PLACE)
 
-    def keys(self, passages: Numbers) -> NDArray[np.int64]:
+    def keys(self, passages: NDArray[np.integer]) -> NDArray[np.int64]:
         """For each place of the term in ``passages``, ``passage << 32 | place``."""
         entries, places = self._entries, self._places
         inside = are_among(entries["passage"], passages)
@@ -253,5 +256,5 @@ def among(ordered: NDArray[np.int64], others: NDArray[np.integer]) -> NDArray[np
     return ordered[are_among(ordered, np.sort(others, kind="stable"))]
 
 
-def _small(counts: NDArray[np.int64]) -> NDArray[np.integer]:
+def _small(counts: NDArray[np.integer]) -> NDArray[np.integer]:
     return counts.astype(np.min_scalar_type(int(counts.max(initial=0))))
