@@ -72,6 +72,12 @@ def arguments() -> argparse.Namespace:
         help="of the stage store: .jsonl, .md, .txt and .py files whose sentences and lines give"
         " the store on PostgreSQL vectors of texts instead of the stand-in's",
     )
+    parser.add_argument(
+        "--questions",
+        type=Path,
+        metavar="FILE",
+        help="of the stage store: queries.jsonl whose questions recall is measured with",
+    )
     given = parser.parse_args()
     given.commit = ""
     if given.stages[:1] == [VERSUS]:
@@ -89,8 +95,10 @@ def arguments() -> argparse.Namespace:
         parser.error("the stage store needs a server: --store postgresql://USER@HOST/DATABASE")
     if given.corpus and not given.corpus.is_file():
         parser.error(f"--corpus: {given.corpus} does not exist")
-    if given.texts and not given.texts.exists():
-        parser.error(f"--texts: {given.texts} does not exist")
+    for option in ("texts", "questions"):
+        path = getattr(given, option)
+        if path and not path.exists():
+            parser.error(f"--{option}: {path} does not exist")
     return given
 
 
@@ -159,10 +167,10 @@ class Bench:
             count = given.records[0]
             home, embedder = self._store(count)
             where = home.parent
-            yield (
-                f"{stage} {count}",
-                two_stores.measure(home, embedder, given.store, where, given.texts),
+            measured = two_stores.measure(
+                home, embedder, given.store, where, given.texts, given.questions
             )
+            yield f"{stage} {count}", measured
         elif stage == "graph":
             yield stage, graph.measure((given.home or self._temporary) / "graph")
         elif stage == "mails":

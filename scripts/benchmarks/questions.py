@@ -37,6 +37,12 @@ def draw(home: Path, count: int, seed: int = 7) -> list[str]:
     return list(found)
 
 
+def of(file: Path, count: int) -> list[str]:
+    """``count`` of the questions of a file ``queries.jsonl``, in an order of chance."""
+    every = [json.loads(line)["text"] for line in file.read_text("utf-8").splitlines()]
+    return random.Random(7).sample(every, min(count, len(every)))
+
+
 def _any_words(chance: random.Random, title: str, body: str) -> list[str]:
     """Two to six in any order; none where there are too few."""
     words = list(dict.fromkeys(_WORD.findall(f"{title} {body}")))

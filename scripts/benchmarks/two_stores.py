@@ -39,12 +39,18 @@ _WARM = 40
 
 
 def measure(
-    home: Path, embedder: str, address: str, where: Path, texts: Path | None = None
+    home: Path,
+    embedder: str,
+    address: str,
+    where: Path,
+    texts: Path | None = None,
+    real_questions: Path | None = None,
 ) -> tuple[dict[str, Any], Any]:
     """Figures and bars of the store in ``home``, and of a copy of it at ``address``.
 
     ``where`` is for temporary files: as much as the store has. With ``texts`` the vectors of the
-    copy are replaced by those of texts (``real_vectors``).
+    copy are replaced by those of texts (``real_vectors``). Recall is that of ``real_questions``, a
+    file as ``scripts/evaluate`` reads it, or else of questions drawn from the store.
     """
     figures: dict[str, Any] = {}
     began = time.perf_counter()
@@ -58,7 +64,8 @@ def measure(
         figures["passages"] = passages = _passages(address)
         figures["index built in s"] = _until_indexed(there, embedder, address, passages)
         figures["bytes a passage"] = _sizes(address, passages)
-        found = recall.measure(there, embedder, address, asked[:QUESTIONS])
+        for_recall = questions.of(real_questions, QUESTIONS) if real_questions else asked
+        found = recall.measure(there, embedder, address, for_recall[:QUESTIONS])
         figures["recall@10, vector leg"] = found
         with (
             store.copied(home, where) as copy,
