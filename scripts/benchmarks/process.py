@@ -187,17 +187,24 @@ def megabytes(pid: int) -> float:
 
 
 def cpu_seconds(pid: int) -> float:
-    """Processor time of ``pid`` and all below it so far."""
-    total = 0.0
-    for each in descendants(pid):
-        stat = Path(f"/proc/{each}/stat")
-        if stat.exists():
-            user, system = stat.read_text().rpartition(")")[2].split()[11:13]
-            total += (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
-        else:
-            for line in ps("-o", "time=", "-p", str(each)):
-                days, _, clock = line.strip().rpartition("-")
-                parts = [float(part) for part in clock.split(":")]
-                total += float(days or 0) * 86400
-                total += sum(part * 60**power for power, part in enumerate(reversed(parts)))
+    """Processor time of ``pid`` and all below it so far, also of those that have ended."""
+    if Path("/proc/self/stat").exists():
+        return sum(map(_ticks, descendants(pid))) / os.sysconf("SC_CLK_TCK")
+    own, total = set(descendants(pid)), 0.0
+    for line in ps("-A", "-o", "pid=,time="):
+        each, clock = line.split()
+        if int(each) in own:
+            days, _, clock = clock.rpartition("-")
+            parts = [float(part) for part in clock.split(":")]
+            total += float(days or 0) * 86400
+            total += sum(part * 60**power for power, part in enumerate(reversed(parts)))
     return total
+
+
+def _ticks(pid: int) -> int:
+    """Of a process and its children that have ended; 0 when it has ended itself."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return 0
+    return sum(int(value) for value in stat.rpartition(")")[2].split()[11:15])

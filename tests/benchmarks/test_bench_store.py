@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
+import subprocess
 import sys
 from pathlib import Path
 
@@ -10,6 +12,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "scripts" / "benchmarks"))
 
+import process
 import store
 
 
@@ -39,3 +42,10 @@ def test_a_store_whose_filling_was_ended_is_filled_on(
     assert _records(home) == 30
     with pytest.raises(SystemExit, match="holds another store"):
         store.ensure(home, 40, None, "hashing")
+
+
+def test_processor_time_of_a_child_that_has_ended_still_counts() -> None:
+    before = process.cpu_seconds(os.getpid())
+    subprocess.run([sys.executable, "-c", "sum(range(10_000_000))"], check=True)
+    assert process.cpu_seconds(os.getpid()) > before
+    assert process._ticks(2**30) == 0
