@@ -18,6 +18,9 @@ from urllib.parse import urlencode
 
 _PATIENCE = 120.0
 
+_LOOKED, _IDLE = 5.0, 0.05
+"""Seconds between two looks at a worker, and the share of a processor below which it is idle."""
+
 
 @dataclass
 class Worker:
@@ -82,6 +85,17 @@ class Worker:
                 return time.perf_counter() - self.spawned
             self._give_up_late(asked)
             time.sleep(0.02)
+
+    def until_idle(self) -> None:
+        """Wait until nothing runs in the background: a store opened for the first time is looked
+        through for secrets, for example.
+        """
+        spent = cpu_seconds(self.process.pid)
+        while True:
+            time.sleep(_LOOKED)
+            before, spent = spent, cpu_seconds(self.process.pid)
+            if spent - before < _IDLE * _LOOKED:
+                return
 
     def reconnect(self) -> None:
         """Use a new connection next: the worker closes one that is idle for long."""

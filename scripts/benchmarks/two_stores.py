@@ -76,6 +76,7 @@ def measure(
             for running in both.values():
                 running.until_answering("/api/readiness")
                 running.until_indexed()
+                running.until_idle()
             times, costs = _searched(both, asked, address)
             rates = _imported(both, where)
         figures["search"] = {name: _described(each) | costs[name] for name, each in times.items()}
@@ -222,6 +223,7 @@ def _together(
                 team.append(stack.enter_context(worker(own, embedder, store=address)))
             for running in team:
                 running.until_answering("/api/readiness")
+                running.until_idle()
                 for text in asked[:_WARM]:
                     questions.ask(running, text)
             searches, busy = _rate(team, asked)
