@@ -35,7 +35,7 @@ QUESTIONS = 200
 IMPORTED, TURNS = 500, 6
 CLIENTS = 6
 SECONDS = 20.0
-_WARM = 40
+_WARM = 120
 
 
 def measure(

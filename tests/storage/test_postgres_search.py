@@ -17,7 +17,7 @@ from mem_search.storage.ports import SearchStore, Store
 from mem_search.storage.postgres import fulltext, postings, word_lists
 from mem_search.storage.postgres.connection import Connection
 from mem_search.storage.postgres.store import PostgresStore
-from mem_search.storage.postgres.word_lists import Phrase
+from mem_search.storage.postgres.word_lists import Phrase, WordLists
 from mem_search.storage.sqlite.store import SqliteStore
 from mem_search.text.words import WordQuery, all_of, any_of, read
 from postgres_server import address
@@ -152,3 +152,21 @@ async def test_places_are_read_only_where_all_words_of_a_phrase_are(
     assert len(passages) == 1
     (segments,) = looked
     assert len(segments) == 2
+
+
+async def test_lists_asked_for_last_are_kept(stores: dict[str, Store]) -> None:
+    store = stores["postgres"]
+    assert isinstance(store, PostgresStore)
+    await fill(store, draft("a", "lighthouse gauge harbour"))
+    words = [Phrase((term,)) for term in ("lighthous", "gaug", "harbour")]
+    lists = WordLists()
+
+    async def asked(*phrases: Phrase) -> list[Phrase]:
+        await store.database.read(lambda c: lists.of(c, phrases, 1))
+        return [word for word in words if word in lists._known]
+
+    assert await asked(words[0]) == words[:1]
+    lists.most_bytes = 2 * lists.bytes
+    assert await asked(words[1]) == words[:2]
+    await asked(words[0])
+    assert await asked(words[2]) == [words[0], words[2]]

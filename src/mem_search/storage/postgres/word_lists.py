@@ -8,7 +8,7 @@ nothing is written, up to ``MOST_BYTES``.
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict, defaultdict
+from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
@@ -114,8 +114,12 @@ class WordLists:
     def known(self, phrases: Iterable[Phrase], revision: int) -> dict[Phrase, Holders]:
         """Those of ``phrases`` that are in memory, with their passages as of ``revision``."""
         with self._lock:
-            known = self._known if revision == self._revision else {}
-            return {phrase: known[phrase] for phrase in phrases if phrase in known}
+            if revision != self._revision:
+                return {}
+            found = {phrase: self._known[phrase] for phrase in phrases if phrase in self._known}
+            for phrase in found:
+                self._known.move_to_end(phrase)
+            return found
 
     def _keep(self, revision: int, read: dict[Phrase, Holders]) -> None:
         with self._lock:
@@ -180,11 +184,10 @@ def _read_phrase(connection: Connection, phrase: Phrase, words: dict[Phrase, Hol
     segments = _segments_of(connection, shared)
     if not segments:
         return NOWHERE
-    lists = _read_places(connection, phrase, segments)
-    keys = [
-        np.concatenate([of.keys(shared) for of in lists[word]] or [_NONE])
-        for word in phrase.words()
-    ]
+    placed = _read_places(connection, phrase, segments)
+    if any(word not in placed for word in phrase.words()):
+        return NOWHERE
+    keys = [placed[word].keys(shared) for word in phrase.words()]
     together = np.sort(keys[0], kind="stable")
     for later in keys[1:]:  # the place of the last term that was found
         together = among(together + 1, later)
@@ -212,29 +215,33 @@ def _segments_of(connection: Connection, passages: NDArray[np.integer]) -> list[
 
 def _read_places(
     connection: Connection, phrase: Phrase, segments: list[int]
-) -> dict[Phrase, list[_Placed]]:
-    """For each word of ``phrase`` its rows in ``segments``."""
-    found: dict[Phrase, list[_Placed]] = defaultdict(list)
-    statement = "select term, entries, places from postings where segment = any(%s) and"
-    words = list(phrase.words())
+) -> dict[Phrase, _Placed]:
+    """For each word of ``phrase`` its entries and places in ``segments``, if it has any."""
+    order = "order by segment, term"
+    read = (
+        f"string_agg(entries, ''::bytea {order}), string_agg(places, ''::bytea {order})"
+        " from postings where segment = any(%s) and"
+    )
+    *_, last = words = list(phrase.words())
     exact = [word.terms[0] for word in words if not word.prefix]
-    for term, entries, places in connection.execute(
-        f"{statement} term = any(%s::text[])", (segments, exact), binary=True
-    ):
-        found[Phrase((term,))].append(_Placed(entries, places))
-    if words[-1].prefix:
-        beginning = words[-1].terms[0]
-        for _, entries, places in connection.execute(
-            f"{statement} term >= %s and term < %s",
+    rows = connection.execute(
+        f"select term, {read} term = any(%s::text[]) group by term", (segments, exact), binary=True
+    )
+    found = {Phrase((term,)): _Placed(entries, places) for term, entries, places in rows}
+    if last.prefix:
+        (beginning,) = last.terms
+        entries, places = connection.execute(
+            f"select {read} term >= %s and term < %s",
             (segments, beginning, beginning + LAST),
             binary=True,
-        ):
-            found[words[-1]].append(_Placed(entries, places))
+        ).fetchall()[0]
+        if entries is not None:
+            found[last] = _Placed(entries, places)
     return found
 
 
 class _Placed:
-    """A row of the index: a term in some passages, and its places in them."""
+    """A word in some passages, in any order, and its places in them."""
 
     def __init__(self, entries: bytes, places: bytes) -> None:
         self._entries = np.frombuffer(entries, ENTRY)

@@ -11,4 +11,5 @@ def m008_postings(connection: Connection) -> None:
 
     Rows of before stay as they are until they are merged or rewritten.
     """
-    connection.execute("alter table postings alter column entries set storage external")
+    for column in ("entries", "places"):
+        connection.execute(f"alter table postings alter column {column} set storage external")
