@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "scripts" / "benchmarks"))
+sys.path.append(str(Path(__file__).parents[2] / "scripts" / "benchmarks"))
 
 import process
 import store

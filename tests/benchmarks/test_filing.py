@@ -15,7 +15,7 @@ from mem_search.http.core.parameters import SearchParameters
 from mem_search.storage.sqlite import records
 from mem_search.storage.sqlite.migrations import migrate
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "scripts" / "benchmarks"))
+sys.path.append(str(Path(__file__).parents[2] / "scripts" / "benchmarks"))
 
 from filing import KINDS, SHARES, file_anew
 

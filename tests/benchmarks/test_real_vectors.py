@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "scripts" / "benchmarks"))
+sys.path.append(str(Path(__file__).parents[2] / "scripts" / "benchmarks"))
 
 import real_vectors
 
