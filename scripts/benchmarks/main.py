@@ -69,8 +69,8 @@ def arguments() -> argparse.Namespace:
         "--texts",
         type=Path,
         metavar="PATH",
-        help="of the stage store: .jsonl, .md, .txt and .py files whose sentences and lines give"
-        " the store on PostgreSQL vectors of texts instead of the stand-in's",
+        help="of the stage store: a file, or a folder with .jsonl, .md, .rst, .txt and .py files;"
+        " the store on PostgreSQL gets vectors of their sentences and lines",
     )
     parser.add_argument(
         "--questions",

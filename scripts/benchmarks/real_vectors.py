@@ -1,7 +1,7 @@
 """The model's own vectors of as many different short texts as a store on PostgreSQL has vectors.
 
-The stand-in's vectors of generated words lie closer to each other than those of texts do: what an
-index finds among them says little. A million texts of 60 characters take the model half an hour.
+The stand-in's vectors of generated words lie closer to each other than those of texts do, so what
+an index finds among them says little. A million texts take the model half an hour.
 Which text a vector is of does not matter to the index, so the records keep their own texts.
 """
 
@@ -19,6 +19,7 @@ import numpy as np
 import psycopg
 import store
 from numpy.typing import NDArray
+from psycopg import sql
 
 from mem_search.embedders import open_embedder
 
@@ -31,22 +32,22 @@ _PUT = 10_000
 def put(home: Path, embedder: str, address: str, texts: Path) -> bool:
     """Replace all vectors of the store at ``address``; False if an earlier run did so.
 
-    Its index goes, so that it is built again.
+    The index of the old vectors goes, so that the worker builds one. All is one transaction, which
+    notes in the database what the vectors are of.
     """
-    done = home / "real-vectors.json"
-    wanted = {"texts": texts.name, "store": address}
-    if done.is_file() and json.loads(done.read_text("utf-8")) == wanted:
-        return False
     with psycopg.connect(address) as asking:
         asking.execute("set search_path = mem_search, public")
         asking.execute("select set_config('mem_search.owner', 'main', false)")
+        known = asking.execute("select obj_description('vectors'::regclass)").fetchone()
+        if known == (_note(texts),):
+            return False
         ids = asking.execute("select model_id, entry_id from vectors order by 1, 2").fetchall()
-        vectors = _embedded(home, embedder, texts, len(ids))
+        vectors = _embedded(home, embedder, sample(texts, len(ids)))
         for (index,) in asking.execute(
             "select c.relname from pg_index join pg_class c on c.oid = indexrelid"
             " join pg_am a on a.oid = c.relam where amname = 'hnsw'"
         ).fetchall():
-            asking.execute(f"drop index {index}")
+            asking.execute(sql.SQL("drop index {}").format(sql.Identifier(index)))
         asking.execute("truncate vectors")
         for first in range(0, len(ids), _PUT):
             some = ids[first : first + _PUT]
@@ -57,31 +58,32 @@ def put(home: Path, embedder: str, address: str, texts: Path) -> bool:
                 " from unnest(%s::bigint[], %s::bigint[], %s::text[]) f(m, e, v)",
                 (list(models), list(entries), values),
             )
+        asking.execute(sql.SQL("comment on table vectors is {}").format(_note(texts)))
     with psycopg.connect(address, autocommit=True) as asking:
         asking.execute("vacuum analyze mem_search.vectors")
-    done.write_text(json.dumps(wanted) + "\n", "utf-8")
     return True
 
 
-def _embedded(home: Path, embedder: str, texts: Path, count: int) -> NDArray[np.float16]:
-    """Shape (count, dimensions), in an order of chance; kept in ``home``."""
-    file = home / "real-vectors.npy"
-    if file.is_file() and len(known := np.load(file, mmap_mode="r")) >= count:
-        return np.asarray(known[:count])
-    chosen = sample(texts, count)
+def _note(texts: Path) -> str:
+    return f"of the texts of {texts.name}"
+
+
+def _embedded(home: Path, embedder: str, texts: list[str]) -> NDArray[np.float16]:
+    """A row for each text."""
     model = open_embedder(embedder, store.settings(home, embedder).models_dir)
-    made = np.empty((count, model.dimensions), np.float16)
-    by_length = sorted(range(count), key=lambda place: len(chosen[place]))
-    for first in range(0, count, _AT_ONCE):
+    made = np.empty((len(texts), model.dimensions), np.float16)
+    by_length = sorted(range(len(texts)), key=lambda place: len(texts[place]))
+    for first in range(0, len(texts), _AT_ONCE):
         some = by_length[first : first + _AT_ONCE]
-        made[some] = model.embed([chosen[place] for place in some])
-        store.say(f"\rembedding: {first} of {count} texts   ")
-    np.save(file, made)
+        made[some] = model.embed([texts[place] for place in some])
+        store.say(f"\rembedding: {first} of {len(texts)} texts   ")
     return made
 
 
 def sample(texts: Path, count: int) -> list[str]:
-    """``count`` of the different pieces of the files below ``texts``, or of that file."""
+    """``count`` different pieces of the files below ``texts``, or of that file, in an order of
+    chance.
+    """
     files = sorted(texts.rglob("*")) if texts.is_dir() else [texts]
     found: dict[str, None] = {}
     for file in files:

@@ -112,7 +112,7 @@ class WordLists:
         return found | {phrase: lists[phrase] for phrase in lacking if phrase.is_word} | phrased
 
     def known(self, phrases: Iterable[Phrase], revision: int) -> dict[Phrase, Holders]:
-        """Those of ``phrases`` that are in memory, with their passages as of ``revision``."""
+        """Those of ``phrases`` that are in memory as of ``revision``; they are kept longer now."""
         with self._lock:
             if revision != self._revision:
                 return {}
@@ -241,7 +241,7 @@ def _read_places(
 
 
 class _Placed:
-    """A word in some passages, in any order, and its places in them."""
+    """The entries of a word, in any order, and its places in them."""
 
     def __init__(self, entries: bytes, places: bytes) -> None:
         self._entries = np.frombuffer(entries, ENTRY)
