@@ -14,7 +14,7 @@ from mem_search.ingest.prepare import prepare
 from mem_search.model import Batch, Draft, Filters, Location
 from mem_search.model.ingest import PreparedBatch
 from mem_search.storage.ports import SearchStore, Store
-from mem_search.storage.postgres import fulltext, postings, word_lists
+from mem_search.storage.postgres import postings, word_lists
 from mem_search.storage.postgres.connection import Connection
 from mem_search.storage.postgres.store import PostgresStore
 from mem_search.storage.postgres.word_lists import Phrase, WordLists
@@ -90,6 +90,8 @@ async def test_both_stores_score_alike_after_any_write(
 ) -> None:
     monkeypatch.setattr(postings, "_TOGETHER", 2)  # so that segments are merged
     monkeypatch.setattr(postings, "_LARGEST", 40)
+    monkeypatch.setattr(word_lists, "AT_ONCE", 2)
+    monkeypatch.setattr(word_lists, "_DENSE", 8 * seed)  # both ways to add up the terms of a prefix
     chance = random.Random(seed)
     searches = {
         name: store.open_search(tmp_path, 1, 8, ("user_prompt",)) for name, store in stores.items()
@@ -131,27 +133,28 @@ async def test_no_word_of_a_forgotten_record_is_left_in_the_index(
     assert left == ([], 0, (0, 0))
 
 
+@pytest.mark.parametrize(("prefix", "looked"), [(False, [2, 2]), (True, [6, 3])])
 async def test_places_are_read_only_where_all_words_of_a_phrase_are(
-    stores: dict[str, Store], monkeypatch: pytest.MonkeyPatch
+    stores: dict[str, Store], monkeypatch: pytest.MonkeyPatch, prefix: bool, looked: list[int]
 ) -> None:
+    """The list of a word that may go on is not read: its places are, and then the others'."""
     store = stores["postgres"]
     assert isinstance(store, PostgresStore)
+    text = {2: "pole star", 4: "star of the pole", 5: "pole starfish"}
     for number in range(6):  # a segment each
-        star = "pole star" if number == 2 else "star of the pole" if number == 4 else "pole"
-        await fill(store, draft(f"{number}", f"{star} {number}"))
-    read_places, looked = word_lists._read_places, list[list[int]]()
+        await fill(store, draft(f"{number}", f"{text.get(number, 'pole')} {number}"))
+    segments_of, segments = word_lists._segments_of, list[int]()
 
-    def looking(connection: Connection, phrase: Phrase, segments: list[int]) -> Any:
-        looked.append(segments)
-        return read_places(connection, phrase, segments)
+    def looking(connection: Connection, passages: Any) -> list[int]:
+        found = segments_of(connection, passages)
+        segments.append(len(found))
+        return found
 
-    monkeypatch.setattr(word_lists, "_read_places", looking)
-    query = any_of(read('"pole star"'))
-    assert query is not None
-    passages = await store.database.read(lambda c: fulltext.matched(c, query))
-    assert len(passages) == 1
-    (segments,) = looked
-    assert len(segments) == 2
+    monkeypatch.setattr(word_lists, "_segments_of", looking)
+    phrase = Phrase(("pole", "star"), prefix)
+    lists = await store.database.read(lambda c: WordLists().of(c, [phrase], 1))
+    assert len(lists[phrase].passages) == (2 if prefix else 1)
+    assert segments == looked
 
 
 async def test_lists_asked_for_last_are_kept(stores: dict[str, Store]) -> None:

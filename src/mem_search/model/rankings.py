@@ -13,7 +13,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Final, Literal, NamedTuple, Self
+from typing import Final, Literal, NamedTuple, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,8 +22,15 @@ from mem_search.errors import MemSearchError
 from mem_search.model.records import Kind
 
 Codes = NDArray[np.uint8]
+N = TypeVar("N", bound=np.integer)
 MOST: Final = 255
 """Codes are bytes below 255; columns use 255 for "no record"."""
+
+_RUN: Final = 64
+"""Scores of which the highest is compared first."""
+
+_DENSE: Final = 8
+"""Up to so many possible values for each number, looking one up is quicker than searching."""
 
 
 class KindCodes:
@@ -304,7 +311,7 @@ class BestPassages:
             for kind in np.flatnonzero(present & (among < depth // 10)):
                 of_kind = np.flatnonzero(self.kinds == kind)
                 rarer = of_kind[_first(self.scores[of_kind], depth // 10)]
-                wanted = np.union1d(wanted, rarer)
+                wanted = distinct(np.concatenate([wanted, rarer]))
         wanted = wanted[np.lexsort((self.records[wanted], -self.scores[wanted]))]
         return Candidates(
             self.records[wanted],
@@ -347,34 +354,57 @@ class PassageColumns:
 
         A passage that does not exist is left out.
         """
-        rows = np.flatnonzero(self.records)
-        records = self.records[rows]
+        here = self
+        if not here.records.all():
+            exist = here.records > 0
+            here, scores = here.taken(exist), scores[exist]
         # Passages come in order of their number, and mostly that is the order of their records.
-        if (records[1:] < records[:-1]).any():
-            order = np.argsort(records, kind="stable")
-            records, rows = records[order], rows[order]
-        found = scores[rows]
-        starts = _firsts(records)
-        if len(starts) < len(records):
+        if (here.records[1:] < here.records[:-1]).any():
+            order = np.argsort(here.records, kind="stable")
+            here, scores = here.taken(order), scores[order]
+        again = here.records[1:] == here.records[:-1]
+        if again.any():
+            stay = ~(np.append(again, False) | np.append(False, again))
+            rows = np.flatnonzero(~stay)  # of records with several passages
+            records, found = here.records[rows], scores[rows]
+            starts = _firsts(records)
             most = np.maximum.reduceat(found, starts)
             sizes = np.diff(np.append(starts, len(records)))
-            best = np.flatnonzero(found == np.repeat(most, sizes))
-            chosen = best[_firsts(records[best])]
-            records, rows, found = records[chosen], rows[chosen], found[chosen]
-        return BestPassages(records, self.passages[rows], self.kinds[rows], self.code[rows], found)
+            best = rows[found == np.repeat(most, sizes)]
+            stay[best[_firsts(here.records[best])]] = True
+            here, scores = here.taken(stay), scores[stay]
+        return BestPassages(here.records, here.passages, here.kinds, here.code, scores)
 
 
 def are_among(numbers: NDArray[np.integer], ordered: NDArray[np.integer]) -> NDArray[np.bool_]:
     """Whether each of ``numbers``, which mostly are in order, is in ``ordered``."""
     if not len(ordered):
         return np.zeros(len(numbers), np.bool_)
-    common = np.promote_types(numbers.dtype, ordered.dtype)
+    common = np.result_type(numbers, ordered, np.uint32)
     numbers, ordered = numbers.astype(common, copy=False), ordered.astype(common, copy=False)
+    size = int(ordered[-1]) - int(ordered[0]) + 1
+    if size < _DENSE * len(numbers):
+        # One less than the first is the largest number without a sign, and so beyond the end.
+        unsigned = np.dtype(f"u{common.itemsize}")
+        offsets = (numbers - ordered[0]).view(unsigned)
+        have = np.zeros(size + 1, np.bool_)
+        have[ordered - ordered[0]] = True
+        return np.asarray(have[np.minimum(offsets, unsigned.type(size))])
     places = np.searchsorted(ordered, numbers).clip(max=len(ordered) - 1)
     return np.asarray(ordered[places] == numbers)
 
 
-def _firsts(ordered: Numbers) -> NDArray[np.intp]:
+def distinct(numbers: NDArray[N]) -> NDArray[N]:
+    """``numbers`` in order, each once.
+
+    ``np.unique`` puts them into a hash table, which takes 15 times as long for a million numbers,
+    and 300 times as long if they are in order.
+    """
+    ordered = np.sort(numbers, kind="stable")
+    return ordered[_firsts(ordered)]
+
+
+def _firsts(ordered: NDArray[np.integer]) -> NDArray[np.intp]:
     """Where each value begins in a column that is in order."""
     is_first = np.ones(len(ordered), np.bool_)
     np.not_equal(ordered[1:], ordered[:-1], out=is_first[1:])
@@ -385,8 +415,13 @@ def _first(scores: Values, count: int) -> NDArray[np.intp]:
     """Rows of the ``count`` best scores, of equal ones the first; in no order."""
     if len(scores) <= count or not count:
         return np.arange(min(len(scores), count))
+    # As many scores are at least as high as the count-th of the highest of runs; few others are.
+    highest = scores[: len(scores) // _RUN * _RUN].reshape(-1, _RUN).max(axis=1)
+    near = np.arange(len(scores))
+    if len(highest) > count:
+        near = np.flatnonzero(scores >= np.partition(highest, -count)[-count])
     # A partition is enough: only the first rows are needed, in no order.
-    least = np.partition(scores, len(scores) - count)[len(scores) - count]
-    near = np.flatnonzero(scores >= least)
+    least = np.partition(scores[near], -count)[-count]
+    near = near[scores[near] >= least]
     best_first: NDArray[np.intp] = near[np.argsort(-scores[near], kind="stable")]
     return best_first[:count]

@@ -31,6 +31,8 @@ from mem_search.model.rankings import (
     Candidates,
     Numbers,
     Ranking,
+    are_among,
+    distinct,
 )
 from mem_search.retrievers import graph
 from mem_search.retrievers.graph import Expansion
@@ -178,7 +180,7 @@ def prefetch(
         whole = np.sort(named.records)
         if not names_alone:
             having_all = _whole(snapshot, question, rankings)
-            whole = np.union1d(having_all, whole) if len(whole) else having_all
+            whole = distinct(np.concatenate([having_all, whole])) if len(whole) else having_all
     beyond = None
     if not decided and request.fusion is None:
         beyond = _beyond(rankings, candidates)
@@ -258,7 +260,7 @@ def _beyond(rankings: Sequence[Ranking], union: Candidates) -> Beyond:
             np.concatenate([each.records for each in matching]), return_index=True
         )
         kinds = np.concatenate([each.kinds for each in matching])[first]
-    outside = ~np.isin(records, union.records)
+    outside = ~are_among(records, np.sort(union.records))
     return Beyond(records[outside], kinds[outside], NO_NUMBERS, NO_NUMBERS)
 
 
@@ -268,7 +270,7 @@ def _first_by_date(
     """``beyond`` with the first by date of those that may stay: that are in ``whole``, if given."""
     stay = beyond.records
     if whole is not None:
-        stay = stay[np.isin(stay, whole)]
+        stay = stay[are_among(stay, whole)]
     order: Order = "date_asc" if request.order == "date_asc" else "date_desc"
     # What is sorted by fields needs all of them: the page is chosen by other values.
     reach = len(stay) if request.sort else request.offset + request.limit
@@ -285,7 +287,8 @@ def _guessed_alone(
     asked = any_of(replace(question.words, guessed=()))
     typed = NO_NUMBERS if asked is None else snapshot.records_with_words(asked)
     matched = [leg.matched.records for leg in rankings]
-    return np.setdiff1d(np.concatenate([NO_NUMBERS, *matched]), typed), typed
+    every = distinct(np.concatenate([NO_NUMBERS, *matched]))
+    return every[~are_among(every, typed)], typed
 
 
 def _whole(snapshot: SearchSnapshot, question: Question, rankings: Sequence[Ranking]) -> Numbers:
@@ -298,8 +301,8 @@ def _whole(snapshot: SearchSnapshot, question: Question, rankings: Sequence[Rank
         return NO_NUMBERS
     if terms > 1 and not is_demanded and (query := all_of(asked)) is not None:
         having_all = snapshot.records_with_words(query)
-        matched = [np.intersect1d(having_all, each, assume_unique=True) for each in matched]
-    return matched[0] if len(matched) == 1 else np.unique(np.concatenate(matched))
+        matched = [each[are_among(each, having_all)] for each in matched]
+    return matched[0] if len(matched) == 1 else distinct(np.concatenate(matched))
 
 
 def _holders(
@@ -334,7 +337,8 @@ def _called(snapshot: SearchSnapshot, question: Question) -> Candidates:
     numbers = [each for found in snapshot.records_called(ids) for each in found] if ids else []
     if not numbers:
         return NO_CANDIDATES
-    within = np.intersect1d(numbers, snapshot.matching(question.filters)).tolist()
+    named = distinct(np.array(numbers, np.int64))
+    within = named[are_among(named, snapshot.matching(question.filters))].tolist()
     return Candidates.of(
         Candidate(number, kind, field == "code", passage, 0.0)
         for number, (passage, kind, field) in snapshot.first_passages(within).items()

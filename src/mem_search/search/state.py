@@ -23,6 +23,7 @@ from mem_search.model.rankings import (
     Ranking,
     RecordColumns,
     Values,
+    are_among,
 )
 from mem_search.retrievers.graph import Expansion
 from mem_search.storage.ports.search import SearchSnapshot
@@ -75,7 +76,7 @@ class Beyond:
     def taken(self, rows: Mask) -> Beyond:
         """Those at ``rows``."""
         records = self.records[rows]
-        stay = np.isin(self.first, records)
+        stay = are_among(self.first, records)
         return Beyond(records, self.kinds[rows], self.first[stay], self.created[stay])
 
 

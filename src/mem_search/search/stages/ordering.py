@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 import numpy as np
 
 from mem_search.model import Hit
-from mem_search.model.rankings import KIND_CODES, Numbers, Ranking, Values
+from mem_search.model.rankings import KIND_CODES, Numbers, Ranking, Values, are_among
 from mem_search.search.state import RankingState
 from mem_search.text import sketch
 from mem_search.text.sketch import Sketches
@@ -39,8 +39,8 @@ def guessed(state: RankingState) -> RankingState:
     """Puts records with nothing but a guessed word below those with a word as it was typed."""
     if state.stored.guessed is None:
         return state
-    numbers = [hit.number for hit in state.hits]
-    alone, typed = (np.isin(numbers, each) for each in state.stored.guessed)
+    numbers = np.array([hit.number for hit in state.hits], np.int64)
+    alone, typed = (are_among(numbers, each) for each in state.stored.guessed)
     last = int(np.flatnonzero(typed).max(initial=-1))
     early = alone & (np.arange(len(numbers)) < last)
     rows = [*np.flatnonzero(~early[: last + 1]), *np.flatnonzero(early)]

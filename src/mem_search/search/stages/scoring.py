@@ -22,7 +22,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mem_search.model import NO_SCORES, Hit
-from mem_search.model.rankings import KIND_CODES, Candidates, Ranking, Values, best_first
+from mem_search.model.rankings import (
+    KIND_CODES,
+    Candidates,
+    Ranking,
+    Values,
+    are_among,
+    best_first,
+)
 from mem_search.search.state import LegScores, Mask, RankingState
 from mem_search.text import wordpieces, words
 from mem_search.text.words import mostly_foreign
@@ -274,7 +281,7 @@ def named(state: RankingState) -> RankingState:
     is that of a document, and for a record with every word of a short question.
     """
     if lifted := state.stored.lifted:
-        gain = np.sum([np.isin(state.union.records, each) for each in lifted], axis=0)
+        gain = np.sum([are_among(state.union.records, each) for each in lifted], axis=0)
         state = state.added("named", NAMED_WEIGHT * gain)
     if not state.question.times:
         return state
@@ -284,7 +291,7 @@ def named(state: RankingState) -> RankingState:
         first = -np.inf if span.start is None else span.start
         last = np.inf if span.end is None else span.end
         inside |= (created >= first) & (created <= last)
-    whole = np.isin(state.union.records, state.stored.whole)
+    whole = are_among(state.union.records, state.stored.whole)
     weight = np.where(whole | state.question.is_for_document, WHOLE_TIME_WEIGHT, TIME_WEIGHT)
     return state.added("time", np.where(inside, weight, 0.0))
 
@@ -296,7 +303,7 @@ def every_word(state: RankingState) -> RankingState:
         return state
     if not 1 < len(asked.words) + len(asked.phrases) + len(asked.cjk) <= FEW_WORDS:
         return state
-    has_all = np.isin(state.union.records, whole)
+    has_all = are_among(state.union.records, whole)
     return state.added("every-word", np.where(has_all, EVERY_WORD_WEIGHT, 0.0))
 
 
@@ -310,12 +317,12 @@ def relevant(state: RankingState) -> RankingState:
         return state
     found, whole = state.union.records, state.stored.whole
     matched = np.ones(len(found), np.bool_) if state.matched is None else state.matched
-    keep = matched & np.isin(found, whole)
+    keep = matched & are_among(found, whole)
     if not state.stored.names_alone:
         keep |= matched & near_the_best(state.total, matched, state.legs)
     left_out = int(matched.sum() - keep.sum())
     if (beyond := state.beyond) is not None:
-        kept = beyond.taken(np.isin(beyond.records, whole))
+        kept = beyond.taken(are_among(beyond.records, whole))
         left_out += len(beyond.records) - len(kept.records)
         beyond = kept
     return replace(state, matched=keep, beyond=beyond, weaker=left_out)

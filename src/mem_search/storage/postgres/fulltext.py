@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from mem_search.model.rankings import Numbers, Values
+from mem_search.model.rankings import Numbers, Values, are_among, distinct
 from mem_search.storage.postgres.connection import Connection
 from mem_search.storage.postgres.word_lists import Holders, Phrase, WordLists, among
 from mem_search.storage.rules import bm25
@@ -140,7 +140,7 @@ def matching(tree: Tree, lists: dict[Phrase, Holders]) -> Numbers:
     found = [matching(part, lists) for part in tree.of]
     if isinstance(tree, All):
         return reduce(among, found)
-    return np.unique(np.concatenate(found))
+    return distinct(np.concatenate(found))
 
 
 def matched(connection: Connection, query: WordQuery, column: int | None = None) -> Numbers:
@@ -173,7 +173,7 @@ def scored(
         isinstance(tree, Any) and all(isinstance(part, Phrase) for part in tree.of)
     ):
         return every, sums
-    inside = np.isin(every, matching(tree, lists))
+    inside = are_among(every, matching(tree, lists))
     return every[inside], sums[inside]
 
 
@@ -183,13 +183,15 @@ def _added(passages: list[NDArray[np.integer]], scores: list[Values]) -> tuple[N
     found, sums = [_NONE], [np.zeros(0)]
     # In parts, so that what this takes does not grow with the store.
     for first in range(0, last + 1, _AT_ONCE):
-        parts = [slice(*np.searchsorted(each, [first, first + _AT_ONCE])) for each in passages]
+        ends = [first, min(first + _AT_ONCE, last + 1)]
+        # Numbers of another type would have each list copied as that.
+        parts = [slice(*np.searchsorted(each, np.array(ends, each.dtype))) for each in passages]
         of = np.concatenate([each[part] for each, part in zip(passages, parts, strict=True)])
         added = np.concatenate([each[part] for each, part in zip(scores, parts, strict=True)])
         some: Values = np.bincount(of.astype(np.int64) - first, added).astype(np.float64)
         places = np.flatnonzero(some)
-        found.append((places + first).astype(np.int64))
         sums.append(some[places])
+        found.append(places + first)
     return np.concatenate(found), np.concatenate(sums)
 
 

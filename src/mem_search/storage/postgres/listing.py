@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mem_search.model import Filters, Order
-from mem_search.model.rankings import Numbers, RecordColumns
+from mem_search.model.rankings import Numbers, RecordColumns, are_among
 from mem_search.storage.postgres.connection import Connection
 from mem_search.storage.postgres.filters import where
 from mem_search.text.record_ids import RecordId
@@ -157,7 +157,7 @@ def first_by_date(
     while looked < _CHEAPER * len(records) and len(records) > _FEW_DATED and len(found) < limit:
         size = max(_FEW_DATED, looked)
         numbers, created = _from(connection, sign, last, size)
-        inside = np.isin(numbers, records)
+        inside = are_among(numbers, records)
         found = np.concatenate([found, numbers[inside]])
         dates = np.concatenate([dates, created[inside]])
         looked += size

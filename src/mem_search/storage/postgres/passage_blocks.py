@@ -88,7 +88,7 @@ class PassageBlocks:
         for number, rows in _by_block(passages):
             block = self._kept_block(number)
             if block is None or not _has(block, number, int(passages[rows].max())):
-                lacking.append((number, rows))
+                lacking.append((number, _as_array(rows)))
             else:
                 _look_up(found, rows, number, block)
         return found, lacking
@@ -115,28 +115,42 @@ class PassageBlocks:
             return block
 
 
-def _by_block(passages: Numbers) -> Iterator[tuple[int, Rows]]:
-    """The number of each block that has some of ``passages``, and their rows."""
+def _by_block(passages: Numbers) -> Iterator[tuple[int, slice | Rows]]:
+    """The number of each block that has some of ``passages``, and their rows.
+
+    These are a slice where the passages are in order, which takes no copies.
+    """
     if not len(passages):
         return
-    numbers = passages // BLOCK
-    order = np.argsort(numbers, kind="stable")
-    first = np.flatnonzero(np.diff(numbers[order], prepend=-1))
-    for rows in np.split(order, first[1:]):
-        yield int(numbers[rows[0]]), rows
+    order: NDArray[np.intp] | None = None
+    if (passages[1:] < passages[:-1]).any():
+        order = np.argsort(passages, kind="stable")
+        passages = passages[order]
+    numbers = np.arange(passages[0] // BLOCK, passages[-1] // BLOCK + 2)
+    ends = np.searchsorted(passages, numbers * BLOCK).tolist()
+    for number, first, end in zip(numbers.tolist(), ends, ends[1:], strict=False):
+        if first < end:
+            yield number, slice(first, end) if order is None else order[first:end]
 
 
 def _has(block: PassageColumns, number: int, passage: int) -> bool:
     return passage < number * BLOCK + len(block)
 
 
-def _look_up(into: PassageColumns, rows: Rows, number: int, block: PassageColumns) -> None:
+def _as_array(rows: slice | Rows) -> Rows:
+    return np.arange(rows.start, rows.stop) if isinstance(rows, slice) else rows
+
+
+def _look_up(into: PassageColumns, rows: slice | Rows, number: int, block: PassageColumns) -> None:
     """Set the columns at ``rows``; those beyond the block do not exist."""
     places = into.passages[rows] - number * BLOCK
     if places.max() >= len(block):
         inside = places < len(block)
-        places, rows = places[inside], rows[inside]
-    put(into, rows, block.taken(places))
+        places, rows = places[inside], _as_array(rows)[inside]
+    into.records[rows] = block.records[places]
+    into.kinds[rows] = block.kinds[places]
+    into.code[rows] = block.code[places]
+    into.lengths[rows] = block.lengths[places]
 
 
 def _extended(connection: Connection, number: int, block: PassageColumns | None) -> PassageColumns:

@@ -25,6 +25,7 @@ from mem_search.model.rankings import (
     Values,
     Vectors,
     are_among,
+    distinct,
 )
 from mem_search.model.records import RecordWithLinks
 from mem_search.model.saved_searches import Scope
@@ -83,11 +84,11 @@ class PostgresSnapshot:
         passages, scores = self._scored(query, corpus, own)
         found = self.passage_columns(passages)
         if filters:
-            inside = np.isin(found.records, self.matching(filters))
+            inside = are_among(found.records, self.matching(filters))
             found, scores = found.taken(inside), scores[inside]
         if guessed is not None:
             some, shares = self._scored(guessed, corpus)
-            among = np.isin(some, found.passages)
+            among = are_among(some, found.passages)
             scores = bm25.lessened(found.passages, scores, some[among], shares[among])
         scores = bm25.for_chats(scores, found, own or corpus, self._chats)
         best = found.best(scores)
@@ -126,12 +127,12 @@ class PostgresSnapshot:
 
     def records_with_words(self, query: WordQuery) -> Numbers:
         found = self._matched(query)
-        return np.unique(self.passage_columns(found).records)
+        return distinct(self.passage_columns(found).records)
 
     def holders(self, name: Name, filters: Filters, most: int) -> Candidates:
         found = self._matched(name.query)
         if filters:
-            found = found[np.isin(self.passage_columns(found).records, self.matching(filters))]
+            found = found[are_among(self.passage_columns(found).records, self.matching(filters))]
         if not 0 < len(found) <= bm25.COMPARED:
             return NO_CANDIDATES
         found, scores = fulltext.holding(self._connection, name, found)

@@ -8,7 +8,7 @@ nothing is written, up to ``MOST_BYTES``.
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
+from collections import OrderedDict, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
@@ -25,8 +25,14 @@ from mem_search.storage.rules.bm25 import WEIGHTS
 MOST_BYTES: Final = 64 << 20
 """Memory of the lists of phrases. A word in a third of a million passages takes 2.7 MB."""
 
+_DENSE: Final = 8
+"""Up to so many passage numbers for each entry, entries are added up in one array of them all."""
+
 _LIST_BYTES: Final = 500
 """Of a list beside its arrays."""
+
+AT_ONCE: Final = 64
+"""Segments whose places are in memory together."""
 
 LAST: Final = "\U0010ffff"
 """Sorts after everything that can follow a prefix."""
@@ -54,6 +60,13 @@ class Phrase:
         last = len(self.terms) - 1
         for place, term in enumerate(self.terms):
             yield Phrase((term,), self.prefix and place == last)
+
+    def listed(self) -> list[Phrase]:
+        """The words whose lists are read before any places: not of one that goes on, if there are
+        others, since that would be the lists of many terms.
+        """
+        words = list(self.words())
+        return [word for word in words if not word.prefix] or words
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +110,7 @@ class WordLists:
         lacking = [phrase for phrase in wanted if phrase not in found]
         if not lacking:
             return found
-        words = list(dict.fromkeys(word for phrase in lacking for word in phrase.words()))
+        words = list(dict.fromkeys(word for phrase in lacking for word in phrase.listed()))
         lists = self.known(words, revision)
         if unread := [word for word in words if word not in lists]:
             read = read_words(connection, unread)
@@ -140,25 +153,25 @@ class WordLists:
 def read_words(connection: Connection, words: Sequence[Phrase]) -> dict[Phrase, Holders]:
     """The passages of each of ``words``, from the store."""
     exact = sorted({word.terms[0] for word in words if not word.prefix})
+    # Rows come as they are: to put long ones together in the server takes longer than to send them.
     statement = (
-        "select term, string_agg(entries, ''::bytea order by segment) from postings"
-        " where segment = any(array(select id from segments)) and "
+        "entries from postings where segment = any(array(select id from segments)) and"
+        " {} order by segment, term"
     )
-    found: dict[Phrase, Holders] = {}
+    lists: defaultdict[Phrase, list[bytes]] = defaultdict(list)
     if exact:
-        rows = connection.execute(
-            f"{statement} term = any(%s::text[]) group by term", (exact,), binary=True
-        )
-        found = {Phrase((term,)): _holders([entries]) for term, entries in rows}
+        each = statement.format("term = any(%s::text[])")
+        for term, entries in connection.execute(f"select term, {each}", (exact,), binary=True):
+            lists[Phrase((term,))].append(entries)
+    every = statement.format("term >= %s and term < %s")
     for word in words:
         if word.prefix:
+            (beginning,) = word.terms
             rows = connection.execute(
-                f"{statement} term >= %s and term < %s group by term",
-                (word.terms[0], word.terms[0] + LAST),
-                binary=True,
-            )
-            found[word] = _holders([entries for _, entries in rows])
-    return {word: found.get(word, NOWHERE) for word in words}
+                f"select {every}", (beginning, beginning + LAST), binary=True
+            ).fetchall()
+            lists[word] = [entries for (entries,) in rows]
+    return {word: _holders(lists[word]) for word in words}
 
 
 def _holders(lists: Sequence[bytes]) -> Holders:
@@ -169,6 +182,18 @@ def _holders(lists: Sequence[bytes]) -> Holders:
     passages = np.ascontiguousarray(entries["passage"])
     if (passages[1:] > passages[:-1]).all():
         return Holders(passages, _small(entries["count"]), np.ascontiguousarray(entries["length"]))
+    first, last = int(passages.min()), int(passages.max())
+    if last - first < _DENSE * len(passages):
+        places = passages - passages.dtype.type(first)
+        sums = np.bincount(places, entries["count"])
+        lengths = np.zeros(len(sums), entries["length"].dtype)
+        lengths[places] = entries["length"]
+        found = np.flatnonzero(sums)
+        return Holders(
+            (found + first).astype(passages.dtype),
+            _small(sums[found].astype(np.int64)),
+            lengths[found],
+        )
     order = np.argsort(passages, kind="stable")
     passages = passages[order]
     firsts = np.flatnonzero(np.append(True, passages[1:] != passages[:-1]))
@@ -176,21 +201,21 @@ def _holders(lists: Sequence[bytes]) -> Holders:
     return Holders(passages[firsts], _small(counts), entries["length"][order][firsts])
 
 
-def _read_phrase(connection: Connection, phrase: Phrase, words: dict[Phrase, Holders]) -> Holders:
-    """The passages of ``phrase``, whose ``words`` are known; the places are from the store."""
-    first, *_ = each = [words[word] for word in phrase.words()]
+def _read_phrase(connection: Connection, phrase: Phrase, lists: dict[Phrase, Holders]) -> Holders:
+    """The passages of ``phrase`` among those of ``lists``; the places are from the store."""
+    words = list(phrase.words())
+    first, *_ = each = [lists[word] for word in phrase.listed()]
     rarest, *others = sorted((word.passages for word in each), key=len)
     shared = reduce(lambda some, other: some[are_among(some, other)], others, rarest)
-    segments = _segments_of(connection, shared)
-    if not segments:
-        return NOWHERE
-    placed = _read_places(connection, phrase, segments)
-    if any(word not in placed for word in phrase.words()):
-        return NOWHERE
-    keys = [placed[word].keys(shared) for word in phrase.words()]
-    together = np.sort(keys[0], kind="stable")
-    for later in keys[1:]:  # the place of the last term that was found
-        together = among(together + 1, later)
+    keys: dict[Phrase, NDArray[np.int64]] = {}
+    # The last first: where it may go on its list is not known, and the others are read only there.
+    for word in reversed(words):
+        keys[word] = _read_keys(connection, word, shared)
+        if word.prefix:
+            shared = np.sort(keys[word] >> _PLACE_BITS, kind="stable")
+    together = np.sort(keys[words[0]], kind="stable")
+    for word in words[1:]:  # the place of the last term that was found
+        together = among(together + 1, keys[word])
     columns = (together & ((1 << _PLACE_BITS) - 1)) >> COLUMN_BITS
     if phrase.column is not None:
         inside = columns == phrase.column
@@ -213,49 +238,40 @@ def _segments_of(connection: Connection, passages: NDArray[np.integer]) -> list[
     return found
 
 
-def _read_places(
-    connection: Connection, phrase: Phrase, segments: list[int]
-) -> dict[Phrase, _Placed]:
-    """For each word of ``phrase`` its entries and places in ``segments``, if it has any."""
-    order = "order by segment, term"
-    read = (
-        f"string_agg(entries, ''::bytea {order}), string_agg(places, ''::bytea {order})"
-        " from postings where segment = any(%s) and"
-    )
-    *_, last = words = list(phrase.words())
-    exact = [word.terms[0] for word in words if not word.prefix]
-    rows = connection.execute(
-        f"select term, {read} term = any(%s::text[]) group by term", (segments, exact), binary=True
-    )
-    found = {Phrase((term,)): _Placed(entries, places) for term, entries, places in rows}
-    if last.prefix:
-        (beginning,) = last.terms
-        entries, places = connection.execute(
-            f"select {read} term >= %s and term < %s",
-            (segments, beginning, beginning + LAST),
+def _read_keys(
+    connection: Connection, word: Phrase, passages: NDArray[np.integer]
+) -> NDArray[np.int64]:
+    """For each place of ``word`` in ``passages``, ``passage << 32 | place``; in no order."""
+    (term,) = word.terms
+    is_word, values = "term = %s", [term]
+    if word.prefix:
+        is_word, values = "term >= %s and term < %s", [term, term + LAST]
+    segments = _segments_of(connection, passages)
+    found = [_NONE]
+    for first in range(0, len(segments), AT_ONCE):
+        rows = connection.execute(
+            f"select entries, places from postings where segment = any(%s) and {is_word}"
+            " order by segment, term",
+            (segments[first : first + AT_ONCE], *values),
             binary=True,
-        ).fetchall()[0]
-        if entries is not None:
-            found[last] = _Placed(entries, places)
-    return found
+        ).fetchall()
+        if rows:
+            entries = np.frombuffer(b"".join([row[0] for row in rows]), ENTRY)
+            places = np.frombuffer(b"".join([row[1] for row in rows]), PLACE)
+            found.append(_keys(entries, places, passages))
+    return np.concatenate(found)
 
 
-class _Placed:
-    """The entries of a word, in any order, and its places in them."""
-
-    def __init__(self, entries: bytes, places: bytes) -> None:
-        self._entries = np.frombuffer(entries, ENTRY)
-        self._places = np.frombuffer(places, PLACE)
-
-    def keys(self, passages: NDArray[np.integer]) -> NDArray[np.int64]:
-        """For each place of the term in ``passages``, ``passage << 32 | place``."""
-        entries, places = self._entries, self._places
-        inside = are_among(entries["passage"], passages)
-        if not inside.all():
-            places = places[np.repeat(inside, entries["times"])]
-            entries = entries[inside]
-        owners = np.repeat(entries["passage"].astype(np.int64), entries["times"])
-        return owners << _PLACE_BITS | places.astype(np.int64)
+def _keys(
+    entries: NDArray[np.void], places: NDArray[np.uint32], passages: NDArray[np.integer]
+) -> NDArray[np.int64]:
+    owners = np.ascontiguousarray(entries["passage"])
+    inside = np.flatnonzero(are_among(owners, passages))
+    times = entries["times"][inside].astype(np.int64)
+    before = np.cumsum(entries["times"], dtype=np.int64)[inside] - times
+    chosen = np.arange(times.sum()) + np.repeat(before - (np.cumsum(times) - times), times)
+    holders = np.repeat(owners[inside].astype(np.int64), times)
+    return np.asarray(holders << _PLACE_BITS | places[chosen])
 
 
 def among(ordered: NDArray[np.int64], others: NDArray[np.integer]) -> NDArray[np.int64]:

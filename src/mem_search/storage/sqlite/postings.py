@@ -23,7 +23,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from mem_search.model.rankings import KIND_CODES
+from mem_search.model.rankings import KIND_CODES, are_among
 from mem_search.model.statistics import Corpus
 from mem_search.storage.rules import bm25
 from mem_search.storage.sqlite import column_blocks, fulltext
@@ -150,7 +150,8 @@ class PostingsCache:
         sums = np.bincount(np.concatenate(passages), np.concatenate(scores))
         matching: fulltext.Passages = np.flatnonzero(sums)
         if not is_any:
-            matching = np.intersect1d(matching, fulltext.matched(connection, query))
+            every = fulltext.matched(connection, query)
+            matching = matching[are_among(matching, np.sort(every))]
         return matching, np.asarray(sums[matching], np.float64)
 
     def _list(self, changes: _Changes, phrase: WordPhrase, statistics: Statistics) -> Postings:

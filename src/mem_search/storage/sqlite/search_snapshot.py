@@ -30,6 +30,7 @@ from mem_search.model.rankings import (
     RecordColumns,
     Values,
     Vectors,
+    distinct,
 )
 from mem_search.model.records import RecordWithLinks
 from mem_search.model.saved_searches import Scope
@@ -197,7 +198,7 @@ class SqliteSnapshot:
 
     def records_with_words(self, query: WordQuery) -> Numbers:
         passages = fulltext.matched(self._connection, query)
-        return np.unique(self.passage_columns(passages).records)
+        return distinct(self.passage_columns(passages).records)
 
     def holders(self, name: Name, filters: Filters, most: int) -> Candidates:
         passages = fulltext.matched(self._connection, name.query)
