@@ -209,7 +209,7 @@ def _read_phrase(connection: Connection, phrase: Phrase, lists: dict[Phrase, Hol
     shared = reduce(lambda some, other: some[are_among(some, other)], others, rarest)
     keys: dict[Phrase, NDArray[np.int64]] = {}
     # The last first: where it may go on its list is not known, and the others are read only there.
-    for word in reversed(words):
+    for word in dict.fromkeys(reversed(words)):
         keys[word] = _read_keys(connection, word, shared)
         if word.prefix:
             shared = np.sort(keys[word] >> _PLACE_BITS, kind="stable")
