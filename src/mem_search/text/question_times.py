@@ -240,7 +240,7 @@ def _only_a_time(text: str, now: datetime, tz: tzinfo) -> Times | None:
     if len(text) > _LONGEST or '"' in text or "`" in text:
         return None
     asked = list(_WORD.finditer(text))
-    if _ASKS_FOR_A_TIME.isdisjoint(word[0].lower().strip(".,") for word in asked):
+    if not _ASKS_FOR_A_TIME & {word[0].lower().strip(".,") for word in asked}:
         return None
     full = [at for at, word in enumerate(asked) if not _is_empty(word[0])]
     if not full:

@@ -223,9 +223,9 @@ class PostingsCache:
 
 def _is_one(phrase: WordPhrase) -> bool:
     """Whether ``phrase`` is one for FTS5, in all columns (``fulltext.expression``)."""
-    return all(
-        word.isascii() or not (is_cjk(word) or folded(word) != word) for word in phrase.words
-    )
+    if "".join(phrase.words).isascii():
+        return True
+    return not any(map(is_cjk, phrase.words)) and phrase.words == (*map(folded, phrase.words),)
 
 
 def _counts(
