@@ -36,6 +36,7 @@ IMPORTED, TURNS = 500, 6
 CLIENTS = 6
 SECONDS = 20.0
 _WARM = 120
+"""Questions that both stores answer before the measured ones."""
 
 
 def measure(

@@ -90,8 +90,7 @@ async def test_both_stores_score_alike_after_any_write(
 ) -> None:
     monkeypatch.setattr(postings, "_TOGETHER", 2)  # so that segments are merged
     monkeypatch.setattr(postings, "_LARGEST", 40)
-    monkeypatch.setattr(word_lists, "AT_ONCE", 2)
-    monkeypatch.setattr(word_lists, "_DENSE", 8 * seed)  # both ways to add up the terms of a prefix
+    monkeypatch.setattr(word_lists, "_AT_ONCE", 2)
     chance = random.Random(seed)
     searches = {
         name: store.open_search(tmp_path, 1, 8, ("user_prompt",)) for name, store in stores.items()
@@ -134,10 +133,10 @@ async def test_no_word_of_a_forgotten_record_is_left_in_the_index(
 
 
 @pytest.mark.parametrize(("prefix", "looked"), [(False, [2, 2]), (True, [6, 3])])
-async def test_places_are_read_only_where_all_words_of_a_phrase_are(
+async def test_places_are_read_only_where_the_other_words_of_a_phrase_are(
     stores: dict[str, Store], monkeypatch: pytest.MonkeyPatch, prefix: bool, looked: list[int]
 ) -> None:
-    """The list of a word that may go on is not read: its places are, and then the others'."""
+    """Of a word that may go on the places are read first, and then those of the others."""
     store = stores["postgres"]
     assert isinstance(store, PostgresStore)
     text = {2: "pole star", 4: "star of the pole", 5: "pole starfish"}

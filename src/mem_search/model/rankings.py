@@ -22,15 +22,16 @@ from mem_search.errors import MemSearchError
 from mem_search.model.records import Kind
 
 Codes = NDArray[np.uint8]
-N = TypeVar("N", bound=np.integer)
 MOST: Final = 255
 """Codes are bytes below 255; columns use 255 for "no record"."""
 
+Integer = TypeVar("Integer", bound=np.integer)
+
 _RUN: Final = 64
-"""Scores of which the highest is compared first."""
+"""Scores in a run. Only the highest of each run is compared to find where the best scores begin."""
 
 _DENSE: Final = 8
-"""Up to so many possible values for each number, looking one up is quicker than searching."""
+"""With up to so many possible values for each number, a table of them is quicker than a search."""
 
 
 class KindCodes:
@@ -384,7 +385,7 @@ def are_among(numbers: NDArray[np.integer], ordered: NDArray[np.integer]) -> NDA
     numbers, ordered = numbers.astype(common, copy=False), ordered.astype(common, copy=False)
     size = int(ordered[-1]) - int(ordered[0]) + 1
     if size < _DENSE * len(numbers):
-        # One less than the first is the largest number without a sign, and so beyond the end.
+        # What is below the first becomes a very large offset, so one comparison checks both ends.
         unsigned = np.dtype(f"u{common.itemsize}")
         offsets = (numbers - ordered[0]).view(unsigned)
         have = np.zeros(size + 1, np.bool_)
@@ -394,11 +395,12 @@ def are_among(numbers: NDArray[np.integer], ordered: NDArray[np.integer]) -> NDA
     return np.asarray(ordered[places] == numbers)
 
 
-def distinct(numbers: NDArray[N]) -> NDArray[N]:
+def distinct(numbers: NDArray[Integer]) -> NDArray[Integer]:
     """``numbers`` in order, each once.
 
-    ``np.unique`` puts them into a hash table, which takes 15 times as long for a million numbers,
-    and 300 times as long if they are in order.
+    ``np.unique`` uses a hash table: numpy 2.4 takes 0.8 s for a million numbers in order, and
+    sorting them takes 1 ms (``python -m timeit -s "import numpy as np; a = np.arange(1_000_000)"
+    "np.unique(a)"``).
     """
     ordered = np.sort(numbers, kind="stable")
     return ordered[_firsts(ordered)]
@@ -415,7 +417,7 @@ def _first(scores: Values, count: int) -> NDArray[np.intp]:
     """Rows of the ``count`` best scores, of equal ones the first; in no order."""
     if len(scores) <= count or not count:
         return np.arange(min(len(scores), count))
-    # As many scores are at least as high as the count-th of the highest of runs; few others are.
+    # Each of the ``count`` best is at least as high as the ``count``-th of the highest of runs.
     highest = scores[: len(scores) // _RUN * _RUN].reshape(-1, _RUN).max(axis=1)
     near = np.arange(len(scores))
     if len(highest) > count:

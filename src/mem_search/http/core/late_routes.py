@@ -62,10 +62,10 @@ class LateRoutes(web.AbstractResource):
         return {"formatter": self.canonical}
 
     def url_for(self, **_: str) -> URL:
-        raise NotImplementedError("routes that come later have no names")
+        raise RuntimeError("routes that come later have no names")
 
     def add_prefix(self, prefix: str) -> None:
-        raise NotImplementedError("the app of a worker is no part of another one")
+        raise RuntimeError("the app of a worker is no part of another one")
 
     def __len__(self) -> int:
         return 0

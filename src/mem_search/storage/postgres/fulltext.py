@@ -184,7 +184,7 @@ def _added(passages: list[NDArray[np.integer]], scores: list[Values]) -> tuple[N
     # In parts, so that what this takes does not grow with the store.
     for first in range(0, last + 1, _AT_ONCE):
         ends = [first, min(first + _AT_ONCE, last + 1)]
-        # Numbers of another type would have each list copied as that.
+        # Of the type of the list: numpy would copy a long list to compare it with another type.
         parts = [slice(*np.searchsorted(each, np.array(ends, each.dtype))) for each in passages]
         of = np.concatenate([each[part] for each, part in zip(passages, parts, strict=True)])
         added = np.concatenate([each[part] for each, part in zip(scores, parts, strict=True)])

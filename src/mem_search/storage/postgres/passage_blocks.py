@@ -118,7 +118,7 @@ class PassageBlocks:
 def _by_block(passages: Numbers) -> Iterator[tuple[int, slice | Rows]]:
     """The number of each block that has some of ``passages``, and their rows.
 
-    These are a slice where the passages are in order, which takes no copies.
+    The rows are a slice if the passages are in order: a slice takes no copy.
     """
     if not len(passages):
         return
@@ -147,10 +147,7 @@ def _look_up(into: PassageColumns, rows: slice | Rows, number: int, block: Passa
     if places.max() >= len(block):
         inside = places < len(block)
         places, rows = places[inside], _as_array(rows)[inside]
-    into.records[rows] = block.records[places]
-    into.kinds[rows] = block.kinds[places]
-    into.code[rows] = block.code[places]
-    into.lengths[rows] = block.lengths[places]
+    put(into, rows, block, places)
 
 
 def _extended(connection: Connection, number: int, block: PassageColumns | None) -> PassageColumns:

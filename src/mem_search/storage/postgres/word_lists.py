@@ -1,8 +1,8 @@
 """The lists of words and phrases: which passages have one, how often, and how long they are.
 
-The lists of single words are read whole. The passages that have all words of a phrase follow from
-those, and only where these are, the places of the words are read. Lists are kept in memory while
-nothing is written, up to ``MOST_BYTES``.
+The lists of single words are read whole. The places of a word are read only in the segments where
+the other words of its phrase are. Lists are kept in memory while nothing is written, up to
+``MOST_BYTES``.
 """
 
 from __future__ import annotations
@@ -25,14 +25,11 @@ from mem_search.storage.rules.bm25 import WEIGHTS
 MOST_BYTES: Final = 64 << 20
 """Memory of the lists of phrases. A word in a third of a million passages takes 2.7 MB."""
 
-_DENSE: Final = 8
-"""Up to so many passage numbers for each entry, entries are added up in one array of them all."""
+_AT_ONCE: Final = 64
+"""Segments whose places are in memory together."""
 
 _LIST_BYTES: Final = 500
 """Of a list beside its arrays."""
-
-AT_ONCE: Final = 64
-"""Segments whose places are in memory together."""
 
 LAST: Final = "\U0010ffff"
 """Sorts after everything that can follow a prefix."""
@@ -62,8 +59,9 @@ class Phrase:
             yield Phrase((term,), self.prefix and place == last)
 
     def listed(self) -> list[Phrase]:
-        """The words whose lists are read before any places: not of one that goes on, if there are
-        others, since that would be the lists of many terms.
+        """The words whose lists are read before any places.
+
+        A word that may go on stands for many terms, so its list is read only if it is alone.
         """
         words = list(self.words())
         return [word for word in words if not word.prefix] or words
@@ -153,7 +151,7 @@ class WordLists:
 def read_words(connection: Connection, words: Sequence[Phrase]) -> dict[Phrase, Holders]:
     """The passages of each of ``words``, from the store."""
     exact = sorted({word.terms[0] for word in words if not word.prefix})
-    # Rows come as they are: to put long ones together in the server takes longer than to send them.
+    # A row for each segment: the server takes longer to join long lists than to send them.
     statement = (
         "entries from postings where segment = any(array(select id from segments)) and"
         " {} order by segment, term"
@@ -182,18 +180,6 @@ def _holders(lists: Sequence[bytes]) -> Holders:
     passages = np.ascontiguousarray(entries["passage"])
     if (passages[1:] > passages[:-1]).all():
         return Holders(passages, _small(entries["count"]), np.ascontiguousarray(entries["length"]))
-    first, last = int(passages.min()), int(passages.max())
-    if last - first < _DENSE * len(passages):
-        places = passages - passages.dtype.type(first)
-        sums = np.bincount(places, entries["count"])
-        lengths = np.zeros(len(sums), entries["length"].dtype)
-        lengths[places] = entries["length"]
-        found = np.flatnonzero(sums)
-        return Holders(
-            (found + first).astype(passages.dtype),
-            _small(sums[found].astype(np.int64)),
-            lengths[found],
-        )
     order = np.argsort(passages, kind="stable")
     passages = passages[order]
     firsts = np.flatnonzero(np.append(True, passages[1:] != passages[:-1]))
@@ -202,13 +188,16 @@ def _holders(lists: Sequence[bytes]) -> Holders:
 
 
 def _read_phrase(connection: Connection, phrase: Phrase, lists: dict[Phrase, Holders]) -> Holders:
-    """The passages of ``phrase`` among those of ``lists``; the places are from the store."""
+    """The passages of ``phrase``. ``lists`` has those of its ``listed`` words; their places are
+    read from the store.
+    """
     words = list(phrase.words())
     first, *_ = each = [lists[word] for word in phrase.listed()]
     rarest, *others = sorted((word.passages for word in each), key=len)
     shared = reduce(lambda some, other: some[are_among(some, other)], others, rarest)
     keys: dict[Phrase, NDArray[np.int64]] = {}
-    # The last first: where it may go on its list is not known, and the others are read only there.
+    # The last word comes first. If it may go on, its list is not known, and the others are read
+    # only where it was found.
     for word in dict.fromkeys(reversed(words)):
         keys[word] = _read_keys(connection, word, shared)
         if word.prefix:
@@ -248,11 +237,11 @@ def _read_keys(
         is_word, values = "term >= %s and term < %s", [term, term + LAST]
     segments = _segments_of(connection, passages)
     found = [_NONE]
-    for first in range(0, len(segments), AT_ONCE):
+    for first in range(0, len(segments), _AT_ONCE):
         rows = connection.execute(
             f"select entries, places from postings where segment = any(%s) and {is_word}"
             " order by segment, term",
-            (segments[first : first + AT_ONCE], *values),
+            (segments[first : first + _AT_ONCE], *values),
             binary=True,
         ).fetchall()
         if rows:
@@ -265,6 +254,10 @@ def _read_keys(
 def _keys(
     entries: NDArray[np.void], places: NDArray[np.uint32], passages: NDArray[np.integer]
 ) -> NDArray[np.int64]:
+    """``passage << 32 | place`` for each of ``places`` whose entry is of one of ``passages``.
+
+    Entry after entry, ``places`` has as many as its ``times`` says.
+    """
     owners = np.ascontiguousarray(entries["passage"])
     inside = np.flatnonzero(are_among(owners, passages))
     times = entries["times"][inside].astype(np.int64)

@@ -20,12 +20,17 @@ def columns_for(passages: Numbers) -> PassageColumns:
     )
 
 
-def put(into: PassageColumns, rows: slice | NDArray[np.intp], columns: PassageColumns) -> None:
-    """Set the columns at ``rows``."""
-    into.records[rows] = columns.records
-    into.kinds[rows] = columns.kinds
-    into.code[rows] = columns.code
-    into.lengths[rows] = columns.lengths
+def put(
+    into: PassageColumns,
+    rows: slice | NDArray[np.intp],
+    columns: PassageColumns,
+    taken: slice | NDArray[np.intp] = slice(None),
+) -> None:
+    """Set the columns at ``rows`` to those that ``columns`` has at ``taken``."""
+    into.records[rows] = columns.records[taken]
+    into.kinds[rows] = columns.kinds[taken]
+    into.code[rows] = columns.code[taken]
+    into.lengths[rows] = columns.lengths[taken]
 
 
 def with_neighbours(
