@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from aiohttp import web
+from aiohttp import ClientConnectionError, web
 from aiohttp.test_utils import TestClient, TestServer
-from http_worker import Client
+from http_worker import Client, lifecycle_of
 
 from chosen_store import in_a_file
+from mem_search.access.proof import CHALLENGE, PROOF
 from mem_search.errors import StorageError
 from mem_search.http.core.app import build_app
 from mem_search.http.core.lifecycle import LIFECYCLE, Lifecycle
@@ -175,3 +176,15 @@ def _references(value: Any) -> list[str]:
     if isinstance(value, list):
         return [ref for item in value for ref in _references(item)]
     return []
+
+
+async def test_a_worker_that_ends_drops_who_asks_for_its_proof(empty: Client) -> None:
+    """A reply without the proof would be taken for that of another program on the port."""
+    await lifecycle_of(empty).ready()
+    asking = {CHALLENGE: "ab" * 16}
+    alive = await empty.head("/health", headers=asking)
+    assert PROOF in alive.headers
+    lifecycle_of(empty).key = ""
+    with pytest.raises(ClientConnectionError):
+        await empty.head("/health", headers=asking)
+    assert (await empty.get("/health")).status == 200

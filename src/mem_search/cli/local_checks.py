@@ -131,7 +131,7 @@ def _server(address: str) -> Finding:
     try:
         from mem_search.storage.postgres.examining import examined
     except ModuleNotFoundError as error:
-        problem = f"MEM_SEARCH_STORE needs the Python package {error.name}"
+        problem = f"PostgreSQL needs the Python package {error.name}"
         return Finding("database", "missing", problem, "install mem-search[postgres]")
     try:
         return Finding("database", "ok", examined(address))

@@ -61,9 +61,15 @@ def _parameters() -> list[str]:
 
 
 async def health(call: Call) -> web.StreamResponse:
-    """Alive; milliseconds since 1970. A challenge is answered with the proof of this worker."""
+    """Alive; milliseconds since 1970. A challenge is answered with the proof of this worker.
+
+    A worker that ends has none. It drops the connection, as if it had ended already: a client
+    takes a reply without the proof for that of another program.
+    """
     reply = json_reply(Alive(timestamp=now_ms()))
     challenge, key = call.request.headers.get(CHALLENGE, ""), call.lifecycle.key
+    if challenge and not key and call.request.transport is not None:
+        call.request.transport.abort()
     if challenge and key and len(challenge) <= LONGEST_CHALLENGE:
         reply.headers[PROOF] = proof(key, challenge, port_of(call.request))
     return reply

@@ -31,9 +31,9 @@ async def open_movable(settings: Settings, moving: str = "") -> MovableStore:
     if not settings.store:
         file = await SqliteStore.open(settings.database)
         return MovableStore(file, SqliteTables(file.database), _nothing)
+    store = await open_postgres(settings)  # says so where its driver is not installed
     from mem_search.storage.postgres.moving import PostgresTables
 
-    store = await open_postgres(settings)
     tables = PostgresTables(store.database)
     try:
         if moving:

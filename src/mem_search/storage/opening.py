@@ -96,7 +96,7 @@ async def open_postgres(
         from mem_search.storage.postgres.store import PostgresStore
     except ModuleNotFoundError as error:
         raise StorageError(
-            f"MEM_SEARCH_STORE needs the Python package {error.name}; install mem-search[postgres]"
+            f"PostgreSQL needs the Python package {error.name}; install mem-search[postgres]"
         ) from error
     home = await asyncio.to_thread(_home_id, settings)
     return await PostgresStore.open(settings.store, settings.store_owner, home, replica=replica)
