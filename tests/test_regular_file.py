@@ -1,0 +1,59 @@
+"""Files that other programs name are opened only as regular files."""
+
+from __future__ import annotations
+
+import os
+import socket
+from pathlib import Path
+
+import pytest
+
+from mem_search.regular_file import (
+    FileTooLarge,
+    NotARegularFile,
+    open_regular_file,
+    read_regular_file,
+)
+
+
+def test_a_file_is_read_whole_up_to_the_limit(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_bytes(b"1234")
+    assert read_regular_file(file, 4) == b"1234"
+    with pytest.raises(FileTooLarge, match="more than 3 bytes"):
+        read_regular_file(file, 3)
+
+
+def test_what_is_no_file_is_refused_by_its_kind(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "zero").symlink_to("/dev/zero")
+    (tmp_path / "to-pipe").symlink_to("pipe")
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(tmp_path / "socket"))
+        for name, kind in (
+            ("pipe", "a pipe"), ("to-pipe", "a pipe"), ("folder", "a folder"),
+            ("zero", "a device"), ("socket", "a socket"),
+        ):  # fmt: skip
+            with pytest.raises(NotARegularFile, match=f"is {kind}"):
+                open_regular_file(tmp_path / name)
+
+
+def test_a_link_is_followed_only_where_the_reader_follows_links(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"text")
+    (tmp_path / "link").symlink_to("file")
+    assert read_regular_file(tmp_path / "link", 10) == b"text"
+    with pytest.raises(NotARegularFile, match="is a link"):
+        read_regular_file(tmp_path / "link", 10, follow=False)
+
+
+def test_a_file_that_is_not_there_is_an_ordinary_error(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        open_regular_file(tmp_path / "none")
+
+
+def test_a_file_without_a_size_is_read_up_to_the_limit() -> None:
+    if not Path("/proc/self/status").exists():
+        pytest.skip("no /proc here")
+    with pytest.raises(FileTooLarge):
+        read_regular_file("/proc/self/status", 10)
