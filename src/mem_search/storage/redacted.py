@@ -40,6 +40,7 @@ PLAIN: Final = frozenset(
         "replica",
         "rest",
         "statistics",
+        "tidy",
         "watch",
     }
 )

@@ -6,7 +6,8 @@ import asyncio
 import sqlite3
 from typing import Final
 
-from mem_search.model.statistics import Corpus, Searchable, StoreTotals
+from mem_search.model.statistics import Corpus, Searchable, StoreSize, StoreTotals
+from mem_search.storage.sqlite import vectors_move
 from mem_search.storage.sqlite.database import Connection, Repository, reads
 from mem_search.text.passages import LONG
 
@@ -63,6 +64,13 @@ def _last_indexed(connection: sqlite3.Connection) -> int | None:
         f"select max(stored_at) from records where id not in ({_WAITING})"
     ).fetchone()
     return None if last is None else int(last)
+
+
+def _free(connection: sqlite3.Connection) -> int:
+    (free,) = connection.execute(
+        "select freelist_count * page_size from pragma_freelist_count, pragma_page_size"
+    ).fetchone()
+    return int(free)
 
 
 class SqliteStatistics(Repository):
@@ -127,5 +135,10 @@ class SqliteStatistics(Repository):
         ).fetchone()
         return bool(planned)
 
-    async def size_bytes(self) -> int:
-        return (await asyncio.to_thread(self._database.path.stat)).st_size
+    async def size(self) -> StoreSize:
+        stored = (await asyncio.to_thread(self._database.path.stat)).st_size
+        return StoreSize(
+            stored,
+            await self._database.read(_free),
+            await self._database.read(vectors_move.progress),
+        )
