@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import sqlite3
 from typing import Final
 
@@ -64,13 +63,6 @@ def _last_indexed(connection: sqlite3.Connection) -> int | None:
         f"select max(stored_at) from records where id not in ({_WAITING})"
     ).fetchone()
     return None if last is None else int(last)
-
-
-def _free(connection: sqlite3.Connection) -> int:
-    (free,) = connection.execute(
-        "select freelist_count * page_size from pragma_freelist_count, pragma_page_size"
-    ).fetchone()
-    return int(free)
 
 
 class SqliteStatistics(Repository):
@@ -135,10 +127,11 @@ class SqliteStatistics(Repository):
         ).fetchone()
         return bool(planned)
 
-    async def size(self) -> StoreSize:
-        stored = (await asyncio.to_thread(self._database.path.stat)).st_size
-        return StoreSize(
-            stored,
-            await self._database.read(_free),
-            await self._database.read(vectors_move.progress),
-        )
+    @reads
+    def size(self, connection: Connection) -> StoreSize:
+        # Not that of the file: what is still in the log of writes counts, too.
+        stored, free = connection.execute(
+            "select page_count * page_size, freelist_count * page_size"
+            " from pragma_page_count, pragma_freelist_count, pragma_page_size"
+        ).fetchone()
+        return StoreSize(stored, free, vectors_move.progress(connection))

@@ -6,8 +6,9 @@ half empty: it took 2.2 to 2.7 times the bytes of its vectors.
 
 First every vector is copied to ``vectors_next``, while searches read ``vectors`` and triggers keep
 what is written in both. Then the two change places in one transaction, and ``vectors_before`` is
-emptied. Each step is a transaction that notes how far it came, so a kill loses nothing. The pages
-that become free are used by later writes; a forgetting or a purge gives them back to the system.
+emptied. Each step is a transaction that notes how far it came, so a kill loses nothing. A small
+file is written anew at the end. In a large one, where writes would wait for seconds, later writes
+use the free pages, and a forgetting or a purge gives them back to the system.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from typing import Final
 from mem_search.errors import StorageError
 from mem_search.storage import archive
 from mem_search.storage.sqlite.database import Database
+from mem_search.storage.sqlite.forgetting import SqliteForgetting
 
 log = logging.getLogger(__name__)
 
@@ -35,6 +37,9 @@ _BUSY_PAUSE: Final = 2.0
 wait for ever, and the move goes on slowly.
 """
 
+_REWRITTEN: Final = 64 << 20
+"""Bytes of a file that is written anew at the end: writes wait half a second for it."""
+
 _RETRY_SECONDS: Final = 600.0
 _KEY: Final = "vectors_moved"
 """In ``meta`` until the move is over: the entry up to which vectors are copied."""
@@ -45,13 +50,16 @@ async def move(database: Database, give_way: Callable[[], Awaitable[None]]) -> N
 
     ``give_way`` is awaited before each step, for searches that are under way.
     """
-    while await database.read(_stage) is not None:
+    while await database.read(_moved) is not None:
         try:
-            archive.check_room(database.path.parent, await database.read(_size))
+            archive.check_room(database.path.parent, await database.read(_used))
             while await database.write(_move_some):
                 pause = _BUSY_PAUSE if await database.read(_is_busy) else _PAUSE
                 await asyncio.sleep(pause)
                 await give_way()
+            if await database.read(_used) <= _REWRITTEN:
+                await SqliteForgetting(database).rewrite_file()
+            await database.write(_finish)
         except StorageError as error:
             log.warning("the vectors are moved to a smaller table later: %s", error.message)
             await asyncio.sleep(_RETRY_SECONDS)
@@ -59,12 +67,14 @@ async def move(database: Database, give_way: Callable[[], Awaitable[None]]) -> N
 
 def progress(connection: sqlite3.Connection) -> str:
     """How far the move is; "" when it is over."""
-    stage = _stage(connection)
-    if stage is None:
+    moved, stage = _moved(connection), _stage(connection)
+    if moved is None:
         return ""
+    if stage is None:
+        return "the file is written anew, without the table that the vectors had before"
     (last,) = connection.execute("select max(entry_id) from vectors").fetchone()
     if stage == "vectors_next":
-        share = int(100 * max(0, _moved(connection)) / last) if last else 100
+        share = int(100 * max(0, moved) / last) if last else 100
         return f"the vectors are copied to a smaller table: {share} % so far"
     (first,) = connection.execute("select min(entry_id) from vectors_before").fetchone()
     share = int(100 * (first or last or 1) / (last or 1))
@@ -89,7 +99,7 @@ def _move_some(connection: sqlite3.Connection) -> bool:
 
 
 def _copy_some(connection: sqlite3.Connection) -> bool:
-    after = _moved(connection)
+    after = _moved(connection) or 0
     last = _last_of_some(connection, "vectors", after)
     if last is None:
         _change_places(connection)
@@ -125,8 +135,11 @@ def _delete_some(connection: sqlite3.Connection) -> bool:
         return True
     connection.execute("drop trigger vectors_before_deleted")
     connection.execute("drop table vectors_before")
-    connection.execute("delete from meta where key = ?", (_KEY,))
     return False
+
+
+def _finish(connection: sqlite3.Connection) -> None:
+    connection.execute("delete from meta where key = ?", (_KEY,))
 
 
 def _last_of_some(connection: sqlite3.Connection, table: str, after: int) -> int | None:
@@ -138,18 +151,20 @@ def _last_of_some(connection: sqlite3.Connection, table: str, after: int) -> int
     return None if last is None else int(last)
 
 
-def _moved(connection: sqlite3.Connection) -> int:
-    (value,) = connection.execute("select value from meta where key = ?", (_KEY,)).fetchone()
-    return int(value)
+def _moved(connection: sqlite3.Connection) -> int | None:
+    """The entry up to which vectors are copied; None where there is no move to finish."""
+    row = connection.execute("select value from meta where key = ?", (_KEY,)).fetchone()
+    return None if row is None else int(row[0])
 
 
 def _is_busy(connection: sqlite3.Connection) -> bool:
     return connection.execute("select 1 from outbox limit 1").fetchone() is not None
 
 
-def _size(connection: sqlite3.Connection) -> int:
-    """Bytes that the move needs at most: a copy of what the file has."""
+def _used(connection: sqlite3.Connection) -> int:
+    """Bytes of the file that are in use: as many as the move needs at most."""
     (size,) = connection.execute(
-        "select page_count * page_size from pragma_page_count, pragma_page_size"
+        "select (page_count - freelist_count) * page_size"
+        " from pragma_page_count, pragma_freelist_count, pragma_page_size"
     ).fetchone()
     return int(size)
