@@ -176,7 +176,7 @@ def _ingest_runtime(
     jobs = JobQueue(
         store.jobs, tasks, beside=(reembed,), spool_dir=settings.spool_dir,
         anywhere={FetchJob.name, *(each.name for each in enriching)},
-        aside_seconds=settings.retry_aside,
+        aside_seconds=settings.retry_aside, seal=runtime.seal,
     )  # fmt: skip
     archives = Archives(store.archives, jobs, reader)
     return IngestRuntime(writer, reader, indexer, jobs, forgetting, hooks, enriching, archives)
