@@ -108,6 +108,7 @@ async def open_features(runtime: Runtime, *, background: bool = True) -> AsyncIt
             await redact_if_older(store, ingest.jobs)
             tasks.start("index", indexer.run())
             tasks.start("vectors", search.store.fill_caches())
+            tasks.start("tidying", store.tidy(search.service.give_way))
             tasks.start("spool", spool.keep_swept(settings.spool_dir, ingest.jobs.uploads))
             tasks.start("forgetting", ingest.forgetting.run())
             if not space.in_store:  # nobody else writes to the index of the store itself
@@ -175,7 +176,7 @@ def _ingest_runtime(
     jobs = JobQueue(
         store.jobs, tasks, beside=(reembed,), spool_dir=settings.spool_dir,
         anywhere={FetchJob.name, *(each.name for each in enriching)},
-        aside_seconds=settings.retry_aside,
+        aside_seconds=settings.retry_aside, seal=runtime.seal,
     )  # fmt: skip
     archives = Archives(store.archives, jobs, reader)
     return IngestRuntime(writer, reader, indexer, jobs, forgetting, hooks, enriching, archives)

@@ -895,7 +895,9 @@ class TestStatistics:
     ) -> None:
         first = await opens()
         named, where = await first.statistics.store_id(), first.location
-        assert await first.statistics.size_bytes() > 0
+        size = await first.statistics.size()
+        assert size.stored > size.free >= 0
+        assert size.detail == ""
         await first.close()
         second = await opens()
         assert (await second.statistics.store_id(), second.location) == (named, where)

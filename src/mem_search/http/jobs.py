@@ -30,6 +30,7 @@ from mem_search.http.schemas.jobs import (
 from mem_search.ingest import spool
 from mem_search.model import Location
 from mem_search.model.jobs import JobStatus
+from mem_search.text import secret_rules
 
 NDJSON = "application/x-ndjson"
 _CHUNK = 256 * 1024
@@ -187,8 +188,12 @@ async def _upload(
         raise MissingField("send the file as the body of the request", field="body")
     await check_jobs(call.request, call.runtime)  # before the upload is stored, not only after
     folder, suffixes = call.runtime.settings.spool_dir, file_format.suffixes
-    name = call.runtime.redaction.name(name)
-    spooled = await spool.keep(folder, _chunks(call.request), name, suffixes)
+    known = ""
+    if secret_rules.are_loaded():
+        known = name = await asyncio.to_thread(call.runtime.redaction.name, name)
+    else:  # the name of the file is not to wait for them
+        suffixes = tuple(each for each in suffixes if name.endswith(each)) or suffixes
+    spooled = await spool.keep(folder, _chunks(call.request), known, suffixes)
     path = name or spooled.rpartition("/")[2]
     params = {"source": source.name, "path": path, "spooled": spooled}
     return await submitted(call, "import", params | _even(forgotten=even_forgotten))

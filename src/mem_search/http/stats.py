@@ -65,6 +65,7 @@ async def totals(call: Call) -> web.StreamResponse:
     store, embedder = runtime.store, runtime.model.embedder
     found = await store.statistics.totals()
     waiting = await store.indexing.outbox_counts()
+    size = await store.statistics.size()
     # Where homes lie is no business of users.
     path = Path(store.location).name if call.caller.user else store.location
     return json_reply(
@@ -89,7 +90,7 @@ async def totals(call: Call) -> web.StreamResponse:
             ),
             sources=[Location.of(known) for known in await store.ingest.locations()],
             ledger=await _ledger_counts(runtime),
-            database=DatabaseFile(path=path, bytes=await store.statistics.size_bytes()),
+            database=DatabaseFile(path=path, bytes=size.stored, free=size.free, detail=size.detail),
             replica=_replica(call),
             transcripts=await _transcripts(runtime),
             worker=WorkerStatus(

@@ -35,6 +35,7 @@ from mem_search.http.jobs import submitted
 from mem_search.ingest import spool
 from mem_search.metadata import faults as metadata_faults
 from mem_search.sources.base import UPLOADED
+from mem_search.text import secret_rules
 from mem_search.text.json_reading import UnusableJson, read_json
 from mem_search.text.urls import normal_url
 from mem_search.validation import invalid_value, nearest, rfc3339
@@ -167,6 +168,7 @@ async def upload(call: Call) -> web.StreamResponse:
     folder, received = call.runtime.settings.spool_dir, _Received()
     try:
         await _receive(call, received, folder)
+        await secret_rules.ready()
         async with call.runtime.ingest.writer.changing:  # one of two with the same source_id waits
             params = await _job(call, received)
             received.spooled = ""  # from here on it is the job's

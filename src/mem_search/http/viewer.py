@@ -21,6 +21,7 @@ from mem_search.http.core.replies import HTML, json_reply
 from mem_search.http.core.routing import Call, Handler
 from mem_search.http.schemas.viewer import Setting, SettingList, ViewLink
 from mem_search.settings import Settings
+from mem_search.text import secret_rules
 from mem_search.text.redaction import redact
 
 POLICY: Final = (
@@ -100,6 +101,7 @@ async def settings(call: Call) -> web.StreamResponse:
     """The settings of this worker. A secret is told as set, and URLs lose their credentials."""
     current = call.lifecycle.settings
     default = Settings(home=current.home)
+    await secret_rules.ready()
     told = []
     for field in sorted(fields(current), key=lambda each: each.name):
         value, usual = getattr(current, field.name), getattr(default, field.name)

@@ -160,8 +160,6 @@ class HookEvents:
 
     async def run(self) -> None:
         """Take events until cancelled: when woken, and every few seconds."""
-        if await asyncio.to_thread(self.folder.is_dir):  # hooks are used here
-            await asyncio.to_thread(secret_rules.load)
         while True:
             self._woken.clear()
             try:
@@ -175,7 +173,6 @@ class HookEvents:
                     await self._woken.wait()
             except TimeoutError:
                 continue
-            await asyncio.to_thread(secret_rules.load)  # soon a hook waits for the redaction
 
     async def drain(self, now: float | None = None) -> bool:
         """Take the events there are; True if some wait for a transcript. Raises OSError."""

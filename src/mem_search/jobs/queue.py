@@ -5,6 +5,9 @@ died runs its unfinished jobs again at its next start, and each continues from i
 Of several workers on one store, one runs a job: that of the home that accepted it, or any.
 Jobs that take hours run ``beside`` the others, one at a time, too.
 
+No job begins before the rules of secrets are compiled. Until then one that is submitted waits
+with its parameters encrypted, because nobody can tell whether they have a secret.
+
 A job that took the worker down twice is set aside. The deaths may have had another cause, as the
 loss of power has, so a worker without other work tries it once more; then it waits for a person.
 """
@@ -27,6 +30,8 @@ from mem_search.ingest import spool
 from mem_search.model.ingest import SO_FAR
 from mem_search.model.jobs import ENDED, TRIED, JobState, JobStatus, Pace
 from mem_search.storage.ports import JobStore
+from mem_search.storage.redacted import Seal, Sealed
+from mem_search.text import secret_rules
 from mem_search.text.dates import now_ms
 from mem_search.text.redaction import redact
 
@@ -37,6 +42,8 @@ KEEP_MS = 7 * 24 * 3600 * 1000
 
 RETRY_SECONDS = 5.0
 """Until the store is asked again for a job, after it could not be."""
+
+WAITS_FOR_RULES = "waiting for the rules of secrets: the worker has started and compiles them"
 
 MOST_ASIDE = 1000
 """More jobs are not looked through for their uploads."""
@@ -80,8 +87,13 @@ class JobQueue:
         spool_dir: Path | None = None,
         anywhere: Collection[str] = (),
         aside_seconds: float = 0,
+        seal: Seal | None = None,
     ) -> None:
         self._store = store
+        self._seal = seal
+        self._has_rules = seal is None
+        self._submitting = asyncio.Lock()
+        """Between a look whether there are rules, and what is stored because of it."""
         self._aside_seconds = aside_seconds
         self._anywhere = anywhere
         self._spool = spool_dir
@@ -113,10 +125,12 @@ class JobQueue:
             elif state.name not in self._kinds:
                 await self._end(state.id, "failed", f"no job is called {state.name} any more")
         together = self._kinds.keys() - self._beside
+        rules = asyncio.create_task(self._await_rules(), name="rules for jobs")
         self._loops = [
-            asyncio.create_task(self._work(names, added), name="jobs")
+            asyncio.create_task(self._work(names, added, rules), name="jobs")
             for names, added in zip((together, self._beside), self._added, strict=True)
         ]
+        self._loops.append(rules)
 
     def wake(self) -> None:
         """Look for jobs again: another worker may have added one, or died over one."""
@@ -140,9 +154,15 @@ class JobQueue:
         job = uuid.uuid4().hex[:12]
         self._given[job] = params
         try:
-            # Only this worker knows a parameter that is not stored.
-            anywhere = name in self._anywhere and not await asyncio.to_thread(_is_secret, params)
-            await self._store.create(job, name, params, anywhere=anywhere)
+            async with self._submitting:
+                if is_early := not self._has_rules:
+                    sealed: Any = Sealed(params)
+                    await self._store.create(job, name, sealed)
+            if not is_early:
+                # Only this worker knows a parameter that is not stored.
+                is_secret = await asyncio.to_thread(_is_secret, params)
+                anywhere = name in self._anywhere and not is_secret
+                await self._store.create(job, name, params, anywhere=anywhere)
         except BaseException:
             del self._given[job]
             raise
@@ -163,6 +183,10 @@ class JobQueue:
     def _as_it_is(self, state: JobState) -> JobState:
         """The state with its pace, or why it waits; one whose end could not be written failed."""
         state = replace(_without_counts(state), pace=self._paces.get(state.id))
+        if Sealed.hold(state.params):
+            state = replace(state, params={})
+        if state.state == "queued" and not self._has_rules:
+            return replace(state, message=WAITS_FOR_RULES)
         if state.state == "queued" and self._waits:
             return replace(state, message=f"{self._waits}; it is tried again")
         if (why := self._left.get(state.id)) is None or state.state in ENDED:
@@ -181,7 +205,7 @@ class JobQueue:
         self._cancelled.add(job)
         if job in self._running:
             self._running[job].cancel()
-        else:
+        elif self._has_rules:  # else it ends when its parameters can be stored
             await self._end(job, "cancelled", "cancelled before it ran")
         return await self.get(job)
 
@@ -227,9 +251,40 @@ class JobQueue:
             *await self._store.unfinished(),
             *await self._store.newest(MOST_ASIDE, "set_aside"),
         ]
-        return {str(state.params["spooled"]) for state in waiting if "spooled" in state.params}
+        known = [self._params(state) for state in waiting]
+        return {str(params["spooled"]) for params in known if "spooled" in params}
 
-    async def _work(self, names: Collection[str], added: asyncio.Event) -> None:
+    def _params(self, state: JobState) -> Mapping[str, Any]:
+        if self._seal is not None and Sealed.hold(state.params):
+            return Sealed.opened(state.params, self._seal)
+        return state.params
+
+    async def _await_rules(self) -> None:
+        """Wait for the rules of secrets, then store redacted what jobs were given before."""
+        if self._has_rules:
+            return
+        try:
+            await secret_rules.ready()
+        except Exception:  # each job that has something to redact fails with it
+            log.exception("the rules of secrets cannot be compiled")
+            self._has_rules = True
+        while not self._has_rules:
+            try:
+                async with self._submitting:
+                    for state in await self._store.unfinished(here=True):
+                        if Sealed.hold(state.params):
+                            params = self._params(state)
+                            self._given.setdefault(state.id, params)
+                            await self._store.queue_again(state.id, params)
+                    self._has_rules = True
+            except MemSearchError as error:
+                log.warning("jobs wait: %s", error)
+                await asyncio.sleep(RETRY_SECONDS)
+
+    async def _work(
+        self, names: Collection[str], added: asyncio.Event, rules: asyncio.Task[None]
+    ) -> None:
+        await asyncio.shield(rules)
         # Jobs are set aside before this begins: when none is left, none will be.
         is_aside, idle_since = self._aside_seconds > 0, time.monotonic()
         while True:
@@ -311,7 +366,7 @@ class JobQueue:
             self._paces.pop(state.id, None)
 
     async def _consume(self, state: JobState, report: Report) -> Mapping[str, Any]:
-        params = self._given.get(state.id, state.params)
+        params = self._given.get(state.id, self._params(state))
         result: Mapping[str, Any] = _without_counts(state).result
         if not result:
             result = await self._kinds[state.name].run({**params, "job": state.id}, report)

@@ -22,6 +22,7 @@ from mem_search.search.citations import relevance
 from mem_search.search.legs import ms
 from mem_search.search.service import SearchService
 from mem_search.storage.ports import RecordStore, ResearchStore
+from mem_search.text import secret_rules
 from mem_search.text.dates import now_ms
 from mem_search.text.redaction import redact
 
@@ -193,6 +194,7 @@ class Research:
         report: dict[str, Any],
         state: IndexState,
     ) -> Operation:
+        await secret_rules.ready()
         clean, secrets = redact(text)
         if secrets:
             # It cannot be replayed; ``redacted`` marks that.

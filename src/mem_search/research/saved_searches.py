@@ -31,7 +31,7 @@ from mem_search.research.requests import dump, load, redacted_text
 from mem_search.scheduler import Scheduler
 from mem_search.search.service import UNLOGGED, SearchService
 from mem_search.storage.ports import RecordStore, SavedSearchStore
-from mem_search.text import dates
+from mem_search.text import dates, secret_rules
 from mem_search.text.dates import now_ms
 from mem_search.webhooks.deliveries import Deliveries, new_message
 
@@ -190,6 +190,7 @@ class SavedSearches:
         await self._service.search(replace(plan.request, limit=1, offset=0), UNLOGGED)
 
     async def _run(self, saved: SavedSearch) -> Run:
+        await secret_rules.ready()  # for the message
         started = now_ms()
         found, is_complete = await self._found(saved)
         hashes = await self._records.content_hashes(found)

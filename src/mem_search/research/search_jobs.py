@@ -30,7 +30,7 @@ from mem_search.renderers.universal import UniversalSearchResponse
 from mem_search.research.operations import Research
 from mem_search.research.requests import dump, load, redacted_text
 from mem_search.storage.ports import SearchJobStore
-from mem_search.text import dates
+from mem_search.text import dates, secret_rules
 from mem_search.text.dates import now_ms
 from mem_search.webhooks.deliveries import Deliveries, new_message
 
@@ -260,6 +260,7 @@ class SearchJobs:
         at = now_ms()
         message = None
         if job.webhook_url and status != "cancelled":
+            await secret_rules.ready()
             summary = _summary(job, status, at, reply, error)
             message = new_message(f"search_job.{status}", job.webhook_url, at, summary)
         ended = await self._store.finish_and_notify(

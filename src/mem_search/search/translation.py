@@ -22,6 +22,7 @@ from mem_search.model import SearchRequest
 from mem_search.model_endpoint import ChatEndpoint, ChatTask, Refused
 from mem_search.patterns import pattern
 from mem_search.settings import Settings
+from mem_search.text import secret_rules
 from mem_search.text.json_reading import read_json
 from mem_search.text.plain_facts import Named
 from mem_search.text.plain_words import LONGEST
@@ -109,6 +110,7 @@ class Translation:
                 "the model that reads questions did not answer; rules alone read this one",
             )
         try:
+            await secret_rules.ready()
             asked = f"Today is {day.isoformat()}.\n\n<question>\n{redact(text)[0]}\n</question>"
             answer = await asyncio.to_thread(self._endpoint.ask, asked)
             fields = fields_in(answer.reply)

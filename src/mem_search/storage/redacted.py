@@ -12,7 +12,7 @@ import asyncio
 import base64
 import json
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
@@ -20,6 +20,7 @@ from mem_search.model import Draft, Link
 from mem_search.model.ingest import PreparedDraft
 from mem_search.model.saved_searches import Message
 from mem_search.storage.ports import Store
+from mem_search.text import secret_rules
 from mem_search.text.redaction import Redaction
 
 if TYPE_CHECKING:
@@ -40,12 +41,14 @@ PLAIN: Final = frozenset(
         "replica",
         "rest",
         "statistics",
+        "tidy",
         "watch",
     }
 )
 """Parts that store nothing from outside: they read, write vectors, or redact themselves."""
 
 _SEALED: Final = "sealed:"
+_SEALED_PARAMS: Final = "sealed"
 _URL: Final = "webhook_url"
 _QUICK: Final = (int, float, bytes, type(None))
 
@@ -91,6 +94,26 @@ class Seal:
         return Fernet(base64.urlsafe_b64encode(self._key))
 
 
+@dataclass(frozen=True, slots=True)
+class Sealed:
+    """Parameters to be stored encrypted, while they cannot be redacted yet."""
+
+    params: Mapping[str, Any]
+
+    @staticmethod
+    def hold(params: Mapping[str, Any]) -> bool:
+        """Whether stored ``params`` are such ones."""
+        return isinstance(given := params.get(_SEALED_PARAMS), str) and given.startswith(_SEALED)
+
+    @staticmethod
+    def opened(params: Mapping[str, Any], seal: Seal) -> dict[str, Any]:
+        """The parameters in stored ``params``; none for those that another key sealed."""
+        return dict(json.loads(seal.open(params[_SEALED_PARAMS]) or "{}"))
+
+    def closed(self, seal: Seal) -> dict[str, str]:
+        return {_SEALED_PARAMS: seal.close(json.dumps(dict(self.params)))}
+
+
 class _RedactedStore:
     def __init__(self, store: Store, redaction: Redaction, seal: Seal) -> None:
         self._store, self._redaction, self._seal = store, redaction, seal
@@ -122,12 +145,21 @@ class _RedactedPart:
             )
 
         async def call(*args: Any, **named: Any) -> Any:
-            if not all(isinstance(each, _QUICK) for each in (*args, *named.values())):
+            given = (*args, *named.values())
+            if any(map(_needs_rules, given)):
+                await secret_rules.ready()  # not in a thread that others wait for
+            if not all(isinstance(each, _QUICK) for each in given):
                 args, named = await asyncio.to_thread(cleaned, args, named)
             return _opened(await method(*args, **named), self._seal)
 
         setattr(self, name, call)
         return call
+
+
+def _needs_rules(value: Any) -> bool:
+    if isinstance(value, str):
+        return len(value) >= secret_rules.SHORTEST
+    return not isinstance(value, (*_QUICK, Sealed))
 
 
 def _clean(value: Any, redaction: Redaction, seal: Seal | None) -> Any:
@@ -140,6 +172,8 @@ def _clean(value: Any, redaction: Redaction, seal: Seal | None) -> Any:
             return redaction.name(value)
         case int() | float() | bytes() | None | PreparedDraft():
             return value
+        case Sealed() if seal is not None:
+            return value.closed(seal)
         case Draft():
             return replace(
                 value,

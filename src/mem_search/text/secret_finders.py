@@ -274,7 +274,7 @@ def _place(text: str, start: int, match: re.Match[str]) -> Place | None:
     return "data" if match["sign"] == "=" or match["sign"].strip() == ":" else "code"
 
 
-_RUN: Final = pattern(r"[\w+~-]{16}")
+_RUN: Final = pattern(rf"[\w+~-]{{{secret_rules.SHORTEST}}}")
 _BLOB_LENGTH: Final = 100
 _BLOB: Final = pattern(f"[A-Za-z0-9+/]{{{_BLOB_LENGTH}}}")
 """What stands on both sides of a part of an image in Base64 that only looks like a secret."""

@@ -1,19 +1,25 @@
 """Secrets known by the rules of Kingfisher, which its maintainers keep up to date (ADR 0022).
 
 Its matcher is linear in the text, releases the interpreter's lock and never uses the network. The
-rules are compiled at the first call; Kingfisher keeps the compiled form in the user's cache.
+rules are compiled at the first call; Kingfisher keeps the compiled form in the user's cache. A
+worker begins with that after its first searches, and what runs in its event loop awaits ``ready``.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
+from concurrent.futures import Future
 from functools import cache
-from threading import Lock
-from typing import TYPE_CHECKING
+from threading import Lock, Thread
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from kingfisher_sdk import Scanner
 
+
+SHORTEST: Final = 16
+"""Characters of words in a row: a text without so many is not looked at, and waits for no rules."""
 
 _loading = Lock()
 
@@ -30,6 +36,32 @@ def load() -> Scanner:
 def are_loaded() -> bool:
     """Whether nobody has to wait for the rules any more."""
     return _loaded.cache_info().currsize > 0
+
+
+async def ready() -> None:
+    """Wait until the rules are compiled, in one thread for all that wait.
+
+    It has no lower priority: on a busy machine imports would wait for it twice as long (ADR 0022).
+    """
+    if not are_loaded():
+        await asyncio.shield(asyncio.wrap_future(_compiling()))
+
+
+@cache
+def _compiling() -> Future[None]:
+    compiled: Future[None] = Future()
+
+    def compile_rules() -> None:
+        try:
+            load()
+        except Exception as error:  # noqa: BLE001  whoever waits raises it
+            compiled.set_exception(error)
+        else:
+            compiled.set_result(None)
+
+    # No thread of a pool: a worker that is stopped meanwhile need not wait for it.
+    Thread(target=compile_rules, name="secret-rules", daemon=True).start()
+    return compiled
 
 
 @cache

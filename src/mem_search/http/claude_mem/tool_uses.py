@@ -28,6 +28,7 @@ from mem_search.model import Filters
 from mem_search.renderers.schema import dumped
 from mem_search.sources.claude_code.files import transcript_of
 from mem_search.sources.conversations import moment
+from mem_search.text import secret_rules
 
 MOST: Final = 200
 MOST_LISTED: Final = 500
@@ -88,6 +89,7 @@ async def batch(call: Call) -> web.StreamResponse:
         return list(islice(_in_files(transcripts, wanted), body.limit))
 
     found = await asyncio.to_thread(read)
+    await secret_rules.ready()
     for use in found:
         use.tool_input, use.tool_response = clean(use.tool_input), clean(use.tool_response)
     return json_reply(found, kind=list[ToolUse])

@@ -57,6 +57,7 @@ from mem_search.http.core.request_context import REQUEST_CONTEXT, RequestContext
 from mem_search.http.core.routing import ANY_TYPE, Call, Route
 from mem_search.patterns import pattern
 from mem_search.request_id import REQUEST_ID
+from mem_search.text import secret_rules
 from mem_search.text.json_reading import UnusableJson, read_json
 from mem_search.validation import nearest
 
@@ -130,6 +131,7 @@ def bound(route: Route) -> Handler:
     model = route.query or Parameters
     searching = route.research or searches(route.query, route.body)
     for_agents, streams_body = route.is_for_agents, route.streams_body
+    stores = route.write and route.method != "GET" and not route.defers
     shared = route.path in SHARED
     for_clients = None if route.for_clients is None else bound(route.for_clients)
 
@@ -151,6 +153,8 @@ def bound(route: Route) -> Handler:
                 demanded = lifecycle.settings.read_token or bool(lifecycle.settings.proxy_header)
                 check_rights(route, caller, private=remote or demanded)
             context = RequestContext(caller, lifecycle.runtime, remote)  # raises while it opens
+        if stores:  # its names are redacted in this thread, also by the models below
+            await secret_rules.ready()
         sent: MultiMapping[str] = request.query
         if (
             shared

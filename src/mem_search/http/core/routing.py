@@ -124,6 +124,8 @@ class Route:
     index; ``home`` refuses everything but the home's own token. Other routes answer users from
     their own store. ``research``: each request counts as a step of deep research.
 
+    ``defers``: what it is given is kept until the rules of secrets are compiled; other routes that
+    write wait for them.
     ``capture``: adds records, and a program of this machine needs no token for that.
     ``basic``: the token may be the password of HTTP Basic, as in a URL that a service is given.
     ``tagged``: replies have an ETag, and the route answers 304.
@@ -157,6 +159,7 @@ class Route:
     tagged: bool = False
     is_rest: bool = True
     capture: bool = False
+    defers: bool = False
     for_clients: Route | None = None
     status: int = 200
     successor: str = ""

@@ -83,10 +83,16 @@ class Location:
 
 @schema
 class DatabaseFile:
-    """The SQLite file and its size."""
+    """The SQLite file and its size.
+
+    `free` of its bytes are for later writes; `mem-search purge` gives them back to the system.
+    `detail` says what is made smaller now, and is empty when nothing is.
+    """
 
     path: str
     bytes: Count
+    free: Count
+    detail: str
 
 
 @schema

@@ -26,6 +26,7 @@ from mem_search.model.statistics import (
     Corpus,
     ProjectTotals,
     Searchable,
+    StoreSize,
     StoreTotals,
     VectorSpace,
 )
@@ -384,6 +385,6 @@ class StatisticsStore(Protocol):
         """Whether a job, a background search or a message waits, or a search has a schedule."""
         ...
 
-    async def size_bytes(self) -> int:
-        """The size of the stored data."""
+    async def size(self) -> StoreSize:
+        """The size of the stored data, and what is made smaller now."""
         ...

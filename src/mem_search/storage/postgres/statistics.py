@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from mem_search.model.statistics import Corpus, Searchable, StoreTotals
+from mem_search.model.statistics import Corpus, Searchable, StoreSize, StoreTotals
 from mem_search.storage.postgres.connection import Connection
 from mem_search.storage.postgres.database import Repository, reads
 from mem_search.text.passages import LONG
@@ -103,12 +103,13 @@ class PostgresStatistics(Repository):
         return bool(planned)
 
     @reads
-    def size_bytes(self, connection: Connection) -> int:
+    def size(self, connection: Connection) -> StoreSize:
         """Of all users: the tables are theirs together."""
-        return connection.count(
+        stored = connection.count(
             "select sum(pg_total_relation_size(c.oid)) from pg_class c"
             " where c.relnamespace = to_regnamespace('mem_search') and c.relkind = 'r'"
         )
+        return StoreSize(stored)
 
 
 def _records(connection: Connection) -> dict[str, int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Awaitable, Callable, Collection
 from pathlib import Path
 
 from mem_search.errors import Conflict, StorageError
@@ -121,6 +121,9 @@ class PostgresStore:
     def open_index(self, fingerprint: str, dimensions: int) -> PgvectorIndex:
         """The index over the vectors of a space, not started yet."""
         return PgvectorIndex(self.database, fingerprint, dimensions)
+
+    async def tidy(self, give_way: Callable[[], Awaitable[None]]) -> None:
+        """Nothing: a server's tables keep no room for the order in which vectors come."""
 
     async def rest(self) -> None:
         """Nothing: the server has the pages."""

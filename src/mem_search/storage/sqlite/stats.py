@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import sqlite3
 from typing import Final
 
-from mem_search.model.statistics import Corpus, Searchable, StoreTotals
+from mem_search.model.statistics import Corpus, Searchable, StoreSize, StoreTotals
+from mem_search.storage.sqlite import vectors_move
 from mem_search.storage.sqlite.database import Connection, Repository, reads
 from mem_search.text.passages import LONG
 
@@ -127,5 +127,11 @@ class SqliteStatistics(Repository):
         ).fetchone()
         return bool(planned)
 
-    async def size_bytes(self) -> int:
-        return (await asyncio.to_thread(self._database.path.stat)).st_size
+    @reads
+    def size(self, connection: Connection) -> StoreSize:
+        # Not that of the file: what is still in the log of writes counts, too.
+        stored, free = connection.execute(
+            "select page_count * page_size, freelist_count * page_size"
+            " from pragma_page_count, pragma_freelist_count, pragma_page_size"
+        ).fetchone()
+        return StoreSize(stored, free, vectors_move.progress(connection))

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection
+from collections.abc import Awaitable, Callable, Collection
 from copy import copy
 from pathlib import Path
 from typing import Final
 
 from mem_search.model import Kind
 from mem_search.storage.rules.corpus_cache import CorpusCache
-from mem_search.storage.sqlite import snapshot
+from mem_search.storage.sqlite import snapshot, vectors_move
 from mem_search.storage.sqlite.archives import SqliteArchives
 from mem_search.storage.sqlite.database import Database
 from mem_search.storage.sqlite.forgetting import SqliteForgetting
@@ -91,6 +91,9 @@ class SqliteStore:
 
     async def watch(self, woken: Callable[[], None]) -> None:
         """Nobody else may open the file: see ``daemon.lock``."""
+
+    async def tidy(self, give_way: Callable[[], Awaitable[None]]) -> None:
+        await vectors_move.move(self.database, give_way)
 
     async def rest(self) -> None:
         await self._store_columns(_MANY_WRITES)

@@ -46,10 +46,12 @@ def save(
     connection: sqlite3.Connection, model: int, entries: Sequence[int], vectors: Vectors
 ) -> None:
     """Store the vectors of passages that still exist."""
+    # In order, because the newest passages come first, and keys that fall split the pages badly.
+    rows = sorted(zip(entries, pack(vectors), strict=True))
     connection.executemany(
         "insert or replace into vectors(entry_id, model_id, vector)"
         " select ?1, ?2, ?3 where exists (select 1 from passages where id = ?1 / 2)",
-        [(entry, model, blob) for entry, blob in zip(entries, pack(vectors), strict=True)],
+        [(entry, model, blob) for entry, blob in rows],
     )
 
 
