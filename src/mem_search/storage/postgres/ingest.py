@@ -20,7 +20,6 @@ from mem_search.model.ingest import (
 from mem_search.model.records import CONTENT_ID
 from mem_search.storage.postgres import tombstones
 from mem_search.storage.postgres.connection import Connection, Jsonb
-from mem_search.storage.postgres.database import Repository, reads, writes
 from mem_search.storage.postgres.record_writer import (
     RecordWriter,
     remove_by_source_id,
@@ -28,6 +27,7 @@ from mem_search.storage.postgres.record_writer import (
 )
 from mem_search.storage.postgres.workers import HERE
 from mem_search.storage.rules.own_ids import Known, with_own_ids
+from mem_search.storage.sql.connection import Repository, reads, writes
 from mem_search.text.dates import now_ms
 from mem_search.text.search_fields import FROM_MODEL
 

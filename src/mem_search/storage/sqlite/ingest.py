@@ -21,8 +21,9 @@ from mem_search.model.ingest import (
 )
 from mem_search.model.records import CONTENT_ID
 from mem_search.storage.rules.own_ids import Known, with_own_ids
+from mem_search.storage.sql.connection import Repository, reads, writes
 from mem_search.storage.sqlite import record_writer, tombstones
-from mem_search.storage.sqlite.database import Connection, Repository, reads, writes
+from mem_search.storage.sqlite.database import Connection
 from mem_search.text.dates import now_ms
 from mem_search.text.search_fields import FROM_MODEL
 

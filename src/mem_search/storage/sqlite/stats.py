@@ -7,7 +7,8 @@ import sqlite3
 from typing import Final
 
 from mem_search.model.statistics import Corpus, Searchable, StoreTotals
-from mem_search.storage.sqlite.database import Connection, Repository, reads
+from mem_search.storage.sql.connection import Repository, reads
+from mem_search.storage.sqlite.database import Connection
 from mem_search.text.passages import LONG
 
 
@@ -128,4 +129,4 @@ class SqliteStatistics(Repository):
         return bool(planned)
 
     async def size_bytes(self) -> int:
-        return (await asyncio.to_thread(self._database.path.stat)).st_size
+        return int((await asyncio.to_thread(self._database.path.stat)).st_size)
