@@ -35,19 +35,20 @@ from mem_search.storage.postgres import (
     edges,
     facet_counts,
     fulltext,
-    graph,
     listing,
     vocabulary,
 )
 from mem_search.storage.postgres import passages as of_passages
 from mem_search.storage.postgres.connection import Connection
 from mem_search.storage.postgres.filters import where
+from mem_search.storage.postgres.graph import GRAPH
 from mem_search.storage.postgres.word_lists import Holders, Phrase
 from mem_search.storage.rules import bm25
 from mem_search.storage.rules.near_duplicates import repeated
 from mem_search.storage.rules.wild_words import expand
+from mem_search.storage.sql import graph, scopes, search_log
+from mem_search.storage.sql import passages as sql_passages
 from mem_search.storage.sql import records as of_records
-from mem_search.storage.sql import scopes, search_log
 from mem_search.text import sketch
 from mem_search.text.names import Name
 from mem_search.text.record_ids import RecordId
@@ -262,15 +263,15 @@ class PostgresSnapshot:
     # Passages
 
     def spans(self, passages: Sequence[int]) -> dict[int, PassageSpan]:
-        return of_passages.spans(self._connection, passages)
+        return sql_passages.spans(self._connection, passages)
 
     def spans_of_records(self, numbers: Sequence[int]) -> dict[int, list[PassageSpan]]:
-        return of_passages.spans_of_records(self._connection, numbers)
+        return sql_passages.spans_of_records(self._connection, numbers)
 
     def passage_contexts(
         self, passages: Mapping[int, int | None], reach: int
     ) -> dict[int, PassageContext]:
-        return of_passages.contexts(self._connection, passages, reach)
+        return sql_passages.contexts(self._connection, passages, reach)
 
     # Graph
 
@@ -281,7 +282,7 @@ class PostgresSnapshot:
         filters: Filters,
         relations: Collection[str] = (),
     ) -> GraphWalk:
-        return graph.walk(self._connection, seeds, depth, filters, relations)
+        return GRAPH.walk(self._connection, seeds, depth, filters=filters, relations=relations)
 
     def first_passages(self, records: Sequence[int]) -> dict[int, tuple[int, Kind, str]]:
         return graph.first_passages(self._connection, records)
@@ -292,4 +293,4 @@ class PostgresSnapshot:
     def relationships(
         self, numbers: Sequence[int], filters: Filters
     ) -> dict[int, tuple[Relationship, ...]]:
-        return graph.relationships(self._connection, numbers, filters)
+        return GRAPH.relationships(self._connection, numbers, filters)

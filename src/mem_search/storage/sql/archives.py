@@ -18,6 +18,7 @@ from mem_search.storage.sql.connection import (
     reads,
     writes,
 )
+from mem_search.storage.sql.graph import labels
 
 _COLUMNS: Final = "name, research, pages, schedule, watch, next_at, indexed_at, statistics"
 _CITATIONS: Final = """
@@ -153,15 +154,7 @@ class _Reader:
         return dict(rows.fetchall())
 
     def labels(self, numbers: Iterable[int]) -> dict[int, GraphLabel]:
-        rows = self._connection.execute(
-            "select id, kind, coalesce(nullif(title, ''), substr(body, 1, 100)), created_at"
-            " from records where id = any(%s::bigint[])",
-            (list(numbers),),
-        )
-        return {
-            number: GraphLabel(Ref(kind, number), " ".join(title.split()), created_at)
-            for number, kind, title, created_at in rows
-        }
+        return labels(self._connection, numbers)
 
     def places(self, documents: Sequence[int]) -> int:
         return self._connection.count(

@@ -17,6 +17,7 @@ in a shared statement                      for SQLite
 ``jsonb_agg``, ``jsonb_build_array``       ``json_group_array``, ``json_array``
 ``project_lower``                          ``lower(project)``: a column of PostgreSQL's
 ``, worker = null``, ``for update``        nothing: a file has one worker and one writer
+``home``                                   nothing: all is read in the home of the file
 =========================================  ==================================================
 
 JSON goes in as ``Json`` and comes out through ``from_json``; truth values come out as ``bool()``.
@@ -50,6 +51,10 @@ _FORMS: Final = tuple(
         (r"\bstrpos\(", "instr("),
         (r"\bis not distinct from\b", "is"),
         (r", worker = null\b", ""),
+        (r"home in \('', current_setting\('mem_search.home'\)\)", "true"),
+        (r", (?:home|current_setting\('mem_search.home'\))\)", ")"),
+        (r"\bhome = excluded\.home,", ""),
+        (r" or cursors\.home != excluded\.home", ""),
         (r" for update\b", ""),
         (r"\bjsonb_agg\(", "json_group_array("),
         (r"\bjsonb_build_array\(", "json_array("),
@@ -64,8 +69,8 @@ _FORMS: Final = tuple(
 
 
 def is_shared(statement: str) -> bool:
-    """Whether ``statement`` has parameters of the shared dialect."""
-    return "%s" in statement or "%(" in statement
+    """Whether ``statement`` has parameters or settings of the shared dialect."""
+    return "%s" in statement or "%(" in statement or "current_setting(" in statement
 
 
 @cache

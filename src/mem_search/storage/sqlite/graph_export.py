@@ -19,8 +19,8 @@ from mem_search.model.graph import (
     GraphPart,
 )
 from mem_search.storage.sql.connection import Repository
+from mem_search.storage.sql.graph import TITLE
 from mem_search.storage.sqlite.filters import where
-from mem_search.storage.sqlite.graph import TITLE
 
 T = TypeVar("T")
 

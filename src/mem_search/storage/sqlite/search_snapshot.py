@@ -39,11 +39,11 @@ from mem_search.storage.rules import bm25
 from mem_search.storage.rules.corpus_cache import CorpusCache
 from mem_search.storage.rules.near_duplicates import repeated
 from mem_search.storage.rules.wild_words import expand
-from mem_search.storage.sql import scopes, search_log
+from mem_search.storage.sql import graph, scopes, search_log
+from mem_search.storage.sql import passages as of_passages
 from mem_search.storage.sqlite import (
     facet_counts,
     fulltext,
-    graph,
     outbox,
     records,
     sketches,
@@ -51,9 +51,9 @@ from mem_search.storage.sqlite import (
     vocabulary,
 )
 from mem_search.storage.sqlite import filters as sql_filters
-from mem_search.storage.sqlite import passages as of_passages
 from mem_search.storage.sqlite.connection import SqliteConnection
 from mem_search.storage.sqlite.database import Database
+from mem_search.storage.sqlite.graph import GRAPH
 from mem_search.storage.sqlite.passage_map import PassageMapCache
 from mem_search.storage.sqlite.postings import PostingsCache
 from mem_search.storage.sqlite.record_columns import Columns, RecordColumnsCache
@@ -372,7 +372,7 @@ class SqliteSnapshot:
         filters: Filters,
         relations: Collection[str] = (),
     ) -> GraphWalk:
-        return graph.walk(self._connection, seeds, depth, filters=filters, relations=relations)
+        return GRAPH.walk(self._connection, seeds, depth, filters=filters, relations=relations)
 
     def first_passages(self, records: Sequence[int]) -> dict[int, tuple[int, Kind, str]]:
         return graph.first_passages(self._connection, records)
@@ -383,7 +383,7 @@ class SqliteSnapshot:
     def relationships(
         self, numbers: Sequence[int], filters: Filters
     ) -> dict[int, tuple[Relationship, ...]]:
-        return graph.relationships(self._connection, numbers, filters)
+        return GRAPH.relationships(self._connection, numbers, filters)
 
     def _all_columns(self) -> Columns:
         if self._columns is None:
