@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import settings
 
+from mem_search.storage.sqlite.connection import SqliteConnection
 from mem_search.storage.sqlite.database import Database
 from mem_search.storage.sqlite.migrations import migrate
 from mem_search.storage.sqlite.store import SqliteStore
@@ -53,7 +54,7 @@ def prepared_here() -> Iterator[None]:
 @pytest.fixture
 def connection() -> Iterator[sqlite3.Connection]:
     """A new store in memory."""
-    connection = sqlite3.connect(":memory:", isolation_level=None)
+    connection = sqlite3.connect(":memory:", isolation_level=None, factory=SqliteConnection)
     connection.execute("pragma foreign_keys = on")
     migrate(connection)
     yield connection

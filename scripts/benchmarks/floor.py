@@ -28,6 +28,7 @@ from mem_search.search.pipeline import DEPTH
 from mem_search.storage.chroma import child
 from mem_search.storage.chroma.official import OfficialConnection
 from mem_search.storage.sqlite import fulltext, records, stats
+from mem_search.storage.sqlite.connection import SqliteConnection
 from mem_search.storage.sqlite.database import _PRAGMAS
 from mem_search.text import words
 
@@ -72,7 +73,9 @@ class Floor:
 
     def __init__(self, home: Path, embedder: str, chroma_port: int) -> None:
         self._embedder: Embedder = open_embedder(embedder, home / "models")
-        self._db = sqlite3.connect(home / "mem-search.db", isolation_level=None)
+        self._db = sqlite3.connect(
+            home / "mem-search.db", isolation_level=None, factory=SqliteConnection
+        )
         self._db.executescript(_PRAGMAS)
         self._chroma = OfficialConnection(
             f"http://127.0.0.1:{chroma_port}",

@@ -13,6 +13,7 @@ import pytest
 from drafts import draft, store
 from mem_search.http.core.parameters import SearchParameters
 from mem_search.storage.sqlite import records
+from mem_search.storage.sqlite.connection import SqliteConnection
 from mem_search.storage.sqlite.migrations import migrate
 
 sys.path.append(str(Path(__file__).parents[2] / "scripts" / "benchmarks"))
@@ -25,7 +26,9 @@ FIRST = 1_700_000_000_000
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
-    connection = sqlite3.connect(tmp_path / "mem-search.db", isolation_level=None)
+    connection = sqlite3.connect(
+        tmp_path / "mem-search.db", isolation_level=None, factory=SqliteConnection
+    )
     migrate(connection)
     connection.execute("begin")
     store(
@@ -45,7 +48,7 @@ def home(tmp_path: Path) -> Path:
 def test_every_filter_lets_its_share_of_the_records_pass(home: Path) -> None:
     filed = file_anew(home)
     assert set(filed) == {"project", "kind", "type", "tag", "date"}
-    connection = sqlite3.connect(home / "mem-search.db")
+    connection = sqlite3.connect(home / "mem-search.db", factory=SqliteConnection)
     for sort, by_share in filed.items():
         assert tuple(by_share) == SHARES
         for share, parameters in by_share.items():
@@ -60,7 +63,7 @@ def test_every_filter_lets_its_share_of_the_records_pass(home: Path) -> None:
 
 def test_passages_go_with_their_records_and_texts_stay(home: Path) -> None:
     file_anew(home)
-    connection = sqlite3.connect(home / "mem-search.db")
+    connection = sqlite3.connect(home / "mem-search.db", factory=SqliteConnection)
     rows = connection.execute(
         "select p.kind, count(*) from passages p join records r on r.id = p.record_id"
         " where p.kind = r.kind group by 1"
@@ -75,7 +78,7 @@ def test_passages_go_with_their_records_and_texts_stay(home: Path) -> None:
 
 
 def test_a_new_project_is_made_of_whole_old_ones_but_at_its_ends(home: Path) -> None:
-    connection = sqlite3.connect(home / "mem-search.db")
+    connection = sqlite3.connect(home / "mem-search.db", factory=SqliteConnection)
     before = dict(connection.execute("select id, project from records").fetchall())
     file_anew(home)
     half = connection.execute("select id from records where project = 'project-50.0%'").fetchall()

@@ -11,8 +11,10 @@ from hypothesis import strategies as st
 
 from drafts import draft, store
 from mem_search.model import Draft, Filters, Link, Ref
+from mem_search.storage.rules.graph import FOLLOWS, SAME_SESSION
 from mem_search.storage.rules.shared_facets import MOST_FILES, MOST_MEMBERS
-from mem_search.storage.sqlite import graph
+from mem_search.storage.sqlite.connection import SqliteConnection
+from mem_search.storage.sqlite.graph import GRAPH
 from mem_search.storage.sqlite.migrations import migrate
 
 
@@ -24,7 +26,7 @@ def touching(source_id: str, *files: str, project: str = "web") -> Draft:
 def ties(connection: sqlite3.Connection, number: int) -> dict[tuple[int, int, str], float]:
     return {
         (edge.start, edge.end, edge.relation): round(edge.strength, 3)
-        for edge in graph.neighbours(connection, [number])
+        for edge in GRAPH.neighbours(connection, [number])
     }
 
 
@@ -48,9 +50,9 @@ def test_a_conversation_ties_what_follows_and_its_summary(connection: sqlite3.Co
     other = draft("o", kind="session_summary", session="s", project="api")
     store(connection, *turns, summary, other)
     assert ties(connection, 2) == {
-        (2, 1, "follows"): graph.FOLLOWS,
-        (3, 2, "follows"): graph.FOLLOWS,
-        (2, 5, "same_session"): graph.SAME_SESSION,
+        (2, 1, "follows"): FOLLOWS,
+        (3, 2, "follows"): FOLLOWS,
+        (2, 5, "same_session"): SAME_SESSION,
     }
     assert {pair[0] for pair in ties(connection, 5)} == {1, 2, 3, 4}
     assert ties(connection, 6) == {}
@@ -105,7 +107,7 @@ def test_a_file_that_a_record_touched_and_names_ties_it_once(
     both = draft("a", "see src/x.py", kind="observation", project="web", metadata=files)
     store(connection, both, touching("b", "src/x.py"))
     assert ties(connection, 2) == ties(connection, 1) == {(1, 2, "same_file"): 0.1}
-    (edge,) = graph.neighbours(connection, [1, 2])
+    (edge,) = GRAPH.neighbours(connection, [1, 2])
     assert edge.strength == pytest.approx(0.1)
 
 
@@ -121,15 +123,15 @@ def test_an_issue_that_two_records_mention_ties_them(connection: sqlite3.Connect
 
 def test_relations_can_be_chosen(connection: sqlite3.Connection) -> None:
     store(connection, draft("a"), draft("b", links=(Link("a", "cites"), Link("a", "quotes"))))
-    (edge,) = graph.neighbours(connection, [1], relations=["quotes"])
+    (edge,) = GRAPH.neighbours(connection, [1], relations=["quotes"])
     assert edge.relation == "quotes"
-    assert graph.walk(connection, [1], 2, relations=["follows"]).depths == {1: 0}
+    assert GRAPH.walk(connection, [1], 2, relations=["follows"]).depths == {1: 0}
 
 
 @pytest.mark.parametrize("depth", [1, 2, 3, 4, 5])
 def test_a_walk_has_the_requested_depth(connection: sqlite3.Connection, depth: int) -> None:
     chain(connection, 8)
-    walk = graph.walk(connection, [1], depth)
+    walk = GRAPH.walk(connection, [1], depth)
     assert walk.depths == {number: number - 1 for number in range(1, depth + 2)}
     assert len(walk.edges) == depth
 
@@ -138,8 +140,8 @@ def test_a_walk_does_not_pass_through_what_is_filtered_out(connection: sqlite3.C
     chain(connection, 2)
     store(connection, draft("e", kind="email", links=(Link("c2"),)))
     store(connection, draft("n", links=(Link("e"),)))
-    assert set(graph.walk(connection, [1], 5).depths) == {1, 2, 3, 4}
-    assert set(graph.walk(connection, [1], 5, filters=Filters(kinds=("note",))).depths) == {1, 2}
+    assert set(GRAPH.walk(connection, [1], 5).depths) == {1, 2, 3, 4}
+    assert set(GRAPH.walk(connection, [1], 5, filters=Filters(kinds=("note",))).depths) == {1, 2}
 
 
 PARTS = st.sampled_from(
@@ -164,7 +166,7 @@ DRAFTS = st.lists(
 def test_a_filtered_walk_is_the_walk_over_the_filtered_store(
     given_drafts: list[dict[str, Any]], depth: int
 ) -> None:
-    connection = sqlite3.connect(":memory:", isolation_level=None)
+    connection = sqlite3.connect(":memory:", isolation_level=None, factory=SqliteConnection)
     connection.execute("pragma foreign_keys = on")
     migrate(connection)
     for n, each in enumerate(given_drafts):
@@ -188,9 +190,9 @@ def test_a_filtered_walk_is_the_walk_over_the_filtered_store(
         number
         for (number,) in connection.execute("select id from records where kind != 'email' limit 2")
     ]
-    filtered = graph.walk(connection, seeds, depth, filters=filters)
+    filtered = GRAPH.walk(connection, seeds, depth, filters=filters)
     connection.execute("delete from records where kind = 'email'")
-    assert graph.walk(connection, seeds, depth) == filtered
+    assert GRAPH.walk(connection, seeds, depth) == filtered
     connection.close()
 
 
@@ -198,16 +200,16 @@ def test_a_walk_keeps_the_most_strongly_tied_records(connection: sqlite3.Connect
     store(connection, draft("hub", "note:2 is about src/x.py", project="web"))
     store(connection, *(draft(f"w{n}", f"see note:1, {n}", project="web") for n in range(9)))
     store(connection, draft("strong", links=(Link("hub"),)))
-    walk = graph.walk(connection, [1], 1, most=3)
+    walk = GRAPH.walk(connection, [1], 1, most=3)
     assert set(walk.depths) == {1, 2, 11}
 
 
 def test_relationships_are_listed_for_both_records(connection: sqlite3.Connection) -> None:
     store(connection, draft("a"), draft("b", "see note:1", kind="email", links=(Link("a"),)))
-    found = graph.relationships(connection, [1, 2])
+    found = GRAPH.relationships(connection, [1, 2])
     assert [(str(r.to), r.relation, r.strength) for r in found[1]] == [
         ("email:2", "related", 1.0),
         ("email:2", "mentions", 0.9),
     ]
     assert {r.to for r in found[2]} == {Ref("note", 1)}
-    assert graph.relationships(connection, [1], Filters(kinds=("note",))) == {1: ()}
+    assert GRAPH.relationships(connection, [1], Filters(kinds=("note",))) == {1: ()}

@@ -23,9 +23,9 @@ from mem_search.model.ingest import PreparedBatch
 from mem_search.model.saved_searches import Message
 from mem_search.settings import Settings
 from mem_search.storage.postgres import database as of_postgres
-from mem_search.storage.postgres.jobs import add_delivery
 from mem_search.storage.postgres.migrations import KEYS, SCHEMA
 from mem_search.storage.postgres.store import PostgresStore
+from mem_search.storage.sql import deliveries
 from patience import PATIENCE
 from postgres_server import ROLE, Server, server
 
@@ -343,7 +343,7 @@ class TestClaims:
                 name, {"query": "x"}, surface="http", webhook_url="", at=1, most=0
             )
             message = Message(f"msg_{name}", "e", "https://example.org", b"{}", 1)
-            await one.database.write(lambda c, m=message: add_delivery(c, m))
+            await one.database.write(lambda c, m=message: deliveries.add(c, m))
         jobs = await asyncio.gather(*(each.search_jobs.claim(1) for each in both))
         assert {each.id for each in jobs if each} == {"x", "y"}
         sent = await asyncio.gather(

@@ -21,6 +21,7 @@ from mem_search.model import (
 from mem_search.records.registry import installed_kinds
 from mem_search.storage.rules.wild_words import expand
 from mem_search.storage.sqlite import fulltext, records, vocabulary
+from mem_search.storage.sqlite.connection import SqliteConnection
 from mem_search.storage.sqlite.filters import is_met
 from mem_search.storage.sqlite.migrations import migrate
 from mem_search.storage.sqlite.word_list import WordList
@@ -35,7 +36,7 @@ KINDS = ("note", "email", "observation")
 
 
 def opened() -> sqlite3.Connection:
-    connection = sqlite3.connect(":memory:", isolation_level=None)
+    connection = sqlite3.connect(":memory:", isolation_level=None, factory=SqliteConnection)
     migrate(connection)
     return connection
 

@@ -14,6 +14,7 @@ from drafts import store
 from mem_search.ingest.prepare import prepare
 from mem_search.model import Draft, Filters, Link
 from mem_search.storage.sqlite import edges, fulltext, outbox, record_writer, records
+from mem_search.storage.sqlite.connection import SqliteConnection
 from mem_search.storage.sqlite.database import Connection
 from mem_search.storage.sqlite.migrations import migrate
 from mem_search.text.words import WordPhrase
@@ -26,7 +27,7 @@ def rows(connection: Connection, statement: str, *values: Any) -> list[Any]:
 
 
 def fresh() -> Connection:
-    connection = sqlite3.connect(":memory:", isolation_level=None)
+    connection = sqlite3.connect(":memory:", isolation_level=None, factory=SqliteConnection)
     connection.execute("pragma foreign_keys = on")
     migrate(connection)
     return connection

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from drafts import draft, store
 from mem_search.model import Draft, Filters, Link, Ref
 from mem_search.storage.sqlite import migrations, record_writer, records, successions
+from mem_search.storage.sqlite.connection import SqliteConnection
 
 
 def superseded(connection: sqlite3.Connection) -> dict[str, str]:
@@ -26,7 +27,7 @@ def superseded(connection: sqlite3.Connection) -> dict[str, str]:
 
 
 def opened() -> sqlite3.Connection:
-    connection = sqlite3.connect(":memory:", isolation_level=None)
+    connection = sqlite3.connect(":memory:", isolation_level=None, factory=SqliteConnection)
     connection.execute("pragma foreign_keys = on")
     migrations.migrate(connection)
     return connection
@@ -185,7 +186,7 @@ def test_the_order_of_arrival_and_what_was_there_before_make_no_difference(
 
 
 def test_what_a_step_back_in_the_schema_knew_is_marked_and_sketched() -> None:
-    connection = sqlite3.connect(":memory:", isolation_level=None)
+    connection = sqlite3.connect(":memory:", isolation_level=None, factory=SqliteConnection)
     migrations.m001_store(connection)
     connection.execute("create table mem_search_migrations(name text primary key, applied_at real)")
     connection.execute("insert into mem_search_migrations values('m001_store', 0)")

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from mem_search.errors import StorageError
 from mem_search.model.saved_searches import Delivery, Message
-from mem_search.storage.sqlite import webhook_deliveries
+from mem_search.storage.sql import deliveries as stored_deliveries
+from mem_search.storage.sql.deliveries import Deliveries as StoredDeliveries
 from mem_search.storage.sqlite.store import SqliteStore
-from mem_search.storage.sqlite.webhook_deliveries import SqliteDeliveries
 from mem_search.webhooks import deliveries
 from mem_search.webhooks.deliveries import MOST_ATTEMPTS, Deliveries, new_message, pause
 from mem_search.webhooks.sending import Sender
@@ -44,7 +44,7 @@ async def delivering(store: SqliteStore, *allowed: str) -> AsyncIterator[Deliver
 
 async def told(store: SqliteStore, url: str, at: int = NOW, **data: Any) -> str:
     message = new_message("test.happened", url, at, data)
-    await store.database.write(webhook_deliveries.add, message)
+    await store.database.write(stored_deliveries.add, message)
     return message.id
 
 
@@ -211,7 +211,7 @@ async def test_a_limited_number_of_receivers_is_served_at_once(
                 assert (await until(store, message, 1)).state == "delivered"
 
 
-class FullDeliveries(SqliteDeliveries):
+class FullDeliveries(StoredDeliveries):
     """A store in which it cannot be noted what became of ``message``."""
 
     message = ""
@@ -242,7 +242,7 @@ async def test_what_ended_is_kept_for_a_week(store: SqliteStore) -> None:
     now = int(time.time() * 1000)
     for message, ended in (("old", now - deliveries.KEEP_MS - 1000), ("new", now)):
         queued = Message(message, "x", "http://x/", b"{}", ended)
-        await store.database.write(webhook_deliveries.add, queued)
+        await store.database.write(stored_deliveries.add, queued)
         await store.deliveries.finish(message, "delivered", status=200, error="", at=ended)
     async with receiving(200) as receiver, delivering(store, receiver.authority):
         message = await told(store, receiver.url)

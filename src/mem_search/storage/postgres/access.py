@@ -1,56 +1,13 @@
-"""Tokens, granted requests and logins of browsers: what all workers of a store decide alike."""
+"""Granted requests and logins of browsers: what all workers of a store decide alike."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import astuple
 from typing import Final
 
-from mem_search.model.access import Allowance, Policy, Token
+from mem_search.model.access import Allowance, Policy
 from mem_search.storage.postgres.connection import Connection
-from mem_search.storage.postgres.database import Repository, reads, writes_beside
 from mem_search.storage.rules.rate_windows import allowance
-
-_TOKENS: Final = 'name, "user", digest, read_only, created_at, expires_at, last_used_at'
-
-
-class PostgresTokens(Repository):
-    """``ports.TokenStore`` over the table ``tokens``."""
-
-    @reads
-    def find(self, connection: Connection, digest: bytes) -> Token | None:
-        row = connection.maybe(f"select {_TOKENS} from tokens where digest = %s", (digest,))
-        return None if row is None else Token(*row)
-
-    @reads
-    def all(self, connection: Connection) -> list[Token]:
-        rows = connection.execute(f"select {_TOKENS} from tokens order by name")
-        return [Token(*row) for row in rows]
-
-    @writes_beside
-    def add(self, connection: Connection, token: Token) -> bool:
-        added = connection.execute(
-            f"insert into tokens({_TOKENS}) values(%s, %s, %s, %s, %s, %s, %s)"
-            " on conflict(owner, name) do nothing",
-            astuple(token),
-        )
-        return bool(added.rowcount)
-
-    @writes_beside
-    def remove(self, connection: Connection, names: Sequence[str]) -> list[Token]:
-        rows = connection.execute(
-            f"delete from tokens where name = any(%s::text[]) returning {_TOKENS}", (list(names),)
-        )
-        return sorted((Token(*row) for row in rows), key=lambda token: token.name)
-
-    @writes_beside
-    def note_used(self, connection: Connection, at: Mapping[str, int]) -> None:
-        # "greatest": another worker may have answered with it later.
-        connection.many(
-            "update tokens set last_used_at = greatest(%s, last_used_at) where name = %s",
-            [(moment, name) for name, moment in sorted(at.items())],
-        )
-
+from mem_search.storage.sql.connection import Repository, writes_beside
 
 _ONE_AT_A_TIME: Final = """
     select pg_advisory_xact_lock(hashtextextended(

@@ -12,11 +12,12 @@ import psycopg
 from numpy.typing import NDArray
 from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict
-from psycopg.types.json import Jsonb, set_json_dumps, set_json_loads
+from psycopg.types.json import Jsonb, JsonbDumper, set_json_dumps, set_json_loads
 from psycopg.types.string import StrDumper
 
 from mem_search.errors import StorageError
 from mem_search.patterns import pattern
+from mem_search.storage.sql.connection import Json
 
 __all__ = ["Connection", "Jsonb", "as_json", "as_stored", "first_line", "place_of"]
 
@@ -112,8 +113,13 @@ class Connection(psycopg.Connection[tuple[Any, ...]]):
         local = (f"set local {each}" for each in [*change, *self._settings])
         self._beginning = "; ".join([f"begin {mode}", *local])
         self.adapters.register_dumper(str, _TextDumper)
+        self.adapters.register_dumper(Json, _JsonDumper)
         set_json_dumps(as_json, self)
         set_json_loads(_loads, self)
+
+    def lock_store(self) -> None:
+        """See ``storage.sql.connection.Connection``."""
+        self.execute("select 1 from stores for update")
 
     @contextmanager
     def begun(self) -> Iterator[Self]:
@@ -142,6 +148,13 @@ class _TextDumper(StrDumper):
 
     def dump(self, obj: str) -> Any:
         return super().dump(as_stored(obj))
+
+
+class _JsonDumper(JsonbDumper):
+    """``Json`` of shared statements is jsonb."""
+
+    def dump(self, obj: Json) -> Any:
+        return super().dump(obj.value)
 
 
 def as_stored(text: str) -> str:

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from functools import wraps
-from typing import Any, Concatenate, Final, ParamSpec, TypeVar
+from typing import Concatenate, Final, ParamSpec, TypeVar
 
 import psycopg
 from psycopg_pool import ConnectionPool
@@ -30,7 +29,6 @@ from mem_search.text.redaction import rules
 
 P = ParamSpec("P")
 T = TypeVar("T")
-R = TypeVar("R", bound="Repository")
 Query = Callable[Concatenate[Connection, P], T]
 
 _READERS: Final = 4
@@ -282,48 +280,3 @@ class Database:
 def _call_soon(loop: asyncio.AbstractEventLoop, woken: Callable[[], None]) -> None:
     with suppress(RuntimeError):  # the loop ends
         loop.call_soon_threadsafe(woken)
-
-
-class Repository:
-    """Base of a part of the store; ``reads`` and ``writes`` turn functions of a connection into its
-    methods.
-    """
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
-
-def reads(
-    query: Callable[Concatenate[R, Connection, P], T],
-) -> Callable[Concatenate[R, P], Coroutine[Any, Any, T]]:
-    """An async method that runs ``query`` on a reader, inside one consistent snapshot."""
-
-    @wraps(query)
-    async def method(self: R, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return await self._database.read(lambda c: query(self, c, *args, **kwargs))
-
-    return method
-
-
-def writes(
-    query: Callable[Concatenate[R, Connection, P], T],
-) -> Callable[Concatenate[R, P], Coroutine[Any, Any, T]]:
-    """An async method that runs ``query`` as one transaction: all of it is kept, or nothing."""
-
-    @wraps(query)
-    async def method(self: R, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return await self._database.write(lambda c: query(self, c, *args, **kwargs))
-
-    return method
-
-
-def writes_beside(
-    query: Callable[Concatenate[R, Connection, P], T],
-) -> Callable[Concatenate[R, P], Coroutine[Any, Any, T]]:
-    """``writes`` of what no search reads (``Database.write_beside``)."""
-
-    @wraps(query)
-    async def method(self: R, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return await self._database.write_beside(lambda c: query(self, c, *args, **kwargs))
-
-    return method

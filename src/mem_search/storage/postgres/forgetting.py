@@ -23,10 +23,10 @@ from mem_search.model.forgetting import (
 )
 from mem_search.storage.postgres import quotes, tombstones
 from mem_search.storage.postgres.connection import Connection, Jsonb
-from mem_search.storage.postgres.database import Repository, reads, writes
 from mem_search.storage.postgres.filters import where
 from mem_search.storage.postgres.migrations import KEYS
 from mem_search.storage.postgres.record_writer import RecordWriter
+from mem_search.storage.sql.connection import Repository, reads, writes
 from mem_search.text.dates import now_ms
 
 AT_ONCE: Final = 100

@@ -17,8 +17,8 @@ from mem_search.model.graph import (
     GraphPart,
 )
 from mem_search.storage.postgres.connection import Connection
-from mem_search.storage.postgres.database import Repository
 from mem_search.storage.postgres.filters import where
+from mem_search.storage.sql.connection import Repository
 
 T = TypeVar("T")
 
@@ -79,7 +79,8 @@ class PostgresGraph(Repository):
     """``ports.GraphStore`` over the table ``edges``."""
 
     async def export(self, part: GraphPart, write: Callable[[ExportedGraph], T]) -> T:
-        return await self._database.aside(lambda connection: write(_gather(connection, part)))
+        found: T = await self._database.aside(lambda c: write(_gather(c, part)))
+        return found
 
 
 def _gather(connection: Connection, part: GraphPart) -> ExportedGraph:

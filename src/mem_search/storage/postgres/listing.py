@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -12,20 +12,8 @@ from mem_search.model import Filters, Order
 from mem_search.model.rankings import Numbers, RecordColumns, are_among
 from mem_search.storage.postgres.connection import Connection
 from mem_search.storage.postgres.filters import where
+from mem_search.storage.sql.records import SORTED
 from mem_search.text.record_ids import RecordId
-
-_SORTED: Final[Mapping[str, tuple[str, str]]] = {
-    "created_at": ("r.created_at", ""),
-    "updated_at": ("r.updated_at", ""),
-    "number": ("r.id", ""),
-    "kind": ("r.kind", ""),
-    "title": ("lower(coalesce(nullif(r.title, ''), left(r.body, 100)))", ""),
-    "project": ("lower(r.project)", "r.project = ''"),
-    "session": ("r.session", "r.session = ''"),
-    "source": ("lower(r.source)", "r.source = ''"),
-    "importance": ("r.importance", "r.importance is null"),
-}
-"""Field of results → what sorts it, and when a record has no value. A title is as it is shown."""
 
 _FEW_DATED: Final = 2000
 """Of so few records the dates are read by their keys at once; also the first part by date."""
@@ -35,43 +23,16 @@ _CHEAPER: Final = 8
 neither was in memory."""
 
 
-def browse(
-    connection: Connection,
-    filters: Filters,
-    order: Order,
-    limit: int,
-    offset: int,
-    sort: Sequence[str] = (),
-) -> list[int]:
-    """Numbers of the records that pass the filters, by the fields of ``sort``, then by date.
-
-    Relevance means newest first.
-    """
-    condition, values = where(connection, filters)
-    direction = "asc" if order == "date_asc" else "desc"
-    first = ""
-    for key in sort:
-        if (name := key.removeprefix("-")) in _SORTED:
-            value, is_missing = _SORTED[name]
-            first += f"{is_missing}, " if is_missing else ""
-            first += f"{value} {'desc' if name != key else 'asc'}, "
-    return connection.column(
-        f"select r.id from records r where {condition}"
-        f" order by {first}r.created_at {direction}, r.id {direction} limit %s offset %s",
-        (*values, limit, offset),
-    )
-
-
 def sort_values(
     connection: Connection, numbers: Numbers, names: Sequence[str]
 ) -> dict[str, Numbers]:
     """See ``SearchSnapshot``."""
-    named = [name for name in _SORTED if name in names]
+    named = [name for name in SORTED if name in names]
     if not named or not len(numbers):
         return dict.fromkeys(named, numbers)
     places = [
         f"case when {is_missing or 'false'} then -1 else dense_rank() over (order by {value}) end"
-        for value, is_missing in (_SORTED[name] for name in named)
+        for value, is_missing in (SORTED[name] for name in named)
     ]
     rows = connection.execute(
         f"select r.id, {', '.join(places)} from records r where r.id = any(%s)",
@@ -84,26 +45,6 @@ def sort_values(
         name: np.array(values, np.int64)
         for name, values in zip(named, zip(*found, strict=True), strict=True)
     }
-
-
-def around(
-    connection: Connection,
-    anchor: tuple[int, int],
-    before: int,
-    after: int,
-    filters: Filters,
-) -> tuple[list[int], list[int]]:
-    """Numbers of the records just before and just after ``(created_at, id)``, oldest first."""
-    condition, values = where(connection, filters)
-
-    def side(comparison: str, direction: str, count: int) -> list[int]:
-        return connection.column(
-            f"select r.id from records r where (r.created_at, r.id) {comparison} (%s, %s)"
-            f" and {condition} order by r.created_at {direction}, r.id {direction} limit %s",
-            (*anchor, *values, count),
-        )
-
-    return side("<", "desc", before)[::-1], side(">", "asc", after)
 
 
 def matching(connection: Connection, filters: Filters) -> Numbers:

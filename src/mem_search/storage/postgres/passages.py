@@ -1,4 +1,4 @@
-"""Passages as searches read them: where they stand, their neighbours, their vectors."""
+"""Passages as searches read them: their columns, and how near their vectors are."""
 
 from __future__ import annotations
 
@@ -12,14 +12,11 @@ from mem_search.model.rankings import (
     KIND_CODES,
     Numbers,
     PassageColumns,
-    PassageContext,
-    PassageSpan,
     Values,
     Vectors,
 )
 from mem_search.storage.postgres.connection import Connection
 from mem_search.storage.postgres.indexing import entries_of, unpacked
-from mem_search.storage.rules.passage_columns import with_neighbours
 
 _COSINE: Final = "-(v.vector::vector <#> %(vector)s::vector)"
 """Rows have unit length. The question is not rounded to float16, so the product is of float32."""
@@ -42,48 +39,6 @@ def columns(connection: Connection, condition: str, values: Sequence[Any]) -> Pa
         np.frombuffer(code or b"", ">i4").astype(np.bool_),
         np.frombuffer(lengths or b"", ">i4").astype(np.int32),
     )
-
-
-def spans(connection: Connection, passages: Sequence[int]) -> dict[int, PassageSpan]:
-    """See ``SearchSnapshot``."""
-    # A summary is shown by the first passage: its words may stand nowhere in the text.
-    rows = connection.execute(
-        "select p.id, s.span_start, s.span_end, s.page, s.above from passages p"
-        " join passages s on s.record_id = p.record_id and s.ordinal = greatest(p.ordinal, 0)"
-        " where p.id = any(%s)",
-        (list(passages),),
-    )
-    return {passage: PassageSpan(*span) for passage, *span in rows}
-
-
-def spans_of_records(
-    connection: Connection, numbers: Sequence[int]
-) -> dict[int, list[PassageSpan]]:
-    """See ``SearchSnapshot``."""
-    found: dict[int, list[PassageSpan]] = {}
-    for record, *span in connection.execute(
-        "select record_id, span_start, span_end, page, above from passages where ordinal >= 0"
-        " and record_id = any(%s) order by record_id, ordinal",
-        (list(numbers),),
-    ):
-        found.setdefault(record, []).append(PassageSpan(*span))
-    return found
-
-
-def contexts(
-    connection: Connection, passages: Mapping[int, int | None], reach: int
-) -> dict[int, PassageContext]:
-    """See ``SearchSnapshot.passage_contexts``."""
-    found: dict[int, list[tuple[int, int, int]]] = {}
-    for record, passage, start, end in connection.execute(
-        "select record_id, id, span_start, span_end from passages where ordinal >= 0"
-        " and record_id = any(%s) order by record_id, ordinal",
-        (list(passages),),
-    ):
-        found.setdefault(record, []).append((passage, start, end))
-    return {
-        record: with_neighbours(rows, passages[record], reach) for record, rows in found.items()
-    }
 
 
 def record_cosines(connection: Connection, model: int, vector: Vectors, records: Numbers) -> Values:

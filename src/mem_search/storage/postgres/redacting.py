@@ -9,10 +9,10 @@ from collections.abc import Callable, Sequence
 from mem_search.model import Record
 from mem_search.model.ingest import PreparedDraft
 from mem_search.storage.postgres.connection import Connection
-from mem_search.storage.postgres.database import Repository, reads, writes
 from mem_search.storage.postgres.migrations import KEYS
 from mem_search.storage.postgres.record_writer import RecordWriter
 from mem_search.storage.rules.redacted_texts import SEALED, TEXTS
+from mem_search.storage.sql.connection import Repository, reads, writes
 
 
 class PostgresRedacting(Repository):

@@ -35,19 +35,20 @@ from mem_search.storage.postgres import (
     edges,
     facet_counts,
     fulltext,
-    graph,
     listing,
-    research,
-    saved_searches,
     vocabulary,
 )
 from mem_search.storage.postgres import passages as of_passages
-from mem_search.storage.postgres import records as of_records
 from mem_search.storage.postgres.connection import Connection
+from mem_search.storage.postgres.filters import where
+from mem_search.storage.postgres.graph import GRAPH
 from mem_search.storage.postgres.word_lists import Holders, Phrase
 from mem_search.storage.rules import bm25
 from mem_search.storage.rules.near_duplicates import repeated
 from mem_search.storage.rules.wild_words import expand
+from mem_search.storage.sql import graph, scopes, search_log
+from mem_search.storage.sql import passages as sql_passages
+from mem_search.storage.sql import records as of_records
 from mem_search.text import sketch
 from mem_search.text.names import Name
 from mem_search.text.record_ids import RecordId
@@ -224,7 +225,8 @@ class PostgresSnapshot:
     def browse(
         self, filters: Filters, order: Order, limit: int, offset: int, sort: Sequence[str] = ()
     ) -> list[int]:
-        return listing.browse(self._connection, filters, order, limit, offset, sort)
+        condition = where(self._connection, filters)
+        return of_records.browse(self._connection, condition, order, limit, offset, sort)
 
     def sort_values(self, numbers: Numbers, names: Sequence[str]) -> dict[str, Numbers]:
         return listing.sort_values(self._connection, numbers, names)
@@ -232,7 +234,8 @@ class PostgresSnapshot:
     def around(
         self, place: tuple[int, int], before: int, after: int, filters: Filters
     ) -> tuple[list[int], list[int]]:
-        return listing.around(self._connection, place, before, after, filters)
+        condition = where(self._connection, filters)
+        return of_records.around(self._connection, place, before, after, condition)
 
     def counts(self, filters: Filters) -> dict[str, int]:
         return listing.counts(self._connection, filters)
@@ -252,23 +255,23 @@ class PostgresSnapshot:
         return of_records.with_links(self._connection, numbers)
 
     def scopes(self) -> list[Scope]:
-        return saved_searches.scopes(self._connection)
+        return scopes.scopes(self._connection)
 
     def logged_queries(self, words: Sequence[str], limit: int) -> list[AskedQuery]:
-        return research.sharing(self._connection, words, limit)
+        return search_log.sharing(self._connection, words, limit)
 
     # Passages
 
     def spans(self, passages: Sequence[int]) -> dict[int, PassageSpan]:
-        return of_passages.spans(self._connection, passages)
+        return sql_passages.spans(self._connection, passages)
 
     def spans_of_records(self, numbers: Sequence[int]) -> dict[int, list[PassageSpan]]:
-        return of_passages.spans_of_records(self._connection, numbers)
+        return sql_passages.spans_of_records(self._connection, numbers)
 
     def passage_contexts(
         self, passages: Mapping[int, int | None], reach: int
     ) -> dict[int, PassageContext]:
-        return of_passages.contexts(self._connection, passages, reach)
+        return sql_passages.contexts(self._connection, passages, reach)
 
     # Graph
 
@@ -279,7 +282,7 @@ class PostgresSnapshot:
         filters: Filters,
         relations: Collection[str] = (),
     ) -> GraphWalk:
-        return graph.walk(self._connection, seeds, depth, filters, relations)
+        return GRAPH.walk(self._connection, seeds, depth, filters=filters, relations=relations)
 
     def first_passages(self, records: Sequence[int]) -> dict[int, tuple[int, Kind, str]]:
         return graph.first_passages(self._connection, records)
@@ -290,4 +293,4 @@ class PostgresSnapshot:
     def relationships(
         self, numbers: Sequence[int], filters: Filters
     ) -> dict[int, tuple[Relationship, ...]]:
-        return graph.relationships(self._connection, numbers, filters)
+        return GRAPH.relationships(self._connection, numbers, filters)

@@ -6,7 +6,7 @@ from typing import Final
 
 from mem_search.model.statistics import Corpus, Searchable, StoreSize, StoreTotals
 from mem_search.storage.postgres.connection import Connection
-from mem_search.storage.postgres.database import Repository, reads
+from mem_search.storage.sql.connection import Repository, reads
 from mem_search.text.passages import LONG
 
 _WAITING: Final = (

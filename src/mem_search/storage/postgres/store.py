@@ -8,24 +8,32 @@ from pathlib import Path
 from mem_search.errors import Conflict, StorageError
 from mem_search.model import Kind
 from mem_search.model.statistics import ReplicaState
-from mem_search.storage.postgres.access import PostgresLimits, PostgresLogins, PostgresTokens
-from mem_search.storage.postgres.archives import PostgresArchives
+from mem_search.storage.postgres.access import PostgresLimits, PostgresLogins
 from mem_search.storage.postgres.connection import Connection
 from mem_search.storage.postgres.database import Database
+from mem_search.storage.postgres.filters import where
 from mem_search.storage.postgres.forgetting import PostgresForgetting
 from mem_search.storage.postgres.graph_export import PostgresGraph
 from mem_search.storage.postgres.indexing import PostgresIndexing
 from mem_search.storage.postgres.ingest import PostgresIngest
-from mem_search.storage.postgres.jobs import PostgresDeliveries, PostgresJobs, PostgresSearchJobs
+from mem_search.storage.postgres.jobs import (
+    ClaimedDeliveries,
+    ClaimedSavedSearches,
+    ClaimedSearchJobs,
+    PostgresJobs,
+)
 from mem_search.storage.postgres.migrations import KEYS
-from mem_search.storage.postgres.records import PostgresRecords
 from mem_search.storage.postgres.redacting import PostgresRedacting
-from mem_search.storage.postgres.research import PostgresResearch, PostgresSearchLog
-from mem_search.storage.postgres.saved_searches import PostgresSavedSearches, PostgresScopes
 from mem_search.storage.postgres.search_store import Caches, PostgresSearchStore
 from mem_search.storage.postgres.statistics import PostgresStatistics
 from mem_search.storage.postgres.vector_index import PgvectorIndex
 from mem_search.storage.postgres.workers import LEASE
+from mem_search.storage.sql.archives import Archives
+from mem_search.storage.sql.records import Records
+from mem_search.storage.sql.research import Operations
+from mem_search.storage.sql.scopes import Scopes
+from mem_search.storage.sql.search_log import SearchLog
+from mem_search.storage.sql.tokens import Tokens
 
 
 class PostgresStore:
@@ -34,24 +42,24 @@ class PostgresStore:
     def __init__(self, database: Database) -> None:
         self.database = database
         self._caches = Caches.of(database)
-        self.records = PostgresRecords(database)
+        self.records = Records(database, where)
         self.ingest = PostgresIngest(database)
         self.forgetting = PostgresForgetting(database)
         self.redacting = PostgresRedacting(database)
         self.indexing = PostgresIndexing(database)
         self.statistics = PostgresStatistics(database)
         self.jobs = PostgresJobs(database)
-        self.research = PostgresResearch(database)
-        self.search_jobs = PostgresSearchJobs(database)
-        self.saved_searches = PostgresSavedSearches(database)
-        self.deliveries = PostgresDeliveries(database)
-        self.scopes = PostgresScopes(database)
-        self.archives = PostgresArchives(database)
+        self.research = Operations(database)
+        self.search_jobs = ClaimedSearchJobs(database)
+        self.saved_searches = ClaimedSavedSearches(database)
+        self.deliveries = ClaimedDeliveries(database)
+        self.scopes = Scopes(database)
+        self.archives = Archives(database)
         self.graph = PostgresGraph(database)
-        self.tokens = PostgresTokens(database)
+        self.tokens = Tokens(database)
         self.limits = PostgresLimits(database)
         self.logins = PostgresLogins(database)
-        self.search_log = PostgresSearchLog(database)
+        self.search_log = SearchLog(database)
 
     @classmethod
     async def open(

@@ -13,25 +13,24 @@ import sqlite3
 import struct
 import threading
 import time
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
-from functools import wraps
 from pathlib import Path
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Concatenate, ParamSpec, TypeVar
 
 from mem_search.errors import MemSearchError, StorageError
 from mem_search.priority import lower_thread
+from mem_search.storage.sqlite.connection import SqliteConnection
 from mem_search.storage.sqlite.fulltext import secure_words
 from mem_search.storage.sqlite.mark import Mark, check, damaged
 from mem_search.storage.sqlite.migrations import migrate
 from mem_search.storage.sqlite.snapshot import before_upgrade
 
-Connection = sqlite3.Connection
+Connection = SqliteConnection
 P = ParamSpec("P")
 T = TypeVar("T")
-R = TypeVar("R", bound="Repository")
-Query = Callable[Concatenate[sqlite3.Connection, P], T]
+Query = Callable[Concatenate[SqliteConnection, P], T]
 
 _UPGRADING = threading.Lock()
 """One at a time: two that open a new store would copy it while it is being made."""
@@ -124,7 +123,10 @@ class Database:
 
         return await asyncio.get_running_loop().run_in_executor(self._writer, call)
 
-    async def alone(self, work: Callable[[sqlite3.Connection], T]) -> T:
+    write_beside = write
+    """A file has no replica that could be behind."""
+
+    async def alone(self, work: Callable[[SqliteConnection], T]) -> T:
         """Run ``work(connection)`` on the writer outside a transaction, as ``vacuum`` needs it."""
 
         def call() -> T:
@@ -151,12 +153,14 @@ class Database:
             return None
         return int(version)
 
-    async def aside(self, query: Callable[[sqlite3.Connection], T]) -> T:
+    async def aside(self, query: Callable[[SqliteConnection], T]) -> T:
         """Run ``query(connection)`` on a connection of its own: no reader waits for a long one.
 
         Temporary tables are on disk. A cancellation ends the query before it is passed on.
         """
-        reading = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False)
+        reading = sqlite3.connect(
+            self.path, isolation_level=None, check_same_thread=False, factory=SqliteConnection
+        )
 
         def call() -> T:
             with closing(reading), _translated(self.path, self._local):
@@ -202,8 +206,8 @@ class Database:
             _log_ahead(connection, self._busy_seconds)
         self._mark.open(connection)
 
-    def _connection(self, *, readonly: bool) -> sqlite3.Connection:
-        connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
+    def _connection(self, *, readonly: bool) -> SqliteConnection:
+        connection: SqliteConnection | None = getattr(self._local, "connection", None)
         if connection is None:
             # check_same_thread is off only so that close() may close it from elsewhere.
             connection = sqlite3.connect(
@@ -211,6 +215,7 @@ class Database:
                 timeout=self._busy_seconds,
                 isolation_level=None,
                 check_same_thread=False,
+                factory=SqliteConnection,
             )
             connection.executescript(_PRAGMAS)
             if readonly:
@@ -219,39 +224,6 @@ class Database:
             with self._lock:
                 self._open.append(connection)
         return connection
-
-
-class Repository:
-    """Base of a part of the store; ``reads`` and ``writes`` turn functions of a connection into its
-    methods.
-    """
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
-
-def reads(
-    query: Callable[Concatenate[R, sqlite3.Connection, P], T],
-) -> Callable[Concatenate[R, P], Coroutine[Any, Any, T]]:
-    """An async method that runs ``query`` on a reader, inside one consistent snapshot."""
-
-    @wraps(query)
-    async def method(self: R, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return await self._database.read(lambda c: query(self, c, *args, **kwargs))
-
-    return method
-
-
-def writes(
-    query: Callable[Concatenate[R, sqlite3.Connection, P], T],
-) -> Callable[Concatenate[R, P], Coroutine[Any, Any, T]]:
-    """An async method that runs ``query`` as one transaction: all of it is kept, or nothing."""
-
-    @wraps(query)
-    async def method(self: R, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return await self._database.write(lambda c: query(self, c, *args, **kwargs))
-
-    return method
 
 
 def _log_ahead(connection: sqlite3.Connection, seconds: float) -> None:

@@ -25,9 +25,10 @@ from mem_search.model.forgetting import (
     Tombstone,
     Traces,
 )
+from mem_search.storage.sql.connection import Repository, reads, writes
 from mem_search.storage.sqlite import filters as sql_filters
 from mem_search.storage.sqlite import fulltext, quotes, record_writer, tombstones
-from mem_search.storage.sqlite.database import Connection, Repository, reads, writes
+from mem_search.storage.sqlite.database import Connection
 from mem_search.text.dates import now_ms
 
 AT_ONCE: Final = 100

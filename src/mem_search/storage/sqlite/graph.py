@@ -1,138 +1,88 @@
-"""The graph of records: neighbours, and the records within a few steps.
-
-Stored edges count in both directions. Edges to session neighbours and through shared files, issues
-and symbols (``shared_facets``) are derived on request. Every step is bounded in edges and nodes.
-"""
+"""The graph over SQLite: what records share is read in one row, as Python waits at each."""
 
 from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import partial
-from itertools import starmap
 from typing import Final
 
-from mem_search.model import Filters, Kind, Ref
-from mem_search.model.graph import Edge, GraphLabel, GraphWalk, Relationship
-from mem_search.storage.rules import graph as rules
-from mem_search.storage.rules.graph import (
-    FOLLOWS,
-    MOST_EDGES,
-    MOST_NODES,
-    SAME_SESSION,
-    SUMMARISED,
-    distinct,
+from mem_search.model import Filters
+from mem_search.storage.rules import shared_facets as rules
+from mem_search.storage.rules.shared_facets import (
+    FACETS,
+    MOST_FILES,
+    MOST_MEMBERS,
+    SCANNED,
+    SHARED,
+    Hub,
+    Named,
+    Tie,
+    key_of_file,
 )
-from mem_search.storage.sqlite import shared_facets
+from mem_search.storage.sql.graph import Graph
 from mem_search.storage.sqlite.filters import passing
 
-TITLE: Final = "case when title != '' then title else substr(body, 1, 100) end"
-"""What a record is called in a graph; its white space is folded afterwards."""
+
+def _ties(connection: sqlite3.Connection, numbers: Sequence[int], filters: Filters) -> list[Tie]:
+    """See ``rules.shared_facets.ties``."""
+    return rules.ties(
+        list(_named(connection, numbers)),
+        partial(_members, connection),
+        partial(passing, connection, filters=filters),
+    )
 
 
-def neighbours(
-    connection: sqlite3.Connection,
-    numbers: Collection[int],
-    *,
-    filters: Filters | None = None,
-    relations: Collection[str] = (),
-) -> list[Edge]:
-    """Every edge between ``numbers`` and records within ``filters``.
+def _named(connection: sqlite3.Connection, numbers: Sequence[int]) -> Iterator[Named]:
+    """(record, key, project, target record) of the names in records; and their files."""
+    rows = connection.execute(
+        "select r.id, r.project,"
+        " (select json_group_array(value) from (select distinct value from facets"
+        f"  where record_id = r.id and name in {FACETS} limit ?2)),"
+        " (select json_group_array(json_array(key, to_id)) from (select distinct key, to_id"
+        "  from edges where from_id = r.id and key != ''))"
+        " from json_each(?1) j cross join records r on r.id = j.value",
+        (json.dumps(list(numbers)), MOST_FILES + 1),
+    )
+    for number, project, paths, edges in rows:
+        files = json.loads(paths)
+        for path in files if len(files) <= MOST_FILES else ():
+            if key := key_of_file(path, project):
+                yield number, key, project, None
+        for key, target in json.loads(edges):
+            if key.partition(":")[0] in SHARED:
+                yield number, key, project, target
 
-    Only edges of ``relations`` where any are given. Whether a shared thing is too common to make
-    edges is decided over the whole store, as the statistics of words are.
+
+def _members(connection: sqlite3.Connection, hubs: Collection[Hub]) -> dict[Hub, set[int]]:
+    """Records that name each of ``hubs``, at most one more than the limit of each sort.
+
+    One statement with limits inside it, because Python waits for its lock at each row.
     """
-    filters = filters or Filters()
-    wanted = json.dumps(list(numbers))
-    plain = [*_stored(connection, wanted), *_sessions(connection, wanted)]
-    ends = {end for edge in plain for end in (edge.start, edge.end)}
-    within = passing(connection, ends, filters) | set(numbers)
-    shared = shared_facets.ties(connection, list(numbers), filters)
-    edges = [edge for edge in plain if edge.start in within and edge.end in within]
-    edges += [Edge(*tie, "derived") for tie in shared]
-    if relations:
-        edges = [edge for edge in edges if edge.relation in relations]
-    return distinct(edges)
-
-
-def walk(
-    connection: sqlite3.Connection,
-    seeds: Collection[int],
-    depth: int,
-    *,
-    filters: Filters | None = None,
-    relations: Collection[str] = (),
-    most: int = MOST_NODES,
-) -> GraphWalk:
-    """See ``SearchSnapshot``, and ``rules.graph.walk``."""
-    near = partial(neighbours, connection, filters=filters, relations=relations)
-    return rules.walk(near, seeds, depth, most)
-
-
-def relationships(
-    connection: sqlite3.Connection, numbers: Sequence[int], filters: Filters | None = None
-) -> dict[int, tuple[Relationship, ...]]:
-    """For each of ``numbers`` what it is related to within ``filters``, strongest first."""
-    found = neighbours(connection, numbers, filters=filters)
-    ends = {end for edge in found for end in (edge.start, edge.end)}
-    return rules.relationships(numbers, found, labels(connection, ends))
-
-
-def first_passages(
-    connection: sqlite3.Connection, records: Sequence[int]
-) -> dict[int, tuple[int, Kind, str]]:
-    """See ``SearchSnapshot``."""
+    asked = [
+        (key, key.removeprefix(f"path:{scope.lower()}:") if key.startswith("path:") else "", scope)
+        for key, scope in hubs
+    ]
     rows = connection.execute(
-        "select record_id, id, kind, field from passages"
-        " where ordinal = 0 and record_id in (select value from json_each(?))",
-        (json.dumps(list(records)),),
-    )
-    return {record: (passage, kind, field) for record, passage, kind, field in rows}
-
-
-def labels(connection: sqlite3.Connection, numbers: Iterable[int]) -> dict[int, GraphLabel]:
-    """Ref, title (or the beginning of the text) and time of records."""
-    rows = connection.execute(
-        f"select id, kind, {TITLE}, created_at from records"
-        " where id in (select value from json_each(?))",
-        (json.dumps(list(numbers)),),
-    )
+        "with hub as materialized (select key as place, value ->> 0 as name, value ->> 1 as path,"
+        " value ->> 2 as project from json_each(?1))"
+        " select (select group_concat(id) from"
+        " (select * from (select from_id as id from edges where key = hub.name limit ?2)"
+        + "".join(
+            " union all select * from (select f.record_id from (select record_id from facets"
+            f" where name = '{facet}' and value = hub.path limit ?3) f"
+            " join records r on r.id = f.record_id"
+            " where hub.project = '' or r.project = hub.project limit ?2)"
+            for facet in FACETS
+        )
+        + ")) from hub order by place",
+        (json.dumps(asked), MOST_MEMBERS + 1, SCANNED),
+    ).fetchall()
     return {
-        number: GraphLabel(Ref(kind, number), " ".join(title.split()), created_at)
-        for number, kind, title, created_at in rows
+        hub: set(map(int, listed.split(","))) if listed else set()
+        for hub, (listed,) in zip(hubs, rows, strict=True)
     }
 
 
-def _stored(connection: sqlite3.Connection, wanted: str) -> list[Edge]:
-    columns = "from_id, to_id, relation, strength, origin"
-    rows = connection.execute(
-        f"select {columns} from edges where from_id in (select value from json_each(?1))"
-        " and to_id is not null"
-        f" union select {columns} from edges where to_id in (select value from json_each(?1))"
-        " order by strength desc, from_id, to_id limit ?2",
-        (wanted, MOST_EDGES),
-    )
-    return list(starmap(Edge, rows))
-
-
-def _sessions(connection: sqlite3.Connection, wanted: str) -> list[Edge]:
-    """The record before and after in the conversation, and the summary of the session."""
-    rows = connection.execute(
-        "select max(a.id, b.id), min(a.id, b.id), 'follows', ?2, 'derived' from records a"
-        " join records b on b.session = a.session and b.project = a.project and b.kind = a.kind"
-        "  and b.position in (a.position - 1, a.position + 1)"
-        " where a.id in (select value from json_each(?1)) and a.session != '' and a.position > 0",
-        (wanted, FOLLOWS),
-    ).fetchall()
-    for own, other in (("m", "s"), ("s", "m")):
-        # The cross join keeps this order; SQLite would scan the summaries of the whole store.
-        rows += connection.execute(
-            f"select m.id, s.id, 'same_session', ?2, 'derived' from records {own}"
-            f" cross join records {other} on {other}.session = {own}.session"
-            f"  and {other}.project = {own}.project"
-            f" where {own}.id in (select value from json_each(?1)) and {own}.session != ''"
-            " and s.kind = 'session_summary' and m.kind != 'session_summary' limit ?3",
-            (wanted, SAME_SESSION, SUMMARISED * (1 + wanted.count(","))),
-        ).fetchall()
-    return list(starmap(Edge, rows))
+GRAPH: Final = Graph(passing, _ties)

@@ -18,9 +18,9 @@ from mem_search.model.graph import (
     ExportedNode,
     GraphPart,
 )
-from mem_search.storage.sqlite.database import Repository
+from mem_search.storage.sql.connection import Repository
+from mem_search.storage.sql.graph import TITLE
 from mem_search.storage.sqlite.filters import where
-from mem_search.storage.sqlite.graph import TITLE
 
 T = TypeVar("T")
 
@@ -73,7 +73,8 @@ class SqliteGraph(Repository):
     """``ports.GraphStore`` over the table ``edges``."""
 
     async def export(self, part: GraphPart, write: Callable[[ExportedGraph], T]) -> T:
-        return await self._database.aside(lambda connection: write(_gather(connection, part)))
+        found: T = await self._database.aside(lambda c: write(_gather(c, part)))
+        return found
 
 
 def _gather(connection: sqlite3.Connection, part: GraphPart) -> ExportedGraph:

@@ -8,7 +8,8 @@ from typing import Any
 
 from mem_search.model.ingest import SO_FAR
 from mem_search.model.jobs import TRIED, JobState, JobStatus
-from mem_search.storage.sqlite.database import Connection, Repository, reads, writes
+from mem_search.storage.sql.connection import Repository, reads, writes
+from mem_search.storage.sqlite.database import Connection
 from mem_search.text.dates import now_ms
 
 _COLUMNS = "id, name, params, state, done, total, message, result, created_at, started_at, ended_at"

@@ -14,7 +14,8 @@ from typing import Final
 from mem_search.errors import StorageError
 from mem_search.model.access import HOUR, Allowance, Policy
 from mem_search.storage.rules.rate_windows import Window
-from mem_search.storage.sqlite.database import Connection, Database, Repository, reads, writes
+from mem_search.storage.sql.connection import Repository, reads, writes
+from mem_search.storage.sqlite.database import Connection, Database
 from mem_search.text.dates import now_ms
 
 log = logging.getLogger(__name__)

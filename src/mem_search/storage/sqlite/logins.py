@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from mem_search.storage.sqlite.database import Connection, Repository, reads, writes
+from mem_search.storage.sql.connection import Repository, reads, writes
+from mem_search.storage.sqlite.database import Connection
 
 
 class SqliteLogins(Repository):

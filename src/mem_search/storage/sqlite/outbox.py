@@ -13,8 +13,9 @@ from typing import Final
 from mem_search.contracts import VectorEntry, Vectors
 from mem_search.model.ingest import OutboxStep, ToEmbed
 from mem_search.model.statistics import VectorSpace
+from mem_search.storage.sql.connection import Repository, reads, writes
 from mem_search.storage.sqlite import vectors
-from mem_search.storage.sqlite.database import Connection, Repository, reads, writes
+from mem_search.storage.sqlite.database import Connection
 
 
 def waiting(connection: Connection, step: OutboxStep, limit: int) -> list[int]:

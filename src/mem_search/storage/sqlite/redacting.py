@@ -9,8 +9,9 @@ from typing import Final
 from mem_search.model import Record
 from mem_search.model.ingest import PreparedDraft
 from mem_search.storage.rules.redacted_texts import SEALED, TEXTS
+from mem_search.storage.sql.connection import Repository, reads, writes
 from mem_search.storage.sqlite import record_writer
-from mem_search.storage.sqlite.database import Connection, Repository, reads, writes
+from mem_search.storage.sqlite.database import Connection
 
 _KEY: Final = "redacted_by"
 

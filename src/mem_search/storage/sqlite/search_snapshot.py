@@ -7,7 +7,6 @@ passages and vectors belong to the store, and snapshots bring them up to date.
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
@@ -40,21 +39,21 @@ from mem_search.storage.rules import bm25
 from mem_search.storage.rules.corpus_cache import CorpusCache
 from mem_search.storage.rules.near_duplicates import repeated
 from mem_search.storage.rules.wild_words import expand
+from mem_search.storage.sql import graph, scopes, search_log
+from mem_search.storage.sql import passages as of_passages
 from mem_search.storage.sqlite import (
     facet_counts,
     fulltext,
-    graph,
     outbox,
     records,
-    scopes,
-    search_log,
     sketches,
     successions,
     vocabulary,
 )
 from mem_search.storage.sqlite import filters as sql_filters
-from mem_search.storage.sqlite import passages as of_passages
+from mem_search.storage.sqlite.connection import SqliteConnection
 from mem_search.storage.sqlite.database import Database
+from mem_search.storage.sqlite.graph import GRAPH
 from mem_search.storage.sqlite.passage_map import PassageMapCache
 from mem_search.storage.sqlite.postings import PostingsCache
 from mem_search.storage.sqlite.record_columns import Columns, RecordColumnsCache
@@ -87,7 +86,7 @@ class SqliteSearchStore:
     def __init__(
         self,
         database: Database,
-        corpus: CorpusCache[sqlite3.Connection],
+        corpus: CorpusCache[SqliteConnection],
         vectors: VectorRows,
         chats: Collection[Kind],
     ) -> None:
@@ -111,7 +110,7 @@ class SqliteSearchStore:
         """Run ``query(snapshot, …)`` in a reading thread. Raises StorageError."""
         changes = self.corpus.changes
 
-        def run(connection: sqlite3.Connection) -> T:
+        def run(connection: SqliteConnection) -> T:
             return query(SqliteSnapshot(connection, self, changes), *args, **kwargs)
 
         return await self._database.read(run)
@@ -172,7 +171,7 @@ class SqliteSnapshot:
     ``changes``: the transaction sees at least so many changes of the store.
     """
 
-    _connection: sqlite3.Connection
+    _connection: SqliteConnection
     _store: SqliteSearchStore
     _changes: int
     _columns: Columns | None = None
@@ -346,7 +345,7 @@ class SqliteSnapshot:
         return records.with_links(self._connection, numbers)
 
     def scopes(self) -> list[Scope]:
-        return scopes.listed(self._connection)
+        return scopes.scopes(self._connection)
 
     def logged_queries(self, words: Sequence[str], limit: int) -> list[AskedQuery]:
         return search_log.sharing(self._connection, words, limit)
@@ -373,7 +372,7 @@ class SqliteSnapshot:
         filters: Filters,
         relations: Collection[str] = (),
     ) -> GraphWalk:
-        return graph.walk(self._connection, seeds, depth, filters=filters, relations=relations)
+        return GRAPH.walk(self._connection, seeds, depth, filters=filters, relations=relations)
 
     def first_passages(self, records: Sequence[int]) -> dict[int, tuple[int, Kind, str]]:
         return graph.first_passages(self._connection, records)
@@ -384,7 +383,7 @@ class SqliteSnapshot:
     def relationships(
         self, numbers: Sequence[int], filters: Filters
     ) -> dict[int, tuple[Relationship, ...]]:
-        return graph.relationships(self._connection, numbers, filters)
+        return GRAPH.relationships(self._connection, numbers, filters)
 
     def _all_columns(self) -> Columns:
         if self._columns is None:

@@ -6,8 +6,9 @@ import sqlite3
 from typing import Final
 
 from mem_search.model.statistics import Corpus, Searchable, StoreSize, StoreTotals
+from mem_search.storage.sql.connection import Repository, reads
 from mem_search.storage.sqlite import vectors_move
-from mem_search.storage.sqlite.database import Connection, Repository, reads
+from mem_search.storage.sqlite.database import Connection
 from mem_search.text.passages import LONG
 
 

@@ -10,28 +10,29 @@ from typing import Final
 
 from mem_search.model import Kind
 from mem_search.storage.rules.corpus_cache import CorpusCache
+from mem_search.storage.sql.archives import Archives
+from mem_search.storage.sql.deliveries import Deliveries
+from mem_search.storage.sql.records import Records
+from mem_search.storage.sql.research import Operations
+from mem_search.storage.sql.saved_searches import SavedSearches
+from mem_search.storage.sql.scopes import Scopes
+from mem_search.storage.sql.search_jobs import SearchJobs
+from mem_search.storage.sql.search_log import SearchLog
+from mem_search.storage.sql.tokens import Tokens
 from mem_search.storage.sqlite import snapshot, vectors_move
-from mem_search.storage.sqlite.archives import SqliteArchives
 from mem_search.storage.sqlite.database import Database
+from mem_search.storage.sqlite.filters import where
 from mem_search.storage.sqlite.forgetting import SqliteForgetting
 from mem_search.storage.sqlite.graph_export import SqliteGraph
 from mem_search.storage.sqlite.ingest import SqliteIngest
 from mem_search.storage.sqlite.jobs import SqliteJobs
 from mem_search.storage.sqlite.limits import SqliteLimits
 from mem_search.storage.sqlite.logins import SqliteLogins
-from mem_search.storage.sqlite.operations import SqliteOperations
 from mem_search.storage.sqlite.outbox import SqliteIndexing
-from mem_search.storage.sqlite.records import SqliteRecords
 from mem_search.storage.sqlite.redacting import SqliteRedacting
-from mem_search.storage.sqlite.saved_searches import SqliteSavedSearches
-from mem_search.storage.sqlite.scopes import SqliteScopes
-from mem_search.storage.sqlite.search_jobs import SqliteSearchJobs
-from mem_search.storage.sqlite.search_log import SqliteSearchLog
 from mem_search.storage.sqlite.search_snapshot import SqliteSearchStore
 from mem_search.storage.sqlite.stats import SqliteStatistics, corpus
-from mem_search.storage.sqlite.tokens import SqliteTokens
 from mem_search.storage.sqlite.vector_rows import VectorRows
-from mem_search.storage.sqlite.webhook_deliveries import SqliteDeliveries
 
 _MANY_WRITES: Final = 2000
 """Writes of records after which a rest stores columns: 1.5 MB, more where old records changed."""
@@ -43,24 +44,24 @@ class SqliteStore:
     def __init__(self, database: Database) -> None:
         self.database = database
         self._searches: list[SqliteSearchStore] = []
-        self.records = SqliteRecords(database)
+        self.records = Records(database, lambda _, filters: where(filters))
         self.ingest = SqliteIngest(database)
         self.forgetting = SqliteForgetting(database)
         self.redacting = SqliteRedacting(database)
         self.indexing = SqliteIndexing(database)
         self.statistics = SqliteStatistics(database)
         self.jobs = SqliteJobs(database)
-        self.research = SqliteOperations(database)
-        self.search_jobs = SqliteSearchJobs(database)
-        self.saved_searches = SqliteSavedSearches(database)
-        self.deliveries = SqliteDeliveries(database)
-        self.scopes = SqliteScopes(database)
-        self.archives = SqliteArchives(database)
+        self.research = Operations(database)
+        self.search_jobs = SearchJobs(database)
+        self.saved_searches = SavedSearches(database)
+        self.deliveries = Deliveries(database)
+        self.scopes = Scopes(database)
+        self.archives = Archives(database)
         self.graph = SqliteGraph(database)
-        self.tokens = SqliteTokens(database)
+        self.tokens = Tokens(database)
         self.limits = SqliteLimits(database)
         self.logins = SqliteLogins(database)
-        self.search_log = SqliteSearchLog(database)
+        self.search_log = SearchLog(database)
 
     @classmethod
     async def open(cls, path: Path) -> SqliteStore:

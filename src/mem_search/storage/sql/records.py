@@ -1,36 +1,54 @@
 """Reading records: whole records by number, pages of what passes filters, projects.
 
-The functions of a connection are for statements that belong to one snapshot.
+The functions of a connection are for statements that belong to one snapshot. ``Where`` turns
+filters into a condition over ``records r`` with its parameters; each engine has its own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any, Final
 
 from mem_search.model import Filters, Link, Order, Passage, Record, Ref
 from mem_search.model.records import RecordWithLinks
 from mem_search.model.statistics import ProjectTotals
-from mem_search.storage.postgres.connection import Connection
-from mem_search.storage.postgres.database import Repository, reads
-from mem_search.storage.postgres.filters import where
-from mem_search.storage.postgres.listing import browse
 from mem_search.storage.rules.names import ascii_lower
+from mem_search.storage.sql.connection import Connection, Repository, from_json, reads
 
-_RECORDS = """
+Where = Callable[[Any, Filters], tuple[str, list[Any]]]
+
+_RECORDS: Final = """
     select r.id, r.kind, r.source, r.source_id, r.title, r.body, r.created_at, r.updated_at,
         r.project, r.session, r.position, r.url, r.importance, r.archived, r.data,
         s.kind, s.id,
-        array(select x.value from facets x where x.record_id = r.id and x.name = 'tag' order by 1),
-        array(select array[o.kind, o.id::text] from records o where o.superseded_by = r.id
-            order by o.id)
-    from records r left join records s on s.id = r.superseded_by where r.id = any(%s)
+        (select jsonb_agg(t.value) from (select x.value from facets x
+            where x.record_id = r.id and x.name = 'tag' order by x.value) t),
+        (select jsonb_agg(jsonb_build_array(o.kind, o.id)) from (select n.kind, n.id from records n
+            where n.superseded_by = r.id order by n.id) o)
+    from records r left join records s on s.id = r.superseded_by
+    where r.id = any(%s::bigint[])
 """
+
+SORTED: Final[Mapping[str, tuple[str, str]]] = {
+    "created_at": ("r.created_at", ""),
+    "updated_at": ("r.updated_at", ""),
+    "number": ("r.id", ""),
+    "kind": ("r.kind", ""),
+    "title": ("lower(coalesce(nullif(r.title, ''), substr(r.body, 1, 100)))", ""),
+    "project": ("lower(r.project)", "r.project = ''"),
+    "session": ("r.session", "r.session = ''"),
+    "source": ("lower(r.source)", "r.source = ''"),
+    "importance": ("r.importance", "r.importance is null"),
+}
+"""Field of results → what sorts it, and when a record has no value. A title is as it is shown."""
 
 
 def fetch(connection: Connection, numbers: Sequence[int]) -> dict[int, Record]:
     """Hydrate: the records with these numbers, in one statement whatever their count."""
-    found = {}
+    found: dict[int, Record] = {}
+    if not numbers:
+        return found
     for (
         number, kind, source, source_id, title, body, created, updated, project, session, position,
         url, importance, archived, data, newer_kind, newer, tags, older,
@@ -47,13 +65,13 @@ def fetch(connection: Connection, numbers: Sequence[int]) -> dict[int, Record]:
             project=project,
             session=session,
             position=position,
-            tags=tuple(tags),
+            tags=tuple(from_json(tags) or ()),
             url=url,
             importance=importance,
-            archived=archived,
-            metadata=data,
+            archived=bool(archived),
+            metadata=from_json(data),
             superseded_by=Ref(newer_kind, newer) if newer is not None else None,
-            supersedes=tuple(Ref(each, int(other)) for each, other in older),
+            supersedes=tuple(Ref(each, other) for each, other in from_json(older) or ()),
         )
     return found
 
@@ -62,8 +80,8 @@ def with_links(connection: Connection, numbers: Sequence[int]) -> list[RecordWit
     """The records that exist, in the order of ``numbers``, with the links they came with."""
     links: dict[int, list[Link]] = {}
     for number, target, relation in connection.execute(
-        "select from_id, target, relation from edges where from_id = any(%s) and origin = 'given'"
-        " order by target, relation",
+        "select from_id, target, relation from edges where from_id = any(%s::bigint[])"
+        " and origin = 'given' order by target, relation",
         (list(numbers),),
     ):
         links.setdefault(number, []).append(Link(target, relation))
@@ -72,8 +90,59 @@ def with_links(connection: Connection, numbers: Sequence[int]) -> list[RecordWit
     ]
 
 
-class PostgresRecords(Repository):
+def browse(
+    connection: Connection,
+    where: tuple[str, list[Any]],
+    order: Order,
+    limit: int,
+    offset: int,
+    sort: Sequence[str] = (),
+) -> list[int]:
+    """Numbers of the records that pass the condition, by the fields of ``sort``, then by date.
+
+    Relevance means newest first.
+    """
+    condition, values = where
+    direction = "asc" if order == "date_asc" else "desc"
+    first = ""
+    for key in sort:
+        if (name := key.removeprefix("-")) in SORTED:
+            value, is_missing = SORTED[name]
+            first += f"{is_missing}, " if is_missing else ""
+            first += f"{value} {'desc' if name != key else 'asc'}, "
+    return connection.column(
+        f"select r.id from records r where {condition}"
+        f" order by {first}r.created_at {direction}, r.id {direction} limit %s offset %s",
+        (*values, limit, offset),
+    )
+
+
+def around(
+    connection: Connection,
+    anchor: tuple[int, int],
+    before: int,
+    after: int,
+    where: tuple[str, list[Any]],
+) -> tuple[list[int], list[int]]:
+    """Numbers of the records just before and just after ``(created_at, id)``, oldest first."""
+    condition, values = where
+
+    def side(comparison: str, direction: str, count: int) -> list[int]:
+        return connection.column(
+            f"select r.id from records r where (r.created_at, r.id) {comparison} (%s, %s)"
+            f" and {condition} order by r.created_at {direction}, r.id {direction} limit %s",
+            (*anchor, *values, count),
+        )
+
+    return side("<", "desc", before)[::-1], side(">", "asc", after)
+
+
+class Records(Repository):
     """``ports.RecordStore`` over the table ``records``."""
+
+    def __init__(self, database: Any, where: Where) -> None:
+        super().__init__(database)
+        self._where = where
 
     @reads
     def fetch(self, connection: Connection, numbers: Sequence[int]) -> dict[int, Record]:
@@ -114,36 +183,35 @@ class PostgresRecords(Repository):
     def page(
         self, connection: Connection, filters: Filters, order: Order, limit: int, offset: int
     ) -> tuple[list[RecordWithLinks], int]:
-        condition, values = where(connection, filters)
+        condition, values = where = self._where(connection, filters)
         total = connection.count(f"select count(*) from records r where {condition}", values)
-        numbers = browse(connection, filters, order, limit, offset)
-        return with_links(connection, numbers), total
+        return with_links(connection, browse(connection, where, order, limit, offset)), total
 
     @reads
     def newest(self, connection: Connection, filters: Filters, limit: int) -> list[Record]:
-        return _newest(connection, filters, limit)
+        return self._newest(connection, filters, limit)
 
     @reads
     def recent_sessions(
         self, connection: Connection, filters: Filters, limit: int, observations: int
     ) -> tuple[list[Record], list[Record]]:
-        sessions = _newest(connection, replace(filters, kinds=("session_summary",)), limit)
+        sessions = self._newest(connection, replace(filters, kinds=("session_summary",)), limit)
         observed = replace(filters, kinds=("observation",))
         named = dict.fromkeys((s.project, s.session) for s in sessions if s.session)
         found = [
             record
             for project, session in named
-            for record in _newest(
+            for record in self._newest(
                 connection, replace(observed, project=project, session=session), observations
             )
-        ] or _newest(connection, observed, observations)
+        ] or self._newest(connection, observed, observations)
         return sessions, sorted(found, key=lambda r: (r.created_at, r.number), reverse=True)
 
     @reads
     def export_page(
         self, connection: Connection, filters: Filters, after: int, size: int
     ) -> list[RecordWithLinks]:
-        condition, values = where(connection, filters)
+        condition, values = self._where(connection, filters)
         numbers = connection.column(
             f"select r.id from records r where r.id > %s and {condition} order by r.id limit %s",
             (after, *values, size),
@@ -164,18 +232,17 @@ class PostgresRecords(Repository):
     @reads
     def content_hashes(self, connection: Connection, numbers: Sequence[int]) -> dict[int, str]:
         rows = connection.execute(
-            "select id, encode(content_hash, 'hex') from records where id = any(%s)",
-            (list(numbers),),
+            "select id, content_hash from records where id = any(%s::bigint[])", (list(numbers),)
         )
-        return dict(rows.fetchall())
+        return {number: digest.hex() for number, digest in rows}
 
     @reads
     def revision(self, connection: Connection) -> int:
         return connection.count("select max(revision) from record_changes")
 
-
-def _newest(connection: Connection, filters: Filters, limit: int) -> list[Record]:
-    return _in_order(connection, browse(connection, filters, "date_desc", limit, 0))
+    def _newest(self, connection: Connection, filters: Filters, limit: int) -> list[Record]:
+        numbers = browse(connection, self._where(connection, filters), "date_desc", limit, 0)
+        return _in_order(connection, numbers)
 
 
 def _in_order(connection: Connection, numbers: Sequence[int]) -> list[Record]:

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from mem_search.model import Ref
 from mem_search.model.archives import HOLDINGS, Archive, CitationReport
 from mem_search.model.graph import CITES, CitePlace, GraphLabel, PageCitation
-from mem_search.storage.postgres.connection import Connection, Jsonb
-from mem_search.storage.postgres.database import Repository, reads, writes
 from mem_search.storage.rules.citation_counts import Citation, counted
+from mem_search.storage.sql.connection import (
+    Connection,
+    Json,
+    Repository,
+    from_json,
+    reads,
+    writes,
+)
+from mem_search.storage.sql.graph import labels
 
 _COLUMNS: Final = "name, research, pages, schedule, watch, next_at, indexed_at, statistics"
 _CITATIONS: Final = """
-    select f.kind, f.id, e.target, t.kind, t.id, e.strength,
-        (select coalesce(jsonb_agg(jsonb_build_array(c.form, c.place_start, c.place_end,
-            substr(f.body, c.context_start + 1, c.context_end - c.context_start))
-            order by c.place_start), '[]') from cites c where c.edge_id = e.id)
+    select e.id, f.kind, f.id, e.target, t.kind, t.id, e.strength
     from (
         select e.*, row_number() over (partition by e.{side} order by {order}) as place
         from edges e join records f on f.id = e.from_id
@@ -27,10 +32,11 @@ _CITATIONS: Final = """
     where e.place <= %s order by e.{side}, e.place
 """
 _IN_TEXT: Final = "(select min(c.place_start) from cites c where c.edge_id = e.id), e.id"
+_ALL: Final = 2**62
 _NEWEST: Final = "f.created_at desc, e.id"
 
 
-class PostgresArchives(Repository):
+class Archives(Repository):
     """``ports.ArchiveStore`` over the tables ``archives``, ``edges`` and ``cites``."""
 
     @writes
@@ -47,12 +53,12 @@ class PostgresArchives(Repository):
     @reads
     def get(self, connection: Connection, name: str) -> Archive | None:
         row = connection.maybe(f"select {_COLUMNS} from archives where name = %s", (name,))
-        return Archive(*row) if row else None
+        return _archive(row) if row else None
 
     @reads
     def listed(self, connection: Connection) -> list[Archive]:
         rows = connection.execute(f"select {_COLUMNS} from archives order by name")
-        return [Archive(*row) for row in rows]
+        return [_archive(row) for row in rows]
 
     @writes
     def remove(self, connection: Connection, name: str) -> bool:
@@ -64,7 +70,7 @@ class PostgresArchives(Repository):
     ) -> None:
         connection.execute(
             "update archives set indexed_at = %s, statistics = %s where name = %s",
-            (at, Jsonb(dict(statistics)), name),
+            (at, Json(dict(statistics)), name),
         )
 
     @writes
@@ -135,7 +141,7 @@ class _Reader:
             "select from_id, key, max(to_id), max(strength) from edges"
             f" where {end} = any(%s::{sort}) and relation = %s group by from_id, key"
             " order by from_id, key limit %s",
-            (list(values), CITES, most),
+            (list(values), CITES, _ALL if most is None else most),
         )
         return [Citation(*row) for row in rows]
 
@@ -148,15 +154,7 @@ class _Reader:
         return dict(rows.fetchall())
 
     def labels(self, numbers: Iterable[int]) -> dict[int, GraphLabel]:
-        rows = self._connection.execute(
-            "select id, kind, coalesce(nullif(title, ''), substr(body, 1, 100)), created_at"
-            " from records where id = any(%s::bigint[])",
-            (list(numbers),),
-        )
-        return {
-            number: GraphLabel(Ref(kind, number), " ".join(title.split()), created_at)
-            for number, kind, title, created_at in rows
-        }
+        return labels(self._connection, numbers)
 
     def places(self, documents: Sequence[int]) -> int:
         return self._connection.count(
@@ -174,15 +172,38 @@ class _Reader:
 def _read(
     connection: Connection, statement: str, ends: Sequence[int] | Sequence[str], each: int
 ) -> list[PageCitation]:
+    rows = connection.execute(statement, (CITES, list(ends), each)).fetchall()
+    places: dict[int, list[tuple[Any, ...]]] = defaultdict(list)
+    for edge, *place in connection.execute(
+        "select edge_id, form, place_start, place_end, context_start, context_end from cites"
+        " where edge_id = any(%s::bigint[]) order by edge_id, place_start",
+        ([row[0] for row in rows],),
+    ):
+        places[edge].append(tuple(place))
+    # A text is read once: SQLite reads all of a long one for each span that is cut from it.
+    texts = dict(
+        connection.execute(
+            "select id, body from records where id = any(%s::bigint[])",
+            (sorted({row[2] for row in rows}),),
+        ).fetchall()
+    )
     return [
         PageCitation(
             Ref(kind, number),
             target,
             Ref(cited_kind, cited) if cited is not None else None,
             strength,
-            tuple(CitePlace(*place) for place in places),
+            tuple(
+                CitePlace(form, start, end, texts[number][low:high])
+                for form, start, end, low, high in places[edge]
+            ),
         )
-        for kind, number, target, cited_kind, cited, strength, places in connection.execute(
-            statement, (CITES, list(ends), each)
-        )
+        for edge, kind, number, target, cited_kind, cited, strength in rows
     ]
+
+
+def _archive(row: Sequence[Any]) -> Archive:
+    name, research, pages, schedule, watch, next_at, indexed_at, statistics = row
+    return Archive(
+        name, research, pages, schedule, bool(watch), next_at, indexed_at, from_json(statistics)
+    )

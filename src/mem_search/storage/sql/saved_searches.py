@@ -1,4 +1,4 @@
-"""Saved searches, which records each has reported, the inbox of their notifications, and scopes.
+"""Saved searches, which records each has reported, and the inbox of their notifications.
 
 A record that was forgotten disappears from the inbox too. Names ignore the case of ASCII letters.
 """
@@ -16,13 +16,17 @@ from mem_search.model.saved_searches import (
     Message,
     Notification,
     SavedSearch,
-    Scope,
 )
-from mem_search.storage.postgres import records
-from mem_search.storage.postgres.connection import Connection, Jsonb
-from mem_search.storage.postgres.database import Repository, reads, writes
-from mem_search.storage.postgres.jobs import add_delivery
-from mem_search.storage.postgres.workers import FREE, MINE
+from mem_search.storage.sql import deliveries, records
+from mem_search.storage.sql.connection import (
+    Connection,
+    Json,
+    Repository,
+    from_json,
+    reads,
+    writes,
+)
+from mem_search.storage.sql.scopes import NAMED
 
 _COLUMNS = (
     "id, name, request, every_seconds, inbox, webhook_url, created_at, since, newest_record,"
@@ -30,15 +34,14 @@ _COLUMNS = (
 )
 _NOTIFICATIONS = (
     "select n.id, s.name, n.at, n.count, n.delivery_id, n.read_at,"
-    " (select coalesce(jsonb_agg(jsonb_build_array(m.record_id, m.changed) order by m.place), '[]')"
-    " from notification_matches m where m.notification_id = n.id)"
+    " (select jsonb_agg(jsonb_build_array(t.record_id, t.changed))"
+    " from (select m.record_id, m.changed from notification_matches m"
+    " where m.notification_id = n.id order by m.place) t)"
     " from notifications n join saved_searches s on s.id = n.search_id"
 )
-_LOWER = 'lower(%(name)s::text collate "C")'
-_NAMED = f"lower(name) = {_LOWER}"
 
 
-class PostgresSavedSearches(Repository):
+class SavedSearches(Repository):
     """``ports.SavedSearchStore`` over ``saved_searches``, ``saved_told`` and ``notifications``."""
 
     @writes
@@ -58,7 +61,7 @@ class PostgresSavedSearches(Repository):
                 "insert into saved_searches(name, request, every_seconds, inbox, webhook_url,"
                 " created_at, since, next_at, newest_record)"
                 " select %(name)s, %(request)s, %(every)s, %(inbox)s, %(url)s, %(at)s, %(at)s,"
-                " %(next)s, coalesce(max(id), 0) from records on conflict do nothing",
+                " %(next)s, coalesce(max(id), 0) from records where true on conflict do nothing",
                 _values(name, request, every_seconds, inbox, webhook_url, at),
             ).rowcount
         )
@@ -75,46 +78,46 @@ class PostgresSavedSearches(Repository):
         webhook_url: str,
         at: int,
     ) -> bool:
-        return bool(
-            connection.execute(
-                "update saved_searches set every_seconds = %(every)s, inbox = %(inbox)s,"
-                " webhook_url = %(url)s, next_at = %(next)s, error = '', request = %(request)s,"
-                " since = case when request -> 'search' is not distinct from"
-                f" %(request)s::jsonb -> 'search' then since else %(at)s end where {_NAMED}",
-                _values(name, request, every_seconds, inbox, webhook_url, at),
-            ).rowcount
+        row = connection.maybe(
+            f"select request, since from saved_searches where {NAMED} for update", {"name": name}
         )
+        if row is None:
+            return False
+        before, since = row
+        same = from_json(before).get("search") == request.get("search")
+        connection.execute(
+            "update saved_searches set every_seconds = %(every)s, inbox = %(inbox)s,"
+            " webhook_url = %(url)s, next_at = %(next)s, error = '', request = %(request)s,"
+            f" since = %(since)s where {NAMED}",
+            {
+                **_values(name, request, every_seconds, inbox, webhook_url, at),
+                "since": since if same else at,
+            },
+        )
+        return True
 
     @reads
     def get(self, connection: Connection, name: str) -> SavedSearch | None:
         row = connection.maybe(
-            f"select {_COLUMNS} from saved_searches where {_NAMED}", {"name": name}
+            f"select {_COLUMNS} from saved_searches where {NAMED}", {"name": name}
         )
-        return SavedSearch(*row) if row else None
+        return _saved(row) if row else None
 
     @reads
     def listed(self, connection: Connection) -> list[SavedSearch]:
         rows = connection.execute(f"select {_COLUMNS} from saved_searches order by lower(name)")
-        return [SavedSearch(*row) for row in rows]
+        return [_saved(row) for row in rows]
 
     @writes
     def remove(self, connection: Connection, name: str) -> bool:
-        deleted = connection.execute(f"delete from saved_searches where {_NAMED}", {"name": name})
+        deleted = connection.execute(f"delete from saved_searches where {NAMED}", {"name": name})
         return bool(deleted.rowcount)
 
-    @writes
+    @reads
     def due(self, connection: Connection, now: int) -> list[str]:
-        due = connection.execute(
-            f"select id, name from saved_searches where next_at <= %s and {FREE}"
-            " order by next_at, id for update skip locked",
-            (now,),
-        ).fetchall()
-        if due:
-            connection.execute(
-                f"update saved_searches set worker = {MINE} where id = any(%s)",
-                ([number for number, _ in due],),
-            )
-        return [name for _, name in due]
+        return connection.column(
+            "select name from saved_searches where next_at <= %s order by next_at, id", (now,)
+        )
 
     @reads
     def next_at(self, connection: Connection) -> int | None:
@@ -145,15 +148,17 @@ class PostgresSavedSearches(Repository):
         if message is not None:
             named = [match.number for match in matches[:MOST_IN_MESSAGE]]
             queued = message(matches, records.fetch(connection, named))
-            add_delivery(connection, queued)
+            deliveries.add(connection, queued)
         return tuple(matches), _notify(connection, saved, at, matches, queued)
 
     @reads
     def notifications(
         self, connection: Connection, search: str, limit: int, offset: int, *, unread: bool
     ) -> tuple[list[Notification], int]:
-        wanted = f"where n.inbox and (%(name)s = '' or lower(s.name) = {_LOWER})" + (
-            " and n.read_at is null" if unread else ""
+        wanted = (
+            "where n.inbox and (%(name)s = ''"
+            f" or s.id in (select id from saved_searches where {NAMED}))"
+            + (" and n.read_at is null" if unread else "")
         )
         values = {"name": search, "limit": limit, "offset": offset}
         total = connection.count(
@@ -183,44 +188,12 @@ class PostgresSavedSearches(Repository):
         )
 
 
-class PostgresScopes(Repository):
-    """``ports.ScopeStore`` over the table ``scopes``."""
-
-    @writes
-    def put(self, connection: Connection, scope: Scope) -> Scope:
-        return Scope(
-            *connection.one(
-                "insert into scopes(name, filter, created_at) values(%s, %s, %s)"
-                " on conflict(owner, lower(name)) do update set filter = excluded.filter"
-                " returning name, filter, created_at",
-                (scope.name, scope.filter, scope.created_at),
-            )
-        )
-
-    @reads
-    def get(self, connection: Connection, name: str) -> Scope | None:
-        row = connection.maybe(
-            f"select name, filter, created_at from scopes where {_NAMED}", {"name": name}
-        )
-        return Scope(*row) if row else None
-
-    @reads
-    def listed(self, connection: Connection) -> list[Scope]:
-        return scopes(connection)
-
-    @writes
-    def remove(self, connection: Connection, name: str) -> bool:
-        return bool(
-            connection.execute(f"delete from scopes where {_NAMED}", {"name": name}).rowcount
-        )
-
-
 def _values(
     name: str, request: Mapping[str, Any], every: int | None, inbox: bool, url: str, at: int
 ) -> dict[str, Any]:
     return {
         "name": name,
-        "request": Jsonb(request),
+        "request": Json(request),
         "every": every,
         "inbox": inbox,
         "url": url,
@@ -271,39 +244,37 @@ def _new_matches(
     marks them as reported.
     """
     numbers = [number for number, _ in found]
-    reported = set(
-        connection.column(
-            "select record_id from saved_told where search_id = %s and record_id = any(%s)",
+    reported = {
+        (number, digest.hex())
+        for number, digest in connection.execute(
+            "select record_id, content_hash from saved_told"
+            " where search_id = %s and record_id = any(%s::bigint[])",
             (saved.id, numbers),
         )
-    )
+    }
     # A record that was deleted a moment ago cannot be reported.
-    new = set(
-        connection.column(
-            "insert into saved_told(search_id, record_id, content_hash)"
-            " select %s, r.id, f.hash from unnest(%s::bigint[], %s::bytea[]) f(id, hash)"
-            " join records r on r.id = f.id on conflict do nothing returning record_id",
-            (saved.id, numbers, [bytes.fromhex(digest) for _, digest in found]),
-        )
+    stored = set(
+        connection.column("select id from records where id = any(%s::bigint[])", (numbers,))
     )
-    return [
-        Match(number, number in reported or number <= saved.newest_record)
-        for number in dict.fromkeys(numbers)
-        if number in new
-    ]
+    new = [each for each in dict.fromkeys(found) if each[0] in stored and each not in reported]
+    connection.many(
+        "insert into saved_told(search_id, record_id, content_hash) values(%s, %s, %s)",
+        [(saved.id, number, bytes.fromhex(digest)) for number, digest in new],
+    )
+    known = {number for number, _ in reported}
+    return [Match(number, number in known or number <= saved.newest_record) for number, _ in new]
 
 
 def _next(at: int, every_seconds: int | None) -> int | None:
     return None if every_seconds is None else at + 1000 * every_seconds
 
 
+def _saved(row: Sequence[Any]) -> SavedSearch:
+    number, name, request, every, inbox, *rest = row
+    return SavedSearch(number, name, from_json(request), every, bool(inbox), *rest)
+
+
 def _notification(row: Sequence[Any]) -> Notification:
     number, search, at, count, delivery, read_at, matches = row
-    told = tuple(Match(*each) for each in matches)
+    told = tuple(Match(record, bool(changed)) for record, changed in from_json(matches) or ())
     return Notification(number, search, at, count, delivery, read_at, told)
-
-
-def scopes(connection: Connection) -> list[Scope]:
-    """All saved filters, by name."""
-    rows = connection.execute("select name, filter, created_at from scopes order by lower(name)")
-    return [Scope(*row) for row in rows]

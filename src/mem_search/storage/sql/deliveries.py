@@ -6,33 +6,43 @@ Times are milliseconds since 1970. ``body`` is exactly what is signed and sent, 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from mem_search.model.saved_searches import Delivery, DeliveryState, Message
-from mem_search.storage.sqlite.database import Connection, Repository, reads, writes
+from mem_search.storage.sql.connection import Connection, Repository, reads, writes_beside
 
-_COLUMNS = "id, event, url, body, state, attempts, next_at, status, error, created_at, ended_at"
+COLUMNS: Final = (
+    "id, event, url, body, state, attempts, next_at, status, error, created_at, ended_at"
+)
 
 
-class SqliteDeliveries(Repository):
+class Deliveries(Repository):
     """``ports.DeliveryStore`` over the table ``webhook_deliveries``."""
 
     @reads
     def due(self, connection: Connection, now: int) -> list[tuple[str, str]]:
-        return connection.execute(
-            "select id, url from webhook_deliveries where state = 'pending' and next_at <= ?"
+        rows = connection.execute(
+            "select id, url from webhook_deliveries where state = 'pending' and next_at <= %s"
             " order by next_at, created_at, id",
             (now,),
-        ).fetchall()
+        )
+        return [(delivery, url) for delivery, url in rows]
+
+    @reads
+    def claim(
+        self, connection: Connection, deliveries: Sequence[str], now: int
+    ) -> dict[str, Delivery]:
+        return fetch(connection, deliveries)  # nobody else sends, unless workers share the store
 
     @reads
     def next_at(self, connection: Connection, now: int) -> int | None:
-        (at,) = connection.execute(
-            "select min(next_at) from webhook_deliveries where state = 'pending' and next_at > ?",
+        (at,) = connection.one(
+            "select min(next_at) from webhook_deliveries where state = 'pending' and next_at > %s",
             (now,),
-        ).fetchone()
+        )
         return None if at is None else int(at)
 
-    @writes
+    @writes_beside
     def retry_later(
         self,
         connection: Connection,
@@ -43,12 +53,12 @@ class SqliteDeliveries(Repository):
         again_at: int,
     ) -> None:
         connection.execute(
-            "update webhook_deliveries set attempts = attempts + 1, status = ?, error = ?,"
-            " next_at = ? where id = ?",
+            "update webhook_deliveries set attempts = attempts + 1, status = %s, error = %s,"
+            " next_at = %s, worker = null where id = %s and state = 'pending'",
             (status, error, again_at, delivery),
         )
 
-    @writes
+    @writes_beside
     def finish(
         self,
         connection: Connection,
@@ -60,33 +70,26 @@ class SqliteDeliveries(Repository):
         at: int,
     ) -> None:
         connection.execute(
-            "update webhook_deliveries set state = ?, attempts = attempts + 1, status = ?,"
-            " error = ?, ended_at = ? where id = ?",
+            "update webhook_deliveries set state = %s, attempts = attempts + 1, status = %s,"
+            " error = %s, ended_at = %s, worker = null where id = %s and state = 'pending'",
             (state, status, error, at, delivery),
         )
-
-    @reads
-    def claim(
-        self, connection: Connection, deliveries: Sequence[str], now: int
-    ) -> dict[str, Delivery]:
-        return fetch(connection, deliveries)  # nobody else sends
 
     @reads
     def fetch(self, connection: Connection, deliveries: Sequence[str]) -> dict[str, Delivery]:
         return fetch(connection, deliveries)
 
-    @writes
+    @writes_beside
     def expire(self, connection: Connection, before: int) -> int:
         return connection.execute(
-            "delete from webhook_deliveries where ended_at < ?", (before,)
+            "delete from webhook_deliveries where ended_at < %s", (before,)
         ).rowcount
 
 
 def fetch(connection: Connection, deliveries: Sequence[str]) -> dict[str, Delivery]:
     """The existing messages among these ids."""
-    marks = ", ".join("?" * len(deliveries))
     rows = connection.execute(
-        f"select {_COLUMNS} from webhook_deliveries where id in ({marks})", tuple(deliveries)
+        f"select {COLUMNS} from webhook_deliveries where id = any(%s::text[])", (list(deliveries),)
     )
     return {row[0]: Delivery(*row) for row in rows}
 
@@ -94,8 +97,8 @@ def fetch(connection: Connection, deliveries: Sequence[str]) -> dict[str, Delive
 def add(connection: Connection, message: Message) -> None:
     """Queue ``message``, due at once, unless its id is queued already."""
     connection.execute(
-        "insert or ignore into webhook_deliveries(id, event, url, body, next_at, created_at)"
-        " values(?, ?, ?, ?, ?, ?)",
+        "insert into webhook_deliveries(id, event, url, body, next_at, created_at)"
+        " values(%s, %s, %s, %s, %s, %s) on conflict do nothing",
         (message.id, message.event, message.url, message.body, message.created_at,
          message.created_at),
     )  # fmt: skip

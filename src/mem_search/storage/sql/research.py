@@ -1,9 +1,13 @@
-"""What was asked: the steps of research chains and the log of searches; and tokens."""
+"""The steps of research chains: what was asked, what came back, and the state of the index.
+
+Of a result only its ref, its content hash and its relevance are kept: what a record said is
+looked up where it stands, and gone where it was forgotten. Times are milliseconds since 1970.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, astuple
+from dataclasses import asdict
 from typing import Any, Final
 
 from mem_search.model.research import (
@@ -13,20 +17,22 @@ from mem_search.model.research import (
     Session,
     StoredResult,
 )
-from mem_search.model.statistics import AskedQuery, LoggedSearch
-from mem_search.storage.postgres.connection import Connection, Jsonb
-from mem_search.storage.postgres.database import Repository, reads, writes, writes_beside
-from mem_search.storage.rules.asked import MOST_LOGGED, MOST_SHARING, asked_queries
+from mem_search.storage.sql.connection import (
+    Connection,
+    Json,
+    Repository,
+    from_json,
+    reads,
+    writes,
+)
 
-_COLUMNS = (
+_COLUMNS: Final = (
     "id, session_id, parent_id, type, query, mode, content_types, request, redacted, results,"
     " total_count, took_ms, report, index_state, created_at"
 )
-_LOGGED = "at, query, filters, mode, total, took_ms, surface"
-_SINCE_EVER: Final = 0
 
 
-class PostgresResearch(Repository):
+class Operations(Repository):
     """``ports.ResearchStore`` over the table ``search_operations``."""
 
     @writes
@@ -42,14 +48,14 @@ class PostgresResearch(Repository):
                 operation.type,
                 operation.query,
                 operation.mode,
-                Jsonb(list(operation.content_types)),
-                Jsonb(operation.request),
+                Json(list(operation.content_types)),
+                Json(operation.request),
                 operation.redacted,
-                Jsonb([[each.ref, each.digest, each.relevance] for each in operation.results]),
+                Json([[each.ref, each.digest, each.relevance] for each in operation.results]),
                 operation.total_count,
                 operation.took_ms,
-                Jsonb(operation.report),
-                Jsonb(asdict(operation.index_state)),
+                Json(operation.report),
+                Json(asdict(operation.index_state)),
                 operation.created_at,
             ),
         )
@@ -125,82 +131,16 @@ class PostgresResearch(Repository):
         return count
 
 
-class PostgresSearchLog(Repository):
-    """``ports.SearchLogStore`` over the table ``search_log``."""
-
-    @writes_beside
-    def add(self, connection: Connection, searches: Sequence[LoggedSearch]) -> None:
-        connection.many(
-            f"insert into search_log({_LOGGED}) values(%s, %s, %s, %s, %s, %s, %s)",
-            [astuple(search) for search in searches],
-        )
-        # Numbers are those of all users, so the oldest that stays is looked up.
-        connection.execute(
-            "delete from search_log where id <="
-            " (select id from search_log order by id desc offset %s limit 1)",
-            (MOST_LOGGED,),
-        )
-
-    @reads
-    def popular(
-        self, connection: Connection, limit: int, since: int | None = None
-    ) -> list[AskedQuery]:
-        return [asked for asked, _ in _asked(connection, since)][:limit]
-
-    @reads
-    def without_results(
-        self, connection: Connection, limit: int, since: int | None = None
-    ) -> list[AskedQuery]:
-        return [asked for asked, found in _asked(connection, since) if not found][:limit]
-
-    @reads
-    def slow(
-        self, connection: Connection, limit: int, since: int | None = None
-    ) -> list[LoggedSearch]:
-        rows = connection.execute(
-            f"select {_LOGGED} from search_log where at >= %s"
-            " order by took_ms desc, id desc limit %s",
-            (_SINCE_EVER if since is None else since, limit),
-        )
-        return [LoggedSearch(*row) for row in rows]
-
-    @writes
-    def clear(self, connection: Connection) -> int:
-        return connection.execute("delete from search_log").rowcount
-
-
-def sharing(connection: Connection, words: Sequence[str], limit: int) -> list[AskedQuery]:
-    """Queries that found something and contain one of ``words``, the most frequent first.
-
-    Only the newest are read, which limits the time.
-    """
-    newest = (
-        "id > (select max(id) from search_log) - %s and exists"
-        " (select 1 from unnest(%s::text[]) w where strpos(lower(query), w) > 0)"
-    )
-    asked = _asked(connection, None, newest, (MOST_SHARING, list(words)))
-    return [each for each, found in asked if found][:limit]
-
-
-def _asked(
-    connection: Connection, since: int | None, condition: str = "true", values: Sequence[Any] = ()
-) -> list[tuple[AskedQuery, int]]:
-    return asked_queries(
-        connection.execute(
-            "select query, filters, at, total from search_log"
-            f" where at >= %s and {condition} order by id desc",
-            (_SINCE_EVER if since is None else since, *values),
-        )
-    )
-
-
 def _operation(row: Sequence[Any]) -> Operation:
     values = dict(zip(Operation.__slots__, row, strict=True))
     return Operation(
         **{
             **values,
-            "content_types": tuple(values["content_types"]),
-            "results": tuple(StoredResult(*each) for each in values["results"]),
-            "index_state": IndexState(**values["index_state"]),
+            "content_types": tuple(from_json(values["content_types"])),
+            "request": from_json(values["request"]),
+            "redacted": bool(values["redacted"]),
+            "results": tuple(StoredResult(*each) for each in from_json(values["results"])),
+            "report": from_json(values["report"]),
+            "index_state": IndexState(**from_json(values["index_state"])),
         }
     )

@@ -1,0 +1,110 @@
+"""A connection of either engine, and the parts of a store that run over both."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
+
+P = ParamSpec("P")
+T = TypeVar("T")
+R = TypeVar("R", bound="Repository")
+C = TypeVar("C")
+Values = Sequence[Any] | Mapping[str, Any]
+
+
+class Rows(Protocol):
+    """What a statement returns."""
+
+    @property
+    def rowcount(self) -> int: ...
+    def __iter__(self) -> Iterator[tuple[Any, ...]]: ...
+    def fetchall(self) -> list[tuple[Any, ...]]: ...
+
+
+class Connection(Protocol):
+    """A connection inside a transaction; ``storage.sqlite.connection`` lists its dialect."""
+
+    def execute(self, statement: str, values: Values = ..., /) -> Rows: ...
+
+    def one(self, statement: str, values: Values = ..., /) -> tuple[Any, ...]:
+        """The only row of ``statement``."""
+
+    def maybe(self, statement: str, values: Values = ..., /) -> tuple[Any, ...] | None:
+        """The first row of ``statement``, or None."""
+
+    def column(self, statement: str, values: Values = ..., /) -> list[Any]:
+        """The first column of ``statement``."""
+
+    def count(self, statement: str, values: Values = ..., /) -> int:
+        """The only value of ``statement``, a number; 0 for null."""
+
+    def many(self, statement: str, rows: Iterable[Values], /) -> int:
+        """Run ``statement`` for each of ``rows``; how many rows were changed."""
+
+    def lock_store(self) -> None:
+        """Let no other worker of this store write what is counted here, to the end of the
+        transaction.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class Json:
+    """A value that a column of JSON gets."""
+
+    value: Any
+
+
+def from_json(value: Any) -> Any:
+    """What a column of JSON holds, an object or an array: SQLite gives its text."""
+    return json.loads(value) if isinstance(value, str) else value
+
+
+class Repository:
+    """Base of a part of the store; ``reads`` and ``writes`` turn functions of a connection into its
+    methods.
+    """
+
+    def __init__(self, database: Any) -> None:
+        self._database = database
+
+
+def reads(
+    query: Callable[Concatenate[R, C, P], T],
+) -> Callable[Concatenate[R, P], Coroutine[Any, Any, T]]:
+    """An async method that runs ``query`` on a reader, inside one consistent snapshot."""
+
+    @wraps(query)
+    async def method(self: R, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        found: T = await self._database.read(lambda c: query(self, c, *args, **kwargs))
+        return found
+
+    return method
+
+
+def writes(
+    query: Callable[Concatenate[R, C, P], T],
+) -> Callable[Concatenate[R, P], Coroutine[Any, Any, T]]:
+    """An async method that runs ``query`` as one transaction: all of it is kept, or nothing."""
+
+    @wraps(query)
+    async def method(self: R, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        done: T = await self._database.write(lambda c: query(self, c, *args, **kwargs))
+        return done
+
+    return method
+
+
+def writes_beside(
+    query: Callable[Concatenate[R, C, P], T],
+) -> Callable[Concatenate[R, P], Coroutine[Any, Any, T]]:
+    """``writes`` of what no search reads: a replica answers searches before it has that."""
+
+    @wraps(query)
+    async def method(self: R, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        done: T = await self._database.write_beside(lambda c: query(self, c, *args, **kwargs))
+        return done
+
+    return method

@@ -1,0 +1,263 @@
+"""What sources have read: places with their cursors, the ledger, and what a language model said."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+from mem_search.model import Draft, LedgerEntry, Location, Record
+from mem_search.model.ingest import FollowedLocation, IngestCounts, LedgerRow, counted_of
+from mem_search.storage.sql.connection import (
+    Connection,
+    Json,
+    Repository,
+    from_json,
+    reads,
+    writes,
+)
+from mem_search.text.dates import now_ms
+from mem_search.text.search_fields import FROM_MODEL
+
+_LEDGER: Final = "select source, location, item, outcome, reason, records, at from ledger"
+
+_HOME: Final = "current_setting('mem_search.home')"
+"""The home that reads a location: its files may be nowhere else."""
+
+_HERE: Final = f"home in ('', {_HOME})"
+
+
+class Ingest(Repository):
+    """The part of ``ports.IngestStore`` that stores no record."""
+
+    @reads
+    def counted(self, connection: Connection, location: Location, job: str) -> IngestCounts:
+        return counted_of(result_of(connection, job), location)
+
+    @reads
+    def first_read(
+        self, connection: Connection, drafts: Sequence[Draft]
+    ) -> dict[tuple[str, str], tuple[str, str]]:
+        rows = connection.execute(
+            "select source, source_id, project, coalesce(data ->> 'branch', '') from records"
+            " where source = any(%s::text[]) and source_id = any(%s::text[])",
+            (sorted({draft.source for draft in drafts}), [draft.source_id for draft in drafts]),
+        )
+        offered = {(draft.source, draft.source_id) for draft in drafts}
+        return {
+            (source, name): (project, branch)
+            for source, name, project, branch in rows
+            if (source, name) in offered
+        }
+
+    @reads
+    def observations_of(
+        self, connection: Connection, source: str, sessions: Sequence[str]
+    ) -> list[tuple[str, str, int]]:
+        rows = connection.execute(
+            "select session, source_id, created_at from records"
+            " where session = any(%s::text[]) and kind = 'observation' and source = %s",
+            (list(sessions), source),
+        )
+        return [(session, name, created) for session, name, created in rows]
+
+    @reads
+    def cursor(self, connection: Connection, location: Location) -> dict[str, Any]:
+        row = connection.maybe(
+            "select cursor from cursors where source = %s and location = %s",
+            (location.source, location.path),
+        )
+        return dict(from_json(row[0])) if row else {}
+
+    @writes
+    def note_unchanged(self, connection: Connection, location: Location, *, followed: bool) -> None:
+        connection.execute(
+            "insert into cursors(source, location, label, options, followed, read_at, home)"
+            f" values(%s, %s, %s, %s, %s, %s, {_HOME})"
+            " on conflict(owner, source, location) do update set home = excluded.home,"
+            " followed = excluded.followed or cursors.followed, read_at = excluded.read_at,"
+            " error = ''"
+            # Followed locations are read again and again; nothing is written while nothing changes.
+            " where cursors.error != '' or cursors.followed < excluded.followed"
+            " or cursors.home != excluded.home",
+            (
+                location.source, location.path, location.label, Json(dict(location.options)),
+                followed, now_ms(),
+            ),
+        )  # fmt: skip
+
+    @writes
+    def note_items(
+        self, connection: Connection, location: Location, entries: Sequence[LedgerEntry]
+    ) -> None:
+        note(connection, location, entries)
+
+    @writes
+    def note_from_model(
+        self, connection: Connection, record: Record, said: Mapping[str, Any]
+    ) -> bool:
+        row = connection.maybe(
+            "select data from records where id = %s and title = %s and body = %s for update",
+            (record.number, record.title, record.text),
+        )
+        if row is None:
+            return False
+        data = {**from_json(row[0]), FROM_MODEL: dict(said)}
+        connection.execute(
+            "update records set data = %s where id = %s", (Json(data), record.number)
+        )
+        return True
+
+    @writes
+    def take_back(self, connection: Connection, kinds: Sequence[str]) -> int:
+        rows = connection.execute(
+            f"select id, data from records where kind = any(%s::text[])"
+            f" and data ->> '{FROM_MODEL}' is not null for update",
+            (list(kinds),),
+        ).fetchall()
+        without = [
+            (Json({k: v for k, v in from_json(data).items() if k != FROM_MODEL}), number)
+            for number, data in rows
+        ]
+        connection.many("update records set data = %s where id = %s", without)
+        return len(without)
+
+    @writes
+    def note_error(
+        self, connection: Connection, location: Location, error: str, *, followed: bool
+    ) -> None:
+        if not followed:
+            connection.execute(
+                "update cursors set read_at = %s, error = %s where source = %s and location = %s",
+                (now_ms(), error, location.source, location.path),
+            )
+            return
+        connection.execute(
+            "insert into cursors(source, location, label, options, followed, read_at, error, home)"
+            f" values(%s, %s, %s, %s, true, %s, %s, {_HOME}) on conflict(owner, source, location)"
+            " do update set read_at = excluded.read_at, error = excluded.error",
+            (
+                location.source, location.path, location.label, Json(dict(location.options)),
+                now_ms(), error,
+            ),
+        )  # fmt: skip
+
+    @writes
+    def drop_location(self, connection: Connection, location: Location) -> bool:
+        dropped = connection.execute(
+            "delete from cursors where source = %s and location = %s",
+            (location.source, location.path),
+        )
+        return dropped.rowcount > 0
+
+    @reads
+    def locations(self, connection: Connection) -> list[FollowedLocation]:
+        rows = connection.execute(
+            f"select source, location, label, options, followed, read_at, error, {_HERE}"
+            " from cursors order by source, location"
+        )
+        return [
+            FollowedLocation(
+                Location(source, path, label, from_json(options)),
+                bool(followed), at, error, bool(here),
+            )
+            for source, path, label, options, followed, at, error, here in rows
+        ]  # fmt: skip
+
+    @reads
+    def ledger(
+        self,
+        connection: Connection,
+        source: str,
+        item: str,
+        limit: int,
+        offset: int,
+        outcome: str = "",
+    ) -> list[LedgerRow]:
+        rows = connection.execute(
+            f"{_LEDGER} where %(source)s in ('', source)"
+            " and (%(item)s = '' or strpos(location || '/' || item, %(item)s) > 0)"
+            " and %(outcome)s in ('', outcome)"
+            " order by at desc, item limit %(limit)s offset %(offset)s",
+            {"source": source, "item": item, "outcome": outcome, "limit": limit, "offset": offset},
+        )
+        return [LedgerRow(*row) for row in rows]
+
+    @reads
+    def ledger_at(self, connection: Connection, paths: Sequence[str]) -> list[LedgerRow]:
+        rows = connection.execute(
+            f"{_LEDGER} where rtrim(location, '/') || '/' || item = any(%(paths)s::text[])"
+            " or (location = any(%(paths)s::text[])"
+            " and substr(location, greatest(1, length(location) - length(item))) = '/' || item)"
+            " order by at desc",
+            {"paths": list(paths)},
+        )
+        return [LedgerRow(*row) for row in rows]
+
+    @reads
+    def ledger_counts(
+        self, connection: Connection, location: str = "", below: str = ""
+    ) -> list[tuple[str, str, int]]:
+        rows = connection.execute(
+            "select source, outcome, count(*) from ledger where %(location)s in ('', location)"
+            " and substr(item, 1, length(%(below)s)) = %(below)s"
+            " group by source, outcome order by 1, 2",
+            {"location": location, "below": below},
+        )
+        return [(source, outcome, count) for source, outcome, count in rows]
+
+
+def save_cursor(
+    connection: Connection, location: Location, cursor: Mapping[str, Any], *, followed: bool
+) -> None:
+    """Note how far the location was read."""
+    connection.execute(
+        "insert into cursors(source, location, label, options, cursor, followed, read_at, home)"
+        f" values(%s, %s, %s, %s, %s, %s, %s, {_HOME})"
+        " on conflict(owner, source, location) do update set home = excluded.home,"
+        " label = excluded.label, options = excluded.options, cursor = excluded.cursor,"
+        " followed = excluded.followed or cursors.followed, read_at = excluded.read_at,"
+        " error = ''",
+        (
+            location.source, location.path, location.label, Json(dict(location.options)),
+            Json(cursor), followed, now_ms(),
+        ),
+    )  # fmt: skip
+
+
+def result_of(connection: Connection, job: str) -> dict[str, Any]:
+    """What the job has counted so far."""
+    row = connection.maybe("select result from jobs where id = %s", (job,))
+    return dict(from_json(row[0])) if row else {}
+
+
+def note(connection: Connection, location: Location, entries: Iterable[LedgerEntry]) -> None:
+    """Write ledger entries; the newest entry of an item replaces the older one."""
+    now = now_ms()
+    connection.many(
+        "insert into ledger(source, location, item, outcome, reason, records, at)"
+        " values(%s, %s, %s, %s, %s, %s, %s) on conflict(owner, source, location, item)"
+        " do update set (outcome, reason, records, at) ="
+        " (excluded.outcome, excluded.reason, excluded.records, excluded.at)",
+        [
+            (location.source, location.path, e.item, e.outcome, e.reason, e.records, now)
+            for e in entries
+        ],
+    )
+
+
+def strike(connection: Connection, location: Location, items: Iterable[str]) -> None:
+    """Delete the entries of ``items`` and of items inside them, ``name:7`` in ``name``. An empty
+    item is the whole location.
+    """
+    at = {"source": location.source, "location": location.path}
+    noted = "select 1 from ledger where source = %(source)s and location = %(location)s limit 1"
+    if connection.maybe(noted, at) is None:
+        return
+    connection.many(
+        "delete from ledger where source = %(source)s and location = %(location)s"
+        " and (%(item)s::text = ''"
+        # The key finds the range that has both of the last line.
+        " or (item >= %(item)s::text and item < %(item)s::text || ';'"
+        " and (item = %(item)s::text or item > %(item)s::text || ':')))",
+        [{**at, "item": item} for item in items],
+    )

@@ -1,0 +1,114 @@
+"""The log of searches: the newest ten thousand, kept in the store and nowhere else.
+
+Query texts come here already redacted and without fields. What was asked often, in vain or slowly
+is counted when it is asked for; questions are equal that differ only in case, in filters or in the
+punctuation at their end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import astuple, replace
+from typing import Any, Final
+
+from mem_search.model.statistics import AskedQuery, LoggedSearch
+from mem_search.storage.sql.connection import Connection, Repository, reads, writes, writes_beside
+
+_COLUMNS: Final = "at, query, filters, mode, total, took_ms, surface"
+_SINCE_EVER: Final = 0
+
+MOST_LOGGED: Final = 10_000
+"""Searches that the log keeps, the newest ones."""
+
+MOST_SHARING: Final = 2_000
+"""The newest searches, in which those with a word are looked for."""
+
+
+class SearchLog(Repository):
+    """``ports.SearchLogStore`` over the table ``search_log``."""
+
+    @writes_beside
+    def add(self, connection: Connection, searches: Sequence[LoggedSearch]) -> None:
+        connection.many(
+            f"insert into search_log({_COLUMNS}) values(%s, %s, %s, %s, %s, %s, %s)",
+            [astuple(search) for search in searches],
+        )
+        # Several users share the numbers of a table, so the oldest that stays is looked up.
+        connection.execute(
+            "delete from search_log where id <="
+            " (select id from search_log order by id desc limit 1 offset %s)",
+            (MOST_LOGGED,),
+        )
+
+    @reads
+    def popular(
+        self, connection: Connection, limit: int, since: int | None = None
+    ) -> list[AskedQuery]:
+        return [asked for asked, _ in _asked(connection, since)][:limit]
+
+    @reads
+    def without_results(
+        self, connection: Connection, limit: int, since: int | None = None
+    ) -> list[AskedQuery]:
+        return [asked for asked, found in _asked(connection, since) if not found][:limit]
+
+    @reads
+    def slow(
+        self, connection: Connection, limit: int, since: int | None = None
+    ) -> list[LoggedSearch]:
+        rows = connection.execute(
+            f"select {_COLUMNS} from search_log where at >= %s"
+            " order by took_ms desc, id desc limit %s",
+            (_SINCE_EVER if since is None else since, limit),
+        )
+        return [LoggedSearch(*row) for row in rows]
+
+    @writes
+    def clear(self, connection: Connection) -> int:
+        return connection.execute("delete from search_log").rowcount
+
+
+def sharing(connection: Connection, words: Sequence[str], limit: int) -> list[AskedQuery]:
+    """Queries that found something and contain one of ``words``, the most frequent first.
+
+    Only the newest are read, which limits the time.
+    """
+    if not words:
+        return []
+    condition = " or ".join(["strpos(lower(query), %s) > 0"] * len(words))
+    newest = f"id > (select max(id) from search_log) - {MOST_SHARING} and ({condition})"
+    return [asked for asked, found in _asked(connection, None, newest, words) if found][:limit]
+
+
+def _asked(
+    connection: Connection, since: int | None, condition: str = "true", values: Sequence[Any] = ()
+) -> list[tuple[AskedQuery, int]]:
+    return _by_question(
+        connection.execute(
+            "select query, filters, at, total from search_log"
+            f" where at >= %s and {condition} order by id desc",
+            (_SINCE_EVER if since is None else since, *values),
+        )
+    )
+
+
+def _by_question(rows: Iterable[tuple[str, str, int, int]]) -> list[tuple[AskedQuery, int]]:
+    """Each question of ``rows``, (query, filters, when, total) with the newest first, and what it
+    found in all when it was last asked with each of its filters; the most frequent first.
+
+    It is written, and its total is, as when it was last asked.
+    """
+    # In Python: databases differ in the letters whose case they fold.
+    asked: dict[str, AskedQuery] = {}
+    found: dict[str, dict[str, int]] = {}
+    for query, filters, at, total in rows:
+        key = query.casefold().rstrip(" ?!.") or query
+        known = asked.get(key)
+        asked[key] = (
+            AskedQuery(query, 1, at, total)
+            if known is None
+            else replace(known, times=known.times + 1)
+        )
+        found.setdefault(key, {}).setdefault(filters, total)
+    ordered = sorted(asked, key=lambda key: (-asked[key].times, -asked[key].last_at))
+    return [(asked[key], sum(found[key].values())) for key in ordered]

@@ -1,0 +1,126 @@
+"""A connection to the file: it reads SQLite's own statements, and those of both engines.
+
+The dialect of shared statements is PostgreSQL's, of which SQLite gets its own form:
+
+=========================================  ==================================================
+in a shared statement                      for SQLite
+=========================================  ==================================================
+``%s``, ``%(name)s``                       ``?``, ``:name``
+``= any(%s::bigint[])``                    ``in (select value from json_each(?))``, a list is JSON
+``!= all(%s)``                             ``not in (select value from json_each(?))``
+``%s::bigint``, ``collate "C"``            no cast, no collation: compared by bytes anyway
+``on conflict(owner, name)``               ``on conflict(name)``: a file has one owner
+``on conflict(owner, lower(name))``        ``on conflict(name)``: its collation ignores case
+``data ->> 'key'``                         ``json_extract(data, '$.key')``
+``greatest``, ``least``, ``strpos``        ``max``, ``min``, ``instr``
+``is not distinct from``                   ``is``
+``jsonb_agg``, ``jsonb_build_array``       ``json_group_array``, ``json_array``
+``project_lower``                          ``lower(project)``: a column of PostgreSQL's
+``, worker = null``, ``for update``        nothing: a file has one worker and one writer
+``home``                                   nothing: all is read in the home of the file
+=========================================  ==================================================
+
+JSON goes in as ``Json`` and comes out through ``from_json``; truth values come out as ``bool()``.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Mapping
+from functools import cache
+from typing import Any, Final
+
+from mem_search.patterns import pattern
+from mem_search.storage.sql.connection import Json, Values
+
+_CAST: Final = r"(?:::\w+(?:\[\])?)?"
+
+_FORMS: Final = tuple(
+    (pattern(form), own)
+    for form, own in (
+        (rf"= any\((%s|%\(\w+\)s){_CAST}\)", r"in (select value from json_each(\1))"),
+        (rf"!= all\((%s|%\(\w+\)s){_CAST}\)", r"not in (select value from json_each(\1))"),
+        (r"::\w+(?:\[\])?", ""),
+        (r' collate "C"', ""),
+        (r"on conflict\(owner, lower\((\w+)\)\)", r"on conflict(\1)"),
+        (r"on conflict\(owner, ", "on conflict("),
+        (r"(\w+) ->> '(\w+)'", r"json_extract(\1, '$.\2')"),
+        (r"\bgreatest\(", "max("),
+        (r"\bleast\(", "min("),
+        (r"\bstrpos\(", "instr("),
+        (r"\bis not distinct from\b", "is"),
+        (r", worker = null\b", ""),
+        (r"home in \('', current_setting\('mem_search.home'\)\)", "true"),
+        (r", (?:home|current_setting\('mem_search.home'\))\)", ")"),
+        (r"\bhome = excluded\.home,", ""),
+        (r" or cursors\.home != excluded\.home", ""),
+        (r" for update\b", ""),
+        (r"\bjsonb_agg\(", "json_group_array("),
+        (r"\bjsonb_build_array\(", "json_array("),
+        (r"\b(\w+)_lower\b", r"lower(\1)"),
+        # Until one schema has one name for both.
+        (r"\b(?:place|span)_(start|end)\b", r'"\1"'),
+        (r"%\((\w+)\)s", r":\1"),
+        (r"%s", "?"),
+        (r"%%", "%"),
+    )
+)
+
+
+def is_shared(statement: str) -> bool:
+    """Whether ``statement`` has parameters or settings of the shared dialect."""
+    return "%s" in statement or "%(" in statement or "current_setting(" in statement
+
+
+@cache
+def for_sqlite(statement: str) -> str:
+    """``statement`` as SQLite reads it."""
+    for form, own in _FORMS:
+        statement = form.sub(own, statement)
+    return statement
+
+
+class SqliteConnection(sqlite3.Connection):
+    """``storage.sql.connection.Connection``; a statement with ``?`` is run as it stands."""
+
+    def execute(self, statement: str, values: Any = (), /) -> sqlite3.Cursor:
+        if not is_shared(statement):
+            return super().execute(statement, values)
+        return super().execute(for_sqlite(statement), _bound(values))
+
+    def one(self, statement: str, values: Values = (), /) -> tuple[Any, ...]:
+        row: tuple[Any, ...] = self.execute(statement, values).fetchone()
+        return row
+
+    def maybe(self, statement: str, values: Values = (), /) -> tuple[Any, ...] | None:
+        row: tuple[Any, ...] | None = self.execute(statement, values).fetchone()
+        return row
+
+    def column(self, statement: str, values: Values = (), /) -> list[Any]:
+        return [row[0] for row in self.execute(statement, values)]
+
+    def count(self, statement: str, values: Values = (), /) -> int:
+        return int(self.one(statement, values)[0] or 0)
+
+    def many(self, statement: str, rows: Iterable[Values], /) -> int:
+        return self.executemany(for_sqlite(statement), map(_bound, rows)).rowcount
+
+    def lock_store(self) -> None:
+        """Nothing: a file has one writer."""
+
+
+def _bound(values: Values) -> Any:
+    if isinstance(values, Mapping):
+        return {name: _value(value) for name, value in values.items()}
+    return [_value(value) for value in values]
+
+
+def _value(value: Any) -> Any:
+    match value:
+        case Json():
+            return json.dumps(value.value)
+        case list() | tuple():
+            return json.dumps(value)
+        case _:
+            return value
