@@ -23,6 +23,7 @@ from mem_search.daemon.connection import (
     NoAnswer,
     Place,
     Unproved,
+    alive,
     connect,
     named,
     patience,
@@ -89,8 +90,8 @@ _MEND = "run: mem-search worker restart"
 
 
 def is_starting(settings: Settings) -> bool:
-    """Whether a worker that does not answer has begun lately, and works: it computes, or waits for
-    the disk. It answers once it has its imports, which takes half a second from a warm disk.
+    """Whether a worker that did not answer has begun lately, and works: it computes, waits for the
+    disk, or answers now. It does once it has its imports: half a second from a warm disk.
     """
     state = read_state(settings.worker_file)
     if state is None or process_start(state.pid) != state.process:
@@ -103,7 +104,9 @@ def is_starting(settings: Settings) -> bool:
         return False
     letter, spent = process_work(state.pid)
     if letter == "S":  # another of its threads may work
-        time.sleep(_LOOK_SECONDS)
+        place = address(str(settings.home))
+        if place is not None and alive(place, _LOOK_SECONDS):
+            return True
         return process_work(state.pid) != (letter, spent)
     return letter in ("R", "D")
 
