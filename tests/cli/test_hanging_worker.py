@@ -213,14 +213,15 @@ def test_a_worker_that_is_busy_ends_within_its_5_seconds(home: Home) -> None:
 
 
 HANGING = """
-import os, sys, time
+import os, socket, sys, time
 from pathlib import Path
 from mem_search.daemon.lock import worker_lock
 from mem_search.daemon.state import WorkerState, process_start, write_state
 home = Path(sys.argv[1])
-with worker_lock(home):
-    began = process_start(os.getpid())
-    state = WorkerState(os.getpid(), 0, "", "1", "", str(home), "", began, "")
+with worker_lock(home), socket.create_server(("127.0.0.1", 0)) as listener:
+    began, port = process_start(os.getpid()), listener.getsockname()[1]
+    url = f"http://127.0.0.1:{port}"
+    state = WorkerState(os.getpid(), port, url, "1", "", str(home), "", began, "k" * 64)
     write_state(home / "worker.json", state)
     print("hangs", flush=True)
     time.sleep(3600)
@@ -229,7 +230,7 @@ with worker_lock(home):
 
 @contextmanager
 def hanging_at_its_start(mem: Home) -> Iterator[int]:
-    """A worker that has the lock and does not come to listen."""
+    """A worker that has the lock and the port, and does not come to answer."""
     with subprocess.Popen(
         [sys.executable, "-c", HANGING, str(mem.path)],
         env=mem.environ, stdout=subprocess.PIPE, text=True,

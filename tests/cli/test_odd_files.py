@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import socket
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -39,6 +40,7 @@ ODD = [
     *((name, folder) for name in ("token", "worker.json", "worker.start.lock", "mem-search.db")),
     *((name, dead_link) for name in ("token", "worker.json", "spool", "chroma", "mem-search.db")),
     ("token", garbage),
+    *(("worker.sock", odd) for odd in (pipe, folder, dead_link, garbage)),
     ("webhook.secret", folder),
     ("mem-search.db.mark", pipe),
 ]
@@ -73,6 +75,17 @@ def test_the_start_tells_each_and_doctor_mends_it(mem: Home) -> None:
         subprocess.run(["/bin/sh", "-c", found["fix"]], check=True)
         assert odd_files(mem.path) == []
     mem.ok("worker", "start")
+
+
+def test_a_link_in_place_of_the_socket_is_odd_whatever_it_leads_to(tmp_path: Path) -> None:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
+        listener.bind(str(tmp_path / "another.sock"))
+        (tmp_path / "worker.sock").symlink_to("another.sock")
+        (found,) = odd_files(tmp_path)
+    assert found.problem == "is a link, not a socket"
+    (tmp_path / "worker.sock").unlink()
+    (tmp_path / "another.sock").rename(tmp_path / "worker.sock")
+    assert odd_files(tmp_path) == []  # one that a killed worker left; the next replaces it
 
 
 def test_a_link_to_another_disk_is_not_odd(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import asyncio
 import errno
 import logging
 import socket
+import tempfile
 from collections.abc import AsyncIterator
 
 import pytest
@@ -28,6 +29,12 @@ class Served:
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.listener.setblocking(False)
         self.port = self.listener.getsockname()[1]
+        self.folder = tempfile.TemporaryDirectory()  # short, as the path of a socket has to be
+        self.path = f"{self.folder.name}/s"
+        self.local = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.local.bind(self.path)
+        self.local.listen()
+        self.local.setblocking(False)
 
     async def start(self) -> None:
         async def busy(_: web.Request) -> web.Response:
@@ -44,13 +51,16 @@ class Served:
         self.runner = web.AppRunner(app, shutdown_timeout=1)
         await self.runner.setup()
         assert self.runner.server is not None
-        self.connections = Connections(self.listener, self.runner.server, Limits(3, 2, 60, 60))
+        self.connections = Connections(
+            [self.listener, self.local], self.runner.server, Limits(3, 2, 60, 60)
+        )
         self.connections.start()
 
     async def close(self) -> None:
         self.go_on.set()
         self.connections.close()
         await self.runner.cleanup()
+        self.folder.cleanup()
 
     async def connect(
         self, first: bytes = b"", address: str = "127.0.0.1"
@@ -106,6 +116,26 @@ async def test_one_address_leaves_room_for_others(served: Served) -> None:
         each.close()
 
 
+async def test_the_unix_socket_has_the_cap_of_an_address_and_a_share_of_the_whole(
+    served: Served,
+) -> None:
+    held = [await asyncio.open_unix_connection(served.path) for _ in range(2)]
+    for _, writer in held:
+        writer.write(BUSY)
+    await served.until_busy(2)
+    refused, third = await asyncio.open_unix_connection(served.path)
+    assert await status(refused) == b"503"
+    busy, fourth = await served.connect(BUSY)  # another address
+    await served.until_busy(3)
+    full, fifth = await served.connect(QUICK)
+    assert await status(full) == b"503"
+    served.go_on.set()
+    for reader, _ in [*held, (busy, fourth)]:
+        assert await status(reader) == b"200"
+    for writer in (*(each for _, each in held), third, fourth, fifth):
+        writer.close()
+
+
 async def test_the_longest_idle_one_makes_room_and_is_told_why(served: Served) -> None:
     oldest, first = await served.connect()
     busy, second = await served.connect(BUSY)
@@ -122,7 +152,7 @@ async def test_the_longest_idle_one_makes_room_and_is_told_why(served: Served) -
 async def test_without_descriptors_it_pauses_and_logs_once(
     served: Served, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    asked = 0
+    asked, are_out = 0, True
 
     class Exhausted:
         def fileno(self) -> int:
@@ -131,19 +161,17 @@ async def test_without_descriptors_it_pauses_and_logs_once(
         def accept(self) -> tuple[socket.socket, object]:
             nonlocal asked
             asked += 1
-            raise OSError(errno.EMFILE, "Too many open files")
-
-        def close(self) -> None:
-            served.listener.close()
+            if are_out:
+                raise OSError(errno.EMFILE, "Too many open files")
+            return served.listener.accept()
 
     caplog.set_level(logging.WARNING)
-    listener = served.connections._listener
-    served.connections._listener = Exhausted()  # type: ignore[assignment]
+    served.connections._resume(Exhausted())  # type: ignore[arg-type]
     reader, writer = await served.connect(QUICK)
     await asyncio.sleep(0.5)
     assert 0 < asked <= 20  # of each round one by the spare descriptor
     assert len(caplog.records) <= 1
-    served.connections._listener = listener
+    are_out = False
     assert await status(reader) == b"200"
     writer.close()
 

@@ -121,7 +121,7 @@ async def test_ten_questions_are_answered_in_few_tokens(empty: Client, tmp_path:
     is loaded once for all ten, so a tenth of it counts for each.
     """
     skill = SKILL.read_text("utf-8")
-    found_worker = re.search(r"^URL=.*$", skill, re.MULTILINE)
+    found_worker = re.search(r"^mem\(\).*$", skill, re.MULTILINE)
     assert found_worker is not None
     share = count(skill) / len(QUESTIONS)
     file = tmp_path / "records.jsonl"
@@ -133,7 +133,7 @@ async def test_ten_questions_are_answered_in_few_tokens(empty: Client, tmp_path:
     costs = []
     for question, _, title, answer in QUESTIONS:
         listing = await bare(empty, f"/api/search?query={quote(question)}&limit=5")
-        asks = f"""curl -sS -G "$URL/api/search" -H 'Accept: text/plain' \\
+        asks = f"""mem -G localhost/api/search -H 'Accept: text/plain' \\
             --data-urlencode 'query={question}' -d limit=5"""
         cost = share + count(f"{found_worker[0]}\n{asks}") + count(listing)
         found = re.findall(r"^\S+ (.*?) #(\d+) - (.*) \(", listing, re.MULTILINE)
@@ -144,7 +144,7 @@ async def test_ten_questions_are_answered_in_few_tokens(empty: Client, tmp_path:
         for _, number, shown in by_title:
             path = f"/api/records/{number}?max_tokens={most}"
             text = await bare(empty, path)
-            opens = f"""curl -sS "$URL{path}" -H 'Accept: text/plain'"""
+            opens = f"""mem 'localhost{path}' -H 'Accept: text/plain'"""
             cost += count(f"{found_worker[0]}\n{opens}") + count(text)
             if answer in text:
                 assert shown == title

@@ -40,8 +40,9 @@ def patience() -> float:
     return stretched(NO_ANSWER_SECONDS, most=_LONGEST_PATIENCE)
 
 
-def connect(place: Place) -> _socket.socket:
-    """A connection to the worker, kept alive after its proof.
+def connect(place: Place, seconds: float = 0) -> _socket.socket:
+    """A connection to the worker, kept alive after its proof, which may take ``seconds`` (0: the
+    patience of a command).
 
     Raises NoAnswer, Unproved, or OSError where nothing listens.
     """
@@ -49,7 +50,7 @@ def connect(place: Place) -> _socket.socket:
     family = _socket.AF_INET6 if ":" in host else _socket.AF_INET
     connection = _socket.socket(family, _socket.SOCK_STREAM)
     try:
-        _check(connection, host, port, key)
+        _check(connection, host, port, key, seconds or patience())
     except TimeoutError:
         connection.close()
         raise NoAnswer from None
@@ -60,8 +61,7 @@ def connect(place: Place) -> _socket.socket:
     return connection
 
 
-def _check(connection: _socket.socket, host: str, port: int, key: str) -> None:
-    seconds = patience()
+def _check(connection: _socket.socket, host: str, port: int, key: str, seconds: float) -> None:
     deadline = time.monotonic() + seconds
     connection.settimeout(seconds)
     connection.connect((host, port))
@@ -92,10 +92,10 @@ def named(host: str) -> str:
     return f"[{host}]" if ":" in host else host
 
 
-def alive(place: Place) -> bool:
-    """Whether the worker answers. False also when it has ended."""
+def alive(place: Place, seconds: float = 0) -> bool:
+    """Whether the worker answers in time, as ``connect`` does. False also when it has ended."""
     try:
-        connect(place).close()
+        connect(place, seconds).close()
     except (OSError, NoAnswer, Unproved):
         return False
     return True
