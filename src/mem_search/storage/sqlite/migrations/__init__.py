@@ -36,6 +36,7 @@ from mem_search.storage.sqlite.migrations.m021_sample import m021_sample
 from mem_search.storage.sqlite.migrations.m022_structure import m022_structure
 from mem_search.storage.sqlite.migrations.m023_access import m023_access
 from mem_search.storage.sqlite.migrations.m024_column_blocks import m024_column_blocks
+from mem_search.storage.sqlite.migrations.m025_sessions import m025_sessions
 
 _FOREIGN = (
     "{path} is another program's file (it has {tables}); move it away, or set MEM_SEARCH_HOME"
@@ -68,6 +69,7 @@ MIGRATIONS = (
     m022_structure,
     m023_access,
     m024_column_blocks,
+    m025_sessions,
 )
 
 
