@@ -41,7 +41,10 @@ PROMPT_CONTEXTS = ("guide", "records", "off")
 """When to search and how many records match; these and the best of them; nothing."""
 
 
-_SWITCHES = ("search_log", "read_token", "photo_places", "capture_token", "keep_transcripts")
+_SWITCHES = (
+    "search_log", "read_token", "neighbours_read", "photo_places", "capture_token",
+    "keep_transcripts",
+)  # fmt: skip
 _SWITCH = {"1": True, "true": True, "on": True, "yes": True} | {
     "0": False, "false": False, "off": False, "no": False
 }  # fmt: skip
@@ -77,8 +80,9 @@ class Settings:
     user whom it has authenticated; empty for none.
     ``search_log``: whether searches are logged in the store.
     ``keep_transcripts``: whether a copy of agents' transcripts is kept in the home.
-    ``read_token``: whether reading needs a token on this machine, too; ``capture_token``: whether
-    hooks of claude-mem need one.
+    ``read_token``: whether the owner's programs need a token to read, too; ``capture_token``:
+    whether hooks of claude-mem need one. ``neighbours_read``: whether other users of this machine,
+    and programs of which nobody knows whose they are, read without one.
     ``limit_…``: for each caller except the owner: searches an hour, research steps an hour (in all
     and from another machine), and unfinished jobs; 0 means no limit.
     ``webhook_allow``, ``fetch_allow``: ``host:port`` of receivers, and of pages to read, that may
@@ -117,6 +121,7 @@ class Settings:
     search_log: bool = True
     keep_transcripts: bool = True
     read_token: bool = False
+    neighbours_read: bool = False
     capture_token: bool = False
     limit_searches: int = 100
     limit_research: int = 50

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.error import HTTPError
-from urllib.request import urlopen
+from urllib.request import Request, urlopen
 
 import pytest
 
@@ -127,3 +127,29 @@ def test_a_user_does_not_start_the_worker_with_their_token(mem: Home) -> None:
     refused = as_user(mem, "mst_" + "x" * 43).run("stats")
     assert refused.returncode != 0
     assert "start the worker without it" in refused.stderr
+
+
+def test_a_browser_is_logged_in_by_a_link_listed_and_logged_out(shared: Home) -> None:
+    def redeemed(*words: str) -> str:
+        url = shared.ok("view", "--link", *words).strip()
+        address, _, rest = url.partition("/#/login/")
+        code, _, place = rest.partition("/")
+        assert place == ("search?q=the+pier" if words else "")
+        request = Request(
+            f"{address}/api/viewer/sessions", json.dumps({"code": code}).encode(),
+            {"Content-Type": "application/json", "User-Agent": "Firefox/140.0 Linux"},
+        )  # fmt: skip
+        with urlopen(request) as reply:
+            return str(json.load(reply)["id"])
+
+    assert shared.run("view", "--sessions").stdout == ""
+    first, second = redeemed(), redeemed("the", "pier")
+    lines = shared.ok("view", "--sessions").splitlines()
+    assert {line.split("  ")[0] for line in lines} == {first, second}
+    assert all("  Firefox on Linux  since 20" in line for line in lines)
+    assert shared.ok("view", "--end", first) == f"logged out {first}\n"
+    (left,) = json.loads(shared.ok("view", "--sessions", "--json"))["sessions"]
+    assert left["id"] == second
+    failed = shared.run("view", "--end", first)
+    assert failed.returncode != 0
+    assert "mem-search view --sessions" in failed.stderr

@@ -15,8 +15,9 @@ import pytest
 
 from mem_search.access.rate_limits import RateLimits
 from mem_search.access.tokens import Tokens
+from mem_search.errors import NotFound
 from mem_search.http.access.browser_sessions import BrowserSessions
-from mem_search.model.access import Allowance, Policy, Token
+from mem_search.model.access import Allowance, BrowserSession, Policy, Token
 from mem_search.storage.ports import Store
 from mem_search.storage.postgres.store import PostgresStore
 from mem_search.storage.rules.rate_windows import Window
@@ -176,29 +177,58 @@ class TestLogins:
         first = BrowserSessions(workers.first.logins, "a token")
         second = BrowserSessions(workers.second.logins, "another token")
         code, _ = await first.link()
-        found = await asyncio.gather(*(each.redeem(code) for each in (first, second, first)))
-        assert len([cookie for cookie in found if cookie is not None]) == 1
-        assert await second.redeem("unknown") is None
+        found = await asyncio.gather(*(each.redeem(code, "") for each in (first, second, first)))
+        assert len([each for each in found if each is not None]) == 1
+        assert await second.redeem("unknown", "") is None
 
-    async def test_a_cookie_of_one_worker_is_known_to_any_until_its_home_has_a_new_token(
+    async def test_a_session_of_one_worker_is_known_to_any_until_its_home_has_a_new_token(
         self, workers: Workers
     ) -> None:
         first = BrowserSessions(workers.first.logins, "a token")
-        await first.open()
         second = first
         if workers.second is not workers.first:
             second = BrowserSessions(workers.second.logins, "another token")
-            await second.open()
-        cookie = await first.redeem((await first.link())[0])
-        assert cookie is not None
-        assert await second.is_valid(cookie)
-        assert not await second.is_valid(f"9{cookie}")
+            assert await second.listed() == []
+        found = await first.redeem((await first.link())[0], "Firefox/140.0 Linux")
+        assert found is not None
+        session, secret = found
+        assert await second.is_valid(secret)
+        assert not await second.is_valid(f"9{secret}")
+        assert await second.listed() == [session]
         await workers.restarted()
         # The home of the first has a new token; that of the second stays.
         renewed = BrowserSessions(workers.first.logins, "a new token")
-        await renewed.open()
-        assert not await renewed.is_valid(cookie)
-        assert not await BrowserSessions(workers.second.logins, "another token").is_valid(cookie)
+        assert not await renewed.is_valid(secret)
+        assert not await BrowserSessions(workers.second.logins, "another token").is_valid(secret)
+        assert await renewed.listed() == []
+
+    async def test_a_session_that_one_worker_ends_has_ended_at_any(self, workers: Workers) -> None:
+        first = BrowserSessions(workers.first.logins, "a token")
+        second = BrowserSessions(workers.second.logins, "a token")
+        kept, gone = [await first.redeem((await first.link())[0], "") for _ in range(2)]
+        assert kept is not None
+        assert gone is not None
+        await second.end(gone[0].id)
+        assert [await first.is_valid(secret) for _, secret in (kept, gone)] == [True, False]
+        with pytest.raises(NotFound):
+            await first.end(gone[0].id)
+
+    async def test_the_last_use_is_the_latest_and_who_was_not_used_is_dropped(
+        self, workers: Workers
+    ) -> None:
+        logins = workers.first.logins
+        await logins.put_key(b"key")
+        for number in range(4):
+            session = BrowserSession(f"s{number}", bytes([number]), b"key", "", 0, 10 * number)
+            await logins.begin(session, 0, 3)
+        assert [each.id for each in await logins.sessions()] == ["s3", "s2", "s1"]
+        await workers.second.logins.note_session("s1", 90)
+        await logins.note_session("s1", 80)
+        found = await logins.session(bytes([1]))
+        assert found is not None
+        assert found.used_at == 90
+        await logins.begin(BrowserSession("s5", b"5", b"key", "", 0, 91), 30, 9)
+        assert [each.id for each in await logins.sessions()] == ["s5", "s1", "s3"]
 
     async def test_of_too_many_links_the_oldest_go(self, workers: Workers) -> None:
         logins = workers.first.logins

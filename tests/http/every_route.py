@@ -56,6 +56,7 @@ BODIES: dict[str, list[Any]] = {
     "/api/import/jsonl": [b'{"kind": "note", "text": "x"}'],
     "/api/citations": [{"refs": ["observation:1"]}],
     "/api/v1/tokens": [{"name": "mine"}],
+    "/api/viewer/sessions": [{"code": "unknown"}],
     "/api/memory/save": [{"text": "x"}],
     "/api/corpus": [{"name": "known", "project": "web"}],
     "/api/corpus/{name}/query": [{"question": "how do we handle auth?"}],
@@ -116,7 +117,6 @@ def filled(route: Route, known: dict[str, str]) -> str:
         "operations": "operation",
         "sessions": "session",
         "forget": "receipt",
-        "login": "receipt",  # no code of a link: it is refused
     }
 
     def value(match: re.Match[str]) -> str:

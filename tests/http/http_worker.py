@@ -11,6 +11,7 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestClient
 
+from mem_search.http.access.browser_sessions import SESSION
 from mem_search.http.core.lifecycle import LIFECYCLE, Lifecycle
 from patience import PATIENCE
 
@@ -104,6 +105,15 @@ def lifecycle_of(client: Client) -> Lifecycle:
     app = client.app
     assert isinstance(app, web.Application)
     return app[LIFECYCLE]
+
+
+async def logged_in(client: Client) -> dict[str, str]:
+    """The headers of a page of the viewer that a link has logged in."""
+    made = await (await client.post("/api/viewer/links", headers=AUTHORIZED)).json()
+    code = made["url"].rpartition("/")[2]
+    reply = await client.post("/api/viewer/sessions", json={"code": code})
+    assert reply.status == 201, await reply.text()
+    return {SESSION: (await reply.json())["secret"], "Sec-Fetch-Site": "same-origin"}
 
 
 async def ended(client: Client, job: str, headers: dict[str, str] = AUTHORIZED) -> dict[str, Any]:

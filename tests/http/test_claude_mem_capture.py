@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import socket
-import sys
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +13,6 @@ from aiohttp.test_utils import TestClient, TestServer
 from claude_mem_client import BUN, HOOKS, INIT, NODE, SESSION, SUMMARY, TOOL, send
 from http_worker import AUTHORIZED, Client, lifecycle_of
 
-from mem_search.http.access import authentication
 from mem_search.http.core.app import build_app
 from mem_search.jobs import hook_events
 from mem_search.jobs.hook_events import GRACE_SECONDS
@@ -243,23 +239,3 @@ async def test_the_header_names_the_platform(empty: Client) -> None:
     number = (await reply.json())["id"]
     found = await (await empty.get(f"/api/observation/{number}")).json()
     assert found["metadata"]["platform"] == "codex"
-
-
-async def test_a_program_of_another_user_needs_the_token(
-    empty: Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(authentication.os, "getuid", lambda: 4_000_000)
-    monkeypatch.setattr(authentication, "owner_of_socket", lambda *_: 4_000_001)
-    assert (await send(empty, "/api/sessions/init", INIT)).status == 401
-    monkeypatch.setattr(authentication, "owner_of_socket", lambda *_: None)
-    assert (await send(empty, "/api/sessions/init", INIT)).status == 200
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells whose a socket is")
-def test_linux_tells_whose_a_connection_is() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        to_port = server.getsockname()[1]
-        with socket.create_connection(("127.0.0.1", to_port)) as client:
-            port = client.getsockname()[1]
-            assert authentication.owner_of_socket(4, port, to_port) == os.getuid()
-            assert authentication.owner_of_socket(4, to_port, 1) is None

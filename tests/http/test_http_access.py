@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from aiohttp.test_utils import TestClient, TestServer
 from http_worker import AUTHORIZED, Client, lifecycle_of
 from people import OWNER, bring_in, join
 
 from chosen_store import in_a_file
+from mem_search.http.core.app import build_app
 from mem_search.settings import Settings
 
 NOTE = {"kind": "note", "source_id": "n1", "title": "Tide table", "text": "High water at noon"}
@@ -214,3 +217,21 @@ async def test_before_the_store_is_open_a_token_is_neither_right_nor_wrong(
         with pytest.raises(Exception, match="damaged"):
             await lifecycle_of(client).ready()
         assert (await client.get("/api/stats", headers=BEARER)).status == 503
+
+
+async def test_a_user_fetches_nothing_that_only_the_owner_is_allowed(settings: Settings) -> None:
+    """The setting names pages of the owner's network; other people have their own machines."""
+    page = "http://127.0.0.1:9/page"
+    allowing = replace(settings, fetch_allow=("127.0.0.1:9",))
+    async with TestClient(TestServer(build_app(allowing))) as client:
+        await lifecycle_of(client).ready()
+        ada = await join(client, "ada")
+        for person, status in ((OWNER, 202), (ada, 422)):
+            reply = await client.post(
+                "/documents/fetch", json={"url": page}, headers=person.headers
+            )
+            assert (reply.status, "MEM_SEARCH_FETCH_ALLOW" in await reply.text()) == (
+                status, status == 422,
+            )  # fmt: skip
+        async with lifecycle_of(client).users.lease("ada") as runtime:
+            assert runtime.settings.fetch_allow == runtime.settings.webhook_allow == ()

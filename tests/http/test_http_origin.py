@@ -86,13 +86,34 @@ async def test_a_page_of_another_origin_is_refused(empty: Client, origin: str, s
         ("same-site", "/api/stats", 403),
         ("same-origin", "/api/stats", 200),
         ("none", "/api/stats", 200),
-        ("cross-site", "/docs", 200),
+        *(
+            (site, path, 403)
+            for site in ("cross-site", "same-site", "Cross-Site", "cross-origin", "")
+            for path in ("/", "/docs", "/health", "/stream", "/v/note:1", "/documents/1", "/nope",
+                         "/viewer/app.js", "/metrics")
+        ),
     ],
-)
-async def test_requests_from_other_sites_are_refused_by_the_api(
+)  # fmt: skip
+async def test_requests_from_other_sites_are_refused_on_every_path(
     empty: Client, site: str, path: str, status: int
 ) -> None:
     assert (await empty.get(path, headers={"Sec-Fetch-Site": site})).status == status
+
+
+async def test_what_one_header_says_of_the_site_another_does_not_take_back(empty: Client) -> None:
+    both = [("Sec-Fetch-Site", "same-origin"), ("Sec-Fetch-Site", "cross-site")]
+    assert (await empty.get("/api/stats", headers=both)).status == 403
+
+
+async def test_a_link_of_another_site_opens_pages_without_data_alone(empty: Client) -> None:
+    link = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"}
+    tab, frame = ({**link, "Sec-Fetch-Dest": dest} for dest in ("document", "iframe"))
+    for route in ROUTES:
+        shown = route.path in ("/", "/docs")
+        for headers in (tab, frame):
+            reply = await empty.request(route.method, path_of(route), headers=headers)
+            assert (reply.status == 403) != (shown and headers is tab), route
+            await reply.read()
 
 
 async def test_what_changes_or_carries_away_needs_the_token(empty: Client) -> None:
@@ -150,7 +171,7 @@ async def test_under_another_name_than_loopbacks_reading_needs_a_token(settings:
 READING_POSTS = (
     "/batch", "/hybrid", "/vector", "/v1/search", "/mcp/search", "/mcp/fetch", "/citations",
     "/replay", "/mcp", "/context/semantic", "/archive/search",
-    "/archive/check",
+    "/archive/check", "/viewer/sessions",
     *(f"/corpus/{{name}}/{step}" for step in ("query", "prime", "reprime", "rebuild")),
 )  # fmt: skip
 """What asks with a body and changes nothing."""
@@ -166,6 +187,7 @@ def test_the_routes_that_need_the_token_are_these() -> None:
     assert written == changing | {
         "GET /api/archives",
         "GET /api/export",
+        "GET /api/viewer/sessions",
         "GET /api/jobs",
         "GET /api/jobs/events",
         "GET /api/jobs/{id}",

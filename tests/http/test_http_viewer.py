@@ -10,39 +10,23 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from http_worker import AUTHORIZED, TOKEN, Client, lifecycle_of
+from http_worker import AUTHORIZED, TOKEN, Client, logged_in
 
 from mem_search.http.access.browser_sessions import (
+    IDLE_MS,
+    LIFE_MS,
     LINK_SECONDS,
-    MOST_LINKS,
-    SESSION_SECONDS,
+    MAX_LINKS,
+    MAX_SESSIONS,
+    SESSION,
     BrowserSessions,
-    cookie_name,
+    browser_in,
 )
 from mem_search.search.stages import STAGES
 from mem_search.storage.sqlite.store import SqliteStore
 from patience import PATIENCE
 
-OWN_PAGE = {"Sec-Fetch-Site": "same-origin"}
 FOLDER = files("mem_search") / "viewer"
-
-
-async def logged_in(client: Client) -> str:
-    """The code of a link; the client's browser is logged in with it."""
-    reply = await client.post("/api/viewer/links", headers=AUTHORIZED)
-    code: str = (await reply.json())["url"].rpartition("/")[2]
-    opened = await client.get(f"/login/{code}", allow_redirects=False)
-    assert (opened.status, opened.headers["Location"]) == (303, "/")
-    (cookie,) = opened.headers.getall("Set-Cookie")
-    for part in (
-        "HttpOnly",
-        "SameSite=Strict",
-        "Path=/",
-        f"{cookie_name(lifecycle_of(client).store_id)}=",
-    ):
-        assert part in cookie
-    assert TOKEN not in cookie
-    return code
 
 
 async def test_the_page_takes_only_its_own_files(empty: Client) -> None:
@@ -84,35 +68,56 @@ async def test_nothing_else_is_served(empty: Client, name: str) -> None:
 
 
 async def test_a_link_logs_one_browser_in_once(client: Client) -> None:
-    assert (await client.get("/api/jobs", headers=OWN_PAGE)).status == 401
-    code = await logged_in(client)
-    assert (await client.get("/api/jobs", headers=OWN_PAGE)).status == 200
-    again = await client.get(f"/login/{code}", allow_redirects=False)
+    made = await (await client.post("/api/viewer/links", headers=AUTHORIZED)).json()
+    address, _, code = made["url"].partition("/#/login/")  # a browser does not send what follows #
+    assert address == f"http://127.0.0.1:{client.port}"
+    redeemed = await client.post("/api/viewer/sessions", json={"code": code})
+    session = await redeemed.json()
+    assert (redeemed.status, "Set-Cookie" in redeemed.headers) == (201, False)
+    page = {SESSION: session["secret"]}
+    assert (await client.get("/api/jobs")).status == 401
+    assert (await client.get("/api/jobs", headers=page)).status == 200
+    again = await client.post("/api/viewer/sessions", json={"code": code})
     assert again.status == 403
     assert "mem-search view" in (await again.json())["detail"]
 
 
-@pytest.mark.parametrize("site", ["same-site", "cross-site", "none", ""])
-async def test_the_cookie_counts_for_our_own_pages_alone(client: Client, site: str) -> None:
-    await logged_in(client)
-    headers = {"Sec-Fetch-Site": site} if site else {}
-    assert (await client.get("/api/jobs", headers=headers)).status in (401, 403)
-    ref = "/api/records/observation:2"
-    assert (await client.delete(ref, headers=headers)).status in (401, 403)
-    origin = {"Origin": "http://127.0.0.1:1", **OWN_PAGE}
-    assert (await client.delete(ref, headers=origin)).status == 403
+@pytest.mark.parametrize("site", ["same-site", "cross-site"])
+async def test_a_session_counts_for_our_own_pages_alone(client: Client, site: str) -> None:
+    page = await logged_in(client)
+    for headers in ({**page, "Sec-Fetch-Site": site}, {**page, "Origin": "http://127.0.0.1:1"}):
+        assert (await client.get("/api/jobs", headers=headers)).status == 403
+        assert (await client.delete("/api/records/observation:2", headers=headers)).status == 403
+
+
+@pytest.mark.parametrize("secret", ["", ".", "x", "é.é.é", "x" * 7000])
+async def test_a_session_that_was_not_made_here_is_refused_on_reads_too(
+    client: Client, secret: str
+) -> None:
+    page = await logged_in(client)
+    for headers in ([(SESSION, secret)], [(SESSION, page[SESSION]), (SESSION, secret)]):
+        for path in ("/api/stats", "/api/search?query=auth"):
+            assert (await client.get(path, headers=headers)).status == 401
+    assert (await client.get("/", headers={SESSION: secret})).status == 200
 
 
 async def test_a_logged_in_browser_may_change_and_log_out(client: Client) -> None:
-    await logged_in(client)
+    page = await logged_in(client)
     found = await (await client.get("/api/search?query=login&format=json")).json()
     path = f"/api/records/{found['results'][0]['ref']}"
     for archived in (True, None):
         body = {"metadata": {"archived": archived}}
-        changed = await client.patch(path, json=body, headers=OWN_PAGE)
+        changed = await client.patch(path, json=body, headers=page)
         assert (changed.status, (await changed.json())["archived"]) == (200, bool(archived))
-    assert (await client.delete("/api/viewer/session", headers=OWN_PAGE)).status == 204
-    assert (await client.get("/api/jobs", headers=OWN_PAGE)).status == 401
+    listed = await (await client.get("/api/viewer/sessions", headers=page)).json()
+    (session,) = listed["sessions"]
+    other = await logged_in(client)
+    ended = await client.delete(f"/api/viewer/sessions/{session['id']}", headers=page)
+    assert (ended.status, (await ended.json())["deleted"]) == (200, session["id"])
+    assert (await client.get("/api/jobs", headers=page)).status == 401
+    assert (await client.get("/api/jobs", headers=other)).status == 200
+    again = await client.delete(f"/api/viewer/sessions/{session['id']}", headers=AUTHORIZED)
+    assert again.status == 404
 
 
 async def test_a_link_is_for_programs_with_the_token(client: Client) -> None:
@@ -155,46 +160,92 @@ async def test_settings_are_told_without_secrets(client: Client) -> None:
 
 
 async def test_a_question_that_is_being_typed_is_not_logged(client: Client) -> None:
-    await logged_in(client)
+    page = await logged_in(client)
     params = {"query": "auth", "format": "json"}
     for headers in ({"X-Draft": "1"}, {}):
-        found = await client.get("/api/search", params=params, headers={**OWN_PAGE, **headers})
+        found = await client.get("/api/search", params=params, headers={**page, **headers})
         assert found.status == 200
         logged = await (await client.get("/api/search/popular")).json()
         assert [each["query"] for each in logged["queries"]] == ([] if headers else ["auth"])
 
 
 class Clock:
+    """Milliseconds since 1970, as they are set."""
+
     def __init__(self) -> None:
-        self.now = 1000
+        self.now = 1_700_000_000_000
 
     def __call__(self) -> int:
         return self.now
 
 
-async def test_links_and_cookies_end(store: SqliteStore) -> None:
+async def begun(sessions: BrowserSessions) -> str:
+    """The secret of a new session."""
+    code, _ = await sessions.link()
+    found = await sessions.redeem(code, "Mozilla/5.0 (X11; Linux x86_64) Firefox/140.0")
+    assert found is not None
+    return found[1]
+
+
+async def test_links_and_sessions_end(store: SqliteStore) -> None:
     clock = Clock()
     sessions = BrowserSessions(store.logins, "a token", clock)
     late, _ = await sessions.link()
-    clock.now += LINK_SECONDS
-    assert await sessions.redeem(late) is None
-    cookie = await sessions.redeem((await sessions.link())[0])
-    assert cookie is not None
-    assert await sessions.is_valid(cookie)
-    assert await BrowserSessions(store.logins, "a token", clock).is_valid(cookie)  # after a restart
-    assert not await BrowserSessions(store.logins, "another token", clock).is_valid(cookie)
-    clock.now += SESSION_SECONDS
-    assert not await sessions.is_valid(cookie)
+    clock.now += 1000 * LINK_SECONDS
+    assert await sessions.redeem(late, "") is None
+    used, unused = await begun(sessions), await begun(sessions)
+    again = BrowserSessions(store.logins, "a token", clock)  # after a restart
+    began = clock.now
+    while clock.now + IDLE_MS - 1 < began + LIFE_MS:
+        clock.now += IDLE_MS - 1
+        assert await again.is_valid(used)
+    assert not await again.is_valid(unused)
+    clock.now = began + LIFE_MS
+    assert not await again.is_valid(used)
+    assert await again.listed() == []
 
 
-@pytest.mark.parametrize("cookie", ["", ".", "9999999999.x.y", "9999999999", "é.é.é", "x" * 9000])
-async def test_a_cookie_that_was_not_made_here_is_refused(store: SqliteStore, cookie: str) -> None:
-    assert not await BrowserSessions(store.logins, "a token").is_valid(cookie)
+async def test_a_new_token_ends_every_session(store: SqliteStore) -> None:
+    secret = await begun(BrowserSessions(store.logins, "a token"))
+    assert await BrowserSessions(store.logins, "a token").is_valid(secret)
+    assert not await BrowserSessions(store.logins, "another token").is_valid(secret)
+    assert not await BrowserSessions(store.logins, "a token").is_valid("")
 
 
-async def test_the_oldest_link_gives_way(store: SqliteStore) -> None:
-    sessions = BrowserSessions(store.logins, "a token")
-    codes = [(await sessions.link())[0] for _ in range(MOST_LINKS + 1)]
-    assert await sessions.redeem(codes[0]) is None
-    assert await sessions.redeem(codes[1]) is not None
-    assert cookie_name("one") != cookie_name("two")
+async def test_a_session_of_a_clock_that_was_ahead_does_not_go_on(store: SqliteStore) -> None:
+    clock = Clock()
+    sessions = BrowserSessions(store.logins, "a token", clock)
+    secret = await begun(sessions)
+    clock.now -= 86_400_000
+    assert not await sessions.is_valid(secret)
+
+
+async def test_the_oldest_link_and_session_give_way(store: SqliteStore) -> None:
+    clock = Clock()
+    sessions = BrowserSessions(store.logins, "a token", clock)
+    codes = [(await sessions.link())[0] for _ in range(MAX_LINKS + 1)]
+    assert await sessions.redeem(codes[0], "") is None
+    assert await sessions.redeem(codes[1], "") is not None
+    secrets = []
+    for _ in range(MAX_SESSIONS + 1):
+        clock.now += 1
+        secrets.append(await begun(sessions))
+    assert not await sessions.is_valid(secrets[0])
+    assert await sessions.is_valid(secrets[1])
+    assert len(await sessions.listed()) == MAX_SESSIONS
+
+
+@pytest.mark.parametrize(
+    ("user_agent", "browser"),
+    [
+        ("Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0",
+         "Firefox on Linux"),
+        ("Mozilla/5.0 (Windows NT 10.0) AppleWebKit/537.36 Chrome/139.0 Safari/537.36 Edg/139.0",
+         "Edge on Windows"),
+        ("Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) Version/18 Safari/605.1.15",
+         "Safari on macOS"),
+        ("<script>alert(1)</script>", "a browser"),
+    ],
+)  # fmt: skip
+def test_a_session_names_its_browser_in_our_words(user_agent: str, browser: str) -> None:
+    assert browser_in(user_agent) == browser

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from http_worker import Client, lifecycle_of
+from people import join
 
 from chosen_store import in_a_file
 from mem_search.model import Location
@@ -177,3 +178,13 @@ async def test_a_reading_that_stopped_is_told_of_what_it_did_not_reach(
     told = await ask(empty, folder / "lamp.txt")
     assert (told["state"], told["reason"]) == ("waiting", "the disk is full")
     assert f"the reading of {folder} stopped: the disk is full" in told["sentence"]
+
+
+async def test_a_user_does_not_learn_which_folders_there_are(empty: Client, folder: Path) -> None:
+    ada = await join(empty, "ada")
+    said = []
+    for place in (folder, folder / "nowhere"):
+        path = place / ".memsearchignore"
+        reply = await empty.get("/api/why", params={"path": str(path)}, headers=ada.headers)
+        said.append((await reply.json())["sentence"].replace(str(path), "PATH"))
+    assert said[0] == said[1]

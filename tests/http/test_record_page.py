@@ -72,9 +72,13 @@ async def test_what_is_not_there_is_a_problem(filled: Client, path: str, status:
     assert (reply.status, reply.content_type) == (status, "application/problem+json")
 
 
-async def test_a_link_from_another_site_may_open_it_and_no_frame_may(filled: Client) -> None:
-    reply = await filled.get("/v/note:2", headers={"Sec-Fetch-Site": "cross-site"})
-    assert reply.status == 200
-    assert "frame-ancestors 'none'" in reply.headers["Content-Security-Policy"]
+async def test_no_page_of_another_site_opens_it_and_no_frame_does(filled: Client) -> None:
+    typed = await filled.get("/v/note:2", headers={"Sec-Fetch-Site": "none"})
+    assert typed.status == 200
+    assert "frame-ancestors 'none'" in typed.headers["Content-Security-Policy"]
+    link = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate",
+            "Sec-Fetch-Dest": "document"}  # fmt: skip
+    followed = await filled.get("/v/note:2", headers=link)
+    assert (followed.status, "type it" in await followed.text()) == (403, True)
     foreign = await filled.get("/v/note:2", headers={"Host": "evil.example"})
     assert foreign.status == 421

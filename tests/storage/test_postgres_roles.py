@@ -139,9 +139,10 @@ class TestRoles:
                 await two.ada.database.write(lambda c, s=statement: c.execute(s).rowcount)
         assert await names(two.bob) == {"both", "his"}
 
-    async def test_a_search_reads_no_key_of_cookies(self, two: Two) -> None:
-        with pytest.raises(StorageError, match="permission denied"):
-            await two.ada.database.read(lambda c: c.column("select key from login_keys"))
+    async def test_a_search_reads_nothing_by_which_browsers_are_logged_in(self, two: Two) -> None:
+        for table in ("login_keys", "login_sessions"):
+            with pytest.raises(StorageError, match="permission denied"):
+                await two.ada.database.read(lambda c, t=table: c.column(f"select key from {t}"))
 
     async def test_the_roles_own_nothing_and_see_no_other_user(self, two: Two) -> None:
         for role in _names(two.ada.database.roles):

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import json
 import shutil
+import socket
 import urllib.request
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from threading import Event
+from threading import Event, Thread
 from typing import Any, Final
 
 import pytest
@@ -79,6 +80,16 @@ return Boolean(found);
 """  # noqa: E501
 
 
+_KEEP_DOWNLOADS: Final = """
+HTMLAnchorElement.prototype.click = function () {
+  fetchBlob(this.href).then((text) => { globalThis.saved = [this.download, text]; });
+};
+const blobs = new Map(), create = URL.createObjectURL;
+URL.createObjectURL = (blob) => { const url = create.call(URL, blob); blobs.set(url, blob); return url; };
+const fetchBlob = (url) => blobs.get(url).text();
+"""  # noqa: E501
+
+
 class Viewer:
     """What a person sees and does; elements are named by CSS selectors."""
 
@@ -115,15 +126,16 @@ class Viewer:
 
     def log_in(self) -> None:
         self.driver.get(ask(self.address, "POST", "/api/viewer/links")["url"])
+        until(lambda: self.driver.execute_script("return sessionStorage.length"))
         self.wait("#question")
+        assert "login" not in self.driver.current_url  # neither in the history
 
 
 @pytest.fixture
 def viewer(driver: Any, address: str) -> Iterator[Viewer]:
     """A browser that is not logged in. What its console says beside refusals is a failure."""
     driver.get(f"{address}/")
-    driver.delete_all_cookies()
-    driver.execute_script("localStorage.clear()")
+    driver.execute_script("localStorage.clear(); sessionStorage.clear()")
     driver.set_window_size(1200, 900)
     driver.get_log("browser")
     yield Viewer(driver, address)
@@ -333,6 +345,81 @@ def test_only_a_browser_that_is_logged_in_sees_jobs_and_changes(viewer: Viewer) 
     viewer.says("MEM_SEARCH_EMBEDDER")
     viewer.press("Log this browser out")
     viewer.says("mem-search view", ".problem")
+
+
+def test_a_link_leads_to_its_place_also_in_a_tab_that_shows_the_viewer(viewer: Viewer) -> None:
+    viewer.open("projects")
+    link = ask(viewer.address, "POST", "/api/viewer/links")["url"]
+    viewer.driver.get(f"{link}/search?q=auth")
+    viewer.wait('.columns[data-query="auth"]')
+    until(lambda: viewer.driver.execute_script("return sessionStorage.length"))
+    assert viewer.driver.current_url == f"{viewer.address}/#/search?q=auth"
+    viewer.driver.get("about:blank")
+    viewer.driver.get(f"{link}/jobs")  # once more
+    viewer.says("this link was used", ".notices")
+    viewer.driver.get_log("browser")  # which notes the refusal
+
+
+def test_browsers_that_are_logged_in_are_shown_and_ended(viewer: Viewer) -> None:
+    def ended(session: str) -> None:
+        ask(viewer.address, "DELETE", f"/api/viewer/sessions/{session}")
+
+    def sessions() -> list[str]:
+        found = ask(viewer.address, "GET", "/api/viewer/sessions")["sessions"]
+        return [each["id"] for each in found]
+
+    for session in sessions():
+        ended(session)
+    viewer.log_in()
+    (other,) = sessions()
+    viewer.log_in()
+    (own,) = set(sessions()) - {other}
+    viewer.open("settings", "table")
+    viewer.says("on Linux (this one)")
+    viewer.press("End")
+    until(lambda: sessions() == [own])
+    ended(own)
+    viewer.open("jobs", ".problem")
+    viewer.says("mem-search view", ".problem")
+    viewer.open("search?q=auth", ".results")  # one reads all the same
+    assert not viewer.driver.execute_script("return sessionStorage.length")
+
+
+def test_a_page_on_another_port_gets_nothing_of_the_login(viewer: Viewer) -> None:
+    """A server of a neighbour takes what browsers send to every port: cookies."""
+    viewer.log_in()
+    heard: list[bytes] = []
+    with socket.create_server(("127.0.0.1", 0)) as neighbour:
+        neighbour.settimeout(PATIENCE)
+
+        def answer() -> None:
+            connection, _ = neighbour.accept()
+            with connection:
+                heard.append(connection.recv(65536))
+                connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi")
+
+        thread = Thread(target=answer)
+        thread.start()
+        viewer.driver.get(f"http://127.0.0.1:{neighbour.getsockname()[1]}/")
+        thread.join()
+    assert heard[0].startswith(b"GET / ")
+    assert b"cookie" not in heard[0].lower()
+    assert viewer.driver.execute_script("return sessionStorage.length") == 0
+    viewer.driver.get_log("browser")  # the neighbour has no icon
+
+
+def test_the_graph_is_saved_as_a_page(viewer: Viewer) -> None:
+    for name, text in (("The lock", "It opens."), ("A gate", "See [[The lock]].")):
+        made = ask(
+            viewer.address, "POST", "/api/records", {"kind": "note", "title": name, "text": text}
+        )
+    viewer.open(f"record/{made['ref'].replace(':', '%3A')}", ".graph canvas")
+    viewer.driver.execute_script(_KEEP_DOWNLOADS)
+    viewer.press("Save as a page")
+    until(lambda: viewer.driver.execute_script("return globalThis.saved"))
+    name, text = viewer.driver.execute_script("return globalThis.saved")
+    assert name == "graph.html"
+    assert "The lock" in text
 
 
 def test_forgetting_and_archiving_can_be_undone_before_they_are_final(viewer: Viewer) -> None:

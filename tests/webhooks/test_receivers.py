@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ipaddress import IPv4Address, IPv6Address, ip_address
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 
 import pytest
 from hypothesis import given
@@ -34,6 +34,13 @@ NOT_PUBLIC = (
     "169.254.169.254",
     "100.64.0.1",
     "192.0.0.1",
+    "192.0.0.8",
+    "192.0.0.192",
+    "192.0.0.255",
+    "192.31.196.1",
+    "192.52.193.1",
+    "192.88.99.1",
+    "192.175.48.1",
     "198.18.0.1",
     "203.0.113.1",
     "224.0.0.1",
@@ -53,6 +60,16 @@ NOT_PUBLIC = (
     "2002:a00:1::1",
     "2001:0:7f00:1::f7f7:f7f7",
     "2001:db8::1",
+    "2001:4:112::1",
+    "2001:2::1",
+    "2001:20::1",
+    "2620:4f:8000::1",
+    "3fff::1",
+    "5f00::1",
+    "100::1",
+    "64:ff9b::c000:c0",
+    "::ffff:192.0.0.192",
+    "2002:c000:c0::1",
     "fc00::1",
     "fd00:ec2::254",
     "fe80::1",
@@ -85,6 +102,48 @@ def test_whatever_is_not_public_is_not_public_wrapped_either(address: IPv4Addres
     assert not is_public(IPv6Address((0x2002 << 112) | (number << 80)))
     assert not is_public(IPv6Address((0x20010000 << 96) | (0xFFFFFFFF ^ number)))
     assert not is_public(IPv6Address(number))
+
+
+SPECIAL = (
+    "0.0.0.0/8", "0.0.0.0/32", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16",
+    "172.16.0.0/12", "192.0.0.0/24", "192.0.0.0/29", "192.0.0.8/32", "192.0.0.9/32",
+    "192.0.0.10/32", "192.0.0.170/31", "192.0.2.0/24", "192.31.196.0/24", "192.52.193.0/24",
+    "192.88.99.0/24", "192.168.0.0/16", "192.175.48.0/24", "198.18.0.0/15", "198.51.100.0/24",
+    "203.0.113.0/24", "240.0.0.0/4", "255.255.255.255/32", "224.0.0.0/4", "::1/128", "::/128",
+    "64:ff9b:1::/48", "100::/64", "100:0:0:1::/64", "2001::/23", "2001::/32", "2001:1::1/128",
+    "2001:1::2/128", "2001:1::3/128", "2001:2::/48", "2001:3::/32", "2001:4:112::/48",
+    "2001:10::/28", "2001:20::/28", "2001:30::/28", "2001:db8::/32", "2620:4f:8000::/48",
+    "3fff::/20", "5f00::/16", "fc00::/7", "fe80::/10", "ff00::/8",
+)  # fmt: skip
+"""IANA's registries of special addresses as of 2025-10, with multicast; 6to4 and NAT64 are tested
+by what they have inside.
+"""
+
+
+@given(st.sampled_from(SPECIAL), st.floats(0, 1))
+def test_nothing_of_the_registries_of_special_addresses_is_public(text: str, part: float) -> None:
+    network = ip_network(text)
+    first, last = int(network[0]), int(network[-1])
+    for number in (first, min(last, first + int(part * (last - first))), last):
+        assert not is_public(type(network[0])(number))
+
+
+@given(st.ip_addresses())
+def test_what_python_knows_not_to_be_global_is_not_public(
+    address: IPv4Address | IPv6Address,
+) -> None:
+    wraps = isinstance(address, IPv6Address) and (
+        address.ipv4_mapped or address.sixtofour or address in ip_network("64:ff9b::/96")
+    )
+    assert wraps or address.is_global or not is_public(address)
+
+
+@given(st.ip_addresses(v=4))
+def test_an_address_is_as_public_wrapped_as_it_is_plain(address: IPv4Address) -> None:
+    number = int(address)
+    for wrapped in ((0xFFFF << 32) | number, (0x0064FF9B << 96) | number,
+                    (0x2002 << 112) | (number << 80)):  # fmt: skip
+        assert is_public(IPv6Address(wrapped)) == is_public(address)
 
 
 @given(st.ip_addresses())

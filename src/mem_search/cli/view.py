@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import sys
 import webbrowser
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, Any
 from urllib.parse import quote, urlencode
 
 import typer
 
 from mem_search.cli.client import open_client
-from mem_search.cli.options import Json, show
-from mem_search.cli.output import note, write
+from mem_search.cli.options import Json, clock_time, show
+from mem_search.cli.output import note, say, write
 from mem_search.patterns import pattern
 
 _REF = pattern(r"[a-z][a-z0-9_]*:[0-9]+")
@@ -22,12 +23,28 @@ def view(
         list[str] | None, typer.Argument(metavar="[QUESTION|REF]", help="What to show.")
     ] = None,
     link: Annotated[bool, typer.Option("--link", help="Print the link; open no browser.")] = False,
+    sessions: Annotated[
+        bool, typer.Option("--sessions", help="List the browsers that are logged in.")
+    ] = False,
+    end: Annotated[
+        str, typer.Option("--end", metavar="ID", help="Log the browser of this session out.")
+    ] = "",
     as_json: Json = False,
 ) -> None:
     """Open the viewer in a browser, which the link logs in.
 
-    The link works once, for two minutes; the browser then stays logged in for 30 days.
+    The link works once, for two minutes; the tab then stays logged in for 12 hours after its last
+    use.
     """
+    if end:
+        ended = open_client().json("DELETE", f"/api/viewer/sessions/{quote(end, safe='')}")
+        say(f"logged out {ended['deleted']}\n")
+        return
+    if sessions:
+        found = open_client().json("GET", "/api/viewer/sessions")
+        lines = map(_session_line, found["sessions"])
+        show(found, lines, as_json=as_json, empty="no browser is logged in")
+        return
     answer = open_client().json("POST", "/api/viewer/links")
     url = f"{answer['url']}{_place(' '.join(words or []).strip())}"
     if as_json:
@@ -40,7 +57,13 @@ def view(
 
 
 def _place(what: str) -> str:
-    """The part of the viewer's address that says what to show."""
+    """What the address of a link says after its code: what to show."""
     if _REF.fullmatch(what):
-        return f"#/record/{quote(what, safe='')}"
-    return f"#/search?{urlencode({'q': what})}" if what else ""
+        return f"/record/{quote(what, safe='')}"
+    return f"/search?{urlencode({'q': what})}" if what else ""
+
+
+def _session_line(session: Mapping[str, Any]) -> str:
+    """``1f2e3d4c  Firefox on Linux  since 2026-11-24 16:27  last used 2026-11-24 18:02``."""
+    began, used = (clock_time(session[name]) for name in ("began_at", "last_used_at"))
+    return f"{session['id']}  {session['browser']}  since {began}  last used {used}"

@@ -129,8 +129,8 @@ UNIVERSAL = (
     GET("/v/{ref}", record_page.show, "Show a record as a web page", "universal", content_type=HTML, other_types=(JSON,), response=WholeRecord),
 )
 RESEARCH = (
-    GET("/api/v1/search/jobs", search_jobs.newest, "List searches in the background, newest first", "research", search_jobs.JobsListing, response=search_job_schemas.SearchJobs),
-    GET("/api/v1/search/jobs/{id}", search_jobs.one, "Show a search in the background and its results", "research", response=search_job_schemas.SearchJobResult),
+    GET("/api/v1/search/jobs", search_jobs.newest, "List searches in the background, newest first", "research", search_jobs.JobsListing, response=search_job_schemas.SearchJobs, private=True),
+    GET("/api/v1/search/jobs/{id}", search_jobs.one, "Show a search in the background and its results", "research", response=search_job_schemas.SearchJobResult, private=True),
     POST("/api/v1/search/jobs/{id}/cancel", search_jobs.cancel, "Cancel a search in the background", "research", write=True, response=search_job_schemas.SearchJobResult, errors=(409,)),
     DELETE("/api/v1/search/jobs/{id}", search_jobs.delete, "Cancel a search in the background, or delete it once it has ended", "research", write=True, response=search_job_schemas.SearchJobResult | Deleted, errors=(409,)),
     GET("/api/v1/search/operations", research.listed, "List steps of research, newest first", "research", research.OperationsListing, response=research_schemas.ResearchSteps),
@@ -139,17 +139,17 @@ RESEARCH = (
     GET("/api/v1/search/sessions", research.sessions, "List research sessions, last active first", "research", Listing, response=research_schemas.ResearchSessions),
     GET("/api/v1/search/sessions/{id}", research.session, "Show a research session as trees", "research", response=research_schemas.SessionTree),
     POST("/api/v1/search/sessions/{id}/replay", research.replay_session, "Repeat all steps of a session", "research", research.SessionReplayParameters, response=research_schemas.ReplayedSession, errors=(429,)),
-    GET("/api/v1/search/sessions/{id}/export", research.export, "Export a session with its citations", "research", research.ExportParameters, other_types=("text/markdown",), response=research_schemas.ExportedSession),
+    GET("/api/v1/search/sessions/{id}/export", research.export, "Export a session with its citations", "research", research.ExportParameters, other_types=("text/markdown",), response=research_schemas.ExportedSession, private=True),
     DELETE("/api/v1/search/sessions/{id}", research.forget, "Delete a research session", "research", write=True, response=Deleted),
 )
 SAVED = (
-    GET("/api/v1/saved-searches", saved_searches.listed, "List saved searches", "saved", response=saved_schemas.SavedSearches),
+    GET("/api/v1/saved-searches", saved_searches.listed, "List saved searches", "saved", response=saved_schemas.SavedSearches, private=True),
     POST("/api/v1/saved-searches", saved_searches.create, "Save a search", "saved", body=saved_searches.SavedSearchBody, write=True, status=CREATED, response=saved_schemas.SavedSearch, errors=(409,)),
-    GET("/api/v1/saved-searches/{name}", saved_searches.one, "Show a saved search", "saved", response=saved_schemas.SavedSearch),
+    GET("/api/v1/saved-searches/{name}", saved_searches.one, "Show a saved search", "saved", response=saved_schemas.SavedSearch, private=True),
     PUT("/api/v1/saved-searches/{name}", saved_searches.change, "Change a saved search", "saved", body=saved_searches.SavedSearchPlan, write=True, response=saved_schemas.SavedSearch),
     DELETE("/api/v1/saved-searches/{name}", saved_searches.remove, "Delete a saved search", "saved", write=True, response=Deleted),
     POST("/api/v1/saved-searches/{name}/run", saved_searches.run, "Run a saved search now", "saved", write=True, response=saved_schemas.SavedSearchRun, errors=(429,)),
-    GET("/api/v1/notifications", saved_searches.inbox, "List notifications of saved searches, newest first", "saved", saved_searches.NotificationsListing, response=saved_schemas.Notifications),
+    GET("/api/v1/notifications", saved_searches.inbox, "List notifications of saved searches, newest first", "saved", saved_searches.NotificationsListing, response=saved_schemas.Notifications, private=True),
     POST("/api/v1/notifications/{number}/read", saved_searches.read, "Mark a notification as read", "saved", write=True, response=saved_schemas.Notification),
     DELETE("/api/v1/notifications/{number}", saved_searches.dismiss, "Delete a notification", "saved", write=True, response=Deleted),
     GET("/api/v1/scopes", scopes.listed, "List scopes: filters with a name", "saved", response=saved_schemas.Scopes),
@@ -170,12 +170,12 @@ TIMELINE = (
     GET("/api/context/recent", context.recent, "Summarize the newest sessions for an agent", "timeline", context.RecentParameters, response=search_schemas.RecentContext | TextReply),
     GET("/api/context/inject", context.inject, "Show what an agent gets at the start of a session", "timeline", context.BriefingParameters, content_type=TEXT, other_types=(JSON,), response=context_schemas.BriefingReply),
     GET("/api/context/preview", context.preview, "Show what an agent gets, with the reason for each record", "timeline", context.BriefingParameters, other_types=(TEXT,), response=context_schemas.BriefingReply),
-    GET("/api/context/costs", hooks.cost, "Show what the hooks of agents cost", "timeline", hooks.CostParameters, response=context_schemas.HookCosts),
+    GET("/api/context/costs", hooks.cost, "Show what the hooks of agents cost", "timeline", hooks.CostParameters, response=context_schemas.HookCosts, private=True),
     POST("/api/context/semantic", context.semantic, "Show what an agent gets with a prompt", "timeline", body=context.SemanticBody, response=context_schemas.SemanticContext),
 )
 RECORDS = (
     GET("/api/records/{ref}", records.open_ref, "Open a record by its ref", "records", RecordParameters, response=OPENED),
-    GET("/api/graph/export", graph.export, "Export the graph, or what is around a record, as a file or a picture", "records", graph.GraphExportParameters, response=GraphFile, other_types=graph.CONTENT_TYPES, errors=(404,)),
+    GET("/api/graph/export", graph.export, "Export the graph, or what is around a record, as a file or a picture", "records", graph.GraphExportParameters, response=GraphFile, other_types=graph.CONTENT_TYPES, errors=(404,), private=True),
     GET("/api/graph/{ref}", graph.related, "Show the records related to a record", "records", graph.GraphParameters, response=graph_schemas.RelatedRecords | graph_schemas.RelatedText),
     GET("/api/graph/{ref}/drawing", graph.drawing, "Place and colour the records around a record, to draw them", "records", graph.DrawingParameters, response=Drawing),
     GET("/api/observation/{number}", records.open_kind("observation"), "Open an observation", "records", RecordParameters, response=OPENED),
@@ -187,8 +187,8 @@ RECORDS = (
     GET("/api/summaries", records.list_kind("session_summary"), "List session summaries, newest first", "records", ListParameters, response=record_schemas.RecordList),
     GET("/api/prompts", records.list_kind("user_prompt"), "List prompts, newest first", "records", ListParameters, response=record_schemas.RecordList),
     POST("/api/forget", forgetting.forget, "Forget records, or say which are selected", "records", body=forgetting.ForgetBody, write=True, response=forgetting_schemas.Selected | forgetting_schemas.Forgotten, errors=(404, 409)),
-    GET("/api/forget", forgetting.receipts, "List the last receipts of forgetting", "records", response=forgetting_schemas.Receipts),
-    GET("/api/forget/{id}", forgetting.receipt, "Show how far a forgetting is", "records", response=forgetting_schemas.Receipt),
+    GET("/api/forget", forgetting.receipts, "List the last receipts of forgetting", "records", response=forgetting_schemas.Receipts, private=True),
+    GET("/api/forget/{id}", forgetting.receipt, "Show how far a forgetting is", "records", response=forgetting_schemas.Receipt, private=True),
     POST("/api/purge", forgetting.purge, "Remove what earlier deletions left in files", "records", write=True, status=ACCEPTED, response=forgetting_schemas.Receipt),
     POST("/api/records", record_changes.add, "Add a record", "records", record_changes.NewRecordParameters, body=record_changes.NewRecordBody, write=True, status=CREATED, response=WholeRecord, errors=(409,)),
     PUT("/api/records/{ref}", record_changes.put, "Replace a record", "records", body=record_changes.WholeRecordBody, write=True, response=WholeRecord),
@@ -241,7 +241,7 @@ ARCHIVES = (
 CITATIONS = (
     GET("/api/citations", citations.cite, "Cite records, in a style or as a file", "citations", citations.CitationParameters, content_type=TEXT, other_types=citations.CONTENT_TYPES, errors=(404,)),
     POST("/api/citations", citations.cite_body, "Cite records, in a style or as a file", "citations", body=citations.CitationsBody, content_type=TEXT, other_types=citations.CONTENT_TYPES, errors=(404,)),
-    GET("/api/search/export", exports.export_results, "Export the results of a search as a file", "citations", exports.SearchExportParameters, content_type="text/csv", other_types=exports.CONTENT_TYPES, response=SearchReply | ChosenReply),
+    GET("/api/search/export", exports.export_results, "Export the results of a search as a file", "citations", exports.SearchExportParameters, content_type="text/csv", other_types=exports.CONTENT_TYPES, response=SearchReply | ChosenReply, private=True),
 )
 ACCESS = (
     POST("/api/v1/tokens", tokens.create_token, "Create a token", "access", body=tokens.TokenBody, write=True, only="home", status=CREATED, response=access_schemas.NewToken, errors=(409,)),
@@ -252,12 +252,12 @@ ACCESS = (
 )
 ABOUT = (
     *FIRST_ABOUT,
-    GET("/metrics", metrics.metrics, "Show metrics for a monitoring system", "about", content_type=TEXT, only="owner", errors=(404,)),
+    GET("/metrics", metrics.metrics, "Show metrics for a monitoring system", "about", content_type=TEXT, only="owner", errors=(404,), private=True),
     GET("/api/version", about.version, "Show the version", "about", early=True, response=about_schemas.Version),
     GET("/api/projects", stats.projects, "List projects, the last active first", "about", PlatformParameters, response=stats_schemas.Projects),
-    GET("/api/stats", stats.totals, "Count what is stored and indexed", "about", response=stats_schemas.Stats),
-    GET("/api/ledger", stats.ledger, "List what became of each item that a source read", "about", stats.LedgerParameters, response=stats_schemas.Ledger),
-    GET("/api/why", why.why, "Say what became of a file or folder", "about", why.WhyParameters, response=document_schemas.WhyPath),
+    GET("/api/stats", stats.totals, "Count what is stored and indexed", "about", response=stats_schemas.Stats, private=True),
+    GET("/api/ledger", stats.ledger, "List what became of each item that a source read", "about", stats.LedgerParameters, response=stats_schemas.Ledger, private=True),
+    GET("/api/why", why.why, "Say what became of a file or folder", "about", why.WhyParameters, response=document_schemas.WhyPath, private=True),
     GET("/openapi.json", about.openapi_json, "Describe this API as OpenAPI 3.1", "about", early=True, response=dict[str, Any]),
     GET("/docs", about.docs, "Show all operations on one page", "about", early=True, content_type=HTML),
     POST("/mcp", mcp.answer, "MCP over streamable HTTP", "mcp", waits=True, is_rest=False),
@@ -266,10 +266,11 @@ VIEWER = (
     GET("/", viewer.page, "Show the viewer", "viewer", early=True, content_type=HTML, is_rest=False),
     GET("/viewer/{name}", viewer.file(), "A file of the viewer", "viewer", early=True, content_type=ANY_TYPE, is_rest=False),
     GET("/viewer/vendor/{name}", viewer.file("vendor/"), "A file that the viewer uses", "viewer", early=True, content_type=ANY_TYPE, is_rest=False),
-    GET("/login/{id}", viewer.login, "Log a browser in by a link", "viewer", early=True, content_type="", is_rest=False),
     POST("/api/viewer/links", viewer.link, "Create a link that logs one browser in, once", "access", write=True, only="home", response=viewer_schemas.ViewLink),
     GET("/api/viewer/settings", viewer.settings, "List the settings of the worker", "access", write=True, only="home", response=viewer_schemas.SettingList),
-    DELETE("/api/viewer/session", viewer.logout, "Log this browser out", "access", write=True, status=204, content_type="", is_rest=False),
+    POST("/api/viewer/sessions", viewer.login, "Log this browser in by the code of a link", "viewer", body=viewer.LoginBody, login=True, only="home", status=CREATED, response=viewer_schemas.NewSession),
+    GET("/api/viewer/sessions", viewer.sessions, "List the browsers that are logged in", "access", write=True, only="home", response=viewer_schemas.SessionList),
+    DELETE("/api/viewer/sessions/{id}", viewer.end_session, "Log a browser out", "access", write=True, only="home", response=Deleted),
 )
 # fmt: on
 ROUTES: tuple[Route, ...] = (

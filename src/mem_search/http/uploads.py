@@ -125,7 +125,7 @@ async def fetch(call: Call) -> web.StreamResponse:
     body = call.json_body(FetchBody)
     await check_jobs(call.request, call.runtime)
     try:
-        url = check_url(body.url, call.lifecycle.settings.fetch_allow, RefusedPage)
+        url = check_url(body.url, call.runtime.settings.fetch_allow, RefusedPage)
     except InputError as error:
         error.field = "url"
         raise

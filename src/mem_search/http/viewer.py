@@ -13,13 +13,21 @@ from importlib.resources.abc import Traversable
 from typing import Final
 
 from aiohttp import web
+from pydantic import Field
 
 from mem_search.errors import Forbidden, NotFound
-from mem_search.http.access.authentication import is_local_user
-from mem_search.http.access.browser_sessions import SESSION_SECONDS, cookie_name
+from mem_search.http.core.parameters import Body
 from mem_search.http.core.replies import HTML, json_reply
 from mem_search.http.core.routing import Call, Handler
-from mem_search.http.schemas.viewer import Setting, SettingList, ViewLink
+from mem_search.http.schemas.common import Deleted
+from mem_search.http.schemas.viewer import (
+    NewSession,
+    Session,
+    SessionList,
+    Setting,
+    SettingList,
+    ViewLink,
+)
 from mem_search.settings import Settings
 from mem_search.text import secret_rules
 from mem_search.text.redaction import redact
@@ -73,28 +81,38 @@ def _files() -> dict[str, Traversable]:
 
 
 async def link(call: Call) -> web.StreamResponse:
-    """A link that logs one browser in, once."""
+    """A link that logs one browser in, once. No log has its code: browsers send no fragment."""
     code, ends = await call.lifecycle.sessions.link()
-    return json_reply(ViewLink(url=f"{call.base}/login/{code}", expires_at=ends * 1000))
+    return json_reply(ViewLink(url=f"{call.base}/#/login/{code}", expires_at=ends))
+
+
+class LoginBody(Body):
+    """What a link of ``mem-search view`` ends with."""
+
+    code: str = Field(max_length=100)
 
 
 async def login(call: Call) -> web.StreamResponse:
-    """Redeem a link: the cookie, and on to the page. Raises Forbidden for a link that is used up.
-
-    Another user of this machine, who sees the address in the list of processes, is refused.
-    """
-    request = call.request
-    if not is_local_user(request):
-        raise Forbidden("only a browser of this user of this machine can log in with a link")
-    cookie = await call.lifecycle.sessions.redeem(request.match_info["id"])
-    if cookie is None:
+    """Redeem a link for a session. Raises Forbidden for a link that is used up."""
+    browser = call.request.headers.get("User-Agent", "")
+    begun = await call.lifecycle.sessions.redeem(call.json_body(LoginBody).code, browser)
+    if begun is None:
         raise Forbidden("this link was used or is too old; get a new one: mem-search view")
-    reply = web.Response(status=303, headers={"Location": "/", "Referrer-Policy": "no-referrer"})
-    reply.set_cookie(
-        cookie_name(call.lifecycle.store_id), cookie, max_age=SESSION_SECONDS, path="/",
-        httponly=True, samesite="Strict", secure=call.base.startswith("https"),
-    )  # fmt: skip
-    return reply
+    session, secret = begun
+    return json_reply(NewSession.of(session, secret=secret), status=201)
+
+
+async def sessions(call: Call) -> web.StreamResponse:
+    """The browsers that are logged in, the last used first."""
+    found = await call.lifecycle.sessions.listed()
+    return json_reply(SessionList(sessions=[Session.of(each) for each in found]))
+
+
+async def end_session(call: Call) -> web.StreamResponse:
+    """Log a browser out."""
+    ended = call.request.match_info["id"]
+    await call.lifecycle.sessions.end(ended)
+    return json_reply(Deleted(deleted=ended))
 
 
 async def settings(call: Call) -> web.StreamResponse:
@@ -114,10 +132,3 @@ async def settings(call: Call) -> web.StreamResponse:
             Setting(name=field.name, variable=variable, value=shown, is_default=value == usual)
         )
     return json_reply(SettingList(settings=told))
-
-
-async def logout(call: Call) -> web.StreamResponse:
-    """Take the browser's cookie away."""
-    reply = web.Response(status=204)
-    reply.del_cookie(cookie_name(call.lifecycle.store_id), path="/")
-    return reply

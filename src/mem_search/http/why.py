@@ -63,7 +63,8 @@ async def why(call: Call) -> web.StreamResponse:
 
 async def _told(call: Call, path: str, clock: Clock) -> WhyPath:
     store, name = call.runtime.store, Path(path)
-    if name.name == IGNORE_FILE and name.parent.is_dir():
+    # Where a folder is, is nothing for users with a store of their own.
+    if name.name == IGNORE_FILE and not call.caller.user and name.parent.is_dir():
         return WhyPath(
             path=path, state="left",
             sentence=f"{path} says what is left out of {name.parent}; it is never stored.",

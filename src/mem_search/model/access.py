@@ -1,4 +1,4 @@
-"""Access: the tokens that the worker has issued, and how much a caller may ask."""
+"""Access: tokens that the worker has issued, browsers that it knows, and what a caller may ask."""
 
 from __future__ import annotations
 
@@ -23,6 +23,22 @@ class Token:
     created_at: int
     expires_at: int | None = None
     last_used_at: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BrowserSession:
+    """A browser that is logged in, by the digest of its secret; ``browser`` says which one it is.
+
+    ``key`` stands for the home's token, with which the session ends. Times are milliseconds since
+    1970.
+    """
+
+    id: str
+    digest: bytes
+    key: bytes
+    browser: str
+    began_at: int
+    used_at: int
 
 
 @dataclass(frozen=True, slots=True)

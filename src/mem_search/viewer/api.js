@@ -19,6 +19,26 @@ function addressed(path, params) {
   return query.size ? `${path}?${query}` : path;
 }
 
+const SESSION = "mem-search-session"; // in the storage of this tab: the id and the secret of its login
+
+/** `{id, secret}` of the session by which this tab is logged in, or null. */
+export const session = () => JSON.parse(sessionStorage.getItem(SESSION));
+
+/** Redeems the code of a link of `mem-search view`. Throws Problem. */
+export async function logIn(code) {
+  sessionStorage.removeItem(SESSION);
+  sessionStorage.setItem(SESSION, JSON.stringify(await api("/api/viewer/sessions", { method: "POST", body: { code } })));
+}
+
+/** A reply to `path`, asked by the session of this tab. One that has ended is dropped: without it one may still read. */
+async function ask(path, { headers, ...options }) {
+  const current = session();
+  const reply = await fetch(path, { ...options, headers: current ? { ...headers, "X-Mem-Search-Session": current.secret } : headers });
+  if (reply.status !== 401 || !current) return reply;
+  if (session()?.id === current.id) sessionStorage.removeItem(SESSION);
+  return fetch(path, { ...options, headers });
+}
+
 /** The JSON reply of `path`; `body` is a form, or a value that is sent as JSON. Throws Problem. */
 export async function api(path, { method = "GET", params = {}, body, signal, draft, keepalive } = {}) {
   const headers = { Accept: "application/json" };
@@ -27,7 +47,7 @@ export async function api(path, { method = "GET", params = {}, body, signal, dra
   if (draft) headers["X-Draft"] = "1"; // a question that is still being typed is not logged
   let reply;
   try {
-    reply = await fetch(addressed(path, params), {
+    reply = await ask(addressed(path, params), {
       method, headers, signal, keepalive, body: body === undefined || isForm ? body : JSON.stringify(body),
     });
   } catch (error) {
@@ -94,7 +114,30 @@ export function useNewest(path, params, draft) {
   return { data: state.data, error: state.error, busy: state.shown !== key, reload: () => setTurn(turn + 1) };
 }
 
+/** Saves the reply of `path` as a file: a link would not say who asks. Throws Problem. */
+export async function save(path, params, name) {
+  const reply = await ask(addressed(path, params), {});
+  if (!reply.ok) throw new Problem(reply.status, reply.statusText);
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(await reply.blob());
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), RETRY_MS);
+}
+
 const RETRY_MS = 5000;
+
+/** Tells `told` what the stream at `path` sends, until it ends. An EventSource could not say who asks. */
+async function listen(path, signal, told) {
+  const reply = await ask(path, { signal, headers: { Accept: "text/event-stream" } });
+  if (!reply.ok) return;
+  const pieces = reply.body.pipeThrough(new TextDecoderStream()).getReader();
+  for (let text = "", piece; !(piece = await pieces.read()).done;) {
+    const events = (text + piece.value).split("\n\n");
+    text = events.pop();
+    for (const event of events) if (event.startsWith("data: ")) told(JSON.parse(event.slice(6)));
+  }
+}
 
 /** Like useApi, and then what the stream of the same name says, as long as the page is visible. */
 export function useLive(path, params = {}) {
@@ -103,22 +146,24 @@ export function useLive(path, params = {}) {
   const isThere = Boolean(asked.data);
   useEffect(() => {
     if (!isThere) return undefined;
-    let stream;
+    let stop = new AbortController();
     let timer;
-    const open = () => {
-      stream?.close();
+    const open = async () => {
+      stop.abort();
       clearTimeout(timer);
       if (document.hidden) return;
-      stream = new EventSource(addressed(`${path}/events`, params));
-      stream.onmessage = (event) => setLive(JSON.parse(event.data));
-      stream.onerror = () => { // the browser tries again by itself, unless it was refused
-        if (stream.readyState === EventSource.CLOSED) timer = setTimeout(open, RETRY_MS);
-      };
+      const { signal } = stop = new AbortController();
+      try {
+        await listen(addressed(`${path}/events`, params), signal, setLive);
+      } catch {
+        // The worker has ended, or the page was left.
+      }
+      if (!signal.aborted) timer = setTimeout(open, RETRY_MS);
     };
     open();
     document.addEventListener("visibilitychange", open);
     return () => {
-      stream?.close();
+      stop.abort();
       clearTimeout(timer);
       document.removeEventListener("visibilitychange", open);
     };

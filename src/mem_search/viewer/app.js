@@ -1,9 +1,10 @@
 // The frame: pages, keys, light and dark.
 
+import { logIn } from "./api.js";
 import { CalendarPage, ProjectsPage } from "./calendar.js";
 import { html, render, useEffect, useRef, useState } from "./html.js";
 import { JobsPage } from "./jobs.js";
-import { Notices } from "./parts.js";
+import { Notices, tell } from "./parts.js";
 import { RecordPage } from "./record.js";
 import { ResearchPage, SavedPage } from "./saved.js";
 import { SearchPage } from "./search.js";
@@ -84,6 +85,26 @@ function step(by) {
   links[at < 0 ? (by > 0 ? 0 : links.length - 1) : Math.min(Math.max(at + by, 0), links.length - 1)]?.focus();
 }
 
+const LINK = /^#\/login\/([^/?]+)(.*)$/s; // a link of `mem-search view`: its code, and what to show
+
+/** Logs this tab in if a link leads here, and takes the code out of the address. Returns why it failed. */
+async function arrive() {
+  const [, code, place] = location.hash.match(LINK) ?? [];
+  if (!code) return null;
+  history.replaceState(null, "", `#${place || "/search"}`);
+  try {
+    await logIn(code);
+    return null;
+  } catch (error) {
+    return error;
+  }
+}
+
+addEventListener("hashchange", () => { // a link that is opened in a tab with the viewer loads nothing by itself
+  if (LINK.test(location.hash)) location.reload();
+});
+const refused = await arrive();
 const root = document.getElementById("app");
 root.replaceChildren();
 render(html`<${App} />`, root);
+if (refused) tell(refused.message, null, 20);

@@ -1,7 +1,8 @@
 // The records around one, as a picture: the drawing of the exported page, made when it comes into view.
 
+import { save } from "./api.js";
 import { html, useLayoutEffect, useRef } from "./html.js";
-import { kindName } from "./parts.js";
+import { attempt, kindName } from "./parts.js";
 import { go, recordAddress } from "./route.js";
 import { texts } from "./texts.js";
 
@@ -37,7 +38,7 @@ export function Graph({ reference, drawing, label }) {
       <span class="zoom"><button onClick=${() => zoom(1 / ZOOM)} aria-label=${t.out}>−</button>
         <button onClick=${() => zoom(ZOOM)} aria-label=${t.in}>+</button>
         <button onClick=${() => shown.current?.fit()}>${t.all}</button>
-        <a href=${`/api/graph/export?format=html&ref=${encodeURIComponent(reference)}`} target="_blank" rel="noopener">${t.page}</a></span></p>
+        <button class="link" onClick=${() => attempt(() => save("/api/graph/export", { format: "html", ref: reference }, "graph.html"))}>${t.page}</button></span></p>
   </div>`;
 }
 

@@ -1,6 +1,6 @@
 // What the store holds, the tokens, and the settings: to look at.
 
-import { api, useApi } from "./api.js";
+import { api, session, useApi } from "./api.js";
 import { html } from "./html.js";
 import { Waiting, attempt, kindName, timeOf } from "./parts.js";
 import { count, texts } from "./texts.js";
@@ -10,9 +10,12 @@ export function SettingsPage() {
   const tokens = useApi("/api/v1/tokens");
   const settings = useApi("/api/viewer/settings");
   const t = texts.settings;
-  const logout = () => attempt(async () => {
-    await api("/api/viewer/session", { method: "DELETE" });
-    location.reload();
+  const sessions = useApi("/api/viewer/sessions");
+  const current = session()?.id;
+  const end = (id) => attempt(async () => {
+    await api(`/api/viewer/sessions/${id}`, { method: "DELETE" });
+    if (id === current) location.reload();
+    else sessions.reload();
   });
   return html`<section><h1>${texts.pages.settings}</h1>
     <h2>${t.store}</h2>${stats.data ? html`<${Store} stats=${stats.data} />` : html`<${Waiting} ...${stats} />`}
@@ -23,7 +26,11 @@ export function SettingsPage() {
     ${settings.data && html`<h2>${t.values}</h2><table class="long">
       <thead><tr>${[t.name, t.value, t.from].map((each) => html`<th scope="col">${each}</th>`)}</tr></thead>
       <tbody>${settings.data.settings.map((each) => html`<tr><td><code>${each.variable}</code></td><td class="path">${each.value}</td><td>${each.is_default ? t.byDefault : t.changed}</td></tr>`)}</tbody></table>`}
-    ${tokens.data && html`<p><button onClick=${logout}>${t.logout}</button></p>`}
+    ${sessions.data && html`<h2>${t.logins}</h2><table>
+      <thead><tr>${[t.browser, t.began, t.used, ""].map((each) => html`<th scope="col">${each}</th>`)}</tr></thead>
+      <tbody>${sessions.data.sessions.map((each) => html`<tr key=${each.id}><td>${each.browser}${each.id === current ? ` (${t.this})` : ""}</td>
+        <td>${timeOf(each.began_at)}</td><td>${timeOf(each.last_used_at)}</td>
+        <td><button onClick=${() => end(each.id)}>${each.id === current ? t.logout : t.end}</button></td></tr>`)}</tbody></table>`}
   </section>`;
 }
 

@@ -49,7 +49,7 @@ export const texts = {
   },
   styles: { apa: "APA", mla: "MLA", chicago: "Chicago", bibtex: "BibTeX", ris: "RIS" },
   graph: {
-    notStored: "page, not stored", in: "Zoom in", out: "Zoom out", all: "Show all", page: "On a page of its own",
+    notStored: "page, not stored", in: "Zoom in", out: "Zoom out", all: "Show all", page: "Save as a page",
     list: (n) => `As a list of ${count(n)}`,
   },
   fields: {
@@ -85,11 +85,11 @@ export const texts = {
     store: "Store", records: "Records", index: "Vector index", model: "Embedding model", database: "Database",
     worker: "Worker", tokens: "Tokens", noTokens: "There is only the token of this home. Another one: mem-search token create NAME", values: "Settings",
     name: "Name", value: "Value", user: "User", readOnly: "read only", expires: "Ends", used: "Last used", from: "State", byDefault: "default", changed: "set",
-    logout: "Log this browser out", sources: "Sources", followed: "followed",
+    logout: "Log this browser out", logins: "Browsers that are logged in", browser: "Browser", began: "Since", end: "End", this: "this one", sources: "Sources", followed: "followed",
   },
   login: {
     needed: "Run this in a terminal, and open the link that it shows:",
-    command: "mem-search view", why: "Only a browser that you logged in may change something or see this page.",
+    command: "mem-search view", why: "Only a browser that you logged in may change something or see this page. It stays logged in for 12 hours after its last use, in this tab.",
   },
   help: {
     title: "Keys", close: "Close",

@@ -10,7 +10,14 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections.abc import Awaitable, Callable, Collection
-from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
+from ipaddress import (
+    IPv4Address,
+    IPv4Network,
+    IPv6Address,
+    IPv6Network,
+    ip_address,
+    ip_network,
+)
 
 from aiohttp.abc import AbstractResolver, ResolveResult
 from yarl import URL
@@ -21,21 +28,45 @@ from mem_search.patterns import pattern
 Address = IPv4Address | IPv6Address
 
 _NUMBER = pattern(r"[0-9]+|0[xX][0-9a-fA-F]*")
+
+
+def _networks(*texts: str) -> tuple[IPv4Network | IPv6Network, ...]:
+    return tuple(map(ip_network, texts))
+
+
+_NOT_PUBLIC = _networks(
+    "0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12",
+    "192.0.0.0/24", "192.0.2.0/24", "192.31.196.0/24", "192.52.193.0/24", "192.88.99.0/24",
+    "192.168.0.0/16", "192.175.48.0/24", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24",
+    "224.0.0.0/3",
+)  # fmt: skip
+"""All of IANA's registry of special IPv4 addresses, with multicast and what is reserved.
+
+The few of it that are reachable from everywhere (anycast of NAT and of AS112) serve no pages.
+Python's ``is_global`` is not asked: its versions differ, and it calls all of 192.0.0.0/24 public
+that has no purpose yet.
+"""
+
+_PUBLIC6 = _networks("2000::/3")
+"""RFC 4291 2.5.4: all of IPv6 that is assigned to the internet so far."""
+
+_NOT_PUBLIC6 = _networks(
+    "2001::/23", "2001:db8::/32", "2002::/16", "2620:4f:8000::/48", "3fff::/20"
+)
+"""What the registry of special IPv6 addresses has inside of that: Teredo, 6to4, documentation, …"""
+
 _NAT64 = IPv6Network("64:ff9b::/96")  # RFC 6052; the last four bytes are the IPv4 address
-_GLOBAL_UNICAST = IPv6Network("2000::/3")  # RFC 4291 2.5.4: all that is assigned so far
-_UNIQUE_LOCAL = IPv6Network("fc00::/7")
+_NEAR = _networks(
+    "10.0.0.0/8", "127.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "::1/128", "fc00::/7"
+)
 
 
 def is_public(address: Address) -> bool:
-    """Whether ``address``, and any address that it embeds, is on the public internet."""
-    if isinstance(address, IPv6Address):
-        inside = _inside(address)
-        # Python versions differ in what they say of these embedding addresses.
-        wrapped = address.ipv4_mapped or address.sixtofour
-        wrapper = wrapped is not None or address in _NAT64
-        itself = wrapper or (address in _GLOBAL_UNICAST and address.is_global)
-        return itself and all(map(is_public, inside))
-    return address.is_global and not (address.is_multicast or address.is_reserved)
+    """Whether ``address``, or the IPv4 address that it stands for, is on the public internet."""
+    address = _reached(address)
+    if isinstance(address, IPv4Address):
+        return not _is_in(address, _NOT_PUBLIC)
+    return _is_in(address, _PUBLIC6) and not _is_in(address, _NOT_PUBLIC6)
 
 
 def is_near(address: Address) -> bool:
@@ -43,14 +74,24 @@ def is_near(address: Address) -> bool:
 
     Never link-local, where clouds keep the secrets of a machine, nor multicast or unspecified.
     """
-    if isinstance(address, IPv6Address):
-        if address.ipv4_mapped is not None:
-            return is_near(address.ipv4_mapped)
-        return address.is_loopback or address in _UNIQUE_LOCAL
-    return address.is_loopback or (
-        address.is_private
-        and not (address.is_link_local or address.is_unspecified or address.is_reserved)
-    )
+    return _is_in(getattr(address, "ipv4_mapped", None) or address, _NEAR)
+
+
+def _reached(address: Address) -> Address:
+    """The IPv4 address to which a packet to ``address`` goes in the end, where it is one of IPv6.
+
+    Translators (NAT64), relays (6to4) and the system itself (mapped) unpack it. Teredo is none of
+    these: its address has two of IPv4, and it is never public.
+    """
+    if isinstance(address, IPv4Address):
+        return address
+    if address in _NAT64:
+        return IPv4Address(int(address) & 0xFFFFFFFF)
+    return address.ipv4_mapped or address.sixtofour or address
+
+
+def _is_in(address: Address, networks: tuple[IPv4Network | IPv6Network, ...]) -> bool:
+    return any(address in network for network in networks)
 
 
 def literal(host: str) -> Address | None:
@@ -65,16 +106,6 @@ def literal(host: str) -> Address | None:
     if "%" in host:
         raise ValueError("an address with a zone")
     return ip_address(host)
-
-
-def _inside(address: IPv6Address) -> tuple[IPv4Address, ...]:
-    """The IPv4 addresses that packets to ``address`` can reach."""
-    return (
-        *((address.ipv4_mapped,) if address.ipv4_mapped is not None else ()),
-        *((address.sixtofour,) if address.sixtofour is not None else ()),
-        *(address.teredo or ()),
-        *((IPv4Address(int(address) & 0xFFFFFFFF),) if address in _NAT64 else ()),
-    )
 
 
 LONGEST_URL = 2_000

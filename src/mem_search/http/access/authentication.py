@@ -3,16 +3,16 @@
 A web page in a browser can send requests to loopback. But it cannot send one of our Host
 names (DNS rebinding), cannot hide its Origin, and cannot read the token file. An invalid
 credential is refused on every route that reads the store: a wrong token must never get the
-records of another user.
+records of another user. What comes without one is judged by whose process sends it
+(``check_without_token``), and a sender who is not known is nobody's.
 """
 
 from __future__ import annotations
 
 import base64
 import ipaddress
-import os
 import secrets
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -20,8 +20,9 @@ from aiohttp import web
 
 from mem_search.access.callers import ANONYMOUS, NEEDED, OWNER, Caller, check_may_change
 from mem_search.errors import Forbidden, Misdirected, Unauthorized
-from mem_search.http.access.browser_sessions import cookie_name
-from mem_search.http.access.proxy_header import caller_by_proxy, peer_of
+from mem_search.http.access.browser_sessions import SESSION
+from mem_search.http.access.peers import OWN_USERS, is_unix, peer_user
+from mem_search.http.access.proxy_header import caller_by_proxy
 from mem_search.http.core.lifecycle import LIFECYCLE
 from mem_search.http.core.routing import Route
 from mem_search.settings import Settings
@@ -43,9 +44,9 @@ async def caller_of(request: web.Request, *, basic: bool = False) -> Caller:
     settings = request.app[LIFECYCLE].settings
     by_proxy = caller_by_proxy(request, settings) if settings.proxy_header else None
     if "Authorization" not in request.headers:
-        if by_proxy is not None:  # also where a cookie of ours would be the owner's
+        if by_proxy is not None:  # also where a session of a browser would be the owner's
             return by_proxy
-        return OWNER if await _is_logged_in(request) else ANONYMOUS
+        return await _caller_by_session(request) if SESSION in request.headers else ANONYMOUS
     caller = await _caller_by_token(request, basic=basic)
     if by_proxy is not None and by_proxy.user != caller.user:
         raise Unauthorized(
@@ -73,13 +74,19 @@ async def _caller_by_token(request: web.Request, *, basic: bool) -> Caller:
     return known
 
 
-async def _is_logged_in(request: web.Request) -> bool:
-    """Whether a page of our own asks, in a browser that opened a link of ``mem-search view``."""
-    if request.headers.get("Sec-Fetch-Site", "").lower() != "same-origin":
-        return False
-    lifecycle = request.app[LIFECYCLE]
-    cookie = request.cookies.get(cookie_name(lifecycle.store_id), "")
-    return bool(cookie) and await lifecycle.sessions.is_valid(cookie)
+async def _caller_by_session(request: web.Request) -> Caller:
+    """The owner, in a browser that a link of ``mem-search view`` logged in.
+
+    A key that another user of this machine came by is worth nothing to them.
+    """
+    sent = request.headers.getall(SESSION)
+    ours = len(sent) == 1 and peer_user(request.transport) in OWN_USERS
+    if ours and await request.app[LIFECYCLE].sessions.is_valid(sent[0]):
+        return OWNER
+    raise Unauthorized(
+        "this browser is not logged in any more: its session was ended, was not used for long, or"
+        " is another user's; log in again: mem-search view"
+    )
 
 
 def _password_in(credentials: str) -> str:
@@ -90,17 +97,10 @@ def _password_in(credentials: str) -> str:
         return ""
 
 
-def check_rights(route: Route, caller: Caller, *, private: bool) -> None:
-    """Raises Unauthorized where a token is missing, Forbidden where it is not sufficient.
-
-    ``private``: reading needs a token, too.
-    """
-    if not caller.is_known:
-        if route.write or private:
-            raise Unauthorized(NEEDED)
-        return
+def check_rights(route: Route, caller: Caller) -> None:
+    """Raises Forbidden where the caller's token is not sufficient."""
     if route.only == "home" and not caller.owns_home:
-        raise Forbidden("only the home's own token creates and revokes tokens")
+        raise Forbidden("only the home's own token may do that")
     if route.only and caller.user:
         raise Forbidden(
             "only the owner of this machine may do that;"
@@ -114,55 +114,33 @@ _OF_BROWSERS: Final = ("Origin", "Referer", "Cookie", "Sec-Fetch-Site", "Sec-Fet
 """Headers that pages cannot leave out. Node's fetch sends ``Sec-Fetch-Mode`` alone."""
 
 
-def check_capture(request: web.Request, settings: Settings) -> None:
-    """Raises Unauthorized unless the request may add records without a token (ADR 0039).
+def check_without_token(
+    request: web.Request, route: Route, settings: Settings, *, remote: bool
+) -> None:
+    """Raises Unauthorized unless ``route`` answers this request without a token (ADR 0007).
 
-    It may when it comes from a program of this user: over loopback, not forwarded, and without any
-    header by which a browser says for which page it asks. The setting ``capture_token``
-    demands the token all the same, as ``read_token`` and a proxy that names users do.
+    Only programs of the worker's own user, and of root, need none: to read, to log a browser in
+    with a link, and to tell what a session says (``capture``, ADR 0039), which browsers may not.
+    The setting ``neighbours_read`` lets other users of this machine read, too, but for what is
+    ``private``. ``read_token`` and a proxy that names users demand the token of everybody: whom the
+    proxy forgets to name is not us. ``remote``: the request may come from another machine.
     """
-    demanded = settings.capture_token or settings.read_token or settings.proxy_header
-    marked = any(name in request.headers for name in _OF_BROWSERS)
-    if demanded or marked or is_remote(request, settings) or not is_local_user(request):
-        raise Unauthorized(NEEDED)
+    own = peer_user(request.transport) in OWN_USERS
+    demanded = settings.read_token or bool(settings.proxy_header)
+    if route.login:
+        allowed = own
+    elif route.capture:
+        marked = any(name in request.headers for name in _OF_BROWSERS)
+        allowed = own and not (remote or demanded or marked or settings.capture_token)
+    elif route.write or remote or demanded:
+        allowed = False
+    else:
+        allowed = own or (settings.neighbours_read and not route.private)
+    if not allowed:
+        raise Unauthorized(NEEDED if own else f"{NEEDED}; {_NOT_OURS}")
 
 
-def is_local_user(request: web.Request) -> bool:
-    """Whether a process of the worker's own user has the other end, over loopback.
-
-    Linux tells whose each socket is. Elsewhere any program of this machine counts.
-    """
-    transport = request.transport
-    ends = [] if transport is None else [transport.get_extra_info(n) for n in _ENDS]
-    if len(ends) < len(_ENDS) or not all(isinstance(end, tuple) for end in ends):
-        return False
-    peer = peer_of(request)
-    if peer is None or not peer.is_loopback:
-        return False
-    owner = owner_of_socket(6 if ":" in ends[0][0] else 4, ends[0][1], ends[1][1])
-    return owner is None or owner in (os.getuid(), 0)
-
-
-_ENDS: Final = ("peername", "sockname")
-
-
-def owner_of_socket(version: int, port: int, to_port: int) -> int | None:
-    """The user whose socket of this machine is connected from ``port`` to ``to_port``; None if the
-    system does not tell (proc_net(5): addresses in hexadecimal, the user in the eighth column).
-    """
-    table = Path("/proc/net/tcp6" if version == 6 else "/proc/net/tcp")
-    try:
-        with table.open("rb") as lines:
-            for line in lines:
-                columns = line.split(None, 8)
-                if len(columns) < 9 or b":" not in columns[2]:
-                    continue  # the heading
-                local, remote = (int(each.rpartition(b":")[2], 16) for each in columns[1:3])
-                if (local, remote) == (port, to_port):
-                    return int(columns[7])
-    except (OSError, ValueError):
-        return None
-    return None
+_NOT_OURS: Final = "only programs of the worker's own user do without, and this is none, or unknown"
 
 
 LOOPBACK: Final = ("127.0.0.1", "localhost", "[::1]")
@@ -170,14 +148,19 @@ _FORWARDED: Final = ("Forwarded", "X-Forwarded-For", "X-Real-IP", "Via")
 """Headers that proxies and tunnels add."""
 
 
+_STATIC_PAGES: Final = ("/", "/docs")
+"""Pages without data, to which pages of other sites may link."""
+
+
 def check_place(request: web.Request, settings: Settings) -> None:
     """Raises Misdirected for a foreign Host, Forbidden for a foreign page."""
     port = port_of(request)
     hosts = request.headers.getall("Host", [])
     if len(hosts) != 1 or not allowed(hosts[0], port, settings):
+        here = f"127.0.0.1:{port}" if port > 0 else "localhost"
         raise Misdirected(
             f"this worker is not {', '.join(hosts)[:100] or 'without a name'};"
-            f" ask for 127.0.0.1:{port}, or add the name to MEM_SEARCH_ALLOWED_HOSTS"
+            f" ask for {here}, or add the name to MEM_SEARCH_ALLOWED_HOSTS"
         )
     for origin in request.headers.getall("Origin", []):
         scheme, _, authority = origin.partition("://")
@@ -187,10 +170,23 @@ def check_place(request: web.Request, settings: Settings) -> None:
         )
         if not ours and origin not in settings.cors_origins:
             raise Forbidden(f"pages of {origin[:100]} may not ask this worker")
-    site = request.headers.get("Sec-Fetch-Site", "").lower()
-    foreign = site in ("cross-site", "same-site") and not named_origin(request, settings)
-    if foreign and request.path.startswith("/api"):
-        raise Forbidden("web pages of other sites may not use this worker")
+    said = request.headers.getall("Sec-Fetch-Site", ())
+    if said and _is_of_another_site(request, said) and not named_origin(request, settings):
+        raise Forbidden(
+            "web pages of other sites may not use this worker; to open an address that one of them"
+            " shows, type it into the browser"
+        )
+
+
+def _is_of_another_site(request: web.Request, said: Sequence[str]) -> bool:
+    """Whether a browser says that another page asks, but to show one without data in its tab."""
+    if all(each.lower() in ("same-origin", "none") for each in said):
+        return False
+    is_followed_link = (
+        request.headers.get("Sec-Fetch-Mode", "").lower() == "navigate"
+        and request.headers.get("Sec-Fetch-Dest", "").lower() == "document"
+    )
+    return not (is_followed_link and request.method == "GET" and request.path in _STATIC_PAGES)
 
 
 def named_origin(request: web.Request, settings: Settings) -> str:
@@ -202,17 +198,19 @@ def named_origin(request: web.Request, settings: Settings) -> str:
 def is_remote(request: web.Request, settings: Settings) -> bool:
     """Whether the request may come from another machine: then reading needs a token, too.
 
-    That is so when the worker is not bound to loopback, when a proxy or tunnel marked the request
-    as forwarded or names its user, or when its Host is not a loopback name.
+    That is so when a proxy or tunnel marked the request as forwarded or names its user, when its
+    Host is not a loopback name, or when it came by a port that is not bound to loopback.
     """
     marks = (*_FORWARDED, settings.proxy_header or _FORWARDED[0])
-    if is_open(settings) or any(map(request.headers.__contains__, marks)):
+    if any(map(request.headers.__contains__, marks)):
+        return True
+    if is_open(settings) and not is_unix(request.transport):
         return True
     return not _is_own(request.headers.get("Host", "").lower(), port_of(request), settings)
 
 
 def allowed(authority: str, port: int, settings: Settings) -> bool:
-    """Whether ``host[:port]`` names this worker."""
+    """Whether ``host[:port]`` names this worker. ``port`` is 0 for a Unix socket: any fits."""
     authority = authority.lower()
     try:
         parts = urlsplit(f"//{authority}")
@@ -248,10 +246,11 @@ def is_open(settings: Settings) -> bool:
 
 
 def port_of(request: web.Request) -> int:
-    """The port of the connection, since the setting may be any; 0 for the Unix socket.
-
-    There any port in the Host is ours: no page of a browser gets to that socket.
+    """The port of the connection, since the setting may be any; 0 for a Unix socket, which has
+    none, and -1 for a connection that is gone.
     """
     transport = request.transport
-    name = transport.get_extra_info("sockname") if transport is not None else None
+    if transport is None:
+        return -1
+    name = transport.get_extra_info("sockname")
     return int(name[1]) if isinstance(name, tuple) else 0

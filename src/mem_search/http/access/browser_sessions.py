@@ -1,10 +1,9 @@
-"""Logins of browsers: a link that works once, and the cookie that it leaves.
+"""Logins of browsers: a link that works once, and the session that it begins.
 
-The cookie is signed, not stored: a worker that starts again knows it, and it ends with the home's
-token, from which its key is derived. The store has the links, and the keys of all homes whose
-workers use it, so that any worker takes what another one made. The cookie counts only where the
-browser itself says that one of our own pages asks (``Sec-Fetch-Site``, Fetch Metadata): pages of
-other ports of this machine are the same site, so that ``SameSite`` alone would let them in.
+A page of the viewer keeps the secret of its session in its ``sessionStorage`` and sends it in a
+header. That is no cookie, because browsers send a cookie to every port of a host, and so to servers
+of other users of this machine. The store has links and sessions by their digests, so that any
+worker of the store takes what another one made. A session ends with the home's token.
 """
 
 from __future__ import annotations
@@ -13,76 +12,116 @@ import hashlib
 import hmac
 import secrets
 from collections.abc import Callable
-from datetime import UTC, datetime
 from typing import Final
 
+from mem_search.errors import NotFound
+from mem_search.model.access import BrowserSession
 from mem_search.storage.ports import LoginStore
+from mem_search.text.dates import now_ms
+
+SESSION: Final = "X-Mem-Search-Session"
+"""The header of a page that is logged in."""
 
 LINK_SECONDS: Final = 120
-SESSION_SECONDS: Final = 30 * 86_400
-MOST_LINKS: Final = 16
+MAX_LINKS: Final = 16
 """Links that wait to be opened; the oldest gives way."""
 
+IDLE_MS: Final = 12 * 3_600_000
+"""A session that was not used for so long ends: a tab of yesterday is not logged in."""
 
-def _utc_seconds() -> int:
-    return int(datetime.now(UTC).timestamp())
+LIFE_MS: Final = 7 * 86_400_000
+"""Every session ends then, also in a tab that asks something all the time."""
+
+MAX_SESSIONS: Final = 32
+"""The session that was not used for longest gives way."""
+
+_NOTED_MS: Final = 60_000
+"""The last use is stored once in so long, so that most requests only read."""
+
+_BROWSERS: Final = (
+    ("Edg", "Edge"), ("OPR/", "Opera"), ("Firefox/", "Firefox"), ("Chrom", "Chromium"),
+    ("Safari/", "Safari"),
+)  # fmt: skip
+_SYSTEMS: Final = (
+    ("Android", "Android"), ("iPhone", "iOS"), ("Windows", "Windows"), ("Mac OS", "macOS"),
+    ("Linux", "Linux"),
+)  # fmt: skip
+"""What a User-Agent has in it; of several the first."""
 
 
 class BrowserSessions:
-    """Makes links and cookies that ``token`` vouches for, for all workers of a store."""
+    """Makes links and sessions that ``token`` vouches for, for all workers of a store."""
 
-    def __init__(
-        self, store: LoginStore, token: str, clock: Callable[[], int] = _utc_seconds
-    ) -> None:
+    def __init__(self, store: LoginStore, token: str, clock: Callable[[], int] = now_ms) -> None:
         self._store = store
         self._key = hmac.digest(token.encode(), b"mem-search viewer", "sha256")
         self._clock = clock
+        self._is_open = False
 
     async def open(self) -> None:
-        """Tell the other workers the key; one of an earlier token is gone. Raises StorageError."""
+        """End the sessions of an earlier token of this home. Raises StorageError."""
         await self._store.put_key(self._key)
+        self._is_open = True
 
     async def link(self) -> tuple[str, int]:
-        """A code that can be redeemed once, and the second of UTC at which it ends."""
-        code, ends = secrets.token_urlsafe(24), self._clock() + LINK_SECONDS
-        await self._store.keep_link(_digest(code), ends, MOST_LINKS)
-        return code, ends
+        """A code that can be redeemed once, and when it ends (ms since 1970)."""
+        code, ends = secrets.token_urlsafe(24), self._clock() // 1000 + LINK_SECONDS
+        await self._store.keep_link(_digest(code), ends, MAX_LINKS)
+        return code, ends * 1000
 
-    async def redeem(self, code: str) -> str | None:
-        """The cookie for ``code``; None where it is unknown, used or too old."""
-        if not await self._store.take_link(_digest(code), self._clock()):
+    async def redeem(self, code: str, browser: str) -> tuple[BrowserSession, str] | None:
+        """A new session and its secret; None for a code that is unknown, used or too old."""
+        now = self._clock()
+        if not await self._store.take_link(_digest(code), now // 1000):
             return None
-        payload = f"{self._clock() + SESSION_SECONDS}.{secrets.token_urlsafe(12)}"
-        return f"{payload}.{_signature(self._key, payload)}"
+        await self._opened()
+        secret = secrets.token_urlsafe(32)
+        began = BrowserSession(
+            secrets.token_hex(4), _digest(secret), self._key, browser_in(browser), now, now
+        )
+        await self._store.begin(began, now - IDLE_MS, MAX_SESSIONS)
+        return began, secret
 
-    async def is_valid(self, cookie: str) -> bool:
-        """Whether a worker of the store made ``cookie``, and it has not ended."""
-        payload, _, signature = cookie.rpartition(".")
-        if _signed(self._key, payload, signature):
-            return self._lasts(payload)
-        keys = await self._store.keys()
-        return any(_signed(key, payload, signature) for key in keys) and self._lasts(payload)
+    async def is_valid(self, secret: str) -> bool:
+        """Whether it is the secret of a session that goes on."""
+        await self._opened()
+        found, now = await self._store.session(_digest(secret)), self._clock()
+        if found is None or not _goes_on(found, now):
+            return False
+        if now - found.used_at >= _NOTED_MS:
+            await self._store.note_session(found.id, now)
+        return True
 
-    def _lasts(self, payload: str) -> bool:
-        return int(payload.partition(".")[0]) > self._clock()
+    async def listed(self) -> list[BrowserSession]:
+        """The sessions that go on, the last used first."""
+        await self._opened()
+        now = self._clock()
+        return [each for each in await self._store.sessions() if _goes_on(each, now)]
+
+    async def end(self, name: str) -> None:
+        """End the session with this id. Raises NotFound."""
+        if not await self._store.end_session(name):
+            raise NotFound(
+                f"there is no session {name[:40]!r}; see: mem-search view --sessions", field="id"
+            )
+
+    async def _opened(self) -> None:
+        """Until the store knows the token of this home, sessions of an earlier one would count."""
+        if not self._is_open:
+            await self.open()
 
 
-def _digest(code: str) -> bytes:
-    return hashlib.sha256(code.encode("utf-8", "replace")).digest()
+def browser_in(user_agent: str) -> str:
+    """``Firefox on Linux``: which browser a User-Agent is, in words that are ours."""
+    browser = next((name for sign, name in _BROWSERS if sign in user_agent), "a browser")
+    system = next((name for sign, name in _SYSTEMS if sign in user_agent), "")
+    return f"{browser} on {system}" if system else browser
 
 
-def _signed(key: bytes, payload: str, signature: str) -> bool:
-    return hmac.compare_digest(
-        signature.encode("utf-8", "replace"), _signature(key, payload).encode()
-    )
+def _goes_on(session: BrowserSession, now: int) -> bool:
+    """A time in the future, of a clock that was ahead, counts for nothing."""
+    return now - IDLE_MS < session.used_at <= now + _NOTED_MS and now - LIFE_MS < session.began_at
 
 
-def _signature(key: bytes, payload: str) -> str:
-    return hmac.new(key, payload.encode("utf-8", "replace"), hashlib.sha256).hexdigest()
-
-
-def cookie_name(store_id: str | None) -> str:
-    """A name for each store: browsers give a cookie to all ports of a host, and any worker of the
-    store takes it.
-    """
-    return f"mem_search_{(store_id or '')[:12]}"
+def _digest(secret: str) -> bytes:
+    return hashlib.sha256(secret.encode("utf-8", "replace")).digest()

@@ -29,7 +29,7 @@ def caller_by_proxy(request: web.Request, settings: Settings) -> Caller | None:
     sent = request.headers.getall(header, ())
     if not sent:
         return None
-    if not _is_trusted(peer_of(request), settings.proxy_addresses):
+    if not _is_trusted(_peer_of(request), settings.proxy_addresses):
         raise Unauthorized(
             f"the header {header} counts only from the addresses in MEM_SEARCH_PROXY_ADDRESSES;"
             " this request came from another one: send a token"
@@ -44,7 +44,7 @@ def caller_by_proxy(request: web.Request, settings: Settings) -> Caller | None:
         raise Unauthorized(f"the header {header} names no user: {error.message}") from None
 
 
-def peer_of(request: web.Request) -> Address | None:
+def _peer_of(request: web.Request) -> Address | None:
     """The address at the other end of the connection."""
     transport = request.transport
     end = None if transport is None else transport.get_extra_info("peername")

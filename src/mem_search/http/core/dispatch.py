@@ -25,9 +25,9 @@ from mem_search.access.callers import ANONYMOUS
 from mem_search.errors import InputError, MalformedBody, MemSearchError, UnknownType
 from mem_search.http.access.authentication import (
     caller_of,
-    check_capture,
     check_place,
     check_rights,
+    check_without_token,
     is_remote,
 )
 from mem_search.http.access.cross_origin import cross_origin_headers, preflight
@@ -146,12 +146,10 @@ def bound(route: Route) -> Handler:
             await lifecycle.settled(patience, complete=not route.first)
             caller = await caller_of(request, basic=route.basic)
             remote = is_remote(request, lifecycle.settings)
-            if route.capture and not caller.is_known:
-                check_capture(request, lifecycle.settings)
+            if caller.is_known:
+                check_rights(route, caller)
             else:
-                # A proxy may be on this machine: whom it forgets to name is not us.
-                demanded = lifecycle.settings.read_token or bool(lifecycle.settings.proxy_header)
-                check_rights(route, caller, private=remote or demanded)
+                check_without_token(request, route, lifecycle.settings, remote=remote)
             context = RequestContext(caller, lifecycle.runtime, remote)  # raises while it opens
         if stores:  # its names are redacted in this thread, also by the models below
             await secret_rules.ready()

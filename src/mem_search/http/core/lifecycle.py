@@ -165,7 +165,7 @@ class Lifecycle:
             await self._sessions.open()
             await runtime.store.limits.expire(now_ms() - 1000 * HOUR)
         except StorageError as error:  # a disk that is full is no reason to answer nothing
-            log.warning("logins of browsers are not shared with other workers: %s", error)
+            log.warning("old limits and sessions of browsers are not cleared yet: %s", error)
         self._runtime = runtime
         self._settled.set()
         try:

@@ -132,7 +132,9 @@ class Route:
 
     ``defers``: what it is given is kept until the rules of secrets are compiled; other routes that
     write wait for them.
-    ``capture``: adds records, and a program of this machine needs no token for that.
+    ``capture``: adds records, and a program of the owner's needs no token for that. ``login``:
+    a link of the body stands for the token. ``private``: it tells what is on the disk, or what
+    nobody but the owner may read even where ``neighbours_read`` lets others read the rest.
     ``basic``: the token may be the password of HTTP Basic, as in a URL that a service is given.
     ``tagged``: replies have an ETag, and the route answers 304.
     ``waits``: it waits for the store however long that takes to open. ``is_rest``: it is in the
@@ -166,6 +168,8 @@ class Route:
     is_rest: bool = True
     capture: bool = False
     defers: bool = False
+    login: bool = False
+    private: bool = False
     for_clients: Route | None = None
     status: int = 200
     successor: str = ""

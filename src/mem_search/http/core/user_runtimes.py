@@ -238,6 +238,7 @@ class UserRuntimes:
             chroma_url="off" if self._settings.chroma_url else "",
             chroma_token="",
             webhook_allow=(),  # only the owner may allow receivers on this machine
+            fetch_allow=(),  # and pages
         )
 
 

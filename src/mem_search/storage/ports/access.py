@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from mem_search.model.access import Allowance, Policy, Token
+from mem_search.model.access import Allowance, BrowserSession, Policy, Token
 
 
 class TokenStore(Protocol):
@@ -54,7 +54,7 @@ class LimitStore(Protocol):
 
 
 class LoginStore(Protocol):
-    """Logins of browsers: links by the digest of their code, and the keys that sign cookies."""
+    """Logins of browsers: links by the digest of their code, sessions by that of their secret."""
 
     async def keep_link(self, digest: bytes, ends: int, most: int) -> None:
         """Keep a link until the second ``ends``; of more than ``most`` the oldest go."""
@@ -65,9 +65,30 @@ class LoginStore(Protocol):
         ...
 
     async def put_key(self, key: bytes) -> None:
-        """The key of the worker's home, in place of the one that this home had before."""
+        """The key of the worker's home, in place of the one that this home had before.
+
+        A session counts while its key is that of a home whose workers use the store.
+        """
         ...
 
-    async def keys(self) -> list[bytes]:
-        """The keys of all homes whose workers use the store."""
+    async def begin(self, session: BrowserSession, unused_since: int, most: int) -> None:
+        """Add a session. Sessions that were not used since then are gone; of more than ``most``
+        those that were not used for longest.
+        """
+        ...
+
+    async def session(self, digest: bytes) -> BrowserSession | None:
+        """The session whose secret has this digest, whichever worker began it."""
+        ...
+
+    async def note_session(self, name: str, at: int) -> None:
+        """When the session was last used."""
+        ...
+
+    async def sessions(self) -> list[BrowserSession]:
+        """All sessions, the last used first."""
+        ...
+
+    async def end_session(self, name: str) -> bool:
+        """End a session; False when there is none with this id."""
         ...

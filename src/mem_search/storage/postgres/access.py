@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import astuple
 from typing import Final
 
-from mem_search.model.access import Allowance, Policy
+from mem_search.model.access import Allowance, BrowserSession, Policy
 from mem_search.storage.postgres.connection import Connection
 from mem_search.storage.rules.rate_windows import allowance
 from mem_search.storage.sql.connection import Repository, writes_beside
@@ -75,8 +76,17 @@ class PostgresLimits(Repository):
         connection.execute("delete from granted_requests where at < %s", (before,))
 
 
+_SESSIONS: Final = (
+    "select id, digest, key, browser, began_at, used_at from login_sessions"
+    " where key in (select key from login_keys)"
+)
+
+
 class PostgresLogins(Repository):
-    """``ports.LoginStore`` over the tables ``login_links`` and ``login_keys``."""
+    """``ports.LoginStore`` over ``login_links``, ``login_keys`` and ``login_sessions``.
+
+    The role of searches reads none of them, so each statement is one that writes.
+    """
 
     @writes_beside
     def keep_link(self, connection: Connection, digest: bytes, ends: int, most: int) -> None:
@@ -105,6 +115,43 @@ class PostgresLogins(Repository):
             (key,),
         )
 
-    @writes_beside  # the role of searches may not read them
-    def keys(self, connection: Connection) -> list[bytes]:
-        return connection.column("select distinct key from login_keys")
+    @writes_beside
+    def begin(
+        self, connection: Connection, session: BrowserSession, unused_since: int, most: int
+    ) -> None:
+        connection.execute(
+            "delete from login_sessions where used_at < %s or key not in"
+            " (select key from login_keys)",
+            (unused_since,),
+        )
+        connection.execute(
+            "insert into login_sessions(id, digest, key, browser, began_at, used_at)"
+            " values(%s, %s, %s, %s, %s, %s)",
+            astuple(session),
+        )
+        connection.execute(
+            "delete from login_sessions where id in"
+            " (select id from login_sessions order by used_at desc, seq desc offset %s)",
+            (most,),
+        )
+
+    @writes_beside
+    def session(self, connection: Connection, digest: bytes) -> BrowserSession | None:
+        row = connection.maybe(f"{_SESSIONS} and digest = %s", (digest,))
+        return None if row is None else BrowserSession(*row)
+
+    @writes_beside
+    def note_session(self, connection: Connection, name: str, at: int) -> None:
+        connection.execute(
+            "update login_sessions set used_at = greatest(used_at, %s) where id = %s", (at, name)
+        )
+
+    @writes_beside
+    def sessions(self, connection: Connection) -> list[BrowserSession]:
+        rows = connection.execute(f"{_SESSIONS} order by used_at desc, seq desc")
+        return [BrowserSession(*row) for row in rows]
+
+    @writes_beside
+    def end_session(self, connection: Connection, name: str) -> bool:
+        ended = connection.execute("delete from login_sessions where id = %s", (name,))
+        return bool(ended.rowcount)

@@ -25,8 +25,8 @@ _LONGEST: Final = 63
 _PLAIN: Final = frozenset(string.ascii_lowercase + string.digits + "_")
 """Characters of a name that needs no quotes."""
 
-_PRIVATE: Final = ("login_keys",)
-"""Tables that no search reads: keys that sign cookies."""
+_PRIVATE: Final = ("login_keys", "login_sessions")
+"""Tables that no search reads: by which browsers are logged in."""
 
 _LACKING: Final = """
     select not coalesce(pg_has_role(current_user, to_regrole(%(role)s), 'SET'), false)

@@ -17,6 +17,7 @@ from mem_search.storage.postgres.migrations import m001_store as _store
 from mem_search.storage.postgres.migrations import m002_search as _search
 from mem_search.storage.postgres.migrations import m004_workers as _workers
 from mem_search.storage.postgres.migrations import m006_access as _access
+from mem_search.storage.postgres.migrations import m009_sessions as _sessions
 from mem_search.storage.postgres.migrations.m001_store import m001_store
 from mem_search.storage.postgres.migrations.m002_search import m002_search
 from mem_search.storage.postgres.migrations.m003_changes import m003_changes
@@ -25,14 +26,15 @@ from mem_search.storage.postgres.migrations.m005_moving import m005_moving
 from mem_search.storage.postgres.migrations.m006_access import m006_access
 from mem_search.storage.postgres.migrations.m007_filters import m007_filters
 from mem_search.storage.postgres.migrations.m008_postings import m008_postings
+from mem_search.storage.postgres.migrations.m009_sessions import m009_sessions
 from mem_search.storage.postgres.roles import Roles
 
 MIGRATIONS: Final = (
     m001_store, m002_search, m003_changes, m004_workers, m005_moving, m006_access, m007_filters,
-    m008_postings,
+    m008_postings, m009_sessions,
 )  # fmt: skip
 
-KEYS: Final = {**_store.KEYS, **_search.KEYS, **_workers.KEYS, **_access.KEYS}
+KEYS: Final = {**_store.KEYS, **_search.KEYS, **_workers.KEYS, **_access.KEYS, **_sessions.KEYS}
 """Table → its key beside the owner."""
 
 SCHEMA: Final = "mem_search"

@@ -37,6 +37,7 @@ from mem_search.storage.sqlite.migrations.m022_structure import m022_structure
 from mem_search.storage.sqlite.migrations.m023_access import m023_access
 from mem_search.storage.sqlite.migrations.m024_column_blocks import m024_column_blocks
 from mem_search.storage.sqlite.migrations.m025_vectors_by_rowid import m025_vectors_by_rowid
+from mem_search.storage.sqlite.migrations.m026_sessions import m026_sessions
 
 _FOREIGN = (
     "{path} is another program's file (it has {tables}); move it away, or set MEM_SEARCH_HOME"
@@ -70,6 +71,7 @@ MIGRATIONS = (
     m023_access,
     m024_column_blocks,
     m025_vectors_by_rowid,
+    m026_sessions,
 )
 
 
