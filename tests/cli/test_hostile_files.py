@@ -214,3 +214,14 @@ def test_settings_of_an_agent_that_are_a_pipe_stop_no_command(mem: Home) -> None
         assert mem.run("doctor").stdout
     finally:
         settings.unlink()
+
+
+def test_a_backup_that_is_a_pipe_or_lists_a_million_files_is_refused(
+    mem: Home, tmp_path: Path
+) -> None:
+    os.mkfifo(tmp_path / "pipe.zip")
+    (tmp_path / "many.zip").write_bytes(archive(NAMES))
+    for name, why in (("pipe.zip", "is no file"), ("many.zip", "and 16 MB are read")):
+        done = mem.run("restore", str(tmp_path / name))
+        assert done.returncode != 0
+        assert why in done.stderr

@@ -185,7 +185,7 @@ def test_the_slowest_ignore_file_that_is_taken_is_quick(tmp_path: Path) -> None:
     used = time.process_time()
     assert not excluded.why("a" * 255)
     assert not excluded.why("a/" * 100)
-    assert time.process_time() - used < 5  # one of seven stars takes hours
+    assert time.process_time() - used < 5  # of a path of 4,000 characters: 45 s
 
 
 def test_an_ignore_file_that_is_a_pipe_is_not_waited_for(tmp_path: Path) -> None:

@@ -19,10 +19,12 @@ from mem_search.patterns import pattern
 from mem_search.regular_file import open_regular_file
 from mem_search.sources.whole_files import (
     LARGEST,
+    ZIP,
     Export,
     WholeFile,
     WholeFiles,
     array_items,
+    head,
     opened,
 )
 from mem_search.text.json_reading import loads
@@ -50,7 +52,7 @@ class ConversationsExport(WholeFiles):
         """The records of one conversation; none when nothing was said in it."""
 
     def recognises(self, path: Path) -> bool:
-        if path.suffix.lower() != ".zip" and not _EXPORT.fullmatch(path.name):
+        if head(path, len(ZIP)) != ZIP and not _EXPORT.fullmatch(path.name):
             return False
         try:
             with opened(path) as export:

@@ -38,7 +38,9 @@ memory."""
 LARGEST_MEMBER: Final = 4 * 2**30
 """Bytes that one member of an archive may unpack to."""
 
-_ZIP: Final = b"PK\x03\x04"
+ZIP: Final = b"PK\x03\x04"
+"""What an archive begins with."""
+
 _PIECE: Final = 2**18
 _SPACE: Final = " \t\r\n,"
 _DONE: Final = -1
@@ -189,7 +191,7 @@ class Export:
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
-        self._archive = open_zip(file) if file.read(len(_ZIP)) == _ZIP else None
+        self._archive = open_zip(file) if file.read(len(ZIP)) == ZIP else None
         listed = self._archive.namelist() if self._archive is not None else ()
         self.names = sorted(name for name in listed if not name.endswith("/"))
         self._left = LARGEST
