@@ -67,3 +67,63 @@ def test_every_name_that_a_script_imports_exists() -> None:
         if name not in _names_in(module)
     ]
     assert missing == []
+
+
+_OURS = "package data, or a file of the home"
+_OPENED_OTHERWISE = {
+    "sources/agent_work/wording.py": {"_FILE.open": _OURS},
+    "sources/bookmarks.py": {"target.open": "a copy that is written"},
+    "sources/database_process.py": {"sqlite3.connect": "after it was examined, in limits"},
+    "agents/base.py": {
+        "text.read_text": _OURS, "(self.plugin / 'hooks' / 'hooks.json').read_text": _OURS,
+    },
+    "http/viewer.py": {"(_FOLDER / 'index.html').read_bytes": _OURS, "found.read_bytes": _OURS},
+    "http/backup.py": {"config.read_text": _OURS},
+    "http/access/authentication.py": {"table.open": "of the system"},
+    "http/claude_mem/status.py": {"path.open": _OURS},
+    "ingest/crash_mark.py": {"file.read_bytes": _OURS},
+    "ingest/copies.py": {"os.walk": _OURS},
+    "jobs/kept_transcripts.py": {
+        "target.open": "a copy that is written", "state.with_name(copy.file).open": _OURS,
+        "state.read_bytes": _OURS, "os.walk": _OURS,
+    },
+    "jobs/hook_journals.py": {"(self._folder / f'{session}.jsonl').open": _OURS},
+    "jobs/hook_events.py": {"file.read_bytes": _OURS},
+    "jobs/hook_costs.py": {
+        "(home / 'hooks' / name).read_text": _OURS, "(folder / name).read_bytes": _OURS,
+    },
+    "extractors/extraction.py": {"Path('/proc/meminfo').read_text": "of the system"},
+}  # fmt: skip
+"""What reads a path without ``regular_file``, and why it may."""
+
+_NOT_FILES = {"archive", "self._archive", "self", "seal", "self._seal", "self._sessions", "os"}
+"""What has a method of that name and is no path."""
+
+
+def test_a_path_that_somebody_else_chose_is_opened_only_as_a_regular_file() -> None:
+    package = ROOT / "src" / "mem_search"
+    wrong = []
+    for layer in ("sources", "agents", "extractors", "jobs", "ingest", "http"):
+        for file in sorted((package / layer).rglob("*.py")):
+            name = file.relative_to(package).as_posix()
+            for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+                opening = _opening(node)
+                if layer == "extractors" and opening.startswith(("path.", "Image.")):
+                    continue  # the path is that of an open file (regular_file.path_of)
+                if opening and opening not in _OPENED_OTHERWISE.get(name, ()):
+                    wrong.append(f"{name}:{getattr(node, 'lineno', 0)}: {opening}")
+    assert wrong == []
+
+
+def _opening(node: ast.AST) -> str:
+    """What a call opens or lists by its path, as it is written; empty for any other node."""
+    match node:
+        case ast.Call(func=ast.Name(id="open")):
+            return "open"
+        case ast.Call(func=ast.Attribute(value=on, attr=attr) as func):
+            called = ast.unparse(func)
+            if called in ("sqlite3.connect", "zipfile.ZipFile", "os.walk"):
+                return called
+            if attr in ("open", "read_text", "read_bytes") and ast.unparse(on) not in _NOT_FILES:
+                return called
+    return ""

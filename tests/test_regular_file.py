@@ -10,8 +10,10 @@ import pytest
 
 from mem_search.regular_file import (
     FileTooLarge,
+    ForeignOwner,
     NotARegularFile,
     open_regular_file,
+    path_of,
     read_regular_file,
 )
 
@@ -57,3 +59,46 @@ def test_a_file_without_a_size_is_read_up_to_the_limit() -> None:
         pytest.skip("no /proc here")
     with pytest.raises(FileTooLarge):
         read_regular_file("/proc/self/status", 10)
+
+
+def test_what_is_added_after_opening_is_not_read(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_bytes(b"one\n")
+    with open_regular_file(file) as opened:
+        with file.open("ab") as writer:
+            writer.write(b"two\n" * 100_000)
+        assert opened.read() == b"one\n"
+        assert opened.seek(0, os.SEEK_END) == 4
+        assert opened.seek(-2, os.SEEK_END) == 2
+        assert list(opened) == [b"e\n"]
+
+
+def test_a_file_that_is_larger_than_its_kind_is_refused_unread(tmp_path: Path) -> None:
+    with (tmp_path / "sparse").open("wb") as file:
+        file.truncate(2**40)
+    with pytest.raises(FileTooLarge, match="more than 1,000 bytes"):
+        open_regular_file(tmp_path / "sparse", max_bytes=1_000)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives a file away")
+def test_a_file_of_another_user_is_refused_where_it_has_to_be_our_own(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_bytes(b"text")
+    with open_regular_file(file, own=True) as opened:
+        assert opened.read() == b"text"
+    os.chown(file, 65534, 65534)
+    assert read_regular_file(file, 10) == b"text"
+    with pytest.raises(ForeignOwner, match="belongs to another user"):
+        open_regular_file(file, own=True)
+
+
+def test_an_open_file_has_a_path_that_leads_to_it_whatever_takes_its_place(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_bytes(b"text")
+    with open_regular_file(file) as opened:
+        place = path_of(opened, file)
+        if place == file:
+            pytest.skip("no /proc here")
+        file.unlink()
+        os.mkfifo(file)
+        assert place.read_bytes() == b"text"

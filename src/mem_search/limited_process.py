@@ -3,7 +3,7 @@
 ``serve`` runs in the process. It reads the work from its standard input and writes a reply for
 each piece to its standard output, as pickles after their length. What a piece costs is limited by
 the kernel: one that needs more processor time ends the process with SIGXCPU, one that needs more
-memory raises MemoryError.
+memory raises MemoryError. A thread of the worker has such a process as a ``LimitedProcess``.
 """
 
 from __future__ import annotations
@@ -13,19 +13,27 @@ import ctypes
 import os
 import pickle
 import resource
+import selectors
 import signal
 import struct
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
+from mem_search.errors import SourceError
 from mem_search.priority import lower_process
 
 _PR_SET_PDEATHSIG = 1
 _WAITING: Final = 0.001
 """A process that gets a smaller part of a core waits for something else than a processor."""
+
+_PATIENCE: Final = 3
+"""Work that waits is given up after so many times its processor time; work that goes on is not."""
+
+_START_SECONDS: Final = 60.0
 
 HEAD: Final = struct.Struct(">Q")
 """The length of what follows, in bytes."""
@@ -38,8 +46,89 @@ def command(module: str, *, seconds: int, megabytes: int) -> list[str]:
     return [sys.executable, "-P", "-m", module, *options]
 
 
-def started(module: str, *, seconds: int, megabytes: int) -> subprocess.Popen[bytes]:
-    """The process of ``module``, for a caller in a thread; its first reply is ``None``."""
+class Ended(Exception):
+    """The process ended over a piece of work, or was ended; the message says over what."""
+
+
+class LimitedProcess:
+    """A process of ``module``, which starts with the first work. Call ``close`` at the end.
+
+    Each piece has so many ``seconds`` of processor time and ``megabytes`` of memory. ``called`` is
+    what the process does, for messages: "that reads files". From any thread, one at a time.
+    """
+
+    def __init__(self, module: str, called: str, *, seconds: int, megabytes: int) -> None:
+        self._module, self._called = module, called
+        self._seconds, self._megabytes = seconds, megabytes
+        self._process: subprocess.Popen[bytes] | None = None
+        self._closed = False
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it was started, and nothing has ended it."""
+        return self._process is not None and self._process.poll() is None
+
+    def ask(self, work: object) -> Any:
+        """What the process makes of the work. Raises Ended, SourceError without a process."""
+        process = self._started()
+        try:
+            assert process.stdin is not None
+            process.stdin.write(framed(work))
+            process.stdin.flush()
+            return self._reply(process, _PATIENCE * self._seconds)
+        except TimeoutError:
+            self.stop()
+            raise Ended(f"it was not read within {_PATIENCE * self._seconds} seconds") from None
+        except (EOFError, OSError):
+            process.wait()
+            code = process.returncode
+            self.stop()
+            if code == -signal.SIGXCPU:
+                why = f"it takes more than {self._seconds} seconds of processor time"
+                raise Ended(why) from None
+            how = f"by {signal.Signals(-code).name}" if code < 0 else f"with code {code}"
+            raise Ended(f"its reader was ended {how}: it is probably damaged") from None
+
+    def stop(self) -> None:
+        """End the process; the next work starts another one."""
+        process, self._process = self._process, None
+        if process is not None:
+            process.kill()
+            process.wait()
+            for pipe in (process.stdin, process.stdout):
+                if pipe is not None:
+                    with suppress(OSError):  # what was not sent cannot be sent any more
+                        pipe.close()
+
+    def close(self) -> None:
+        """End the process for good; whatever is asked afterwards raises SourceError."""
+        self._closed = True
+        self.stop()
+
+    def _started(self) -> subprocess.Popen[bytes]:
+        if not self.is_running:  # one that ended while it had no work has not ended over this
+            self.stop()
+            if self._closed:
+                raise SourceError("the reading was ended")
+            try:
+                limits = {"seconds": self._seconds, "megabytes": self._megabytes}
+                self._process = _started(self._module, **limits)
+                if self._closed:  # by another thread, which did not see the new process
+                    raise EOFError("the reading was ended")
+                self._reply(self._process, _START_SECONDS)
+            except (OSError, EOFError) as error:
+                self.stop()
+                raise SourceError(f"the process {self._called} does not start: {error}") from None
+        assert self._process is not None
+        return self._process
+
+    def _reply(self, process: subprocess.Popen[bytes], seconds: float) -> Any:
+        (length,) = HEAD.unpack(_received(process, HEAD.size, seconds))
+        return pickle.loads(_received(process, length, seconds))  # noqa: S301  of our own process
+
+
+def _started(module: str, *, seconds: int, megabytes: int) -> subprocess.Popen[bytes]:
+    """The process of ``module``; its first reply is ``None``."""
     process = subprocess.Popen(  # noqa: S603  our own interpreter and module
         command(module, seconds=seconds, megabytes=megabytes),
         stdin=subprocess.PIPE,
@@ -51,6 +140,25 @@ def started(module: str, *, seconds: int, megabytes: int) -> subprocess.Popen[by
     process.stdin.write(framed(sys.path))
     process.stdin.flush()
     return process
+
+
+def _received(process: subprocess.Popen[bytes], size: int, seconds: float) -> bytes:
+    """So many bytes from the process. Raises TimeoutError if it waits for so many seconds."""
+    assert process.stdout is not None
+    pipe, pieces = process.stdout.fileno(), bytearray()
+    with selectors.DefaultSelector() as selector:
+        selector.register(pipe, selectors.EVENT_READ)
+        while len(pieces) < size:
+            used = processor_seconds(process.pid)
+            if not selector.select(seconds):
+                if is_working(process.pid, used, seconds):
+                    continue
+                raise TimeoutError
+            piece = os.read(pipe, min(size - len(pieces), 2**20))
+            if not piece:
+                raise EOFError("it ended")
+            pieces += piece
+    return bytes(pieces)
 
 
 def environment() -> dict[str, str]:

@@ -2,19 +2,27 @@
 
 A path of a repository, a transcript, a setting of an agent or a watched folder is chosen by whoever
 wrote it. It can be a pipe, whose opening waits for ever, a device without an end, or a link to one.
-Every such file is opened here, once: what is looked at is what is read afterwards. Errors are
+Every such file is opened here, once: what is looked at is what is read afterwards. Reading ends
+where the file ended when it was opened, so one that grows is not read for ever. Errors are
 ``OSError``, so that whoever reports a file that cannot be read reports these as well.
 """
 
 from __future__ import annotations
 
 import errno
+import io
 import os
 import stat
+from pathlib import Path
 from typing import BinaryIO, Final
 
 _FLAGS: Final = os.O_RDONLY | os.O_CLOEXEC | os.O_NOCTTY | os.O_NONBLOCK
 """Opening does not wait for the other end of a pipe, should one stand there since we looked."""
+
+_BUFFER: Final = 2**17
+
+MAX_SETTINGS: Final = 2**24
+"""Bytes of a file of settings, ours or a program's; some agents keep a history in theirs."""
 
 _KINDS: Final = (
     (stat.S_ISDIR, "a folder"), (stat.S_ISFIFO, "a pipe (FIFO)"), (stat.S_ISSOCK, "a socket"),
@@ -30,11 +38,91 @@ class FileTooLarge(OSError):
     """The file has more bytes than the reader takes."""
 
 
-def open_regular_file(path: str | os.PathLike[str], *, follow: bool = True) -> BinaryIO:
-    """The file, open for reading bytes. Without ``follow`` its last part may not be a link.
+class ForeignOwner(PermissionError):
+    """The file belongs to neither this user nor root, and nobody here asked to read it."""
 
-    Raises NotARegularFile, or OSError as ``open`` does.
+
+def open_regular_file(
+    path: str | os.PathLike[str],
+    *,
+    max_bytes: int | None = None,
+    follow: bool = True,
+    own: bool = False,
+) -> io.BufferedReader:
+    """The file, open for reading bytes, which end where it ends now.
+
+    It has at most ``max_bytes``. Without ``follow`` its last part may not be a link. With ``own``
+    it belongs to this user or to root: a path that no person named may be anybody's.
+    Raises NotARegularFile, FileTooLarge, ForeignOwner, or OSError as ``open`` does.
     """
+    descriptor = _opened(path, follow=follow)
+    try:
+        status = os.fstat(descriptor)
+        if own and status.st_uid not in (os.geteuid(), 0):
+            why = f"belongs to another user (uid {status.st_uid})"
+            raise ForeignOwner(errno.EPERM, why, os.fspath(path))
+        if max_bytes is not None and status.st_size > max_bytes:
+            raise _too_large(path, max_bytes)
+        raw = _AsItIsNow(descriptor, status.st_size)
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return io.BufferedReader(raw, _BUFFER)
+
+
+def read_regular_file(
+    path: str | os.PathLike[str], max_bytes: int, *, follow: bool = True
+) -> bytes:
+    """The content of the file. Raises FileTooLarge, and what ``open_regular_file`` raises.
+
+    It reads no more than that, whatever size the system names: files of ``/proc`` have none.
+    """
+    content = bytearray()
+    with os.fdopen(_opened(path, follow=follow), "rb") as file:
+        while piece := file.read(_BUFFER):  # to ask for all at once is to take memory for all
+            content += piece
+            if len(content) > max_bytes:
+                raise _too_large(path, max_bytes)
+    return bytes(content)
+
+
+def path_of(file: BinaryIO, path: Path) -> Path:
+    """A path by which this process and its children open the very ``file`` that is open.
+
+    Another file may lie at ``path`` by then. Only Linux has such paths.
+    """
+    place = Path(f"/proc/{os.getpid()}/fd/{file.fileno()}")
+    return place if place.exists() else path
+
+
+def kind_of(mode: int) -> str:
+    """What ``st_mode`` says that it is, with its article: "a folder", "a pipe (FIFO)"."""
+    if stat.S_ISREG(mode):
+        return "a file"
+    return next((name for test, name in _KINDS if test(mode)), "a device")
+
+
+class _AsItIsNow(io.FileIO):
+    """Reads up to ``size`` bytes from the start, whatever is added to the file meanwhile."""
+
+    def __init__(self, descriptor: int, size: int) -> None:
+        super().__init__(descriptor, "rb")
+        self._size = size
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]  # called by io
+        left = self._size - self.tell()
+        return super().readinto(memoryview(buffer)[: max(0, left)]) or 0
+
+    def readall(self) -> bytes:
+        return super().read(max(0, self._size - self.tell())) or b""
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        if whence == os.SEEK_END:
+            offset, whence = offset + self._size, os.SEEK_SET
+        return super().seek(offset, whence)
+
+
+def _opened(path: str | os.PathLike[str], *, follow: bool) -> int:
     look = os.stat if follow else os.lstat
     _check(path, look(path))  # before opening: to open some devices is to use them
     try:
@@ -45,31 +133,10 @@ def open_regular_file(path: str | os.PathLike[str], *, follow: bool = True) -> B
         raise
     try:
         _check(path, os.fstat(descriptor))
-        return os.fdopen(descriptor, "rb")
     except BaseException:
         os.close(descriptor)
         raise
-
-
-def read_regular_file(
-    path: str | os.PathLike[str], max_bytes: int, *, follow: bool = True
-) -> bytes:
-    """The content of the file. Raises FileTooLarge, and what ``open_regular_file`` raises.
-
-    It reads no more than that, whatever size the system names: files of ``/proc`` have none.
-    """
-    with open_regular_file(path, follow=follow) as file:
-        content = file.read(max_bytes + 1)
-    if len(content) > max_bytes:
-        raise FileTooLarge(errno.EFBIG, f"has more than {max_bytes:,} bytes", os.fspath(path))
-    return content
-
-
-def kind_of(mode: int) -> str:
-    """What ``st_mode`` says that it is, with its article: "a folder", "a pipe (FIFO)"."""
-    if stat.S_ISREG(mode):
-        return "a file"
-    return next((name for test, name in _KINDS if test(mode)), "a device")
+    return descriptor
 
 
 def _check(path: str | os.PathLike[str], status: os.stat_result) -> None:
@@ -80,3 +147,7 @@ def _check(path: str | os.PathLike[str], status: os.stat_result) -> None:
 def _not_regular(path: str | os.PathLike[str], kind: str) -> OSError:
     number = errno.EISDIR if kind == "a folder" else errno.EINVAL
     return NotARegularFile(number, f"is {kind}, not a file", os.fspath(path))
+
+
+def _too_large(path: str | os.PathLike[str], max_bytes: int) -> OSError:
+    return FileTooLarge(errno.EFBIG, f"has more than {max_bytes:,} bytes", os.fspath(path))

@@ -7,6 +7,11 @@ import os
 import secrets
 from collections.abc import Callable
 from pathlib import Path
+from typing import Final
+
+from mem_search.regular_file import NotARegularFile, read_regular_file
+
+_MAX_BYTES: Final = 2**16
 
 
 def read_or_create(file: Path, new: Callable[[], str]) -> str:
@@ -21,10 +26,10 @@ def read(file: Path) -> str:
     """The content of ``file``, empty without one. Raises OSError, for a pipe or a folder too."""
     if not os.path.lexists(file):
         return ""
-    if not file.is_file():
-        raise OSError(errno.EINVAL, "it is no file; see: mem-search doctor", str(file))
     try:
-        return file.read_text("utf-8").strip()
+        return read_regular_file(file, _MAX_BYTES).decode("utf-8").strip()
+    except (NotARegularFile, FileNotFoundError) as error:
+        raise OSError(errno.EINVAL, "it is no file; see: mem-search doctor", str(file)) from error
     except UnicodeDecodeError as error:
         raise OSError(errno.EINVAL, "it is no text; see: mem-search doctor", str(file)) from error
 

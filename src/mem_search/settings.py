@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from mem_search.errors import InputError, StorageError
+from mem_search.regular_file import MAX_SETTINGS, read_regular_file
 
 DEFAULT_PORT = 37777
 MOST_LIMIT = 1_000_000
@@ -216,7 +217,7 @@ class Settings:
             import tomllib  # imported only when there is a config.toml
 
             try:
-                values.update(tomllib.loads(file.read_text("utf-8")))
+                values.update(tomllib.loads(read_regular_file(file, MAX_SETTINGS).decode("utf-8")))
             except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
                 raise InputError(f"cannot read {file}: {error}", field="config.toml") from error
         names = {f.name for f in fields(cls)} - {"home"}

@@ -172,7 +172,7 @@ def test_a_reading_that_is_abandoned_ends_its_processes(tmp_path: Path) -> None:
     )
     with closing(looked):
         next(looked)
-    assert all(each._process is None for each in extractions._all)
+    assert not any(each._process.is_running for each in extractions._all)
     with pytest.raises(SourceError, match="ended"):  # nor does a late thread start another
         extractions.read(tmp_path / "0.txt", "0.txt")
     assert not [each for each in threading.enumerate() if each.name.startswith("read-files")]

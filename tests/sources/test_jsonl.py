@@ -378,7 +378,7 @@ def test_lines_before_the_damage_are_read_and_the_ledger_says_where_it_begins(
 
 
 def test_a_folder_or_a_missing_file_cannot_be_read(tmp_path: Path) -> None:
-    with pytest.raises(SourceError, match="Is a directory"):
+    with pytest.raises(SourceError, match="is a folder, not a file"):
         read(tmp_path)
     with pytest.raises(SourceError, match="No such file"):
         read(tmp_path / "none.jsonl")

@@ -88,5 +88,9 @@ def test_a_member_that_is_too_large_is_refused_before_it_is_unpacked(
     monkeypatch.setattr(whole_files, "LARGEST_MEMBER", 10)
     with zipfile.ZipFile(tmp_path / "a.zip", "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("x.json", "0" * 100)
-    with pytest.raises(ValueError, match="unpacks to"), opened(tmp_path / "a.zip", "x.json"):
+    with (
+        opened(tmp_path / "a.zip") as export,
+        pytest.raises(ValueError, match="unpacks to"),
+        export.text("x.json"),
+    ):
         pass

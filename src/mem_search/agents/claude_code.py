@@ -7,6 +7,7 @@ from pathlib import Path
 
 from mem_search.agents.base import NAME, Agent, Entry, Part, Setup
 from mem_search.agents.json_text import at, read
+from mem_search.regular_file import MAX_SETTINGS, read_regular_file
 
 
 def _settings(setup: Setup) -> Path:
@@ -25,7 +26,8 @@ def _parts(setup: Setup) -> Iterable[Part]:
 def _has_plugin(setup: Setup) -> str:
     """The plugin has the same hooks: with both, each event would come twice."""
     try:
-        content = read((_settings(setup) / "settings.json").read_text("utf-8"))
+        settings = read_regular_file(_settings(setup) / "settings.json", MAX_SETTINGS)
+        content = read(settings.decode("utf-8"))
     except (OSError, ValueError):  # writing to it says what is wrong with it
         return ""
     plugins = at(content, ("enabledPlugins",))

@@ -21,6 +21,7 @@ from typing import Any, Final
 from mem_search.agents import json_text, toml_text
 from mem_search.agents.base import Agent, Entry, OwnFile, Setup
 from mem_search.errors import Conflict, InputError, StorageError
+from mem_search.regular_file import MAX_SETTINGS, read_regular_file
 
 BACKUP: Final = ".before-mem-search"
 _EDITED: Final = ".edited"
@@ -315,7 +316,7 @@ def _text(file: Path, content: bytes | None) -> str:
 def _content(file: Path) -> bytes | None:
     """The content of a file; None without one. Raises InputError for what is no file."""
     try:
-        return file.read_bytes()
+        return read_regular_file(file, MAX_SETTINGS)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:

@@ -21,6 +21,7 @@ from mem_search.cli.migrate_store import migrate_store
 from mem_search.cli.output import note, say
 from mem_search.daemon.probe import CLAUDE_MEM, probe
 from mem_search.errors import Conflict, InputError, SourceError
+from mem_search.regular_file import MAX_SETTINGS, read_regular_file
 from mem_search.settings import Settings
 
 KEY: Final = "CLAUDE_MEM_WORKER_PORT"
@@ -235,7 +236,7 @@ def _layer(content: dict[str, Any]) -> dict[str, Any]:
 def _read(file: Path) -> tuple[dict[str, Any], str]:
     """The settings, and the file's text; both empty for a file that is not there."""
     try:
-        text = file.read_text("utf-8-sig")
+        text = read_regular_file(file, MAX_SETTINGS).decode("utf-8-sig")
         content = json.loads(text)
     except FileNotFoundError:
         return {}, ""

@@ -23,6 +23,7 @@ from mem_search.daemon.odd_files import odd_files
 from mem_search.daemon.probe import CLAUDE_MEM, probe
 from mem_search.daemon.state import WorkerState
 from mem_search.errors import MemSearchError, Unavailable
+from mem_search.regular_file import MAX_SETTINGS, read_regular_file
 from mem_search.settings import Settings
 
 
@@ -246,7 +247,7 @@ def transcripts(stats: Mapping[str, Any], environ: Mapping[str, str]) -> Iterato
 def cleanup_days(settings: Path) -> int:
     """``cleanupPeriodDays`` of Claude Code's ``settings``; what it does without one."""
     try:
-        days = json.loads(settings.read_bytes()).get("cleanupPeriodDays")
+        days = json.loads(read_regular_file(settings, MAX_SETTINGS)).get("cleanupPeriodDays")
     except (OSError, ValueError, AttributeError, RecursionError):
         days = None
     return days if isinstance(days, int) else _CLEANUP_DAYS

@@ -22,6 +22,7 @@ from mem_search.cli.options import Json, show
 from mem_search.cli.output import note, say
 from mem_search.errors import Forbidden, InputError, MemSearchError, SourceError
 from mem_search.patterns import pattern
+from mem_search.regular_file import open_regular_file
 
 _URL: Final = pattern(r"https?://\S+\Z", re.IGNORECASE)
 _MAILBOX: Final = pattern(r"imaps?://\S+\Z", re.IGNORECASE)
@@ -202,7 +203,7 @@ def _send_file(client: Client, path: Path) -> None:
     boundary = uuid.uuid4().hex
     fields = {"source_id": str(path), "name": path.name, "replace": "true"}
     try:
-        with path.open("rb") as file:
+        with open_regular_file(path) as file:
             body = _form(fields, file, boundary)
             kind = f"multipart/form-data; boundary={boundary}"
             job = client.upload("/documents/upload", body, content=kind)["job"]

@@ -17,6 +17,7 @@ from mem_search.cli.options import Kinds
 from mem_search.cli.output import note, say, write_lines_of_json
 from mem_search.errors import Forbidden, InputError, SourceError
 from mem_search.patterns import pattern
+from mem_search.regular_file import open_regular_file
 from mem_search.text.file_names import as_text, is_text
 
 _URL: Final = pattern(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
@@ -159,10 +160,11 @@ def _start_import(client: Client, source: str, path: str, *, even_forgotten: boo
         return str(_post(client, "/api/import", body)["job"])
     except Forbidden:
         try:
-            with Path(path).open("rb") as file:
+            with open_regular_file(path) as file:
                 return _upload(client, source, file, Path(path).name, even_forgotten=even_forgotten)
         except OSError as error:
-            raise InputError(f"cannot send {path}: {error.strerror}", field="path") from error
+            why = f"cannot send {path}: {error.strerror}; - sends what comes in"
+            raise InputError(why, field="path") from error
 
 
 def _upload(

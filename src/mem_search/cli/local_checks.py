@@ -26,6 +26,7 @@ from mem_search.daemon.state import WorkerState
 from mem_search.daemon.unix_socket import is_too_long, problem
 from mem_search.errors import MemSearchError, StorageError
 from mem_search.install_command import install_command
+from mem_search.regular_file import MAX_SETTINGS, read_regular_file
 from mem_search.settings import Settings
 
 OLDEST_PYTHON: Final = 0x030B0000
@@ -221,7 +222,7 @@ def service(settings: Settings) -> Iterator[Finding]:
     if found is None or not found.is_installed:
         return
     detail = f"{found.manager} starts the worker at login ({found.file})"
-    if os.fsencode(sys.executable) in found.file.read_bytes():
+    if os.fsencode(sys.executable) in read_regular_file(found.file, MAX_SETTINGS):
         yield Finding("service", "ok", detail)
     else:
         other = f"{detail}, but from another installation"

@@ -30,6 +30,7 @@ from mem_search.cli.search_options import MIXED, UNIFIED, Command
 from mem_search.daemon.control import start
 from mem_search.errors import Conflict, MemSearchError, SourceError
 from mem_search.patterns import pattern
+from mem_search.regular_file import open_regular_file
 from mem_search.settings import Settings
 
 MOST_REPOSITORIES: Final = 12
@@ -168,7 +169,7 @@ def folders_in(transcripts: Iterable[Path]) -> Iterator[str]:
         if path.suffix not in (".jsonl", ".json"):
             continue
         try:
-            with path.open("rb") as file:
+            with open_regular_file(path) as file:
                 head = file.read(_HEAD).decode("utf-8", "replace")
         except OSError:
             continue

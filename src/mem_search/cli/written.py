@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from mem_search.errors import StorageError
+from mem_search.regular_file import MAX_SETTINGS, read_regular_file
 from mem_search.settings import home_of
 
 FILE: Final = "written.json"
@@ -127,6 +128,6 @@ def _write(file: Path, text: str, mode: int) -> None:
 def _text(file: Path) -> str | None:
     """The text, with bytes that are no UTF-8 kept as they are; None without a readable file."""
     try:
-        return file.read_text("utf-8", "surrogateescape")
+        return read_regular_file(file, MAX_SETTINGS).decode("utf-8", "surrogateescape")
     except OSError:
         return None

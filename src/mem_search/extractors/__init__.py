@@ -15,6 +15,7 @@ from typing import Final
 from mem_search.contracts import Extractor, LinkedExtractor, PagedExtractor
 from mem_search.extractors.refusal import Unreadable, reason_for
 from mem_search.model.documents import Extracted
+from mem_search.regular_file import open_regular_file
 
 BUILT_IN: Final = {
     "pdf": "mem_search.extractors.pdf:Pdf",
@@ -56,7 +57,7 @@ def readers() -> tuple[Extractor, ...]:
 
 def identify(path: Path, name: str) -> Extractor:
     """The reader for the file at ``path``, which is called ``name``. Raises Unreadable."""
-    with path.open("rb") as file:
+    with open_regular_file(path) as file:
         head = file.read(_HEAD)
     if not head:
         raise Unreadable("it is empty", empty=True)

@@ -3,43 +3,32 @@
 from __future__ import annotations
 
 import os
-import pickle
-import selectors
-import signal
-import subprocess
 import sys
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from queue import LifoQueue
-from typing import Any, Final
+from typing import Final
 
-from mem_search.errors import SourceError
 from mem_search.extractors.refusal import Refused
-from mem_search.limited_process import HEAD, framed, is_working, processor_seconds, started
+from mem_search.limited_process import Ended, LimitedProcess
 from mem_search.model.documents import OCR_PAGE_NUMBERS, PAGE_BREAK, Extracted
 
 SECONDS: Final = 60
 """The processor time that one call may take."""
 
-_PATIENCE: Final = 3
-"""A call that waits is given up after so many times its processor time; one that works is not."""
-
 MEGABYTES: Final = 480
 _MOST_AT_ONCE: Final = 4
 """Searches and the embedder need processors, too."""
 
-_START_SECONDS: Final = 60.0
+_MODULE: Final = "mem_search.extractors.extraction_process"
 
 
 class Extraction:
     """Reads files one at a time, from any thread. Call ``close`` at the end."""
 
     def __init__(self, seconds: int = SECONDS, megabytes: int = MEGABYTES) -> None:
-        self._seconds = seconds
-        self._megabytes = megabytes
-        self._process: subprocess.Popen[bytes] | None = None
-        self._closed = False
+        limits = {"seconds": seconds, "megabytes": megabytes}
+        self._process = LimitedProcess(_MODULE, "that reads files", **limits)
 
     def read(self, path: Path, name: str, *, links: bool = False) -> Extracted | Refused:
         """The text of the file, or why it has none. Raises SourceError without a process.
@@ -61,63 +50,20 @@ class Extraction:
 
     def _asked(self, path: Path, name: str, page: int, links: bool) -> Extracted | Refused:
         """The reply of the process; of a fresh one, if what it read before left too little room."""
-        is_fresh = self._process is None
-        process = self._started()
+        is_fresh = not self._process.is_running
         try:
-            assert process.stdin is not None
-            process.stdin.write(framed((str(path), name, page, links)))
-            process.stdin.flush()
-            reply = self._reply(process, _PATIENCE * self._seconds)
-        except TimeoutError:
-            self._stop()
-            return Refused(f"it was not read within {_PATIENCE * self._seconds} seconds")
-        except (EOFError, OSError):
-            process.wait()
-            code = process.returncode
-            self._stop()
-            if code == -signal.SIGXCPU:
-                return Refused(f"it takes more than {self._seconds} seconds of processor time")
-            how = f"by {signal.Signals(-code).name}" if code < 0 else f"with code {code}"
-            return Refused(f"its reader was ended {how}: it is probably damaged")
+            reply = self._process.ask((str(path), name, page, links))
+        except Ended as error:
+            return Refused(str(error))
         if isinstance(reply, str):  # out of memory: what is left of it must not hurt the next file
-            self._stop()
+            self._process.stop()
             return Refused(reply) if is_fresh else self._asked(path, name, page, links)
         assert isinstance(reply, Extracted | Refused)
         return reply
 
     def close(self) -> None:
         """End the process for good; whatever is read afterwards raises SourceError."""
-        self._closed = True
-        self._stop()
-
-    def _stop(self) -> None:
-        process, self._process = self._process, None
-        if process is not None:
-            process.kill()
-            process.wait()
-            for pipe in (process.stdin, process.stdout):
-                if pipe is not None:
-                    with suppress(OSError):  # what was not sent cannot be sent any more
-                        pipe.close()
-
-    def _started(self) -> subprocess.Popen[bytes]:
-        if self._process is None:
-            if self._closed:
-                raise SourceError("the reading was ended")
-            limits = {"seconds": self._seconds, "megabytes": self._megabytes}
-            try:
-                self._process = started("mem_search.extractors.extraction_process", **limits)
-                if self._closed:  # by another thread, which did not see the new process
-                    raise EOFError("the reading was ended")
-                self._reply(self._process, _START_SECONDS)
-            except (OSError, EOFError) as error:
-                self._stop()
-                raise SourceError(f"the process that reads files does not start: {error}") from None
-        return self._process
-
-    def _reply(self, process: subprocess.Popen[bytes], seconds: float) -> Any:
-        (length,) = HEAD.unpack(_received(process, HEAD.size, seconds))
-        return pickle.loads(_received(process, length, seconds))  # noqa: S301  of our own process
+        self._process.close()
 
 
 class Extractions:
@@ -173,22 +119,3 @@ def _joined(first: Extracted, more: Extracted) -> Extracted:
     metadata |= {"unread_pages": unread} if unread else {}
     text = f"{first.text}{PAGE_BREAK}{more.text}"
     return replace(first, text=text, metadata=metadata, rest=more.rest)
-
-
-def _received(process: subprocess.Popen[bytes], size: int, seconds: float) -> bytes:
-    """So many bytes from the process. Raises TimeoutError if it waits for so many seconds."""
-    assert process.stdout is not None
-    pipe, pieces = process.stdout.fileno(), bytearray()
-    with selectors.DefaultSelector() as selector:
-        selector.register(pipe, selectors.EVENT_READ)
-        while len(pieces) < size:
-            used = processor_seconds(process.pid)
-            if not selector.select(seconds):
-                if is_working(process.pid, used, seconds):
-                    continue
-                raise TimeoutError
-            piece = os.read(pipe, min(size - len(pieces), 2**20))
-            if not piece:
-                raise EOFError("it ended")
-            pieces += piece
-    return bytes(pieces)

@@ -18,6 +18,7 @@ from typing import Any, Final
 from lxml import etree
 
 from mem_search.extractors.refusal import Unreadable
+from mem_search.zip_files import TooManyNames, open_zip
 
 MOST_BYTES: Final = 150 * 2**20
 """What one member, and all that are read, may unpack to."""
@@ -96,12 +97,15 @@ class Package:
 @contextmanager
 def opened(path: Path) -> Iterator[Package]:
     """The archive at ``path``. Raises Unreadable for one that is damaged."""
-    try:
-        archive = zipfile.ZipFile(path)
-    except _DAMAGED as error:
-        raise Unreadable(f"it is damaged or cut off: {error}") from error
-    with archive:
-        yield Package(archive)
+    with path.open("rb") as file:
+        try:
+            archive = open_zip(file)
+        except TooManyNames as error:
+            raise Unreadable(str(error)) from error
+        except _DAMAGED as error:
+            raise Unreadable(f"it is damaged or cut off: {error}") from error
+        with archive:
+            yield Package(archive)
 
 
 def holds(path: Path, head: bytes, *names: str) -> bool:
@@ -109,7 +113,7 @@ def holds(path: Path, head: bytes, *names: str) -> bool:
     if not head.startswith(b"PK\x03\x04"):
         return False
     try:
-        with zipfile.ZipFile(path) as archive:
+        with path.open("rb") as file, open_zip(file) as archive:
             return not set(names).isdisjoint(archive.namelist())
     except _DAMAGED:
         return False

@@ -20,7 +20,9 @@ from mem_search.http.schemas.documents import Document, DocumentPassage, Documen
 from mem_search.model import Record
 from mem_search.model.documents import PAGE_BREAK
 from mem_search.records.registry import installed_kinds
+from mem_search.regular_file import open_regular_file
 from mem_search.sources.files import digests_of
+from mem_search.sources.files.folder import MOST_BYTES
 from mem_search.text.record_ids import RecordId
 
 _PIECE: Final = 2**18
@@ -94,11 +96,12 @@ async def original(call: Call) -> web.StreamResponse:
         reply = web.StreamResponse(
             headers={
                 "Content-Type": ANY_TYPE,
-                "Content-Length": str(os.fstat(file.fileno()).st_size),
+                "Content-Length": str(file.seek(0, os.SEEK_END)),
                 # Never shown as a page of the worker, whatever the file is.
                 "Content-Disposition": f'attachment; filename="{name}"',
             }
         )
+        file.seek(0)
         await reply.prepare(call.request)
         while piece := await asyncio.to_thread(file.read, _PIECE):
             await reply.write(piece)
@@ -138,13 +141,11 @@ async def _unchanged(call: Call, record: Record) -> IO[bytes]:
 def _opened(path: Path, digest: str) -> IO[bytes] | None:
     """The file, if its content is still what was read."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        file = open_regular_file(path, max_bytes=MOST_BYTES, follow=False)
     except OSError:
         return None
-    file = os.fdopen(descriptor, "rb")
     try:
         if hashlib.file_digest(file, "blake2b").hexdigest().startswith(digest):
-            file.seek(0)
             return file
     except OSError:
         pass

@@ -149,7 +149,8 @@ async def import_file(call: Call) -> web.StreamResponse:
     if body.source:
         _known(body.source)
     _existing(body.path, "path")
-    source = body.source or sources.for_path(Path(body.path)) or sources.for_file(body.path)[0].name
+    source = body.source or await asyncio.to_thread(sources.for_path, Path(body.path))
+    source = source or sources.for_file(body.path)[0].name
     return await submitted(
         call,
         "import",

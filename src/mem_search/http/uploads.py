@@ -34,12 +34,14 @@ from mem_search.http.core.routing import Call
 from mem_search.http.jobs import submitted
 from mem_search.ingest import spool
 from mem_search.metadata import faults as metadata_faults
+from mem_search.regular_file import open_regular_file
 from mem_search.sources.base import UPLOADED
 from mem_search.text import secret_rules
 from mem_search.text.json_reading import UnusableJson, read_json
 from mem_search.text.urls import normal_url
 from mem_search.validation import invalid_value, nearest, rfc3339
 from mem_search.webhooks.receivers import RefusedPage, check_url
+from mem_search.zip_files import DAMAGED_ZIP, TooManyNames, open_zip
 
 FORM: Final = "multipart/form-data"
 MOST_BYTES: Final = 4 * 2**30
@@ -290,7 +292,11 @@ def _read(fields: Mapping[str, str]) -> UploadForm:
 
 
 def _source(name: str, received: _Received, spooled: Path) -> Any:
-    """The source for the file. Raises UnknownType for one that no source can read."""
+    """The source for the file. Raises UnknownType for one that no source can read, InputError for
+    an archive with more names than are listed.
+    """
+    if received.head.startswith(b"PK"):
+        _check_names(name, spooled)
     if by := sources.for_path(spooled):
         return sources.by_name(by)
     content_type, suffix = received.content_type.lower(), Path(name).suffix.lower()
@@ -305,6 +311,16 @@ def _source(name: str, received: _Received, spooled: Path) -> Any:
     if reason := binary_reason(received.head, suffix):
         raise UnknownType(f"{name} cannot be read: {reason}", field="file")
     return sources.by_name("files")
+
+
+def _check_names(name: str, spooled: Path) -> None:
+    try:
+        with open_regular_file(spooled) as file, open_zip(file):
+            pass
+    except TooManyNames as error:
+        raise InputError(f"{name} cannot be read: {error}", field="file") from None
+    except DAMAGED_ZIP:
+        pass  # whoever reads it says what is wrong with it
 
 
 def _file_name(text: str) -> str:

@@ -9,15 +9,16 @@ from __future__ import annotations
 import os
 import stat
 import zipfile
-import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Final
 
 from mem_search.model.forgetting import Copies, Traces, words_of
 from mem_search.patterns import pattern
+from mem_search.regular_file import open_regular_file
 from mem_search.settings import is_shared
 from mem_search.text import wordpieces
+from mem_search.zip_files import DAMAGED_ZIP, open_zip
 
 _REWRITTEN: Final = (
     "mem-search.db", "mem-search.db-shm", "mem-search.db-wal", "mem-search.db.mark", "chroma",
@@ -85,7 +86,7 @@ def holds(file: Path, traces: Traces) -> bool | None:
     False for a file that is gone, None for one that cannot be read to its end.
     """
     try:
-        with file.open("rb") as content:
+        with open_regular_file(file, follow=False) as content:
             if _has(content, traces):
                 return True
             content.seek(0)
@@ -99,7 +100,7 @@ def holds(file: Path, traces: Traces) -> bool | None:
 def _packed(content: IO[bytes], traces: Traces) -> bool:
     left = _MOST_BYTES
     try:
-        with zipfile.ZipFile(content) as archive:
+        with open_zip(content) as archive:
             for member in archive.infolist():
                 left -= member.file_size
                 if left < 0 or member.flag_bits & 1:  # a bomb, or encrypted
@@ -107,7 +108,7 @@ def _packed(content: IO[bytes], traces: Traces) -> bool:
                 with archive.open(member) as unpacked:
                     if _has(unpacked, traces):
                         return True
-    except (zipfile.BadZipFile, zlib.error, EOFError, ValueError, NotImplementedError) as error:
+    except DAMAGED_ZIP as error:
         raise _Unread from error
     return False
 

@@ -12,6 +12,7 @@ name records, are the same. ``sync --again`` reads the copy of a transcript that
 from __future__ import annotations
 
 import asyncio
+import errno
 import gzip
 import json
 import logging
@@ -27,8 +28,10 @@ from mem_search import sources
 from mem_search.errors import MemSearchError
 from mem_search.model import Location
 from mem_search.model.forgetting import Traces
+from mem_search.regular_file import FileTooLarge, ForeignOwner, open_regular_file
 from mem_search.sources.base import scratch_folder
 from mem_search.sources.claude_code.files import (
+    LARGEST,
     SUFFIX,
     Incomplete,
     Place,
@@ -36,6 +39,7 @@ from mem_search.sources.claude_code.files import (
     has_own_transcript,
     transcripts,
 )
+from mem_search.text.json_reading import loads
 from mem_search.text.redaction import Redaction, redacted_values
 
 log = logging.getLogger(__name__)
@@ -48,6 +52,9 @@ _TYPES: Final = frozenset(
 """Types of Claude Code's lines that are read; ``progress`` and snapshots are most of them."""
 
 _PIECE: Final = 1 << 20
+_LARGEST_DOCUMENT: Final = 2**28
+"""Bytes of a transcript that is one JSON document, which is held in memory."""
+
 _NO_TEXT: Final = ("image", "document", "thinking", "redacted_thinking")
 """Blocks of a message without a text that a source takes."""
 
@@ -89,14 +96,21 @@ class KeptTranscripts:
             return
         if not changed and location.path in self._looked_at:
             return
+        failed: Exception | None = None
         try:
             for path in await asyncio.to_thread(_present, location):
                 async with self._changing:  # a forgetting waits for one file at most
-                    await asyncio.to_thread(self._keep, location.source, path)
+                    try:
+                        await asyncio.to_thread(self._keep, location.source, path)
+                    except (OSError, EOFError) as error:  # the others are kept
+                        failed = error
+        except MemSearchError as error:
+            failed = error
+        if failed is None:
             self._looked_at.add(location.path)
             self.error = ""
-        except (OSError, EOFError, MemSearchError) as error:
-            self.error = f"transcripts are not kept: {error}"
+        else:
+            self.error = f"transcripts are not kept: {failed}"
             log.warning("%s", self.error)
 
     async def forget(self, sessions: Collection[str], traces: Traces | None = None) -> int:
@@ -161,8 +175,8 @@ class KeptTranscripts:
         state = self._state_of(source, path)
         copy = self._read(state)
         try:
-            file = path.open("rb")
-        except FileNotFoundError:  # deleted since it was listed
+            file = open_regular_file(path, max_bytes=LARGEST, own=True)
+        except (FileNotFoundError, ForeignOwner):  # deleted, or to be kept by somebody else
             return
         with file:
             status = os.fstat(file.fileno())
@@ -170,6 +184,8 @@ class KeptTranscripts:
                 return
             if path.suffix != SUFFIX:
                 whole = _Copy(file=copy.file)
+                if status.st_size > _LARGEST_DOCUMENT:
+                    raise FileTooLarge(errno.EFBIG, f"{path} is larger than a session is")
                 if (content := self._document(file.read(), path, whole.sessions)) is not None:
                     whole.place = _current(Place(), status)
                     self._pack(state, whole, [content])
@@ -196,7 +212,7 @@ class KeptTranscripts:
     def _line(self, raw: bytes | None, path: Path, sessions: list[str]) -> bytes:
         """The line as it is kept; empty for one that gives nothing to a reader of this file."""
         try:
-            value = json.loads(raw or b"")
+            value = loads(raw or b"")
         except (ValueError, RecursionError):
             return b"\n"
         if not isinstance(value, dict) or value.get("type") not in _TYPES:
@@ -221,7 +237,7 @@ class KeptTranscripts:
 
     def _object(self, raw: bytes, sessions: list[str]) -> bytes | None:
         try:
-            value = json.loads(raw)
+            value = loads(raw)
             if not isinstance(value, dict):
                 return None
             found = value.get("sessionId") or (value.get("type") == "session" and value.get("id"))

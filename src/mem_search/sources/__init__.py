@@ -113,6 +113,8 @@ def by_url(text: str) -> Source | None:
 
 def for_path(path: Path) -> str:
     """The name of the source whose format the file has, or "" for none."""
+    if not os.path.isfile(path):  # noqa: PTH113  Path.is_file raises where it may not look
+        return ""
     return next((each.name for each in installed() if _recognises(each, path)), "")
 
 
@@ -124,7 +126,7 @@ def at(path: Path) -> list[str]:
     """
     if path.is_file():
         return [for_path(path) or "files"]
-    from mem_search.sources.exclusions import Exclusions, is_regular  # its library takes a while
+    from mem_search.sources.exclusions import Exclusions, is_regular, walk  # a slow library
 
     waiting = [each for each in installed() if each.name != "files"]
     found, excluded = ["files"], Exclusions(path)
@@ -136,7 +138,7 @@ def at(path: Path) -> list[str]:
         except OSError:  # it is gone, or an ignore file cannot be read: reading it says so
             return False
 
-    for folder, folders, names in os.walk(path):
+    for folder, folders, names in walk(path):
         folders[:] = [n for n in folders if n[0] != "." and is_read(folder, n, is_folder=True)]
         for name in [name for name in names if waiting and is_read(folder, name, is_folder=False)]:
             for each in [each for each in waiting if _recognises(each, Path(folder, name))]:

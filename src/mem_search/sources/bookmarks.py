@@ -7,12 +7,10 @@ relatives, and ``places.sqlite`` of Firefox. A page that is marked twice is one 
 from __future__ import annotations
 
 import html
-import json
 import re
 import shutil
-import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import closing
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -20,9 +18,12 @@ from typing import Any, Final
 from mem_search.contracts import FileFormat
 from mem_search.model import Draft, LedgerEntry
 from mem_search.patterns import pattern
+from mem_search.regular_file import open_regular_file, read_regular_file
 from mem_search.sources.base import scratch_folder, unpacking
 from mem_search.sources.conversations import fields, items, moment, text
+from mem_search.sources.databases import UnreadableDatabase, foreign_database
 from mem_search.sources.whole_files import WholeFile, WholeFiles, head
+from mem_search.text.json_reading import loads
 
 NAME: Final = "bookmarks"
 
@@ -39,6 +40,7 @@ _FIREFOX: Final = """
     select b.id, b.type, b.parent, b.title, b.dateAdded, p.url, p.title, p.description
     from moz_bookmarks b left join moz_places p on p.id = b.fk order by b.id
 """
+_TABLES: Final = ("moz_bookmarks", "moz_places")
 _TAGS: Final = "tags________"
 
 
@@ -70,15 +72,12 @@ class Bookmarks(WholeFiles):
 
     def drafts(self, file: WholeFile) -> Iterator[Draft | LedgerEntry]:
         path, name = file.path, file.name
-        if path.stat().st_size > _LARGEST:
-            raise ValueError(f"it is larger than {_LARGEST // 2**20} MB")
-        start = head(path, 200)
-        if start.startswith(b"SQLite format 3"):
+        if head(path, 200).startswith(b"SQLite format 3"):
             found: Iterable[_Page] = _of_firefox(path)
-        elif _is_export(start):
-            found = _of_export(path.read_text("utf-8", "replace"))
         else:
-            found = _of_chrome(fields(json.loads(path.read_text("utf-8", "replace"))))
+            content = read_regular_file(path, _LARGEST).decode("utf-8", "replace")
+            is_export = _is_export(content[:200].encode())
+            found = _of_export(content) if is_export else _of_chrome(fields(loads(content)))
         pages: dict[str, _Page] = {}
         others = 0
         for page in found:
@@ -177,15 +176,15 @@ def _of_firefox(path: Path) -> list[_Page]:
     """From a copy, because Firefox locks the file, and opening it would write beside it."""
     with unpacking(), scratch_folder() as folder:
         copy = Path(folder, "places.sqlite")
-        shutil.copyfile(path, copy)
+        _copied(path, copy)
         log = path.with_name(f"{path.name}-wal")
-        if log.is_file():
-            shutil.copyfile(log, copy.with_name(log.name))
+        with suppress(FileNotFoundError):
+            _copied(log, copy.with_name(log.name))
         try:
-            with closing(sqlite3.connect(copy)) as store:
-                rows = store.execute(_FIREFOX).fetchall()
-                guids = dict(store.execute("select guid, id from moz_bookmarks"))
-        except sqlite3.Error as error:
+            with foreign_database(copy, _TABLES) as store:
+                rows = store.rows(_FIREFOX)
+                guids: dict[Any, Any] = dict(store.rows("select guid, id from moz_bookmarks"))
+        except UnreadableDatabase as error:
             raise ValueError(f"it is no bookmarks file of Firefox: {error}") from error
     folders = {row[0]: (row[2], text(row[3])) for row in rows if row[1] == 2}
     tags = {number for number, (parent, _) in folders.items() if parent == guids.get(_TAGS)}
@@ -203,6 +202,11 @@ def _of_firefox(path: Path) -> list[_Page]:
         at = added / 1e6 if isinstance(added, int) else None
         page.at = at if page.at is None else page.at
     return list(pages.values())
+
+
+def _copied(path: Path, target: Path) -> None:
+    with open_regular_file(path, max_bytes=_LARGEST) as file, target.open("xb") as copy:
+        shutil.copyfileobj(file, copy)
 
 
 def _path_of(folder: object, folders: Mapping[Any, tuple[Any, str]]) -> list[str]:

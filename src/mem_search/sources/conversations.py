@@ -6,7 +6,6 @@ list for what has another type.
 
 from __future__ import annotations
 
-import json
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -17,7 +16,19 @@ from typing import Any, ClassVar, Final
 from mem_search.contracts import FileFormat
 from mem_search.model import Draft, LedgerEntry
 from mem_search.patterns import pattern
-from mem_search.sources.whole_files import WholeFile, WholeFiles, array_items, members, opened
+from mem_search.regular_file import open_regular_file
+from mem_search.sources.whole_files import (
+    LARGEST,
+    ZIP,
+    Export,
+    WholeFile,
+    WholeFiles,
+    array_items,
+    head,
+    opened,
+)
+from mem_search.text.json_reading import loads
+from mem_search.zip_files import DAMAGED_ZIP
 
 _TITLE: Final = 100
 _LONGEST_LINE: Final = 32 * 2**20
@@ -41,29 +52,33 @@ class ConversationsExport(WholeFiles):
         """The records of one conversation; none when nothing was said in it."""
 
     def recognises(self, path: Path) -> bool:
-        inside = _exports(path)
-        if not inside and not _EXPORT.fullmatch(path.name):
+        if head(path, len(ZIP)) != ZIP and not _EXPORT.fullmatch(path.name):
             return False
         try:
-            with opened(path, inside[0] if inside else "") as content:
-                return f'"{self.mark}"' in content.read(_MARK_WITHIN)
-        except (OSError, ValueError):
+            with opened(path) as export:
+                members = _members(export)
+                if not members:
+                    return False
+                with export.text(members[0]) as content:
+                    return f'"{self.mark}"' in content.read(_MARK_WITHIN)
+        except (OSError, *DAMAGED_ZIP):
             return False
 
     def drafts(self, file: WholeFile) -> Iterator[Draft | LedgerEntry]:
-        for member in _exports(file.path) or [""]:
-            with opened(file.path, member) as content:
-                for number, item in enumerate(array_items(content), 1):
-                    found = list(self.conversation(fields(item)))
-                    yield from found
-                    if not found:
-                        place = ":".join(filter(None, (file.name, member, str(number))))
-                        yield LedgerEntry(place, "left", "the conversation is empty")
+        with opened(file.path) as export:
+            for member in _members(export):
+                with export.text(member) as content:
+                    for number, item in enumerate(array_items(content), 1):
+                        found = list(self.conversation(fields(item)))
+                        yield from found
+                        if not found:
+                            place = ":".join(filter(None, (file.name, member, str(number))))
+                            yield LedgerEntry(place, "left", "the conversation is empty")
 
 
-def _exports(path: Path) -> list[str]:
-    """The members of a ZIP archive that have conversations."""
-    return sorted(filter(_EXPORT.fullmatch, members(path)))
+def _members(export: Export) -> list[str]:
+    """The members of a ZIP archive that have conversations; of a file "", which is the file."""
+    return list(filter(_EXPORT.fullmatch, export.names)) if export.names else [""]
 
 
 def text(value: object) -> str:
@@ -83,10 +98,10 @@ def fields(value: object) -> Mapping[str, Any]:
 
 def json_lines(path: Path) -> Iterator[Mapping[str, Any]]:
     """The lines that are objects; {} for another one, such as the last while it is written."""
-    with path.open("rb") as file:
+    with open_regular_file(path, max_bytes=LARGEST, follow=False) as file:
         while line := file.readline(_LONGEST_LINE):
             try:
-                yield fields(json.loads(line))
+                yield fields(loads(line))
             except (ValueError, RecursionError):
                 yield {}
 

@@ -73,9 +73,9 @@ class Cursor(SessionFiles):
 
     def lines(self, file: WholeFile) -> Iterator[Line]:
         with read_only(file.path, ("blobs", "meta")) as database:
-            found = database.execute("select value from meta where key = '0'").fetchone()
-            rows = database.execute("select id, data from blobs order by rowid").fetchall()
-        meta = _meta(found[0] if found else None)
+            found = database.rows("select value from meta where key = '0'")
+            rows = database.rows("select id, data from blobs order by rowid")
+        meta = _meta(found[0][0] if found else None)
         session = clean_text(meta.get("agentId")) or file.path.parent.name
         began, cwd = _milliseconds(meta.get("createdAt")), clean_text(meta.get("workspacePath"))
         title = (SessionTitle(clean_text(meta.get("name"))),)

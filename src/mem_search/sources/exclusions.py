@@ -1,19 +1,23 @@
 """What is left out of a folder that is read: what is no file, what has a name that cannot be
-stored, and what a person excludes.
+stored, what lies beyond the limits of a folder, and what a person excludes.
 
-A person excludes it with a ``.memsearchignore`` in any of the folders.
+A person excludes it with a ``.memsearchignore`` in any of the folders. But whoever wrote the folder
+may have written that file as well: patterns that take long to match are refused.
 """
 
 from __future__ import annotations
 
 import errno
+import os
 import re
 import stat
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
 
 from pathspec import GitIgnoreSpec
 
+from mem_search.regular_file import read_regular_file
 from mem_search.text.file_names import is_text
 
 IGNORE_FILE: Final = ".memsearchignore"
@@ -24,6 +28,21 @@ _ALWAYS: Final = GitIgnoreSpec.from_lines([*(f"{name}/" for name in _FOLDERS), "
 """What nobody wrote to keep; ``!node_modules/`` in an ignore file takes it back."""
 
 NO_TEXT: Final = "its name is not UTF-8, so it cannot be stored; rename it to have it read"
+
+MAX_ENTRIES: Final = 200_000
+"""Files and folders in one folder: about 100 MB of memory while it is listed. A Maildir may have so
+many; of a folder with more nothing is read, because nobody could say which of them."""
+
+MAX_DEPTH: Final = 100
+"""Folders in folders, below the one that is read."""
+
+_MAX_IGNORE: Final = 2**18
+"""Bytes of an ignore file."""
+
+_MAX_RULES: Final = 1_000
+_MAX_STARS, _MAX_DEEP = 3, 3
+"""``*`` in one part of a pattern, and ``**`` in all of it: each more multiplies the time that one
+name takes by its length."""
 
 Rules = list[tuple[str, GitIgnoreSpec]]
 """Rules by the folder that they are from, the deepest last."""
@@ -74,11 +93,78 @@ class Exclusions:
             above = self.rules_in(folder.rpartition("/")[0]) if folder else [("", _ALWAYS)]
             ignore = self._root / folder / IGNORE_FILE
             own: Rules = []
-            if ignore.is_file() and not ignore.is_symlink():
-                lines = ignore.read_text("utf-8", "replace").splitlines()
+            if not ignore.is_symlink() and ignore.exists():
+                content = read_regular_file(ignore, _MAX_IGNORE, follow=False)
                 try:
+                    lines = _checked(content.decode("utf-8", "replace").splitlines())
                     own = [(f"{folder}/" if folder else "", GitIgnoreSpec.from_lines(lines))]
                 except (ValueError, re.error) as error:
                     raise OSError(errno.EINVAL, f"{ignore} cannot be used: {error}") from error
             self._rules[folder] = [*above, *own]
         return self._rules[folder]
+
+
+def walk(
+    root: Path, refuse: Callable[[OSError], None] = lambda _: None
+) -> Iterator[tuple[str, list[str], list[str]]]:
+    """The folders at and below ``root``, as ``os.walk`` gives them, within the limits of a folder.
+
+    ``refuse`` gets the error of a folder that is not read; its ``filename`` is the folder.
+    """
+    waiting = [(str(root), 0)]
+    while waiting:
+        folder, depth = waiting.pop()
+        try:
+            entries = entries_of(folder, depth)
+        except FileNotFoundError:  # gone since it was listed
+            continue
+        except OSError as error:
+            refuse(error)
+            continue
+        folders = [entry.name for entry in entries if _is_folder(entry)]
+        inner = set(folders)
+        names = [entry.name for entry in entries if entry.name not in inner]
+        links = {entry.name for entry in entries if entry.is_symlink()}
+        yield folder, folders, names
+        waiting += [
+            (os.path.join(folder, name), depth + 1)  # noqa: PTH118  a Path for each is slow
+            for name in reversed(folders)
+            if name not in links
+        ]
+
+
+def entries_of(folder: str | Path, depth: int) -> list[os.DirEntry[str]]:
+    """What is in a folder that lies so deep. Raises OSError, also beyond the limits of a folder."""
+    if depth > MAX_DEPTH:
+        why = f"lies deeper than {MAX_DEPTH} folders; add it by its own path"
+        raise OSError(errno.ELOOP, why, str(folder))
+    found = []
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            found.append(entry)
+            if len(found) > MAX_ENTRIES:
+                why = f"has more than {MAX_ENTRIES:,} entries; spread them over folders"
+                raise OSError(errno.EFBIG, why, str(folder))
+    return found
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:  # a loop of links
+        return False
+
+
+def _checked(lines: list[str]) -> list[str]:
+    """The lines of an ignore file. Raises ValueError for more than can be matched quickly."""
+    if len(lines) > _MAX_RULES:
+        raise ValueError(f"it has more than {_MAX_RULES:,} lines")
+    for number, line in enumerate(lines, 1):
+        parts = line.strip().split("/")
+        stars = max(len(re.findall(r"\*+", part)) for part in parts)
+        if stars > _MAX_STARS or sum("**" in part for part in parts) > _MAX_DEEP:
+            raise ValueError(
+                f"line {number} has more than {_MAX_STARS} times * in a part of its path, or more"
+                f" than {_MAX_DEEP} times **; make several lines of it"
+            )
+    return lines

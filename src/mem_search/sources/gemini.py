@@ -7,7 +7,6 @@ a change of the session (``$set``), or the removal of messages (``$rewindTo``).
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Any, Final
 
 from mem_search.contracts import FileFormat
 from mem_search.patterns import pattern
+from mem_search.regular_file import read_regular_file
 from mem_search.sources.agent_work.events import (
     MAIN,
     AgentText,
@@ -34,6 +34,7 @@ from mem_search.sources.agent_work.transcripts import (
 )
 from mem_search.sources.conversations import fields, items, moment, text
 from mem_search.sources.whole_files import WholeFile
+from mem_search.text.json_reading import check_values, loads
 
 _TOOLS: Final[Tools] = {
     "run_shell_command": ("Bash", "command"),
@@ -52,6 +53,10 @@ _TOOLS: Final[Tools] = {
 _EXIT_CODE: Final = pattern(r"^Exit Code: (\d{1,9})$", re.MULTILINE)
 _ADDED: Final = pattern(r"\s*<session_context>.*</session_context>\s*", re.DOTALL)
 """A message that the program writes in the name of the person."""
+_LARGEST: Final = 256 * 2**20
+"""Bytes of a session, which is one JSON document."""
+
+_LONGEST_ROOT: Final = 4096
 _ROOT: Final = ".project_root"
 """A file beside ``chats`` with the directory of the project."""
 
@@ -76,7 +81,9 @@ class Gemini(SessionFiles):
         return is_session and "chats" in path.parts
 
     def lines(self, file: WholeFile) -> Iterator[Line]:
-        found = _session(file.path.read_text("utf-8", "replace"))
+        content = read_regular_file(file.path, _LARGEST, follow=False)
+        check_values(content)
+        found = _session(content.decode("utf-8", "replace"))
         session = clean_text(found.get("sessionId")) or Path(file.name).name.partition(".")[0]
         directories = items(found.get("directories"))
         cwd = _root(file.path) or clean_text(directories[0] if directories else "")
@@ -102,14 +109,14 @@ class Gemini(SessionFiles):
 def _session(data: str) -> Mapping[str, Any]:
     """The session, whatever its form. Raises ValueError for neither."""
     try:
-        return fields(json.loads(data))
+        return fields(loads(data))
     except ValueError:
         pass  # a line for each message
     found: dict[str, Any] = {}
     messages: dict[str, Any] = {}
     for raw in data.splitlines():
         try:
-            line = fields(json.loads(raw))
+            line = fields(loads(raw))
         except ValueError:  # the last line may still be being written
             continue
         if target := text(line.get("$rewindTo")):
@@ -155,6 +162,7 @@ def _words(content: object) -> str:
 
 def _root(path: Path) -> str:
     try:
-        return (path.parent.parent / _ROOT).read_text("utf-8", "replace").strip()
+        place = read_regular_file(path.parent.parent / _ROOT, _LONGEST_ROOT, follow=False)
+        return place.decode("utf-8", "replace").strip()
     except OSError:
         return ""

@@ -7,11 +7,9 @@ added or changed.
 
 from __future__ import annotations
 
-import json
 import re
-import sqlite3
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import groupby
 from pathlib import Path
 from typing import Any, Final
 
@@ -45,6 +43,8 @@ from mem_search.sources.agent_work.transcripts import (
 )
 from mem_search.sources.base import BaseSource, BatchBuilder
 from mem_search.sources.conversations import fields
+from mem_search.sources.databases import ForeignDatabase
+from mem_search.text.json_reading import loads
 
 NAME: Final = "opencode"
 _FILE: Final = pattern(r"opencode(?:-[\w.-]+)?\.db")
@@ -68,10 +68,12 @@ _SESSIONS: Final = """
     select s.id, s.parent_id, s.directory, s.title, count(p.id), max(p.time_updated)
     from session s join part p on p.session_id = s.id group by s.id order by s.time_created, s.id
 """
+_MESSAGES: Final = """
+    select id, time_created, data from message where session_id = ? order by time_created, id
+"""
 _PARTS: Final = """
-    select m.id, m.time_created, m.data, p.id, p.data
-    from message m join part p on p.message_id = m.id
-    where m.session_id = ? order by m.time_created, m.id, p.id
+    select p.message_id, p.id, p.data from part p join message m on m.id = p.message_id
+    where m.session_id = ? order by p.id
 """
 
 
@@ -97,7 +99,7 @@ class OpenCode(BaseSource):
         is_known = cursor.get("version") == VERSION
         known: dict[str, str] = dict(cursor.get("sessions", {})) if is_known else {}
         with read_only(path, _TABLES) as database:
-            rows = database.execute(_SESSIONS).fetchall()
+            rows = database.rows(_SESSIONS)
             parents = {row[0]: row[1] for row in rows}
             batch = BatchBuilder(total=len(rows))
             for done, (session, _, folder, title, count, changed) in enumerate(rows):
@@ -134,14 +136,16 @@ def _root(session: str, parents: Mapping[str, str | None]) -> str:
 
 
 def _lines(
-    database: sqlite3.Connection, session: str, root: str, folder: str, title: str
+    database: ForeignDatabase, session: str, root: str, folder: str, title: str
 ) -> Iterator[Line]:
     """The messages of a session: a line for what a person wrote, and one for each other part."""
     agent = MAIN if session == root else session
     named = (SessionTitle(title),) if title and agent == MAIN else ()
-    rows = database.execute(_PARTS, (session,)).fetchall()
-    for (key, at, data), group in groupby(rows, lambda row: row[:3]):
-        message, parts = _object(data), [(row[3], _object(row[4])) for row in group]
+    parts_of: dict[str, list[tuple[str, Mapping[str, Any]]]] = defaultdict(list)
+    for message_id, part_id, data in database.rows(_PARTS, session):
+        parts_of[message_id].append((part_id, _object(data)))
+    for key, at, data in database.rows(_MESSAGES, session):
+        message, parts = _object(data), parts_of[key]
         at = at if isinstance(at, int) and at > 0 else None
 
         def line(uuid: str, events: tuple[Event, ...], at: int | None = at) -> Line:
@@ -159,7 +163,7 @@ def _lines(
 
 def _object(data: object) -> Mapping[str, Any]:
     try:
-        return fields(json.loads(data)) if isinstance(data, str | bytes) else {}
+        return fields(loads(data)) if isinstance(data, str | bytes) else {}
     except (ValueError, RecursionError):
         return {}
 

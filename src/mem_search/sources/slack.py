@@ -7,7 +7,6 @@ The export has a folder for each channel with a file for each day
 from __future__ import annotations
 
 import html
-import json
 import re
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
@@ -18,7 +17,14 @@ from mem_search.contracts import FileFormat
 from mem_search.model import Draft, LedgerEntry
 from mem_search.patterns import pattern
 from mem_search.sources.conversations import Said, conversation, fields, items, moment, text
-from mem_search.sources.whole_files import WholeFile, WholeFiles, members, opened
+from mem_search.sources.whole_files import (
+    Export,
+    WholeFile,
+    WholeFiles,
+    opened,
+    whole,
+)
+from mem_search.zip_files import DAMAGED_ZIP
 
 NAME: Final = "slack"
 
@@ -37,23 +43,32 @@ class Slack(WholeFiles):
     file_format = FileFormat((".zip", ".json"))
 
     def recognises(self, path: Path) -> bool:
-        if path.suffix == ".zip":
-            names = set(members(path))
-            return not names.isdisjoint(_LISTS) and any(map(_DAY.fullmatch, names))
+        if path.suffix.lower() == ".zip":
+            try:
+                with opened(path) as export:
+                    return _is_slack(export)
+            except (OSError, *DAMAGED_ZIP):
+                return False
         return bool(_DAY.fullmatch(path.as_posix())) and _has_lists(str(path.parent.parent))
 
     def drafts(self, file: WholeFile) -> Iterator[Draft | LedgerEntry]:
         path, name = file.path, file.name
-        inside = members(path)
-        people = _people(path if inside else path.parent.parent, "users.json" in inside)
-        days = sorted(filter(_DAY.fullmatch, inside)) if inside else [path.as_posix()]
-        for day in days:
-            match = _DAY.fullmatch(day) or _DAY.fullmatch(f"channel/{Path(name).name}")
-            channel, date = match.groups() if match else ("channel", Path(name).stem)
-            with opened(path, day if inside else "") as content:
-                messages = json.load(content)
-            if draft := _draft(channel, date, items(messages), people):
-                yield draft
+        with opened(path) as export:
+            if export.names:
+                people = _people(export, "users.json") if "users.json" in export.names else {}
+            else:
+                people = _people_beside(path.parent.parent)
+            for day in filter(_DAY.fullmatch, export.names) if export.names else [path.as_posix()]:
+                match = _DAY.fullmatch(day) or _DAY.fullmatch(f"channel/{Path(name).name}")
+                channel, date = match.groups() if match else ("channel", Path(name).stem)
+                with export.text(day) as content:
+                    messages = whole(content)
+                if draft := _draft(channel, date, items(messages), people):
+                    yield draft
+
+
+def _is_slack(export: Export) -> bool:
+    return not set(_LISTS).isdisjoint(export.names) and any(map(_DAY.fullmatch, export.names))
 
 
 @lru_cache(maxsize=256)
@@ -61,12 +76,20 @@ def _has_lists(folder: str) -> bool:
     return any(Path(folder, name).is_file() for name in _LISTS)
 
 
-def _people(place: Path, packed: bool) -> dict[str, str]:
-    """Id → name. ``place`` is the archive that has the list, or the folder that may have it."""
+def _people_beside(folder: Path) -> dict[str, str]:
     try:
-        with opened(place, "users.json") if packed else opened(place / "users.json") as file:
-            listed = json.load(file)
-    except (OSError, ValueError):
+        with opened(folder / "users.json") as export:
+            return _people(export, "")
+    except OSError:
+        return {}
+
+
+def _people(export: Export, name: str) -> dict[str, str]:
+    """Id → name, from the list that is the export or is in it; none where it is damaged."""
+    try:
+        with export.text(name) as file:
+            listed = whole(file)
+    except (OSError, *DAMAGED_ZIP):
         return {}
     names = {}
     for person in map(fields, items(listed)):

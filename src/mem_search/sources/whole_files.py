@@ -9,29 +9,37 @@ from __future__ import annotations
 import io
 import json
 import logging
-import os
-import zipfile
-import zlib
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, ClassVar, Final
+from typing import IO, Any, BinaryIO, ClassVar, Final, cast
 
 from mem_search.errors import SourceError, StorageError
 from mem_search.model import Batch, Draft, LedgerEntry, Location
 from mem_search.model.ingest import WholeSession
+from mem_search.regular_file import open_regular_file
 from mem_search.sources.base import KEPT, BaseSource, BatchBuilder
-from mem_search.sources.exclusions import Exclusions, is_regular
+from mem_search.sources.exclusions import Exclusions, is_regular, walk
+from mem_search.text.file_names import as_text
+from mem_search.text.json_reading import check_values, loads
+from mem_search.zip_files import DAMAGED_ZIP, open_zip
 
 log = logging.getLogger(__name__)
 
 LONGEST_ITEM: Final = 64 * 2**20
 """Characters of one item of a JSON array; a conversation of a year has about five million."""
 
+LARGEST: Final = 16 * 2**30
+"""Bytes of one file, and of all members of an archive that are read. Only one item at a time is in
+memory."""
+
 LARGEST_MEMBER: Final = 4 * 2**30
-"""Bytes that one member of an archive may unpack to. Only one item at a time is in memory."""
+"""Bytes that one member of an archive may unpack to."""
+
+ZIP: Final = b"PK\x03\x04"
+"""What an archive begins with."""
 
 _PIECE: Final = 2**18
 _SPACE: Final = " \t\r\n,"
@@ -74,8 +82,9 @@ class WholeFiles(BaseSource):
         is_known = cursor.get("version", 1) == self.version
         known: dict[str, list[Any]] = dict(cursor.get("files", {})) if is_known else {}
         kept = location.options.get(KEPT, "")
+        refused: list[OSError] = []
         try:
-            names = {root: root.name} if root.is_file() else dict(self._below(root))
+            names = {root: root.name} if root.is_file() else dict(self._below(root, refused.append))
             if kept:
                 names |= self._below(Path(kept), is_copy=True)
             elif not root.exists():
@@ -85,6 +94,11 @@ class WholeFiles(BaseSource):
         stamps = {path: found for path in names if (found := _stamp(path))}
         batch = BatchBuilder(total=sum(size for _, size in stamps.values()))
         done = 0
+        for each in refused:
+            item, why = as_text(each.filename), f"it cannot be read: {each.strerror}"
+            if known.get(item, [""])[0] != why:
+                known[item] = [why, _DONE]
+                batch.fail(item, why)
         for path, (stamp, size) in stamps.items():
             item = location.upload or names[path]
             was, taken = known.get(item, ["", 0])
@@ -102,12 +116,18 @@ class WholeFiles(BaseSource):
         if batch:
             yield batch.build({"version": self.version, "files": dict(known)}, done)
 
-    def _below(self, root: Path, *, is_copy: bool = False) -> Iterator[tuple[Path, str]]:
+    def _below(
+        self,
+        root: Path,
+        refuse: Callable[[OSError], None] = lambda _: None,
+        *,
+        is_copy: bool = False,
+    ) -> Iterator[tuple[Path, str]]:
         """The files below a folder that are read, without what is hidden, excluded or a link, and
         their names there. A copy has only what was recognised.
         """
         excluded = Exclusions(root)
-        for folder, folders, names in os.walk(root):
+        for folder, folders, names in walk(root, refuse):
             folders[:] = sorted(
                 name
                 for name in folders
@@ -140,7 +160,7 @@ class WholeFiles(BaseSource):
                 else:
                     found.note(each)
                 yield count
-        except (OSError, ValueError, zipfile.BadZipFile, zlib.error) as error:
+        except (OSError, *DAMAGED_ZIP) as error:
             found.fail(item, f"it cannot be read: {error}")
         except StorageError:
             raise  # a full disk is no fault of the file
@@ -160,36 +180,61 @@ class WholeFiles(BaseSource):
 def head(path: Path, size: int = 2048) -> bytes:
     """The first bytes of a file; none when it cannot be read."""
     try:
-        with path.open("rb") as file:
+        with open_regular_file(path) as file:
             return file.read(size)
     except OSError:
         return b""
 
 
-def members(path: Path) -> list[str]:
-    """The names of the files in a ZIP archive; none when it is no whole archive."""
-    try:
-        with zipfile.ZipFile(path) as archive:
-            return [name for name in archive.namelist() if not name.endswith("/")]
-    except (OSError, zipfile.BadZipFile):
-        return []
+class Export:
+    """An export that is open: a file, or a ZIP archive with ``names`` of files; sorted."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self._archive = open_zip(file) if file.read(len(ZIP)) == ZIP else None
+        listed = self._archive.namelist() if self._archive is not None else ()
+        self.names = sorted(name for name in listed if not name.endswith("/"))
+        self._left = LARGEST
+
+    @contextmanager
+    def text(self, name: str = "") -> Iterator[IO[str]]:
+        """The text of the file, or of that member. Raises ValueError for a bomb."""
+        if self._archive is None:
+            self._file.seek(0)
+            opened: IO[bytes] = self._file
+        else:
+            info = self._archive.getinfo(name)
+            if info.flag_bits & 1:
+                raise ValueError(f"{name} is encrypted with a password")
+            if info.file_size > LARGEST_MEMBER:
+                raise ValueError(f"{name} unpacks to {info.file_size / 2**30:.0f} GB")
+            self._left -= info.file_size
+            if self._left < 0:
+                raise ValueError(f"its files unpack to more than {LARGEST // 2**30} GB")
+            opened = self._archive.open(info)
+        text = io.TextIOWrapper(cast("BinaryIO", opened), encoding="utf-8-sig", errors="replace")
+        try:
+            yield text
+        finally:
+            if self._archive is None:
+                text.detach()
+            else:
+                text.close()
 
 
 @contextmanager
-def opened(path: Path, member: str = "") -> Iterator[IO[str]]:
-    """A file, or a member of the archive that it is, as text. Raises ValueError for a bomb."""
-    if not member:
-        with path.open(encoding="utf-8-sig", errors="replace") as file:
-            yield file
-        return
-    with zipfile.ZipFile(path) as archive:
-        info = archive.getinfo(member)
-        if info.flag_bits & 1:
-            raise ValueError(f"{member} is encrypted with a password")
-        if info.file_size > LARGEST_MEMBER:
-            raise ValueError(f"{member} unpacks to {info.file_size / 2**30:.0f} GB")
-        with archive.open(info) as packed:
-            yield io.TextIOWrapper(packed, encoding="utf-8-sig", errors="replace")
+def opened(path: Path) -> Iterator[Export]:
+    """The export at ``path``, opened once. Raises OSError, BadZipFile, ValueError."""
+    with open_regular_file(path, max_bytes=LARGEST, follow=False) as file:
+        yield Export(file)
+
+
+def whole(file: IO[str]) -> Any:
+    """The JSON that is all of ``file``. Raises ValueError."""
+    content = file.read(LONGEST_ITEM + 1)
+    if len(content) > LONGEST_ITEM:
+        raise ValueError(f"it has more than {LONGEST_ITEM} characters")
+    return loads(content)
 
 
 def array_items(file: IO[str]) -> Iterator[Any]:
@@ -210,6 +255,7 @@ def array_items(file: IO[str]) -> Iterator[Any]:
             at += 1
         if text[at : at + 1] == "]":
             return
+        check_values(text, at)
         try:
             if at >= len(text):
                 raise ValueError

@@ -23,6 +23,8 @@ from typing import IO, Final
 
 from mem_search.errors import InputError, StorageError
 from mem_search.patterns import pattern
+from mem_search.regular_file import open_regular_file
+from mem_search.zip_files import open_zip
 
 FORMAT: Final = 1
 DATABASE: Final = "mem-search.db"
@@ -157,7 +159,7 @@ def _each(
     progress: Progress,
 ) -> Manifest:
     try:
-        with zipfile.ZipFile(file) as archive:
+        with open_regular_file(file) as opened, open_zip(opened) as archive:
             manifest = _manifest(archive)
             names = sorted(archive.namelist())
             if names != sorted([MANIFEST, *(member.name for member in manifest.members)]):

@@ -18,6 +18,9 @@ from mem_search.patterns import pattern
 LEVELS: Final = 32
 """Lists and objects that may lie inside each other below a field."""
 
+MAX_VALUES: Final = 3_000_000
+"""Values of one document: each takes up to a hundred bytes, however short it is written."""
+
 DIGITS: Final = 300
 """Digits of an integer; a double of IEEE 754 has at most 309."""
 
@@ -58,6 +61,10 @@ def read_json(data: bytes | str) -> Any:
     """
     text = data.decode("utf-8-sig") if isinstance(data, bytes) else data
     try:
+        check_values(text)
+    except ValueError as error:
+        raise UnusableJson(str(error), ()) from None
+    try:
         value = json.loads(text, parse_int=_int, parse_float=_float, parse_constant=_constant)
     except _Fault as fault:
         path = _path_to(text, number=True)
@@ -69,6 +76,24 @@ def read_json(data: bytes | str) -> Any:
     if is_deep:
         raise UnusableJson(f"nested deeper than {LEVELS} levels", _path_to(text))
     return value
+
+
+def loads(text: str | bytes) -> Any:
+    """``json.loads`` of what may be millions of empty lists. Raises ValueError, RecursionError."""
+    check_values(text)
+    return json.loads(text)
+
+
+def check_values(text: str | bytes, start: int = 0) -> None:
+    """Raise ValueError where the text after ``start`` has more values than are read at once."""
+    if len(text) - start <= MAX_VALUES:
+        return
+    if isinstance(text, str):
+        count = sum(text.count(sign, start) for sign in ",[{")
+    else:
+        count = sum(text.count(sign, start) for sign in (b",", b"[", b"{"))
+    if count > MAX_VALUES:
+        raise ValueError(f"it has more than {MAX_VALUES:,} values")
 
 
 def open_path(text: str) -> tuple[str, ...]:

@@ -8,7 +8,6 @@ it in the store.
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Collection, Iterator, Mapping
 from itertools import islice
 from typing import Annotated, Any, Final, Literal
@@ -25,10 +24,12 @@ from mem_search.http.core.replies import json_reply
 from mem_search.http.core.routing import Call
 from mem_search.http.schemas.claude_mem import ListedToolUse, ToolUse, ToolUses
 from mem_search.model import Filters
+from mem_search.regular_file import open_regular_file
 from mem_search.renderers.schema import dumped
 from mem_search.sources.claude_code.files import transcript_of
 from mem_search.sources.conversations import moment
 from mem_search.text import secret_rules
+from mem_search.text.json_reading import loads
 
 MOST: Final = 200
 MOST_LISTED: Final = 500
@@ -143,7 +144,11 @@ def _in_files(sessions: Collection[str], wanted: Collection[str] = ()) -> Iterat
         if not (transcript := transcript_of(session)):
             continue
         begun: dict[str, ToolUse] = {}
-        with open(transcript, "rb") as file:  # noqa: PTH123 - its path is a text
+        try:
+            file = open_regular_file(transcript, follow=False, own=True)
+        except OSError:  # gone, or something else by now: no transcript of ours
+            continue
+        with file:
             while left > 0 and (line := file.readline(_LONGEST_LINE)):
                 left -= len(line)
                 if any(mark in line for mark in marks):
@@ -156,7 +161,7 @@ def _in_line(
 ) -> Iterator[ToolUse]:
     """The calls that this line answers. ``begun`` are those without an answer so far."""
     try:
-        raw = json.loads(line)
+        raw = loads(line)
     except (ValueError, RecursionError):
         return
     message = raw.get("message") if isinstance(raw, Mapping) else None

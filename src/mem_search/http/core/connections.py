@@ -167,12 +167,6 @@ class Connection(asyncio.Protocol):
             self.transport.abort()
 
 
-def is_by_unix(request: web.Request) -> bool:
-    """Whether the request came by the Unix socket, which only the worker's own user can open."""
-    end = None if request.transport is None else request.transport.get_extra_info("sockname")
-    return isinstance(end, str)
-
-
 @web.middleware
 async def in_progress(request: web.Request, handler: Handler) -> web.StreamResponse:
     """Tell the connection that a request has begun, and when it has its reply."""

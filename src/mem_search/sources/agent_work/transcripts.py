@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sqlite3
 from abc import abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
-from typing import ClassVar, Final
+from typing import ClassVar
 
 from mem_search.contracts import FileFormat, Machine
 from mem_search.errors import SourceError
@@ -21,12 +20,11 @@ from mem_search.sources.agent_work.text import clean_text
 from mem_search.sources.agent_work.tools import argument_of
 from mem_search.sources.agent_work.whole_sessions import WholeSessions
 from mem_search.sources.conversations import fields, items
+from mem_search.sources.databases import ForeignDatabase, UnreadableDatabase, foreign_database
 from mem_search.sources.whole_files import WholeFile, WholeFiles
 
 Tools = Mapping[str, tuple[str, ...]]
 """An agent's name of a tool → Claude Code's, and the argument that says on what, by each name."""
-
-BUSY_SECONDS: Final = 5.0
 
 
 class SessionFiles(WholeFiles):
@@ -127,24 +125,11 @@ def words(content: object) -> str:
 
 
 @contextmanager
-def read_only(path: Path, tables: Collection[str]) -> Iterator[sqlite3.Connection]:
+def read_only(path: Path, tables: Collection[str]) -> Iterator[ForeignDatabase]:
     """The database of a program that may be writing to it. Raises SourceError saying what to do."""
-    uri = f"{path.absolute().as_uri()}?mode=ro"
     try:
-        with closing(
-            sqlite3.connect(
-                uri,
-                uri=True,
-                timeout=BUSY_SECONDS,
-                isolation_level=None,
-                check_same_thread=False,  # each batch of a reading may run in another thread
-            )
-        ) as connection:
-            connection.execute("pragma trusted_schema = off")
-            # No views: a file from somewhere else must not run queries of its own.
-            listed = connection.execute("select name from sqlite_master where type = 'table'")
-            if missing := set(tables) - {name for (name,) in listed}:
-                raise SourceError(f"{path} has no table {', '.join(sorted(missing))}")
-            yield connection
-    except sqlite3.Error as error:
-        raise SourceError(f"{path} cannot be read: {error}; sync again in a minute") from error
+        with foreign_database(path, tables) as database:
+            yield database
+    except UnreadableDatabase as error:
+        step = "; sync again in a minute" if error.name.startswith("SQLITE_") else ""
+        raise SourceError(f"{path} cannot be read: {error}{step}") from error

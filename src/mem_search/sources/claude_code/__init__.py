@@ -22,6 +22,7 @@ from typing import Any, Final
 from mem_search.contracts import FileFormat, Machine
 from mem_search.model import Batch, Location
 from mem_search.projects import identify, named_after
+from mem_search.regular_file import ForeignOwner
 from mem_search.sources.agent_work.drafts import VERSION, Identify
 from mem_search.sources.base import KEPT, BaseSource, BatchBuilder
 from mem_search.sources.claude_code.files import (
@@ -119,15 +120,21 @@ class ClaudeCode(BaseSource):
         # The session of an uploaded transcript ran on another machine.
         project_of = named_after if location.upload else identify
         found = _found(Path(location.path).expanduser(), location.options.get(KEPT, ""))
-        reading = _Reading(found, Cursor(cursor), project_of)
+        # A hook may tell of any path: then the file has to be this user's. Of a folder, and of a
+        # file that is sent, a person said that it be read.
+        own = found.alone and not location.upload
+        reading = _Reading(found, Cursor(cursor), project_of, own=own)
         yield from reading.batches()
 
 
 class _Reading:
     """One reading of a location: what was found since the last batch, and the progress."""
 
-    def __init__(self, found: Found, cursor: Cursor, project_of: Identify) -> None:
+    def __init__(
+        self, found: Found, cursor: Cursor, project_of: Identify, *, own: bool = False
+    ) -> None:
         self._found = found
+        self._own = own
         self._cursor = cursor
         # Asked once per directory and reading: before the next one the project may have changed.
         self._identify = lru_cache(maxsize=None)(project_of)
@@ -158,7 +165,7 @@ class _Reading:
     def _file(self, name: str, path: Path, before: int) -> Iterator[Batch]:
         cursor = self._cursor
         reader = TranscriptReader(
-            name, path, self._identify, cursor.place(name), cursor.state(name)
+            name, path, self._identify, cursor.place(name), cursor.state(name), own=self._own
         )
         try:
             for drafts in reader.steps():
@@ -170,6 +177,8 @@ class _Reading:
                     yield self._build(before + reader.place.offset)
         except OSError as error:
             reason = f"cannot be read: {error.strerror}"
+            if isinstance(error, ForeignOwner):
+                reason += "; to read it all the same, send it: mem-search import claude-code - <"
             if self._cursor.leaves(name, reason):
                 self._batch.fail(name, reason)
             return

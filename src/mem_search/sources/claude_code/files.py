@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from mem_search.errors import SourceError
-from mem_search.sources.exclusions import Exclusions, is_regular
+from mem_search.sources.exclusions import Exclusions, is_regular, walk
 from mem_search.text.file_names import as_text
 
 NAME: Final = "claude-code"
@@ -50,12 +50,14 @@ def transcript_of(session: str) -> str:
 class Found:
     """Transcripts by relative path, and the reasons why other paths are left; both sorted.
 
-    Of the transcripts that are ``kept`` only a copy is left.
+    Of the transcripts that are ``kept`` only a copy is left. One that is a location ``alone`` may
+    have been named by any program of the machine, and not by a person.
     """
 
     files: dict[str, Path] = field(default_factory=dict)
     left: dict[str, str] = field(default_factory=dict)
     kept: frozenset[str] = frozenset()
+    alone: bool = False
 
 
 def transcripts(root: Path) -> Found:
@@ -66,7 +68,7 @@ def transcripts(root: Path) -> Found:
     if root.is_file():
         if root.suffix != SUFFIX:
             raise SourceError(f"{root} is not a transcript; transcripts are called *{SUFFIX}")
-        return Found(files={root.name: root})
+        return Found(files={root.name: root}, alone=True)
     if not root.is_dir():
         raise SourceError(f"no transcripts at {root}: there is no such file or folder")
     files: dict[str, Path] = {}
@@ -81,7 +83,7 @@ def transcripts(root: Path) -> Found:
 
     excluded = Exclusions(root)
     try:
-        for folder, folders, names in os.walk(root, onerror=refuse):
+        for folder, folders, names in walk(root, refuse):
             for name in [*folders, *(name for name in names if name.endswith(SUFFIX))]:
                 path = Path(folder, name)
                 relative = path.relative_to(root)
@@ -131,6 +133,9 @@ def has_own_transcript(path: Path, session: str) -> bool:
     is_name = Path(session).name == session and len(session.encode()) <= _LONGEST_ID
     return is_name and path.with_name(session + SUFFIX).is_file()
 
+
+LARGEST: Final = 16 * 2**30
+"""Bytes of a transcript."""
 
 LONGEST_LINE: Final = 16 * 1024 * 1024
 """Bytes. A longer line holds a picture and is not decoded."""

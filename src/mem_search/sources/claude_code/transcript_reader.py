@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -13,9 +12,11 @@ from typing import Any, BinaryIO, Final
 from mem_search.errors import InputError
 from mem_search.model import Draft, LedgerEntry
 from mem_search.model.ingest import WholeSession
+from mem_search.regular_file import open_regular_file
 from mem_search.sources.agent_work.drafts import DraftBuilder, Identify
 from mem_search.sources.agent_work.whole_sessions import WholeSessions
 from mem_search.sources.claude_code.files import (
+    LARGEST,
     LONGEST_LINE,
     NAME,
     Incomplete,
@@ -25,6 +26,7 @@ from mem_search.sources.claude_code.files import (
     parent_session,
 )
 from mem_search.sources.claude_code.lines import parse_line
+from mem_search.text.json_reading import loads
 
 _NAMED: Final = 20
 """Lines that cannot be decoded and have a ledger entry of their own; further ones are counted."""
@@ -101,6 +103,7 @@ class TranscriptReader:
     """Reads one file from where the last reading ended; ``place`` and ``state`` say how far.
 
     ``from_start`` is set when the file is read from its start: earlier ledger entries are outdated.
+    ``own``: only a file of this user or of root is read.
     ``whole`` has, at the end of a file that was, its sessions: the rules may have changed since an
     earlier reading.
     """
@@ -112,8 +115,11 @@ class TranscriptReader:
         identify: Identify,
         place: Place,
         state: Mapping[str, Any] | None,
+        *,
+        own: bool = False,
     ) -> None:
         self.place = place
+        self._own = own
         self.ledger: list[LedgerEntry] = []
         self.from_start = False
         self._name = name
@@ -141,7 +147,10 @@ class TranscriptReader:
         Between two steps ``place``, ``state`` and ``ledger`` belong together and can be stored.
         Open drafts of a truncated file are not given: the stored ones know more.
         """
-        with self._path.open("rb") as file:
+        # In a folder are no links; a hook may have told of one.
+        with open_regular_file(
+            self._path, max_bytes=LARGEST, follow=self._own, own=self._own
+        ) as file:
             if self._stored is None or not self.place.continues_in(file):
                 self._start_over(file)
             status = os.fstat(file.fileno())
@@ -166,7 +175,9 @@ class TranscriptReader:
         if self._sessions is not None:
             self._sessions.gave(still_open)
             return list(self._sessions.ended())
-        again = TranscriptReader(self._name, self._path, self._identify, Place(), None)
+        again = TranscriptReader(
+            self._name, self._path, self._identify, Place(), None, own=self._own
+        )
         for _ in again.steps():
             pass
         return again.whole
@@ -186,7 +197,7 @@ class TranscriptReader:
         if not raw.strip():
             return
         try:
-            value = json.loads(raw.decode("utf-8"))  # else bytes are guessed to be UTF-16
+            value = loads(raw.decode("utf-8"))  # else bytes are guessed to be UTF-16
         except (ValueError, RecursionError) as error:
             self._fail(f"cannot be decoded: {error}")
             return
@@ -220,10 +231,10 @@ class TranscriptReader:
 
 def _first_cwd(path: Path) -> str:
     """The directory that a session began in, from the first lines of its transcript."""
-    with path.open("rb") as file:
+    with open_regular_file(path, max_bytes=LARGEST, follow=False) as file:
         for raw in islice(complete_lines(file, Place(), Incomplete()), _HEAD):
             try:
-                value = json.loads(raw or b"null")
+                value = loads(raw or b"null")
                 cwd = parse_line(value, 0).cwd if isinstance(value, dict) else ""
             except (ValueError, RecursionError, InputError):
                 continue  # the reader of that file reports it

@@ -17,6 +17,7 @@ from typing import Any, Final
 
 from mem_search.contracts import FileFormat, Machine
 from mem_search.model import Batch, LedgerEntry, Location
+from mem_search.regular_file import MAX_SETTINGS, read_regular_file
 from mem_search.sources.base import BaseSource, BatchBuilder
 from mem_search.sources.claude_mem.changes import (
     NOTHING,
@@ -193,7 +194,7 @@ def _data_directory(machine: Machine) -> Path:
 def _setting(file: Path) -> str:
     """The data directory in claude-mem's settings; older versions nest them under ``env``."""
     try:
-        settings = json.loads(file.read_text("utf-8-sig"))
+        settings = json.loads(read_regular_file(file, MAX_SETTINGS).decode("utf-8-sig"))
     except (OSError, ValueError):
         return ""  # claude-mem cannot read such settings either and uses its default
     if not isinstance(settings, dict):

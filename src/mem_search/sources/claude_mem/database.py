@@ -1,48 +1,39 @@
-"""A claude-mem database, opened read-only beside the program that writes it.
-
-It is opened with ``mode=ro``, which sees what is still in the write-ahead log; ``immutable`` and a
-copy of the file would not. Each query is a short read transaction of its own, so claude-mem's
-checkpoints are not delayed. SQLite may create an empty ``-wal`` and a ``-shm`` file beside a
-database that no program has open; the database file itself is never changed.
-"""
+"""A claude-mem database, read beside the program that writes it, as ``databases`` reads any."""
 
 from __future__ import annotations
 
-import sqlite3
 import stat
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
 from mem_search.errors import SourceError
 from mem_search.sources.claude_mem.changes import BLOCK, Row
 from mem_search.sources.claude_mem.tables import NEEDED, TABLES, Table
+from mem_search.sources.databases import (
+    MISSING,
+    ForeignDatabase,
+    UnreadableDatabase,
+    foreign_database,
+)
 
 FILE_NAME: Final = "claude-mem.db"
-BUSY_SECONDS: Final = 5.0
+_VERSIONS: Final = "schema_versions"
 _SETTLED_SECONDS: Final = 2.0
 """File times are coarse: a file that changed more recently may change again unnoticed."""
 
 
 class Database:
-    """An open database. Inside ``open_database`` errors of SQLite become SourceError."""
+    """An open database. Inside ``open_database`` its errors become SourceError."""
 
-    def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
-        self._connection = connection
-        # No views: a store that somebody uploads must not run queries of its own.
-        listing = connection.execute("select name from sqlite_master where type = 'table'")
-        names = {name.decode(errors="replace") for (name,) in listing}
-        if missing := [name for name in NEEDED if name not in names]:
-            raise SourceError(
-                f"{path} is not a claude-mem store: it has no table {', '.join(missing)}"
-            )
-        sessions = self._columns("sdk_sessions")
+    def __init__(self, path: Path, opened: ForeignDatabase) -> None:
+        self._opened = opened
+        sessions = opened.columns["sdk_sessions"]
         self._queries: dict[str, str] = {}
         for table in TABLES:
-            if table.name in names:
-                columns = self._columns(table.name)
+            if columns := opened.columns.get(table.name):
                 if "id" not in columns:
                     raise SourceError(f"{path} is not a claude-mem store: {table.name} has no id")
                 self._queries[table.name] = table.select(columns, sessions)
@@ -55,34 +46,25 @@ class Database:
     @property
     def created(self) -> str:
         """When claude-mem created this database, as text; empty if it did not write it down."""
-        try:
-            (moment,) = self._connection.execute(
-                "select min(applied_at) from schema_versions"
-            ).fetchone()
-        except sqlite3.OperationalError:  # no such table, or no such column
+        if "applied_at" not in self._opened.columns.get(_VERSIONS, ()):
             return ""
+        ((moment,),) = self._opened.rows(f"select min(applied_at) from {_VERSIONS}")  # noqa: S608
         return moment.decode(errors="replace") if isinstance(moment, bytes) else ""
 
     def count(self, table: Table) -> int:
-        (count,) = self._connection.execute(f"select count(*) from {table.name}").fetchone()  # noqa: S608
+        ((count,),) = self._opened.rows(f"select count(*) from {table.name}")  # noqa: S608
         return int(count)
 
     def blocks(self, table: Table) -> list[int]:
         """The numbers of the blocks of ids that have rows, in order."""
         sql = f"select distinct id / {BLOCK} from {table.name} where id >= 0 order by 1"  # noqa: S608
-        return [int(number) for (number,) in self._connection.execute(sql).fetchall()]
+        return [int(number) for (number,) in self._opened.rows(sql)]
 
     def rows(self, table: Table, block: int) -> list[Row]:
         """The block's rows in order of id, each id once."""
         first = block * BLOCK
-        rows = self._connection.execute(
-            self._queries[table.name], (first, first + BLOCK - 1)
-        ).fetchall()
+        rows = self._opened.rows(self._queries[table.name], first, first + BLOCK - 1)
         return list({row[0]: row for row in reversed(rows)}.values())[::-1]
-
-    def _columns(self, table: str) -> set[str]:
-        rows = self._connection.execute(f"pragma table_info({table})").fetchall()
-        return {row[1].decode(errors="replace") for row in rows}
 
 
 def find_database(place: Path) -> Path:
@@ -105,10 +87,12 @@ def find_database(place: Path) -> Path:
 @contextmanager
 def open_database(path: Path) -> Iterator[Database]:
     """Open the database at ``path``. Raises SourceError that says what to do next."""
+    names = [table.name for table in TABLES if table.name not in NEEDED]
     try:
-        with closing(_connect(path)) as connection:
-            yield Database(path, connection)
-    except sqlite3.Error as error:
+        # Most rows are compared and never decoded, and text that is not UTF-8 must stop nothing.
+        with foreign_database(path, NEEDED, (*names, _VERSIONS), as_bytes=True) as opened:
+            yield Database(path, opened)
+    except UnreadableDatabase as error:
         raise _refusal(path, error) from error
 
 
@@ -133,22 +117,10 @@ def signature(path: Path) -> list[int] | None:
     return values
 
 
-def _connect(path: Path) -> sqlite3.Connection:
-    connection = sqlite3.connect(
-        f"{path.absolute().as_uri()}?mode=ro",
-        uri=True,
-        timeout=BUSY_SECONDS,
-        isolation_level=None,
-        check_same_thread=False,  # each batch of a reading may run in another thread
-    )
-    # Most rows are compared and never decoded, and text that is not UTF-8 must not stop a reading.
-    connection.text_factory = bytes
-    connection.execute("pragma trusted_schema = off")
-    return connection
-
-
-def _refusal(path: Path, error: sqlite3.Error) -> SourceError:
-    name = getattr(error, "sqlite_errorname", "")
+def _refusal(path: Path, error: UnreadableDatabase) -> SourceError:
+    name = error.name
+    if name == MISSING:
+        return SourceError(f"{path} is not a claude-mem store: {error}")
     if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
         return SourceError(f"{path} is locked by another program; sync again in a minute")
     if name.startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT")):

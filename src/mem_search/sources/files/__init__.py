@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections import Counter, deque
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -27,8 +28,9 @@ from mem_search.model import Batch, Draft, LedgerEntry, Location
 from mem_search.model.documents import Extracted
 from mem_search.projects import identify
 from mem_search.records.registry import installed_kinds
+from mem_search.regular_file import open_regular_file, path_of
 from mem_search.sources.base import UPLOADED, BaseSource, BatchBuilder
-from mem_search.sources.files.folder import Seen, folders, look_at, walk
+from mem_search.sources.files.folder import MOST_BYTES, Seen, folders, look_at, walk
 
 _DIGEST: Final = 16
 """Characters of the hash of a content that a cursor keeps."""
@@ -225,12 +227,14 @@ def _look(
     if by := source.elsewhere(path) if is_folder else "":
         return _Looked(by=by)
     try:
-        with path.open("rb") as file:
+        # Of a folder no link is followed, also not one that was a file when the folder was listed.
+        with open_regular_file(path, max_bytes=MOST_BYTES, follow=not is_folder) as file:
             digest = hashlib.file_digest(file, "blake2b").hexdigest()[:_DIGEST]
-        if digest == was:
-            return _Looked(digest)
-        read = extractions.read(path, _name(location, path), links=source.links)
-        return _Looked(digest, read, round(path.stat().st_mtime * 1000))
+            if digest == was:
+                return _Looked(digest)
+            name, place = _name(location, path), path_of(file, path)
+            read = extractions.read(place, name, links=source.links)
+            return _Looked(digest, read, round(os.fstat(file.fileno()).st_mtime * 1000))
     except OSError as error:
         return _Looked(error=f"it cannot be read: {error.strerror or error}")
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from mem_search.sources.exclusions import IGNORE_FILE, Exclusions
+from mem_search.sources.exclusions import IGNORE_FILE, Exclusions, entries_of
 from mem_search.text.file_names import as_text
 
 MOST_BYTES: Final = 100 * 2**20
@@ -39,8 +39,8 @@ def folders(root: Path) -> list[Path]:
     while waiting:
         folder, below = waiting.pop()
         try:
-            with os.scandir(folder) as entries:
-                inner = [each for each in entries if each.is_dir(follow_symlinks=False)]
+            entries = entries_of(folder, below.count("/"))
+            inner = [each for each in entries if each.is_dir(follow_symlinks=False)]
             waiting += [
                 (Path(each.path), f"{below}{each.name}/")
                 for each in inner
@@ -59,11 +59,12 @@ def look_at(path: Path) -> Seen:
 
 def _walk(folder: Path, below: str, excluded: Exclusions, root: Path) -> Iterator[Seen]:
     try:
-        with os.scandir(folder) as found:
-            entries = sorted(found, key=lambda entry: entry.name)
+        entries = sorted(entries_of(folder, below.count("/")), key=lambda entry: entry.name)
         excluded.rules_in(below.rstrip("/"))  # raises where its ignore file cannot be read
     except OSError as error:
-        yield _skipped(below or ".", f"the folder cannot be read: {error}", failed=True)
+        yield _skipped(
+            below or ".", f"the folder cannot be read: {error.strerror or error}", failed=True
+        )
         return
     for entry in entries:
         item = f"{below}{entry.name}"

@@ -15,6 +15,10 @@ from pathlib import Path
 from typing import IO, Any
 
 from mem_search.errors import SourceError
+from mem_search.regular_file import open_regular_file
+
+LARGEST = 64 * 2**30
+"""Bytes of a file, and what it may unpack to."""
 
 LONGEST_LINE = 32 * 1024 * 1024
 """Bytes. A longer line is not a record and is not read into memory."""
@@ -65,6 +69,9 @@ class LineReader:
             self.broken = getattr(error, "strerror", None) or str(error)
             return b""
         self._offset += len(line)
+        if self._offset > LARGEST:
+            self.broken = f"it unpacks to more than {LARGEST // 2**30} GB"
+            return b""
         self._digest.update(line)
         return line
 
@@ -99,7 +106,7 @@ class LineReader:
 def open_lines(path: Path) -> Iterator[LineReader]:
     """Raises SourceError when ``path`` cannot be opened."""
     try:
-        raw = path.open("rb")
+        raw = open_regular_file(path, max_bytes=LARGEST)
     except OSError as error:
         raise SourceError(f"cannot read {path}: {error.strerror}", field="path") from error
     with raw:

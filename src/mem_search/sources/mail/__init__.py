@@ -9,17 +9,19 @@ which it links to. A message that cannot be read is named in the ledger, and the
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, BinaryIO, Final
 
 from mem_search.contracts import FileFormat
 from mem_search.errors import SourceError
 from mem_search.model import Batch, LedgerEntry, Location
+from mem_search.regular_file import open_regular_file
 from mem_search.sources.base import BaseSource, BatchBuilder
 from mem_search.sources.mail import imap
 from mem_search.sources.mail.accounts import SCHEMES, Account
@@ -30,12 +32,16 @@ from mem_search.sources.mail.listing import SUFFIXES, File, Listing, files_at, i
 from mem_search.sources.mail.mailboxes import Format, Place, continued, format_of, messages_of
 from mem_search.sources.mail.message import LARGEST, TOO_LARGE, Mail, read_message
 from mem_search.sources.mail.outlook import read_outlook
+from mem_search.sources.whole_files import head
 
 _HEAD: Final = 32_768
 _OTHER: Final = "its name says that it is mail, but it is something else; name it as what it is"
 _NO_MAIL: Final = "no mail: it is no .eml or .msg file, mbox file or message"
 _POLLED: Final = 60.0
 """Seconds between two looks into a mailbox on a server."""
+
+LARGEST_FILE: Final = 256 * 2**30
+"""Bytes of a file of mail; a mailbox of many years has tens of gigabytes."""
 
 _SETTLED: Final = 1.0
 """Seconds. A file that changed later than that ago may still be written: half a message would be
@@ -73,8 +79,7 @@ class MailFiles(BaseSource):
             return True
         if suffix not in ("", ".txt"):
             return False
-        with path.open("rb") as opened:
-            return format_of(path.name, opened.read(_HEAD)) is not None
+        return format_of(path.name, head(path, _HEAD)) is not None
 
     def locate(self, path: str) -> Location:
         """Raises InputError for a URL that names no mailbox."""
@@ -235,45 +240,47 @@ class _Reading:
             done += file.size
 
     def _read(self, file: File, done: int) -> Iterator[Message[_Step]]:
-        with file.path.open("rb") as opened:
-            head = opened.read(_HEAD)
-        read = None
-        match format_of(file.path.name, head) if head.strip() else None:
-            case "mbox":
-                yield from self._read_box(file, done)
-                return
-            case None if head.strip() and file.path.suffix.lower() in SUFFIXES:
-                self._found.fail(file.name, _OTHER)
-            case None if file.is_named:
-                self._found.leave(file.name, _NO_MAIL if head.strip() else "the file is empty")
-            case None:
-                pass  # another source may read it, and say what became of it
-            case form:
-                self._found.outdate(file.name)
-                read = partial(_read_file, file, form)
-        yield _Step(file, done + file.size), file.name, read
+        with open_regular_file(file.path, max_bytes=LARGEST_FILE, follow=False) as opened:
+            begins = opened.read(_HEAD)
+            read = None
+            match format_of(file.path.name, begins) if begins.strip() else None:
+                case "mbox":
+                    yield from self._read_box(file, opened, done)
+                    return
+                case None if begins.strip() and file.path.suffix.lower() in SUFFIXES:
+                    self._found.fail(file.name, _OTHER)
+                case None if file.is_named:
+                    why = _NO_MAIL if begins.strip() else "the file is empty"
+                    self._found.leave(file.name, why)
+                case None:
+                    pass  # another source may read it, and say what became of it
+                case form:
+                    self._found.outdate(file.name)
+                    read = partial(_read_file, opened, form)
+            # It is read before the file is closed: whoever takes a step reads its message first.
+            yield _Step(file, done + file.size), file.name, read
 
-    def _read_box(self, file: File, done: int) -> Iterator[Message[_Step]]:
-        with file.path.open("rb") as opened:
-            start = continued(opened, Place.of(self._boxes.get(file.name)), file.size)
-            if not start.messages:
-                self._found.outdate(file.name)
-                self._held.empty_box(file.name)
-            for message in messages_of(opened, start):
-                start = message.after
-                item = f"{file.name}:{start.messages}"
-                read = partial(_read_part, message.data)
-                yield _Step(file, done + start.offset, start), item, read
+    def _read_box(self, file: File, opened: BinaryIO, done: int) -> Iterator[Message[_Step]]:
+        start = continued(opened, Place.of(self._boxes.get(file.name)), file.size)
+        if not start.messages:
+            self._found.outdate(file.name)
+            self._held.empty_box(file.name)
+        for message in messages_of(opened, start):
+            start = message.after
+            item = f"{file.name}:{start.messages}"
+            read = partial(_read_part, message.data)
+            yield _Step(file, done + start.offset, start), item, read
         end = replace(start, size=file.size, modified=file.modified)
         yield _Step(file, done + file.size, end, is_last=True), "", None
 
 
-def _read_file(file: File, form: Format) -> Mail:
-    if form == "outlook":
-        return read_outlook(file.path)
-    if file.size > LARGEST:
+def _read_file(opened: BinaryIO, form: Format) -> Mail:
+    if opened.seek(0, os.SEEK_END) > LARGEST:
         raise ValueError(TOO_LARGE)
-    data = file.path.read_bytes()
+    opened.seek(0)
+    data = opened.read()
+    if form == "outlook":
+        return read_outlook(data)
     if form == "apple":  # the length of the message, the message, then properties of the program
         length, _, data = data.lstrip().partition(b"\n")
         data = data[: int(length)]

@@ -11,7 +11,6 @@ import ipaddress
 import json
 import os
 import secrets
-import stat
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +18,7 @@ from typing import Final, Literal
 from urllib.parse import quote, unquote, urlsplit
 
 from mem_search.errors import InputError, SourceError
+from mem_search.regular_file import MAX_SETTINGS, open_regular_file
 from mem_search.settings import home_of
 
 SCHEMES: Final = ("imap", "imaps")
@@ -117,12 +117,10 @@ def keep_password(account: Account, password: str, home: Path | None = None) -> 
 def _read(home: Path) -> Mapping[str, str]:
     file = home / PASSWORDS
     try:
-        status = file.stat()
-        if not stat.S_ISREG(status.st_mode):
-            raise SourceError(f"{file} is no file; remove it, and add the mailbox again")
-        if status.st_mode & 0o077:
-            raise SourceError(f"other users can read {file}; run: chmod 600 {file}")
-        known = json.loads(file.read_bytes())
+        with open_regular_file(file, max_bytes=MAX_SETTINGS, own=True) as opened:
+            if os.fstat(opened.fileno()).st_mode & 0o077:
+                raise SourceError(f"other users can read {file}; run: chmod 600 {file}")
+            known = json.loads(opened.read())
         if not isinstance(known, dict) or not all(isinstance(v, str) for v in known.values()):
             raise ValueError
     except FileNotFoundError:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import os
 import stat
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from mem_search.sources.exclusions import IGNORE_FILE, Exclusions
+from mem_search.sources.exclusions import walk as bounded_walk
 from mem_search.sources.mail.holdings import mark_of
 
 SUFFIXES: Final = (".eml", ".mbox", ".msg", ".emlx", ".mbx")
@@ -105,7 +105,7 @@ def walk(
             left[item] = why
         return not why
 
-    for folder, folders, names in os.walk(root, onerror=refuse):
+    for folder, folders, names in bounded_walk(root, refuse):
         if {"cur", "new"} <= set(folders):  # of a Maildir: what lies in tmp is being delivered
             folders[:] = [name for name in folders if name != "tmp"]
         folders[:] = [n for n in folders if n[0] != "." or Path(folder, n, "cur").is_dir()]

@@ -15,7 +15,7 @@ from typing import Any, BinaryIO, Final, Literal
 
 from mem_search.extractors.refusal import is_binary_format
 from mem_search.patterns import pattern
-from mem_search.sources.mail.message import LARGEST
+from mem_search.sources.mail.message import LARGEST, MAX_LINES
 
 Format = Literal["message", "mbox", "outlook", "apple"]
 
@@ -118,6 +118,8 @@ def messages_of(file: BinaryIO, start: Place) -> Iterator[Found]:
         else:
             size += len(line)
             lines.append(line)
+            if len(lines) > MAX_LINES:
+                size = LARGEST + 1
             if size > LARGEST:
                 lines.clear()
         at = end

@@ -8,6 +8,7 @@ are read with the tolerant policy and the headers by ``headers``.
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -28,6 +29,10 @@ MOST_TEXT: Final = 1_000_000
 
 TOO_LARGE: Final = f"the message is larger than {LARGEST // 2**20} MiB"
 
+MAX_LINES: Final = 1_500_000
+"""Of one message: three times as many as the largest has in base64. A line takes 50 bytes more."""
+
+MAX_HEADERS: Final = 100_000
 _MOST_PARTS: Final = 1_000
 _DEEPEST: Final = 20
 _READABLE: Final = ("application/json", "application/xml", "application/x-yaml", "application/sql")
@@ -91,15 +96,39 @@ class Mail:
 
 
 class _Policy(policy.Compat32):
-    """Headers are cut where nothing reads them any more; parameters in linear time need that."""
+    """Of one message: its parts and headers are counted while it is parsed, because each of them
+    takes a hundred times its bytes. Headers are cut where nothing reads them any more; parameters
+    in linear time need that.
+    """
+
+    counted: Counter[str]
 
     def header_source_parse(self, sourcelines: list[str]) -> tuple[str, str]:
+        _count(self.counted, "header lines", MAX_HEADERS)
         name, value = super().header_source_parse(sourcelines)
         longest = 8_000 if name.lower().startswith("content-") else headers.LONGEST_HEADER
         return name, value[:longest]
 
 
-_PARSER: Final = BytesParser(policy=_Policy())
+def _count(counted: Counter[str], what: str, most: int) -> None:
+    counted[what] += 1
+    if counted[what] > most:
+        raise ValueError(f"it has more than {most:,} {what}")
+
+
+def _parsed(data: bytes) -> Message:
+    """The parts of a message. Raises ValueError for one with far too many lines, headers, parts."""
+    if data.count(b"\n") > MAX_LINES:
+        raise ValueError(f"it has more than {MAX_LINES:,} lines")
+    counted = Counter[str]()
+
+    def part(policy: policy.Policy = policy.compat32) -> Message:
+        _count(counted, "parts", _MOST_PARTS)
+        return Message(policy)
+
+    rules = _Policy()
+    object.__setattr__(rules, "counted", counted)  # a policy refuses what it does not know
+    return BytesParser(part, policy=rules).parsebytes(data)
 
 
 def read_message(data: bytes) -> Mail:
@@ -107,8 +136,7 @@ def read_message(data: bytes) -> Mail:
     if len(data) > LARGEST:
         raise ValueError(TOO_LARGE)
     try:
-        message = _PARSER.parsebytes(data)
-        return _Reader().mail(message, 0)
+        return _Reader().mail(_parsed(data), 0)
     except RecursionError:
         raise ValueError("its parts are nested too deeply") from None
 

@@ -5,17 +5,17 @@
 
 from __future__ import annotations
 
+import io
 import struct
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from email.parser import HeaderParser
 from email.policy import compat32
-from pathlib import Path
 from typing import Any, Final
 
 from mem_search.sources.mail import headers
 from mem_search.sources.mail.bodies import html_text
-from mem_search.sources.mail.message import LARGEST, TOO_LARGE, Mail, attachment
+from mem_search.sources.mail.message import Mail, attachment
 
 _TEXT: Final = "001F"
 _BYTES_TEXT: Final = "001E"
@@ -26,17 +26,15 @@ _MOST: Final = 2_000
 """Recipients or attachments of one message."""
 
 
-def read_outlook(path: Path) -> Mail:
-    """The message in the file at ``path``.
+def read_outlook(data: bytes) -> Mail:
+    """The message that an Outlook file is.
 
     Raises ValueError when it is broken or is no message, such as a contact.
     """
     import olefile
 
-    if path.stat().st_size > LARGEST:
-        raise ValueError(TOO_LARGE)
     try:
-        with olefile.OleFileIO(str(path)) as file:
+        with olefile.OleFileIO(io.BytesIO(data)) as file:
             if not file.exists(_PROPERTIES):
                 raise ValueError("it is an OLE file, but no Outlook message")
             return _Item(file, ()).mail(0)
