@@ -79,7 +79,11 @@ _OPENED_OTHERWISE = {
     },
     "http/viewer.py": {"(_FOLDER / 'index.html').read_bytes": _OURS, "found.read_bytes": _OURS},
     "http/backup.py": {"config.read_text": _OURS},
-    "http/access/authentication.py": {"table.open": "of the system"},
+    "http/access/peers.py": {
+        "(_PROC / 'net' / table).read_bytes": "of the system",
+        "(_PROC / 'self' / 'uid_map').read_text": "of the system",
+        "(_PROC / 'sys' / 'kernel' / 'overflowuid').read_text": "of the system",
+    },
     "http/claude_mem/status.py": {"path.open": _OURS},
     "ingest/crash_mark.py": {"file.read_bytes": _OURS},
     "ingest/copies.py": {"os.walk": _OURS},

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import astuple
 from typing import Final
 
-from mem_search.model.access import Allowance, BrowserSession, Policy
+from mem_search.model.access import Allowance, Policy
 from mem_search.storage.postgres.connection import Connection
 from mem_search.storage.rules.rate_windows import allowance
 from mem_search.storage.sql.connection import Repository, writes_beside
+from mem_search.storage.sql.logins import Logins
 
 _ONE_AT_A_TIME: Final = """
     select pg_advisory_xact_lock(hashtextextended(
@@ -76,36 +76,10 @@ class PostgresLimits(Repository):
         connection.execute("delete from granted_requests where at < %s", (before,))
 
 
-_SESSIONS: Final = (
-    "select id, digest, key, browser, began_at, used_at from login_sessions"
-    " where key in (select key from login_keys)"
-)
+class PostgresLogins(Logins):
+    """A key for each home of the store, so that any worker takes what another one made."""
 
-
-class PostgresLogins(Repository):
-    """``ports.LoginStore`` over ``login_links``, ``login_keys`` and ``login_sessions``.
-
-    The role of searches reads none of them, so each statement is one that writes.
-    """
-
-    @writes_beside
-    def keep_link(self, connection: Connection, digest: bytes, ends: int, most: int) -> None:
-        connection.execute(
-            "insert into login_links(digest, ends) values(%s, %s) on conflict do nothing",
-            (digest, ends),
-        )
-        connection.execute(
-            "delete from login_links where digest in"
-            " (select digest from login_links order by ends desc, seq desc offset %s)",
-            (most,),
-        )
-
-    @writes_beside
-    def take_link(self, connection: Connection, digest: bytes, now: int) -> bool:
-        taken = connection.maybe(
-            "delete from login_links where digest = %s returning ends", (digest,)
-        )
-        return taken is not None and taken[0] > now
+    _ADDED = "seq"
 
     @writes_beside
     def put_key(self, connection: Connection, key: bytes) -> None:
@@ -114,44 +88,3 @@ class PostgresLogins(Repository):
             " on conflict(owner, home) do update set key = excluded.key",
             (key,),
         )
-
-    @writes_beside
-    def begin(
-        self, connection: Connection, session: BrowserSession, unused_since: int, most: int
-    ) -> None:
-        connection.execute(
-            "delete from login_sessions where used_at < %s or key not in"
-            " (select key from login_keys)",
-            (unused_since,),
-        )
-        connection.execute(
-            "insert into login_sessions(id, digest, key, browser, began_at, used_at)"
-            " values(%s, %s, %s, %s, %s, %s)",
-            astuple(session),
-        )
-        connection.execute(
-            "delete from login_sessions where id in"
-            " (select id from login_sessions order by used_at desc, seq desc offset %s)",
-            (most,),
-        )
-
-    @writes_beside
-    def session(self, connection: Connection, digest: bytes) -> BrowserSession | None:
-        row = connection.maybe(f"{_SESSIONS} and digest = %s", (digest,))
-        return None if row is None else BrowserSession(*row)
-
-    @writes_beside
-    def note_session(self, connection: Connection, name: str, at: int) -> None:
-        connection.execute(
-            "update login_sessions set used_at = greatest(used_at, %s) where id = %s", (at, name)
-        )
-
-    @writes_beside
-    def sessions(self, connection: Connection) -> list[BrowserSession]:
-        rows = connection.execute(f"{_SESSIONS} order by used_at desc, seq desc")
-        return [BrowserSession(*row) for row in rows]
-
-    @writes_beside
-    def end_session(self, connection: Connection, name: str) -> bool:
-        ended = connection.execute("delete from login_sessions where id = %s", (name,))
-        return bool(ended.rowcount)

@@ -12,6 +12,7 @@ from mem_search.model import Kind
 from mem_search.storage.rules.corpus_cache import CorpusCache
 from mem_search.storage.sql.archives import Archives
 from mem_search.storage.sql.deliveries import Deliveries
+from mem_search.storage.sql.logins import Logins
 from mem_search.storage.sql.records import Records
 from mem_search.storage.sql.research import Operations
 from mem_search.storage.sql.saved_searches import SavedSearches
@@ -27,7 +28,6 @@ from mem_search.storage.sqlite.graph_export import SqliteGraph
 from mem_search.storage.sqlite.ingest import SqliteIngest
 from mem_search.storage.sqlite.jobs import SqliteJobs
 from mem_search.storage.sqlite.limits import SqliteLimits
-from mem_search.storage.sqlite.logins import SqliteLogins
 from mem_search.storage.sqlite.outbox import SqliteIndexing
 from mem_search.storage.sqlite.redacting import SqliteRedacting
 from mem_search.storage.sqlite.search_snapshot import SqliteSearchStore
@@ -60,7 +60,7 @@ class SqliteStore:
         self.graph = SqliteGraph(database)
         self.tokens = Tokens(database)
         self.limits = SqliteLimits(database)
-        self.logins = SqliteLogins(database)
+        self.logins = Logins(database)
         self.search_log = SearchLog(database)
 
     @classmethod
