@@ -22,6 +22,7 @@ from mem_search.access.callers import ANONYMOUS, NEEDED, OWNER, Caller, check_ma
 from mem_search.errors import Forbidden, Misdirected, Unauthorized
 from mem_search.http.access.browser_sessions import cookie_name
 from mem_search.http.access.proxy_header import caller_by_proxy, peer_of
+from mem_search.http.core.connections import is_by_unix
 from mem_search.http.core.lifecycle import LIFECYCLE
 from mem_search.http.core.routing import Route
 from mem_search.settings import Settings
@@ -248,10 +249,11 @@ def is_open(settings: Settings) -> bool:
 
 
 def port_of(request: web.Request) -> int:
-    """The port of the connection, since the setting may be any; 0 for the Unix socket.
-
-    There any port in the Host is ours: no page of a browser gets to that socket.
+    """The port of the connection, since the setting may be any; 0 for the Unix socket, where any
+    port in the Host is ours, for no page of a browser gets there; -1 for one that has gone.
     """
     transport = request.transport
     name = transport.get_extra_info("sockname") if transport is not None else None
-    return int(name[1]) if isinstance(name, tuple) else 0
+    if isinstance(name, tuple):
+        return int(name[1])
+    return 0 if is_by_unix(request) else -1
