@@ -26,6 +26,10 @@ FORGET_STEPS: Final[tuple[ForgetStep, ...]] = (
 )  # fmt: skip
 
 
+Identity = tuple[str, str, str]
+"""(source, source id, kind) of a record."""
+
+
 @dataclass(frozen=True, slots=True)
 class Copies:
     """What looking through the other files of the home found; forgetting leaves them as they are.

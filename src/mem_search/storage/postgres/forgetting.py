@@ -17,6 +17,7 @@ from mem_search.model.forgetting import (
     FORGET_STEPS,
     Copies,
     ForgetStep,
+    Identity,
     Receipt,
     Tombstone,
     Traces,
@@ -180,6 +181,10 @@ class PostgresForgetting(Repository):
             (unfinished,),
         )
         return [_receipt(row) for row in rows]
+
+    @reads
+    def forgotten(self, connection: Connection, identities: Sequence[Identity]) -> set[Identity]:
+        return set(tombstones.times(connection, identities))
 
     @reads
     def tombstones(

@@ -21,6 +21,7 @@ from mem_search.model.forgetting import (
     FORGET_STEPS,
     Copies,
     ForgetStep,
+    Identity,
     Receipt,
     Tombstone,
     Traces,
@@ -203,6 +204,14 @@ class SqliteForgetting(Repository):
             (unfinished,),
         )
         return [_receipt(row) for row in rows]
+
+    @reads
+    def forgotten(self, connection: Connection, identities: Sequence[Identity]) -> set[Identity]:
+        return {
+            each
+            for each in set(identities)
+            if tombstones.forgotten_at(connection, *each) is not None
+        }
 
     @reads
     def tombstones(
