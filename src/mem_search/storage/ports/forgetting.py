@@ -101,6 +101,14 @@ class ForgetStore(Protocol):
         """Those of these records that were forgotten, whether by this store or another."""
         ...
 
+    async def refuse(self, tombstones: Sequence[Tombstone]) -> None:
+        """Refuse from now on what another store has forgotten. What is stored stays."""
+        ...
+
+    async def refused(self, tombstones: Sequence[Tombstone]) -> list[int]:
+        """The numbers of the stored records that these tombstones are of."""
+        ...
+
     async def tombstones(self, after: Tombstone | None, size: int) -> list[Tombstone]:
         """The next tombstones after one, in a fixed order."""
         ...

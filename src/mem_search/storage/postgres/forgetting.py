@@ -28,6 +28,7 @@ from mem_search.storage.postgres.database import Repository, reads, writes
 from mem_search.storage.postgres.filters import where
 from mem_search.storage.postgres.migrations import KEYS
 from mem_search.storage.postgres.record_writer import RecordWriter
+from mem_search.storage.rules.tombstones import numbers_of
 from mem_search.text.dates import now_ms
 
 AT_ONCE: Final = 100
@@ -185,6 +186,15 @@ class PostgresForgetting(Repository):
     @reads
     def forgotten(self, connection: Connection, identities: Sequence[Identity]) -> set[Identity]:
         return set(tombstones.times(connection, identities))
+
+    @writes
+    def refuse(self, connection: Connection, tombstones_: Sequence[Tombstone]) -> None:
+        tombstones.add(connection, tombstones_)
+
+    @reads
+    def refused(self, connection: Connection, tombstones_: Sequence[Tombstone]) -> list[int]:
+        rows = connection.execute("select id, source, source_id, kind from records")
+        return numbers_of(rows, tombstones_)
 
     @reads
     def tombstones(

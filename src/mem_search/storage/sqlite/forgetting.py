@@ -26,6 +26,7 @@ from mem_search.model.forgetting import (
     Tombstone,
     Traces,
 )
+from mem_search.storage.rules.tombstones import numbers_of
 from mem_search.storage.sqlite import filters as sql_filters
 from mem_search.storage.sqlite import fulltext, quotes, record_writer, tombstones
 from mem_search.storage.sqlite.database import Connection, Repository, reads, writes
@@ -212,6 +213,15 @@ class SqliteForgetting(Repository):
             for each in set(identities)
             if tombstones.forgotten_at(connection, *each) is not None
         }
+
+    @writes
+    def refuse(self, connection: Connection, tombstones_: Sequence[Tombstone]) -> None:
+        tombstones.add(connection, tombstones_)
+
+    @reads
+    def refused(self, connection: Connection, tombstones_: Sequence[Tombstone]) -> list[int]:
+        rows = connection.execute("select id, source, source_id, kind from records")
+        return numbers_of(rows, tombstones_)
 
     @reads
     def tombstones(
