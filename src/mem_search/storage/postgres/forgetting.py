@@ -215,11 +215,7 @@ def _open(connection: Connection, *, purge: bool) -> str:
 def _receipt(row: Sequence[Any]) -> Receipt:
     name, purge, removed, pending, waiting, begun, done, copies = row
     steps = tuple(step for step in FORGET_STEPS if step in pending)
-    seen = Copies(
-        copies.get("looked_at"),
-        tuple(copies.get("still_in", ())),
-        tuple(copies.get("unread", ())),
-    )
+    seen = Copies.of(copies)
     return Receipt(name, purge, removed, steps, waiting, begun, done, seen)
 
 

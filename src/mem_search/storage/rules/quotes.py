@@ -6,7 +6,7 @@ A word counts as a quote when the forgotten records had it and no record has it 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 from mem_search.model.forgetting import SHORTEST_PART, Traces, words_of
@@ -31,9 +31,10 @@ class Quoting(NamedTuple):
 
 
 QUOTING: Final = (
-    Quoting("searches in the log", "search_log", ("id",), ("query",)),
+    Quoting("searches in the log", "search_log", ("id",), ("query", "filters")),
     Quoting("background searches", "search_jobs", ("seq",), ("request", "result", "error")),
     Quoting("saved searches", "saved_searches", ("id",), ("name", "request", "error")),
+    Quoting("scopes", "scopes", ("name",), ("name", "filter")),
     Quoting("webhook messages", "webhook_deliveries", ("id",), ("body", "error")),
     Quoting("finished jobs", "jobs", ("id",), ("params", "message", "result")),
     Quoting(
@@ -41,6 +42,34 @@ QUOTING: Final = (
     ),
 )
 """Beside these, research steps and cursors are cleaned. Jobs that have not ended stay."""
+
+
+def noted(texts: Iterable[str | None]) -> set[str]:
+    """The words to look for once the record with these texts and names is gone."""
+    return {word for word in words_of(" ".join(filter(None, texts))) if len(word) >= SHORTEST}
+
+
+def traces_of(
+    words: Collection[str],
+    refs: Iterable[str],
+    names: Iterable[str],
+    held: Collection[str],
+    followed: Iterable[str],
+) -> Traces:
+    """What of the noted gives records away, now that no text of a record has these ``words``.
+
+    ``held`` are projects and sessions of the records that there are, ``followed`` the locations
+    that are read again and again, which stay as long as they are followed.
+    """
+    ours = words_of(" ".join((*held, *followed)))
+    whole = {name for name in names if len(name) >= SHORTEST}
+    return Traces(frozenset(words) - ours, frozenset(refs), frozenset(whole).difference(held))
+
+
+def as_read_once(location: str, cursor: Any, error: str, traces: Traces) -> bool:
+    """Whether what is kept of a location that nobody follows names or quotes a record."""
+    keys = cursor.get("files", {}) if isinstance(cursor, dict) else {}
+    return traces.found_in([location, error, *(keys if isinstance(keys, dict) else ())])
 
 
 class Step(NamedTuple):
@@ -71,7 +100,7 @@ def blanked(value: Any, traces: Traces) -> Any:
     """``value`` with empty texts in place of those that give a record away."""
     match value:
         case str():
-            return "" if traces.has_word(value) else value
+            return "" if traces.found_in([value]) else value
         case list():
             return [blanked(item, traces) for item in value]
         case dict():

@@ -243,8 +243,7 @@ def _receipt(row: tuple[Any, ...]) -> Receipt:
     name, purge, removed, pending, waiting, begun, done, copies = row
     left = set(json.loads(pending))
     steps = tuple(step for step in FORGET_STEPS if step in left)
-    found = json.loads(copies) or {"looked_at": None, "still_in": (), "unread": ()}
-    seen = Copies(found["looked_at"], tuple(found["still_in"]), tuple(found["unread"]))
+    seen = Copies.of(json.loads(copies) or {})
     return Receipt(name, bool(purge), json.loads(removed), steps, waiting, begun, done, seen)
 
 
