@@ -13,16 +13,18 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
+import psycopg
 import pytest
 
 from homes import Home, quick
 from patience import until
+from postgres_server import address
 
 pytestmark = pytest.mark.worker
 
 WORDS = {
     "title": "zorblaxtitle", "body": "quuxlybody", "tag": "frobnitztag", "metadata": "vexelmeta",
-    "id": "brimstedtid", "project": "xanthoproject", "query": "wobblequery",
+    "id": "brimstedtid", "project": "xanthoproject", "asked": "wobbleasked",
     "saved": "plimsolsaved", "scope": "gorblescope", "upload": "snorkelupload",
     "session": "5e551077-dead-4bee-9f00-00a1b2c3d4e5", "prompt": "yttriumprompt",
     "file": "kumquatfile.py", "answer": "zylophanswer", "folder": "-gone-mulberryfolder",
@@ -32,32 +34,52 @@ WORDS = {
 """Place → the word that only it has."""
 
 
-@pytest.fixture
-def home(tmp_path: Path) -> Iterator[Home]:
-    made = quick(tmp_path, MEM_SEARCH_FOLLOW="0")
+@pytest.fixture(params=["file", "postgres"])
+def home(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Home]:
+    settings = {"MEM_SEARCH_FOLLOW": "0", "CLAUDE_CONFIG_DIR": str(tmp_path / "claude")}
+    if request.param == "postgres":
+        settings |= {"MEM_SEARCH_STORE": address(), "MEM_SEARCH_STORE_OWNER": str(tmp_path)}
+    made = quick(tmp_path, **settings)
     yield made
     made.end()
 
 
+def tables(home: Home) -> dict[str, str]:
+    """Table of the store → its rows as a text."""
+    if server := home.environ.get("MEM_SEARCH_STORE"):
+        with psycopg.connect(server) as store:
+            owner = home.environ["MEM_SEARCH_STORE_OWNER"]
+            store.execute("select set_config('mem_search.owner', %s, false)", (owner,))
+            names = store.execute(
+                "select schemaname || '.' || tablename from pg_tables"
+                " where schemaname not in ('pg_catalog', 'information_schema')"
+            ).fetchall()
+            return {
+                name: repr(store.execute(f"select t::text from {name} t").fetchall())
+                for (name,) in names
+            }
+    with closing(sqlite3.connect(home.path / "mem-search.db")) as store:
+        rows = store.execute("select name from sqlite_master where type = 'table'").fetchall()
+        return {
+            name: repr(store.execute(f'select * from "{name}"').fetchall())
+            for (name,) in rows
+            if name not in ("words_fts", "people_fts")  # no rows to read: terms are in the file
+        }
+
+
 def holding(home: Home) -> dict[str, list[str]]:
     """File of the home, or table of its store → which of the words are in it, or in its name."""
-    found: dict[str, list[str]] = {}
+    said = {f"table {name}": text.lower().encode() for name, text in tables(home).items()}
     for file in sorted(home.path.rglob("*")):
         name = str(file.relative_to(home.path))
         content = file.read_bytes() if file.is_file() else b""
         content = gzip.decompress(content) if content[:2] == b"\x1f\x8b" else content
-        said = content.lower() + name.lower().encode()
-        if held := [place for place, word in WORDS.items() if word.encode() in said]:
-            found[name] = held
-    with closing(sqlite3.connect(home.path / "mem-search.db")) as store:
-        tables = store.execute("select name from sqlite_master where type = 'table'").fetchall()
-        for (table,) in tables:
-            if table == "words_fts":  # it has no rows to read: its terms are in the file
-                continue
-            text = repr(store.execute(f'select * from "{table}"').fetchall()).lower()
-            if held := [place for place, word in WORDS.items() if word in text]:
-                found[f"table {table}"] = held
-    return found
+        said[name] = content.lower() + name.lower().encode()
+    found = {
+        name: [place for place, word in WORDS.items() if word.encode() in text]
+        for name, text in said.items()
+    }
+    return {name: held for name, held in found.items() if held}
 
 
 def capture(home: Home, path: str, body: dict[str, object]) -> None:
@@ -93,7 +115,7 @@ def fill(home: Home) -> Path:
         ("assistant", [{"type": "tool_use", "id": "toolu_1", "name": "Edit",
                         "input": {"file_path": f"/gone/{w['cwd']}/{w['file']}"}}]),
         ("user", [{"type": "tool_result", "tool_use_id": "toolu_1", "content": w["answer"]}]),
-        ("assistant", [{"type": "text", "text": f"The lamp burns again, {w['thought']}, I think."}]),
+        ("assistant", [{"type": "text", "text": f"The lamp burns again, {w['thought']} says."}]),
     ]  # fmt: skip
     lines = [
         {"type": kind, "uuid": f"u{place}", "sessionId": w["session"], "cwd": f"/gone/{w['cwd']}",
@@ -115,8 +137,8 @@ def fill(home: Home) -> Path:
         "project": w["project"],
         "cwd": f"/gone/{w['cwd']}",
     }
-    capture(home, "/api/sessions/init", {**session, "prompt": f"What is {w['thought']} to us?"})
-    until(lambda: home.call("GET", "/api/search?query=" + w["thought"] + "&format=json")["results"])
+    capture(home, "/api/sessions/init", {**session, "prompt": f"What is {w['asked']} to us?"})
+    until(lambda: home.call("GET", f"/api/search?query={w['asked']}&format=json")["results"])
     hooks = home.path / "hooks"
     hooks.mkdir(exist_ok=True)
     for each in (w["session"], w["captured"], "another"):
@@ -126,7 +148,7 @@ def fill(home: Home) -> Path:
             costs.write(json.dumps(line) + "\n")
 
     # What quotes them.
-    home.ok("unified", w["query"], "harbour")
+    home.ok("unified", w["asked"], "harbour")
     home.ok("unified", "harbour", "--project", w["project"])
     home.ok("unified", w["body"])
     home.ok("saved", "add", w["saved"], f"{w['body']} {w['saved']}", "--inbox")
@@ -140,27 +162,29 @@ def fill(home: Home) -> Path:
     return projects
 
 
-def test_no_word_of_any_place_is_left_in_the_home(home: Home) -> None:
-    home.environ["CLAUDE_CONFIG_DIR"] = str(home.path.parent / "claude")
+@pytest.mark.parametrize("gone", [False, True])
+def test_no_word_of_any_place_is_left_in_the_home(home: Home, gone: bool) -> None:
     projects = fill(home)
-    home.ok("import", "jsonl", "-", given='{"kind": "note", "text": "Another harbour stays"}\n')
+    stays = {"kind": "note", "text": "Another harbour stays", "created_at": "2098-01-01T00:00:00Z"}
+    home.call("POST", "/api/records", stays)
     before = {word for held in holding(home).values() for word in held}
     assert before == set(WORDS)
-    kept = home.call("GET", "/api/search?query=another&format=json")["results"][0]["ref"]
+    if gone:
+        for file in [*projects.rglob("*.jsonl"), *(home.path.parent / "documents").iterdir()]:
+            file.unlink()
 
-    everything = home.call("GET", "/api/search?query=*&format=json&limit=100")["results"]
-    refs = [each["ref"] for each in everything if each["ref"] != kept]
-    home.ok("forget", *refs, "--yes")
+    said = home.ok("forget", "--before", "2090-01-01", "--yes")
+    assert "still in" not in said
     home.ok("worker", "stop")
     left = holding(home)
-    # A location that is followed remembers how far its own files were read, by their names.
-    followed = {"mem-search.db", "table cursors"}
-    assert set(left) <= followed, left
-    remaining = {word for held in left.values() for word in held}
-    assert remaining <= {"session", "folder", "cwd", "document"}, left
-
-    # Once the files are gone and read again, nothing is left of their names either.
-    for file in [*projects.rglob("*.jsonl"), *(home.path.parent / "documents").iterdir()]:
-        file.unlink()
+    if gone:
+        assert left == {}
+    else:
+        # A location that is followed remembers how far its own files were read, by their names.
+        assert {name.rpartition(".")[2].split()[-1] for name in left} <= {"db", "cursors"}, left
+        remaining = {word for held in left.values() for word in held}
+        assert remaining <= {"session", "folder", "cwd", "document"}, left
     home.ok("worker", "start")
     assert "Another harbour stays" in home.ok("unified", "another")
+    costs = (home.path / "hooks" / "costs.jsonl").read_text()
+    assert [json.loads(line)["session"] for line in costs.splitlines()] == ["another"]

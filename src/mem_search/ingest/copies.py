@@ -24,7 +24,7 @@ from mem_search.text import wordpieces
 
 _REWRITTEN: Final = (
     "mem-search.db", "mem-search.db-shm", "mem-search.db-wal", "mem-search.db.mark", "chroma",
-    "transcripts",
+    "hooks", "transcripts",
 )  # fmt: skip
 """What forgetting rewrites by itself."""
 

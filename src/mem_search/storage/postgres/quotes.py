@@ -21,6 +21,7 @@ from mem_search.storage.rules.quotes import (
     refs_in,
     strings,
     traces_of,
+    without_gone,
     words_and_parts,
 )
 from mem_search.text.dates import now_ms
@@ -166,7 +167,7 @@ def _cursors_cleaned(connection: Connection, traces: Traces) -> int:
         said = [cursor, error]
         if not followed and as_read_once(location, cursor, error, traces):
             gone.append((source, location))
-        elif (blank := blanked(said, traces)) != said:
+        elif (blank := blanked([without_gone(location, cursor, traces), error], traces)) != said:
             changed.append((Jsonb(blank[0]), blank[1], source, location))
     return connection.many(
         "delete from cursors where source = %s and location = %s", gone

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from mem_search.model.forgetting import SHORTEST_PART, Traces, words_of
@@ -64,6 +65,24 @@ def traces_of(
     ours = words_of(" ".join((*held, *followed)))
     whole = {name for name in names if len(name) >= SHORTEST}
     return Traces(frozenset(words) - ours, frozenset(refs), frozenset(whole).difference(held))
+
+
+def without_gone(location: str, cursor: Any, traces: Traces) -> Any:
+    """``cursor`` without the files of its location that quote a record and are gone. Blocks.
+
+    Of those that are there the name stays, because reading goes on where it ended.
+    """
+    files = cursor.get("files") if isinstance(cursor, dict) else None
+    if not isinstance(files, dict):
+        return cursor
+    kept = {
+        name: value
+        for name, value in files.items()
+        if not traces.found_in([name])
+        or Path(location).name == name
+        or Path(location, name).exists()
+    }
+    return cursor if len(kept) == len(files) else {**cursor, "files": kept}
 
 
 def as_read_once(location: str, cursor: Any, error: str, traces: Traces) -> bool:

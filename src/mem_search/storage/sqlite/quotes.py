@@ -20,6 +20,7 @@ from mem_search.storage.rules.quotes import (
     refs_in,
     strings,
     traces_of,
+    without_gone,
     words_and_parts,
 )
 from mem_search.storage.sqlite.database import Connection
@@ -214,7 +215,7 @@ def _cursors_cleaned(connection: Connection, traces: Traces) -> int:
         said = [json.loads(cursor), error]
         if not followed and as_read_once(location, said[0], error, traces):
             gone.append(key)
-        elif (blank := blanked(said, traces)) != said:
+        elif (blank := blanked([without_gone(location, said[0], traces), error], traces)) != said:
             changed.append((json.dumps(blank[0]), blank[1], *key))
     connection.executemany("delete from cursors where source = ? and location = ?", gone)
     connection.executemany(
