@@ -222,7 +222,8 @@ async def test_calls_of_a_forgotten_step_are_not_there_though_the_transcript_is(
     assert await uses() == ([], [], [])
     file = folder / f"{SESSION}.jsonl"
     more = {"type": "user", "uuid": "u9", "sessionId": SESSION, "cwd": "/gone/harbour",
-            "timestamp": "2099-11-23T09:00:00Z", "message": {"role": "user", "content": "And now?"}}  # fmt: skip
+            "timestamp": "2099-11-23T09:00:00Z",
+            "message": {"role": "user", "content": "And now?"}}  # fmt: skip
     with file.open("a") as opened:
         opened.write(f"{json.dumps(more)}\n")
     await runtime.ingest.reader.read(location)

@@ -13,6 +13,7 @@ from mem_search.model.saved_searches import Delivery, DeliveryState, Message
 from mem_search.storage.postgres.connection import Connection, Jsonb
 from mem_search.storage.postgres.database import Repository, reads, writes_beside
 from mem_search.storage.postgres.workers import FREE, HERE, MINE
+from mem_search.storage.rules.quotes import check_held
 from mem_search.text.dates import now_ms
 
 _JOB = "id, name, params, state, done, total, message, result, created_at, started_at, ended_at"
@@ -218,7 +219,10 @@ class PostgresSearchJobs(Repository):
         result: str | None = None,
         error: str = "",
         message: Message | None = None,
+        records: Collection[int] = (),
     ) -> bool:
+        held = connection.count("select count(*) from records where id = any(%s)", (list(records),))
+        check_held(held, records)
         ended = connection.execute(
             "update search_jobs set status = %(status)s, completed_at = %(at)s,"
             " result = %(result)s, error = %(error)s, delivery_id = %(delivery)s, step = '',"

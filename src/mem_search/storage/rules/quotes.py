@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from mem_search.errors import Conflict
 from mem_search.model.forgetting import SHORTEST_PART, Traces, words_of
 
 FORGOTTEN: Final = "[forgotten]"
@@ -136,6 +137,12 @@ def words_and_parts(text: str) -> Iterator[str]:
             for length in range(SHORTEST_PART, len(word)):
                 for start in range(len(word) - length + 1):
                     yield word[start : start + length]
+
+
+def check_held(held: int, records: Collection[int]) -> None:
+    """Raises Conflict for a result with ``records`` of which only so many are ``held`` now."""
+    if held < len(set(records)):
+        raise Conflict("a record of its result was forgotten while it ran; search again")
 
 
 def refs_in(value: Any) -> set[str]:

@@ -12,6 +12,7 @@ from typing import Any
 
 from mem_search.model.jobs import SearchJob, SearchJobStatus
 from mem_search.model.saved_searches import Message
+from mem_search.storage.rules.quotes import check_held
 from mem_search.storage.sqlite import webhook_deliveries
 from mem_search.storage.sqlite.database import Connection, Repository, reads, writes
 
@@ -85,7 +86,13 @@ class SqliteSearchJobs(Repository):
         result: str | None = None,
         error: str = "",
         message: Message | None = None,
+        records: Collection[int] = (),
     ) -> bool:
+        (held,) = connection.execute(
+            "select count(*) from records where id in (select value from json_each(?))",
+            (json.dumps(list(records)),),
+        ).fetchone()
+        check_held(held, records)
         ended = connection.execute(
             "update search_jobs set status = ?, completed_at = ?, result = ?, error = ?,"
             " delivery_id = ?, step = '', done = iif(? = 'completed', total, done)"
