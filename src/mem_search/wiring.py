@@ -159,7 +159,7 @@ def _ingest_runtime(
     importing = ImportJob(reader, store, settings.spool_dir)
     forgetting = Forgetting(
         store.forgetting, indexer, settings.home, settings.spool_dir, search.service.log.flush,
-        stored, hooks.forget,
+        stored, hooks.forget, in_file=not settings.store,
     )  # fmt: skip
     tasks: tuple[Job, ...] = (
         *(enriching := EnrichJob.of(settings, store, stored)),

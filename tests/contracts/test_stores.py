@@ -15,9 +15,11 @@ import numpy as np
 import pytest
 
 from drafts import draft, forget
+from mem_search.errors import Conflict
 from mem_search.ingest.prepare import prepare
 from mem_search.model import Batch, Draft, Filters, LedgerEntry, Link, Location, Record, Ref
 from mem_search.model.archives import Archive
+from mem_search.model.forgetting import Tombstone
 from mem_search.model.graph import Edge, ExportedGraph, GraphPart
 from mem_search.model.ingest import IngestCounts, PreparedBatch
 from mem_search.model.records import SUMMARY
@@ -26,6 +28,7 @@ from mem_search.model.saved_searches import Match, Message, SavedSearch, Scope
 from mem_search.model.statistics import LoggedSearch, ProjectTotals
 from mem_search.storage.ports import Store
 from mem_search.storage.postgres.store import PostgresStore
+from mem_search.storage.rules.tombstones import digest
 from mem_search.storage.sqlite.store import SqliteStore
 from postgres_server import address
 
@@ -611,6 +614,36 @@ class TestSearchJobs:
             "msg_1",
         )
         assert await store.deliveries.due(7) == [("msg_1", "https://example.org/")]
+
+    async def test_a_result_with_a_record_that_was_forgotten_meanwhile_is_not_stored(
+        self, store: Store
+    ) -> None:
+        await fill(store, draft("a"), draft("b"))
+        known = await numbers(store)
+        assert await search_job(store, "job")
+        await forget(store, known["a"])
+        with pytest.raises(Conflict, match="forgotten"):
+            await store.search_jobs.finish_and_notify(
+                "job", "completed", 7, result="{}", records=list(known.values())
+            )
+        job = await store.search_jobs.get("job", 0)
+        assert job is not None
+        assert (job.status, job.result) == ("pending", None)
+        assert await store.search_jobs.finish_and_notify(
+            "job", "completed", 7, result="{}", records=[known["b"]]
+        )
+
+    async def test_a_store_is_told_what_another_has_forgotten(self, store: Store) -> None:
+        await fill(store, draft("a"), draft("b"))
+        known = await numbers(store)
+        key = b"k" * 32
+        theirs = [Tombstone(key, digest(key, "test", "a", ""), 5)]
+        assert await store.forgetting.refused(theirs) == [known["a"]]
+        assert await store.forgetting.refused([]) == []
+        asked = [("test", "a", "note"), ("test", "b", "note")]
+        assert await store.forgetting.forgotten(asked) == set()
+        await store.forgetting.refuse(theirs)
+        assert await store.forgetting.forgotten(asked) == {("test", "a", "note")}
 
     async def test_a_job_ends_once_and_notifies_once(self, store: Store) -> None:
         await search_job(store, "a")

@@ -11,6 +11,7 @@ import pytest
 from claude_mem_client import BUN, NODE, SESSION, send
 from http_worker import Client, Get, lifecycle_of
 
+from mem_search.model import Filters, Location
 from patience import PATIENCE
 
 TOPICS = ("workflow", "search_params", "examples")
@@ -166,3 +167,65 @@ async def test_instructions_say_how_to_search_here(client: Client) -> None:
         assert len(await told(f"?operation={operation}")) < 200
     reply = await client.get("/api/instructions?topic=cooking", headers=BUN)
     assert (reply.status, (await reply.json())["field"]) == (422, "topic")
+
+
+def transcript(folder: Path, *turns: tuple[str, str]) -> None:
+    """A transcript of ``SESSION``: each turn is a prompt and the file that is then edited."""
+    folder.mkdir(parents=True)
+    lines: list[dict[str, Any]] = []
+    for number, (prompt, file) in enumerate(turns):
+        use = f"toolu_{number}"
+        edit = {"type": "tool_use", "id": use, "name": "Edit", "input": {"file_path": file}}
+        done = {"type": "tool_result", "tool_use_id": use, "content": f"edited {file}"}
+        for kind, content in (
+            ("user", prompt), ("assistant", [edit]), ("user", [done]),
+            ("assistant", [{"type": "text", "text": f"The file {file} is as you wanted it now."}]),
+        ):  # fmt: skip
+            place = len(lines)
+            lines.append(
+                {"type": kind, "uuid": f"u{place}", "sessionId": SESSION, "cwd": "/gone/harbour",
+                 "timestamp": f"2026-11-23T09:00:{place:02}Z",
+                 "message": {"role": kind, "id": f"m{place}", "content": content}}
+            )  # fmt: skip
+    (folder / f"{SESSION}.jsonl").write_text("".join(f"{json.dumps(each)}\n" for each in lines))
+
+
+async def test_calls_of_a_forgotten_step_are_not_there_though_the_transcript_is(
+    empty: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "claude"))
+    folder = tmp_path / "claude" / "projects" / "-gone-harbour"
+    transcript(folder, ("Mend the lamp", "lamp.py"), ("Mend the zorblax", "zorblax.py"))
+    runtime = lifecycle_of(empty).runtime
+    location = Location("claude-code", str(folder.parent))
+    await runtime.ingest.reader.read(location)
+    asked = {"ids": ["toolu_0", "toolu_1"], "contentSessionId": SESSION}
+
+    async def uses() -> tuple[list[str], list[str], list[str]]:
+        of_session = await (await send(empty, "/api/tool-uses/batch", asked)).json()
+        anywhere = await (await send(empty, "/api/tool-uses/batch", {"ids": asked["ids"]})).json()
+        listed = (await got(empty, "/api/tool-uses?project=harbour"))["toolUses"]
+        return tuple([each["id"] for each in some] for some in (of_session, anywhere, listed))  # type: ignore[return-value]
+
+    assert [sorted(each) for each in await uses()] == [["toolu_0", "toolu_1"]] * 3
+    records = await runtime.store.records.newest(Filters(session=SESSION), 20)
+    work = [each for each in records if each.kind == "observation" and "zorblax" in each.text]
+    await runtime.ingest.forgetting.forget([each.number for each in work])
+    assert await uses() == (["toolu_0"],) * 3
+    for again in (True, False):  # what the source offers again is refused, and stays hidden
+        await runtime.ingest.reader.read(location, again=again)
+        assert await uses() == (["toolu_0"],) * 3
+
+    # Forgetting all of the session, which then goes on, hides what was before.
+    records = await runtime.store.records.newest(Filters(session=SESSION), 20)
+    await runtime.ingest.forgetting.forget([each.number for each in records])
+    assert await uses() == ([], [], [])
+    file = folder / f"{SESSION}.jsonl"
+    more = {"type": "user", "uuid": "u9", "sessionId": SESSION, "cwd": "/gone/harbour",
+            "timestamp": "2099-11-23T09:00:00Z",
+            "message": {"role": "user", "content": "And now?"}}  # fmt: skip
+    with file.open("a") as opened:
+        opened.write(f"{json.dumps(more)}\n")
+    await runtime.ingest.reader.read(location)
+    assert await runtime.store.records.newest(Filters(session=SESSION), 20)
+    assert await uses() == ([], [], [])

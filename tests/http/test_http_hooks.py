@@ -30,7 +30,7 @@ async def test_the_start_of_a_session_gets_what_its_project_calls_for(
     client: Client,
 ) -> None:
     context = await told(client, "SessionStart", "/gone/web")
-    assert context.startswith("mem-search holds 4 records of earlier work on web")
+    assert context.startswith('mem-search holds 4 records of earlier work on "web"')
     assert "<recalled-memory>" in context
     assert context.rstrip().endswith("</recalled-memory>")
     assert token_count.count(context) <= 1_500
@@ -44,7 +44,7 @@ async def test_an_unknown_project_and_other_events_get_nothing(client: Client) -
 async def test_a_prompt_gets_a_number_and_a_short_one_nothing(client: Client) -> None:
     context = await told(client, "UserPromptSubmit", "/gone/web", "Which endpoint checks auth?")
     assert context.startswith("mem-search: ")
-    assert context.splitlines()[0].endswith(" of 4 records on web match this prompt.")
+    assert context.splitlines()[0].endswith(' of 4 records on "web" match this prompt.')
     assert len(context.splitlines()) == 2
     assert token_count.count(context) <= 100
     assert await told(client, "UserPromptSubmit", "/gone/web", "yes") == ""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import zipfile
 from pathlib import Path
 
 import pytest
 
-from mem_search.ingest.copies import holds, look_through
+from mem_search.ingest.copies import holds, look_through, looked_again
 from mem_search.model.forgetting import Copies, Traces
 from mem_search.settings import is_shared
 
@@ -78,3 +79,54 @@ def test_in_a_home_directory_only_our_files_are_read(
     put(tmp_path, "letter.txt", "zylophantic")
     put(tmp_path, "spool/1/upload.jsonl", "zylophantic")
     assert look_through(tmp_path, WORDS) == Copies(1, ("spool/1/upload.jsonl",))
+
+
+def test_a_receipt_names_a_file_as_holding_words_only_while_it_does(tmp_path: Path) -> None:
+    for name in ("gone", "changed", "kept", "before-zylophantic"):
+        put(tmp_path, name, "the zylophantic harbour")
+    log = put(tmp_path, "logs/worker.log", "cannot read zylophantic.md\n")
+    seen = look_through(tmp_path, WORDS)
+    assert looked_again(tmp_path, seen) == seen
+    (tmp_path / "gone").unlink()
+    put(tmp_path, "changed", "a harbour")
+    with log.open("a") as growing:
+        growing.write("another line\n")
+    now = looked_again(tmp_path, seen)
+    assert set(now.still_in) == {"kept", "logs/worker.log", "…"}
+    assert (now.gone, now.changed) == (("gone",), ("changed",))
+    assert looked_again(tmp_path, now).still_in == now.still_in
+    log.rename(log.with_name("worker.log.1"))
+    put(tmp_path, "logs/worker.log", "a new log")
+    (tmp_path / "before-zylophantic").unlink()
+    later = looked_again(tmp_path, seen)
+    assert (later.still_in, later.changed) == (("kept",), ("changed", "logs/worker.log"))
+    assert set(later.gone) == {"gone", "…"}
+
+
+def test_a_receipt_of_an_older_version_claims_nothing(tmp_path: Path) -> None:
+    put(tmp_path, "export", "zylophantic")
+    old = Copies.of({"looked_at": 1, "still_in": ["export"], "unread": []})
+    assert looked_again(tmp_path, old).changed == ("export",)
+
+
+def test_years_and_our_own_words_give_nothing_away(tmp_path: Path) -> None:
+    put(tmp_path, "logs/worker.log", "2026-01-01T00:00:00Z INFO mem_search: at 37733, pid 9451")
+    put(tmp_path, "notes", "in 2026 at 37733")
+    put(tmp_path, "hooks/costs.jsonl", '{"session": "a", "agent": "zylophantic"}')
+    traces = Traces(frozenset({"2026", "37733", "9451", "mem", "pid"}), frozenset())
+    assert look_through(tmp_path, traces).still_in == ()
+    put(tmp_path, "phones", "call 5550199000")
+    named = Traces(frozenset({"5550199000"}), frozenset())
+    assert look_through(tmp_path, named).still_in == ("phones",)
+
+
+def test_packed_files_are_read_and_a_cut_one_is_told(tmp_path: Path) -> None:
+    put(tmp_path, "one.gz", gzip.compress(b"x " * 90_000 + b"zylophantic"))
+    put(tmp_path, "two.gz", gzip.compress(os.urandom(9000))[:-100])
+    assert look_through(tmp_path, WORDS) == Copies(1, ("one.gz",), ("two.gz",))
+
+
+def test_a_store_that_was_moved_to_a_server_is_looked_through(tmp_path: Path) -> None:
+    put(tmp_path, "mem-search.db", "zylophantic")
+    assert look_through(tmp_path, WORDS).still_in == ()
+    assert look_through(tmp_path, WORDS, in_file=False).still_in == ("mem-search.db",)

@@ -51,8 +51,8 @@ def test_a_briefing_has_the_guide_and_what_the_situation_calls_for() -> None:
         1500,
     )
     assert told.text == (
-        "mem-search holds 40 records of earlier work on harbour, 7 of them on tide, the newest from"
-        " Nov 17, 5:45 PM. What follows is a small part of them.\n"
+        'mem-search holds 40 records of earlier work on "harbour", 7 of them on "tide", the newest'
+        " from Nov 17, 5:45 PM. What follows is a small part of them.\n"
         "Search them before you plan a change, when an error appears, when a decision is needed,"
         " and when the user refers to something earlier: the tool `search` of the MCP server"
         " mem-search, or the skill mem-search. Open only what you need.\n"
@@ -111,7 +111,7 @@ def test_nothing_known_or_no_room_gives_nothing() -> None:
 def test_a_prompt_gets_a_number_and_the_moments_to_search() -> None:
     asked = briefing(record("note", 1, "Lamp"), prompt="How do we light the lamp?")
     assert render_prompt_guide(asked).startswith(
-        "mem-search: 1 of 40 records on harbour match this prompt.\nSearch them before you plan"
+        'mem-search: 1 of 40 records on "harbour" match this prompt.\nSearch them before you plan'
     )
     assert render_prompt_guide(asked).count("\n") == 1
     assert render_prompt_guide(briefing(prompt="How do we light the lamp?")) == ""

@@ -15,7 +15,7 @@ from typing import IO, Annotated, Final
 import typer
 
 from mem_search.cli.client import open_client
-from mem_search.cli.options import clock_time
+from mem_search.cli.options import Yes, clock_time, confirm
 from mem_search.cli.output import note, say
 from mem_search.errors import Conflict, InputError, StorageError
 from mem_search.settings import Settings
@@ -65,8 +65,18 @@ def restore(
     replace: Annotated[
         bool, typer.Option("--replace", help="Set the stores aside that are here now.")
     ] = False,
+    even_forgotten: Annotated[
+        bool,
+        typer.Option(
+            "--even-forgotten", help="Bring back what was forgotten since the backup, too."
+        ),
+    ] = False,
+    yes: Yes = False,
 ) -> None:
-    """Restore a backup into the home. The worker must not run; the next command starts it."""
+    """Restore a backup into the home. The worker must not run; the next command starts it.
+
+    What was forgotten here since the backup was made is left out.
+    """
     # Heavy: no other command needs it.
     from mem_search.daemon import restore as restoring
 
@@ -74,12 +84,27 @@ def restore(
     if not source.is_file():
         raise InputError(f"{source} is no file", field="FILE")
     settings = Settings.read()
-    manifest, aside = restoring.restore(settings, source, replace=replace, progress=_Progress())
+    manifest, aside, returning = restoring.restore(
+        settings, source, replace=replace, even_forgotten=even_forgotten, progress=_Progress(),
+        confirm=lambda count: confirm(
+            f"{count} record(s) that were forgotten since then come back. Restore them?", yes=yes
+        ),
+    )  # fmt: skip
+    left_out = 0 if even_forgotten else returning.records
     vectors = "" if manifest.vectors else "; their vectors are computed again"
     say(
-        f"restored {manifest.records} record(s) of {clock_time(manifest.created_at)}"
+        f"restored {manifest.records - left_out} record(s) of {clock_time(manifest.created_at)}"
         f" into {settings.home}{vectors}\n"
     )
+    if left_out:
+        say(
+            f"left out {left_out} record(s) that were forgotten since then; the next start removes"
+            " the rest of them. To bring them back: --even-forgotten\n"
+        )
+    elif returning.records:
+        say(f"{returning.records} of them had been forgotten since then\n")
+    for each in returning.unread:
+        note(f"what was forgotten since then may be back: its tombstones cannot be read in {each}")
     if aside is not None:
         say(f"what was there before is in {aside}; delete it when all is well\n")
 

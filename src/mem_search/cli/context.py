@@ -69,7 +69,7 @@ def context(
         show(answer, (), as_json=True)
         return
     if not answer["context"]:
-        note(f"mem-search: nothing is known of {pairs[0][1]}, or nothing fits; "
+        note("mem-search: nothing is known of this project, or nothing fits; "
              "mem-search stats lists what is stored")  # fmt: skip
         raise typer.Exit(1)
     say(f"{answer['context']}\n")

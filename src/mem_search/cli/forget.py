@@ -137,5 +137,9 @@ def copies_lines(copies: Mapping[str, Any], *, purge: bool) -> Iterator[str]:
     yield f"  looked for its words in {copies['looked_at']} other file(s) of the home"
     for file in copies["still_in"]:
         yield f"  still in {folded(file)}; delete that file if you do not need it"
+    for file in copies["gone"]:
+        yield f"  was in {folded(file)}, which is no longer there"
+    for file in copies["changed"]:
+        yield f"  was in {folded(file)}, which has changed since; it may still hold it"
     for file in copies["unread"]:
         yield f"  could not read {folded(file)}; it may hold it"

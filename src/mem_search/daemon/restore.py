@@ -16,13 +16,14 @@ from pathlib import Path
 from typing import Final
 
 from mem_search.daemon.lock import worker_lock
+from mem_search.daemon.returning import Returning, keep_forgotten
 from mem_search.errors import Conflict, StorageError
 from mem_search.settings import Settings
 from mem_search.storage import archive
 from mem_search.storage.sqlite.snapshot import examine
 
 _STAGE: Final = ".restoring"
-_READY, _CLEARED = "ready", "cleared"
+_NEW, _READY, _CLEARED = "new", "ready", "cleared"
 _OLD: Final = ("mem-search.db*", "chroma", "users", "webhook.secret", "redaction.key", "spool")
 """What belongs to the stores. Token, settings, model and logs belong to the machine and stay."""
 
@@ -32,10 +33,14 @@ def restore(
     file: Path,
     *,
     replace: bool,
+    even_forgotten: bool = False,
+    confirm: Callable[[int], None] = lambda _: None,
     progress: Callable[[str, int, int], None] = lambda *_: None,
-) -> tuple[archive.Manifest, Path | None]:
+) -> tuple[archive.Manifest, Path | None, Returning]:
     """Restore ``file``; returns its manifest, and where the files are that were here before.
 
+    What the stores here have forgotten is not restored, unless ``even_forgotten``: then ``confirm``
+    gets the number of these records, and raises where they must not return.
     ``progress`` gets what is being done, the bytes done and the bytes in all.
     Raises InputError for what is no whole backup, Conflict while a worker runs or where there
     are stores and not ``replace``, StorageError when it cannot be written or is damaged inside.
@@ -55,10 +60,14 @@ def restore(
             stage = home / _STAGE
             try:
                 _unpack(file, manifest, stage, partial(progress, "unpacked"))
+                returning = keep_forgotten(
+                    settings, stage / _NEW, even_forgotten=even_forgotten, confirm=confirm
+                )
+                _ready(stage)
             except BaseException:
                 shutil.rmtree(stage, ignore_errors=True)
                 raise
-            return manifest, finish(home)
+            return manifest, finish(home), returning
     except Conflict as error:
         if error.field != "home":
             raise
@@ -70,14 +79,18 @@ def restore(
 def _unpack(
     file: Path, manifest: archive.Manifest, stage: Path, progress: archive.Progress
 ) -> None:
-    """Unpack and examine everything, and note last that it is ready."""
-    new = stage / "new"
+    """Unpack and examine everything."""
+    new = stage / _NEW
     new.mkdir(mode=0o700, parents=True)
     archive.check_room(new, sum(member.size for member in manifest.members) + (16 << 20))
     if archive.extract(file, new, progress) != manifest:
         raise Conflict(f"{file} changed while it was read; try again", field="FILE")
     for database in (*new.glob(archive.DATABASE), *new.glob(f"users/*/{archive.DATABASE}")):
         examine(database)
+
+
+def _ready(stage: Path) -> None:
+    """Note that everything is ready to take its place."""
     aside = time.strftime("before-restore-%Y%m%dT%H%M%SZ", time.gmtime())
     (stage / "aside").write_text(aside, "utf-8")
     _sync(stage / "aside")
@@ -111,7 +124,7 @@ def _finish(home: Path, stage: Path) -> Path | None:
         _sync(home)
     if (stage / _CLEARED).is_file():
         aside = _aside(home, stage / _CLEARED)
-        for new in (stage / "new").iterdir():
+        for new in (stage / _NEW).iterdir():
             if new.name == "config.toml" and (home / new.name).exists():
                 continue  # the settings of this machine
             new.rename(home / new.name)

@@ -26,9 +26,12 @@ from mem_search.http.schemas.context import BriefedRecord, BriefingReply, Semant
 from mem_search.http.schemas.search import RecentContext
 from mem_search.model import Filters
 from mem_search.model.briefing import Situation
+from mem_search.records.origin import is_given
 from mem_search.records.registry import installed_kinds
 from mem_search.renderers import (
     RenderedBriefing,
+    harmless,
+    quoted,
     render_briefing,
     render_context,
     render_matches,
@@ -60,6 +63,7 @@ async def recent(call: Call) -> web.StreamResponse:
         params.limit,
         OBSERVATIONS_A_SESSION,
     )
+    sessions, observations = (list(filter(is_given, each)) for each in (sessions, observations))
     display = call.display(params.tz)
 
     def block(longest: int) -> str:
@@ -73,7 +77,7 @@ async def recent(call: Call) -> web.StreamResponse:
     text = block(longest)
     if not text and sessions + observations:
         return text_reply(call.request, "No record fits; raise max_tokens or max_chars")
-    named = f" of the project {params.project}" if params.project else ""
+    named = f" of {quoted(params.project)}" if params.project else ""
     return text_reply(
         call.request,
         text or f"Nothing is known{named} yet; mem-search sync reads what this machine has",
@@ -160,7 +164,7 @@ def _records(rendered: RenderedBriefing) -> list[BriefedRecord]:
     return [
         BriefedRecord(
             ref=str(each.record.ref),
-            title=kinds.get(each.record.kind).title(each.record),
+            title=kinds.get(each.record.kind).title(harmless(each.record)),
             score=round(each.score, 3),
             reasons=list(each.reasons),
         )

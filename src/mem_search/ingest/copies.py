@@ -6,10 +6,14 @@ beside them, so it looks through these for the words of the forgotten records an
 
 from __future__ import annotations
 
+import gzip
+import io
 import os
 import stat
 import zipfile
-from collections.abc import Iterator
+import zlib
+from collections.abc import Collection, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, Final
 
@@ -22,7 +26,7 @@ from mem_search.zip_files import DAMAGED_ZIP, open_zip
 
 _REWRITTEN: Final = (
     "mem-search.db", "mem-search.db-shm", "mem-search.db-wal", "mem-search.db.mark", "chroma",
-    "transcripts",
+    "hooks", "transcripts",
 )  # fmt: skip
 """What forgetting rewrites by itself."""
 
@@ -37,7 +41,12 @@ _IN_A_SHARED_HOME: Final = pattern(
 )
 """What is ours in a home that is a person's home directory, too."""
 
+_STORE: Final = _REWRITTEN[:4]
+_HIDDEN: Final = "…"
+"""Stands for the name of a file that has a forgotten word itself."""
+
 _LOGS: Final = "logs"
+_GZIP: Final = b"\x1f\x8b"
 _PIECE: Final = 1 << 16
 """Bytes read at a time: their words are found in 4 ms, in which no other thread runs."""
 
@@ -47,37 +56,99 @@ _MOST_BYTES: Final = 4 << 30
 
 _MOST_NAMED: Final = 100
 
+_LEAST_NUMBER: Final = 6
+"""Digits of a number that tells something: shorter ones are years, ports and counts."""
+
+_LEAST_IN_LOGS: Final = 5
+"""Letters of a word that our own log lines do not have by themselves."""
+
 
 class _Unread(Exception):
     """A file could not be read to its end."""
 
 
-def look_through(home: Path, traces: Traces) -> Copies:
+def look_through(home: Path, traces: Traces, *, in_file: bool = True) -> Copies:
     """The files of ``home``, except those that forgetting rewrites, that hold words of ``traces``.
 
+    ``in_file``: the store is in the home; a file of that name is else one that was moved away from.
     A file whose own name has such a word is shown by its folder, because receipts are kept.
     Blocking: about 15 MB a second.
     """
     looked_at, left = 0, _MOST_BYTES
-    still_in: list[str] = []
+    still_in: dict[str, str] = {}
     unread: list[str] = []
-    rare = Traces(
-        frozenset(word for word in traces.words if wordpieces.count(word) > 1), traces.refs
-    )
-    for file in _files(home):
+    traces = replace(traces, words=frozenset(filter(_tells, traces.words)))
+    rare = replace(traces, words=frozenset(filter(_is_rare, traces.words)))
+    for file in _files(home, () if in_file else _STORE):
         path = file.relative_to(home)
         named = rare.has_word(path.name)
-        shown = str(path.parent / "…") if named else str(path)
-        size = _size(file)
-        left -= size
+        shown = str(path.parent / _HIDDEN) if named else str(path)
+        stamp = _stamp(file)
+        left -= _size(file)
         # Our own log lines have common words, which say nothing: worker, passages.
         wanted = rare if path.parts[0] == _LOGS else traces
         read = left > 0 and looked_at < _MOST_FILES
         found = named or (holds(file, wanted) if read else None)
         looked_at += found is not None
-        if found is not False:
-            (still_in if found else unread).append(shown)
-    return Copies(looked_at, tuple(still_in[:_MOST_NAMED]), tuple(unread[:_MOST_NAMED]))
+        if found:
+            still_in[shown] = stamp
+        elif found is None:
+            unread.append(shown)
+    named_now = list(still_in.items())[:_MOST_NAMED]
+    return Copies(
+        looked_at,
+        tuple(path for path, _ in named_now),
+        tuple(unread[:_MOST_NAMED]),
+        tuple(stamp for _, stamp in named_now),
+    )
+
+
+def looked_again(home: Path, seen: Copies) -> Copies:
+    """``seen`` as it is now: which of the files still have the content that held the words.
+
+    The words themselves are not kept. A log that has grown has what it had. Blocking.
+    """
+    if len(seen.stamps) != len(seen.still_in):  # an older version did not note what it read
+        return replace(seen, still_in=(), changed=seen.still_in)
+    now: dict[str, list[str]] = {"still_in": [], "gone": [], "changed": []}
+    for path, stamp in zip(seen.still_in, seen.stamps, strict=True):
+        file = home / path
+        if file.name == _HIDDEN:  # its own name has such a word
+            there = [each for each in _below(file.parent) if _is_as(each, stamp)]
+            now["still_in" if there else "gone"].append(path)
+        elif not file.exists():
+            now["gone"].append(path)
+        else:
+            now["still_in" if _is_as(file, stamp) else "changed"].append(path)
+    kept = tuple(s for p, s in zip(seen.still_in, seen.stamps, strict=True) if p in now["still_in"])
+    still_in, gone, changed = map(tuple, now.values())
+    return replace(seen, stamps=kept, still_in=still_in, gone=gone, changed=changed)
+
+
+def _stamp(file: Path) -> str:
+    """Which content a file has; empty for one that is gone."""
+    try:
+        status = file.stat()
+    except OSError:
+        return ""
+    return f"{status.st_ino}-{status.st_size}-{status.st_mtime_ns}"
+
+
+def _is_as(file: Path, stamp: str) -> bool:
+    if (now := _stamp(file)) == stamp:
+        return True
+    if not (now and stamp and file.parent.name == _LOGS):
+        return False
+    then_inode, then_size, _ = map(int, stamp.split("-"))
+    inode, size, _ = map(int, now.split("-"))
+    return inode == then_inode and size >= then_size
+
+
+def _below(folder: Path) -> list[Path]:
+    try:
+        return list(folder.iterdir())
+    except OSError:
+        return []
 
 
 def holds(file: Path, traces: Traces) -> bool | None:
@@ -90,11 +161,38 @@ def holds(file: Path, traces: Traces) -> bool | None:
             if _has(content, traces):
                 return True
             content.seek(0)
+            if content.read(2) == _GZIP:
+                content.seek(0)
+                return _unpacked(content, traces)
+            content.seek(0)
             return zipfile.is_zipfile(content) and _packed(content, traces)
     except FileNotFoundError:
         return False
     except (OSError, _Unread):
         return None
+
+
+def _unpacked(content: IO[bytes], traces: Traces) -> bool:
+    try:
+        with gzip.GzipFile(fileobj=content) as unpacked:
+            return _has(_Limited(unpacked), traces)
+    except (gzip.BadGzipFile, zlib.error, EOFError) as error:
+        raise _Unread from error
+
+
+class _Limited(io.RawIOBase):
+    """What a packed file holds, up to ``_MOST_BYTES``: beyond it the file counts as unread."""
+
+    def __init__(self, content: gzip.GzipFile) -> None:
+        self._content = content
+        self._left = _MOST_BYTES
+
+    def read(self, size: int = -1) -> bytes:
+        piece = self._content.read(size)
+        self._left -= len(piece)
+        if self._left < 0:
+            raise _Unread
+        return piece
 
 
 def _packed(content: IO[bytes], traces: Traces) -> bool:
@@ -113,22 +211,37 @@ def _packed(content: IO[bytes], traces: Traces) -> bool:
     return False
 
 
-def _has(content: IO[bytes], traces: Traces) -> bool:
+def _tells(word: str) -> bool:
+    """Whether a file with this word may have it from a record: a short number is everywhere."""
+    return not word.isdecimal() or len(word) >= _LEAST_NUMBER
+
+
+def _is_rare(word: str) -> bool:
+    return len(word) >= _LEAST_IN_LOGS and wordpieces.count(word) > 1
+
+
+def _has(content: IO[bytes] | _Limited, traces: Traces) -> bool:
     rest = b""
     while piece := content.read(_PIECE):
         # What follows the last blank may go on in the next piece.
         cut = max(piece.rfind(b" "), piece.rfind(b"\n"), piece.rfind(b"\0")) + 1 or len(piece)
         text = (rest + piece[:cut]).decode("utf-8", "replace")
         rest = piece[cut:]
-        if not traces.words.isdisjoint(words_of(text)) or traces.has_ref(text):
+        if _said(text, traces):
             return True
-    text = rest.decode("utf-8", "replace")
+    return _said(rest.decode("utf-8", "replace"), traces)
+
+
+def _said(text: str, traces: Traces) -> bool:
     return not traces.words.isdisjoint(words_of(text)) or traces.has_ref(text)
 
 
-def _files(home: Path) -> Iterator[Path]:
-    """Regular files, in the order of their names; links are not followed."""
+def _files(home: Path, also: Collection[str]) -> Iterator[Path]:
+    """Regular files, in the order of their names; links are not followed. ``also`` are looked
+    through, though forgetting rewrites them elsewhere.
+    """
     shared = is_shared(home)
+    rewritten = set(_REWRITTEN) - set(also)
     for place, folders, names in os.walk(home):
         at_top = place == str(home)
         for entries in (folders, names):
@@ -137,9 +250,9 @@ def _files(home: Path) -> Iterator[Path]:
                 for each in entries
                 if not at_top
                 or (
-                    each not in _REWRITTEN
+                    each not in rewritten
                     and each not in _NO_TEXT
-                    and (not shared or _IN_A_SHARED_HOME.fullmatch(each))
+                    and (not shared or each in also or _IN_A_SHARED_HOME.fullmatch(each))
                 )
             )
         for name in names:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -35,6 +36,7 @@ class Forgetting:
     ``home`` is looked through for other files that hold them. ``flush`` stores what is noted in
     memory and may quote a record. ``changed`` is called after records were removed. ``beside``
     removes transcripts of sessions, and whatever of them has a word; it returns how many.
+    ``in_file``: the store is a file of the home.
     """
 
     def __init__(
@@ -46,7 +48,10 @@ class Forgetting:
         flush: Callable[[], Awaitable[None]],
         changed: Callable[[], None],
         beside: Beside,
+        *,
+        in_file: bool = True,
     ) -> None:
+        self._in_file = in_file
         self._store = store
         self._indexer = indexer
         self._home = home
@@ -84,11 +89,15 @@ class Forgetting:
         found = await self._store.receipt(receipt)
         if found is None:
             raise NotFound(f"no receipt {receipt[:60]!r}; GET /api/forget lists the last ones")
-        return found
+        return await self._as_now(found)
 
     async def receipts(self) -> list[Receipt]:
         """Receipts, the newest first."""
-        return await self._store.receipts()
+        return [await self._as_now(each) for each in await self._store.receipts()]
+
+    async def _as_now(self, receipt: Receipt) -> Receipt:
+        seen = await asyncio.to_thread(copies.looked_again, self._home, receipt.copies)
+        return replace(receipt, copies=seen)
 
     async def run(self) -> None:
         """Do the pending steps until cancelled; what fails is tried again."""
@@ -157,7 +166,9 @@ class Forgetting:
         # Before the words are gone, which are known only until the last quotes are removed.
         traces = await self._store.traces()
         if traces.words:
-            found = await asyncio.to_thread(copies.look_through, self._home, traces)
+            found = await asyncio.to_thread(
+                copies.look_through, self._home, traces, in_file=self._in_file
+            )
             waiting = await self._store.receipts(unfinished=True)
             asked = [each.id for each in waiting if "copies" in each.pending]
             await self._store.note_copies(asked, found)

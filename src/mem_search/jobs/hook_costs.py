@@ -17,11 +17,16 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
+from mem_search.model.forgetting import Traces
+from mem_search.patterns import pattern
+
 log = logging.getLogger(__name__)
 
 _FILES: Final = ("costs.jsonl.1", "costs.jsonl")
 _TURN: Final = "UserPromptSubmit"
 _DROPPED: Final = "dropped.log"
+_EVENT: Final = pattern(r"session-(\S+?)\.json")
+"""The file of an event, as a line about a dropped one names it."""
 _LONGEST_LOG: Final = 256 * 1024
 """Bytes, as in the hook: then the file is kept beside the next one."""
 
@@ -98,6 +103,39 @@ def dropped(home: Path) -> tuple[int, str]:
             continue
         count, last = count + len(lines), lines[-1] if lines else last
     return count, last
+
+
+def forget(home: Path, traces: Traces) -> int:
+    """Take out the lines of sessions that were forgotten; how many files changed. Raises OSError.
+
+    A hook that notes something at this very moment may be left out.
+    """
+    changed = 0
+    for name in (*_FILES, f"{_DROPPED}.1", _DROPPED):
+        file = home / "hooks" / name
+        try:
+            lines = file.read_bytes().splitlines(keepends=True)
+        except FileNotFoundError:
+            continue
+        kept = [line for line in lines if not _is_of(line, traces)]
+        if len(kept) < len(lines):
+            part = file.with_name(f"{name}.part")
+            part.touch(mode=0o600)
+            part.write_bytes(b"".join(kept))
+            part.replace(file)
+            changed += 1
+    return changed
+
+
+def _is_of(line: bytes, traces: Traces) -> bool:
+    try:
+        told = json.loads(line)
+    except (ValueError, RecursionError):
+        told = None
+    if isinstance(told, dict):
+        return told.get("session") in traces.names
+    named = _EVENT.search(line.decode("utf-8", "replace"))
+    return named is not None and named[1] in traces.names
 
 
 def _lines(folder: Path) -> Iterator[Mapping[str, Any]]:

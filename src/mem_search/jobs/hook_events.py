@@ -31,6 +31,7 @@ from mem_search.agents import AGENTS
 from mem_search.errors import InputError, MemSearchError, StorageError, Unavailable
 from mem_search.ingest import copies
 from mem_search.jobs.hook_costs import drop
+from mem_search.jobs.hook_costs import forget as forget_costs
 from mem_search.jobs.hook_journals import SAFE_SESSION, Journals
 from mem_search.jobs.reader import LocationReader, find_locations, machine_from
 from mem_search.model import Filters, Location
@@ -147,12 +148,14 @@ class HookEvents:
 
     def _forget(self, sessions: Collection[str], traces: Traces | None) -> int:
         files = [file for file in self.sessions.glob("*.jsonl") if file.stem in sessions]
+        changed = 0
         if traces is not None:
             looked_at = (*self.folder.glob("*"), *self.sessions.glob("*.jsonl"))
             files += [file for file in looked_at if copies.holds(file, traces) is not False]
+            changed = forget_costs(self.home, traces)
         for file in files:
             file.unlink(missing_ok=True)
-        return len(files)
+        return len(files) + changed
 
     def wake(self) -> None:
         """Look for events now."""

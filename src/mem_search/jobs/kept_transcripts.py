@@ -26,6 +26,7 @@ from typing import Any, Final
 
 from mem_search import sources
 from mem_search.errors import MemSearchError
+from mem_search.jobs.forgotten_transcripts import ForgottenTranscripts
 from mem_search.model import Location
 from mem_search.model.forgetting import Traces
 from mem_search.regular_file import FileTooLarge, ForeignOwner, open_regular_file
@@ -68,7 +69,8 @@ class _Copy:
     """How far a copy is: ``packed`` bytes of ``file`` hold the lines before ``place``.
 
     Bytes after ``packed`` were written by a worker that was killed. ``base`` is how many the file
-    had when it was last packed as a whole. A copy without a ``file`` was forgotten, and stays so.
+    had when it was last packed as a whole. A copy that was ``forgotten`` has no ``file`` and stays
+    so: its state, which names project and session, is gone (``forgotten_transcripts``).
     """
 
     file: str = ""
@@ -86,6 +88,7 @@ class KeptTranscripts:
         self.on = on
         self.error = ""
         self._folder = folder
+        self._forgotten = ForgottenTranscripts(folder)
         self._redaction = redaction
         self._changing = asyncio.Lock()
         self._looked_at: set[str] = set()
@@ -297,6 +300,8 @@ class KeptTranscripts:
 
         copy = self._read(state)
         if not copy.file:
+            if copy.forgotten:
+                self._forgotten.bury(state, state)  # that of an older version
             return False
         if sessions.isdisjoint(copy.sessions):
             if traces is None or not (traces.words or traces.refs):
@@ -308,8 +313,7 @@ class KeptTranscripts:
                     return False
             except EOFError as error:  # what cannot be read may hold it
                 log.warning("the copy %s is removed: %s", state, error)
-        self._write(state, replace(copy, file="", packed=0, base=0, forgotten=True))
-        state.with_name(copy.file).unlink(missing_ok=True)
+        self._forgotten.bury(state, state.with_name(copy.file), state)
         return True
 
     def _lines(self, state: Path, copy: _Copy) -> Iterator[bytes]:
@@ -346,7 +350,7 @@ class KeptTranscripts:
             stored = json.loads(state.read_bytes())
             return _Copy(**{**stored, "place": Place(**stored["place"])})
         except FileNotFoundError:
-            return _Copy()
+            return _Copy(forgotten=state in self._forgotten)
         except (ValueError, TypeError, KeyError) as error:
             log.warning("%s is damaged (%s): the transcript is copied anew", state, error)
             return _Copy()

@@ -8,7 +8,8 @@ from mem_search.errors import InputError, NotFound
 from mem_search.mcp.tool import ToolContext
 from mem_search.model import Filters, Record
 from mem_search.patterns import pattern
-from mem_search.renderers import render_record
+from mem_search.records.origin import is_given
+from mem_search.renderers import harmless, render_record
 from mem_search.search.opening import open_record
 from mem_search.storage.ports.search import SearchSnapshot
 from mem_search.text.record_ids import RecordId
@@ -36,7 +37,7 @@ def uri_of(record: Record) -> str:
 
 
 async def newest(context: ToolContext) -> list[Resource]:
-    """The newest session summaries."""
+    """The newest session summaries that a client may list without asking for one."""
     found = await context.runtime.search.store.read(_newest)
     return [
         Resource(
@@ -46,7 +47,7 @@ async def newest(context: ToolContext) -> list[Resource]:
                 filter(None, (record.project, context.display.full_date(record.created_at)))
             ),
         )
-        for record in found
+        for record in map(harmless, filter(is_given, found))
     ]
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import Final, Literal
+from dataclasses import dataclass, field, fields
+from typing import Any, Final, Literal
 
 from mem_search.patterns import pattern
 
@@ -26,18 +26,33 @@ FORGET_STEPS: Final[tuple[ForgetStep, ...]] = (
 )  # fmt: skip
 
 
+Identity = tuple[str, str, str]
+"""(source, source id, kind) of a record."""
+
+
 @dataclass(frozen=True, slots=True)
 class Copies:
     """What looking through the other files of the home found; forgetting leaves them as they are.
 
     ``looked_at`` is how many files were read, None when nobody looked: a purge knows no words.
-    ``still_in`` are paths below the home of files that hold words of forgotten records,
-    ``unread`` those of files that could not be read, or not to their end.
+    ``still_in`` are paths of files in the home that hold words of the forgotten records, and
+    ``stamps`` say for each which content that was. ``unread`` are paths of files that could not be
+    read, or not to their end. Of files that held words, ``gone`` are no longer there, and
+    ``changed`` have other content by now.
     """
 
     looked_at: int | None = None
     still_in: tuple[str, ...] = ()
     unread: tuple[str, ...] = ()
+    stamps: tuple[str, ...] = field(default=(), compare=False)
+    gone: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, stored: Mapping[str, Any]) -> Copies:
+        """From what ``dataclasses.asdict`` made of it, also of an older version."""
+        known = {each.name for each in fields(cls)} & stored.keys() - {"looked_at"}
+        return cls(stored.get("looked_at"), **{name: tuple(stored[name]) for name in known})
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,10 +103,13 @@ def words_of(text: str) -> set[str]:
 
 @dataclass(frozen=True, slots=True)
 class Traces:
-    """What gives forgotten records away: words that no other record has, and their refs."""
+    """What gives forgotten records away: words that no other record has, their refs, and names of
+    projects, sessions, sources and uploads, which are compared as wholes.
+    """
 
     words: frozenset[str]
     refs: frozenset[str]
+    names: frozenset[str] = frozenset()
     _lengths: tuple[int, ...] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -108,7 +126,9 @@ class Traces:
 
     def found_in(self, texts: Iterable[str]) -> bool:
         """Whether one of ``texts`` names or quotes a forgotten record."""
-        return any(self.has_ref(text) or self.has_word(text) for text in texts)
+        return any(
+            text in self.names or self.has_ref(text) or self.has_word(text) for text in texts
+        )
 
     def _has_part(self, word: str) -> bool:
         if len(word) > LONGEST_NAME:

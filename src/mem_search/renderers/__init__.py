@@ -14,6 +14,7 @@ from mem_search.renderers.listing import LISTINGS, Fitted, fitted, render, rende
 from mem_search.renderers.record_line import DisplayOptions
 from mem_search.renderers.related import render_related
 from mem_search.renderers.timeline import render_timeline
+from mem_search.renderers.unasked import harmless, quoted
 
 __all__ = [
     "LISTINGS",
@@ -21,6 +22,8 @@ __all__ = [
     "Fitted",
     "RenderedBriefing",
     "fitted",
+    "harmless",
+    "quoted",
     "render",
     "render_briefing",
     "render_context",

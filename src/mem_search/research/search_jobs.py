@@ -233,7 +233,10 @@ class SearchJobs:
             log.exception("search job %s failed", job)
             await self._end(found, "failed", error=f"internal error: {type(error).__name__}")
         else:
-            await self._end(found, "completed", reply=reply)
+            try:
+                await self._end(found, "completed", reply=reply)
+            except Conflict as error:
+                await self._end(found, "failed", error=error.message)
 
     async def _answer(self, job: SearchJob) -> UniversalSearchResponse:
         await self._report(job, 0)
@@ -254,8 +257,9 @@ class SearchJobs:
         error: str = "",
     ) -> bool:
         """Store the outcome and, in the same transaction, its webhook message."""
-        result = None
+        result, records = None, list[int]()
         if reply is not None:
+            records = [int(item.id.rpartition(":")[2]) for item in reply.items]
             result = (await asyncio.to_thread(to_json, reply)).decode()
         at = now_ms()
         message = None
@@ -264,8 +268,9 @@ class SearchJobs:
             summary = _summary(job, status, at, reply, error)
             message = new_message(f"search_job.{status}", job.webhook_url, at, summary)
         ended = await self._store.finish_and_notify(
-            job.id, status, at, result=result, error=error, message=message
-        )
+            job.id, status, at, result=result, error=error, message=message,
+            records=records,
+        )  # fmt: skip
         self._deliveries.wake()
         return ended
 

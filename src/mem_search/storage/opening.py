@@ -16,9 +16,12 @@ from typing import TYPE_CHECKING, cast
 from mem_search import secret_file
 from mem_search.contracts import Embedder
 from mem_search.errors import StorageError
+from mem_search.model.forgetting import Tombstone
 from mem_search.settings import Settings
 from mem_search.storage.chroma import ChromaIndex, OffIndex, open_index
 from mem_search.storage.ports import Store
+from mem_search.storage.rules.moving import PAGE
+from mem_search.storage.sqlite import tombstones
 from mem_search.storage.sqlite.store import SqliteStore
 
 if TYPE_CHECKING:
@@ -100,6 +103,19 @@ async def open_postgres(
         ) from error
     home = await asyncio.to_thread(_home_id, settings)
     return await PostgresStore.open(settings.store, settings.store_owner, home, replica=replica)
+
+
+async def tombstones_of(settings: Settings) -> list[Tombstone]:
+    """What a store has forgotten that no worker uses; it is not migrated. Raises StorageError."""
+    if not settings.store:
+        return await asyncio.to_thread(tombstones.of_file, settings.database)
+    store, found = await open_postgres(settings), list[Tombstone]()
+    try:
+        while page := await store.forgetting.tombstones(found[-1] if found else None, PAGE):
+            found += page
+    finally:
+        await store.close()
+    return found
 
 
 async def erase_store(settings: Settings) -> None:

@@ -40,7 +40,7 @@ from mem_search.http.schemas.claude_mem import (
 from mem_search.model import Record, SearchRequest
 from mem_search.model.briefing import Briefing, Candidate, Situation
 from mem_search.model.saved_searches import SavedSearch
-from mem_search.renderers import render_matches
+from mem_search.renderers import quoted, render_matches
 from mem_search.renderers.schema import dumped, to_values
 from mem_search.research.requests import load
 from mem_search.research.saved_searches import Plan
@@ -161,7 +161,8 @@ async def ask(call: Call) -> web.StreamResponse:
     )
     briefing = Briefing(Situation((saved.name,), prompt=question), candidates=candidates)
     matches = render_matches(briefing, call.display(), _ANSWER_TOKENS, _ANSWERS)
-    nothing = f"No observation of the corpus {saved.name[len(PREFIX) :]} matches the question."
+    name = quoted(saved.name[len(PREFIX) :], "this corpus")
+    nothing = f"No observation of the corpus {name} matches the question."
     answer = f"{_NO_MODEL}\n\n{matches.text}" if matches.text else nothing
     return json_reply(CorpusAnswer(answer=answer, session_id=saved.name))
 

@@ -19,6 +19,7 @@ from mem_search.http.core.replies import json_reply
 from mem_search.http.core.routing import Call
 from mem_search.model import Filters
 from mem_search.records.origin import is_given
+from mem_search.renderers import harmless
 from mem_search.renderers.schema import schema
 
 MOST_SESSIONS: Final = 50_000
@@ -65,7 +66,8 @@ class FileObservations:
 async def by_file(call: Call) -> web.StreamResponse:
     """The newest observations about a file.
 
-    A hook gives them to the agent unasked, so those that read like instructions are left out.
+    A hook gives them to the agent unasked, so those that read like instructions are left out, and
+    names of the others are plain.
     """
     params = call.parameters(ByFileParameters)
     store = call.runtime.store.records
@@ -82,7 +84,8 @@ async def by_file(call: Call) -> web.StreamResponse:
         for project in params.projects or ("",)
     ]
     merged = heapq.merge(*found, key=lambda each: (each.created_at, each.number), reverse=True)
-    rows = [ObservationRow.of(each) for each in islice(filter(is_given, merged), params.limit)]
+    given = islice(filter(is_given, merged), params.limit)
+    rows = [ObservationRow.of(harmless(each)) for each in given]
     return json_reply(FileObservations(observations=rows, count=len(rows)))
 
 

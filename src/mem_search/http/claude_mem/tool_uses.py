@@ -2,7 +2,7 @@
 
 Nothing else keeps that in full: a record has the command, the files and the telling line of an
 error. So there is nothing where no transcript of the session is on this machine, or no record of
-it in the store.
+it in the store. A call whose step was forgotten is not there, though its transcript may be.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Collection, Iterator, Mapping
 from itertools import islice
-from typing import Annotated, Any, Final, Literal
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal, TypeVar
 
 from aiohttp import web
 from pydantic import BeforeValidator, Field
@@ -26,7 +27,8 @@ from mem_search.http.schemas.claude_mem import ListedToolUse, ToolUse, ToolUses
 from mem_search.model import Filters
 from mem_search.regular_file import open_regular_file
 from mem_search.renderers.schema import dumped
-from mem_search.sources.claude_code.files import transcript_of
+from mem_search.sources.claude_code.calls import records_of_calls
+from mem_search.sources.claude_code.files import NAME, transcript_of
 from mem_search.sources.conversations import moment
 from mem_search.text import secret_rules
 from mem_search.text.json_reading import loads
@@ -85,11 +87,8 @@ async def batch(call: Call) -> web.StreamResponse:
         return json_reply([], kind=list[ToolUse])
     transcripts = await _transcripts(call, body.session, body.project)
     clean = call.runtime.redaction.values
-
-    def read() -> list[ToolUse]:
-        return list(islice(_in_files(transcripts, wanted), body.limit))
-
-    found = await asyncio.to_thread(read)
+    read = await asyncio.to_thread(lambda: list(_in_files(transcripts, wanted)))
+    found = (await _without_forgotten(call, read))[: body.limit]
     await secret_rules.ready()
     for use in found:
         use.tool_input, use.tool_response = clean(use.tool_input), clean(use.tool_response)
@@ -111,7 +110,7 @@ async def listed(call: Call) -> web.StreamResponse:
     start, end = params.date_start, params.date_end
     rows = [
         row
-        for row in await asyncio.to_thread(read)
+        for row in await _without_forgotten(call, await asyncio.to_thread(read))
         if (start is None or row.created_at_epoch >= start)
         and (end is None or row.created_at_epoch <= end)
     ]
@@ -131,6 +130,38 @@ async def _transcripts(
     records = await call.runtime.store.records.newest(asked, 1 if session else _RECORDS)
     sessions = {each.session: each.project for each in records if each.session}
     return dict(islice(sessions.items(), _SESSIONS))
+
+
+_Use = TypeVar("_Use", ToolUse, ListedToolUse)
+
+
+async def _without_forgotten(call: Call, uses: list[_Use]) -> list[_Use]:
+    """``uses`` without those of steps, turns and prompts that were forgotten.
+
+    A step that is stored is shown, whatever else of its turn was forgotten. Of one that is not,
+    another version may have divided the turn differently.
+    """
+    store = call.runtime.store
+    if not uses or not await store.forgetting.tombstones(None, 1):
+        return uses
+    sessions = list({use.content_session_id for use in uses})
+    stored = {each for _, each, _ in await store.ingest.observations_of(NAME, sessions)}
+    owners: dict[str, tuple[str, ...]] = {}
+    for session in sessions:
+        path = transcript_of(session)
+        owners |= await asyncio.to_thread(records_of_calls, Path(path)) if path else {}
+    asked = [
+        (NAME, each, kind)
+        for each in {name for names in owners.values() for name in names}
+        for kind in ("observation", "user_prompt")
+    ]
+    forgotten = {each for _, each, _ in await store.forgetting.forgotten(asked)}
+    shown = {
+        use
+        for use, names in owners.items()
+        if names and (names[0] in stored or forgotten.isdisjoint(names))
+    }
+    return [use for use in uses if use.id in shown]
 
 
 def _in_files(sessions: Collection[str], wanted: Collection[str] = ()) -> Iterator[ToolUse]:

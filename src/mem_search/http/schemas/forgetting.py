@@ -14,12 +14,16 @@ class Copies:
     """Other files of the home, looked through for words that only forgotten records had.
 
     `looked_at`: how many; null before that, when the records had no such word, and for a purge.
-    `still_in`: files that hold such words. `unread`: files that could not be read to their end.
+    `still_in`: files that hold such words, as they are at this moment. `unread`: files that could
+    not be read to their end. `gone`: files that held such words and are no longer there.
+    `changed`: files that held such words and have other content by now.
     """
 
     looked_at: Count | None
     still_in: list[str]
     unread: list[str]
+    gone: list[str]
+    changed: list[str]
 
 
 @schema
@@ -57,6 +61,8 @@ class Receipt:
                 looked_at=receipt.copies.looked_at,
                 still_in=list(receipt.copies.still_in),
                 unread=list(receipt.copies.unread),
+                gone=list(receipt.copies.gone),
+                changed=list(receipt.copies.changed),
             ),
         )
 

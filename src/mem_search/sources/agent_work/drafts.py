@@ -95,6 +95,14 @@ class DraftBuilder:
         for event in line.events:
             yield from self._take(event, line)
 
+    def at_work_on(self, agent: str) -> tuple[str, ...]:
+        """The source ids of what ``agent`` is at work on: its step, earlier parts, its prompt."""
+        step, session = self._steps.get(agent), self._session.id
+        if step is None:
+            return ()
+        *earlier, own = _keys(step.id, step.part)
+        return tuple(f"{session}/{key}" for key in (own, *earlier, step.id))
+
     def open_drafts(self) -> Iterator[Draft]:
         """Unfinished steps and the summary as they are now; none if nothing changed since."""
         if not self._touched or not self._session.id:

@@ -155,10 +155,12 @@ class SearchJobStore(Protocol):
         result: str | None = None,
         error: str = "",
         message: Message | None = None,
+        records: Collection[int] = (),
     ) -> bool:
         """End the job and queue ``message`` in one transaction.
 
-        False, without any change, when the job had ended already.
+        False, without any change, when the job had ended already. Raises Conflict when one of the
+        ``records`` in its result was forgotten while it ran.
         """
         ...
 

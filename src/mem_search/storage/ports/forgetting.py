@@ -6,7 +6,14 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from mem_search.model import Filters
-from mem_search.model.forgetting import Copies, ForgetStep, Receipt, Tombstone, Traces
+from mem_search.model.forgetting import (
+    Copies,
+    ForgetStep,
+    Identity,
+    Receipt,
+    Tombstone,
+    Traces,
+)
 
 
 class ForgetStore(Protocol):
@@ -88,6 +95,18 @@ class ForgetStore(Protocol):
 
     async def receipts(self, *, unfinished: bool = False) -> list[Receipt]:
         """Receipts, the newest first; finished ones are kept for a while."""
+        ...
+
+    async def forgotten(self, identities: Sequence[Identity]) -> set[Identity]:
+        """Those of these records that were forgotten, whether by this store or another."""
+        ...
+
+    async def refuse(self, tombstones: Sequence[Tombstone]) -> None:
+        """Refuse from now on what another store has forgotten. What is stored stays."""
+        ...
+
+    async def refused(self, tombstones: Sequence[Tombstone]) -> list[int]:
+        """The numbers of the stored records that these tombstones are of."""
         ...
 
     async def tombstones(self, after: Tombstone | None, size: int) -> list[Tombstone]:

@@ -17,6 +17,7 @@ from mem_search.model.forgetting import (
     FORGET_STEPS,
     Copies,
     ForgetStep,
+    Identity,
     Receipt,
     Tombstone,
     Traces,
@@ -26,6 +27,7 @@ from mem_search.storage.postgres.connection import Connection, Jsonb
 from mem_search.storage.postgres.filters import where
 from mem_search.storage.postgres.migrations import KEYS
 from mem_search.storage.postgres.record_writer import RecordWriter
+from mem_search.storage.rules.tombstones import numbers_of
 from mem_search.storage.sql.connection import Repository, reads, writes
 from mem_search.text.dates import now_ms
 
@@ -182,6 +184,19 @@ class PostgresForgetting(Repository):
         return [_receipt(row) for row in rows]
 
     @reads
+    def forgotten(self, connection: Connection, identities: Sequence[Identity]) -> set[Identity]:
+        return set(tombstones.times(connection, identities))
+
+    @writes
+    def refuse(self, connection: Connection, tombstones_: Sequence[Tombstone]) -> None:
+        tombstones.add(connection, tombstones_)
+
+    @reads
+    def refused(self, connection: Connection, tombstones_: Sequence[Tombstone]) -> list[int]:
+        rows = connection.execute("select id, source, source_id, kind from records")
+        return numbers_of(rows, tombstones_)
+
+    @reads
     def tombstones(
         self, connection: Connection, after: Tombstone | None, size: int
     ) -> list[Tombstone]:
@@ -200,11 +215,7 @@ def _open(connection: Connection, *, purge: bool) -> str:
 def _receipt(row: Sequence[Any]) -> Receipt:
     name, purge, removed, pending, waiting, begun, done, copies = row
     steps = tuple(step for step in FORGET_STEPS if step in pending)
-    seen = Copies(
-        copies.get("looked_at"),
-        tuple(copies.get("still_in", ())),
-        tuple(copies.get("unread", ())),
-    )
+    seen = Copies.of(copies)
     return Receipt(name, purge, removed, steps, waiting, begun, done, seen)
 
 

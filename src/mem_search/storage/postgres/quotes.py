@@ -14,12 +14,17 @@ from mem_search.storage.rules.quotes import (
     QUOTING,
     SHORTEST,
     Step,
+    as_read_once,
     blanked,
     cleaned,
+    noted,
     refs_in,
     strings,
+    traces_of,
+    without_gone,
     words_and_parts,
 )
+from mem_search.text.dates import now_ms
 
 _FACETS = "(select string_agg(value, ' ') from facets f where f.record_id = r.id)"
 _REF = "r.kind || ':' || r.id"
@@ -28,15 +33,27 @@ _REF = "r.kind || ':' || r.id"
 def note_traces(connection: Connection, numbers: Sequence[int]) -> None:
     """Remember what gives these records away, until nothing in the store has it any more."""
     rows = connection.execute(
-        f"select {_REF}, r.source_id, r.title, r.body, r.url, r.data::text, {_FACETS}"
-        " from records r where r.id = any(%s)",
+        f"select {_REF}, r.source_id, r.project, r.session, r.title, r.body, r.url, r.data::text,"
+        f" {_FACETS} from records r where r.id = any(%s)",
         (list(numbers),),
     )
     found: set[tuple[str, str]] = set()
-    for ref, source_id, *texts in rows:
-        said = words_of(" ".join(filter(None, [*texts, source_id])))
-        found |= {("word", word) for word in said if len(word) >= SHORTEST}
-        found |= {("ref", ref), ("id", source_id)}
+    for ref, source_id, project, session, *texts in rows:
+        found |= {("word", word) for word in noted([source_id, project, session, *texts])}
+        found |= {("id", name) for name in (source_id, project, session) if name}
+        found.add(("ref", ref))
+    uploads = connection.column(
+        "select distinct j.params ->> 'path' from jobs j"
+        " where j.params ->> 'spooled' is not null and j.params ->> 'path' is not null"
+        " and exists (select 1 from records r where r.id = any(%(numbers)s)"
+        " and r.stored_at between j.started_at and coalesce(j.ended_at, %(now)s)"
+        # Of an upload whose other records stay, the name stays.
+        " and not exists (select 1 from records o where o.source = r.source"
+        " and o.stored_at between j.started_at and coalesce(j.ended_at, %(now)s)"
+        " and o.id not in (select record_id from forget_records)))",
+        {"numbers": list(numbers), "now": now_ms()},
+    )
+    found |= {("id", name) for name in uploads}
     connection.execute(
         "insert into forget_traces(sort, value) select * from unnest(%s::text[], %s::text[])"
         " on conflict do nothing",
@@ -49,8 +66,14 @@ def traces_left(connection: Connection) -> Traces:
     found: dict[str, set[str]] = {"word": set(), "ref": set(), "id": set()}
     for sort, value in connection.execute("select sort, value from forget_traces"):
         found[sort].add(value)
+    if not found["word"] and not found["id"]:
+        return Traces(frozenset(), frozenset(found["ref"]))
     gone = found["word"] - words.holders(connection, found["word"]).keys()
-    return Traces(frozenset(gone), frozenset(found["ref"]))
+    held = connection.column(
+        "select distinct project from records union select distinct session from records"
+    )
+    followed = connection.column("select location from cursors where followed")
+    return traces_of(gone, found["ref"], found["id"], frozenset(held), followed)
 
 
 def saved_searches_naming(connection: Connection, numbers: Sequence[int]) -> list[str]:
@@ -65,7 +88,17 @@ def saved_searches_naming(connection: Connection, numbers: Sequence[int]) -> lis
         each for texts in searches.values() for text in texts for each in words_and_parts(text)
     }
     refs = connection.column(f"select {_REF} from records r where id = any(%s)", (list(numbers),))
-    traces = Traces(frozenset(_only_in(connection, wanted, numbers)), frozenset(refs))
+    names = frozenset(
+        name
+        for column in ("project", "session")
+        for name in connection.column(
+            f"select {column} from records where id = any(%(numbers)s)"
+            f" except select {column} from records where id <> all(%(numbers)s)",
+            {"numbers": list(numbers)},
+        )
+        if len(name) >= SHORTEST
+    )
+    traces = Traces(frozenset(_only_in(connection, wanted, numbers)), frozenset(refs), names)
     return [name for name, texts in searches.items() if traces.found_in(texts)]
 
 
@@ -132,9 +165,9 @@ def _cursors_cleaned(connection: Connection, traces: Traces) -> int:
         "select source, location, cursor, error, followed from cursors"
     ):
         said = [cursor, error]
-        if not followed and traces.has_word(f"{location} {error}"):
+        if not followed and as_read_once(location, cursor, error, traces):
             gone.append((source, location))
-        elif (blank := blanked(said, traces)) != said:
+        elif (blank := blanked([without_gone(location, cursor, traces), error], traces)) != said:
             changed.append((Jsonb(blank[0]), blank[1], source, location))
     return connection.many(
         "delete from cursors where source = %s and location = %s", gone

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from mem_search.model import Draft
+from mem_search.model.forgetting import Identity
 from mem_search.model.ingest import PreparedDraft, Stored
 from mem_search.model.records import CONTENT_ID
 from mem_search.storage.postgres import edges, passage_rows, postings, similar, tombstones, words
@@ -254,16 +255,14 @@ def _distinct(items: Sequence[PreparedDraft]) -> Iterator[list[PreparedDraft]]:
         yield part
 
 
-def _identities(drafts: Sequence[Draft]) -> list[tombstones.Identity]:
+def _identities(drafts: Sequence[Draft]) -> list[Identity]:
     """What may have been forgotten: the drafts, and the ids that their words had earlier."""
     own = [(draft.source, draft.source_id, draft.kind) for draft in drafts]
     earlier = [(d.source, source_id, kind) for d in drafts for kind, source_id in d.earlier]
     return own + earlier
 
 
-def _forgotten_since(
-    refused: dict[tombstones.Identity, int], draft: Draft, made: int
-) -> int | None:
+def _forgotten_since(refused: dict[Identity, int], draft: Draft, made: int) -> int | None:
     """When words of a draft of that time were forgotten under an earlier id; None if never."""
     times = (refused.get((draft.source, source_id, kind)) for kind, source_id in draft.earlier)
     return max((at for at in times if at is not None and made <= at), default=None)

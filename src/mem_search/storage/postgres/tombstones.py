@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from mem_search.model.forgetting import Tombstone
+from mem_search.model.forgetting import Identity, Tombstone
 from mem_search.storage.postgres.connection import Connection
 from mem_search.storage.rules.tombstones import MOST_KEYS, digest
-
-Identity = tuple[str, str, str]
-"""(source, source id, kind) of a record."""
 
 
 def _found(

@@ -6,9 +6,11 @@ A word counts as a quote when the forgotten records had it and no record has it 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from mem_search.errors import Conflict
 from mem_search.model.forgetting import SHORTEST_PART, Traces, words_of
 
 FORGOTTEN: Final = "[forgotten]"
@@ -31,9 +33,10 @@ class Quoting(NamedTuple):
 
 
 QUOTING: Final = (
-    Quoting("searches in the log", "search_log", ("id",), ("query",)),
+    Quoting("searches in the log", "search_log", ("id",), ("query", "filters")),
     Quoting("background searches", "search_jobs", ("seq",), ("request", "result", "error")),
     Quoting("saved searches", "saved_searches", ("id",), ("name", "request", "error")),
+    Quoting("scopes", "scopes", ("name",), ("name", "filter")),
     Quoting("webhook messages", "webhook_deliveries", ("id",), ("body", "error")),
     Quoting("finished jobs", "jobs", ("id",), ("params", "message", "result")),
     Quoting(
@@ -41,6 +44,52 @@ QUOTING: Final = (
     ),
 )
 """Beside these, research steps and cursors are cleaned. Jobs that have not ended stay."""
+
+
+def noted(texts: Iterable[str | None]) -> set[str]:
+    """The words to look for once the record with these texts and names is gone."""
+    return {word for word in words_of(" ".join(filter(None, texts))) if len(word) >= SHORTEST}
+
+
+def traces_of(
+    words: Collection[str],
+    refs: Iterable[str],
+    names: Iterable[str],
+    held: Collection[str],
+    followed: Iterable[str],
+) -> Traces:
+    """What of the noted gives records away, now that no text of a record has these ``words``.
+
+    ``held`` are projects and sessions of the records that there are, ``followed`` the locations
+    that are read again and again, which stay as long as they are followed.
+    """
+    ours = words_of(" ".join((*held, *followed)))
+    whole = {name for name in names if len(name) >= SHORTEST}
+    return Traces(frozenset(words) - ours, frozenset(refs), frozenset(whole).difference(held))
+
+
+def without_gone(location: str, cursor: Any, traces: Traces) -> Any:
+    """``cursor`` without the files of its location that quote a record and are gone. Blocks.
+
+    Of those that are there the name stays, because reading goes on where it ended.
+    """
+    files = cursor.get("files") if isinstance(cursor, dict) else None
+    if not isinstance(files, dict):
+        return cursor
+    kept = {
+        name: value
+        for name, value in files.items()
+        if not traces.found_in([name])
+        or Path(location).name == name
+        or Path(location, name).exists()
+    }
+    return cursor if len(kept) == len(files) else {**cursor, "files": kept}
+
+
+def as_read_once(location: str, cursor: Any, error: str, traces: Traces) -> bool:
+    """Whether what is kept of a location that nobody follows names or quotes a record."""
+    keys = cursor.get("files", {}) if isinstance(cursor, dict) else {}
+    return traces.found_in([location, error, *(keys if isinstance(keys, dict) else ())])
 
 
 class Step(NamedTuple):
@@ -71,7 +120,7 @@ def blanked(value: Any, traces: Traces) -> Any:
     """``value`` with empty texts in place of those that give a record away."""
     match value:
         case str():
-            return "" if traces.has_word(value) else value
+            return "" if traces.found_in([value]) else value
         case list():
             return [blanked(item, traces) for item in value]
         case dict():
@@ -88,6 +137,12 @@ def words_and_parts(text: str) -> Iterator[str]:
             for length in range(SHORTEST_PART, len(word)):
                 for start in range(len(word) - length + 1):
                     yield word[start : start + length]
+
+
+def check_held(held: int, records: Collection[int]) -> None:
+    """Raises Conflict for a result with ``records`` of which only so many are ``held`` now."""
+    if held < len(set(records)):
+        raise Conflict("a record of its result was forgotten while it ran; search again")
 
 
 def refs_in(value: Any) -> set[str]:

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from mem_search.model.jobs import SearchJob, SearchJobStatus
 from mem_search.model.saved_searches import Message
+from mem_search.storage.rules.quotes import check_held
 from mem_search.storage.sql import deliveries
 from mem_search.storage.sql.connection import (
     Connection,
@@ -93,7 +94,12 @@ class SearchJobs(Repository):
         result: str | None = None,
         error: str = "",
         message: Message | None = None,
+        records: Collection[int] = (),
     ) -> bool:
+        held = connection.count(
+            "select count(*) from records where id = any(%s::bigint[])", (list(records),)
+        )
+        check_held(held, records)
         ended = connection.execute(
             "update search_jobs set status = %(status)s, completed_at = %(at)s,"
             " result = %(result)s, error = %(error)s, delivery_id = %(delivery)s, step = '',"

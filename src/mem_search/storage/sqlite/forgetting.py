@@ -21,10 +21,12 @@ from mem_search.model.forgetting import (
     FORGET_STEPS,
     Copies,
     ForgetStep,
+    Identity,
     Receipt,
     Tombstone,
     Traces,
 )
+from mem_search.storage.rules.tombstones import numbers_of
 from mem_search.storage.sql.connection import Repository, reads, writes
 from mem_search.storage.sqlite import filters as sql_filters
 from mem_search.storage.sqlite import fulltext, quotes, record_writer, tombstones
@@ -206,6 +208,23 @@ class SqliteForgetting(Repository):
         return [_receipt(row) for row in rows]
 
     @reads
+    def forgotten(self, connection: Connection, identities: Sequence[Identity]) -> set[Identity]:
+        return {
+            each
+            for each in set(identities)
+            if tombstones.forgotten_at(connection, *each) is not None
+        }
+
+    @writes
+    def refuse(self, connection: Connection, tombstones_: Sequence[Tombstone]) -> None:
+        tombstones.add(connection, tombstones_)
+
+    @reads
+    def refused(self, connection: Connection, tombstones_: Sequence[Tombstone]) -> list[int]:
+        rows = connection.execute("select id, source, source_id, kind from records")
+        return numbers_of(rows, tombstones_)
+
+    @reads
     def tombstones(
         self, connection: Connection, after: Tombstone | None, size: int
     ) -> list[Tombstone]:
@@ -225,8 +244,7 @@ def _receipt(row: tuple[Any, ...]) -> Receipt:
     name, purge, removed, pending, waiting, begun, done, copies = row
     left = set(json.loads(pending))
     steps = tuple(step for step in FORGET_STEPS if step in left)
-    found = json.loads(copies) or {"looked_at": None, "still_in": (), "unread": ()}
-    seen = Copies(found["looked_at"], tuple(found["still_in"]), tuple(found["unread"]))
+    seen = Copies.of(json.loads(copies) or {})
     return Receipt(name, bool(purge), json.loads(removed), steps, waiting, begun, done, seen)
 
 

@@ -13,30 +13,53 @@ from mem_search.storage.rules.quotes import (
     QUOTING,
     SHORTEST,
     Step,
+    as_read_once,
     blanked,
     cleaned,
+    noted,
     refs_in,
     strings,
+    traces_of,
+    without_gone,
     words_and_parts,
 )
 from mem_search.storage.sqlite.database import Connection
+from mem_search.text.dates import now_ms
 
 
 def note_traces(connection: Connection, numbers: Sequence[int]) -> None:
     """Remember what gives these records away, until nothing in the store has it any more."""
     rows = connection.execute(
-        "select r.kind || ':' || r.id, r.source_id, r.title, r.body, r.url, r.data,"
+        "select r.kind || ':' || r.id, r.source_id, r.project, r.session, r.title, r.body, r.url,"
+        " r.data,"
         " (select group_concat(value, ' ') from facets f where f.record_id = r.id)"
         " from records r where r.id in (select value from json_each(?))",
         (json.dumps(list(numbers)),),
     )
-    for ref, source_id, *texts in rows.fetchall():
-        words = words_of(" ".join(filter(None, [*texts, source_id])))
-        found = [("word", word) for word in words if len(word) >= SHORTEST]
+    for ref, source_id, project, session, *texts in rows.fetchall():
+        words = noted([source_id, project, session, *texts])
+        names = {source_id, project, session} - {""}
         connection.executemany(
             "insert or ignore into forget_traces(sort, value) values(?, ?)",
-            [("ref", ref), ("id", source_id), *found],
+            [
+                ("ref", ref),
+                *(("id", name) for name in names),
+                *(("word", word) for word in words),
+            ],
         )
+    connection.execute(
+        "insert or ignore into forget_traces(sort, value)"
+        " select 'id', json_extract(j.params, '$.path') from jobs j"
+        " where json_extract(j.params, '$.spooled') is not null"
+        " and json_extract(j.params, '$.path') is not null and exists ("
+        " select 1 from records r where r.id in (select value from json_each(?1))"
+        " and r.stored_at between j.started_at and coalesce(j.ended_at, ?2)"
+        # Of an upload whose other records stay, the name stays.
+        " and not exists (select 1 from records o where o.source = r.source"
+        " and o.stored_at between j.started_at and coalesce(j.ended_at, ?2)"
+        " and o.id not in (select record_id from forget_records)))",
+        (json.dumps(numbers), now_ms()),
+    )
 
 
 def traces_left(connection: Connection) -> Traces:
@@ -44,8 +67,17 @@ def traces_left(connection: Connection) -> Traces:
     found: dict[str, set[str]] = {"word": set(), "ref": set(), "id": set()}
     for sort, value in connection.execute("select sort, value from forget_traces"):
         found[sort].add(value)
+    if not found["word"] and not found["id"]:
+        return Traces(frozenset(), frozenset(found["ref"]))
+    held, followed = (
+        [value for (value,) in connection.execute(statement)]
+        for statement in (
+            "select distinct project from records union select distinct session from records",
+            "select location from cursors where followed",
+        )
+    )
     words = _without_known(connection, found["word"])
-    return Traces(frozenset(words), frozenset(found["ref"]))
+    return traces_of(words, found["ref"], found["id"], frozenset(held), followed)
 
 
 def saved_searches_naming(connection: Connection, numbers: Sequence[int]) -> list[str]:
@@ -68,6 +100,17 @@ def saved_searches_naming(connection: Connection, numbers: Sequence[int]) -> lis
                 "select kind, id from records where id in (select value from json_each(?))",
                 (json.dumps(numbers),),
             )
+        ),
+        frozenset(
+            name
+            for column in ("project", "session")
+            for (name,) in connection.execute(
+                f"select {column} from records where id in (select value from json_each(?1))"
+                f" except select {column} from records"
+                " where id not in (select value from json_each(?1))",
+                (json.dumps(numbers),),
+            )
+            if len(name) >= SHORTEST
         ),
     )
     return [name for name, texts in searches.items() if traces.found_in(texts)]
@@ -170,9 +213,9 @@ def _cursors_cleaned(connection: Connection, traces: Traces) -> int:
     ).fetchall():
         key = (source, location)
         said = [json.loads(cursor), error]
-        if not followed and traces.has_word(f"{location} {error}"):
+        if not followed and as_read_once(location, said[0], error, traces):
             gone.append(key)
-        elif (blank := blanked(said, traces)) != said:
+        elif (blank := blanked([without_gone(location, said[0], traces), error], traces)) != said:
             changed.append((json.dumps(blank[0]), blank[1], *key))
     connection.executemany("delete from cursors where source = ? and location = ?", gone)
     connection.executemany(

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
 
+from mem_search.errors import StorageError
 from mem_search.model.forgetting import Tombstone
 from mem_search.storage.rules.tombstones import MOST_KEYS, digest
 
@@ -75,3 +78,14 @@ def add(connection: sqlite3.Connection, tombstones: Sequence[Tombstone]) -> None
             " select ?, id, ? from tombstone_keys where key = ?",
             (each.digest, each.forgotten_at, each.key),
         )
+
+
+def of_file(database: Path) -> list[Tombstone]:
+    """All of a store that nobody has open, which stays as it is. Raises StorageError."""
+    try:
+        with closing(
+            sqlite3.connect(f"{database.absolute().as_uri()}?mode=rw", uri=True)
+        ) as opened:
+            return page(opened, None, -1)
+    except sqlite3.Error as error:
+        raise StorageError(str(error)) from error
