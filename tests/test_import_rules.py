@@ -95,6 +95,7 @@ _OPENED_OTHERWISE = {
     "jobs/hook_events.py": {"file.read_bytes": _OURS},
     "jobs/hook_costs.py": {
         "(home / 'hooks' / name).read_text": _OURS, "(folder / name).read_bytes": _OURS,
+        "file.read_bytes": _OURS,
     },
     "extractors/extraction.py": {"Path('/proc/meminfo').read_text": "of the system"},
 }  # fmt: skip

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 
 from mem_search.errors import InputError
 from mem_search.projects import named_after
+from mem_search.regular_file import open_regular_file
 from mem_search.sources.agent_work.drafts import DraftBuilder
 from mem_search.sources.agent_work.events import ToolCall
 from mem_search.sources.claude_code.files import (
@@ -18,6 +18,7 @@ from mem_search.sources.claude_code.files import (
     has_own_transcript,
 )
 from mem_search.sources.claude_code.lines import parse_line
+from mem_search.text.json_reading import loads
 
 
 def records_of_calls(path: Path) -> Mapping[str, tuple[str, ...]]:
@@ -28,10 +29,10 @@ def records_of_calls(path: Path) -> Mapping[str, tuple[str, ...]]:
     """
     builder, found = DraftBuilder(NAME, named_after), dict[str, tuple[str, ...]]()
     place = Place()
-    with path.open("rb") as file:
+    with open_regular_file(path, follow=False, own=True) as file:
         for raw in complete_lines(file, place, Incomplete()):
             try:
-                value = json.loads(raw or b"null")
+                value = loads(raw or b"null")
                 line = parse_line(value, place.line) if isinstance(value, dict) else None
             except (ValueError, RecursionError, InputError):
                 continue  # the ledger has it since the transcript was read
