@@ -13,10 +13,12 @@ import ctypes
 import os
 import pickle
 import resource
+import selectors
 import signal
 import struct
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, BinaryIO, Final
@@ -26,6 +28,9 @@ from mem_search.priority import lower_process
 _PR_SET_PDEATHSIG = 1
 _WAITING: Final = 0.001
 """A process that gets a smaller part of a core waits for something else than a processor."""
+
+_LOOK_SECONDS: Final = 0.5
+"""Between two looks whether a reply is still waited for."""
 
 HEAD: Final = struct.Struct(">Q")
 """The length of what follows, in bytes."""
@@ -59,12 +64,14 @@ def environment() -> dict[str, str]:
 
 
 def processor_seconds(pid: int) -> float:
-    """What the process, and its children that ended, have used; 0 where the system is not Linux."""
+    """What the process and its children have used; 0 where the system is not Linux."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
     except OSError:
         return 0.0
-    return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
+    used = sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
+    return used + sum(processor_seconds(int(child)) for child in children)
 
 
 def is_working(pid: int, before: float, seconds: float) -> bool:
@@ -76,6 +83,41 @@ def is_working(pid: int, before: float, seconds: float) -> bool:
     return processor_seconds(pid) - before > seconds * _WAITING
 
 
+def reply_of(
+    process: subprocess.Popen[bytes], seconds: float, is_given_up: Callable[[], bool] = bool
+) -> Any:
+    """The next reply of a process that was ``started``, for a caller in a thread.
+
+    Raises TimeoutError if it waits for so many seconds, or once ``is_given_up`` says so, and
+    EOFError when it has ended.
+    """
+    (length,) = HEAD.unpack(_received(process, HEAD.size, seconds, is_given_up))
+    return pickle.loads(_received(process, length, seconds, is_given_up))  # noqa: S301  our own
+
+
+def _received(
+    process: subprocess.Popen[bytes], size: int, seconds: float, is_given_up: Callable[[], bool]
+) -> bytes:
+    assert process.stdout is not None
+    pipe, pieces = process.stdout.fileno(), bytearray()
+    with selectors.DefaultSelector() as selector:
+        selector.register(pipe, selectors.EVENT_READ)
+        while len(pieces) < size:
+            used, since = processor_seconds(process.pid), time.monotonic()
+            while not selector.select(min(seconds, _LOOK_SECONDS)):
+                if is_given_up():
+                    raise TimeoutError
+                if time.monotonic() - since >= seconds:
+                    if not is_working(process.pid, used, seconds):
+                        raise TimeoutError
+                    used, since = processor_seconds(process.pid), time.monotonic()
+            piece = os.read(pipe, min(size - len(pieces), 2**20))
+            if not piece:
+                raise EOFError("it ended")
+            pieces += piece
+    return bytes(pieces)
+
+
 def serve(load: Callable[[], Callable[[Any], object]], *, memory: str) -> None:
     """Do work until the input ends. ``load`` imports and returns what does it.
 
@@ -85,21 +127,21 @@ def serve(load: Callable[[], Callable[[Any], object]], *, memory: str) -> None:
     for name in ("parent", "seconds", "megabytes"):
         options.add_argument(f"--{name}", required=True, type=int)
     given = options.parse_args()
-    _end_with(given.parent)
+    end_with(given.parent)
     lower_process()
     incoming, outgoing = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a plug-in prints must not come between the replies
-    _limit(resource.RLIMIT_CORE, 0)
+    limit(resource.RLIMIT_CORE, 0)
 
     # A plug-in is where the worker found it, however the worker was started.
     sys.path[:] = _read(incoming)
     work = load()
 
-    _limit(resource.RLIMIT_DATA, given.megabytes * 2**20)
+    limit(resource.RLIMIT_DATA, given.megabytes * 2**20)
     _write(outgoing, None)
     while True:
         used = resource.getrusage(resource.RUSAGE_SELF)
-        _limit(resource.RLIMIT_CPU, int(used.ru_utime + used.ru_stime) + 1 + given.seconds)
+        limit(resource.RLIMIT_CPU, int(used.ru_utime + used.ru_stime) + 1 + given.seconds)
         try:
             reply = work(_read(incoming))
         except EOFError:
@@ -130,13 +172,14 @@ def framed(value: object) -> bytes:
     return HEAD.pack(len(data)) + data
 
 
-def _limit(what: int, most: int) -> None:
+def limit(what: int, most: int) -> None:
     """Lower the limit; the hard one stays, because the limit of processor time moves on."""
     _, hard = resource.getrlimit(what)
     resource.setrlimit(what, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))
 
 
-def _end_with(parent: int) -> None:
+def end_with(parent: int) -> None:
+    """Let the kernel end this process when ``parent``, which started it, has ended."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     # The worker may have ended before the request above: then no signal would come.

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import pickle
-import selectors
 import signal
 import subprocess
 import sys
@@ -12,11 +10,11 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from queue import LifoQueue
-from typing import Any, Final
+from typing import Final
 
 from mem_search.errors import SourceError
 from mem_search.extractors.refusal import Refused
-from mem_search.limited_process import HEAD, framed, is_working, processor_seconds, started
+from mem_search.limited_process import framed, reply_of, started
 from mem_search.model.documents import OCR_PAGE_NUMBERS, PAGE_BREAK, Extracted
 
 SECONDS: Final = 60
@@ -67,7 +65,7 @@ class Extraction:
             assert process.stdin is not None
             process.stdin.write(framed((str(path), name, page, links)))
             process.stdin.flush()
-            reply = self._reply(process, _PATIENCE * self._seconds)
+            reply = reply_of(process, _PATIENCE * self._seconds)
         except TimeoutError:
             self._stop()
             return Refused(f"it was not read within {_PATIENCE * self._seconds} seconds")
@@ -109,15 +107,11 @@ class Extraction:
                 self._process = started("mem_search.extractors.extraction_process", **limits)
                 if self._closed:  # by another thread, which did not see the new process
                     raise EOFError("the reading was ended")
-                self._reply(self._process, _START_SECONDS)
+                reply_of(self._process, _START_SECONDS)
             except (OSError, EOFError) as error:
                 self._stop()
                 raise SourceError(f"the process that reads files does not start: {error}") from None
         return self._process
-
-    def _reply(self, process: subprocess.Popen[bytes], seconds: float) -> Any:
-        (length,) = HEAD.unpack(_received(process, HEAD.size, seconds))
-        return pickle.loads(_received(process, length, seconds))  # noqa: S301  of our own process
 
 
 class Extractions:
@@ -173,22 +167,3 @@ def _joined(first: Extracted, more: Extracted) -> Extracted:
     metadata |= {"unread_pages": unread} if unread else {}
     text = f"{first.text}{PAGE_BREAK}{more.text}"
     return replace(first, text=text, metadata=metadata, rest=more.rest)
-
-
-def _received(process: subprocess.Popen[bytes], size: int, seconds: float) -> bytes:
-    """So many bytes from the process. Raises TimeoutError if it waits for so many seconds."""
-    assert process.stdout is not None
-    pipe, pieces = process.stdout.fileno(), bytearray()
-    with selectors.DefaultSelector() as selector:
-        selector.register(pipe, selectors.EVENT_READ)
-        while len(pieces) < size:
-            used = processor_seconds(process.pid)
-            if not selector.select(seconds):
-                if is_working(process.pid, used, seconds):
-                    continue
-                raise TimeoutError
-            piece = os.read(pipe, min(size - len(pieces), 2**20))
-            if not piece:
-                raise EOFError("it ended")
-            pieces += piece
-    return bytes(pieces)
