@@ -132,3 +132,29 @@ def _opening(node: ast.AST) -> str:
             if attr in ("open", "read_text", "read_bytes") and ast.unparse(on) not in _NOT_FILES:
                 return called
     return ""
+
+
+def _of_git(file: Path) -> Iterator[str]:
+    """Where a module names a file of git's, or the program: ``.git``, ``["git", ...]``."""
+    for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+        first: ast.AST | None = None
+        match node:
+            case ast.Constant(value=".git" | "commondir" | "packed-refs" | "gitdir:"):
+                first = node
+            case ast.List(elts=[ast.Constant(value="git"), *_]):
+                first = node
+            case ast.Call(func=ast.Attribute(attr="which"), args=[ast.Constant(value="git"), *_]):
+                first = node
+        if first is not None:
+            yield f"{file.relative_to(ROOT)}:{getattr(first, 'lineno', 0)}"
+
+
+def test_one_package_opens_the_files_of_git_and_runs_it() -> None:
+    source = ROOT / "src" / "mem_search"
+    places = {
+        place: list(_of_git(place))
+        for place in sorted(source.rglob("*.py"))
+        if place.parent != source / "git"
+    }
+    assert [each for found in places.values() for each in found] == []
+    assert any(_of_git(source / "git" / "places.py"))

@@ -18,6 +18,7 @@ import signal
 import struct
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -34,6 +35,8 @@ _PATIENCE: Final = 3
 """Work that waits is given up after so many times its processor time; work that goes on is not."""
 
 _START_SECONDS: Final = 60.0
+_LOOK_SECONDS: Final = 0.5
+"""Between two looks whether a reply is still waited for."""
 
 HEAD: Final = struct.Struct(">Q")
 """The length of what follows, in bytes."""
@@ -75,7 +78,7 @@ class LimitedProcess:
             assert process.stdin is not None
             process.stdin.write(framed(work))
             process.stdin.flush()
-            return self._reply(process, _PATIENCE * self._seconds)
+            return reply_of(process, _PATIENCE * self._seconds)
         except TimeoutError:
             self.stop()
             raise Ended(f"it was not read within {_PATIENCE * self._seconds} seconds") from None
@@ -112,23 +115,19 @@ class LimitedProcess:
                 raise SourceError("the reading was ended")
             try:
                 limits = {"seconds": self._seconds, "megabytes": self._megabytes}
-                self._process = _started(self._module, **limits)
+                self._process = started(self._module, **limits)
                 if self._closed:  # by another thread, which did not see the new process
                     raise EOFError("the reading was ended")
-                self._reply(self._process, _START_SECONDS)
+                reply_of(self._process, _START_SECONDS)
             except (OSError, EOFError) as error:
                 self.stop()
                 raise SourceError(f"the process {self._called} does not start: {error}") from None
         assert self._process is not None
         return self._process
 
-    def _reply(self, process: subprocess.Popen[bytes], seconds: float) -> Any:
-        (length,) = HEAD.unpack(_received(process, HEAD.size, seconds))
-        return pickle.loads(_received(process, length, seconds))  # noqa: S301  of our own process
 
-
-def _started(module: str, *, seconds: int, megabytes: int) -> subprocess.Popen[bytes]:
-    """The process of ``module``; its first reply is ``None``."""
+def started(module: str, *, seconds: int, megabytes: int) -> subprocess.Popen[bytes]:
+    """The process of ``module``, for a caller in a thread; its first reply is ``None``."""
     process = subprocess.Popen(  # noqa: S603  our own interpreter and module
         command(module, seconds=seconds, megabytes=megabytes),
         stdin=subprocess.PIPE,
@@ -142,37 +141,20 @@ def _started(module: str, *, seconds: int, megabytes: int) -> subprocess.Popen[b
     return process
 
 
-def _received(process: subprocess.Popen[bytes], size: int, seconds: float) -> bytes:
-    """So many bytes from the process. Raises TimeoutError if it waits for so many seconds."""
-    assert process.stdout is not None
-    pipe, pieces = process.stdout.fileno(), bytearray()
-    with selectors.DefaultSelector() as selector:
-        selector.register(pipe, selectors.EVENT_READ)
-        while len(pieces) < size:
-            used = processor_seconds(process.pid)
-            if not selector.select(seconds):
-                if is_working(process.pid, used, seconds):
-                    continue
-                raise TimeoutError
-            piece = os.read(pipe, min(size - len(pieces), 2**20))
-            if not piece:
-                raise EOFError("it ended")
-            pieces += piece
-    return bytes(pieces)
-
-
 def environment() -> dict[str, str]:
     """The environment of the process: it finds packages where the worker finds them."""
     return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
 
 
 def processor_seconds(pid: int) -> float:
-    """What the process, and its children that ended, have used; 0 where the system is not Linux."""
+    """What the process and its children have used; 0 where the system is not Linux."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
     except OSError:
         return 0.0
-    return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
+    used = sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
+    return used + sum(processor_seconds(int(child)) for child in children)
 
 
 def is_working(pid: int, before: float, seconds: float) -> bool:
@@ -184,6 +166,41 @@ def is_working(pid: int, before: float, seconds: float) -> bool:
     return processor_seconds(pid) - before > seconds * _WAITING
 
 
+def reply_of(
+    process: subprocess.Popen[bytes], seconds: float, is_given_up: Callable[[], bool] = bool
+) -> Any:
+    """The next reply of a process that was ``started``, for a caller in a thread.
+
+    Raises TimeoutError if it waits for so many seconds, or once ``is_given_up`` says so, and
+    EOFError when it has ended.
+    """
+    (length,) = HEAD.unpack(_received(process, HEAD.size, seconds, is_given_up))
+    return pickle.loads(_received(process, length, seconds, is_given_up))  # noqa: S301  our own
+
+
+def _received(
+    process: subprocess.Popen[bytes], size: int, seconds: float, is_given_up: Callable[[], bool]
+) -> bytes:
+    assert process.stdout is not None
+    pipe, pieces = process.stdout.fileno(), bytearray()
+    with selectors.DefaultSelector() as selector:
+        selector.register(pipe, selectors.EVENT_READ)
+        while len(pieces) < size:
+            used, since = processor_seconds(process.pid), time.monotonic()
+            while not selector.select(min(seconds, _LOOK_SECONDS)):
+                if is_given_up():
+                    raise TimeoutError
+                if time.monotonic() - since >= seconds:
+                    if not is_working(process.pid, used, seconds):
+                        raise TimeoutError
+                    used, since = processor_seconds(process.pid), time.monotonic()
+            piece = os.read(pipe, min(size - len(pieces), 2**20))
+            if not piece:
+                raise EOFError("it ended")
+            pieces += piece
+    return bytes(pieces)
+
+
 def serve(load: Callable[[], Callable[[Any], object]], *, memory: str) -> None:
     """Do work until the input ends. ``load`` imports and returns what does it.
 
@@ -193,21 +210,21 @@ def serve(load: Callable[[], Callable[[Any], object]], *, memory: str) -> None:
     for name in ("parent", "seconds", "megabytes"):
         options.add_argument(f"--{name}", required=True, type=int)
     given = options.parse_args()
-    _end_with(given.parent)
+    end_with(given.parent)
     lower_process()
     incoming, outgoing = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a plug-in prints must not come between the replies
-    _limit(resource.RLIMIT_CORE, 0)
+    limit(resource.RLIMIT_CORE, 0)
 
     # A plug-in is where the worker found it, however the worker was started.
     sys.path[:] = _read(incoming)
     work = load()
 
-    _limit(resource.RLIMIT_DATA, given.megabytes * 2**20)
+    limit(resource.RLIMIT_DATA, given.megabytes * 2**20)
     _write(outgoing, None)
     while True:
         used = resource.getrusage(resource.RUSAGE_SELF)
-        _limit(resource.RLIMIT_CPU, int(used.ru_utime + used.ru_stime) + 1 + given.seconds)
+        limit(resource.RLIMIT_CPU, int(used.ru_utime + used.ru_stime) + 1 + given.seconds)
         try:
             reply = work(_read(incoming))
         except EOFError:
@@ -238,13 +255,14 @@ def framed(value: object) -> bytes:
     return HEAD.pack(len(data)) + data
 
 
-def _limit(what: int, most: int) -> None:
+def limit(what: int, most: int) -> None:
     """Lower the limit; the hard one stays, because the limit of processor time moves on."""
     _, hard = resource.getrlimit(what)
     resource.setrlimit(what, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))
 
 
-def _end_with(parent: int) -> None:
+def end_with(parent: int) -> None:
+    """Let the kernel end this process when ``parent``, which started it, has ended."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     # The worker may have ended before the request above: then no signal would come.

@@ -22,10 +22,11 @@ from mem_search.ingest.preparing import Preparing
 from mem_search.ingest.writer import IngestWriter
 from mem_search.jobs.archives import ArchiveJob, Archives
 from mem_search.jobs.enriching import EnrichJob, enrich_new
+from mem_search.jobs.following import follow
 from mem_search.jobs.hook_events import HookEvents
 from mem_search.jobs.kept_transcripts import KeptTranscripts
 from mem_search.jobs.queue import Job, JobQueue
-from mem_search.jobs.reader import LocationReader, follow
+from mem_search.jobs.reader import LocationReader
 from mem_search.jobs.redacting import RedactJob, redact_if_older
 from mem_search.jobs.reembedding import ReembedJob, Serving
 from mem_search.jobs.tasks import AuditJob, FetchJob, ImportJob, RebuildJob, SyncJob, set_aside
@@ -104,6 +105,7 @@ async def open_features(runtime: Runtime, *, background: bool = True) -> AsyncIt
         stack.push_async_callback(ingest.jobs.close)
         if background:
             await set_aside(mark, ingest.jobs, store.ingest)
+            await ingest.hooks.recover()
             await ingest.jobs.start()
             await redact_if_older(store, ingest.jobs)
             tasks.start("index", indexer.run())
@@ -177,6 +179,7 @@ def _ingest_runtime(
         store.jobs, tasks, beside=(reembed,), spool_dir=settings.spool_dir,
         anywhere={FetchJob.name, *(each.name for each in enriching)},
         aside_seconds=settings.retry_aside, seal=runtime.seal,
+        in_lanes=(SyncJob.name, ImportJob.name, FetchJob.name),
     )  # fmt: skip
     archives = Archives(store.archives, jobs, reader)
     return IngestRuntime(writer, reader, indexer, jobs, forgetting, hooks, enriching, archives)

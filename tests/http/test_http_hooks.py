@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import subprocess
 import threading
@@ -10,8 +11,12 @@ from pathlib import Path
 import pytest
 from http_worker import TOKEN, Client, lifecycle_of
 
-from mem_search.sources.git.history import files_at_hand
+from git_repositories import ODD, put
+from mem_search.git.changes import changed_files
+from mem_search.http import hooks
+from mem_search.projects import Project
 from mem_search.text import secret_rules, token_count
+from mem_search.waiting import Lane
 from patience import PATIENCE
 
 OWNER = {"Authorization": f"Bearer {TOKEN}"}
@@ -146,10 +151,56 @@ def committed(repository: Path) -> Path:
 
 async def test_files_with_uncommitted_changes_are_at_hand(client: Client, tmp_path: Path) -> None:
     file = committed(repository := tmp_path / "web")
-    assert files_at_hand(str(repository)) == ()
+    assert changed_files(str(repository), PATIENCE) == ()
     file.write_text("tokens = 2\n")
-    assert files_at_hand(str(repository / "src")) == ("src/auth.py",)
-    assert files_at_hand(str(tmp_path)) == files_at_hand("/gone/web") == ()
+    assert changed_files(str(repository / "src"), PATIENCE) == ("src/auth.py",)
     # The session begins with what was done to that file, although newer records are known.
     context = await told(client, "SessionStart", str(repository))
     assert "### About the files at hand\n🟣 Observation #2 - Added login endpoint" in context
+
+
+async def test_a_session_in_a_hostile_repository_runs_nothing_and_gets_its_context(
+    client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = committed(repository := tmp_path / "web")
+    trap = tmp_path / "trap"
+    (repository / ".gitattributes").write_text("* filter=x\n")
+    with (repository / ".git" / "config").open("a") as config:
+        config.write(f'[filter "x"]\n\tclean = touch {trap}\n[core]\n\tfsmonitor = touch {trap}\n')
+    file.write_text("tokens = 2\n")
+    assert "mem-search holds 4 records" in await told(client, "SessionStart", str(repository))
+    assert not trap.exists()
+
+
+@pytest.mark.parametrize("name", [".git", ".git/HEAD", ".git/config", ".git/index"])
+@pytest.mark.parametrize("odd", ODD)
+async def test_many_hooks_from_an_odd_repository_hold_nobody(
+    client: Client, tmp_path: Path, name: str, odd: str
+) -> None:
+    committed(repository := tmp_path / "web")
+    put(repository / name, odd)
+    contexts = await asyncio.gather(
+        *(told(client, "SessionStart", str(repository)) for _ in range(20))
+    )
+    assert all("4 records of earlier work on web" in each for each in contexts)
+    assert (await client.get("/api/stats", headers=OWNER)).status == 200
+
+
+async def test_hooks_from_a_disk_that_does_not_answer_hold_nobody(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    released = threading.Event()
+
+    def identify(cwd: str) -> Project:
+        released.wait(PATIENCE)
+        return Project("web", cwd)
+
+    monkeypatch.setattr(hooks, "identify", identify)
+    monkeypatch.setattr(hooks, "_LOOK_SECONDS", 0.05)
+    monkeypatch.setattr(hooks, "_LOOKS", Lane("hooks", most=16))
+    try:
+        for number in range(20):  # more than there are threads for anything
+            assert await told(client, "SessionStart", f"/dead/{number}/web")
+            assert (await client.get("/api/stats", headers=OWNER)).status == 200
+    finally:
+        released.set()

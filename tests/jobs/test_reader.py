@@ -19,8 +19,9 @@ from mem_search.contracts import Machine
 from mem_search.errors import InputError, SourceError
 from mem_search.ingest.crash_mark import CrashMark
 from mem_search.ingest.writer import IngestWriter
+from mem_search.jobs.following import Pauses, follow
 from mem_search.jobs.queue import Report
-from mem_search.jobs.reader import LocationReader, Pauses, find_locations, follow
+from mem_search.jobs.reader import LocationReader, find_locations
 from mem_search.jobs.tasks import ImportJob, SyncJob
 from mem_search.model import Batch, Location
 from mem_search.model.ingest import IngestCounts

@@ -10,54 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from git_repositories import Repository
 from mem_search.contracts import Machine
 from mem_search.errors import SourceError
+from mem_search.git.commits import parse
 from mem_search.model import Batch, Draft, Location
 from mem_search.sources import base
 from mem_search.sources.git import Git
 from mem_search.sources.git.commits import Commit, draft_of, type_of
-from mem_search.sources.git.history import parse
-
-
-class Repository:
-    """A real repository whose clock moves one minute per commit."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.minute = 0
-        path.mkdir(parents=True)
-        self.run("init", "-b", "main")
-
-    def run(self, *arguments: str) -> str:
-        environment = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")} | {
-            "GIT_CONFIG_GLOBAL": os.devnull,
-            "GIT_CONFIG_SYSTEM": os.devnull,
-            "GIT_AUTHOR_NAME": "Ada Lovelace",
-            "GIT_AUTHOR_EMAIL": "ada@example.org",
-            "GIT_COMMITTER_NAME": "Ada Lovelace",
-            "GIT_COMMITTER_EMAIL": "ada@example.org",
-            "GIT_AUTHOR_DATE": f"2026-03-01T10:{self.minute:02}:00Z",
-            "GIT_COMMITTER_DATE": f"2026-03-01T10:{self.minute:02}:00Z",
-        }
-        finished = subprocess.run(
-            ["git", "-c", "commit.gpgsign=false", *arguments],
-            cwd=self.path,
-            env=environment,
-            check=True,
-            capture_output=True,
-            text=True,
-        )
-        return finished.stdout.strip()
-
-    def commit(self, message: str, *files: str) -> str:
-        self.minute += 1
-        for file in files:
-            target = self.path / file
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_text(f"{self.minute}")
-        self.run("add", "--all")
-        self.run("commit", "--allow-empty", "--allow-empty-message", "-m", message)
-        return self.run("rev-parse", "HEAD")
 
 
 @pytest.fixture
@@ -279,18 +239,24 @@ def test_a_shallow_clone_is_refused_with_the_next_step(repo: Repository, tmp_pat
 def test_without_git_the_error_says_to_install_it(
     repo: Repository, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    repo.commit("one", "a")
     monkeypatch.setenv("PATH", "/nonexistent")
     with pytest.raises(SourceError, match="install it"):
         batches(repo)
 
 
-def test_a_repository_of_somebody_else_is_refused_with_the_next_step(
-    repo: Repository, monkeypatch: pytest.MonkeyPatch
+def test_a_repository_of_somebody_else_is_refused_until_the_user_trusts_it(
+    repo: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     repo.commit("one", "a")
-    monkeypatch.setenv("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1")  # git's own switch for its tests
+    owner = repo.path.stat().st_uid
+    monkeypatch.setattr(os, "geteuid", lambda: owner + 1)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("GIT_CONFIG_GLOBAL", raising=False)
     with pytest.raises(SourceError, match=r"safe\.directory"):
         batches(repo)
+    (tmp_path / ".gitconfig").write_text(f"[safe]\n\tdirectory = {repo.path}\n")
+    assert titles(repo) == ["one"]
 
 
 def test_a_damaged_history_keeps_what_was_read_and_says_why(repo: Repository) -> None:
@@ -315,6 +281,22 @@ def test_a_damaged_history_keeps_what_was_read_and_says_why(repo: Repository) ->
     assert "failed" not in mended.cursor
 
 
+def test_commits_before_the_damage_are_stored(repo: Repository) -> None:
+    for number in range(300):
+        repo.run("commit", "--allow-empty", "-m", f"commit {number}")
+    repo.commit("broken", "b")
+    tree = repo.run("rev-parse", "HEAD^{tree}")
+    repo.run("commit", "--allow-empty", "-m", "after it")
+    (repo.path / ".git" / "objects" / tree[:2] / tree[2:]).unlink()
+    reading = Git().read(Location("git", str(repo.path)), {})
+    first, second = next(reading), next(reading)
+    with pytest.raises(SourceError, match="git cannot read"):
+        next(reading)
+    found = [draft.title for batch in (first, second) for draft in batch.drafts]
+    # Whether the last one before the damage was read whole, nobody knows.
+    assert found == [f"commit {number}" for number in range(299)]
+
+
 def test_the_environment_of_a_git_hook_does_not_mislead(
     repo: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -330,6 +312,53 @@ def test_the_repository_is_not_changed_by_reading(repo: Repository) -> None:
     before = sorted((str(p), p.stat().st_mtime_ns) for p in repo.path.rglob("*"))
     batches(repo)
     assert sorted((str(p), p.stat().st_mtime_ns) for p in repo.path.rglob("*")) == before
+
+
+def test_the_names_of_authors_are_those_of_the_mailmap(repo: Repository, tmp_path: Path) -> None:
+    repo.commit("one", "a")
+    (repo.path / ".mailmap").write_text("Ada King <ada@example.org>\n")
+    authors = [draft.metadata["author"] for draft in drafts(repo)]
+    assert authors == ["Ada King"]
+    repo.run("clone", "--bare", str(repo.path), str(tmp_path / "bare.git"))
+    assert drafts(tmp_path / "bare.git")[0].metadata["author"] == "Ada Lovelace"
+    repo.commit("two")  # now it is in the history, where that of a bare repository is read
+    repo.run("push", str(tmp_path / "bare.git"), "main")
+    authors = [draft.metadata["author"] for draft in drafts(tmp_path / "bare.git")]
+    assert authors == ["Ada King", "Ada King"]
+
+
+def test_a_history_of_long_hashes_is_read(repo: Repository, tmp_path: Path) -> None:
+    (tmp_path / "long").mkdir()
+    repo.run("init", "--object-format=sha256", "-b", "main", str(tmp_path / "long"))
+    repo.path = tmp_path / "long"
+    sha = repo.commit("one", "a")
+    assert len(sha) == 64
+    assert [draft.source_id for draft in drafts(repo)] == [sha]
+
+
+def test_packed_and_symbolic_branches_are_read(repo: Repository) -> None:
+    repo.commit("one", "a")
+    repo.run("branch", "topic/deep")
+    repo.run("pack-refs", "--all", "--prune")
+    repo.run("symbolic-ref", "refs/heads/alias", "refs/heads/topic/deep")
+    repo.run("checkout", "topic/deep")
+    repo.commit("two", "b")
+    assert branches(repo) == {"one": "main", "two": "topic/deep"}  # it is checked out
+
+
+def test_references_in_tables_are_read_where_git_knows_them(repo: Repository) -> None:
+    path = repo.path.with_name("tables")
+    try:
+        repo.run("init", "--ref-format=reftable", "-b", "main", str(path))
+    except subprocess.CalledProcessError:
+        pytest.skip("this git has no reftables")
+    repo.path = path
+    repo.commit("one", "a")
+    repo.run("checkout", "-b", "topic")
+    repo.commit("two", "b")
+    (batch,) = batches(repo)
+    assert branches(repo) == {"one": "main", "two": "topic"}
+    assert batches(repo, dict(batch.cursor)) == []
 
 
 def test_settings_of_the_repository_do_not_change_the_answer(repo: Repository) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import typer
 
@@ -12,7 +12,11 @@ from mem_search.cli import completion
 from mem_search.cli.client import local, open_client
 from mem_search.cli.options import Json, clock_time, show
 from mem_search.cli.output import note, say
+from mem_search.git.changes import changed_files
 from mem_search.projects import identify
+
+_CHANGES_SECONDS: Final = 2.0
+"""For the files that were changed here; what was found by then is shown."""
 
 
 def add_to(app: typer.Typer) -> None:
@@ -34,7 +38,7 @@ def context(
         list[str] | None,
         typer.Option(
             "--files",
-            help="A file at hand; by default what git says has changed.",
+            help="A file at hand; by default what was changed since the last commit.",
         ),
     ] = None,
     prompt: Annotated[str, typer.Option("--prompt", help="What the agent was asked.")] = "",
@@ -58,9 +62,7 @@ def context(
     if branch or not project:
         pairs.append(("branch", branch or here.branch))
     if files is None and not project:
-        from mem_search.sources.git.history import files_at_hand  # loads what reads sources
-
-        files = list(files_at_hand(os.getcwd()))  # noqa: PTH109 - as the hook names it
+        files = list(changed_files(os.getcwd(), _CHANGES_SECONDS))  # noqa: PTH109
     pairs += [("files", each) for each in files or ()]
     given = (("prompt", prompt), ("max_tokens", "" if budget is None else str(budget)))
     pairs = [(name, value) for name, value in (*pairs, *given) if value]

@@ -282,6 +282,7 @@ def examine(settings: Settings) -> Iterator[Finding]:
     yield local_checks.model(settings)
     yield local_checks.chroma(settings)
     yield from local_checks.agents(settings)
+    yield from local_checks.events(settings)
     yield from local_checks.service(settings)
     unknown: Unavailable | None = None
     state: WorkerState | None = None

@@ -216,6 +216,15 @@ def unix_socket(state: WorkerState) -> Finding:
     return Finding("socket", "ok", f"{state.socket}: only you can open it")
 
 
+def events(settings: Settings) -> Iterator[Finding]:
+    """Events of hooks over which the worker ended twice."""
+    folder = settings.home / "hooks" / "set-aside"
+    if aside := sorted(folder.glob("*.json")):
+        detail = f"{len(aside)} set aside, because the worker ended twice while it read them"
+        fix = f"mv {quote(str(folder))}/*.json {quote(str(folder.with_name('events')))}/"
+        yield Finding("events of hooks", "missing", detail, f"{fix}, to try again, or delete them")
+
+
 def service(settings: Settings) -> Iterator[Finding]:
     """The service, if one is installed, starts this program."""
     found = service_of(settings)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from typing import Any, Final
 
 from aiohttp import web
 from pydantic import Field
 
 from mem_search.errors import StorageError
+from mem_search.git.changes import changed_files
 from mem_search.http.core.parameter_types import Text
 from mem_search.http.core.parameters import Body, Parameters
 from mem_search.http.core.replies import json_reply
@@ -17,16 +18,24 @@ from mem_search.http.schemas.context import HookCosts, SessionCost
 from mem_search.http.schemas.hooks import HookReply
 from mem_search.jobs.hook_costs import Cost, costs, dropped
 from mem_search.model.briefing import Situation
-from mem_search.projects import identify
+from mem_search.projects import Project, identify, named_after
 from mem_search.renderers import render_briefing, render_matches, render_prompt_guide
 from mem_search.search.briefing import SHORTEST_PROMPT, brief
-from mem_search.sources.git.history import files_at_hand
 from mem_search.text import token_count
 from mem_search.text.dates import now_ms
+from mem_search.waiting import Lane
 
 _FOR_PROMPT = 400
 """Most tokens of the records that a prompt gets."""
 _MATCHES = 5
+
+_CHANGES_SECONDS: Final = 0.5
+"""For the files that were changed in the session's directory: a session waits."""
+
+_LOOK_SECONDS: Final = 2.0
+"""For a directory in all. One on a disk that does not answer takes a thread, and no longer."""
+
+_LOOKS: Final = Lane("hooks", most=16)
 
 
 class CostParameters(Parameters):
@@ -115,8 +124,10 @@ async def _context(call: Call, body: HookBody) -> str:
     asks = body.hook_event_name == "UserPromptSubmit" and settings.prompt_context != "off"
     if not body.cwd or not (starts or (asks and len(prompt) >= SHORTEST_PROMPT)):
         return ""
-    place = await asyncio.to_thread(identify, body.cwd)
-    files = await asyncio.to_thread(files_at_hand, body.cwd) if starts else ()
+    unseen: tuple[Project, tuple[str, ...]] = named_after(body.cwd), ()
+    place, files = await _LOOKS.run(
+        _seen, body.cwd, starts, seconds=_LOOK_SECONDS, otherwise=unseen
+    )
     situation = Situation((place.name,), place.branch, files, body.session_id, prompt)
     runtime = call.runtime
     briefing = await brief(runtime.store.records, runtime.search.service, situation, now_ms())
@@ -126,3 +137,8 @@ async def _context(call: Call, body: HookBody) -> str:
     if settings.prompt_context == "records":
         matches = render_matches(briefing, call.display(), _FOR_PROMPT, _MATCHES).text
     return "\n\n".join(filter(None, (render_prompt_guide(briefing), matches)))
+
+
+def _seen(cwd: str, starts: bool) -> tuple[Project, tuple[str, ...]]:
+    """The project of a directory, and for a session that starts its changed files."""
+    return identify(cwd), changed_files(cwd, _CHANGES_SECONDS) if starts else ()

@@ -22,8 +22,11 @@ import logging
 import os
 import secrets
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
+from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
@@ -33,9 +36,12 @@ from mem_search.ingest import copies
 from mem_search.jobs.hook_costs import drop
 from mem_search.jobs.hook_costs import forget as forget_costs
 from mem_search.jobs.hook_journals import SAFE_SESSION, Journals
-from mem_search.jobs.reader import LocationReader, find_locations, machine_from
-from mem_search.model import Filters, Location
+from mem_search.jobs.lanes import Lanes
+from mem_search.jobs.reader import PLACES, LocationReader, machine_from
+from mem_search.jobs.suspect_events import SuspectEvents
+from mem_search.model import Filters, LedgerEntry, Location
 from mem_search.model.forgetting import Traces
+from mem_search.regular_file import read_regular_file
 from mem_search.sources.claude_code.files import transcript_of
 from mem_search.storage.ports import IngestStore, RecordStore
 from mem_search.text import secret_rules
@@ -49,6 +55,14 @@ PAUSE_SECONDS: Final = 5.0
 
 GRACE_SECONDS: Final = 4.0
 """The first prompt of a session comes before its transcript; so long it is waited for."""
+
+PATIENCE_SECONDS: Final = 10.0
+"""So long events wait for those before them to be read; what is slow goes on beside them."""
+
+_LOOK_SECONDS: Final = 2.0
+"""For a look whether a transcript is there, on a disk that may be gone."""
+
+AGAIN: Final = "to try again: move it from hooks/set-aside to hooks/events, in the home"
 
 LONGEST_EVENT: Final = 10 * 2**20
 MOST_WAITING: Final = 5_000
@@ -90,6 +104,9 @@ class HookEvents:
         self._reader = reader
         self._redaction = redaction
         self._journals = Journals(self.sessions, redaction)
+        self.aside = home / "hooks" / "set-aside"
+        self._suspects = SuspectEvents(home / "hooks" / "taking.json")
+        self._lanes = Lanes()
         self._woken = asyncio.Event()
         self._draining = asyncio.Lock()
 
@@ -150,7 +167,8 @@ class HookEvents:
         files = [file for file in self.sessions.glob("*.jsonl") if file.stem in sessions]
         changed = 0
         if traces is not None:
-            looked_at = (*self.folder.glob("*"), *self.sessions.glob("*.jsonl"))
+            places = self.folder.glob("*"), self.aside.glob("*"), self.sessions.glob("*.jsonl")
+            looked_at = chain.from_iterable(places)
             files += [file for file in looked_at if copies.holds(file, traces) is not False]
             changed = forget_costs(self.home, traces)
         for file in files:
@@ -163,37 +181,90 @@ class HookEvents:
 
     async def run(self) -> None:
         """Take events until cancelled: when woken, and every few seconds."""
-        while True:
-            self._woken.clear()
-            try:
-                waiting = await self.drain()
-            except (OSError, MemSearchError) as error:
-                log.warning("events of hooks are taken later: %s", error)
-                waiting = True
-            pause = GRACE_SECONDS / 4 if waiting else PAUSE_SECONDS
-            try:
-                async with asyncio.timeout(pause):
-                    await self._woken.wait()
-            except TimeoutError:
-                continue
+        async with self._lanes:
+            while True:
+                self._woken.clear()
+                try:
+                    waiting = await self.drain()
+                except (OSError, MemSearchError) as error:
+                    log.warning("events of hooks are taken later: %s", error)
+                    waiting = True
+                pause = GRACE_SECONDS / 4 if waiting else PAUSE_SECONDS
+                try:
+                    async with asyncio.timeout(pause):
+                        await self._woken.wait()
+                except TimeoutError:
+                    continue
 
     async def drain(self, now: float | None = None) -> bool:
         """Take the events there are; True if some wait for a transcript. Raises OSError."""
         async with self._draining:
             return await self._drain(time.time() if now is None else now)
 
+    async def recover(self) -> None:
+        """Before anything is read: set aside the events over which the worker died twice.
+
+        What they left in our own transcripts is removed: it would be read again. The others over
+        which it died come back there one at a time. Raises OSError.
+        """
+        if aside := await asyncio.to_thread(self._recover):
+            reason = f"the worker ended twice while it read this; {AGAIN}"
+            entries = [LedgerEntry(f"{name}.json", "failed", reason) for name in aside]
+            of_events = Location(_SOURCE, str(self.sessions))
+            await self._store.note_items(of_events, entries)
+            self._reader.forget_deaths(of_events)
+
+    def _recover(self) -> list[str]:
+        self._suspects.remember()
+        if not self._suspects.deaths:
+            return []
+        self._journals.remove(self._suspects.deaths.keys())
+        aside = self._suspects.to_set_aside()
+        for name in aside:
+            log.error("the worker ended twice while it read the event %s: it is set aside", name)
+            self.aside.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with suppress(FileNotFoundError):
+                (self.folder / f"{name}.json").replace(self.aside / f"{name}.json")
+        self._suspects.forget(aside)
+        return aside
+
     async def _drain(self, now: float) -> bool:
-        found = await asyncio.to_thread(self._waiting)
-        read = await self._read_by_sources(found)
-        taken, waiting = await asyncio.to_thread(self._sorted_events, found, read, now)
-        await self._read({place for _, _, place in taken if place})
-        # Only now: an event whose records were not stored is taken again.
-        await asyncio.to_thread(_remove, taken)
+        files = await asyncio.to_thread(self._files)
+        sizes = {file.stem: size for file, _, size in files}
+        written = {file.stem: (file, at) for file, at, _ in files}
+        waiting = False
+        for group in self._suspects.in_groups(sizes):
+            patience = None if group[0] in self._suspects.deaths else PATIENCE_SECONDS
+            with self._suspects.taking(group):
+                found = await asyncio.to_thread(self._events, [written[name] for name in group])
+                read = await self._read_by_sources(found)
+                taken, waits = await asyncio.to_thread(self._sorted_events, found, read, now)
+                await self._take(taken, patience)
+            waiting |= waits
         await asyncio.to_thread(self._journals.sweep, time.time())
         return waiting
 
-    async def _read(self, places: set[Place]) -> None:
-        for location in await self._locations(places):
+    async def _take(self, taken: list[Taken], patience: float | None) -> None:
+        """Read what there is to read for these events; a place that is slow holds only its own."""
+        places = await self._locations({place for _, _, place in taken if place})
+        of_places: dict[tuple[Place, ...], list[Taken]] = {}
+        for event in taken:
+            locations = places[event[2]] if event[2] else ()
+            key = tuple((each.source, each.path) for each in locations)
+            of_places.setdefault(key, []).append(event)
+        for key, events in of_places.items():
+            locations = places[events[0][2]] if events[0][2] else ()
+            self._lanes.start(repr(key), partial(self._read_for, locations, events))
+        await self._lanes.wait(patience)
+
+    async def _read_for(self, locations: Sequence[Location], events: list[Taken]) -> None:
+        with self._suspects.taking([file.stem for file, _, _ in events]):
+            await self._read(locations)
+            # Only now: an event whose records were not stored is taken again.
+            await asyncio.to_thread(_remove, events)
+
+    async def _read(self, locations: Iterable[Location]) -> None:
+        for location in locations:
             try:
                 await self._reader.read(location)
             except MemSearchError as error:
@@ -202,7 +273,8 @@ class HookEvents:
     async def _read_by_sources(self, found: list[Found]) -> set[Session]:
         """The sessions among those of other agents, told by clients, that sources have."""
         told = {session for _, _, event in found if event and (session := _of_other_agent(event))}
-        await self._read({(agent, "") for agent, _ in told})
+        places = await self._locations({(agent, "") for agent, _ in told})
+        await self._read(dict.fromkeys(chain.from_iterable(places.values())))
         return {each for each in told if await self._has(*each)}
 
     async def _has(self, agent: str, session: str) -> bool:
@@ -211,10 +283,16 @@ class HookEvents:
         # Work of a subagent is stored with the session above it.
         return bool(records or await self._store.ledger(agent, session, 1, 0, "taken"))
 
-    def _waiting(self) -> list[Found]:
-        """The events there are, in the order of their names."""
-        files = sorted(self.folder.glob("*.json"))
-        return [(file, file.stat().st_mtime_ns, self._event(file)) for file in files]
+    def _files(self) -> list[tuple[Path, int, int]]:
+        """The files of the events there are, in the order of their names: when written, bytes."""
+        files = []
+        for file in sorted(self.folder.glob("*.json")):
+            status = file.lstat()
+            files.append((file, status.st_mtime_ns, status.st_size))
+        return files
+
+    def _events(self, files: list[tuple[Path, int]]) -> list[Found]:
+        return [(file, written, self._event(file)) for file, written in files]
 
     def _sorted_events(
         self, found: list[Found], read: set[Session], now: float
@@ -241,35 +319,34 @@ class HookEvents:
 
     def _event(self, file: Path) -> Mapping[str, Any] | None:
         try:
-            if file.stat().st_size > LONGEST_EVENT:
-                raise ValueError(f"longer than {LONGEST_EVENT} bytes")
-            event = json.loads(file.read_bytes())
+            event = json.loads(read_regular_file(file, LONGEST_EVENT, follow=False))
             if not isinstance(event, dict) or not isinstance(event.get("session_id"), str):
                 raise ValueError("no object with a session_id")
         except (OSError, ValueError, RecursionError) as error:
-            drop(self.home, f"{file.name}: {error}")
+            reason = error.strerror if isinstance(error, OSError) else error
+            drop(self.home, f"{file.name}: {reason}")
             return None
         return event
 
-    async def _locations(self, places: set[Place]) -> list[Location]:
+    async def _locations(self, places: set[Place]) -> dict[Place, Sequence[Location]]:
         """What to read: the followed location that has the path, else the path itself."""
         if not places:
-            return []
+            return {}
         followed = [each.location for each in await self._store.locations() if each.followed]
-        found: dict[Place, Location] = {}
+        found: dict[Place, Sequence[Location]] = {}
         for source, path in sorted(places):
             known = [each for each in followed if each.source == source]
             if path:
                 parents = {path, *map(str, Path(path).parents)}
                 known = [each for each in known if each.path in parents][:1]
                 known = known or [Location(source, path)]
-            found |= {(each.source, each.path): each for each in known or self._discovered(source)}
-        return list(found.values())
+            found[source, path] = known or await self._discovered(source)
+        return found
 
-    def _discovered(self, source: str) -> list[Location]:
+    async def _discovered(self, source: str) -> list[Location]:
         """Where the sessions of an agent lie that was never read before."""
         try:
-            return find_locations(machine_from({}, os.environ), source)
+            return await self._reader.find(machine_from({}, os.environ), source, "")
         except MemSearchError:
             drop(self.home, "its agent is none that has sessions here")
             return []
@@ -293,7 +370,8 @@ def _transcript(event: Mapping[str, Any]) -> str:
     """
     path = str(event.get("transcript_path") or "")
     # Not Path.is_file: it raises for a path that is too long, or in a folder of another user.
-    if path.endswith(".jsonl") and os.path.isfile(path):  # noqa: PTH113
+    is_there = PLACES.call(os.path.isfile, path, seconds=_LOOK_SECONDS, otherwise=False)
+    if path.endswith(".jsonl") and is_there:
         return path
     platform = platform_named(str(event.get("platform") or ""))
     return transcript_of(event["session_id"]) if platform in _CLAUDE else ""

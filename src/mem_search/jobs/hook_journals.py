@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import IO, Any, Final
@@ -26,6 +26,9 @@ SAFE_SESSION: Final = pattern(r"[A-Za-z0-9][\w:.@+-]{0,199}", re.ASCII)
 
 _KNOWN_SESSIONS: Final = 16
 """Sessions whose lines are remembered; of others they are read again."""
+
+_ENDS: Final = ("", "-answer")
+"""Of the ids of the lines that an event becomes."""
 
 _UUID: Final = pattern(rb'^\{"uuid": "([^"\n]+)"', re.MULTILINE)
 
@@ -56,7 +59,7 @@ class Journals:
             common |= {"isSidechain": True, "agentId": agent}
         lines = {
             f"{uuid}{end}": {"uuid": f"{uuid}{end}", **common, **line}
-            for end, line in zip(("", "-answer"), _lines_of(event, uuid), strict=False)
+            for end, line in zip(_ENDS, _lines_of(event, uuid), strict=False)
         }
         if not lines and not _may_be_empty(event):
             drop(self._home, f"{uuid}: nothing in it can be recorded")
@@ -84,6 +87,19 @@ class Journals:
             file.truncate(whole)
             file.seek(whole)
         return {found.decode() for found in _UUID.findall(content, 0, whole)}
+
+    def remove(self, names: Collection[str]) -> None:
+        """Remove the lines of these events from all transcripts. Raises OSError."""
+        gone = {f"{name}{end}".encode() for name in names for end in _ENDS}
+        for file in self._folder.glob("*.jsonl"):
+            lines = file.read_bytes().splitlines(keepends=True)
+            kept = [line for line in lines if not ((id_ := _UUID.match(line)) and id_[1] in gone)]
+            if len(kept) < len(lines):
+                part = file.with_suffix(".part")
+                part.write_bytes(b"".join(kept))
+                part.chmod(0o600)
+                part.replace(file)
+                self._known.pop(file.stem, None)
 
     def sweep(self, now: float) -> None:
         """Remove transcripts of sessions that nothing came to for a week. Raises OSError."""

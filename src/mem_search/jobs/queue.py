@@ -1,4 +1,7 @@
-"""Running jobs: one at a time, in the order of submission, with their state in the database.
+"""Running jobs: in the order of submission, with their state in the database.
+
+One job runs at a time, but for those that read: one for each of their kinds and sources, so that a
+slow or stuck import holds only those of its own lane.
 
 A job is a name, parameters as JSON, and a coroutine. It must be safe to run it again: a worker that
 died runs its unfinished jobs again at its next start, and each continues from its stored cursor.
@@ -75,6 +78,7 @@ class JobQueue:
 
     The upload in ``spool_dir`` that a job read (its parameter ``spooled``) is removed at its end.
     The jobs ``anywhere`` need no file of this home or machine: any worker of the store runs them.
+    Those ``in_lanes`` wait only for others of their name and of their parameter ``source``.
     After ``aside_seconds`` without other work, jobs that were set aside are tried once more: what
     takes the worker down does so only after it has served for a while. 0 leaves them to a person.
     """
@@ -88,6 +92,7 @@ class JobQueue:
         anywhere: Collection[str] = (),
         aside_seconds: float = 0,
         seal: Seal | None = None,
+        in_lanes: Collection[str] = (),
     ) -> None:
         self._store = store
         self._seal = seal
@@ -96,6 +101,7 @@ class JobQueue:
         """Between a look whether there are rules, and what is stored because of it."""
         self._aside_seconds = aside_seconds
         self._anywhere = anywhere
+        self._in_lanes = frozenset(in_lanes)
         self._spool = spool_dir
         self._kinds = {job.name: job for job in (*kinds, *beside)}
         self._beside = {job.name for job in beside}
@@ -232,18 +238,26 @@ class JobQueue:
         return await self.get(job)
 
     async def set_aside(self, item: Mapping[str, str], label: str) -> str | None:
-        """Set the job aside that the last worker was running; returns its id. Before ``start``."""
-        for state in await self._store.unfinished(here=True):
-            if state.state == "running" and state.name not in self._beside:
-                again = ", and twice more when it tried again" if TRIED in state.params else ""
-                message = (
-                    f"the worker ended twice while it read {label}{again};"
-                    f" to try again: mem-search jobs {state.id} --retry"
-                )
-                await self._store.finish(state.id, "set_aside", message, item)
-                log.error("job %s (%s) is set aside: %s", state.id, state.name, message)
-                return state.id
-        return None
+        """Set the job aside over which the last worker ended; returns its id. Before ``start``.
+
+        ``item`` says what it was reading. Of several that were running it is the one that reads so.
+        """
+        running = [
+            state
+            for state in await self._store.unfinished(here=True)
+            if state.state == "running" and state.name not in self._beside
+        ]
+        if not running:
+            return None
+        state = max(running, key=lambda each: _fits(each, item))
+        again = ", and twice more when it tried again" if TRIED in state.params else ""
+        message = (
+            f"the worker ended twice while it read {label}{again};"
+            f" to try again: mem-search jobs {state.id} --retry"
+        )
+        await self._store.finish(state.id, "set_aside", message, item)
+        log.error("job %s (%s) is set aside: %s", state.id, state.name, message)
+        return state.id
 
     async def uploads(self) -> set[str]:
         """The uploads that jobs have still to read, or may when they are retried."""
@@ -287,43 +301,62 @@ class JobQueue:
         await asyncio.shield(rules)
         # Jobs are set aside before this begins: when none is left, none will be.
         is_aside, idle_since = self._aside_seconds > 0, time.monotonic()
-        while True:
-            added.clear()
-            state, idle = None, time.monotonic() - idle_since
-            try:
-                state = await self._store.claim(names, self._left)
-                if state is None and is_aside and idle >= self._aside_seconds:
-                    state = await self._store.claim_aside(names)
-                    is_aside = state is not None
-                self._waits = ""
-                if state is not None:
-                    await self._run(state)
-            except MemSearchError as error:
-                if state is None:
+        running: dict[asyncio.Task[None], JobState] = {}
+        try:
+            while True:
+                added.clear()
+                for task in [each for each in running if each.done()]:
+                    del running[task]
+                    task.result()
+                    idle_since = time.monotonic()
+                idle = time.monotonic() - idle_since
+                try:
+                    state = await self._claim(names, running.values())
+                    if state is None and not running and is_aside and idle >= self._aside_seconds:
+                        state = await self._store.claim_aside(names)
+                        is_aside = state is not None
+                    self._waits = ""
+                except MemSearchError as error:
                     if error.message != self._waits:
                         log.warning("jobs wait: %s", error)
                     self._waits = error.message
-                    with suppress(TimeoutError):
-                        async with asyncio.timeout(RETRY_SECONDS):
-                            await added.wait()
+                    await _set(added, RETRY_SECONDS)
                     continue
-                # Its state could not be written (a full disk): the next start runs it again.
-                log.error("job %s was left: %s", state.id, error)
-                self._left[state.id] = error.message
-            finally:
                 if state is not None:
-                    self._cancelled.discard(state.id)
-                    if state.id not in self._interrupted:
-                        self._given.pop(state.id, None)
-                    self._interrupted.discard(state.id)
-                    idle_since = time.monotonic()
-            if state is None:
-                with suppress(TimeoutError):
-                    left = max(0.0, self._aside_seconds - idle) if is_aside else None
-                    # Not wait_for: before Python 3.12 it loses a cancellation that comes when the
-                    # event is set, and then this never ends.
-                    async with asyncio.timeout(left):
-                        await added.wait()
+                    task = asyncio.create_task(self._run_whole(state), name="job")
+                    task.add_done_callback(lambda _: added.set())
+                    running[task] = state
+                elif is_aside and not running:
+                    await _set(added, max(0.0, self._aside_seconds - idle))
+                else:
+                    await _set(added, None)
+        finally:
+            for task in running:
+                task.cancel()
+            await asyncio.gather(*running, return_exceptions=True)
+
+    async def _claim(
+        self, names: Collection[str], running: Collection[JobState]
+    ) -> JobState | None:
+        """The next job that waits for none of those that are running."""
+        if any(state.name not in self._in_lanes for state in running):
+            names = self._in_lanes.intersection(names)
+        lanes = {f"{state.name}:{state.params.get('source', '')}" for state in running}
+        left = {*self._left, *(state.id for state in running)}
+        return await self._store.claim(names, left, lanes) if names else None
+
+    async def _run_whole(self, state: JobState) -> None:
+        try:
+            await self._run(state)
+        except MemSearchError as error:
+            # Its state could not be written (a full disk): the next start runs it again.
+            log.error("job %s was left: %s", state.id, error)
+            self._left[state.id] = error.message
+        finally:
+            self._cancelled.discard(state.id)
+            if state.id not in self._interrupted:
+                self._given.pop(state.id, None)
+            self._interrupted.discard(state.id)
 
     async def _run(self, state: JobState) -> None:
         last = 0
@@ -380,10 +413,24 @@ class JobQueue:
         await self._store.finish(job, state, message, {})
 
 
+async def _set(event: asyncio.Event, seconds: float | None) -> None:
+    """Wait until it is set, at most for so long."""
+    # Not wait_for: before Python 3.12 it loses a cancellation that comes when the event is set,
+    # and then this never ends.
+    with suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            await event.wait()
+
+
 def _without_counts(state: JobState) -> JobState:
     """The state without what it keeps in its result until it is done."""
     result = {key: value for key, value in state.result.items() if key != SO_FAR}
     return replace(state, result=result)
+
+
+def _fits(state: JobState, item: Mapping[str, str]) -> int:
+    """How many parameters of the job name what ``item`` names."""
+    return sum(state.params.get(name) == item.get(name) for name in ("source", "path"))
 
 
 def _is_secret(params: Mapping[str, Any]) -> bool:

@@ -17,10 +17,11 @@ from contextlib import AsyncExitStack
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from mem_search import sources
-from mem_search.contracts import Machine
-from mem_search.errors import InputError, MemSearchError, NotFound, SourceError
+from mem_search.contracts import Machine, Source
+from mem_search.errors import MemSearchError, NotFound, SourceError
 from mem_search.ingest.crash_mark import CrashMark
 from mem_search.ingest.writer import IngestWriter
 from mem_search.jobs.kept_transcripts import KeptTranscripts
@@ -30,13 +31,28 @@ from mem_search.model.ingest import IngestCounts
 from mem_search.sources.base import KEPT
 from mem_search.storage.ports import IngestStore
 from mem_search.text.file_names import as_text, is_text
+from mem_search.waiting import Lane, Steps
 
 log = logging.getLogger(__name__)
 
-_LONGEST_PAUSE = 3600.0
+STILL_SECONDS = 600.0
+"""A reading that gives nothing for so long waits for a disk or a program that does not answer.
+Sources give what they have every five seconds; one file may take three minutes, and a history of
+a million commits five, until its first."""
+
+ASIDE_SECONDS = 600.0
+"""So long a worker serves before it reads a place again that may take it down. Two that were killed
+in a row for another reason do not keep a place from being followed."""
 
 _LARGE = 50
 """Records; after a batch of fewer, searches have little to catch up with."""
+
+
+LOOK_SECONDS = 30.0
+"""For a look at a path that somebody named; a disk may have to start."""
+
+PLACES = Lane("places", most=16)
+"""For looks at paths that are read."""
 
 
 async def _at_once() -> None:
@@ -56,13 +72,20 @@ class LocationReader:
         mark: CrashMark,
         kept: KeptTranscripts | None = None,
         give_way: Callable[[], Awaitable[None]] = _at_once,
+        still_seconds: float = STILL_SECONDS,
     ) -> None:
         self._store = store
         self._writer = writer
         self._mark = mark
         self.kept = kept
         self._give_way = give_way
+        self._still_seconds = still_seconds
+        self._waiting: dict[tuple[str, str], Steps[Batch]] = {}
+        """Readings that were given up, and whose thread still waits for something."""
         self._locks: dict[tuple[str, str], asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._since = time.monotonic()
+        self._read_before: set[tuple[str, str]] = set()
+        """Places that this worker has read, and lived."""
         self._releasing = asyncio.Lock()
         """Of two locations that release the same record at once, the second knows of the first."""
 
@@ -90,11 +113,13 @@ class LocationReader:
         the location cannot be read; what was stored before stays.
         """
         source = sources.by_name(location.source)
-        _check_place(location)
+        await _check_place(location)
         to_read = location
         if upload is not None:
             to_read = replace(location, path=str(upload), upload=location.path)
-        async with self._locks[location.source, location.path], AsyncExitStack() as stack:
+        key = location.source, location.path
+        async with self._locks[key], AsyncExitStack() as stack:
+            self._check_waiting(location)
             if again and self.kept is not None and upload is None:
                 gone = await asyncio.to_thread(self.kept.unpack, location)
                 if gone is not None:
@@ -111,12 +136,17 @@ class LocationReader:
                 if not by_job:
                     left_out = self._set_aside(location)
                 with self._mark.reading(location, by_job=by_job) as mark:
-                    if report is not None:  # following writes nothing while nothing changes
+                    # Following writes nothing while nothing changes, but for the first time: what
+                    # took the last worker down may do it again, before an item is known.
+                    if by_job or key not in self._read_before:
                         mark("", 0)
+                    if report is not None:
                         message = f"{_named(location)}: looking for what is new"
                         await report(0, 0, message, begins=True)
-                    batches = await asyncio.to_thread(source.read, to_read, cursor)
-                    while (batch := await asyncio.to_thread(_next, batches, location)) is not None:
+                    start = partial(_batches, source, location, to_read, cursor)
+                    steps = Steps(start, f"read {location.source}")
+                    stack.callback(steps.end)
+                    while (batch := await self._next(steps, location)) is not None:
                         continues, is_unchanged = is_unchanged and bool(cursor), False
                         others = (
                             await self._other_projects(location) if batch.shared else frozenset()
@@ -142,6 +172,7 @@ class LocationReader:
                         if report is not None:
                             message = progress_message(location, total)
                             await report(batch.done, batch.total, message, begins=continues)
+                self._read_before.add(key)
                 if is_unchanged:
                     await self._store.note_unchanged(location, followed=followed)
                 if self.kept is not None and upload is None:
@@ -150,24 +181,55 @@ class LocationReader:
                 if upload is not None:
                     shown = error.message.replace(str(upload), location.path)
                     error.message = shown.replace(str(upload.parent), "the upload's folder")
+                self._read_before.add(key)
                 await self._store.note_error(
                     location, error.message, followed=followed and not named
                 )
                 raise
         return total
 
+    async def _next(self, steps: Steps[Batch], location: Location) -> Batch | None:
+        """The next batch. Raises SourceError when it does not come."""
+        try:
+            return await steps.next(self._still_seconds)
+        except TimeoutError:
+            self._waiting[location.source, location.path] = steps
+            raise SourceError(
+                f"nothing came of {location.path} for {self._still_seconds:g} s: what is read there"
+                " does not answer; what was stored stays, and the next reading goes on"
+            ) from None
+
+    def _check_waiting(self, location: Location) -> None:
+        """Raises SourceError while an earlier reading still waits: another would wait as well."""
+        waiting = self._waiting.get((location.source, location.path))
+        if waiting is not None and waiting.is_running:
+            raise SourceError(
+                f"an earlier reading of {location.path} still waits for something there that does"
+                " not answer; restart the worker once it does"
+            )
+        self._waiting.pop((location.source, location.path), None)
+
     def _set_aside(self, location: Location) -> list[str]:
-        """What following leaves out. Raises SourceError when it is not known what it was."""
+        """What following leaves out. Raises SourceError for a while, if it is not known what."""
         aside = [
             place
             for place in self._mark.set_aside(by_job=False)
             if (place.source, place.path) == (location.source, location.path)
         ]
         if any(not place.item for place in aside):
-            raise SourceError(
-                "the worker ended twice while it read this location, so it is not followed now"
-            )
+            if time.monotonic() - self._since < ASIDE_SECONDS:
+                raise SourceError(
+                    "the worker ended twice while it read this location, so it is read again only"
+                    f" after {ASIDE_SECONDS / 60:.0f} minutes; at once: mem-search sync"
+                )
+            aside = [place for place in aside if place.item]
         return [place.item for place in aside]
+
+    def forget_deaths(self, location: Location) -> None:
+        """Follow the location again, over which workers died: what did it is not there any more."""
+        for place in [*self._mark.deaths]:
+            if (place.source, place.path) == (location.source, location.path):
+                self._mark.forget(place)
 
     async def _other_projects(self, location: Location) -> frozenset[str]:
         """The projects of the other followed locations of the same source that still exist."""
@@ -178,7 +240,8 @@ class LocationReader:
             if other.followed and other.location.source == location.source
             and other.location.path != location.path
         ]  # fmt: skip
-        return await asyncio.to_thread(_existing_projects, others)
+        look = partial(_existing_projects, others)
+        return await PLACES.run(look, seconds=LOOK_SECONDS, otherwise=frozenset())
 
     async def _without_kept(self, location: Location, batch: Batch) -> Batch:
         """``batch`` without the released records that another location of the source has."""
@@ -190,6 +253,14 @@ class LocationReader:
                 kept = await asyncio.to_thread(source.having, cursor, released)
                 released = [each for each in released if each not in kept]
         return replace(batch, released=tuple(released))
+
+    async def find(self, machine: Machine, name: str, path: str) -> list[Location]:
+        """As ``find_locations``. Raises SourceError also where the disk does not answer."""
+        look = partial(find_locations, machine, name, path)
+        found = await PLACES.run(look, seconds=LOOK_SECONDS, otherwise=None)
+        if found is None:
+            raise SourceError(f"the disk of {path or machine.cwd} does not answer", field="path")
+        return found
 
     async def unfollow(self, location: Location) -> None:
         """Stop following the location; its records stay. Raises NotFound for an unknown one."""
@@ -211,13 +282,16 @@ def _existing_projects(locations: Iterable[Location]) -> frozenset[str]:
     return frozenset(location.label or Path(location.path).name for location in existing)
 
 
-def _next(batches: Iterator[Batch], location: Location) -> Batch | None:
+def _batches(
+    source: Source, location: Location, to_read: Location, cursor: Mapping[str, Any]
+) -> Iterator[Batch]:
+    """What the source reads. Raises SourceError for a bug in it, which must not stop others."""
     try:
-        return next(batches, None)
+        yield from source.read(to_read, cursor)
     except MemSearchError:
         raise
     except Exception as error:
-        # A bug in one source must not stop the others; the log has the traceback.
+        # The log has the traceback.
         log.exception("source %s failed on %s", location.source, location.path)
         raise SourceError(
             f"internal error in source {location.source}: {type(error).__name__}: {error}"
@@ -239,22 +313,29 @@ def progress_message(location: Location, taken: IngestCounts) -> str:
     return f"{_named(location)}: {', '.join(counts) or 'nothing new'}"
 
 
-def _check_place(location: Location) -> None:
-    """Raises SourceError for a name that cannot be stored, and for a pipe, a socket or a device:
-    reading it may never end.
+async def _check_place(location: Location) -> None:
+    """Raises SourceError for a name that cannot be stored, for a pipe, a socket or a device:
+    reading it may never end; and where nothing answers.
     """
     if not is_text(location.path):
         raise SourceError(f"{as_text(location.path)} is not UTF-8; rename it", field="path")
-    try:
-        mode = Path(location.path).expanduser().stat().st_mode
-    except (OSError, ValueError, RuntimeError):  # no path, or not there: its source says so
-        return
-    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+    mode = await PLACES.run(_mode, location.path, seconds=LOOK_SECONDS, otherwise=-1)
+    if mode == -1:
+        raise SourceError(f"the disk of {location.path} does not answer", field="path")
+    if mode and not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
         raise SourceError(
             f"{location.path} is neither a file nor a folder; save what it gives to a file, and"
             " add that",
             field="path",
         )
+
+
+def _mode(path: str) -> int:
+    """What kind of file it is; 0 for no path, or nothing there: its source says so."""
+    try:
+        return Path(path).expanduser().stat().st_mode
+    except (OSError, ValueError, RuntimeError):
+        return 0
 
 
 def _named(location: Location) -> str:
@@ -280,61 +361,3 @@ def machine_from(params: Mapping[str, str], environ: Mapping[str, str]) -> Machi
     """The machine with the working directory of the caller and the environment of the worker."""
     home = Path(environ.get("HOME") or Path.home())
     return Machine(home=home, cwd=Path(params.get("cwd") or home), environ=environ)
-
-
-async def follow(store: IngestStore, reader: LocationReader, seconds: float) -> None:
-    """Read every followed location again each ``seconds``, until cancelled; 0 turns this off."""
-    pauses = Pauses()
-    while seconds:
-        await asyncio.sleep(seconds)
-        try:
-            known = await store.locations()
-        except MemSearchError as error:
-            log.warning("cannot list the followed locations now: %s", error)
-            continue
-        for followed in known:
-            location = followed.location
-            if not (followed.followed and followed.here) or "[redacted:" in location.path:
-                continue  # a path with a secret in it is not stored: only `sync` can read it
-            if not pauses.is_due(location, time.monotonic()):
-                continue
-            failed = True
-            try:
-                await reader.read(location)
-                failed = False
-            except MemSearchError as error:
-                # Logged once for each reason; `mem-search stats` shows the newest.
-                if error.message != followed.error:
-                    log.warning("%s: %s", location.path, error)
-            pauses.begin(location, time.monotonic(), failed=failed)
-
-
-class Pauses:
-    """When locations whose source wants a pause are due again. Times are in seconds.
-
-    Each failure doubles the pause, up to an hour: servers lock an account whose password is sent
-    wrong again and again.
-    """
-
-    def __init__(self) -> None:
-        self._due: dict[tuple[str, str], tuple[float, int]] = {}
-
-    def is_due(self, location: Location, now: float) -> bool:
-        """Whether the location may be read ``now``."""
-        return now >= self._due.get((location.source, location.path), (now, 0))[0]
-
-    def begin(self, location: Location, now: float, *, failed: bool) -> None:
-        """The location was read ``now``."""
-        if pause := _pause(location):
-            place = location.source, location.path
-            failures = self._due.get(place, (now, 0))[1] + 1 if failed else 0
-            self._due[place] = now + min(pause * 2**failures, _LONGEST_PAUSE), failures
-
-
-def _pause(location: Location) -> float:
-    """Seconds between two readings; 0 for each round."""
-    try:
-        source = sources.by_name(location.source)
-    except InputError:  # its package is gone
-        return 0.0
-    return source.pause(location) if hasattr(source, "pause") else 0.0  # it may be older than this

@@ -6,6 +6,8 @@ import asyncio
 import os
 from collections.abc import Collection, Mapping
 from dataclasses import asdict
+from functools import partial
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +16,16 @@ from mem_search.ingest import spool
 from mem_search.ingest.crash_mark import CrashMark
 from mem_search.ingest.indexer import Indexer
 from mem_search.jobs.fetching import fetch
+from mem_search.jobs.lanes import each_in_turn
 from mem_search.jobs.queue import JobQueue, Report
-from mem_search.jobs.reader import LocationReader, find_locations, machine_from
+from mem_search.jobs.reader import LocationReader, machine_from
 from mem_search.model import LedgerEntry, Location
 from mem_search.model.ingest import IngestCounts
 from mem_search.sources.base import UPLOADED
 from mem_search.storage.ports import IngestStore, Store
+
+PATIENCE_SECONDS = 10.0
+"""So long the next source waits for the one before it; a slow one goes on beside it."""
 
 
 class SyncJob:
@@ -34,34 +40,47 @@ class SyncJob:
         """``source`` and ``path`` say what to read, else everything; git looks in ``cwd``."""
         machine = machine_from(params, os.environ)
         path = params.get("path", "")
-        source = params.get("source", "")
-        locations = await asyncio.to_thread(find_locations, machine, source, path)
+        locations = await self._reader.find(machine, params.get("source", ""), path)
         if not locations:
             raise NotFound(
                 "found nothing to read on this machine; say where: mem-search sync SOURCE PATH"
             )
-        read: list[dict[str, Any]] = []
-        errors: list[str] = []
-        for location in locations:
-            entry: dict[str, Any] = {"source": location.source, "path": location.path}
+        read: dict[int, dict[str, Any]] = {}
+        works = [
+            partial(self._read, list(places), params, report, read)
+            for _, places in groupby(locations, lambda each: each.source)
+        ]
+        await each_in_turn(works, PATIENCE_SECONDS)
+        entries = [read[id(each)] for each in locations]
+        errors = [f"{each['source']} {each['path']}: {each['error']}" for each in entries
+                  if "error" in each]  # fmt: skip
+        if len(errors) == len(locations):
+            raise SourceError("; ".join(errors))
+        return {"locations": entries, "errors": errors}
+
+    async def _read(
+        self,
+        places: list[Location],
+        params: Mapping[str, Any],
+        report: Report,
+        read: dict[int, dict[str, Any]],
+    ) -> None:
+        """Read locations of one source; what became of each goes into ``read``."""
+        for location in places:
+            entry = read[id(location)] = {"source": location.source, "path": location.path}
             try:
                 taken = await self._reader.read(
                     location,
                     report,
                     again=bool(params.get("again")),
-                    named=bool(path),
+                    named=bool(params.get("path")),
                     left_out=left_out(params, location),
                     job=str(params.get("job", "")),
                 )
             except MemSearchError as error:
                 entry["error"] = error.message
-                errors.append(f"{location.source} {location.path}: {error.message}")
             else:
                 entry |= asdict(taken)
-            read.append(entry)
-        if len(errors) == len(locations):
-            raise SourceError("; ".join(errors))
-        return {"locations": read, "errors": errors}
 
 
 class ImportJob:
@@ -105,9 +124,8 @@ class ImportJob:
             if taken == IngestCounts(failed=taken.failed):
                 await self._raise_refusal(location)
             return _read(location, taken)
-        (location,) = find_locations(
-            machine_from(params, os.environ), str(params["source"]), str(params["path"])
-        )
+        machine = machine_from(params, os.environ)
+        (location,) = await self._reader.find(machine, str(params["source"]), str(params["path"]))
         taken = await self._reader.read(
             location,
             report,

@@ -13,12 +13,15 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
 from typing import Any, Final
 
 from mem_search import sources
 from mem_search.errors import InputError, MemSearchError
+from mem_search.jobs.lanes import Lanes
 from mem_search.jobs.reader import LocationReader
 from mem_search.model import Location
 from mem_search.storage.ports import IngestStore
@@ -38,6 +41,9 @@ _STEP_MS: Final = 200
 _REST: Final = 2
 """For so many times as long as reading took, nothing is read: busy folders get a third."""
 
+_PATIENCE: Final = 10.0
+"""Seconds until changes of other sources are looked for, while one is still being read."""
+
 Place = tuple[str, str]
 """The source and the path of a followed location."""
 
@@ -49,20 +55,28 @@ Folders = Mapping[Path, frozenset[Place]]
 
 async def watch(store: IngestStore, reader: LocationReader, seconds: float) -> None:
     """Watch followed locations until cancelled; ``seconds`` as for ``follow``, 0 turns it off."""
-    pause = min(LOOK_SECONDS, seconds)
     folders: Folders = {}
-    while seconds:
-        followed = await _followed(store)
-        known, folders = folders, await asyncio.to_thread(_folders_of, followed)
-        # What was not watched until now may have changed since it was read.
-        unread = {each for path in folders.keys() - known.keys() for each in folders[path]}
-        try:
-            if folders:
-                await _watch(store, reader, followed, folders, unread, pause)
-                continue
-        except OSError as error:  # the system has no watches left, or a folder went meanwhile
-            log.warning("followed folders are not watched, but read regularly: %s", error)
-        await asyncio.sleep(pause)
+    async with Lanes() as lanes:
+        while seconds:
+            folders = await _watch_once(store, reader, lanes, folders, min(LOOK_SECONDS, seconds))
+
+
+async def _watch_once(
+    store: IngestStore, reader: LocationReader, lanes: Lanes, known: Folders, pause: float
+) -> Folders:
+    """Watch until other folders are to be watched than are ``known``; returns those watched."""
+    followed = await _followed(store)
+    folders = await asyncio.to_thread(_folders_of, followed)
+    # What was not watched until now may have changed since it was read.
+    unread = {each for path in folders.keys() - known.keys() for each in folders[path]}
+    try:
+        if folders:
+            await _watch(store, reader, lanes, followed, folders, unread, pause)
+            return folders
+    except OSError as error:  # the system has no watches left, or a folder went meanwhile
+        log.warning("followed folders are not watched, but read regularly: %s", error)
+    await asyncio.sleep(pause)
+    return folders
 
 
 async def _followed(store: IngestStore) -> Followed:
@@ -92,6 +106,7 @@ def _folders_of(followed: Followed) -> Folders:
 async def _watch(
     store: IngestStore,
     reader: LocationReader,
+    lanes: Lanes,
     followed: Followed,
     folders: Folders,
     unread: set[Place],
@@ -109,7 +124,8 @@ async def _watch(
         while True:
             if unread:
                 started = time.monotonic()
-                await _read(reader, [followed[each] for each in sorted(unread)])
+                unread = _start_reading(reader, lanes, followed, unread)
+                await lanes.wait(_PATIENCE)
                 if await asyncio.to_thread(_folders_of, followed) != folders:
                     return
                 await asyncio.sleep((time.monotonic() - started) * _REST)
@@ -120,11 +136,23 @@ async def _watch(
             )
             paths = set() if isinstance(changes, str) else {Path(path) for _, path in changes}
             places = {folder for path in paths for folder in (path, path.parent)}
-            unread = {each for place in places for each in folders.get(place, ())}
+            unread |= {each for place in places for each in folders.get(place, ())}
     finally:
         stop.set()
         executor.shutdown(wait=False)
         await asyncio.to_thread(notify.close)
+
+
+def _start_reading(
+    reader: LocationReader, lanes: Lanes, followed: Followed, unread: set[Place]
+) -> set[Place]:
+    """Begin to read; returns what waits, because its source still reads something else."""
+    waiting: set[Place] = set()
+    for source, places in groupby(sorted(unread), key=itemgetter(0)):
+        mine = [*places]
+        if not lanes.start(source, partial(_read, reader, [followed[each] for each in mine])):
+            waiting.update(mine)
+    return waiting
 
 
 async def _read(reader: LocationReader, locations: Sequence[Location]) -> None:

@@ -1,7 +1,7 @@
 """The source ``git``: a repository's history as observations, one a commit.
 
-``history`` reads every local branch and HEAD with the ``git`` command, oldest commit first, as a
-stream: memory does not grow with the history. ``commits`` turns a commit into a draft. Only
+``history`` reads every local branch and HEAD, oldest commit first, as a stream: memory does not
+grow with the history. ``commits`` turns a commit into a draft. Only
 messages, author names and the names of changed files are taken: no e-mail addresses, no contents.
 Commits that a rewrite removed stay stored, because somebody once saw them. ``mem_search.projects``
 says which project a directory belongs to.
@@ -13,16 +13,19 @@ clones have belongs to the clone in which it was first read, as long as that clo
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Any, Final
 
 from mem_search.contracts import Machine
 from mem_search.errors import SourceError
 from mem_search.model import Batch, LedgerEntry, Location
 from mem_search.projects import identify, repository
 from mem_search.sources.base import BaseSource, BatchBuilder
-from mem_search.sources.git.commits import Commit, draft_of
+from mem_search.sources.git.commits import draft_of
 from mem_search.sources.git.history import History
+
+_PAUSE_SECONDS: Final = 5.0
+"""Between two readings; less than between two rounds, so that only failures are told apart."""
 
 
 class Git(BaseSource):
@@ -48,21 +51,36 @@ class Git(BaseSource):
             self.name, project.root if project else path, project.name if project else ""
         )
 
+    def pause(self, location: Location) -> float:
+        """Few seconds, and after each failure twice as many: git worked hard to say no."""
+        return _PAUSE_SECONDS
+
     def read(self, location: Location, cursor: Mapping[str, Any]) -> Iterator[Batch]:
         """New commits of the local branches and HEAD, parents before children.
 
         Yields nothing when there are none. Raises SourceError when git is missing or refuses, when
-        there is no repository, and for a shallow clone, which does not have the whole history.
+        there is no repository, or one that is no ordinary one, and for a shallow clone, which does
+        not have the whole history.
         """
         history = History(location.path)
-        branches = history.branches()
-        heads = {head for _, head in branches}
-        tips = [tip for tip in cursor.get("tips", ()) if isinstance(tip, str)]
-        if not history.has(tips):
-            tips = []  # the history was rewritten: read all of it again, under the same source ids
-        if not heads or heads == set(tips):
+        try:
+            yield from self._read(history, location, cursor)
+        finally:
+            history.close()
+
+    def _read(
+        self, history: History, location: Location, cursor: Mapping[str, Any]
+    ) -> Iterator[Batch]:
+        known = [tip for tip in cursor.get("tips", ()) if isinstance(tip, str)]
+        seen = history.references
+        if not seen.in_reftable and _is_read({head for _, head in seen.heads}, seen.left, cursor):
             return
-        found = BatchBuilder(total=history.count(heads, tips), shared=True)
+        opened = history.open(known)
+        # Of a history that was rewritten all is read again, under the same source ids.
+        heads, tips = {head for _, head in opened.heads}, opened.tips
+        if _is_read(heads, opened.left, {**cursor, "tips": tips}):
+            return
+        found = BatchBuilder(total=opened.total, shared=True)
         project = identify(location.path).name
         span = _span(heads, tips)
 
@@ -71,7 +89,7 @@ class Git(BaseSource):
         frontier = set(tips)
         done = left = 0
         try:
-            for done, (branch, commit) in enumerate(_each(history, branches, tips), 1):
+            for done, (branch, commit) in enumerate(history.commits(), 1):
                 frontier.difference_update(commit.parents)
                 frontier.add(commit.sha)
                 draft = draft_of(commit, project=project, branch=branch)
@@ -92,20 +110,16 @@ class Git(BaseSource):
         if left:
             reason = f"empty commits: {left} (default merges, or neither message nor files)"
             found.leave(f"{span} (empty)", reason)
-        yield found.build({"tips": sorted(heads)}, done)
+        for item, reason in opened.left.items():
+            found.leave(item, reason)
+        left_out = {"left": sorted(opened.left)} if opened.left else {}
+        yield found.build({"tips": sorted(heads), **left_out}, done)
 
 
-def _each(
-    history: History, branches: Iterable[tuple[str, str]], tips: Iterable[str]
-) -> Iterator[tuple[str, Commit]]:
-    """Each commit that is not below ``tips``, once, with the first branch that it is on."""
-    below = set(tips)
-    for branch, head in branches:
-        if head not in below:
-            with history.commits([head], below) as commits:
-                for commit in commits:
-                    yield branch, commit
-            below.add(head)
+def _is_read(heads: Collection[str], left: Collection[str], cursor: Mapping[str, Any]) -> bool:
+    """Whether an earlier reading has all of the heads, and said what was left out."""
+    same = not heads or set(heads) == set(cursor.get("tips", ()))
+    return same and sorted(left) == cursor.get("left", [])
 
 
 def _outdate_failure(found: BatchBuilder, cursor: Mapping[str, Any]) -> None:

@@ -1,16 +1,14 @@
-"""A commit as a draft: what of it is stored. Pure; ``history`` runs git."""
+"""A commit as a draft: what of it is stored. Pure."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from typing import Final
 
+from mem_search.git.commits import Commit
 from mem_search.model import Draft
 from mem_search.patterns import pattern
 
-FILES_KEPT: Final = 500
-"""A commit of thousands of files (a vendored tree) is about none of them."""
 FILES_IN_TEXT: Final = 50
 
 _NOISE: Final = pattern(
@@ -46,23 +44,6 @@ _WORDS: Final = (
     ("feature", r"(?:add(?:s|ed)?|implement|introduce|support|allow|enable)\b"),
     ("refactor", r"(?:refactor|rename|move|extract|simplify|restructure|clean ?up)\b"),
 )
-
-
-@dataclass(slots=True)
-class Commit:
-    """One commit from ``git log``; ``authored_at`` is in milliseconds.
-
-    ``files`` has at most ``FILES_KEPT`` names; ``file_count`` is the number of all.
-    """
-
-    sha: str
-    parents: list[str]
-    authored_at: int | None
-    author: str
-    subject: str
-    body: str
-    files: list[str] = field(default_factory=list)
-    file_count: int = 0
 
 
 def draft_of(commit: Commit, *, project: str, branch: str = "") -> Draft | None:

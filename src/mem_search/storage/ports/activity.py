@@ -36,10 +36,13 @@ class JobStore(Protocol):
         """Add a job in the state "queued": for a worker of this home, or for one ``anywhere``."""
         ...
 
-    async def claim(self, names: Collection[str], left: Collection[str] = ()) -> JobState | None:
+    async def claim(
+        self, names: Collection[str], left: Collection[str] = (), lanes: Collection[str] = ()
+    ) -> JobState | None:
         """The oldest job of these names that waits, or that a dead worker was running.
 
-        It is running now. Jobs with an id in ``left`` are passed over. None when there is none.
+        It is running now. Jobs with an id in ``left`` are passed over, and those whose name and
+        parameter ``source`` are one of the ``lanes``, as ``import:files``. None when there is none.
         """
         ...
 

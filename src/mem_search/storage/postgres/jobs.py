@@ -43,14 +43,19 @@ class PostgresJobs(Repository):
 
     @writes_beside
     def claim(
-        self, connection: Connection, names: Collection[str], left: Collection[str] = ()
+        self,
+        connection: Connection,
+        names: Collection[str],
+        left: Collection[str] = (),
+        lanes: Collection[str] = (),
     ) -> JobState | None:
         row = connection.maybe(
             f"update jobs set state = 'running', worker = {MINE}, started_at = %s"
             " where id = (select id from jobs where state in ('queued', 'running')"
             f" and name = any(%s) and id != all(%s) and {HERE} and {FREE}"
+            " and name || ':' || coalesce(params ->> 'source', '') != all(%s)"
             f" order by seq limit 1 for update skip locked) returning {_JOB}",
-            (now_ms(), list(names), list(left)),
+            (now_ms(), list(names), list(left), list(lanes)),
         )
         return JobState(*row) if row else None
 

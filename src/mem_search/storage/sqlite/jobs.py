@@ -40,16 +40,22 @@ class SqliteJobs(Repository):
 
     @writes
     def claim(
-        self, connection: Connection, names: Collection[str], left: Collection[str] = ()
+        self,
+        connection: Connection,
+        names: Collection[str],
+        left: Collection[str] = (),
+        lanes: Collection[str] = (),
     ) -> JobState | None:
-        # One worker runs one of these at a time: what is running is of a dead one.
+        # One worker runs these, and leaves out those that it runs: another is of a dead one.
         row = connection.execute(
             "update jobs set state = 'running', started_at = ? where id ="
             " (select id from jobs where state in ('queued', 'running')"
             " and name in (select value from json_each(?))"
-            " and id not in (select value from json_each(?)) order by created_at, id limit 1)"
+            " and id not in (select value from json_each(?))"
+            " and name || ':' || coalesce(json_extract(params, '$.source'), '')"
+            " not in (select value from json_each(?)) order by created_at, id limit 1)"
             f" returning {_COLUMNS}",
-            (now_ms(), json.dumps(list(names)), json.dumps(list(left))),
+            (now_ms(), *(json.dumps(list(each)) for each in (names, left, lanes))),
         ).fetchone()
         return _state(row) if row else None
 

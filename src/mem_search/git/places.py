@@ -1,0 +1,190 @@
+"""Where a directory's repository is, from git's own small files; git does not run.
+
+Only what git itself reads first is read: ``.git``, ``commondir``, ``HEAD``, ``gitdir`` and three
+settings of ``config``. A repository is refused, not followed, where one of them is something else
+than a file, or leads to the repository of another folder.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from mem_search.patterns import pattern
+from mem_search.regular_file import FileTooLarge, NotARegularFile, read_regular_file
+
+MAX_POINTER_BYTES: Final = 64 * 1024
+"""Of ``HEAD``, ``.git``, ``commondir``, ``gitdir``: each has one line with a path or a name."""
+
+MAX_CONFIG_BYTES: Final = 2**20
+"""Of ``config``; one with a thousand branches has 100 KB."""
+
+SUFFIX: Final = ".git"
+"""Of the name of a bare repository."""
+
+REF: Final = "ref: "
+BRANCHES: Final = "refs/heads/"
+SHA: Final = pattern(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_NAME: Final = pattern(r"refs/[^\x00-\x20\x7f~^:?*\[\\]{1,1000}")
+_SECTION: Final = pattern(r'\[\s*([\w.-]+)\s*("[^"]*")?\s*\]\s*(.*)')
+_SETTING: Final = pattern(r"([\w-]+)\s*(?:=\s*(.*))?")
+
+
+class Refused(Exception):
+    """The repository is not read; the message says what in it is the reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A repository as the directory of one of its work trees sees it.
+
+    ``checkout`` is that directory, or the repository itself where it is bare. ``common`` is the
+    git directory that all work trees share, ``gitdir`` the one of this work tree. ``root`` is the
+    directory of the main work tree. ``refused`` says why nothing else in it is believed.
+    """
+
+    checkout: Path
+    gitdir: Path
+    common: Path
+    root: Path
+    head: str = ""
+    refused: str = ""
+
+    @property
+    def branch(self) -> str:
+        """The branch that is checked out; empty when HEAD is detached."""
+        branch = self.head.removeprefix(f"{REF}{BRANCHES}")
+        # The reftable format writes this placeholder into HEAD and stores the branch elsewhere.
+        return branch if branch != self.head and branch != ".invalid" else ""
+
+
+def find(directory: Path) -> Place | None:
+    """The repository that ``directory``, a real path, is in; None outside git. Never raises."""
+    for candidate in (directory, *directory.parents):
+        try:
+            if (found := _at(candidate)) is not None:
+                return found
+        except Refused as error:
+            nothing = candidate / ".git"
+            return Place(candidate, nothing, nothing, candidate, refused=str(error))
+    return None
+
+
+def head_of(gitdir: Path) -> str:
+    """``ref: refs/...``, or the hash of a commit; empty for no HEAD. Raises Refused."""
+    file = gitdir / "HEAD"
+    try:
+        link = os.readlink(file)  # noqa: PTH115  of a str
+    except OSError:
+        head = (small_text(file) or "").strip()
+    else:
+        head = f"{REF}{link}"  # as git wrote it long ago
+        if not link.startswith("refs/"):
+            raise Refused(f"{file} is a link to {link}")
+    name = head.removeprefix(REF)
+    return head if (_NAME if name != head else SHA).fullmatch(name) else ""
+
+
+def settings_of(common: Path) -> Mapping[str, str]:
+    """``section.name`` → value, in lower case; no subsections, no includes. Raises Refused."""
+    section, found = "", dict[str, str]()
+    for line in (small_text(common / "config", MAX_CONFIG_BYTES) or "").splitlines():
+        rest = line.strip()
+        if (opened := _SECTION.match(rest)) is not None:
+            section = "" if opened[2] else opened[1].lower()
+            rest = opened[3]
+        if section and (setting := _SETTING.match(rest)) is not None:
+            value = "true" if setting[2] is None else re.split(r"\s+[#;]", setting[2])[0]
+            found[f"{section}.{setting[1].lower()}"] = value.strip().strip('"')
+    return found
+
+
+def small_text(path: Path, most: int = MAX_POINTER_BYTES) -> str | None:
+    """What the file says; None where git could not read it either. Raises Refused."""
+    try:
+        return os.fsdecode(read_regular_file(path, most))
+    except IsADirectoryError:
+        return None
+    except (NotARegularFile, FileTooLarge) as error:
+        raise Refused(f"{path} {error.strerror}") from None
+    except OSError as error:
+        if path.is_symlink() and not os.path.exists(path):  # noqa: PTH110  it never raises
+            raise Refused(f"{path} is a link that leads nowhere") from error
+        return None  # absent, forbidden, or too long a name
+
+
+def _at(candidate: Path) -> Place | None:
+    pointer = candidate / ".git"
+    if is_directory(pointer):
+        if not _is_git_directory(pointer):
+            return None
+        return _place(Path(os.path.realpath(pointer)), candidate)
+    said = small_text(pointer)
+    if said is not None and said.startswith("gitdir:"):
+        target = said.removeprefix("gitdir:").strip()
+        gitdir = Path(os.path.realpath(candidate / target))
+        _check_belongs(gitdir, candidate)
+        return _place(gitdir, candidate)
+    return _place(candidate, None) if _is_git_directory(candidate) else None
+
+
+def _place(gitdir: Path, checkout: Path | None) -> Place:
+    common = _common(gitdir)
+    is_main = checkout is not None and common == gitdir
+    root = (is_main and checkout) or _main_work_tree(common)
+    return Place(checkout or root, gitdir, common, root, head_of(gitdir))
+
+
+def _common(gitdir: Path) -> Path:
+    of_worktree = gitdir.parent.parent if gitdir.parent.name == "worktrees" else gitdir
+    said = small_text(gitdir / "commondir")
+    if said is None:
+        # A pruned worktree has no files of its own any more; its path still names the repository.
+        return of_worktree
+    common = Path(os.path.realpath(gitdir / said.strip()))
+    if common not in (of_worktree, gitdir):
+        raise Refused(f"{gitdir / 'commondir'} leads to {common}, a repository of another place")
+    return common
+
+
+def _main_work_tree(common: Path) -> Path:
+    """The directory of the repository, from its common git directory."""
+    if setting := settings_of(common).get("core.worktree"):
+        return Path(os.path.realpath(common / setting))  # a submodule
+    # "repo/.git", and "repo/.bare", which people use when "repo" has only worktrees in it.
+    return common.parent if common.name.startswith(".") else common
+
+
+def _check_belongs(gitdir: Path, checkout: Path) -> None:
+    """Raises Refused where ``gitdir``, which the checkout names, is that of another folder."""
+    if gitdir.is_relative_to(checkout) or not is_directory(gitdir):
+        return  # its own, or gone: only its name is used
+    why = f"{checkout / '.git'} leads to {gitdir}"
+    if (back := small_text(gitdir / "gitdir")) is not None:  # of a linked worktree
+        named = Path(os.path.realpath(gitdir / back.strip()))
+        # It may have been moved, or be seen under another name from here.
+        if named != checkout / ".git" and os.path.lexists(named):
+            raise Refused(f"{why}, which is the worktree {named.parent}")
+        return
+    setting = settings_of(gitdir).get("core.worktree")
+    if setting and os.path.realpath(gitdir / setting) != str(checkout):
+        raise Refused(f"{why}, whose work tree is {os.path.realpath(gitdir / setting)}")
+    if not setting and gitdir.name == ".git":
+        raise Refused(f"{why}, which is the repository of {gitdir.parent}")
+
+
+def is_directory(path: Path) -> bool:
+    """Whether it is one, or a link to one; False where nobody lets us look."""
+    try:
+        return stat.S_ISDIR(path.stat().st_mode)
+    except (OSError, ValueError):
+        return False
+
+
+def _is_git_directory(path: Path) -> bool:
+    return is_directory(path / "objects") and bool(head_of(path))

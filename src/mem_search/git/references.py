@@ -1,0 +1,166 @@
+"""The heads of a repository, from the files that name them; git does not run.
+
+A file that says no commit, or is none, is left out with its reason, and the others are read. Only
+the reftable format is not read here: git reads it, from a directory of our own.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from mem_search.git.places import (
+    BRANCHES,
+    REF,
+    SHA,
+    Place,
+    Refused,
+    head_of,
+    settings_of,
+    small_text,
+)
+
+MAX_PACKED_BYTES: Final = 64 * 2**20
+"""Of ``packed-refs``: a million names."""
+
+MAX_REFERENCES: Final = 200_000
+"""Files below ``refs/heads``. Each is looked at, each time that the repository is."""
+
+MAX_DEPTH: Final = 32
+"""Folders below each other there."""
+
+MAX_WORKTREES: Final = 10_000
+_MAX_LINKS: Final = 5
+"""From one symbolic reference to the next, as in git."""
+
+ORIGIN_HEAD: Final = "refs/remotes/origin/HEAD"
+_ORIGIN: Final = "refs/remotes/origin/"
+
+
+@dataclass(slots=True)
+class References:
+    """What a repository names.
+
+    ``heads`` are the local branches with their commits, the main branch first, then commits of
+    work trees that are on no branch, with "" as their name. ``left`` are the files that were left
+    out, with the reason. ``head`` is the commit that is checked out.
+    """
+
+    heads: list[tuple[str, str]] = field(default_factory=list)
+    left: dict[str, str] = field(default_factory=dict)
+    head: str = ""
+    in_reftable: bool = False
+
+    def name(self, commits: dict[str, str], main: str, current: str) -> None:
+        """Set the heads in their order: the default branch of the clone, main, master, current."""
+        ordered = (main, "main", "master", current, *sorted(commits))
+        names = dict.fromkeys(name for name in ordered if name in commits)
+        self.heads = [(name, commits[name]) for name in names]
+
+
+def references_of(place: Place) -> References:
+    """The references of the repository at ``place``. Raises Refused."""
+    found = References()
+    if settings_of(place.common).get("extensions.refstorage", "files") != "files":
+        found.in_reftable = True
+        return found
+    values = _packed(place.common)
+    for name, file in _loose(place.common, found):
+        try:
+            if (value := _value(file)) is not None:
+                values[name] = value
+        except Refused as error:
+            values.pop(name, None)
+            found.left[name] = str(error)
+    origin = _value(place.common / ORIGIN_HEAD) or ""
+    commits: dict[str, str] = {}
+    for name in values:
+        if name.startswith(BRANCHES):
+            if commit := _commit(name, values):
+                commits[name.removeprefix(BRANCHES)] = commit
+            else:
+                found.left[name] = f"{name} names no commit"
+    main = origin.removeprefix(f"{REF}{_ORIGIN}") if origin.startswith(REF) else ""
+    found.name(commits, main, place.branch)
+    detached = (head for head in _heads(place, found) if SHA.fullmatch(head))
+    found.heads += [("", head) for head in dict.fromkeys(detached)]
+    found.head = _commit(place.head.removeprefix(REF), values) or place.head
+    return found
+
+
+def _commit(name: str, values: dict[str, str]) -> str:
+    """The commit that a reference leads to; "" for none."""
+    for _ in range(_MAX_LINKS):
+        value = values.get(name, "")
+        if not value.startswith(REF):
+            return value
+        name = value.removeprefix(REF)
+    return ""
+
+
+def _packed(common: Path) -> dict[str, str]:
+    lines = (small_text(common / "packed-refs", MAX_PACKED_BYTES) or "").splitlines()
+    pairs = (line.split(" ", 1) for line in lines if " " in line and line[0] not in "#^")
+    return {name: value for value, name in pairs if SHA.fullmatch(value)}
+
+
+def _loose(common: Path, found: References) -> Iterator[tuple[str, Path]]:
+    """The name and the file of each branch. What is no file is left out by ``_value``."""
+    folders = [(common / BRANCHES, BRANCHES, 1)]
+    count = 0
+    while folders:
+        folder, prefix, depth = folders.pop()
+        try:
+            entries = list(os.scandir(folder))
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        except OSError as error:
+            found.left[prefix] = f"{folder} cannot be listed: {error.strerror}"
+            continue
+        for entry in entries:
+            count += 1
+            if count > MAX_REFERENCES:
+                raise Refused(f"{common / BRANCHES} has more than {MAX_REFERENCES:,} files")
+            name = f"{prefix}{entry.name}"
+            if not entry.is_dir(follow_symlinks=False):
+                if not name.endswith(".lock"):
+                    yield name, Path(entry.path)
+            elif depth == MAX_DEPTH:
+                found.left[name] = f"{entry.path} lies deeper than {MAX_DEPTH} folders"
+            else:
+                folders.append((Path(entry.path), f"{name}/", depth + 1))
+
+
+def _value(file: Path) -> str | None:
+    """A hash, ``ref: refs/...``, or "" for neither; None without a file. Raises Refused."""
+    try:
+        if stat.S_ISLNK(file.lstat().st_mode) and (link := os.readlink(file)).startswith("refs/"):  # noqa: PTH115
+            return f"{REF}{link}"
+    except OSError:
+        return None
+    said = small_text(file)
+    if said is None:
+        return None
+    value = said.strip()
+    return value if value.startswith(f"{REF}refs/") or SHA.fullmatch(value) else ""
+
+
+def _heads(place: Place, found: References) -> Iterator[str]:
+    """The HEAD of the main work tree, and those of the linked ones."""
+    yield head_of(place.common)
+    worktrees = place.common / "worktrees"
+    try:
+        names = sorted(os.listdir(worktrees))  # noqa: PTH208
+    except OSError:
+        return
+    if len(names) > MAX_WORKTREES:
+        raise Refused(f"{worktrees} has more than {MAX_WORKTREES:,} entries")
+    for name in names:
+        try:
+            yield head_of(worktrees / name)
+        except Refused as error:
+            found.left[f"worktrees/{name}"] = str(error)
