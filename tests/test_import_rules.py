@@ -91,7 +91,10 @@ _OPENED_OTHERWISE = {
         "target.open": "a copy that is written", "state.with_name(copy.file).open": _OURS,
         "state.read_bytes": _OURS, "os.walk": _OURS,
     },
-    "jobs/hook_journals.py": {"(self._folder / f'{session}.jsonl').open": _OURS},
+    "jobs/hook_journals.py": {
+        "(self._folder / f'{session}.jsonl').open": _OURS, "file.read_bytes": _OURS,
+    },
+    "jobs/suspect_events.py": {"self._file.read_bytes": _OURS},
     "jobs/hook_events.py": {"file.read_bytes": _OURS},
     "jobs/hook_costs.py": {
         "(home / 'hooks' / name).read_text": _OURS, "(folder / name).read_bytes": _OURS,
@@ -101,7 +104,16 @@ _OPENED_OTHERWISE = {
 }  # fmt: skip
 """What reads a path without ``regular_file``, and why it may."""
 
-_NOT_FILES = {"archive", "self._archive", "self", "seal", "self._seal", "self._sessions", "os"}
+_NOT_FILES = {
+    "history",
+    "archive",
+    "self._archive",
+    "self",
+    "seal",
+    "self._seal",
+    "self._sessions",
+    "os",
+}
 """What has a method of that name and is no path."""
 
 
