@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import kingfisher_sdk
 import pytest
@@ -16,10 +18,10 @@ def test_threads_that_ask_at_once_compile_the_rules_once(monkeypatch: pytest.Mon
     compiled = []
 
     class Rules(kingfisher_sdk.Rules):
-        def __init__(self) -> None:
+        def __init__(self, paths: Iterable[Path]) -> None:
             compiled.append(self)
             time.sleep(0)  # let the other threads in
-            super().__init__()
+            super().__init__(paths)
 
     monkeypatch.setattr(kingfisher_sdk, "Rules", Rules)
     secret_rules._loaded.cache_clear()
