@@ -242,6 +242,7 @@ BOUNDED = {
     "search_fields.holding": "the name of a field",
     "secret_finders.says_password": "a name that was found",
     "secret_places.after_name": "run by redact, with bounded patterns",
+    "secret_values.is_evident": "run by redact",
     "secret_values.is_secret": "run by redact",
     "secret_values.is_told": "a value of metadata that was read already",
     "spelling.distance": "two words of the vocabulary, of bounded length",

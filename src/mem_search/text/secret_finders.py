@@ -80,7 +80,7 @@ def _blocks(text: str) -> Iterator[Span]:
         # Code that only names both lines has no key between them.
         if match["body"] is None or re.search("[A-Za-z0-9+/=]{8}", match["body"]):
             yield (*match.span(), "private-key")
-    for match in _PUTTY.finditer(text):
+    for match in _PUTTY.finditer(_with_breaks(text)) if "Private-Lines" in text else ():
         yield (*match.span("value"), "private-key")
 
 
@@ -92,16 +92,18 @@ _NAME_END: Final = (
     "(?:[_-]?(?:key|value|prod|production|dev|staging|live|base|data)){0,2}[0-9]{0,3}(?![a-z0-9])"
 )
 _PASSWORDS: Final = (
-    "passphrase", "_pass", "psk", "passwort", "kennwort", "mot de passe", "mdp", "contraseña",
+    "passphrase", "passcode", "psk", "passwort", "kennwort", "mot de passe", "mdp", "contraseña",
     "contrasena", "clave", "parola d'ordine", "parola d’ordine", "senha", "palavra-passe",
-    "wachtwoord", "hasło", "haslo", "lösenord", "пароль", "密码", "密碼", "口令", "パスワード",
-    "비밀번호",
+    "wachtwoord", "hasło", "haslo", "lösenord", "passord", "heslo", "şifre", "пароль",
+    "密码", "密碼", "口令", "パスワード", "비밀번호",
 )  # fmt: skip
 """Besides ``password`` and ``pwd``: names of a value that a person chose, in ten languages."""
 _NAMES: Final = tuple(
     (word, pattern(form + _NAME_END))
     for word, form in (
-        ("pass", "passw(?:or)?d"), ("pw", "pwd"), ("pw", "pw(?<![a-z0-9]pw)"),
+        ("pass", "passw(?:or)?d"),
+        ("pass", "pass(?<!bypass)(?<!compass)(?<!trespass)(?<!surpass)"),
+        ("pw", "pwd"), ("pw", "pw(?<![a-z0-9]pw)"),
         ("secret", "secret"), ("token", "token"), ("credential", "credentials?"),
         ("_auth", "_auth"), ("key", "key"), ("_pat", "_pat"), ("identified by", "identified by"),
         *((word, f"{word}(?<![a-z]{word})" if word.isalpha() else word) for word in _PASSWORDS),
@@ -111,11 +113,12 @@ _KEY_OF: Final = pattern(
     r"(?:api|app|access|private|account|shared|signing|encryption|master|auth|client)[_\- ]?\Z"
 )
 _LONGEST_KEY_OF: Final = 11
-_PASSWORD: Final = ("passw", "pw", "identified by", *_PASSWORDS)
+_PASSWORD: Final = ("pass", "pw", "identified by", *_PASSWORDS)
 _VALUE: Final = pattern(
     r"""(?:\\{0,7}["'`]\]?)?
-    (?:\s{0,5}:\s{0,5}(?P<type>[A-Za-z][\w.|\[\] ]{0,30}+)(?==))?  # password: str = …
+    (?:\s{0,5}:\s{0,5}(?P<type>[A-Za-z][\w.|\[\] ?]{0,30}+)(?==))?  # password: str = …
     (?P<sign>\s{0,5}(?:=>|:=|==|=|:|:|=)\s{0,5}|\s{1,3})
+    (?:[&!][\w!.-]{1,30}\s)?  # an anchor or a tag of YAML
     (?:[A-Za-z]{0,2}(?P<quote>\\{0,7}["'`])(?P<string>[^\n]{1,400}?)(?P=quote)
       |(?:\\{0,7}["'`])?  # a string that is cut off
           (?P<bare>[^\s"'`\\,;&(){}<>\[\]\x00-\x1f]{1,400}+

@@ -14,13 +14,20 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from mem_search.patterns import pattern
-from mem_search.text.secret_values import Place, is_credential, is_placeholder, is_secret
+from mem_search.text.secret_values import (
+    Place,
+    is_credential,
+    is_evident,
+    is_placeholder,
+    is_secret,
+)
 
 Span = tuple[int, int, str]
 """(start, end, kind) of a secret."""
 
 _LEAST_TOKEN: Final = 16
 """Shorter values of cookies and signatures are settings and counters."""
+_LEAST_PASSWORD: Final = 8
 
 # ---- values whose name stands elsewhere -----------------------------------------------------
 
@@ -29,7 +36,7 @@ _QUOTE: Final = r"""\\{0,7}["']"""
 _QUOTED: Final = r"""[^"'<>\n\\]{1,400}"""
 _IN_TAG: Final = pattern(
     rf"""[^<>\n]{{0,200}}?\s(?:value|content)\s?=\s?{_QUOTE}(?P<attribute>{_QUOTED}){_QUOTE}"""
-    rf"""|[^<>\n]{{0,100}}>\s{{0,20}}(?P<element>[^\s<>][^<>]{{0,400}}?)\s{{0,20}}</"""
+    rf"""|[^<>\n]{{0,100}}>\s{{0,20}}(?:<value>)?(?P<element>[^\s<>][^<>]{{0,400}}?)\s{{0,20}}</"""
 )
 _AFTER: Final = pattern(
     rf"""</\w{{1,20}}>\s{{0,40}}<\w{{1,20}}>(?P<string>[^<>]{{1,400}})</  # a property list
@@ -41,9 +48,12 @@ _AFTER: Final = pattern(
       (?P<value>[^\s"',}}\\]{{1,400}})
     |{_QUOTE}\s{{0,3}},\s{{0,5}}{_QUOTE}(?P<argument>[^"'\n\\]{{1,400}}){_QUOTE}
     |\s{{1,3}}{_QUOTE}(?P<literal>[^"'\n\\]{{1,400}}){_QUOTE}
-    |["'*_`]{{0,3}}\s{{0,3}}(?:\s(?:is|was|are|lautet|ist|war|est|es|era|è|é|jest|это)\s{{1,3}}|是|は|为|為)
+    |["'*_`]{{0,3}}\s{{0,3}}(?:
+        \s(?:is|was|are|lautet|ist|war|est|es|era|è|é|jest|to|это|—|–|-)(?:\s?:)?\s{{1,3}}
+        |[:=][*_`]{{1,3}}\s{{1,3}}|是|は|为|為)
       \s{{0,3}}["'*_`“„«]{{0,3}}(?P<said>[^\s"'`“”„«»,;()<>\[\]\\]{{4,200}})
-    |\s(?P<bare>[A-Za-z0-9/+_-]{{20,400}}={{0,2}})(?![A-Za-z0-9/+_=-])""",
+    |\s?[:=]\s?(?:new\s)?[\w.:]{{1,40}}\(\s?{_QUOTE}(?P<made>[^"'\n\\]{{8,400}}){_QUOTE}
+    |\s{{1,3}}(?P<bare>[A-Za-z0-9/+_-]{{8,400}}={{0,2}})(?![A-Za-z0-9/+_=-])""",
     re.VERBOSE,
 )
 _BEFORE: Final = pattern(
@@ -74,10 +84,12 @@ def after_name(
     last = first + len(value)
     if group == "block":
         value = "".join(value.split())
-    if group in ("said", "literal") and not password:
+    if group == "said" and not password:
         return None
-    if group == "bare" and not is_credential(value):
-        return None
+    if group in ("bare", "made", "literal") and not (password and group == "literal"):
+        least = _LEAST_PASSWORD if password else _LEAST_TOKEN
+        if len(value) < least or not is_evident(value):
+            return None
     return first, last, value, _PLACES.get(group, "string")
 
 
@@ -99,7 +111,12 @@ _OPTIONS: Final = tuple(
         ("htpasswd", rf"htpasswd\s-\w{{0,5}}b\w{{0,5}}\s\S{{1,99}}\s\S{{1,60}}\s{_VALUE}"),
         ("net use", rf"net use\s[^\n|]{{0,120}}?/user:\S{{1,60}}\s{{1,3}}{_VALUE}"),
         ("net use", rf"net use\s\S{{1,60}}\s\S{{1,100}}\s{_VALUE}\s{{1,3}}/user:"),
+        ("net user", rf"net user\s\S{{1,60}}\s{_VALUE}\s{{1,3}}/"),
         ("/pass:", rf"/pass:{_VALUE}"),
+        ("echo", rf"echo\s(?:-n\s)?{_VALUE}['\"]?\s{{0,3}}\|[^\n|]{{0,80}}-stdin"),
+        ("sqlplus", r"sqlplus\s[^\s/]{1,40}/(?P<value>[^\s@\"'/]{4,100})@"),
+        (":thin:", r":thin:[^\s/]{1,40}/(?P<value>[^\s@\"'/]{4,100})@"),
+        ("http", rf"https?\s(?:[^\n|]{{0,80}}?\s)?-a\s[^\s:]{{1,60}}:{_VALUE}"),
         ("pass:", rf"pass:(?<=-passin pass:){_VALUE}"),
         ("pass:", rf"pass:(?<=-passout pass:){_VALUE}"),
         ("pass:", rf"pass:(?<=-pass pass:){_VALUE}"),
@@ -129,10 +146,13 @@ def options(text: str) -> Iterator[Span]:
 
 _LOGIN: Final = pattern(r"""://[^\s/:@"'<>]{0,100}:(?P<value>[^\s/@"'<>]{1,200})@""")
 _USER: Final = pattern(r"""://(?P<value>[A-Za-z0-9_.~%-]{16,200})(?::[\w-]{0,20})?@""")
+_PARAMETER: Final = pattern(
+    r"[?&](?:key|auth|sid|code|hmac|session(?:_?id)?)=(?P<value>[A-Za-z0-9%+/_.~-]{16,2000}+)"
+)
 _SIGNATURE: Final = pattern(r"ignature=(?P<value>[A-Za-z0-9%+/_~=-]{16,2000}+)")
 _HEADER: Final = pattern(
     r"""[Aa](?i:uthorization)(?:\\{0,7}["'`])?\s{0,5}[:=,]\s{0,5}(?:\\{0,7}["'`])?"""
-    r"""(?P<scheme>[A-Za-z][\w-]{1,20})\s{1,5}(?P<value>[^\s"'`\\,;<>]{8,4000}+)"""
+    r"""(?:(?P<scheme>[A-Za-z][\w-]{1,20})\s{1,5})?(?P<value>[^\s"'`\\,;<>]{8,4000}+)"""
 )
 _BEARER: Final = pattern(r"[Bb](?i:earer)\s(?P<value>[A-Za-z0-9._~+/=-]{20,}+)")
 _SCHEMES: Final = ("bearer", "basic", "token", "apikey")
@@ -151,6 +171,10 @@ def addresses(text: str) -> Iterator[Span]:
         for match in _USER.finditer(text):
             if is_secret(match["value"], "code", password=False):
                 yield (*match.span("value"), "url-password")
+    if "?" in text:
+        for match in _PARAMETER.finditer(text):
+            if is_evident(match["value"]):
+                yield (*match.span("value"), "secret")
     if "ignature" in text:
         for match in _SIGNATURE.finditer(text):
             if _is_token(match["value"]):
@@ -160,8 +184,9 @@ def addresses(text: str) -> Iterator[Span]:
 def headers(text: str) -> Iterator[Span]:
     """Credentials of ``Authorization`` in any scheme, and the values of cookies."""
     for match in _HEADER.finditer(text) if "horization" in text or "HORIZATION" in text else ():
-        value, known = match["value"], match["scheme"].lower() in _SCHEMES
-        if is_credential(value) if known else _is_token(value):
+        value, scheme = match["value"], match["scheme"] or ""
+        known = scheme.lower() in _SCHEMES
+        if is_credential(value) if known else len(value) >= _LEAST_TOKEN and is_evident(value):
             yield (*match.span("value"), "authorization")
     for match in _BEARER.finditer(text) if "earer" in text or "EARER" in text else ():
         if is_credential(match["value"]):
@@ -200,18 +225,18 @@ def tables(text: str, names_secret: Callable[[str], str]) -> Iterator[Span]:
         head = text.rfind("\n", max(0, line - _LONGEST_LINE), max(0, line)) + 1
         columns = text[head : max(head, line)].split("|")
         told = [bool(names_secret(cell.strip(" *`\r"))) for cell in columns]
-        if not any(told):
-            continue
         at = match.end() + 1
         for _ in range(_MOST_ROWS):
             end = text.find("\n", at, at + _LONGEST_LINE)
             row = text[at : end if end >= 0 else at + _LONGEST_LINE]
             if "|" not in row:
                 break
-            place = at
+            place, is_named = at, False
             for cell, secret in zip(row.split("|"), told, strict=False):
                 value = cell.strip(" *`\r")
-                if secret and is_secret(value, "string", password=True):
+                named = is_named or secret
+                is_named = bool(value and names_secret(value))  # | DB_PASSWORD | its value |
+                if named and value and is_secret(value, "string", password=True):
                     first = place + cell.index(value)
                     yield first, first + len(value), "password"
                 place += len(cell) + 1

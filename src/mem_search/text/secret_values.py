@@ -91,7 +91,7 @@ def is_secret(value: str, place: Place, *, password: bool) -> bool:
         return False
     if re.fullmatch(r"[0-9][0-9.,_]*", value):
         return chosen
-    if _TYPE.fullmatch(value) and not (password and place == "string"):
+    if _TYPE.fullmatch(value.rpartition(".")[2]) and not (password and place == "string"):
         return False
     runs = _RUN.findall(value)
     if chosen:
@@ -108,6 +108,16 @@ def is_credential(value: str) -> bool:
     mixed = value[1:] != value[1:].lower() and value != value.upper()
     return mixed or (
         any(letter.isdigit() for letter in value) and not _is_wordy(_RUN.findall(value))
+    )
+
+
+def is_evident(value: str) -> bool:
+    """Whether ``value`` is random: no word, but letters of both cases and digits."""
+    return (
+        is_secret(value, "code", password=False)
+        and any(letter.isdigit() for letter in value)
+        and value != value.lower()
+        and value != value.upper()
     )
 
 
