@@ -195,7 +195,7 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "redaction.redact": redaction.redact,
     "redaction.refuse_secret": lambda text: redaction.refuse_secret(text, "field"),
     "drafts.without_injected": claude_mem_drafts.without_injected,
-    "secret_rules.spans": lambda text: [*secret_rules.spans(text)],
+    "secret_rules.spans": secret_rules.spans,
     "secret_places.addresses": lambda text: [*secret_places.addresses(text)],
     "secret_places.headers": lambda text: [*secret_places.headers(text)],
     "secret_places.kubernetes": lambda text: [*secret_places.kubernetes(text)],

@@ -6,7 +6,7 @@ import string
 
 import pytest
 
-from mem_search.text.redaction import redact, redacted_values
+from mem_search.text.redaction import Redaction, redact, redacted_values
 from secret_shapes import SHAPES, Shape
 from secret_shapes_named import NAMED
 from secret_shapes_unseen import UNSEEN
@@ -18,6 +18,7 @@ ALONE = {
 }
 """Known alone; the key of Adafruit is not, without its name."""
 
+REDACTION = Redaction(b"a key")
 SIGNS = string.punctuation.replace("\\", "").replace("_", "") + " \t\n\r\x1b\0«»„“。、—…🎉"
 OF_TOKENS = "-+/=.,"
 """Signs that some tokens have, so that what follows may be taken for a part of them."""
@@ -30,6 +31,19 @@ def test_any_sign_ends_a_token(name: str) -> None:
         clean, _ = redact(f"see ({secret}{sign}next")
         assert secret not in clean, repr(sign)
         assert sign in OF_TOKENS or clean.endswith(f"{sign}next"), repr(sign)
+
+
+@pytest.mark.parametrize("name", ALONE)
+def test_a_token_is_the_same_name_whatever_surrounds_it(name: str) -> None:
+    secret = ALONE[name].secret
+    around = ("{}", "({})", "x={} y", "{}|", "<b>{}</b>", "see {}: it is", "[{}]")
+    names = set()
+    for each in around:
+        before, after = each.split("{}")
+        name_there = REDACTION.name(each.format(secret))
+        assert name_there.startswith(before)
+        names.add(name_there.removeprefix(before).removesuffix(after))
+    assert len(names) == 1
 
 
 PASSWORD = "q" + "Tz81mLw" + "9x"

@@ -10,7 +10,7 @@ from pathlib import Path
 import kingfisher_sdk
 import pytest
 
-from mem_search.text import secret_rules
+from mem_search.text import redaction, secret_rules
 
 
 def test_threads_that_ask_at_once_compile_the_rules_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -29,3 +29,21 @@ def test_threads_that_ask_at_once_compile_the_rules_once(monkeypatch: pytest.Mon
         for found in threads.map(lambda _: [*secret_rules.spans("no secret")], range(8)):
             assert found == []
     assert len(compiled) == 1
+
+
+def test_a_store_is_looked_at_again_when_a_file_of_rules_changes(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    before = redaction.rules()
+    file = tmp_path / "tokens.toml"
+    file.write_text("[[rules]]\n", "utf-8")
+    monkeypatch.setattr(secret_rules, "_FILES", (file,))
+    for each in (secret_rules.fingerprint, redaction.rules):
+        each.cache_clear()
+    try:
+        assert redaction.rules() != before
+    finally:
+        monkeypatch.undo()
+        for each in (secret_rules.fingerprint, redaction.rules):
+            each.cache_clear()
+    assert redaction.rules() == before

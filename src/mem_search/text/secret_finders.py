@@ -97,7 +97,7 @@ _PASSWORDS: Final = (
     "wachtwoord", "hasło", "haslo", "lösenord", "passord", "heslo", "şifre", "пароль",
     "密码", "密碼", "口令", "パスワード", "비밀번호",
 )  # fmt: skip
-"""Besides ``password`` and ``pwd``: names of a value that a person chose, in ten languages."""
+"""Besides ``password`` and ``pwd``: names of a value that a person chose, in sixteen languages."""
 _NAMES: Final = tuple(
     (word, pattern(form + _NAME_END))
     for word, form in (
@@ -105,7 +105,8 @@ _NAMES: Final = tuple(
         ("pass", "pass(?<!bypass)(?<!compass)(?<!trespass)(?<!surpass)"),
         ("pw", "pwd"), ("pw", "pw(?<![a-z0-9]pw)"),
         ("secret", "secret"), ("token", "token"), ("credential", "credentials?"),
-        ("_auth", "_auth"), ("key", "key"), ("_pat", "_pat"), ("identified by", "identified by"),
+        ("_auth", "_auth"), ("key", "key"), ("_pat", "_pat"),
+        ("identified by", "identified by"), ('"auth"', '"auth'),
         *((word, f"{word}(?<![a-z]{word})" if word.isalpha() else word) for word in _PASSWORDS),
     )
 )  # fmt: skip

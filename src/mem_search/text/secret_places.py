@@ -124,6 +124,7 @@ _OPTIONS: Final = tuple(
         ("SecureString", rf"""SecureString\s(?:-\w{{1,12}}\s{{1,3}}){{0,3}}(?={_QUOTE}){_VALUE}"""),
         ("curl", rf"""curl(?:\s[^\n]{{0,120}}?)?\s(?:-[uU]|--user|--proxy-user)[\s=]{{1,3}}["']?"""
                  rf"""[^\s:"']{{1,60}}:{_VALUE}"""),
+        ("curl", rf"""curl\s(?:[^\n|]{{0,99}}?\s)?(?:-b|--cookie)\s["']?[\w.-]{{1,40}}={_VALUE}"""),
         ("machine", r"machine\s{1,20}\S{1,200}+\s{1,20}login\s{1,20}\S{1,200}+\s{1,20}"
                     r"password\s{1,20}(?P<value>\S{1,200}+)"),
         (":543", rf":543[0-9]:[\w*-]{{1,60}}:[\w.@-]{{1,60}}:{_VALUE}"),  # .pgpass

@@ -8,7 +8,6 @@ rules are compiled at the first call; Kingfisher keeps the compiled form in the 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from functools import cache
 from hashlib import sha256
@@ -39,7 +38,8 @@ def _ending(signs: str) -> bytes:
 _ENDS: Final = _ending("!#$%&()*,.<?@[]^{|}~")
 _ALL_ENDS: Final = _ending("!#$%&()*,.<?@[]^{|}~+/:=>")
 _DASH: Final = pattern(rb"-(?<=[A-Za-z0-9]{16}-)")
-_NUMBER: Final = pattern(r"[.-][0-9]+\Z")
+_NAME: Final = pattern(r".*[./](?=[^./]*[a-z])|[.-][0-9]+\Z")
+"""What is no part of the name of a rule: its set before, its number behind."""
 
 _loading = Lock()
 
@@ -72,14 +72,20 @@ def _loaded() -> tuple[Scanner, Scanner]:
     return Scanner(rules), Scanner(rules, base64=False)
 
 
-def spans(text: str) -> Iterator[tuple[int, int, str]]:
-    """(start, end, name of the rule) of each secret, in any order; may overlap."""
+def spans(text: str) -> list[tuple[int, int, str]]:
+    """(start, end, name of the rule) of each secret; may overlap.
+
+    Our rules come first, then CredSweeper's: they ask least of what surrounds a token, so it has
+    the same name wherever it stands.
+    """
     data = text.encode("ascii", "replace")  # a byte for each character: places stay the same
     scanner, plain = load()
-    yield from _found(scanner, data)
+    found = [*_found(scanner, data)]
     for ends in (_ENDS, _ALL_ENDS):
         if (read := _DASH.sub(b";", data.translate(ends))) != data:
-            yield from _found(plain, read)
+            found += _found(plain, read)
+    found.sort(key=lambda each: (not each[2].startswith("custom."), each[2].count(".")))
+    return [(start, end, _NAME.sub("", rule)) for start, end, rule in found]
 
 
 def _found(scanner: Scanner, data: bytes) -> Iterator[tuple[int, int, str]]:
@@ -91,5 +97,4 @@ def _found(scanner: Scanner, data: bytes) -> Iterator[tuple[int, int, str]]:
             within = data.find(secret := finding.secret.encode(), start, end)
             if within >= 0:
                 start, end = within, within + len(secret)
-            name = re.split(r"[./]", _NUMBER.sub("", finding.rule_id))[-1]
-            yield start, end, name
+            yield start, end, finding.rule_id
