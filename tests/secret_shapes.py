@@ -29,7 +29,8 @@ class Shape:
         return self.template.format(self.secret)
 
 
-def _any(length: int, letters: str = ALNUM, seed: int = 1) -> str:
+def any_of(length: int, letters: str = ALNUM, seed: int = 1) -> str:
+    """So many letters, the same for the same arguments."""
     return "".join(random.Random(length * 31 + seed).choices(letters, k=length))
 
 
@@ -41,10 +42,10 @@ def shapes(seed: int = 1) -> dict[str, Shape]:
     """Name → a secret of that service; another ``seed`` gives other secrets."""
 
     def any_(length: int, letters: str = ALNUM) -> str:
-        return _any(length, letters, seed)
+        return any_of(length, letters, seed)
 
     jwt = ".".join((_b64('{"alg":"HS256","typ":"JWT"}'), _b64(f'{{"sub":"{any_(12)}"}}'), any_(43)))
-    pem = "\n".join(_any(64, ALNUM + "+/", seed + row) for row in range(6))
+    pem = "\n".join(any_of(64, ALNUM + "+/", seed + row) for row in range(6))
     begin, end = "-----BEGIN ", "-----END "
     rsa, plain = "RSA PRIVATE" + " KEY-----", "PRIVATE" + " KEY-----"
     uuid = "-".join(any_(size, HEX) for size in (8, 4, 4, 4, 12))

@@ -99,6 +99,7 @@ def test_names_with_different_secrets_stay_different(name: str) -> None:
 
 
 SECRET = "Xk9$" + "mQ2vLp7w"
+ORDINARY = "winterblume"
 
 
 @pytest.mark.parametrize(
@@ -115,10 +116,14 @@ SECRET = "Xk9$" + "mQ2vLp7w"
         {"note": f"password={SECRET}"},
         {SHAPES["github pat"].text: 1, "x": SECRET[:3]},
         {"password": 84729103},
+        {"client_secret": ORDINARY},
+        {"authToken": ORDINARY},
+        {"private-key": [ORDINARY]},
+        {"deep": {"dbPassword": ORDINARY}},
     ],
 )
 def test_metadata_is_judged_by_name_and_value(value: dict[str, object]) -> None:
-    for secret in (SECRET, SHAPES["github pat"].secret, "84729103"):
+    for secret in (SECRET, SHAPES["github pat"].secret, "84729103", ORDINARY):
         assert secret not in str(redacted_values(value))
     assert redacted_values(redacted_values(value)) == redacted_values(value)
 
@@ -132,6 +137,9 @@ def test_metadata_is_judged_by_name_and_value(value: dict[str, object]) -> None:
         {"key": "value", "name": "value", "value": "key"},
         {"path": ["src/password_reset.py"], "author": "Ada Lovelace"},
         {"token": "${TOKEN}"},
+        {"auth_token": "expired", "password": "bcrypt", "api_key": "<your-key>"},
+        {"properties": {"password": {"type": "string", "description": "typed"}}},
+        {"private_key": "/etc/ssl/server.key", "access_token": "process.env.TOKEN"},
     ],
 )
 def test_innocent_metadata_stays(value: dict[str, object]) -> None:

@@ -19,7 +19,8 @@ _HEX: Final = "[2-7][0-9A-Fa-f]"
 # Each begins with a set or a letter, so that the search can jump to it.
 _ESCAPE: Final = (
     rf"[%&\\](?:(?<=%)(?P<percent>{_HEX})|(?<=&)(?P<entity>#?\w{{2,8}}+;)"
-    rf"|(?<=\\)(?:u00(?P<unicode>{_HEX})|x(?P<byte>{_HEX})))"
+    # Several backslashes: in a string in a string. Any letter: "пароль" is a name of a secret, too.
+    rf"|(?<=\\)\\{{0,7}}(?:u(?P<unicode>[0-9A-Fa-f]{{4}})|x(?P<byte>{_HEX})))"
 )
 _ESCAPES: Final = pattern(_ESCAPE)
 _QUOTED_PRINTABLE: Final = pattern(rf"{_ESCAPE}|=(?P<quoted>{_HEX})|=\r?\n")

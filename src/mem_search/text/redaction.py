@@ -15,23 +15,23 @@ from importlib.metadata import version
 from typing import Any, Final
 
 from mem_search.errors import InputError
-from mem_search.text import instructions
+from mem_search.text import instructions, secret_rules
 from mem_search.text.decoding import View, without_escapes, without_folds
 from mem_search.text.search_fields import CITATION_RULES, FACT_RULES
 from mem_search.text.secret_finders import (
     FINDERS,
     UNNAMED,
     Finder,
-    Span,
     name_of_secret,
     says_password,
 )
-from mem_search.text.secret_values import is_secret
+from mem_search.text.secret_places import Span
+from mem_search.text.secret_values import is_secret, is_told
 
 Mark = Callable[[str, str], str]
 """(kind, secret) → what replaces the secret."""
 
-_OWN_RULES: Final = 1
+_OWN_RULES: Final = 2
 """Raise it when our own finders learn to find more."""
 _KEY_BYTES: Final = 6
 """Of a keyed hash: two of a million secrets get the same marker once in 500 stores."""
@@ -56,7 +56,7 @@ def rules() -> str:
     """The version of the rules, also of those for instructions, facts and citations; a store that
     others filled is looked at again.
     """
-    scanner = version("kingfisher-secret-scanner")
+    scanner = f"{version('kingfisher-secret-scanner')}+{secret_rules.fingerprint()}"
     return f"{_OWN_RULES}+{scanner}+{instructions.RULES}+{FACT_RULES}+{CITATION_RULES}"
 
 
@@ -161,16 +161,30 @@ def _spans_in(view: View, finders: Iterable[Finder]) -> list[Span]:
 
 
 def _values(
-    value: Any, clean: Callable[[str], str], mark: Mark, name: str = "", depth: int = 0
+    value: Any,
+    clean: Callable[[str], str],
+    mark: Mark,
+    name: str = "",
+    depth: int = 0,
+    key: object = "",
 ) -> Any:
-    """``value`` with its strings cleaned; ``name`` is the name of a secret that it belongs to."""
+    """``value``, which is under ``key``, with its strings cleaned; ``name`` is the name of a secret
+    that it belongs to.
+    """
     if depth > _DEEPEST:
         return _marker("nested", "")
     password = says_password(name)
     match value:
         case str():
             cleaned = clean(value)
-            if name and cleaned == value and is_secret(value, "string", password=password):
+            if (
+                name
+                and cleaned == value
+                and (
+                    is_secret(value, "string", password=password)
+                    or (isinstance(key, str) and is_told(key, value))
+                )
+            ):
                 return mark("password" if password else "secret", value)
             return cleaned
         case int() if password and not isinstance(value, bool) and value >= _LEAST_PIN:
@@ -179,14 +193,14 @@ def _values(
             # {"name": "DB_PASSWORD", "value": "…"}
             named = name_of_secret(value.get("name", value.get("key")))
             kept: dict[Any, Any] = {}
-            for key, item in value.items():
-                at = clean(key) if isinstance(key, str) else key
+            for own, item in value.items():
+                at = clean(own) if isinstance(own, str) else own
                 if at in kept:  # two secrets became the same marker
                     at = f"{at}#{len(kept)}"
-                secret = (named if key == "value" else "") or name_of_secret(key) or name
-                kept[at] = _values(item, clean, mark, secret, depth + 1)
+                secret = (named if own == "value" else "") or name_of_secret(own) or name
+                kept[at] = _values(item, clean, mark, secret, depth + 1, own)
             return kept
         case list() | tuple():
-            return [_values(item, clean, mark, name, depth + 1) for item in value]
+            return [_values(item, clean, mark, name, depth + 1, key) for item in value]
         case _:
             return value

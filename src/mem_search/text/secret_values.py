@@ -32,7 +32,7 @@ _WORD: Final = pattern("[A-Za-z]+|[0-9]{1,8}|[vV][0-9]{1,6}")
 _NUMBERED_WORD: Final = pattern("[A-Za-z]+[0-9]{1,3}")
 # Every secret matches this; a fast first check.
 _HINT: Final = pattern("[0-9]|[A-Za-z0-9][!@#$%^&*+?~]|[A-Za-z]{10}")
-_TYPE: Final = pattern("[A-Z]+[a-z]*[0-9]{1,5}(?:[A-Z][a-z]{2,})+")
+_TYPE: Final = pattern("(?:[A-Z]{1,9}[a-z]{0,9}[0-9]{1,5}){1,3}(?:[A-Z][a-z]{2,})+")
 _SPECIAL: Final = pattern("[A-Za-z0-9][!@#$%^&*+?~]+[A-Za-z0-9]")
 _TECHNICAL: Final = pattern(
     "(?:sha|md|base|utf|aes|rs|hs|es|ps|rsa|oauth|ed|argon|pbkdf|http|ipv|u?int|float|s|k|p|u|i|f"
@@ -40,6 +40,33 @@ _TECHNICAL: Final = pattern(
     re.IGNORECASE,
 )
 _GENERIC: Final = frozenset("password passwd passw0rd pass pwd pw secret token key".split())
+_TELLING: Final = pattern(
+    r"(?:passw(?:or)?d|passphrase|pwd|(?:client|auth|access|refresh|private|api|app|secret|consumer"
+    r"|shared|bearer|session|master|encryption|signing)[_\- ]?(?:secret|token|key))\Z",
+    re.IGNORECASE,
+)
+_STATES: Final = frozenset(
+    "required optional string number integer boolean object array null undefined enabled disabled"
+    " missing invalid expired changed hidden masked redacted unknown default incorrect correct"
+    " rejected accepted failed success succeeded present absent bearer digest basic plaintext"
+    " encrypted hashed bcrypt scrypt argon2 kerberos certificate oauth oauth2 rotated revoked"
+    " active inactive pending forgotten generated supplied provided omitted private public"
+    " password passphrase credentials username nullable".split()
+)
+"""What is said of a secret under its name."""
+
+
+def is_told(name: str, value: str) -> bool:
+    """Whether ``value`` is a secret because its ``name`` says so, however ordinary it looks:
+    ``{"client_secret": "winterblume"}``.
+    """
+    return (
+        len(value) >= 6
+        and _TELLING.search(name) is not None
+        and value.lower() not in _STATES
+        and not any(letter.isspace() for letter in value)
+        and not (is_placeholder(value) or _ELSEWHERE.match(value) or _PATH.match(value))
+    )
 
 
 def is_placeholder(value: str) -> bool:
@@ -64,7 +91,7 @@ def is_secret(value: str, place: Place, *, password: bool) -> bool:
         return False
     if re.fullmatch(r"[0-9][0-9.,_]*", value):
         return chosen
-    if _TYPE.fullmatch(value) and not (password and place == "string"):
+    if _TYPE.fullmatch(value.rpartition(".")[2]) and not (password and place == "string"):
         return False
     runs = _RUN.findall(value)
     if chosen:
@@ -81,6 +108,16 @@ def is_credential(value: str) -> bool:
     mixed = value[1:] != value[1:].lower() and value != value.upper()
     return mixed or (
         any(letter.isdigit() for letter in value) and not _is_wordy(_RUN.findall(value))
+    )
+
+
+def is_evident(value: str) -> bool:
+    """Whether ``value`` is random: no word, but letters of both cases and digits."""
+    return (
+        is_secret(value, "code", password=False)
+        and any(letter.isdigit() for letter in value)
+        and value != value.lower()
+        and value != value.upper()
     )
 
 

@@ -1,0 +1,268 @@
+"""Places where a value is a secret, whatever it looks like, or where its name stands elsewhere.
+
+``after_name`` reads the value of a name that is not followed by a sign and the value: in XML, in
+a block of YAML, in Terraform, in prose. The other finders know the place without a name: options
+of programs, cookies, headers, logins in URLs, tables and Kubernetes secrets.
+
+Every pattern is bounded and starts at a literal, so the time is linear in the text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from mem_search.patterns import pattern
+from mem_search.text.secret_values import (
+    Place,
+    is_credential,
+    is_evident,
+    is_placeholder,
+    is_secret,
+)
+
+Span = tuple[int, int, str]
+"""(start, end, kind) of a secret."""
+
+_LEAST_TOKEN: Final = 16
+"""Shorter values of cookies and signatures are settings and counters."""
+_LEAST_PASSWORD: Final = 8
+
+# ---- values whose name stands elsewhere -----------------------------------------------------
+
+_QUOTE: Final = r"""\\{0,7}["']"""
+"""Also one that is escaped, in a string in a string."""
+_QUOTED: Final = r"""[^"'<>\n\\]{1,400}"""
+_IN_TAG: Final = pattern(
+    rf"""[^<>\n]{{0,200}}?\s(?:value|content)\s?=\s?{_QUOTE}(?P<attribute>{_QUOTED}){_QUOTE}"""
+    rf"""|[^<>\n]{{0,100}}>\s{{0,20}}(?:<value>)?(?P<element>[^\s<>][^<>]{{0,400}}?)\s{{0,20}}</"""
+)
+_AFTER: Final = pattern(
+    rf"""</\w{{1,20}}>\s{{0,40}}<\w{{1,20}}>(?P<string>[^<>]{{1,400}})</  # a property list
+    |(?:{_QUOTE})?\s{{0,3}}:\s{{0,3}}[|>][+-]?[0-9]?[ \t]{{0,9}}\r?\n
+      (?P<block>(?:[ \t]{{1,40}}[^\s]{{8,400}}[ \t]{{0,9}}\r?\n?){{1,60}})
+    |(?:{_QUOTE})?\s{{0,3}}\{{[^{{}}]{{0,400}}?\b(?:default|value)\s{{0,9}}=\s{{0,9}}\\{{0,7}}"
+      (?P<default>[^"\n\\]{{1,400}})\\{{0,7}}"
+    |(?:{_QUOTE})?\s{{0,3}},?\s{{0,40}}(?:{_QUOTE})?value(?:{_QUOTE})?\s{{0,3}}[:=]\s{{0,3}}(?:{_QUOTE})?
+      (?P<value>[^\s"',}}\\]{{1,400}})
+    |{_QUOTE}\s{{0,3}},\s{{0,5}}{_QUOTE}(?P<argument>[^"'\n\\]{{1,400}}){_QUOTE}
+    |\s{{1,3}}{_QUOTE}(?P<literal>[^"'\n\\]{{1,400}}){_QUOTE}
+    |["'*_`]{{0,3}}\s{{0,3}}(?:
+        \s(?:is|was|are|lautet|ist|war|est|es|era|è|é|jest|to|это|—|–|-)(?:\s?:)?\s{{1,3}}
+        |[:=][*_`]{{1,3}}\s{{1,3}}|是|は|为|為)
+      \s{{0,3}}["'*_`“„«]{{0,3}}(?P<said>[^\s"'`“”„«»,;()<>\[\]\\]{{4,200}})
+    |\s?[:=]\s?(?:new\s)?[\w.:]{{1,40}}\(\s?{_QUOTE}(?P<made>[^"'\n\\]{{8,400}}){_QUOTE}
+    |\s{{1,3}}(?P<bare>[A-Za-z0-9/+_-]{{8,400}}={{0,2}})(?![A-Za-z0-9/+_=-])""",
+    re.VERBOSE,
+)
+_BEFORE: Final = pattern(
+    rf"""\svalue\s?=\s?{_QUOTE}(?P<attribute>{_QUOTED}){_QUOTE}[^<>\n]{{0,100}}\Z"""
+)
+_PLACES: Final[dict[str, Place]] = {
+    "said": "data", "bare": "data", "block": "data", "argument": "code",
+}  # fmt: skip
+"""How sure it is that a value is meant: two arguments side by side are often two names."""
+_LONGEST_TAG: Final = 300
+
+
+def after_name(
+    text: str, start: int, end: int, *, password: bool
+) -> tuple[int, int, str, Place] | None:
+    """(start, end, value, place) of the value of the name ``text[start:end]``, if it has one."""
+    match = None
+    opened = text.rfind("<", max(0, start - _LONGEST_TAG), start)
+    if opened >= 0 and text.find(">", opened, start) < 0:
+        match = _IN_TAG.match(text, end) or _BEFORE.search(text, opened, start)
+    match = match or _AFTER.match(text, end)
+    if match is None or match.lastgroup is None:
+        return None
+    group = match.lastgroup
+    value = match[group]
+    first = match.start(group) + len(value) - len(value.lstrip())
+    value = value.strip().rstrip(".:")
+    last = first + len(value)
+    if group == "block":
+        value = "".join(value.split())
+    if group == "said" and not password:
+        return None
+    if group in ("bare", "made", "literal") and not (password and group == "literal"):
+        least = _LEAST_PASSWORD if password else _LEAST_TOKEN
+        if len(value) < least or not is_evident(value):
+            return None
+    return first, last, value, _PLACES.get(group, "string")
+
+
+# ---- options of programs ---------------------------------------------------------------------
+
+_VALUE: Final = r"""(?:\\{0,7}["'])?(?P<value>[^\s"'`|;&<>()\\]{4,200})"""
+_OPTIONS: Final = tuple(
+    (word, pattern(form))
+    for word, form in (
+        ("login", rf"login\s[^\n|]{{0,120}}?-p[\s=]{{1,3}}{_VALUE}"),
+        ("sshpass", rf"sshpass\s{{1,3}}-p\s{{0,3}}{_VALUE}"),
+        ("mysql", rf"mysql\w{{0,10}}\s(?:[^\n|]{{0,120}}?\s)?-p{_VALUE}"),
+        ("mariadb", rf"mariadb[\w-]{{0,10}}\s(?:[^\n|]{{0,120}}?\s)?-p{_VALUE}"),
+        ("mongo", rf"mongo\w{{0,10}}\s(?:[^\n|]{{0,120}}?\s)?-p\s{{1,3}}{_VALUE}"),
+        ("redis-cli", rf"redis-cli\s(?:[^\n|]{{0,120}}?\s)?-a\s{{1,3}}{_VALUE}"),
+        ("ldap", rf"ldap\w{{1,10}}\s(?:[^\n|]{{0,120}}?\s)?-w\s{{1,3}}{_VALUE}"),
+        ("zip", rf"zip\s(?:[^\n|]{{0,80}}?\s)?-P\s{{1,3}}{_VALUE}"),
+        ("7z", rf"7z[a-z]?\s(?:[^\n|]{{0,80}}?\s)?-p{_VALUE}"),
+        ("htpasswd", rf"htpasswd\s-\w{{0,5}}b\w{{0,5}}\s\S{{1,99}}\s\S{{1,60}}\s{_VALUE}"),
+        ("net use", rf"net use\s[^\n|]{{0,120}}?/user:\S{{1,60}}\s{{1,3}}{_VALUE}"),
+        ("net use", rf"net use\s\S{{1,60}}\s\S{{1,100}}\s{_VALUE}\s{{1,3}}/user:"),
+        ("net user", rf"net user\s\S{{1,60}}\s{_VALUE}\s{{1,3}}/"),
+        ("/pass:", rf"/pass:{_VALUE}"),
+        ("echo", rf"echo\s(?:-n\s)?{_VALUE}['\"]?\s{{0,3}}\|[^\n|]{{0,80}}-stdin"),
+        ("sqlplus", r"sqlplus\s[^\s/]{1,40}/(?P<value>[^\s@\"'/]{4,100})@"),
+        (":thin:", r":thin:[^\s/]{1,40}/(?P<value>[^\s@\"'/]{4,100})@"),
+        ("http", rf"https?\s(?:[^\n|]{{0,80}}?\s)?-a\s[^\s:]{{1,60}}:{_VALUE}"),
+        ("pass:", rf"pass:(?<=-passin pass:){_VALUE}"),
+        ("pass:", rf"pass:(?<=-passout pass:){_VALUE}"),
+        ("pass:", rf"pass:(?<=-pass pass:){_VALUE}"),
+        (" -U", rf"""\s-U\s{{0,3}}["']?[\w.\\/-]{{1,60}}%{_VALUE}"""),
+        ("SecureString", rf"""SecureString\s(?:-\w{{1,12}}\s{{1,3}}){{0,3}}(?={_QUOTE}){_VALUE}"""),
+        ("curl", rf"""curl(?:\s[^\n]{{0,120}}?)?\s(?:-[uU]|--user|--proxy-user)[\s=]{{1,3}}["']?"""
+                 rf"""[^\s:"']{{1,60}}:{_VALUE}"""),
+        ("curl", rf"""curl\s(?:[^\n|]{{0,99}}?\s)?(?:-b|--cookie)\s["']?[\w.-]{{1,40}}={_VALUE}"""),
+        ("machine", r"machine\s{1,20}\S{1,200}+\s{1,20}login\s{1,20}\S{1,200}+\s{1,20}"
+                    r"password\s{1,20}(?P<value>\S{1,200}+)"),
+        (":543", rf":543[0-9]:[\w*-]{{1,60}}:[\w.@-]{{1,60}}:{_VALUE}"),  # .pgpass
+        ("]:", rf"\]:(?:587|465|25)\s{{1,20}}[^\s:]{{1,100}}:{_VALUE}"),  # Postfix
+    )
+)  # fmt: skip
+
+
+def options(text: str) -> Iterator[Span]:
+    """Passwords that a program takes as an argument, and those in files of logins."""
+    for word, form in _OPTIONS:
+        if word in text:
+            for match in form.finditer(text):
+                value = match["value"]
+                if not is_placeholder(value) and not value.isdigit() and value[0] not in "-/{[$%":
+                    yield (*match.span("value"), "password")
+
+
+# ---- URLs, headers and cookies ---------------------------------------------------------------
+
+_LOGIN: Final = pattern(r"""://[^\s/:@"'<>]{0,100}:(?P<value>[^\s/@"'<>]{1,200})@""")
+_USER: Final = pattern(r"""://(?P<value>[A-Za-z0-9_.~%-]{16,200})(?::[\w-]{0,20})?@""")
+_PARAMETER: Final = pattern(
+    r"[?&](?:key|auth|sid|code|hmac|session(?:_?id)?)=(?P<value>[A-Za-z0-9%+/_.~-]{16,2000}+)"
+)
+_SIGNATURE: Final = pattern(r"ignature=(?P<value>[A-Za-z0-9%+/_~=-]{16,2000}+)")
+_HEADER: Final = pattern(
+    r"""[Aa](?i:uthorization)(?:\\{0,7}["'`])?\s{0,5}[:=,]\s{0,5}(?:\\{0,7}["'`])?"""
+    r"""(?:(?P<scheme>[A-Za-z][\w-]{1,20})\s{1,5})?(?P<value>[^\s"'`\\,;<>]{8,4000}+)"""
+)
+_BEARER: Final = pattern(r"[Bb](?i:earer)\s(?P<value>[A-Za-z0-9._~+/=-]{20,}+)")
+_SCHEMES: Final = ("bearer", "basic", "token", "apikey")
+_COOKIE: Final = pattern(
+    r"""ookie(?<=[Cc]ookie)["']?\s{0,3}[:=]\s{0,3}["']?(?P<value>[^\n"'<>]{8,4000}+)"""
+)
+_PAIR: Final = pattern(r"=(?P<value>[^\s;,=&]{16,4000}+)")
+
+
+def addresses(text: str) -> Iterator[Span]:
+    """Passwords and tokens before the @ of a URL, and signatures of URLs."""
+    if "://" in text and "@" in text:
+        for match in _LOGIN.finditer(text):
+            if not is_placeholder(match["value"]):
+                yield (*match.span("value"), "url-password")
+        for match in _USER.finditer(text):
+            if is_secret(match["value"], "code", password=False):
+                yield (*match.span("value"), "url-password")
+    if "?" in text:
+        for match in _PARAMETER.finditer(text):
+            if is_evident(match["value"]):
+                yield (*match.span("value"), "secret")
+    if "ignature" in text:
+        for match in _SIGNATURE.finditer(text):
+            if _is_token(match["value"]):
+                yield (*match.span("value"), "signature")
+
+
+def headers(text: str) -> Iterator[Span]:
+    """Credentials of ``Authorization`` in any scheme, and the values of cookies."""
+    for match in _HEADER.finditer(text) if "horization" in text or "HORIZATION" in text else ():
+        value, scheme = match["value"], match["scheme"] or ""
+        known = scheme.lower() in _SCHEMES
+        if is_credential(value) if known else len(value) >= _LEAST_TOKEN and is_evident(value):
+            yield (*match.span("value"), "authorization")
+    for match in _BEARER.finditer(text) if "earer" in text or "EARER" in text else ():
+        if is_credential(match["value"]):
+            yield (*match.span("value"), "authorization")
+    if "ookie" in text:
+        for match in _COOKIE.finditer(text):
+            for pair in _PAIR.finditer(text, match.start("value"), match.end("value")):
+                if _is_token(pair["value"]):
+                    yield (*pair.span("value"), "cookie")
+
+
+def _is_token(value: str) -> bool:
+    return len(value) >= _LEAST_TOKEN and is_secret(value, "code", password=False)
+
+
+# ---- tables and Kubernetes -------------------------------------------------------------------
+
+_RULE: Final = pattern(r"\|[ ]{0,3}:?-{2,}[ :|-]{0,400}(?=\n|\Z)")
+_LONGEST_LINE: Final = 2000
+_MOST_ROWS: Final = 200
+_SECRET_KIND: Final = pattern(r"""kind["']?:\s{0,3}["']?Secret\b""")
+_DATA: Final = pattern(r"""\bdata(?<=[\s"'{,]data)["']?:\s{0,9}\{?|\bstringData["']?:\s{0,9}\{?""")
+_ENTRY: Final = pattern(
+    r"""(?P<indent>\s{0,40})["']?[\w.-]{1,120}["']?:\s{0,3}["']?(?P<value>[^\s"',}]{1,9000}+)["']?,?"""
+)
+_LONGEST_SECRET: Final = 6000
+_MOST_ENTRIES: Final = 100
+
+
+def tables(text: str, names_secret: Callable[[str], str]) -> Iterator[Span]:
+    """Values of a Markdown table under a column that ``names_secret``."""
+    if "|-" not in text and "| -" not in text and "|:" not in text:
+        return
+    for match in _RULE.finditer(text):
+        line = text.rfind("\n", 0, match.start())
+        head = text.rfind("\n", max(0, line - _LONGEST_LINE), max(0, line)) + 1
+        columns = text[head : max(head, line)].split("|")
+        told = [bool(names_secret(cell.strip(" *`\r"))) for cell in columns]
+        at = match.end() + 1
+        for _ in range(_MOST_ROWS):
+            end = text.find("\n", at, at + _LONGEST_LINE)
+            row = text[at : end if end >= 0 else at + _LONGEST_LINE]
+            if "|" not in row:
+                break
+            place, is_named = at, False
+            for cell, secret in zip(row.split("|"), told, strict=False):
+                value = cell.strip(" *`\r")
+                named = is_named or secret
+                is_named = bool(value and names_secret(value))  # | DB_PASSWORD | its value |
+                if named and value and is_secret(value, "string", password=True):
+                    first = place + cell.index(value)
+                    yield first, first + len(value), "password"
+                place += len(cell) + 1
+            if end < 0:
+                break
+            at = end + 1
+
+
+def kubernetes(text: str) -> Iterator[Span]:
+    """The values of ``data`` in a Kubernetes ``Secret``, as YAML or JSON."""
+    read = 0
+    for kind in _SECRET_KIND.finditer(text):
+        first = max(read, kind.start() - _LONGEST_SECRET)
+        last = min(len(text), kind.end() + _LONGEST_SECRET)
+        for data in _DATA.finditer(text, first, last):
+            at = data.end()
+            line = text[text.rfind("\n", first, data.start()) + 1 : data.start()]
+            for _ in range(_MOST_ENTRIES):
+                entry = _ENTRY.match(text, at, last)
+                if entry is None or entry["value"][0] in "|>{[":
+                    break
+                _, lines, indent = entry["indent"].rpartition("\n")
+                if lines and "{" not in data[0] and len(indent) <= len(line):
+                    break  # the next field of the object
+                if not is_placeholder(entry["value"]):
+                    yield (*entry.span("value"), "secret")
+                at = entry.end()
+        read = last
