@@ -204,6 +204,7 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
         *secret_places.tables(text, secret_finders.name_of_secret)
     ],
     "safe_text.one_line": safe_text.one_line,
+    "secret_places.with_breaks": secret_places.with_breaks,
     "secret_values.is_credential": secret_values.is_credential,
     "secret_values.is_placeholder": secret_values.is_placeholder,
     "sketch.sketch": lambda text: sketch.sketch("", text),

@@ -108,6 +108,8 @@ def test_what_stands_before_the_host_of_a_url_is_a_secret(text: str) -> None:
         "aws configure set region eu-central-1",
         "- name: DB_PASSWORD\n  valueFrom:\n    secretKeyRef:\n      name: db",
         "AKIAIOSFODNN7" + "EXAMPLE",
+        "class DES_ks(Union):\n    pass\nN6DES_ks3DOLLAR_9E._fields_ = []",
+        'HEX_PAT = "[0-9A-Fa-f]{1,4}"',
     ],
 )
 def test_ordinary_text_about_secrets_stays(text: str) -> None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Final
 
 from mem_search.patterns import pattern
@@ -24,6 +25,7 @@ from mem_search.text.secret_places import (
     kubernetes,
     options,
     tables,
+    with_breaks,
 )
 from mem_search.text.secret_values import Place, is_placeholder, is_secret
 
@@ -80,7 +82,7 @@ def _blocks(text: str) -> Iterator[Span]:
         # Code that only names both lines has no key between them.
         if match["body"] is None or re.search("[A-Za-z0-9+/=]{8}", match["body"]):
             yield (*match.span(), "private-key")
-    for match in _PUTTY.finditer(_with_breaks(text)) if "Private-Lines" in text else ():
+    for match in _PUTTY.finditer(with_breaks(text)) if "Private-Lines" in text else ():
         yield (*match.span("value"), "private-key")
 
 
@@ -92,24 +94,25 @@ _NAME_END: Final = (
     "(?:[_-]?(?:key|value|prod|production|dev|staging|live|base|data)){0,2}[0-9]{0,3}(?![a-z0-9])"
 )
 _PASSWORDS: Final = (
-    "passphrase", "passcode", "psk", "passwort", "kennwort", "mot de passe", "mdp", "contraseña",
-    "contrasena", "clave", "parola d'ordine", "parola d’ordine", "senha", "palavra-passe",
-    "wachtwoord", "hasło", "haslo", "lösenord", "passord", "heslo", "şifre", "пароль",
-    "密码", "密碼", "口令", "パスワード", "비밀번호",
+    "psk", "kennwort", "mdp", "contraseña", "contrasena", "clave", "parola d'ordine",
+    "parola d’ordine", "senha", "wachtwoord", "hasło", "haslo", "lösenord", "heslo", "şifre",
+    "пароль", "密码", "密碼", "口令", "パスワード", "비밀번호",
 )  # fmt: skip
-"""Besides ``password`` and ``pwd``: names of a value that a person chose, in sixteen languages."""
+"""Names of a value that a person chose, beside ``pass…``: words of sixteen languages in all."""
 _NAMES: Final = tuple(
     (word, pattern(form + _NAME_END))
     for word, form in (
-        ("pass", "passw(?:or)?d"),
-        ("pass", "pass(?<!bypass)(?<!compass)(?<!trespass)(?<!surpass)"),
-        ("pw", "pwd"), ("pw", "pw(?<![a-z0-9]pw)"),
+        # passwd, passphrase, passcode; Passwort, mot de passe, passord
+        ("pass", "pass(?<!bypass)(?<!compass)(?<!surpass)(?:w(?:or)?d|phrase|code|wort|ord|e)?"),
+        ("pw", "pw(?:d|(?<![a-z0-9]pw))"),
         ("secret", "secret"), ("token", "token"), ("credential", "credentials?"),
-        ("_auth", "_auth"), ("key", "key"), ("_pat", "_pat"),
+        ("_auth", "_auth"), ("key", "key"), ("_pat", "_pat(?=[^\\n]{1,8}[A-Za-z0-9]{20})"),
         ("identified by", "identified by"), ('"auth"', '"auth'),
-        *((word, f"{word}(?<![a-z]{word})" if word.isalpha() else word) for word in _PASSWORDS),
+        *((word, f"{word}(?<![a-z]{word})") for word in _PASSWORDS),
     )
 )  # fmt: skip
+_WORDS: Final = {word for word, _ in _NAMES}
+_ASCII_WORDS: Final = {word for word in _WORDS if word.isascii()}
 _KEY_OF: Final = pattern(
     r"(?:api|app|access|private|account|shared|signing|encryption|master|auth|client)[_\- ]?\Z"
 )
@@ -134,8 +137,9 @@ def _names(text: str) -> list[tuple[int, int, str]]:
     # İ is the only letter whose lower case is longer, which would shift all places after it.
     lower = text.replace("İ", "I").lower()
     found = []
+    words = {word for word in (_ASCII_WORDS if lower.isascii() else _WORDS) if word in lower}
     for word, form in _NAMES:
-        if word not in lower:
+        if word not in words:
             continue
         for match in form.finditer(lower):
             start = match.start()
@@ -148,14 +152,9 @@ def _names(text: str) -> list[tuple[int, int, str]]:
     return sorted(found)
 
 
-def _with_breaks(text: str) -> str:
-    """``text`` with escaped line breaks made real ones; each character stays in its place."""
-    return text.replace("\\\\n", "  \n").replace("\\n", " \n") if "\\n" in text else text
-
-
 def _assigned(text: str) -> Iterator[Span]:
     end = 0
-    in_lines = _with_breaks(text)
+    in_lines = with_breaks(text)
     for start, name_end, name in _names(text):
         if start < end:
             continue
@@ -231,8 +230,8 @@ FINDERS: Final[tuple[Finder, ...]] = (
     options,
     headers,
     _assigned,
-    lambda text: tables(_with_breaks(text), name_of_secret),
-    lambda text: kubernetes(_with_breaks(text)),
+    partial(tables, names_secret=name_of_secret),
+    kubernetes,
     _by_rules,
 )
 

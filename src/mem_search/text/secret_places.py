@@ -29,6 +29,12 @@ _LEAST_TOKEN: Final = 16
 """Shorter values of cookies and signatures are settings and counters."""
 _LEAST_PASSWORD: Final = 8
 
+
+def with_breaks(text: str) -> str:
+    """``text`` with escaped line breaks made real ones; each character stays in its place."""
+    return text.replace("\\\\n", "  \n").replace("\\n", " \n") if "\\n" in text else text
+
+
 # ---- values whose name stands elsewhere -----------------------------------------------------
 
 _QUOTE: Final = r"""\\{0,7}["']"""
@@ -47,13 +53,13 @@ _AFTER: Final = pattern(
     |(?:{_QUOTE})?\s{{0,3}},?\s{{0,40}}(?:{_QUOTE})?value(?:{_QUOTE})?\s{{0,3}}[:=]\s{{0,3}}(?:{_QUOTE})?
       (?P<value>[^\s"',}}\\]{{1,400}})
     |{_QUOTE}\s{{0,3}},\s{{0,5}}{_QUOTE}(?P<argument>[^"'\n\\]{{1,400}}){_QUOTE}
-    |\s{{1,3}}{_QUOTE}(?P<literal>[^"'\n\\]{{1,400}}){_QUOTE}
+    |[ \t]{{1,3}}{_QUOTE}(?P<literal>[^"'\n\\]{{1,400}}){_QUOTE}
     |["'*_`]{{0,3}}\s{{0,3}}(?:
         \s(?:is|was|are|lautet|ist|war|est|es|era|è|é|jest|to|это|—|–|-)(?:\s?:)?\s{{1,3}}
         |[:=][*_`]{{1,3}}\s{{1,3}}|是|は|为|為)
       \s{{0,3}}["'*_`“„«]{{0,3}}(?P<said>[^\s"'`“”„«»,;()<>\[\]\\]{{4,200}})
     |\s?[:=]\s?(?:new\s)?[\w.:]{{1,40}}\(\s?{_QUOTE}(?P<made>[^"'\n\\]{{8,400}}){_QUOTE}
-    |\s{{1,3}}(?P<bare>[A-Za-z0-9/+_-]{{8,400}}={{0,2}})(?![A-Za-z0-9/+_=-])""",
+    |[ \t]{{1,3}}(?P<bare>[A-Za-z0-9/+_-]{{8,400}}={{0,2}})(?![A-Za-z0-9/+_=-])""",
     re.VERBOSE,
 )
 _BEFORE: Final = pattern(
@@ -97,46 +103,55 @@ def after_name(
 
 _VALUE: Final = r"""(?:\\{0,7}["'])?(?P<value>[^\s"'`|;&<>()\\]{4,200})"""
 _OPTIONS: Final = tuple(
-    (word, pattern(form))
-    for word, form in (
-        ("login", rf"login\s[^\n|]{{0,120}}?-p[\s=]{{1,3}}{_VALUE}"),
-        ("sshpass", rf"sshpass\s{{1,3}}-p\s{{0,3}}{_VALUE}"),
-        ("mysql", rf"mysql\w{{0,10}}\s(?:[^\n|]{{0,120}}?\s)?-p{_VALUE}"),
-        ("mariadb", rf"mariadb[\w-]{{0,10}}\s(?:[^\n|]{{0,120}}?\s)?-p{_VALUE}"),
-        ("mongo", rf"mongo\w{{0,10}}\s(?:[^\n|]{{0,120}}?\s)?-p\s{{1,3}}{_VALUE}"),
-        ("redis-cli", rf"redis-cli\s(?:[^\n|]{{0,120}}?\s)?-a\s{{1,3}}{_VALUE}"),
-        ("ldap", rf"ldap\w{{1,10}}\s(?:[^\n|]{{0,120}}?\s)?-w\s{{1,3}}{_VALUE}"),
-        ("zip", rf"zip\s(?:[^\n|]{{0,80}}?\s)?-P\s{{1,3}}{_VALUE}"),
-        ("7z", rf"7z[a-z]?\s(?:[^\n|]{{0,80}}?\s)?-p{_VALUE}"),
-        ("htpasswd", rf"htpasswd\s-\w{{0,5}}b\w{{0,5}}\s\S{{1,99}}\s\S{{1,60}}\s{_VALUE}"),
-        ("net use", rf"net use\s[^\n|]{{0,120}}?/user:\S{{1,60}}\s{{1,3}}{_VALUE}"),
-        ("net use", rf"net use\s\S{{1,60}}\s\S{{1,100}}\s{_VALUE}\s{{1,3}}/user:"),
-        ("net user", rf"net user\s\S{{1,60}}\s{_VALUE}\s{{1,3}}/"),
-        ("/pass:", rf"/pass:{_VALUE}"),
-        ("echo", rf"echo\s(?:-n\s)?{_VALUE}['\"]?\s{{0,3}}\|[^\n|]{{0,80}}-stdin"),
-        ("sqlplus", r"sqlplus\s[^\s/]{1,40}/(?P<value>[^\s@\"'/]{4,100})@"),
-        (":thin:", r":thin:[^\s/]{1,40}/(?P<value>[^\s@\"'/]{4,100})@"),
-        ("http", rf"https?\s(?:[^\n|]{{0,80}}?\s)?-a\s[^\s:]{{1,60}}:{_VALUE}"),
-        ("pass:", rf"pass:(?<=-passin pass:){_VALUE}"),
-        ("pass:", rf"pass:(?<=-passout pass:){_VALUE}"),
-        ("pass:", rf"pass:(?<=-pass pass:){_VALUE}"),
-        (" -U", rf"""\s-U\s{{0,3}}["']?[\w.\\/-]{{1,60}}%{_VALUE}"""),
-        ("SecureString", rf"""SecureString\s(?:-\w{{1,12}}\s{{1,3}}){{0,3}}(?={_QUOTE}){_VALUE}"""),
-        ("curl", rf"""curl(?:\s[^\n]{{0,120}}?)?\s(?:-[uU]|--user|--proxy-user)[\s=]{{1,3}}["']?"""
+    (sign, word, pattern(form))
+    for sign, word, form in (
+        (" -p", "login", rf"login\s[^\n|]{{0,120}}?-p[\s=]{{1,3}}{_VALUE}"),
+        (" -p", "sshpass", rf"sshpass\s{{1,3}}-p\s{{0,3}}{_VALUE}"),
+        (" -p", "mysql", rf"mysql\w{{0,10}}\s(?:[^\n|]{{0,120}}?\s)?-p{_VALUE}"),
+        (" -p", "mariadb", rf"mariadb[\w-]{{0,10}}\s(?:[^\n|]{{0,120}}?\s)?-p{_VALUE}"),
+        (" -p", "mongo", rf"mongo\w{{0,10}}\s(?:[^\n|]{{0,120}}?\s)?-p\s{{1,3}}{_VALUE}"),
+        (" -a", "redis-cli", rf"redis-cli\s(?:[^\n|]{{0,120}}?\s)?-a\s{{1,3}}{_VALUE}"),
+        (" -w", "ldap", rf"ldap\w{{1,10}}\s(?:[^\n|]{{0,120}}?\s)?-w\s{{1,3}}{_VALUE}"),
+        (" -P", "zip", rf"zip\s(?:[^\n|]{{0,80}}?\s)?-P\s{{1,3}}{_VALUE}"),
+        (" -p", "7z", rf"7z[a-z]?\s(?:[^\n|]{{0,80}}?\s)?-p{_VALUE}"),
+        ("htpasswd", "htpasswd",
+         rf"htpasswd\s-\w{{0,5}}b\w{{0,5}}\s\S{{1,99}}\s\S{{1,60}}\s{_VALUE}"),
+        ("net use", "net use", rf"net use\s[^\n|]{{0,120}}?/user:\S{{1,60}}\s{{1,3}}{_VALUE}"),
+        ("net use", "net use", rf"net use\s\S{{1,60}}\s\S{{1,100}}\s{_VALUE}\s{{1,3}}/user:"),
+        ("net use", "net user", rf"net user\s\S{{1,60}}\s{_VALUE}\s{{1,3}}/"),
+        ("pass:", "/pass:", rf"/pass:{_VALUE}"),
+        ("-stdin", "echo", rf"echo\s(?:-n\s)?{_VALUE}['\"]?\s{{0,3}}\|[^\n|]{{0,80}}-stdin"),
+        ("sqlplus", "sqlplus", r"sqlplus\s[^\s/]{1,40}/(?P<value>[^\s@\"'/]{4,100})@"),
+        (":thin:", ":thin:", r":thin:[^\s/]{1,40}/(?P<value>[^\s@\"'/]{4,100})@"),
+        (" -a", "http", rf"https?\s(?:[^\n|]{{0,80}}?\s)?-a\s[^\s:]{{1,60}}:{_VALUE}"),
+        ("pass:", "pass:", r"pass:(?:(?<=-passin pass:)|(?<=-passout pass:)|(?<=-pass pass:))"
+                           + _VALUE),
+        (" -U", " -U", rf"""\s-U\s{{0,3}}["']?[\w.\\/-]{{1,60}}%{_VALUE}"""),
+        ("SecureString", "SecureString",
+         rf"""SecureString\s(?:-\w{{1,12}}\s{{1,3}}){{0,3}}(?={_QUOTE}){_VALUE}"""),
+        ("curl", "curl",
+         rf"""curl(?:\s[^\n]{{0,120}}?)?\s(?:-[uU]|--user|--proxy-user)[\s=]{{1,3}}["']?"""
                  rf"""[^\s:"']{{1,60}}:{_VALUE}"""),
-        ("curl", rf"""curl\s(?:[^\n|]{{0,99}}?\s)?(?:-b|--cookie)\s["']?[\w.-]{{1,40}}={_VALUE}"""),
-        ("machine", r"machine\s{1,20}\S{1,200}+\s{1,20}login\s{1,20}\S{1,200}+\s{1,20}"
+        ("curl", "curl",
+         rf"""curl\s(?:[^\n|]{{0,99}}?\s)?(?:-b|--cookie)\s["']?[\w.-]{{1,40}}={_VALUE}"""),
+        ("machine", "machine", r"machine\s{1,20}\S{1,200}+\s{1,20}login\s{1,20}\S{1,200}+\s{1,20}"
                     r"password\s{1,20}(?P<value>\S{1,200}+)"),
-        (":543", rf":543[0-9]:[\w*-]{{1,60}}:[\w.@-]{{1,60}}:{_VALUE}"),  # .pgpass
-        ("]:", rf"\]:(?:587|465|25)\s{{1,20}}[^\s:]{{1,100}}:{_VALUE}"),  # Postfix
+        (":543", ":543", rf":543[0-9]:[\w*-]{{1,60}}:[\w.@-]{{1,60}}:{_VALUE}"),  # .pgpass
+        ("]:", "]:", rf"\]:(?:587|465|25)\s{{1,20}}[^\s:]{{1,100}}:{_VALUE}"),  # Postfix
     )
 )  # fmt: skip
+"""(what many texts lack, the word that the form begins with, the form): looking for a word takes
+half a millisecond in a megabyte, so few are looked for.
+"""
+
+_SIGNS: Final = {sign for sign, _, _ in _OPTIONS}
 
 
 def options(text: str) -> Iterator[Span]:
     """Passwords that a program takes as an argument, and those in files of logins."""
-    for word, form in _OPTIONS:
-        if word in text:
+    signs = {sign for sign in _SIGNS if sign in text}
+    for sign, word, form in _OPTIONS:
+        if sign in signs and (word == sign or word in text):
             for match in form.finditer(text):
                 value = match["value"]
                 if not is_placeholder(value) and not value.isdigit() and value[0] not in "-/{[$%":
@@ -221,6 +236,7 @@ def tables(text: str, names_secret: Callable[[str], str]) -> Iterator[Span]:
     """Values of a Markdown table under a column that ``names_secret``."""
     if "|-" not in text and "| -" not in text and "|:" not in text:
         return
+    text = with_breaks(text)
     for match in _RULE.finditer(text):
         line = text.rfind("\n", 0, match.start())
         head = text.rfind("\n", max(0, line - _LONGEST_LINE), max(0, line)) + 1
@@ -248,7 +264,9 @@ def tables(text: str, names_secret: Callable[[str], str]) -> Iterator[Span]:
 
 def kubernetes(text: str) -> Iterator[Span]:
     """The values of ``data`` in a Kubernetes ``Secret``, as YAML or JSON."""
-    read = 0
+    if "Secret" not in text:
+        return
+    text, read = with_breaks(text), 0
     for kind in _SECRET_KIND.finditer(text):
         first = max(read, kind.start() - _LONGEST_SECRET)
         last = min(len(text), kind.end() + _LONGEST_SECRET)
