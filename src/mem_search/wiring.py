@@ -7,12 +7,14 @@ answers, or when a request needs it.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 
 from mem_search.contracts import Embedder
 from mem_search.embedders import Opener, open_embedder
+from mem_search.errors import StorageError
 from mem_search.idle_memory import give_back, give_back_when_idle
 from mem_search.ingest import spool
 from mem_search.ingest.crash_mark import CrashMark
@@ -43,6 +45,8 @@ from mem_search.storage.ports import SearchStore, Store
 from mem_search.webhooks.deliveries import Deliveries
 from mem_search.webhooks.sending import Sender
 from mem_search.webhooks.signing import webhook_secret
+
+log = logging.getLogger(__name__)
 
 __all__ = ["Runtime", "open_features", "open_runtime"]
 
@@ -123,8 +127,17 @@ async def open_features(runtime: Runtime, *, background: bool = True) -> AsyncIt
             tasks.start("search jobs", research.search_jobs.run())
             tasks.start("saved searches", research.saved_searches.run())
             tasks.start("webhooks", research.deliveries.run())
+            tasks.start("derived", _mend(store))
             tasks.start("other workers", store.watch(partial(_wake, ingest, research)))
         yield
+
+
+async def _mend(store: Store) -> None:
+    """Look once whether something derived is damaged that no search would notice."""
+    try:
+        await store.mend()
+    except StorageError as error:  # a full disk, or damage of the store itself, which is told
+        log.warning("what is derived from the records was not looked at: %s", error)
 
 
 async def _rest(store: Store) -> None:
@@ -165,7 +178,7 @@ def _ingest_runtime(
         SyncJob(reader),
         importing,
         FetchJob(importing, settings.spool_dir, settings.fetch_allow),
-        AuditJob(indexer),
+        AuditJob(store, indexer),
         RebuildJob(indexer),
         ArchiveJob(store.archives, store.ingest, reader),
         RedactJob(store, preparing, forgetting, redaction, runtime.seal, stored, kept),

@@ -34,12 +34,14 @@ PLAIN: Final = frozenset(
         "graph",
         "indexing",
         "location",
+        "mend",
         "open_search",
         "records",
         "redacting",
         "replica",
         "rest",
         "statistics",
+        "unwritable",
         "watch",
     }
 )

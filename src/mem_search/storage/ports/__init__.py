@@ -74,6 +74,19 @@ class Store(Protocol):
         ...
 
     @property
+    def unwritable(self) -> str:
+        """Why nothing can be stored at the moment, and what to do; empty where it can be."""
+        ...
+
+    async def mend(self, *, deep: bool = False) -> list[str]:
+        """Make again what is derived from the records and damaged; the names of what was.
+
+        ``deep`` compares the words index with all texts, too, which takes as long as making it.
+        Raises StorageError.
+        """
+        ...
+
+    @property
     def records(self) -> RecordStore: ...
     @property
     def ingest(self) -> IngestStore: ...

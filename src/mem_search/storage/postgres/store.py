@@ -8,6 +8,7 @@ from pathlib import Path
 from mem_search.errors import Conflict, StorageError
 from mem_search.model import Kind
 from mem_search.model.statistics import ReplicaState
+from mem_search.storage.postgres import sketches
 from mem_search.storage.postgres.access import PostgresLimits, PostgresLogins, PostgresTokens
 from mem_search.storage.postgres.archives import PostgresArchives
 from mem_search.storage.postgres.connection import Connection
@@ -77,6 +78,16 @@ class PostgresStore:
     def location(self) -> str:
         """Where the server is, without a password."""
         return f"postgresql://{self.database.place}"
+
+    @property
+    def unwritable(self) -> str:
+        """Nothing is known before a write: the server says it then."""
+        return ""
+
+    async def mend(self, *, deep: bool = False) -> list[str]:
+        """See ``ports.Store``. The server has checksums for the rest, and indexes of its own."""
+        remade = await self.database.write(sketches.remade)
+        return ["the sketches of near-duplicates"] if remade else []
 
     @property
     def replica(self) -> ReplicaState | None:

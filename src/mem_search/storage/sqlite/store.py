@@ -13,6 +13,7 @@ from mem_search.storage.rules.corpus_cache import CorpusCache
 from mem_search.storage.sqlite import snapshot
 from mem_search.storage.sqlite.archives import SqliteArchives
 from mem_search.storage.sqlite.database import Database
+from mem_search.storage.sqlite.derived import NAMES
 from mem_search.storage.sqlite.forgetting import SqliteForgetting
 from mem_search.storage.sqlite.graph_export import SqliteGraph
 from mem_search.storage.sqlite.ingest import SqliteIngest
@@ -72,6 +73,13 @@ class SqliteStore:
         """A file has none."""
 
     @property
+    def unwritable(self) -> str:
+        return self.database.unwritable
+
+    async def mend(self, *, deep: bool = False) -> list[str]:
+        return [NAMES[part] for part in await self.database.mend(deep=deep)]
+
+    @property
     def location(self) -> str:
         return str(self.database.path)
 
@@ -87,10 +95,12 @@ class SqliteStore:
                 self.database, CorpusCache(self.database, corpus), vectors, chats
             )
         self._searches.append(opened)
+        self.database.on_mended.append(opened.start_anew)
         return opened
 
     async def watch(self, woken: Callable[[], None]) -> None:
-        """Nobody else may open the file: see ``daemon.lock``."""
+        """Nobody else may open the file (``daemon.lock``), but what was dropped is made again."""
+        self.database.on_mended.append(woken)
 
     async def rest(self) -> None:
         await self._store_columns(_MANY_WRITES)
