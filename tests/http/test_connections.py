@@ -44,7 +44,7 @@ class Served:
         self.runner = web.AppRunner(app, shutdown_timeout=1)
         await self.runner.setup()
         assert self.runner.server is not None
-        self.connections = Connections(self.listener, self.runner.server, Limits(3, 2, 60, 60))
+        self.connections = Connections([self.listener], self.runner.server, Limits(3, 2, 60, 60))
         self.connections.start()
 
     async def close(self) -> None:

@@ -18,7 +18,7 @@ from mem_search.cli.search_options import flag_of, with_timezone
 from mem_search.cli.watch import watched
 from mem_search.daemon.address import address, is_outdated
 from mem_search.daemon.connection import NoAnswer, Place, Unproved, connect, named
-from mem_search.daemon.control import Starting, running, silent, start, unproved
+from mem_search.daemon.control import Starting, is_starting, running, silent, start, unproved
 from mem_search.errors import InputError, MemSearchError, Unavailable
 from mem_search.settings import Settings
 
@@ -153,7 +153,7 @@ class Client:
         """One request and its reply, after the proof of the worker. Raises Unavailable."""
         connection = http.client.HTTPConnection(*self.place[:2])
         try:
-            connection.sock = socket.socket(fileno=connect(self.place).detach())
+            connection.sock = self._connected()
             with watched(connection.sock, self.place):
                 connection.request(method, target, body, headers)
                 with connection.getresponse() as reply:
@@ -169,6 +169,16 @@ class Client:
             ) from error
         finally:
             connection.close()
+
+    def _connected(self) -> socket.socket:
+        """A connection after the proof; waits for a worker that starts. Raises as ``connect``."""
+        try:
+            return socket.socket(fileno=connect(self.place).detach())
+        except NoAnswer:
+            if not is_starting(self.settings):
+                raise
+        start(self.settings, note)
+        return socket.socket(fileno=connect(self.place).detach())
 
 
 def _problem(reply: http.client.HTTPResponse) -> MemSearchError:

@@ -34,6 +34,7 @@ def worker(settings: Settings, state: WorkerState) -> Iterator[Finding]:
     else:
         stale = f"{detail}, but {__version__} is installed"
         yield Finding("worker", "missing", stale, "mem-search worker restart")
+    yield local_checks.unix_socket(state)
     try:
         client = Client.of(settings, may_start=False)
         stats: Mapping[str, Any] = client.json("GET", "/api/stats")

@@ -95,10 +95,11 @@ def run(argv: list[str]) -> int | None:
         body = _get(place, target, "application/json" if as_json else "text/plain", token)
     except NoAnswer:
         from mem_search.cli.client import report
-        from mem_search.daemon.control import silent
+        from mem_search.daemon.control import is_starting, silent
         from mem_search.settings import Settings
 
-        return report(silent(Settings.read()))
+        settings = Settings.read()
+        return None if is_starting(settings) else report(silent(settings))
     if body is None:
         return None
     from mem_search.cli.output import show_listing

@@ -22,6 +22,8 @@ from typing import Final, Literal
 from mem_search.daemon.modes import open_to_others
 from mem_search.daemon.probe import probe
 from mem_search.daemon.service import service_of
+from mem_search.daemon.state import WorkerState
+from mem_search.daemon.unix_socket import is_too_long, problem
 from mem_search.errors import MemSearchError, StorageError
 from mem_search.install_command import install_command
 from mem_search.settings import Settings
@@ -195,6 +197,22 @@ def port(settings: Settings) -> Finding:
             detail = f"{settings.port} is taken: {who}"
             return Finding("port", "missing", detail, "MEM_SEARCH_PORT=0 mem-search worker start")
     return Finding("port", "ok", f"{settings.port} is free")
+
+
+def unix_socket(state: WorkerState) -> Finding:
+    """The skill of agents can ask the running worker without the port."""
+    if not state.socket:
+        why = state.no_socket or "a worker of an older version has none"
+        detail = f"none: {why}; agents use the command line"
+        fix = "set MEM_SEARCH_HOME to a folder of your own on a local disk"
+        return Finding("socket", "advice", detail, fix)
+    if found := problem(Path(state.socket)):
+        return Finding("socket", "missing", f"{state.socket} {found}", "mem-search worker restart")
+    if is_too_long(state.socket):
+        detail = f"the path {state.socket} is too long for curl; agents use the command line"
+        fix = f"cd {quote(state.home)} && curl --unix-socket worker.sock localhost/api/stats"
+        return Finding("socket", "advice", detail, fix)
+    return Finding("socket", "ok", f"{state.socket}: only you can open it")
 
 
 def service(settings: Settings) -> Iterator[Finding]:

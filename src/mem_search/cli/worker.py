@@ -12,6 +12,7 @@ import typer
 from mem_search.cli import claude_mem
 from mem_search.cli.commands import Group
 from mem_search.cli.fast_path import BACKGROUND, work
+from mem_search.cli.local_checks import unix_socket
 from mem_search.cli.options import clock_time
 from mem_search.cli.output import note, say, write_json
 from mem_search.daemon import logs
@@ -102,6 +103,8 @@ def status(
         f"running (pid {state.pid}, {state.url})\n"
         f"version {state.version}, since {clock_time(state.started_at)}, home {state.home}\n"
     )
+    if (found := unix_socket(state)).state != "ok":
+        say(f"socket: {found.detail}; run: {found.fix}\n")
 
 
 @app.command("logs")

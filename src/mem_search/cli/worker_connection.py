@@ -81,10 +81,24 @@ class Worker:
         kept: tuple[http.client.HTTPConnection, Place] | None = getattr(self._local, "kept", None)
         if kept is None or kept[0].sock is None:
             place = self._address()
+            try:
+                opened = connect(place)
+            except NoAnswer:
+                place = self._started()
+                opened = connect(place)
             connection = http.client.HTTPConnection(*place[:2])
-            connection.sock = socket.socket(fileno=connect(place).detach())
+            connection.sock = socket.socket(fileno=opened.detach())
             kept = self._local.kept = connection, place
         return kept
+
+    def _started(self) -> Place:
+        """The address of a worker that is just starting. Raises NoAnswer for one that hangs."""
+        from mem_search.daemon.control import is_starting
+        from mem_search.settings import Settings
+
+        if not is_starting(Settings.read()):
+            raise NoAnswer
+        return self._start()
 
     def _disconnect(self) -> None:
         kept: tuple[http.client.HTTPConnection, Place] | None = getattr(self._local, "kept", None)

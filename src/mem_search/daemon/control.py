@@ -54,7 +54,7 @@ _FAILURES = {kind.exit_code: kind for kind in (InputError, Conflict, Forbidden)}
 def find(settings: Settings) -> tuple[WorkerState, str] | None:
     """The worker of this home with its state (``starting``, ``ok`` or ``failed``).
 
-    None while none runs or none listens yet. Raises Unavailable when it runs and does not answer.
+    None while none runs. Raises Unavailable when it runs and does not answer.
     """
     place = address(str(settings.home))
     state = read_state(settings.worker_file) if place else None
@@ -63,6 +63,8 @@ def find(settings: Settings) -> tuple[WorkerState, str] | None:
     try:
         connect(place).close()
     except NoAnswer:
+        if is_starting(settings):
+            return state, "starting"
         raise silent(settings) from None
     except Unproved:
         raise unproved(place) from None
@@ -84,6 +86,26 @@ def running(settings: Settings) -> WorkerState | None:
 
 
 _MEND = "run: mem-search worker restart"
+
+
+def is_starting(settings: Settings) -> bool:
+    """Whether a worker that does not answer has begun lately, and works: it computes, or waits for
+    the disk. It answers once it has its imports, which takes half a second from a warm disk.
+    """
+    state = read_state(settings.worker_file)
+    if state is None or process_start(state.pid) != state.process:
+        return False
+    try:
+        age = time.time() - settings.worker_file.stat().st_mtime
+    except OSError:
+        return False  # it has just ended
+    if age > start_patience():
+        return False
+    letter, spent = process_work(state.pid)
+    if letter == "S":  # another of its threads may work
+        time.sleep(_LOOK_SECONDS)
+        return process_work(state.pid) != (letter, spent)
+    return letter in ("R", "D")
 
 
 def silent(settings: Settings) -> Unavailable:

@@ -16,12 +16,12 @@ UMASK = 0o077
 _FOREIGN = stat.S_IRWXG | stat.S_IRWXO
 _OURS = (
     "chroma", "config.toml", "logs", "models", "reading.json", "redaction.key", "spool", "token",
-    "users", "webhook.secret", "worker.json", "worker.start.lock",
+    "users", "webhook.secret", "worker.json", "worker.sock", "worker.start.lock",
 )  # fmt: skip
 
 
 def make_private(home: Path) -> list[Path]:
-    """Set 0700 for folders and 0600 for files in ``home``; returns those that could not be set."""
+    """Set 0700 for folders and 0600 for all else in ``home``; returns what could not be set."""
     failed = []
     for path, mode in _entries(home):
         wanted = 0o700 if stat.S_ISDIR(mode) else 0o600
@@ -42,7 +42,7 @@ def open_to_others(home: Path) -> list[Path]:
 
 
 def _entries(home: Path) -> Iterator[tuple[Path, int]]:
-    """Every file and folder with its mode, folders before what is in them; links are not followed.
+    """Every file, socket and folder with its mode, folders before what is in them; no links.
 
     In a home that is also a person's home directory or a temporary directory, only our own files.
     """
@@ -54,7 +54,7 @@ def _entries(home: Path) -> Iterator[tuple[Path, int]]:
             mode = path.lstat().st_mode
         except FileNotFoundError:
             continue  # it has been deleted meanwhile
-        if not (stat.S_ISDIR(mode) or stat.S_ISREG(mode)):
+        if not (stat.S_ISDIR(mode) or stat.S_ISREG(mode) or stat.S_ISSOCK(mode)):
             continue
         if path != home or not shared:
             yield path, mode

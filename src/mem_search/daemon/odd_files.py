@@ -23,10 +23,17 @@ _FILES: Final = (
     "chroma/.lock", "chroma/child.json",
 )  # fmt: skip
 _OURS_ALONE: Final = (
-    "mem-search.db-wal", "mem-search.db-shm", "mem-search.db.mark", "worker.json",
+    "mem-search.db-wal", "mem-search.db-shm", "mem-search.db.mark", "worker.json", "worker.sock",
     "worker.start.lock",
 )  # fmt: skip
-"""Files that may not even be links: they are replaced, or locked."""
+"""What may not even be a link: it is replaced, or locked."""
+
+_WANTED: Final = {
+    **dict.fromkeys(_FOLDERS, "a folder"),
+    **dict.fromkeys((*_FILES, *_OURS_ALONE), "a file"),
+    "worker.sock": "a socket",
+}
+"""What each is, in the words of ``_KINDS``."""
 
 _KINDS: Final = (
     (stat.S_ISDIR, "a folder"), (stat.S_ISREG, "a file"), (stat.S_ISFIFO, "a pipe (FIFO)"),
@@ -47,10 +54,9 @@ class OddFile:
 def odd_files(home: Path) -> list[OddFile]:
     """Everything of the kind in ``home``; opens nothing that could be a pipe."""
     found = []
-    wanted = [(name, True) for name in _FOLDERS] + [(n, False) for n in (*_FILES, *_OURS_ALONE)]
-    for name, is_folder in wanted:
+    for name, wanted in _WANTED.items():
         try:
-            odd = _examined(home / name, is_folder=is_folder, may_link=name not in _OURS_ALONE)
+            odd = _examined(home / name, wanted)
         except OSError as error:
             odd = OddFile(home / name, f"cannot be examined ({error.strerror})", _chown(home))
         if odd is not None:
@@ -66,19 +72,18 @@ def refuse_odd_files(home: Path) -> None:
         raise StorageError(f"{first.path} {first.problem}{more}; run: {first.fix}")
 
 
-def _examined(path: Path, *, is_folder: bool, may_link: bool) -> OddFile | None:
+def _examined(path: Path, wanted: str) -> OddFile | None:
     if not os.path.lexists(path):
         return None
     aside = f"mv {quote(str(path))} {quote(str(path))}.odd"
-    wanted = "a folder" if is_folder else "a file"
-    if path.is_symlink() and not may_link:
-        return OddFile(path, "is a link, not a file", aside)
+    if path.is_symlink() and path.name in _OURS_ALONE:
+        return OddFile(path, f"is a link, not {wanted}", aside)
     if not path.exists():
         return OddFile(path, "is a link to nothing", aside)
     kind = next((name for test, name in _KINDS if test(path.stat().st_mode)), "a device")
     if kind != wanted:
         return OddFile(path, f"is {kind}, not {wanted}", aside)
-    if not os.access(path, os.R_OK | os.W_OK | (os.X_OK if is_folder else 0)):
+    if not os.access(path, os.R_OK | os.W_OK | (os.X_OK if wanted == "a folder" else 0)):
         return OddFile(path, "cannot be read and written by you", _chown(path))
     if path.name == "token" and not _is_token(path):
         return OddFile(path, "holds no token: it must be one line of printable characters", aside)

@@ -1,8 +1,9 @@
 """The worker in the foreground: it takes the lock and the port, serves, and ends in order.
 
-It binds the port before it opens anything heavy, so that a conflict is reported at once. It
-writes the state file first, again when it can serve, and removes it last, so that a worker that
-hangs while it starts or stops can be named and ended.
+It binds the port and the Unix socket before it opens anything heavy, so that a conflict is reported
+at once and connections wait instead of being refused. Then it writes the state file, once and
+whole, and removes it last, so that a worker that hangs while it starts or stops can be named and
+ended.
 """
 
 from __future__ import annotations
@@ -12,11 +13,12 @@ import gc
 import ipaddress
 import logging
 import os
+import secrets
 import signal
 import socket
 import threading
 import time
-from collections.abc import Coroutine, Iterator
+from collections.abc import Coroutine, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +32,8 @@ from mem_search.daemon.odd_files import refuse_odd_files
 from mem_search.daemon.probe import conflict
 from mem_search.daemon.restore import finish as finish_restore
 from mem_search.daemon.state import WorkerState, process_start, read_state, write_state
+from mem_search.daemon.unix_socket import NAME as SOCKET
+from mem_search.daemon.unix_socket import unix_socket
 from mem_search.errors import Conflict, Forbidden, InputError
 from mem_search.settings import Settings
 
@@ -62,14 +66,11 @@ def run(settings: Settings, *, echo: bool = True) -> None:
     os.environ.setdefault("KF_RULE_CACHE_DIR", str(settings.models_dir / "rules"))
     refuse_odd_files(settings.home)
     try:
-        with worker_lock(settings.home):
+        with worker_lock(settings.home), _port(settings) as listener:
+            # Until this worker has written its own, nobody takes that of a killed one for it.
+            settings.worker_file.unlink(missing_ok=True)
             finish_restore(settings.home)
-            # In place of the file of a worker that was killed; so this one can be ended already.
-            write_state(settings.worker_file, _state(settings))
-            try:
-                asyncio.run(_serve(settings, echo))
-            finally:
-                settings.worker_file.unlink(missing_ok=True)
+            _run(settings, listener, echo)
     except Conflict as error:
         raise _with_address(error, settings) from error
 
@@ -103,56 +104,68 @@ def refuse_foreign_hosts(settings: Settings) -> None:
         )
 
 
-async def _serve(settings: Settings, echo: bool) -> None:
+def _run(settings: Settings, listener: socket.socket, echo: bool) -> None:
+    # Chroma's client reads a .env file of the working directory; the home has none.
+    os.chdir(settings.home)
+    token = read_or_create(settings)
+    foreign = make_private(settings.home)
+    with unix_socket(settings.home) as local:
+        state = _state(settings, listener, local)
+        write_state(settings.worker_file, state)
+        try:
+            open_logs(settings, token, echo=echo)
+            if foreign:
+                others = len(foreign)
+                log.warning("others may read %s: %d file(s) of other users", foreign[0], others)
+            if isinstance(local, str):
+                log.warning("there is no Unix socket: %s", local)
+            listeners = [listener] if isinstance(local, str) else [listener, local]
+            asyncio.run(_serve(settings, listeners, state))
+        finally:
+            settings.worker_file.unlink(missing_ok=True)
+
+
+async def _serve(
+    settings: Settings, listeners: Sequence[socket.socket], state: WorkerState
+) -> None:
     stop = asyncio.Event()
     _listen_to_signals(stop)
-    with _port(settings) as listener:
-        # Chroma's client reads a .env file of the working directory; the home has none.
-        os.chdir(settings.home)
-        token = read_or_create(settings)
-        foreign = make_private(settings.home)
-        open_logs(settings, token, echo=echo)
-        if foreign:
-            log.warning("others may read %s: %d file(s) of other users", foreign[0], len(foreign))
 
-        # Heavy: imported only now that this process is sure to be the worker.
-        from mem_search.embedders import open_early
+    # Heavy: imported only now that this process is sure to be the worker.
+    from mem_search.embedders import open_early
 
-        opener = open_early(settings.embedder, settings.models_dir)  # it loads beside the imports
+    opener = open_early(settings.embedder, settings.models_dir)  # it loads beside the imports
 
-        from aiohttp import web
+    from aiohttp import web
 
-        from mem_search.http.core.app import LONGEST_LINE, build_app
-        from mem_search.http.core.connections import Connections, Limits, in_progress
-        from mem_search.http.core.lifecycle import LIFECYCLE
-        from mem_search.sources.base import sweep_scratch
+    from mem_search.http.core.app import LONGEST_LINE, build_app
+    from mem_search.http.core.connections import Connections, Limits, in_progress
+    from mem_search.http.core.lifecycle import LIFECYCLE
+    from mem_search.sources.base import sweep_scratch
 
-        await asyncio.to_thread(sweep_scratch)
-        app = build_app(settings, opener)
-        app.middlewares.insert(0, in_progress)
-        gc.freeze()  # modules and schemas stay: collecting need not look at them each time
-        gc.enable()  # see ``cli.fast_path.work``
-        connections: Connections | None = None
-        # No access log: its lines would contain the queries.
-        runner = web.AppRunner(
-            app, access_log=None, shutdown_timeout=GRACE, max_line_size=LONGEST_LINE
-        )
-        try:
-            await runner.setup()
-            assert runner.server is not None
-            connections = Connections(listener, runner.server, Limits.of(settings))
-            connections.start()
-            lifecycle = app[LIFECYCLE]
-            state = _state(settings, listener, lifecycle.instance, lifecycle.key)
-            write_state(settings.worker_file, state)
-            log.info("%s answers at %s, pid %d", __version__, state.url, state.pid)
-            await _until(stop, _opened(lifecycle))
-        finally:
-            app[LIFECYCLE].key = ""  # from here on another program may listen on this port
-            if connections is not None:
-                connections.close()
-            await runner.cleanup()
-            log.info("stopped")
+    await asyncio.to_thread(sweep_scratch)
+    app = build_app(settings, opener)
+    lifecycle = app[LIFECYCLE]
+    lifecycle.instance, lifecycle.key, lifecycle.url = state.instance_id, state.key, state.url
+    app.middlewares.insert(0, in_progress)
+    gc.freeze()  # modules and schemas stay: collecting need not look at them each time
+    gc.enable()  # see ``cli.fast_path.work``
+    connections: Connections | None = None
+    # No access log: its lines would contain the queries.
+    runner = web.AppRunner(app, access_log=None, shutdown_timeout=GRACE, max_line_size=LONGEST_LINE)
+    try:
+        await runner.setup()
+        assert runner.server is not None
+        connections = Connections(listeners, runner.server, Limits.of(settings))
+        connections.start()
+        log.info("%s answers at %s, pid %d", __version__, state.url, state.pid)
+        await _until(stop, _opened(lifecycle))
+    finally:
+        lifecycle.key = ""  # from here on another program may listen on this port
+        if connections is not None:
+            connections.close()
+        await runner.cleanup()
+        log.info("stopped")
 
 
 async def _opened(lifecycle: Lifecycle) -> None:
@@ -223,21 +236,20 @@ def _port(settings: Settings) -> Iterator[socket.socket]:
         yield listener
 
 
-def _state(
-    settings: Settings, listener: socket.socket | None = None, instance: str = "", key: str = ""
-) -> WorkerState:
-    """Without a listener: that this process is starting."""
-    host, port = listener.getsockname()[:2] if listener else ("", 0)
+def _state(settings: Settings, listener: socket.socket, local: socket.socket | str) -> WorkerState:
+    host, port = listener.getsockname()[:2]
     return WorkerState(
         pid=os.getpid(),
         port=port,
-        url=f"http://{named(host)}:{port}" if listener else "",
+        url=f"http://{named(host)}:{port}",
         version=__version__,
         started_at=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         home=str(settings.home),
-        instance_id=instance,
+        instance_id=secrets.token_hex(16),
         process=process_start(os.getpid()),
-        key=key,
+        key=secrets.token_hex(32),
+        socket="" if isinstance(local, str) else str(settings.home / SOCKET),
+        no_socket=local if isinstance(local, str) else "",
     )
 
 
@@ -246,5 +258,4 @@ def _with_address(error: Conflict, settings: Settings) -> Conflict:
     state = read_state(settings.worker_file)
     if error.field != "home" or state is None:
         return error
-    where = f", {state.url}" if state.url else ", starting"
-    return Conflict(f"already running (pid {state.pid}{where})", field="home")
+    return Conflict(f"already running (pid {state.pid}, {state.url})", field="home")

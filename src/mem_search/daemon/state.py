@@ -16,8 +16,9 @@ from mem_search.errors import StorageError
 class WorkerState:
     """``started_at`` is RFC 3339 in UTC; ``instance_id`` is new with every start.
 
-    While the worker starts, ``port`` is 0 and ``url`` is empty. ``process`` tells its process from
-    a later one with the same pid. ``key`` proves who answers (``access/proof``).
+    ``process`` tells its process from a later one with the same pid. ``key`` proves who answers at
+    the port (``access/proof``). ``socket`` is the path of its Unix socket; where that is empty,
+    ``no_socket`` says why. A worker that starts has all of it, and answers a moment later.
     """
 
     pid: int
@@ -29,6 +30,8 @@ class WorkerState:
     instance_id: str
     process: str
     key: str
+    socket: str = ""
+    no_socket: str = ""
 
 
 def process_start(pid: int) -> str:
@@ -69,9 +72,10 @@ def read_state(file: Path) -> WorkerState | None:
         if not file.is_file():  # a pipe would never end
             return None
         content = json.loads(file.read_text("utf-8"))
-        # Fields that a newer version adds are not ours to read.
-        return WorkerState(**{each.name: content[each.name] for each in fields(WorkerState)})
-    except (OSError, ValueError, TypeError, KeyError):
+        # Fields that a newer version adds are not ours to read; an older one had no socket.
+        names = [each.name for each in fields(WorkerState) if each.name in content]
+        return WorkerState(**{name: content[name] for name in names})
+    except (OSError, ValueError, TypeError):
         return None
 
 

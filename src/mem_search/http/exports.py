@@ -162,7 +162,7 @@ def _writer(call: Call, params: SearchExportParameters) -> Callable[[SearchPage]
         case "json":
             return lambda page: page_json(page, None, params.fields).decode()
         case "markdown":
-            base, display = str(call.request.url.origin()), call.display(params.tz)
+            base, display = call.base, call.display(params.tz)
             return lambda page: as_markdown(page, display, base)
         case citation:
             write = BY_NAME[citation].write

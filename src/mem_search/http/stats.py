@@ -10,6 +10,7 @@ from typing import Literal
 
 from aiohttp import web
 from pydantic import Field
+from yarl import URL
 
 import mem_search
 from mem_search.http.core.parameter_types import Text
@@ -95,7 +96,7 @@ async def totals(call: Call) -> web.StreamResponse:
             worker=WorkerStatus(
                 version=mem_search.__version__,
                 pid=os.getpid(),
-                port=call.request.url.port,
+                port=URL(call.base).port,
                 uptime_s=call.lifecycle.uptime,
                 started_at=runtime.started_at,
             ),

@@ -234,7 +234,7 @@ def _is_own(authority: str, port: int, settings: Settings) -> bool:
     # The address that means "all addresses" is no host name, yet browsers connect to it.
     own = settings.host.lower()
     names = LOOPBACK if own in ("0.0.0.0", "::") else (*LOOPBACK, own, f"[{own}]")  # noqa: S104
-    return int(named) == port and host in names
+    return port in (int(named), 0) and host in names
 
 
 def is_open(settings: Settings) -> bool:
@@ -248,7 +248,10 @@ def is_open(settings: Settings) -> bool:
 
 
 def port_of(request: web.Request) -> int:
-    """The port of the connection; the setting may be 0 for any port."""
+    """The port of the connection, since the setting may be any; 0 for the Unix socket.
+
+    There any port in the Host is ours: no page of a browser gets to that socket.
+    """
     transport = request.transport
     name = transport.get_extra_info("sockname") if transport is not None else None
     return int(name[1]) if isinstance(name, tuple) else 0

@@ -19,7 +19,7 @@ import os
 import resource
 import socket
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
@@ -48,6 +48,9 @@ _LINGERING: Final = 16
 _PAUSE: Final = 0.1
 _LOG_SECONDS: Final = 60.0
 RETRY_SECONDS: Final = 1
+
+_UNIX: Final = "unix"
+"""The address of every client of the Unix socket: they have none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +167,12 @@ class Connection(asyncio.Protocol):
             self.transport.abort()
 
 
+def is_by_unix(request: web.Request) -> bool:
+    """Whether the request came by the Unix socket, which only the worker's own user can open."""
+    end = None if request.transport is None else request.transport.get_extra_info("sockname")
+    return isinstance(end, str)
+
+
 @web.middleware
 async def in_progress(request: web.Request, handler: Handler) -> web.StreamResponse:
     """Tell the connection that a request has begun, and when it has its reply."""
@@ -199,10 +208,15 @@ class _Refused(asyncio.Protocol):
 
 
 class Connections:
-    """Accepts sockets from ``listener`` for aiohttp's ``server``, from ``start`` to ``close``."""
+    """Accepts sockets from ``listeners`` for aiohttp's ``server``, from ``start`` to ``close``.
 
-    def __init__(self, listener: socket.socket, server: web.Server, limits: Limits) -> None:
-        self._listener = listener
+    They may be of TCP or of Unix, whose clients count as one address.
+    """
+
+    def __init__(
+        self, listeners: Sequence[socket.socket], server: web.Server, limits: Limits
+    ) -> None:
+        self._listeners = listeners
         self._server = server
         self.limits = limits
         self._loop = asyncio.get_running_loop()
@@ -217,30 +231,33 @@ class Connections:
 
     def start(self) -> None:
         """Accept sockets from now on."""
-        self._loop.add_reader(self._listener.fileno(), self._accept)
+        for each in self._listeners:
+            self._loop.add_reader(each.fileno(), self._accept, each)
         self._sweep()
 
     def close(self) -> None:
         """Accept nothing more; open connections stay, for ``web.Server`` to close."""
-        self._loop.remove_reader(self._listener.fileno())
+        for each in self._listeners:
+            self._loop.remove_reader(each.fileno())
         if self._sweeping is not None:
             self._sweeping.cancel()
         if self._spare is not None:
             os.close(self._spare)
-        self._listener.close()
+        for each in self._listeners:
+            each.close()
 
-    def _accept(self) -> None:
+    def _accept(self, listener: socket.socket) -> None:
         for _ in range(_AT_ONCE):
             try:
-                accepted, address = self._listener.accept()
+                accepted, address = listener.accept()
             except (BlockingIOError, InterruptedError):
                 return
             except ConnectionAbortedError:
                 continue
             except OSError as error:  # mostly EMFILE: something else took the descriptors
-                self._pause(error)
+                self._pause(listener, error)
                 return
-            self._admit(accepted, str(address[0]))
+            self._admit(accepted, address[0] if isinstance(address, tuple) else _UNIX)
 
     def _admit(self, accepted: socket.socket, address: str) -> None:
         accepted.setblocking(False)
@@ -308,7 +325,7 @@ class Connections:
     def _refusal_left(self) -> None:
         self._refused -= 1
 
-    def _pause(self, error: OSError) -> None:
+    def _pause(self, listener: socket.socket, error: OSError) -> None:
         """Close idle connections, answer one caller with the spare descriptor, then wait.
 
         The listener stays readable, so without a pause the loop would do nothing else.
@@ -320,18 +337,18 @@ class Connections:
             os.close(self._spare)
             self._spare = None
         with suppress(OSError):
-            accepted, _ = self._listener.accept()
+            accepted, _ = listener.accept()
             with accepted:
                 accepted.setblocking(False)
                 accepted.send(FULL)
         with suppress(OSError):  # the next time it is tried again
             self._spare = os.open(os.devnull, os.O_RDONLY)
-        self._loop.remove_reader(self._listener.fileno())
-        self._loop.call_later(_PAUSE, self._resume)
+        self._loop.remove_reader(listener.fileno())
+        self._loop.call_later(_PAUSE, self._resume, listener)
 
-    def _resume(self) -> None:
-        if self._listener.fileno() >= 0:
-            self._loop.add_reader(self._listener.fileno(), self._accept)
+    def _resume(self, listener: socket.socket) -> None:
+        if listener.fileno() >= 0:
+            self._loop.add_reader(listener.fileno(), self._accept, listener)
 
     def _sweep(self) -> None:
         """Once a second: close what has waited for too long, and say what happened."""

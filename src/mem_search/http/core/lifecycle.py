@@ -12,7 +12,6 @@ import asyncio
 import logging
 import secrets
 import time
-import uuid
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, suppress
 from typing import TYPE_CHECKING, Final, Literal, TypeVar
@@ -45,14 +44,16 @@ class Lifecycle:
     """Holds the runtime while the app lives. ``instance`` names this run of the worker.
 
     ``key`` proves to clients that this worker answers (``access/proof``); empty when it stops.
+    ``url`` is where it listens; empty where that is not known.
     """
 
     def __init__(self, settings: Settings, opener: Opener = open_embedder, token: str = "") -> None:
         self.settings = settings
         self._opener = opener
         self._token = token
-        self.instance = uuid.uuid4().hex
+        self.instance = secrets.token_hex(16)
         self.key = secrets.token_hex(32)
+        self.url = ""
         self._since = time.monotonic()
         self.store_id: str | None = None
         self.error: MemSearchError | None = None

@@ -11,6 +11,7 @@ from aiohttp import web
 from pydantic import BaseModel
 
 from mem_search.access.callers import Caller, check_may_change
+from mem_search.http.core.connections import is_by_unix
 from mem_search.http.core.lifecycle import Lifecycle
 from mem_search.http.core.parameter_types import Zone, zone
 from mem_search.http.core.request_context import REQUEST_CONTEXT
@@ -101,7 +102,12 @@ class Call:
 
     @property
     def base(self) -> str:
-        """The URL by which the caller reached this worker; ``check_place`` has checked its Host."""
+        """The URL by which the caller reached this worker; ``check_place`` has checked its Host.
+
+        The Host of a request by the Unix socket has no port, so it is where this worker listens.
+        """
+        if is_by_unix(self.request) and self.lifecycle.url:
+            return self.lifecycle.url
         secure = self.request.headers.get("X-Forwarded-Proto", "").strip().lower() == "https"
         return f"{'https' if secure else self.request.scheme}://{self.request.host}"
 
