@@ -7,6 +7,7 @@ answers, or when a request needs it.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -14,7 +15,7 @@ from functools import partial
 
 from mem_search.contracts import Embedder
 from mem_search.embedders import Opener, open_embedder
-from mem_search.errors import StorageError
+from mem_search.errors import StorageError, StoreDamaged
 from mem_search.idle_memory import give_back, give_back_when_idle
 from mem_search.ingest import spool
 from mem_search.ingest.crash_mark import CrashMark
@@ -26,7 +27,7 @@ from mem_search.jobs.archives import ArchiveJob, Archives
 from mem_search.jobs.enriching import EnrichJob, enrich_new
 from mem_search.jobs.hook_events import HookEvents
 from mem_search.jobs.kept_transcripts import KeptTranscripts
-from mem_search.jobs.queue import Job, JobQueue
+from mem_search.jobs.queue import RETRY_SECONDS, Job, JobQueue
 from mem_search.jobs.reader import LocationReader, follow
 from mem_search.jobs.redacting import RedactJob, redact_if_older
 from mem_search.jobs.reembedding import ReembedJob, Serving
@@ -107,9 +108,8 @@ async def open_features(runtime: Runtime, *, background: bool = True) -> AsyncIt
         tasks = await stack.enter_async_context(background_tasks())
         stack.push_async_callback(ingest.jobs.close)
         if background:
-            await set_aside(mark, ingest.jobs, store.ingest)
-            await ingest.jobs.start()
-            await redact_if_older(store, ingest.jobs)
+            if not await _jobs_begun(store, ingest.jobs, mark):
+                tasks.start("jobs", _begin_jobs_later(store, ingest.jobs, mark))
             tasks.start("index", indexer.run())
             tasks.start("vectors", search.store.fill_caches())
             tasks.start("spool", spool.keep_swept(settings.spool_dir, ingest.jobs.uploads))
@@ -130,6 +130,28 @@ async def open_features(runtime: Runtime, *, background: bool = True) -> AsyncIt
             tasks.start("derived", _mend(store))
             tasks.start("other workers", store.watch(partial(_wake, ingest, research)))
         yield
+
+
+async def _jobs_begun(store: Store, jobs: JobQueue, mark: CrashMark) -> bool:
+    """Begin with what the last worker left; False where the store cannot take that now."""
+    try:
+        await set_aside(mark, jobs, store.ingest)
+        await jobs.start()
+        await redact_if_older(store, jobs)
+    except StorageError as error:
+        if isinstance(error, StoreDamaged):
+            raise
+        log.warning("jobs wait, searches are answered: %s", error)
+        return False
+    return True
+
+
+async def _begin_jobs_later(store: Store, jobs: JobQueue, mark: CrashMark) -> None:
+    """Try again until there is room; this is also how such a store notices that there is."""
+    while True:
+        await asyncio.sleep(RETRY_SECONDS)
+        if await _jobs_begun(store, jobs, mark):
+            return
 
 
 async def _mend(store: Store) -> None:

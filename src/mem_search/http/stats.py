@@ -90,7 +90,11 @@ async def totals(call: Call) -> web.StreamResponse:
             ),
             sources=[Location.of(known) for known in await store.ingest.locations()],
             ledger=await _ledger_counts(runtime),
-            database=DatabaseFile(path=path, bytes=await store.statistics.size_bytes()),
+            database=DatabaseFile(
+                path=path,
+                bytes=await store.statistics.size_bytes(),
+                unwritable=store.unwritable,
+            ),
             replica=_replica(call),
             transcripts=await _transcripts(runtime),
             worker=WorkerStatus(

@@ -16,7 +16,7 @@ import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
 from pathlib import Path
 
-from mem_search.errors import NO_ROOM, StorageError
+from mem_search.errors import UNWRITABLE, StorageError
 
 log = logging.getLogger(__name__)
 
@@ -81,7 +81,7 @@ async def keep(
         shutil.rmtree(upload, ignore_errors=True)
         if isinstance(error, ConnectionError):
             raise
-        step = "; free some space, then send it again" if error.errno in NO_ROOM else ""
+        step = "; free some space, then send it again" if error.errno in UNWRITABLE else ""
         why = error.strerror or error
         raise StorageError(f"cannot keep the upload in {folder}: {why}{step}") from error
     except BaseException:

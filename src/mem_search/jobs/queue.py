@@ -102,7 +102,10 @@ class JobQueue:
         self._loops: list[asyncio.Task[None]] = []
 
     async def start(self) -> None:
-        """Run the jobs that an earlier worker did not finish, then new ones."""
+        """Run the jobs that an earlier worker did not finish, then new ones.
+
+        Raises StorageError; then it has not begun, and can be called again.
+        """
         await self._store.expire(now_ms() - KEEP_MS)
         for state in await self._store.unfinished(here=True):
             if _names_a_secret(state):
@@ -112,6 +115,8 @@ class JobQueue:
                 )  # fmt: skip
             elif state.name not in self._kinds:
                 await self._end(state.id, "failed", f"no job is called {state.name} any more")
+        if self._loops:
+            return
         together = self._kinds.keys() - self._beside
         self._loops = [
             asyncio.create_task(self._work(names, added), name="jobs")

@@ -83,10 +83,11 @@ class Location:
 
 @schema
 class DatabaseFile:
-    """The SQLite file and its size."""
+    """The SQLite file and its size. `unwritable` says why nothing can be stored, if so."""
 
     path: str
     bytes: Count
+    unwritable: str
 
 
 @schema

@@ -15,7 +15,7 @@ import threading
 import time
 from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, suppress
 from functools import wraps
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
@@ -203,8 +203,8 @@ class Database:
                 with self._lock:
                     self._open.append(self._watcher)
             (version,) = self._watcher.execute("pragma data_version").fetchone()
-        except sqlite3.OperationalError:
-            return None
+        except (sqlite3.OperationalError, sqlite3.ProgrammingError):
+            return None  # or it was closed, because the store can be written again
         return int(version)
 
     async def aside(self, query: Callable[[sqlite3.Connection], T]) -> T:
@@ -245,11 +245,8 @@ class Database:
         """Wait for what runs, fold the write-ahead log into the file, close."""
         for executor in (self._readers, self._writer):
             await asyncio.to_thread(executor.shutdown, wait=True)
-        with self._lock:
-            connections, self._open = self._open, []
-        await asyncio.to_thread(self._mark.close, self._writing)
-        for connection in connections:
-            connection.close()
+        await asyncio.to_thread(self._mark.close, None if self.unwritable else self._writing)
+        self._close_connections()
 
     @property
     def unwritable(self) -> str:
@@ -260,6 +257,10 @@ class Database:
         check(self.path)
         try:
             self._open_to_write()
+            # SQLite opens a store whose log is there without a byte of room, to find out later.
+            with suppress(OSError):
+                if reason := why_unwritable(self.path.parent):
+                    self._open_as_it_is(StorageError(reason))
         except DerivedDamaged as error:
             log.error("%s", error)
             self._drop_connection()
@@ -293,6 +294,7 @@ class Database:
         """Serve searches from a store that cannot be written. Raises ``error`` where it can be, or
         is none of this version.
         """
+        self._mark.close(None)
         self._drop_connection()
         try:
             reason = why_unwritable(self.path.parent)
@@ -316,7 +318,8 @@ class Database:
         with self._as_it_is.ending() as alone:
             if not alone:
                 raise StorageError(f"nothing can be stored yet ({known}); try again in a second")
-            self._drop_connection()
+            # All: connections of a process share how the index of the log was opened.
+            self._close_connections()
             self._open_to_write()
         log.warning("the store can be written again")
 
@@ -325,9 +328,17 @@ class Database:
         connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
         if connection is not None:
             with self._lock:
-                self._open.remove(connection)
+                self._open = [each for each in self._open if each is not connection]
             connection.close()
             self._local.connection = None
+
+    def _close_connections(self) -> None:
+        """Close every connection; no thread may use one. Each thread opens its own again."""
+        with self._lock:
+            connections, self._open, self._watcher = self._open, [], None
+        for connection in connections:
+            connection.close()
+        self._local.connection = None
 
     def _connection(self, *, readonly: bool) -> sqlite3.Connection:
         if readonly and getattr(self._local, "era", 0) != self._as_it_is.era:

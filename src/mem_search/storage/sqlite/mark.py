@@ -170,7 +170,8 @@ def check(database: Path) -> None:
     if database.stat().st_size % _PAGE:  # SQLite would fill up the last page with zeros
         raise damaged(database, "it ends in the middle of a page")
     try:
-        found = _numbers(database)
+        with closing(reading(database)) as connection:
+            found = dict(connection.execute(_NUMBERS).fetchall())
     except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
         if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY:
             return  # who opens it says that better
@@ -187,17 +188,24 @@ def check(database: Path) -> None:
         )
 
 
-def _numbers(database: Path) -> dict[str, object]:
-    """What the store says of itself."""
+def reading(database: Path) -> sqlite3.Connection:
+    """A connection that only reads, also where there is no room to open a store as usual.
+
+    Raises sqlite3.Error.
+    """
+    uri = f"{database.as_uri()}?mode=ro"
+    connection = sqlite3.connect(uri, uri=True, timeout=5, isolation_level=None)
     try:
-        connection = sqlite3.connect(f"{database.as_uri()}?mode=ro", uri=True)
-        with closing(connection):
-            return dict(connection.execute(_NUMBERS).fetchall())
+        connection.execute("select 1 from sqlite_master limit 1").fetchone()
     except sqlite3.OperationalError as error:
+        connection.close()
         if not is_full(error):
             raise
-    with closing(open_as_it_is(database)) as connection:
-        return dict(connection.execute(_NUMBERS).fetchall())
+        return open_as_it_is(database)
+    except sqlite3.DatabaseError:
+        connection.close()
+        raise
+    return connection
 
 
 def damaged(database: Path, problem: str, other: str = "") -> StoreDamaged:

@@ -16,16 +16,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from mem_search.errors import NO_ROOM
+from mem_search.errors import UNWRITABLE
 
 _ROOM: Final = 1 << 17
 """Bytes that have to fit beside a store, to open it: the index of its log, and a first page."""
 
 _REASONS: Final = {
-    errno.EROFS: "the file system of {} is read-only; mount it writable",
-    errno.EDQUOT: "the disk quota for {} is used up; free some space",
-    errno.EFBIG: "a limit of the size of files is reached in {}; raise it",
-    errno.ENOSPC: "the disk of {} is full; free some space",
+    errno.EROFS: "the file system of the store is read-only; mount it writable",
+    errno.EDQUOT: "the disk quota is used up; free some space",
+    errno.EFBIG: "a limit of the size of files is reached; raise it (ulimit -f)",
+    errno.ENOSPC: "the disk of the store is full; free some space",
 }
 
 
@@ -89,9 +89,9 @@ def why_unwritable(folder: Path) -> str:
             while written < _ROOM:
                 written += room.write(bytes(_ROOM - written))
     except OSError as error:
-        if error.errno == errno.EROFS or error.errno in NO_ROOM:
-            return _REASONS[error.errno].format(folder)
-        raise
+        if error.errno not in UNWRITABLE:
+            raise
+        return _REASONS[error.errno]
     return ""
 
 
@@ -109,7 +109,7 @@ def open_as_it_is(database: Path) -> sqlite3.Connection:
 def is_full(error: sqlite3.Error | OSError) -> bool:
     """Whether ``error`` can mean that there is no room, or that nothing may be written."""
     if isinstance(error, OSError):
-        return error.errno == errno.EROFS or error.errno in NO_ROOM
+        return error.errno in UNWRITABLE
     return getattr(error, "sqlite_errorcode", 0) & 0xFF in {
         sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN,
     }  # fmt: skip
