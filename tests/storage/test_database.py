@@ -334,10 +334,10 @@ FULL = """
             await database.write(drafts.store, *batch)
         except StorageError as error:
             print(error)
-        print(await database.read(_count))
+        print(await database.read(count))
         resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY,) * 2)
         await database.write(drafts.store, *batch)
-        print(await database.read(_count))
+        print(await database.read(count))
         await database.close()
 
     asyncio.run(main())

@@ -259,8 +259,8 @@ class Database:
             self._open_to_write()
             # SQLite opens a store whose log is there without a byte of room, to find out later.
             with suppress(OSError):
-                if reason := why_unwritable(self.path.parent):
-                    self._open_as_it_is(StorageError(reason))
+                if why_unwritable(self.path.parent):
+                    self._open_as_it_is(None)
         except DerivedDamaged as error:
             log.error("%s", error)
             self._drop_connection()
@@ -290,17 +290,21 @@ class Database:
             _log_ahead(connection, self._busy_seconds)
         self._mark.open(connection)
 
-    def _open_as_it_is(self, error: Exception) -> None:
+    def _open_as_it_is(self, error: Exception | None) -> None:
         """Serve searches from a store that cannot be written. Raises ``error`` where it can be, or
-        is none of this version.
+        is none of this version; without one it is opened to write then, because closing its log
+        has made room.
         """
         self._mark.close(None)
         self._drop_connection()
         try:
             reason = why_unwritable(self.path.parent)
         except OSError:
-            raise error from None
-        if not reason or not self.path.exists() or not self.path.stat().st_size:
+            reason = ""
+        if not reason and error is None:
+            self._open_to_write()
+            return
+        if error and not (reason and self.path.exists() and self.path.stat().st_size):
             raise error
         with translated(self.path, self._local), closing(open_as_it_is(self.path)) as connection:
             check_ours(connection)
