@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Sequence
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 
@@ -48,6 +49,9 @@ from mem_search.webhooks.sending import Sender
 from mem_search.webhooks.signing import webhook_secret
 
 log = logging.getLogger(__name__)
+
+CLOCK_SECONDS = 30.0
+"""Between two looks at the clock, and how far it has to be set back to be told."""
 
 __all__ = ["Runtime", "open_features", "open_runtime"]
 
@@ -128,6 +132,7 @@ async def open_features(runtime: Runtime, *, background: bool = True) -> AsyncIt
             tasks.start("saved searches", research.saved_searches.run())
             tasks.start("webhooks", research.deliveries.run())
             tasks.start("derived", _mend(store))
+            tasks.start("clock", _watch_clock(store, partial(_wake, ingest, research)))
             tasks.start("other workers", store.watch(partial(_wake, ingest, research)))
         yield
 
@@ -152,6 +157,21 @@ async def _begin_jobs_later(store: Store, jobs: JobQueue, mark: CrashMark) -> No
         await asyncio.sleep(RETRY_SECONDS)
         if await _jobs_begun(store, jobs, mark):
             return
+
+
+async def _watch_clock(store: Store, woken: Callable[[], None]) -> None:
+    """Put times back when the clock is set back: they would hold what waits for them."""
+    ahead = time.time() - time.monotonic()
+    while True:
+        await asyncio.sleep(CLOCK_SECONDS)
+        before, ahead = ahead, time.time() - time.monotonic()
+        if before - ahead > CLOCK_SECONDS:
+            log.warning("the clock was set back by %.0f s", before - ahead)
+            try:
+                await store.put_right()
+            except StorageError as error:  # the next start does it
+                log.warning("times in the future were not put back: %s", error)
+            woken()
 
 
 async def _mend(store: Store) -> None:

@@ -94,6 +94,7 @@ async def totals(call: Call) -> web.StreamResponse:
                 path=path,
                 bytes=await store.statistics.size_bytes(),
                 unwritable=store.unwritable,
+                odd_rows=await store.odd_rows(),
             ),
             replica=_replica(call),
             transcripts=await _transcripts(runtime),

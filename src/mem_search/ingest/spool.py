@@ -29,11 +29,12 @@ _LONGEST_NAME = 200
 def sweep(folder: Path, kept: Collection[str] = (), now: float | None = None) -> int:
     """Remove uploads older than a day, except ``kept`` ones (see ``keep``); returns how many."""
     names = {Path(spooled).parts[0] for spooled in kept}
-    before = (time.time() if now is None else now) - KEEP_SECONDS
     removed = 0
     for upload in folder.glob("*"):
         try:
-            if upload.name not in names and upload.stat().st_mtime < before:
+            age = (time.time() if now is None else now) - upload.stat().st_mtime
+            # Also one of a clock that was ahead.
+            if upload.name not in names and abs(age) > KEEP_SECONDS:
                 _remove(upload)
                 removed += 1
         except OSError as error:  # the next sweep tries again

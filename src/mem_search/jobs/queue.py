@@ -25,7 +25,7 @@ from typing import Any, Protocol
 from mem_search.errors import Conflict, InputError, MemSearchError, NotFound, StoreAway
 from mem_search.ingest import spool
 from mem_search.model.ingest import SO_FAR
-from mem_search.model.jobs import ENDED, TRIED, JobState, JobStatus, Pace
+from mem_search.model.jobs import DAMAGED, ENDED, TRIED, JobState, JobStatus, Pace
 from mem_search.storage.ports import JobStore
 from mem_search.text.dates import now_ms
 from mem_search.text.redaction import redact
@@ -200,6 +200,8 @@ class JobQueue:
         if state.state not in ENDED or state.state == "done":
             raise Conflict(f"job {job} is {state.state}; there is nothing to retry", field="id")
         params = dict(state.params)
+        if DAMAGED in params:
+            raise Conflict(f"job {job}: {state.message}", field="id")
         if without_item:
             if not state.result.get("item"):
                 raise Conflict(

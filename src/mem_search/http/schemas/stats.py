@@ -83,11 +83,14 @@ class Location:
 
 @schema
 class DatabaseFile:
-    """The SQLite file and its size. `unwritable` says why nothing can be stored, if so."""
+    """The SQLite file and its size. `unwritable` says why nothing can be stored, if so; `odd_rows`
+    are rows that were damaged and are set aside.
+    """
 
     path: str
     bytes: Count
     unwritable: str
+    odd_rows: list[str]
 
 
 @schema

@@ -27,6 +27,8 @@ from mem_search.storage.postgres.search_store import Caches, PostgresSearchStore
 from mem_search.storage.postgres.statistics import PostgresStatistics
 from mem_search.storage.postgres.vector_index import PgvectorIndex
 from mem_search.storage.postgres.workers import LEASE
+from mem_search.storage.rules import future_times
+from mem_search.text.dates import now_ms
 
 
 class PostgresStore:
@@ -72,7 +74,17 @@ class PostgresStore:
         be a superuser: that one would see the rows of every owner. ``replica`` is the address of a
         replica that may answer searches, and the seconds that it may be behind.
         """
-        return cls(await Database.open(address, owner, home, lease, replica))
+        store = cls(await Database.open(address, owner, home, lease, replica))
+        await store.put_right()
+        return store
+
+    async def put_right(self) -> int:
+        """See ``ports.Store``. The server has types, so only times can be wrong."""
+        return await self.database.write_beside(_times_put_back)
+
+    async def odd_rows(self) -> list[str]:
+        """See ``ports.Store``: there are none."""
+        return []
 
     @property
     def location(self) -> str:
@@ -157,3 +169,13 @@ def _erased(connection: Connection) -> None:
     for table in KEYS:
         connection.execute(f"delete from {table}")
     connection.execute("delete from record_changes")  # the deletions themselves are noted there
+
+
+def _times_put_back(connection: Connection) -> int:
+    changed = connection.execute(
+        "delete from workers where until > clock_timestamp() + interval '1 hour'"
+    ).rowcount
+    for statement in future_times.STATEMENTS:
+        times = statement.count("{now}")
+        changed += connection.execute(statement.format(now="%s"), (now_ms(),) * times).rowcount
+    return changed

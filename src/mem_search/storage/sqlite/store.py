@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable, Collection
+from contextlib import suppress
 from copy import copy
 from pathlib import Path
 from typing import Final
 
+from mem_search.errors import StorageError
 from mem_search.model import Kind
 from mem_search.storage.rules.corpus_cache import CorpusCache
-from mem_search.storage.sqlite import snapshot
+from mem_search.storage.sqlite import odd_rows, snapshot
 from mem_search.storage.sqlite.archives import SqliteArchives
 from mem_search.storage.sqlite.database import Database
 from mem_search.storage.sqlite.derived import NAMES
@@ -33,6 +36,8 @@ from mem_search.storage.sqlite.stats import SqliteStatistics, corpus
 from mem_search.storage.sqlite.tokens import SqliteTokens
 from mem_search.storage.sqlite.vector_rows import VectorRows
 from mem_search.storage.sqlite.webhook_deliveries import SqliteDeliveries
+
+log = logging.getLogger(__name__)
 
 _MANY_WRITES: Final = 2000
 """Writes of records after which a rest stores columns: 1.5 MB, more where old records changed."""
@@ -66,7 +71,21 @@ class SqliteStore:
     @classmethod
     async def open(cls, path: Path) -> SqliteStore:
         """Create or open the file and migrate it. Raises StorageError."""
-        return cls(await Database.open(path))
+        store = cls(await Database.open(path))
+        with suppress(StorageError):  # a full disk; the next start puts them right
+            await store.put_right()
+        return store
+
+    async def put_right(self) -> int:
+        if not await self.database.read(odd_rows.any_odd):
+            return 0
+        changed = await self.database.write(odd_rows.put_right)
+        log.warning("%d value(s) of stored rows were no such values, and were put right", changed)
+        return changed
+
+    async def odd_rows(self) -> list[str]:
+        rows = await self.database.read(odd_rows.listed)
+        return [f"a row of {each['table']}: {each['reason']}" for each in rows]
 
     @property
     def replica(self) -> None:
