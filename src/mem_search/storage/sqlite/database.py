@@ -12,7 +12,6 @@ import logging
 import sqlite3
 import stat
 import threading
-import time
 from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
@@ -23,6 +22,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 from mem_search.errors import StorageError
 from mem_search.priority import lower_thread
 from mem_search.storage.sqlite import derived
+from mem_search.storage.sqlite.connecting import MAPPED, log_ahead, prepared
 from mem_search.storage.sqlite.derived import DerivedDamaged, Part
 from mem_search.storage.sqlite.fulltext import secure_words
 from mem_search.storage.sqlite.mark import Mark, check
@@ -44,20 +44,8 @@ _UPGRADING = threading.Lock()
 
 _READERS = 2
 _BUSY_SECONDS = 5.0
-_MAPPED = 2**31 - 2**16
-"""Bytes of the file that a connection may map."""
 
 _MODE = 0o600
-
-_PRAGMAS = f"""
-pragma foreign_keys = on;
-pragma synchronous = normal;
-pragma temp_store = memory;
-pragma cache_size = -8192;
-pragma mmap_size = {_MAPPED};
-pragma journal_size_limit = 67108864;
-pragma secure_delete = on;
-"""
 
 
 class Database:
@@ -74,7 +62,7 @@ class Database:
         self._lock = threading.Lock()
         self._watcher: sqlite3.Connection | None = None
         self._mark = Mark(path)
-        self._as_it_is = AsItIs()
+        self.as_it_is = AsItIs()
         self.mended: tuple[Part, ...] = ()
         """What was damaged and made again since the store was opened."""
         self.on_mended: list[Callable[[], None]] = []
@@ -108,15 +96,22 @@ class Database:
         """Run ``query(connection, …)`` on a reader, inside one consistent snapshot."""
 
         def call() -> T:
-            with self._as_it_is.reading(), translated(self.path, self._local):
+            try:
                 connection = self._connection(readonly=True)
                 connection.execute("begin")
                 try:
                     return query(connection, *args, **kwargs)
                 finally:
                     connection.rollback()
+            except Exception:
+                with translated(self.path, self._local):
+                    raise
 
-        return await self._run(self._readers, call)
+        def apart() -> T:
+            with self.as_it_is.reading():
+                return call()
+
+        return await self._run(self._readers, apart if self.as_it_is.reason else call)
 
     async def write(self, query: Query[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run ``query(connection, …)`` as one transaction: all of it is kept, or nothing."""
@@ -212,13 +207,13 @@ class Database:
 
         Temporary tables are on disk. A cancellation ends the query before it is passed on.
         """
-        reading = self._as_it_is.connection(self.path) or sqlite3.connect(
+        reading = self.as_it_is.connection(self.path) or sqlite3.connect(
             self.path, isolation_level=None, check_same_thread=False
         )
 
         def call() -> T:
             with (
-                self._as_it_is.reading(),
+                self.as_it_is.reading(),
                 closing(reading),
                 translated(self.path, self._local),
             ):
@@ -239,7 +234,7 @@ class Database:
             for connection in self._open:
                 if connection is not self._watcher:
                     connection.execute("pragma mmap_size = 0")  # ignored while a statement reads
-                    connection.execute(f"pragma mmap_size = {_MAPPED}")
+                    connection.execute(f"pragma mmap_size = {MAPPED}")
 
     async def close(self) -> None:
         """Wait for what runs, fold the write-ahead log into the file, close."""
@@ -251,7 +246,7 @@ class Database:
     @property
     def unwritable(self) -> str:
         """Why nothing can be stored, and what to do; empty where it can be."""
-        return self._as_it_is.reason
+        return self.as_it_is.reason
 
     def _prepare(self) -> None:
         check(self.path)
@@ -287,7 +282,7 @@ class Database:
             secure_words(connection)
             if stat.S_IMODE(self.path.stat().st_mode) != _MODE:
                 self.path.chmod(_MODE)  # and before the log beside it, which inherits the mode
-            _log_ahead(connection, self._busy_seconds)
+            log_ahead(connection, self._busy_seconds)
         self._mark.open(connection)
 
     def _open_as_it_is(self, error: Exception | None) -> None:
@@ -310,7 +305,7 @@ class Database:
             check_ours(connection)
             if is_older(connection):
                 raise StorageError(f"the store has to be upgraded first, and {reason}") from error
-        self._as_it_is.begin(reason)
+        self.as_it_is.begin(reason)
         log.error("nothing can be stored, searches are answered: %s", reason)
 
     def _become_writable(self) -> None:
@@ -319,7 +314,7 @@ class Database:
             return  # another write has done it
         if reason := why_unwritable(self.path.parent):
             raise StorageError(f"nothing can be stored: {reason}; searches are answered")
-        with self._as_it_is.ending() as alone:
+        with self.as_it_is.ending() as alone:
             if not alone:
                 raise StorageError(f"nothing can be stored yet ({known}); try again in a second")
             # All: connections of a process share how the index of the log was opened.
@@ -345,27 +340,13 @@ class Database:
         self._local.connection = None
 
     def _connection(self, *, readonly: bool) -> sqlite3.Connection:
-        if readonly and getattr(self._local, "era", 0) != self._as_it_is.era:
+        if readonly and getattr(self._local, "era", 0) != self.as_it_is.era:
             self._drop_connection()
         connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
         if connection is None:
-            self._local.era = self._as_it_is.era
-            # check_same_thread is off only so that close() may close it from elsewhere.
-            connection = (self._as_it_is.connection(self.path) if readonly else None) or (
-                sqlite3.connect(
-                    self.path,
-                    timeout=self._busy_seconds,
-                    isolation_level=None,
-                    check_same_thread=False,
-                )
-            )
-            try:
-                connection.executescript(_PRAGMAS)
-                if readonly:
-                    connection.execute("pragma query_only = on")
-            except sqlite3.Error:
-                connection.close()
-                raise
+            self._local.era = self.as_it_is.era
+            opened = self.as_it_is.connection(self.path) if readonly else None
+            connection = prepared(opened, self.path, self._busy_seconds, readonly=readonly)
             self._local.connection = connection
             with self._lock:
                 self._open.append(connection)
@@ -403,17 +384,3 @@ def writes(
         return await self._database.write(lambda c: query(self, c, *args, **kwargs))
 
     return method
-
-
-def _log_ahead(connection: sqlite3.Connection, seconds: float) -> None:
-    """Switch to the write-ahead log; SQLite does not wait here for others that open the file."""
-    deadline = time.monotonic() + seconds
-    while True:
-        try:
-            connection.execute("pragma journal_mode = wal")
-        except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
-                raise
-            time.sleep(0.01)
-        else:
-            return

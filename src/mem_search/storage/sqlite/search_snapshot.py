@@ -130,7 +130,7 @@ class SqliteSearchStore:
         """Everything is read from the one file, which may be one that cannot be written."""
         view, before = View(), len(self._database.mended)
         yield view
-        notices = [UNWRITABLE.format(reason)] if (reason := self._database.unwritable) else []
+        notices = [UNWRITABLE.format(reason)] if (reason := self._database.as_it_is.reason) else []
         if mended := self._database.mended[before:]:
             notices.append(MENDED.format(named(mended)))
         view.notices = tuple(notices)
