@@ -69,7 +69,9 @@ class Soak:
             if len(stored) > MOST_RECORDS:
                 self.delete(word)
 
-    def import_batch(self) -> None:
+    def import_batch(self, words: int = 30) -> None:
+        """Import some notes of so many words; acknowledged when the job is done."""
+        length = words
         words = [f"zq{self._number + n:08d}x" for n in range(_BATCH)]
         self._number += _BATCH
         lines = [
@@ -77,7 +79,7 @@ class Soak:
                 "kind": "note",
                 "source_id": word,
                 "title": f"{self.chance.choice(_TOPICS)} {word}",
-                "text": f"{word} " + " ".join(self.chance.choices(_TOPICS, k=30)),
+                "text": f"{word} " + " ".join(self.chance.choices(_TOPICS, k=length)),
             }
             for word in words
         ]

@@ -16,6 +16,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from mem_search.daemon import elsewhere
+
 DISK: Final = 1 << 30
 """Bytes of the small disk, where this process may mount one."""
 
@@ -57,13 +59,7 @@ class Worker:
 
     def start(self, clock: str = "") -> None:
         """Start it and wait until it answers; ``clock`` is an offset such as ``+40d``."""
-        environ = {k: v for k, v in os.environ.items() if not k.startswith("MEM_SEARCH_")}
-        environ |= {
-            "MEM_SEARCH_HOME": str(self.home),
-            "MEM_SEARCH_PORT": "0",
-            "MEM_SEARCH_EMBEDDER": self.embedder,
-            "MEM_SEARCH_FOLLOW": "0",
-        }
+        environ = self.environ()
         if clock:
             environ |= {
                 "LD_PRELOAD": str(faketime()),
@@ -91,10 +87,20 @@ class Worker:
                 raise Broken("the worker does not answer two minutes after its start")
             time.sleep(0.05)
 
+    def environ(self) -> dict[str, str]:
+        """The variables of a worker or a command of this home."""
+        kept = {k: v for k, v in os.environ.items() if not k.startswith("MEM_SEARCH_")}
+        return kept | {
+            "MEM_SEARCH_HOME": str(self.home),
+            "MEM_SEARCH_PORT": "0",
+            "MEM_SEARCH_EMBEDDER": self.embedder,
+            "MEM_SEARCH_FOLLOW": "0",
+        }
+
     def call(self, method: str, path: str, body: bytes | None = None, kind: str = "") -> Any:
         """The JSON of the reply. Raises Refused, or Broken for what is nobody's fault."""
         try:
-            state = json.loads((self.home / "worker.json").read_text())
+            state = json.loads(elsewhere.read(str(self.home)) or self._state())
             if self.process is None or state["pid"] != self.process.pid:
                 raise Refused("another worker's address")
             token = (self.home / "token").read_text().strip()
@@ -118,6 +124,9 @@ class Worker:
                 raise Broken(f"{method} {path.partition('?')[0]} answered {status}: {said}")
             raise Refused(f"{status}: {said}")
         return json.loads(content) if content else None
+
+    def _state(self) -> str:
+        return (self.home / "worker.json").read_text()
 
     def kill(self) -> None:
         """End it without warning."""

@@ -31,6 +31,9 @@ import errno
 NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 """Numbers of an OSError that mean: the disk is full, or a quota or a limit is reached."""
 
+UNWRITABLE = NO_ROOM | {errno.EROFS}
+"""The same, or that the file system is read-only: what is there can still be read."""
+
 
 class MemSearchError(Exception):
     """Base of all errors."""

@@ -7,12 +7,16 @@ answers, or when a request needs it.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+import asyncio
+import logging
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 
 from mem_search.contracts import Embedder
 from mem_search.embedders import Opener, open_embedder
+from mem_search.errors import StorageError, StoreDamaged
 from mem_search.idle_memory import give_back, give_back_when_idle
 from mem_search.ingest import spool
 from mem_search.ingest.crash_mark import CrashMark
@@ -25,7 +29,7 @@ from mem_search.jobs.enriching import EnrichJob, enrich_new
 from mem_search.jobs.following import follow
 from mem_search.jobs.hook_events import HookEvents
 from mem_search.jobs.kept_transcripts import KeptTranscripts
-from mem_search.jobs.queue import Job, JobQueue
+from mem_search.jobs.queue import RETRY_SECONDS, Job, JobQueue
 from mem_search.jobs.reader import LocationReader
 from mem_search.jobs.redacting import RedactJob, redact_if_older
 from mem_search.jobs.reembedding import ReembedJob, Serving
@@ -44,6 +48,11 @@ from mem_search.storage.ports import SearchStore, Store
 from mem_search.webhooks.deliveries import Deliveries
 from mem_search.webhooks.sending import Sender
 from mem_search.webhooks.signing import webhook_secret
+
+log = logging.getLogger(__name__)
+
+CLOCK_SECONDS = 30.0
+"""Between two looks at the clock, and how far it has to be set back to be told."""
 
 __all__ = ["Runtime", "open_features", "open_runtime"]
 
@@ -104,10 +113,8 @@ async def open_features(runtime: Runtime, *, background: bool = True) -> AsyncIt
         tasks = await stack.enter_async_context(background_tasks())
         stack.push_async_callback(ingest.jobs.close)
         if background:
-            await set_aside(mark, ingest.jobs, store.ingest)
-            await ingest.hooks.recover()
-            await ingest.jobs.start()
-            await redact_if_older(store, ingest.jobs)
+            if not await _jobs_begun(store, ingest, mark):
+                tasks.start("jobs", _begin_jobs_later(store, ingest, mark))
             tasks.start("index", indexer.run())
             tasks.start("vectors", search.store.fill_caches())
             tasks.start("tidying", store.tidy(search.service.give_way))
@@ -126,8 +133,56 @@ async def open_features(runtime: Runtime, *, background: bool = True) -> AsyncIt
             tasks.start("search jobs", research.search_jobs.run())
             tasks.start("saved searches", research.saved_searches.run())
             tasks.start("webhooks", research.deliveries.run())
+            tasks.start("derived", _mend(store))
+            tasks.start("clock", _watch_clock(store, partial(_wake, ingest, research)))
             tasks.start("other workers", store.watch(partial(_wake, ingest, research)))
         yield
+
+
+async def _jobs_begun(store: Store, ingest: IngestRuntime, mark: CrashMark) -> bool:
+    """Begin with what the last worker left; False where the store cannot take that now."""
+    try:
+        await set_aside(mark, ingest.jobs, store.ingest)
+        await ingest.hooks.recover()
+        await ingest.jobs.start()
+        await redact_if_older(store, ingest.jobs)
+    except StorageError as error:
+        if isinstance(error, StoreDamaged):
+            raise
+        log.warning("jobs wait, searches are answered: %s", error)
+        return False
+    return True
+
+
+async def _begin_jobs_later(store: Store, ingest: IngestRuntime, mark: CrashMark) -> None:
+    """Try again until there is room; this is also how such a store notices that there is."""
+    while True:
+        await asyncio.sleep(RETRY_SECONDS)
+        if await _jobs_begun(store, ingest, mark):
+            return
+
+
+async def _watch_clock(store: Store, woken: Callable[[], None]) -> None:
+    """Put times back when the clock is set back: they would hold what waits for them."""
+    ahead = time.time() - time.monotonic()
+    while True:
+        await asyncio.sleep(CLOCK_SECONDS)
+        before, ahead = ahead, time.time() - time.monotonic()
+        if before - ahead > CLOCK_SECONDS:
+            log.warning("the clock was set back by %.0f s", before - ahead)
+            try:
+                await store.put_right()
+            except StorageError as error:  # the next start does it
+                log.warning("times in the future were not put back: %s", error)
+            woken()
+
+
+async def _mend(store: Store) -> None:
+    """Look once whether something derived is damaged that no search would notice."""
+    try:
+        await store.mend()
+    except StorageError as error:  # a full disk, or damage of the store itself, which is told
+        log.warning("what is derived from the records was not looked at: %s", error)
 
 
 async def _rest(store: Store) -> None:
@@ -168,7 +223,7 @@ def _ingest_runtime(
         SyncJob(reader),
         importing,
         FetchJob(importing, settings.spool_dir, settings.fetch_allow),
-        AuditJob(indexer),
+        AuditJob(store, indexer),
         RebuildJob(indexer),
         ArchiveJob(store.archives, store.ingest, reader),
         RedactJob(store, preparing, forgetting, redaction, runtime.seal, stored, kept),

@@ -19,6 +19,7 @@ from mem_search.errors import StorageError
 from mem_search.storage.sqlite import migrations
 from mem_search.storage.sqlite.database import Database
 from patience import PATIENCE
+from small_disk import room_for
 
 
 def _count(connection: sqlite3.Connection) -> int:
@@ -354,3 +355,24 @@ def test_a_disk_that_refuses_to_grow_a_file_leaves_the_store_whole(tmp_path: Pat
     assert "the disk is full" in said[0]
     assert "no transaction was stored in part" in said[0]
     assert said[1:] == ["1", "301"]
+
+
+async def test_a_store_without_room_is_read_as_it_is_and_written_when_there_is_room(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "store.db"
+    database = await Database.open(path)
+    await database.write(store, drafts.draft("a", "the lighthouse"))
+    await database.close()
+    with room_for(4096):
+        database = await Database.open(path)
+        assert "a limit of the size of files" in database.unwritable
+        assert await database.read(_count) == 1
+        assert await database.aside(_count) == 1
+        with pytest.raises(StorageError, match="searches are answered"):
+            await database.write(store, drafts.draft("b"))
+        assert await database.read(_count) == 1
+    await database.write(store, drafts.draft("b"))
+    assert database.unwritable == ""
+    assert await database.read(_count) == 2
+    await database.close()

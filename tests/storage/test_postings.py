@@ -212,4 +212,4 @@ def test_varints(numbers: list[int]) -> None:
         while number := number >> 7:
             octets.insert(0, 128 | number & 127)
         data += bytes(octets)
-    assert postings._varints(data).tolist() == numbers
+    assert postings.varints(data).tolist() == numbers

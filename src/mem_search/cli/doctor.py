@@ -44,6 +44,14 @@ def worker(settings: Settings, state: WorkerState) -> Iterator[Finding]:
     except MemSearchError as error:
         yield Finding("answers", "missing", error.message, "mem-search worker logs")
         return
+    if reason := stats["database"].get("unwritable"):  # an older worker does not say
+        detail = f"nothing can be stored, searches are answered: {reason}"
+        yield Finding("store", "missing", detail, "df -h; what waits goes on by itself then")
+    for row in stats["database"].get("odd_rows", ()):
+        yield Finding(
+            "row", "advice", f"{row}; it is set aside", "make it again, then: mem-search purge"
+        )
+    yield from sample_search(client, stats)
     yield from replica(stats)
     yield from embedder(stats)
     if stats["embedder"]["dimensions"]:  # without a model there are no vectors to check
@@ -57,6 +65,37 @@ def worker(settings: Settings, state: WorkerState) -> Iterator[Finding]:
     yield from set_aside(aside["jobs"])
     yield from redacted_again(newest["jobs"])
     yield from reembedding(stats, newest["jobs"])
+
+
+def sample_search(client: Client, stats: Mapping[str, Any]) -> Iterator[Finding]:
+    """Whether a search for a word of the newest record finds something, and what it says of itself.
+
+    It reads what every search reads: words, vectors and columns.
+    """
+    if not stats["records"]["total"]:
+        return
+    try:
+        asked = [("limit", "1"), ("format", "json")]
+        newest = client.json("GET", "/api/search/unified", [("query", "*"), *asked])["results"]
+        words = re.findall(r"[^\W\d_]{3,}", newest[0]["title"] or newest[0]["snippet"] or "")
+        if not words:
+            return
+        page = client.json("GET", "/api/search", [("query", words[0]), *asked])
+    except MemSearchError as error:
+        fix = "mem-search index audit; if it stays so: mem-search worker logs"
+        yield Finding("search", "missing", error.message, fix)
+        return
+    said = page["search"]
+    failed = [f"{leg['name']}: {leg['detail']}" for leg in said["legs"] if leg["state"] == "failed"]
+    told = [each for each in said["notices"] if "damaged" in each]
+    if failed or not page["total"]:
+        nothing = f"the word {words[0]!r} of the newest record is not found"
+        detail = "; ".join(failed) or nothing
+        yield Finding("search", "missing", detail, "mem-search index audit")
+    elif told:
+        yield Finding("search", "advice", "; ".join(told), "mem-search doctor")
+    else:
+        yield Finding("search", "ok", f"a word of the newest record finds {page['total']}")
 
 
 def replica(stats: Mapping[str, Any]) -> Iterator[Finding]:
@@ -130,7 +169,8 @@ def redacted_again(jobs: Sequence[Mapping[str, Any]]) -> Iterator[Finding]:
 
 def embedder(stats: Mapping[str, Any]) -> Iterator[Finding]:
     """Why the worker cannot embed; then only words are searched."""
-    if error := stats["embedder"]["error"]:
+    waits = stats["database"].get("unwritable")  # that says why, too
+    if (error := stats["embedder"]["error"]) and not waits:
         problem, fix = problem_and_fix(error)
         first = f"{fix} &&" if fix else "repair that, or unset MEM_SEARCH_EMBEDDER, then"
         yield Finding("embedding", "missing", problem, f"{first} mem-search worker restart")

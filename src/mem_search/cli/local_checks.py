@@ -57,11 +57,18 @@ def home(settings: Settings) -> Finding:
     place = settings.home
     while not place.exists():
         place = place.parent
-    if not place.is_dir() or not os.access(place, os.W_OK | os.X_OK):
+    if not place.is_dir() or not (os.access(place, os.W_OK | os.X_OK) or _is_read_only(place)):
         fix = "set MEM_SEARCH_HOME to a directory of your own"
         return Finding("home", "missing", f"cannot write in {place}", fix)
+    if _is_read_only(place):
+        detail = f"the file system of {settings.home} is read-only; searches are answered"
+        return Finding("home", "missing", detail, "mount it writable")
     made = "" if place == settings.home else " (created at the first start)"
     return Finding("home", "ok", f"{settings.home}{made}")
+
+
+def _is_read_only(place: Path) -> bool:
+    return bool(os.statvfs(place).f_flag & os.ST_RDONLY)
 
 
 def modes(settings: Settings) -> Finding:
@@ -92,7 +99,8 @@ def database(settings: Settings) -> Finding:
     """The store is ours and whole: it has what its mark says, and SQLite finds no error. Reads."""
     if settings.store:
         return _server(settings.store)
-    from mem_search.storage.sqlite.mark import check, start_anew
+    from mem_search.storage.sqlite.derived import damaged_parts, named
+    from mem_search.storage.sqlite.mark import check, reading, start_anew
     from mem_search.storage.sqlite.migrations import check_ours
 
     file = quote(str(settings.database))
@@ -109,12 +117,13 @@ def database(settings: Settings) -> Finding:
         problem = f"you may not read and write {settings.database}"
         fix = f'sudo chown -R "$(id -u)" {quote(str(settings.home))} && chmod u+rw {file}'
         return Finding("database", "missing", problem, fix)
+    derived: str = ""
     try:
-        uri = f"{settings.database.as_uri()}?mode=ro"
-        with closing(sqlite3.connect(uri, uri=True, timeout=5)) as connection:
+        with closing(reading(settings.database)) as connection:
             (problem,) = connection.execute("pragma quick_check(1)").fetchone()
             if problem == "ok":
                 check_ours(connection)
+                derived = named(damaged_parts(connection))
     except StorageError as error:
         problem, _, advice = error.message.partition("; ")
         return Finding("database", "missing", problem, start_over if "move" in advice else advice)
@@ -123,6 +132,9 @@ def database(settings: Settings) -> Finding:
         # The lower byte is the error, the upper bytes are its details (SQLite result codes).
         if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY:
             fix = f"end the program that holds it (fuser {file} names it), then try again"
+    if problem == "ok" and derived:
+        detail = f"{derived}: damaged; the records are whole, and searches make it again from them"
+        return Finding("database", "missing", detail, "mem-search index audit")
     if problem == "ok":
         size = settings.database.stat().st_size / 2**20
         return Finding("database", "ok", f"{settings.database} ({size:.1f} MB)")
@@ -146,7 +158,7 @@ def _server(address: str) -> Finding:
 def _is_ours_to_write(file: Path) -> bool:
     """Whether this user may use the store: the worker makes it private to its owner."""
     owned = os.geteuid() in (0, file.stat().st_uid)
-    return owned and os.access(file, os.R_OK | os.W_OK)
+    return owned and (os.access(file, os.R_OK | os.W_OK) or _is_read_only(file))
 
 
 def model(settings: Settings) -> Finding:

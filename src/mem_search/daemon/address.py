@@ -11,6 +11,7 @@ import fcntl
 import os
 
 from mem_search import __version__
+from mem_search.daemon import elsewhere
 
 STATE = "worker.json"
 _URL, _KEY, _VERSION = '"url": "http://', '"key": "', '"version": "'
@@ -90,6 +91,8 @@ def _rank(version: str) -> tuple[int, ...]:
 
 def _state(home: str) -> str:
     """The text of ``worker.json``; empty while there is none."""
+    if text := elsewhere.read(home):
+        return text
     place = os.path.join(home, STATE)
     if not os.path.isfile(place):  # opening a pipe would wait
         return ""

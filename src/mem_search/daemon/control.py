@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import IO
 
 from mem_search import __version__
 from mem_search.daemon import service
@@ -34,7 +35,7 @@ from mem_search.daemon.modes import UMASK
 from mem_search.daemon.odd_files import refuse_odd_files
 from mem_search.daemon.probe import probe
 from mem_search.daemon.state import WorkerState, process_start, process_work, read_state
-from mem_search.errors import Conflict, Forbidden, InputError, StorageError, Unavailable
+from mem_search.errors import UNWRITABLE, Conflict, Forbidden, InputError, StorageError, Unavailable
 from mem_search.machine_load import stretched
 from mem_search.settings import Settings
 
@@ -99,7 +100,7 @@ def is_starting(settings: Settings) -> bool:
     try:
         age = time.time() - settings.worker_file.stat().st_mtime
     except OSError:
-        return False  # it has just ended
+        age = 0.0  # it has just ended, or wrote it elsewhere
     if age > start_patience():
         return False
     letter, spent = process_work(state.pid)
@@ -285,9 +286,7 @@ def _spawn(settings: Settings) -> subprocess.Popen[bytes]:
             str(Path(part).absolute()) for part in path.split(os.pathsep) if part
         )
     try:
-        settings.logs_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
-        file = os.open(settings.logs_dir / OUTPUT, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with os.fdopen(file, "wb") as output:
+        with _output(settings) as output:
             return subprocess.Popen(
                 # -P: no file of the working directory is imported in place of a module.
                 [sys.executable, "-P", "-m", "mem_search", "worker", "run", "--background"],
@@ -301,6 +300,18 @@ def _spawn(settings: Settings) -> subprocess.Popen[bytes]:
             )
     except OSError as error:
         raise StorageError(f"cannot start a worker in {settings.home}: {error}") from error
+
+
+def _output(settings: Settings) -> IO[bytes]:
+    """Where a worker prints until it writes that itself; nowhere if nothing can be written."""
+    try:
+        settings.logs_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+        file = os.open(settings.logs_dir / OUTPUT, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    except OSError as error:
+        if error.errno not in UNWRITABLE:
+            raise
+        return open(os.devnull, "wb")  # noqa: PTH123
+    return os.fdopen(file, "wb")
 
 
 def _last_words(settings: Settings, code: int) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from mem_search.errors import Conflict, StorageError
+from mem_search.errors import UNWRITABLE, Conflict, StorageError
 
 _PATIENCE = 0.5
 """Seconds; longer than ``address.is_locked`` holds a lock, too short to be noticed."""
@@ -46,8 +46,15 @@ def start_lock(
     """Wait at most ``patience`` seconds until no other process starts a worker of this home.
 
     Raises Conflict when one still does, and what ``meanwhile``, called while it waits, raises.
+    Without room for the lock it is not held: of two workers that start one finds the other's.
     """
-    handle = _open(home, os.O_RDWR | os.O_CREAT, "worker.start.lock")
+    try:
+        handle = _open(home, os.O_RDWR | os.O_CREAT, "worker.start.lock")
+    except StorageError as error:
+        if not isinstance(error.__cause__, OSError) or error.__cause__.errno not in UNWRITABLE:
+            raise
+        yield
+        return
     try:
         deadline = time.monotonic() + patience
         while not _try_lock(handle):

@@ -18,7 +18,7 @@ from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from typing import TextIO
 
-from mem_search.errors import InputError, StorageError
+from mem_search.errors import UNWRITABLE, InputError, StorageError
 from mem_search.patterns import pattern
 from mem_search.redacted_output import end_own_output, redact_own_output
 from mem_search.request_id import REQUEST_ID
@@ -83,6 +83,16 @@ class JsonLine(OneLine):
         return json.dumps(line)
 
 
+class LogFile(RotatingFileHandler):
+    """The file of the log. Lines that do not fit on the disk are lost, and nothing else is."""
+
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - of logging
+        """Called inside of ``except``. Any other error is printed, as logging does."""
+        error = sys.exc_info()[1]
+        if not isinstance(error, OSError) or error.errno not in UNWRITABLE:
+            super().handleError(record)
+
+
 def open_logs(settings: Settings, token: str, *, echo: bool) -> None:
     """Log to the file of the home and, with ``echo``, to standard error.
 
@@ -96,11 +106,17 @@ def open_logs(settings: Settings, token: str, *, echo: bool) -> None:
         )
     try:
         settings.logs_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
-        to_file = RotatingFileHandler(
-            settings.logs_dir / FILE, maxBytes=_SIZE, backupCount=_FILES - 1, encoding="utf-8"
-        )
+        (settings.logs_dir / FILE).open("ab").close()
     except OSError as error:
-        raise StorageError(f"cannot write {settings.logs_dir}: {error.strerror}") from error
+        if error.errno not in UNWRITABLE:
+            raise StorageError(f"cannot write {settings.logs_dir}: {error.strerror}") from error
+    to_file = LogFile(
+        settings.logs_dir / FILE,
+        maxBytes=_SIZE,
+        backupCount=_FILES - 1,
+        encoding="utf-8",
+        delay=True,
+    )
     handlers: list[logging.Handler] = [to_file]
     if echo:
         handlers.append(logging.StreamHandler(sys.stderr))
@@ -126,6 +142,8 @@ def keep_output_redacted(settings: Settings) -> None:
         settings.logs_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
         output = redact_own_output(settings.logs_dir / OUTPUT, _SIZE)
     except OSError as error:
+        if error.errno in UNWRITABLE:
+            return  # whoever started this process has given it another output
         raise StorageError(f"cannot write {settings.logs_dir}: {error.strerror}") from error
     atexit.register(end_own_output, output)
 

@@ -83,7 +83,9 @@ def _examined(path: Path, wanted: str) -> OddFile | None:
     kind = next((name for test, name in _KINDS if test(path.stat().st_mode)), "a device")
     if kind != wanted:
         return OddFile(path, f"is {kind}, not {wanted}", aside)
-    if not os.access(path, os.R_OK | os.W_OK | (os.X_OK if wanted == "a folder" else 0)):
+    # Nobody writes on a file system that is read-only, which is no oddity of a file.
+    write = 0 if os.statvfs(path).f_flag & os.ST_RDONLY else os.W_OK
+    if not os.access(path, os.R_OK | write | (os.X_OK if wanted == "a folder" else 0)):
         return OddFile(path, "cannot be read and written by you", _chown(path))
     if path.name == "token" and not _is_token(path):
         return OddFile(path, "holds no token: it must be one line of printable characters", aside)

@@ -31,7 +31,7 @@ from mem_search.daemon.modes import UMASK, make_private
 from mem_search.daemon.odd_files import refuse_odd_files
 from mem_search.daemon.probe import conflict
 from mem_search.daemon.restore import finish as finish_restore
-from mem_search.daemon.state import WorkerState, process_start, read_state, write_state
+from mem_search.daemon.state import WorkerState, clear_state, process_start, read_state, write_state
 from mem_search.daemon.unix_socket import NAME as SOCKET
 from mem_search.daemon.unix_socket import unix_socket
 from mem_search.errors import Conflict, Forbidden, InputError
@@ -68,7 +68,7 @@ def run(settings: Settings, *, echo: bool = True) -> None:
     try:
         with worker_lock(settings.home), _port(settings) as listener:
             # Until this worker has written its own, nobody takes that of a killed one for it.
-            settings.worker_file.unlink(missing_ok=True)
+            clear_state(settings.worker_file)
             finish_restore(settings.home)
             _run(settings, listener, echo)
     except Conflict as error:
@@ -122,7 +122,7 @@ def _run(settings: Settings, listener: socket.socket, echo: bool) -> None:
             listeners = [listener] if isinstance(local, str) else [listener, local]
             asyncio.run(_serve(settings, listeners, state))
         finally:
-            settings.worker_file.unlink(missing_ok=True)
+            clear_state(settings.worker_file)
 
 
 async def _serve(

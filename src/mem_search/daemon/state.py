@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import subprocess
 import tempfile
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
-from mem_search.errors import StorageError
+from mem_search.daemon import elsewhere
+from mem_search.errors import UNWRITABLE, StorageError
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +73,10 @@ def process_work(pid: int) -> tuple[str, str]:
 def read_state(file: Path) -> WorkerState | None:
     """The content of the file; None when it is missing or not in this format."""
     try:
-        if not file.is_file():  # a pipe would never end
+        text = elsewhere.read(str(file.parent))
+        if not text and not file.is_file():  # a pipe would never end
             return None
-        content = json.loads(file.read_text("utf-8"))
+        content = json.loads(text or file.read_text("utf-8"))
         # Fields that a newer version adds are not ours to read; an older one had no socket.
         names = [each.name for each in fields(WorkerState) if each.name in content]
         return WorkerState(**{name: content[name] for name in names})
@@ -80,15 +85,35 @@ def read_state(file: Path) -> WorkerState | None:
 
 
 def write_state(file: Path, state: WorkerState) -> None:
-    """Replace the file atomically, readable only by its owner. Raises StorageError."""
-    name = ""
+    """Replace the file atomically, readable only by its owner. Raises StorageError.
+
+    Where its folder cannot be written for want of room, the text is ``elsewhere``.
+    """
+    text, name = json.dumps(asdict(state), indent=1) + "\n", ""
     try:
         handle, name = tempfile.mkstemp(prefix=".worker-", dir=file.parent)
         with os.fdopen(handle, "w", encoding="utf-8") as part:
-            json.dump(asdict(state), part, indent=1)
-            part.write("\n")
+            part.write(text)
         Path(name).replace(file)
     except OSError as error:
         if name:
             Path(name).unlink(missing_ok=True)
-        raise StorageError(f"cannot write {file}: {error.strerror}") from error
+        if error.errno not in UNWRITABLE:
+            raise StorageError(f"cannot write {file}: {error.strerror}") from error
+        try:
+            place = elsewhere.write(str(file.parent), text)
+        except OSError as last:
+            raise StorageError(
+                f"cannot write {file} ({error.strerror}), nor a file beside it ({last})"
+            ) from error
+        log.warning("cannot write %s (%s); it is %s", file, error.strerror, place)
+
+
+def clear_state(file: Path) -> None:
+    """Remove what a worker of this home wrote. Raises StorageError."""
+    elsewhere.remove(str(file.parent))
+    try:
+        file.unlink(missing_ok=True)
+    except OSError as error:
+        if error.errno not in UNWRITABLE:
+            raise StorageError(f"cannot remove {file}: {error.strerror}") from error

@@ -88,6 +88,7 @@ async def api_health(call: Call) -> web.StreamResponse:
             initialized=lifecycle.state == "ok",
             instance_id=lifecycle.instance,
             store_id=lifecycle.store_id,
+            unwritable=lifecycle.unwritable,
         )
     )
 

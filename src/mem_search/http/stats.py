@@ -91,7 +91,14 @@ async def totals(call: Call) -> web.StreamResponse:
             ),
             sources=[Location.of(known) for known in await store.ingest.locations()],
             ledger=await _ledger_counts(runtime),
-            database=DatabaseFile(path=path, bytes=size.stored, free=size.free, detail=size.detail),
+            database=DatabaseFile(
+                path=path,
+                bytes=size.stored,
+                free=size.free,
+                detail=size.detail,
+                unwritable=store.unwritable,
+                odd_rows=await store.odd_rows(),
+            ),
             replica=_replica(call),
             transcripts=await _transcripts(runtime),
             worker=WorkerStatus(

@@ -16,7 +16,7 @@ import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
 from pathlib import Path
 
-from mem_search.errors import NO_ROOM, StorageError
+from mem_search.errors import UNWRITABLE, StorageError
 
 log = logging.getLogger(__name__)
 
@@ -29,11 +29,12 @@ _LONGEST_NAME = 200
 def sweep(folder: Path, kept: Collection[str] = (), now: float | None = None) -> int:
     """Remove uploads older than a day, except ``kept`` ones (see ``keep``); returns how many."""
     names = {Path(spooled).parts[0] for spooled in kept}
-    before = (time.time() if now is None else now) - KEEP_SECONDS
     removed = 0
     for upload in folder.glob("*"):
         try:
-            if upload.name not in names and upload.stat().st_mtime < before:
+            age = (time.time() if now is None else now) - upload.stat().st_mtime
+            # Also one of a clock that was ahead.
+            if upload.name not in names and abs(age) > KEEP_SECONDS:
                 _remove(upload)
                 removed += 1
         except OSError as error:  # the next sweep tries again
@@ -81,7 +82,7 @@ async def keep(
         shutil.rmtree(upload, ignore_errors=True)
         if isinstance(error, ConnectionError):
             raise
-        step = "; free some space, then send it again" if error.errno in NO_ROOM else ""
+        step = "; free some space, then send it again" if error.errno in UNWRITABLE else ""
         why = error.strerror or error
         raise StorageError(f"cannot keep the upload in {folder}: {why}{step}") from error
     except BaseException:

@@ -153,11 +153,13 @@ class Archives:
         for archive in await self._store.listed():
             if archive.next_at is None:
                 continue
-            if archive.next_at > now:
-                waiting.append(archive.next_at)
-                continue
             try:
                 following = next_run(archive.schedule, now)
+                if archive.next_at > following:  # of a clock that was ahead
+                    await self._store.set_next(archive.name, following)
+                if archive.next_at > now:
+                    waiting.append(min(archive.next_at, following))
+                    continue
                 await self._jobs.submit(JOB, {"name": archive.name})
             except MemSearchError as error:
                 log.warning("archive %s: %s", archive.name, error)

@@ -310,7 +310,7 @@ class HookEvents:
                 taken.append((file, written, (agent, "")))
             elif transcript := _transcript(event):
                 taken.append((file, written, (_SOURCE, transcript)))
-            elif now - written / 1e9 < GRACE_SECONDS:
+            elif 0 <= now - written / 1e9 < GRACE_SECONDS:  # not one of a clock that was ahead
                 waiting = True
             else:
                 self._journals.append(event, file.stem, datetime.fromtimestamp(written / 1e9, UTC))

@@ -31,7 +31,7 @@ from typing import Any, Protocol
 from mem_search.errors import Conflict, InputError, MemSearchError, NotFound, StoreAway
 from mem_search.ingest import spool
 from mem_search.model.ingest import SO_FAR
-from mem_search.model.jobs import ENDED, TRIED, JobState, JobStatus, Pace
+from mem_search.model.jobs import DAMAGED, ENDED, TRIED, JobState, JobStatus, Pace
 from mem_search.storage.ports import JobStore
 from mem_search.storage.redacted import Seal, Sealed
 from mem_search.text import secret_rules
@@ -120,7 +120,10 @@ class JobQueue:
         self._loops: list[asyncio.Task[None]] = []
 
     async def start(self) -> None:
-        """Run the jobs that an earlier worker did not finish, then new ones."""
+        """Run the jobs that an earlier worker did not finish, then new ones.
+
+        Raises StorageError; then it has not begun, and can be called again.
+        """
         await self._store.expire(now_ms() - KEEP_MS)
         for state in await self._store.unfinished(here=True):
             if _names_a_secret(state):
@@ -130,6 +133,8 @@ class JobQueue:
                 )  # fmt: skip
             elif state.name not in self._kinds:
                 await self._end(state.id, "failed", f"no job is called {state.name} any more")
+        if self._loops:
+            return
         together = self._kinds.keys() - self._beside
         rules = asyncio.create_task(self._await_rules(), name="rules for jobs")
         self._loops = [
@@ -225,6 +230,8 @@ class JobQueue:
         if state.state not in ENDED or state.state == "done":
             raise Conflict(f"job {job} is {state.state}; there is nothing to retry", field="id")
         params = dict(state.params)
+        if DAMAGED in params:
+            raise Conflict(f"job {job}: {state.message}", field="id")
         if without_item:
             if not state.result.get("item"):
                 raise Conflict(

@@ -207,17 +207,21 @@ def _read(location: Location, taken: IngestCounts) -> Mapping[str, Any]:
 
 
 class AuditJob:
-    """Compare the index with the store; add what is missing to it and remove what is extra."""
+    """Compare the index with the store; add what is missing to it and remove what is extra.
+
+    Before that, what is derived from the records is compared with them and made again.
+    """
 
     name = "audit"
 
-    def __init__(self, indexer: Indexer) -> None:
-        self._indexer = indexer
+    def __init__(self, store: Store, indexer: Indexer) -> None:
+        self._store, self._indexer = store, indexer
 
     async def run(self, params: Mapping[str, Any], report: Report) -> Mapping[str, Any]:
+        mended = await self._store.mend(deep=True)
         await self._indexer.ready()
         found = await self._indexer.audit()
-        return {"missing": found.missing, "extra": found.extra}
+        return {"missing": found.missing, "extra": found.extra, "mended": mended}
 
 
 class RebuildJob:

@@ -18,6 +18,9 @@ then it waits until it is retried.
 TRIED: Final = "tried_again"
 """The parameter of a job that was set aside and that a worker has tried once more by itself."""
 
+DAMAGED: Final = "row_damaged"
+"""A parameter of a job whose row in the store was damaged: nobody knows what it was to do."""
+
 ENDED: tuple[JobStatus, ...] = ("done", "failed", "cancelled", "set_aside")
 
 

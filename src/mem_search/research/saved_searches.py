@@ -181,6 +181,12 @@ class SavedSearches:
                 log.warning("saved search %s failed: %s", name, error)
                 saved = await self.get(name)
                 await self._store.note_failure(saved, now_ms(), error.message)
+            except Exception as error:
+                # One search that cannot be read must not end all others.
+                log.exception("saved search %s failed", name)
+                saved = await self.get(name)
+                why = f"internal error: {type(error).__name__}; save the search again"
+                await self._store.note_failure(saved, now_ms(), why)
         return await self._store.next_at()
 
     async def _check(self, plan: Plan) -> None:

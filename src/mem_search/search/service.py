@@ -192,10 +192,10 @@ class SearchService:
         self._asked_at = time.monotonic()
         with self.suggestions.store.view(current=current) as view:
             page = await self._search(request, surface)
-        if view.stale_s is None:
+        if view.stale_s is None and not view.notices:
             return page
-        notices = page.report.notices
-        if view.alone or view.stale_s > UNTOLD:
+        notices = (*page.report.notices, *view.notices)
+        if view.stale_s is not None and (view.alone or view.stale_s > UNTOLD):
             told = _ALONE if view.alone else _BEHIND
             notices = (*notices, told.format(math.ceil(view.stale_s)))
         return replace(page, report=replace(page.report, stale_s=view.stale_s, notices=notices))

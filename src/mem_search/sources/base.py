@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from mem_search.contracts import FileFormat, Machine
-from mem_search.errors import NO_ROOM, StorageError
+from mem_search.errors import UNWRITABLE, StorageError
 from mem_search.model import Batch, Draft, LedgerEntry, Location
 from mem_search.model.forgetting import Tombstone
 from mem_search.model.ingest import WholeSession
@@ -67,7 +67,7 @@ def unpacking() -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.errno not in NO_ROOM:
+        if error.errno not in UNWRITABLE:
             raise
         raise StorageError(
             f"cannot unpack into {tempfile.gettempdir()}: {error.strerror}; free some space there,"

@@ -35,13 +35,17 @@ PLAIN: Final = frozenset(
         "graph",
         "indexing",
         "location",
+        "mend",
+        "odd_rows",
         "open_search",
+        "put_right",
         "records",
         "redacting",
         "replica",
         "rest",
         "statistics",
         "tidy",
+        "unwritable",
         "watch",
     }
 )

@@ -22,7 +22,14 @@ from multidict import MultiMapping
 from pydantic import BaseModel, ValidationError
 
 from mem_search.access.callers import ANONYMOUS
-from mem_search.errors import InputError, MalformedBody, MemSearchError, UnknownType
+from mem_search.errors import (
+    UNWRITABLE,
+    InputError,
+    MalformedBody,
+    MemSearchError,
+    StorageError,
+    UnknownType,
+)
 from mem_search.http.access.authentication import (
     caller_of,
     check_place,
@@ -119,7 +126,14 @@ async def _answered(request: web.Request, handler: Handler) -> web.StreamRespons
         return problems.of_error(request, MalformedBody("the body ended early; send it again"))
     except ConnectionError:  # the client has disconnected; nobody reads a reply
         raise
-    except Exception:
+    except Exception as error:
+        if isinstance(error, OSError) and error.errno in UNWRITABLE:
+            log.warning("%s %s: %s", request.method, request.path, error)
+            full = StorageError(
+                f"nothing can be written: {error.strerror}; free some space, or mount the disk"
+                " writable, then try again"
+            )
+            return problems.of_error(request, full)
         # An unexpected error: the log has all of it, and the caller gets the id to find it.
         log.exception("%s %s failed, request %s", request.method, request.path,
                       REQUEST_ID.get())  # fmt: skip

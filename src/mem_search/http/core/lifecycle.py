@@ -112,6 +112,11 @@ class Lifecycle:
         return "starting" if self.error is None else "failed"
 
     @property
+    def unwritable(self) -> str:
+        """Why nothing can be stored at the moment; empty when it can be, or is not open."""
+        return "" if self._runtime is None else self._runtime.store.unwritable
+
+    @property
     def uptime(self) -> float:
         """Seconds since this app was built."""
         return round(time.monotonic() - self._since, 3)

@@ -17,7 +17,10 @@ class Alive:
 
 @schema
 class Health:
-    """Which worker answers. `store_id` names its store, `instance_id` this run of the worker."""
+    """Which worker answers. `store_id` names its store, `instance_id` this run of the worker.
+
+    `unwritable` says why nothing can be stored at the moment; empty when it can be.
+    """
 
     status: Literal["ok", "starting", "failed"]
     uptime: float
@@ -26,6 +29,7 @@ class Health:
     service: Literal["mem-search"] = "mem-search"
     instance_id: str
     store_id: str | None
+    unwritable: str
 
 
 @schema

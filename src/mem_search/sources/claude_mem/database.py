@@ -110,7 +110,7 @@ def signature(path: Path) -> list[int] | None:
             stat = None  # there is no log; a missing database raises when it is opened
         if stat is None or not stat.st_size:
             values += [0, 0]
-        elif stat.st_mtime > time.time() - _SETTLED_SECONDS:
+        elif 0 <= time.time() - stat.st_mtime < _SETTLED_SECONDS:
             return None
         else:
             values += [stat.st_mtime_ns, stat.st_size]

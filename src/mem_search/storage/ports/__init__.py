@@ -74,6 +74,29 @@ class Store(Protocol):
         ...
 
     @property
+    def unwritable(self) -> str:
+        """Why nothing can be stored at the moment, and what to do; empty where it can be."""
+        ...
+
+    async def put_right(self) -> int:
+        """Put right what is no such value in the rows of what runs by itself, and times that a
+        clock has left in the future; how many. Called at the opening. Raises StorageError.
+        """
+        ...
+
+    async def odd_rows(self) -> list[str]:
+        """What each row was that could not be put right and is set aside, and why."""
+        ...
+
+    async def mend(self, *, deep: bool = False) -> list[str]:
+        """Make again what is derived from the records and damaged; the names of what was.
+
+        ``deep`` compares the words index with all texts, too, which takes as long as making it.
+        Raises StorageError.
+        """
+        ...
+
+    @property
     def records(self) -> RecordStore: ...
     @property
     def ingest(self) -> IngestStore: ...

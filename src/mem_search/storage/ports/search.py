@@ -287,11 +287,13 @@ class View:
 
     ``stale_s``: a replica has answered, which may lack what was stored in the last so many seconds;
     None where the store itself has. ``alone``: it was asked although it is too far behind, because
-    the store does not answer.
+    the store does not answer. ``notices`` are what else a caller should know, such as that nothing
+    can be stored.
     """
 
     stale_s: float | None = None
     alone: bool = False
+    notices: tuple[str, ...] = ()
 
 
 class SearchStore(Protocol):

@@ -6,6 +6,7 @@ from typing import Final
 
 from mem_search.model.access import Allowance, Policy
 from mem_search.storage.postgres.connection import Connection
+from mem_search.storage.rules.future_times import SKEW_MS
 from mem_search.storage.rules.rate_windows import allowance
 from mem_search.storage.sql.connection import Repository, writes_beside
 from mem_search.storage.sql.logins import Logins
@@ -24,7 +25,7 @@ _TAKE: Final = """
         ) as now
     ), ours as (
         select id, least(at, now) as at, at > now as ahead, count from granted_requests, clock
-        where budget = %(budget)s and policy = %(policy)s
+        where budget = %(budget)s and policy = %(policy)s and at <= now + %(skew)s
     ), gone as (
         delete from granted_requests g using ours, clock
         where g.id = ours.id and ours.at <= now - %(lasting)s
@@ -64,7 +65,7 @@ class PostgresLimits(Repository):
     ) -> Allowance:
         values = {
             "budget": budget, "policy": policy.name, "quota": policy.quota, "count": count,
-            "lasting": 1000 * policy.seconds, "now": now,
+            "lasting": 1000 * policy.seconds, "now": now, "skew": SKEW_MS,
         }  # fmt: skip
         connection.execute(_ONE_AT_A_TIME, values)
         at, taken, granted, leaving = connection.one(_TAKE, values)

@@ -202,8 +202,9 @@ class PostgresSnapshot:
 
     def near_duplicate_sketches(self, records: Numbers) -> tuple[Sequence[int], Sketches]:
         rows = self._connection.execute(
-            "select record_id, sketch from sketches where record_id = any(%s)",
-            (records.tolist(),),
+            "select record_id, sketch from sketches where record_id = any(%s)"
+            " and octet_length(sketch) = %s",  # another one is damaged
+            (records.tolist(), sketch.SIZE),
             binary=True,
         ).fetchall()
         heads = np.frombuffer(b"".join(made[:HEAD] for _, made in rows), np.uint32)

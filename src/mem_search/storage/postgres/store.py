@@ -8,6 +8,7 @@ from pathlib import Path
 from mem_search.errors import Conflict, StorageError
 from mem_search.model import Kind
 from mem_search.model.statistics import ReplicaState
+from mem_search.storage.postgres import sketches
 from mem_search.storage.postgres.access import PostgresLimits, PostgresLogins
 from mem_search.storage.postgres.connection import Connection
 from mem_search.storage.postgres.database import Database
@@ -28,12 +29,14 @@ from mem_search.storage.postgres.search_store import Caches, PostgresSearchStore
 from mem_search.storage.postgres.statistics import PostgresStatistics
 from mem_search.storage.postgres.vector_index import PgvectorIndex
 from mem_search.storage.postgres.workers import LEASE
+from mem_search.storage.rules import future_times
 from mem_search.storage.sql.archives import Archives
 from mem_search.storage.sql.records import Records
 from mem_search.storage.sql.research import Operations
 from mem_search.storage.sql.scopes import Scopes
 from mem_search.storage.sql.search_log import SearchLog
 from mem_search.storage.sql.tokens import Tokens
+from mem_search.text.dates import now_ms
 
 
 class PostgresStore:
@@ -79,12 +82,32 @@ class PostgresStore:
         be a superuser: that one would see the rows of every owner. ``replica`` is the address of a
         replica that may answer searches, and the seconds that it may be behind.
         """
-        return cls(await Database.open(address, owner, home, lease, replica))
+        store = cls(await Database.open(address, owner, home, lease, replica))
+        await store.put_right()
+        return store
+
+    async def put_right(self) -> int:
+        """See ``ports.Store``. The server has types, so only times can be wrong."""
+        return await self.database.write_beside(_times_put_back)
+
+    async def odd_rows(self) -> list[str]:
+        """See ``ports.Store``: there are none."""
+        return []
 
     @property
     def location(self) -> str:
         """Where the server is, without a password."""
         return f"postgresql://{self.database.place}"
+
+    @property
+    def unwritable(self) -> str:
+        """Nothing is known before a write: the server says it then."""
+        return ""
+
+    async def mend(self, *, deep: bool = False) -> list[str]:
+        """See ``ports.Store``. The server has checksums for the rest, and indexes of its own."""
+        remade = await self.database.write(sketches.remade)
+        return ["the sketches of near-duplicates"] if remade else []
 
     @property
     def replica(self) -> ReplicaState | None:
@@ -157,3 +180,13 @@ def _erased(connection: Connection) -> None:
     for table in KEYS:
         connection.execute(f"delete from {table}")
     connection.execute("delete from record_changes")  # the deletions themselves are noted there
+
+
+def _times_put_back(connection: Connection) -> int:
+    changed = connection.execute(
+        "delete from workers where until > clock_timestamp() + interval '1 hour'"
+    ).rowcount
+    for statement in future_times.STATEMENTS:
+        times = statement.count("{now}")
+        changed += connection.execute(statement.format(now="%s"), (now_ms(),) * times).rowcount
+    return changed

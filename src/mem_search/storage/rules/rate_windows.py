@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Iterable
 
 from mem_search.model.access import Allowance, Policy
+from mem_search.storage.rules.future_times import SKEW_MS
 
 
 class Window:
@@ -23,7 +24,9 @@ class Window:
         taken, lasting = self._taken, 1000 * policy.seconds
         while taken and taken[0] <= now - lasting:
             taken.popleft()
-        if taken and taken[-1] > now:  # the clock was set back
+        while taken and taken[-1] > now + SKEW_MS:  # of a clock that was ahead
+            taken.pop()
+        if taken and taken[-1] > now:  # the clock was set back a little
             taken = self._taken = deque(min(at, now) for at in taken)
         missing = len(taken) + count - policy.quota
         granted = missing <= 0

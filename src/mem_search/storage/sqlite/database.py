@@ -8,24 +8,29 @@ rolled back when it raises. Two readers beat four on small machines: the work is
 from __future__ import annotations
 
 import asyncio
-import json
+import logging
 import sqlite3
-import struct
+import stat
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Concatenate, ParamSpec, TypeVar
 
-from mem_search.errors import MemSearchError, StorageError
+from mem_search.errors import StorageError
 from mem_search.priority import lower_thread
-from mem_search.storage.sqlite.connection import SqliteConnection
+from mem_search.storage.sqlite import derived
+from mem_search.storage.sqlite.connection import MAPPED, SqliteConnection, log_ahead, prepared
+from mem_search.storage.sqlite.derived import DerivedDamaged, Part
 from mem_search.storage.sqlite.fulltext import secure_words
-from mem_search.storage.sqlite.mark import Mark, check, damaged
-from mem_search.storage.sqlite.migrations import migrate
+from mem_search.storage.sqlite.mark import Mark, check
+from mem_search.storage.sqlite.migrations import check_ours, is_older, migrate
 from mem_search.storage.sqlite.snapshot import before_upgrade
+from mem_search.storage.sqlite.translating import translated
+from mem_search.storage.sqlite.unwritable import AsItIs, is_full, open_as_it_is, why_unwritable
+
+log = logging.getLogger(__name__)
 
 Connection = SqliteConnection
 P = ParamSpec("P")
@@ -37,18 +42,8 @@ _UPGRADING = threading.Lock()
 
 _READERS = 2
 _BUSY_SECONDS = 5.0
-_MAPPED = 2**31 - 2**16
-"""Bytes of the file that a connection may map."""
 
-_PRAGMAS = f"""
-pragma foreign_keys = on;
-pragma synchronous = normal;
-pragma temp_store = memory;
-pragma cache_size = -8192;
-pragma mmap_size = {_MAPPED};
-pragma journal_size_limit = 67108864;
-pragma secure_delete = on;
-"""
+_MODE = 0o600
 
 
 class Database:
@@ -65,6 +60,10 @@ class Database:
         self._lock = threading.Lock()
         self._watcher: sqlite3.Connection | None = None
         self._mark = Mark(path)
+        self.as_it_is = AsItIs()
+        self.mended: tuple[Part, ...] = ()
+        """What was damaged and made again since the store was opened."""
+        self.on_mended: list[Callable[[], None]] = []
 
     @classmethod
     async def open(cls, path: Path, *, busy_seconds: float = _BUSY_SECONDS) -> Database:
@@ -72,7 +71,9 @@ class Database:
 
         A write waits ``busy_seconds`` for another process that holds the file. Raises
         StoreDamaged when the file is corrupt, or lacks what its mark says it held; StorageError
-        when it is foreign, locked or cannot be written.
+        when it is foreign, locked or cannot be written. Where that is for want of room or on a file
+        system that is read-only, it is opened as it is: it answers, and takes what is written once
+        there is room (``unwritable``).
         """
         database = cls(path, busy_seconds)
         try:
@@ -93,21 +94,28 @@ class Database:
         """Run ``query(connection, …)`` on a reader, inside one consistent snapshot."""
 
         def call() -> T:
-            with _translated(self.path, self._local):
+            try:
                 connection = self._connection(readonly=True)
                 connection.execute("begin")
                 try:
                     return query(connection, *args, **kwargs)
                 finally:
                     connection.rollback()
+            except Exception:
+                with translated(self.path, self._local):
+                    raise
 
-        return await asyncio.get_running_loop().run_in_executor(self._readers, call)
+        def apart() -> T:
+            with self.as_it_is.reading():
+                return call()
+
+        return await self._run(self._readers, apart if self.as_it_is.reason else call)
 
     async def write(self, query: Query[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run ``query(connection, …)`` as one transaction: all of it is kept, or nothing."""
 
         def call() -> T:
-            with _translated(self.path, self._local):
+            with translated(self.path, self._local):
                 connection = self._connection(readonly=False)
                 connection.execute("begin immediate")
                 before = connection.total_changes
@@ -121,7 +129,7 @@ class Database:
                 self._mark.committed(connection, number)
                 return result
 
-        return await asyncio.get_running_loop().run_in_executor(self._writer, call)
+        return await self._run(self._writer, call)
 
     write_beside = write
     """A file has no replica that could be behind."""
@@ -130,10 +138,52 @@ class Database:
         """Run ``work(connection)`` on the writer outside a transaction, as ``vacuum`` needs it."""
 
         def call() -> T:
-            with _translated(self.path, self._local):
+            with translated(self.path, self._local):
                 return work(self._connection(readonly=False))
 
-        return await asyncio.get_running_loop().run_in_executor(self._writer, call)
+        return await self._run(self._writer, call)
+
+    async def _run(self, executor: ThreadPoolExecutor, call: Callable[[], T]) -> T:
+        """``call`` in ``executor``; once more after what is derived was damaged and made again."""
+        loop = asyncio.get_running_loop()
+        if executor is self._writer and self.unwritable:
+            await loop.run_in_executor(executor, self._become_writable)
+        mended = self.mended
+        try:
+            return await loop.run_in_executor(executor, call)
+        except DerivedDamaged as error:
+            log.error("%s", error)
+            await self.mend()
+        except Exception:
+            if self.mended is mended:
+                raise
+            # It met what another one has mended meanwhile.
+        return await loop.run_in_executor(executor, call)
+
+    async def mend(self, *, deep: bool = False) -> tuple[Part, ...]:
+        """Make again what is derived from the records and damaged; the parts that were.
+
+        ``deep`` compares the words index with all texts, too. Raises StorageError.
+        """
+
+        def call() -> tuple[Part, ...]:
+            if self.unwritable:
+                self._become_writable()
+            with translated(self.path, self._local):
+                parts = derived.mend(self.path, self._busy_seconds, deep=deep)
+            if parts:
+                self.mended = (*self.mended, *parts)
+            return parts
+
+        # A look holds up no writer; comparing needs a connection that may write.
+        if not deep and not await self.aside(derived.damaged_parts):
+            return ()
+        parts = await asyncio.get_running_loop().run_in_executor(self._writer, call)
+        if parts:
+            log.warning("%s: damaged, and made again from the records", derived.named(parts))
+            for told in self.on_mended:
+                told()
+        return parts
 
     def version(self) -> int | None:
         """A number that changes with every commit to the file, of this process or another.
@@ -149,8 +199,8 @@ class Database:
                 with self._lock:
                     self._open.append(self._watcher)
             (version,) = self._watcher.execute("pragma data_version").fetchone()
-        except sqlite3.OperationalError:
-            return None
+        except (sqlite3.OperationalError, sqlite3.ProgrammingError):
+            return None  # or it was closed, because the store can be written again
         return int(version)
 
     async def aside(self, query: Callable[[SqliteConnection], T]) -> T:
@@ -158,12 +208,16 @@ class Database:
 
         Temporary tables are on disk. A cancellation ends the query before it is passed on.
         """
-        reading = sqlite3.connect(
+        reading = self.as_it_is.connection(self.path) or sqlite3.connect(
             self.path, isolation_level=None, check_same_thread=False, factory=SqliteConnection
         )
 
         def call() -> T:
-            with closing(reading), _translated(self.path, self._local):
+            with (
+                self.as_it_is.reading(),
+                closing(reading),
+                translated(self.path, self._local),
+            ):
                 return query(reading)
 
         running = asyncio.get_running_loop().run_in_executor(None, call)
@@ -181,115 +235,120 @@ class Database:
             for connection in self._open:
                 if connection is not self._watcher:
                     connection.execute("pragma mmap_size = 0")  # ignored while a statement reads
-                    connection.execute(f"pragma mmap_size = {_MAPPED}")
+                    connection.execute(f"pragma mmap_size = {MAPPED}")
 
     async def close(self) -> None:
         """Wait for what runs, fold the write-ahead log into the file, close."""
         for executor in (self._readers, self._writer):
             await asyncio.to_thread(executor.shutdown, wait=True)
-        with self._lock:
-            connections, self._open = self._open, []
-        await asyncio.to_thread(self._mark.close, self._writing)
-        for connection in connections:
-            connection.close()
+        await asyncio.to_thread(self._mark.close, None if self.unwritable else self._writing)
+        self._close_connections()
+
+    @property
+    def unwritable(self) -> str:
+        """Why nothing can be stored, and what to do; empty where it can be."""
+        return self.as_it_is.reason
 
     def _prepare(self) -> None:
         check(self.path)
-        with _translated(self.path, self._local):
+        try:
+            self._open_to_write()
+            # SQLite opens a store whose log is there without a byte of room, to find out later.
+            with suppress(OSError):
+                if why_unwritable(self.path.parent):
+                    self._open_as_it_is(None)
+        except DerivedDamaged as error:
+            log.error("%s", error)
+            self._drop_connection()
+            with translated(self.path, self._local):
+                self.mended += derived.mend(self.path, self._busy_seconds)
+            self._open_to_write()
+        except StorageError as error:
+            cause = error.__cause__
+            if not isinstance(cause, sqlite3.Error) or not is_full(cause):
+                raise
+            self._open_as_it_is(error)
+        except OSError as error:
+            if not is_full(error):
+                raise
+            self._open_as_it_is(error)
+
+    def _open_to_write(self) -> None:
+        with translated(self.path, self._local):
             connection = self._writing = self._connection(readonly=False)
             # Before the journal mode, which would change a file of another program.
             with _UPGRADING:
                 before_upgrade(connection, self.path)
                 migrate(connection)
             secure_words(connection)
-            self.path.chmod(0o600)  # and before the log beside it, which inherits the mode
-            _log_ahead(connection, self._busy_seconds)
+            if stat.S_IMODE(self.path.stat().st_mode) != _MODE:
+                self.path.chmod(_MODE)  # and before the log beside it, which inherits the mode
+            log_ahead(connection, self._busy_seconds)
         self._mark.open(connection)
 
+    def _open_as_it_is(self, error: Exception | None) -> None:
+        """Serve searches from a store that cannot be written. Raises ``error`` where it can be, or
+        is none of this version; without one it is opened to write then, because closing its log
+        has made room.
+        """
+        self._mark.close(None)
+        self._drop_connection()
+        try:
+            reason = why_unwritable(self.path.parent)
+        except OSError:
+            reason = ""
+        if not reason and error is None:
+            self._open_to_write()
+            return
+        if error and not (reason and self.path.exists() and self.path.stat().st_size):
+            raise error
+        with translated(self.path, self._local), closing(open_as_it_is(self.path)) as connection:
+            check_ours(connection)
+            if is_older(connection):
+                raise StorageError(f"the store has to be upgraded first, and {reason}") from error
+        self.as_it_is.begin(reason)
+        log.error("nothing can be stored, searches are answered: %s", reason)
+
+    def _become_writable(self) -> None:
+        """Open the store to write, if that is possible by now. Raises StorageError."""
+        if not (known := self.unwritable):
+            return  # another write has done it
+        if reason := why_unwritable(self.path.parent):
+            raise StorageError(f"nothing can be stored: {reason}; searches are answered")
+        with self.as_it_is.ending() as alone:
+            if not alone:
+                raise StorageError(f"nothing can be stored yet ({known}); try again in a second")
+            # All: connections of a process share how the index of the log was opened.
+            self._close_connections()
+            self._open_to_write()
+        log.warning("the store can be written again")
+
+    def _drop_connection(self) -> None:
+        """Close the connection of this thread, which was opened before the store changed."""
+        connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
+        if connection is not None:
+            with self._lock:
+                self._open = [each for each in self._open if each is not connection]
+            connection.close()
+            self._local.connection = None
+
+    def _close_connections(self) -> None:
+        """Close every connection; no thread may use one. Each thread opens its own again."""
+        with self._lock:
+            connections, self._open, self._watcher = self._open, [], None
+        for connection in connections:
+            connection.close()
+        self._local.connection = None
+
     def _connection(self, *, readonly: bool) -> SqliteConnection:
+        if readonly and getattr(self._local, "era", 0) != self.as_it_is.era:
+            self._drop_connection()
         connection: SqliteConnection | None = getattr(self._local, "connection", None)
         if connection is None:
-            # check_same_thread is off only so that close() may close it from elsewhere.
-            connection = sqlite3.connect(
-                self.path,
-                timeout=self._busy_seconds,
-                isolation_level=None,
-                check_same_thread=False,
-                factory=SqliteConnection,
-            )
-            connection.executescript(_PRAGMAS)
-            if readonly:
-                connection.execute("pragma query_only = on")
+            self._local.era = self.as_it_is.era
+            opened = self.as_it_is.connection(self.path) if readonly else None
+            connection = prepared(opened, self.path, self._busy_seconds, readonly=readonly)
             self._local.connection = connection
             with self._lock:
                 self._open.append(connection)
         return connection
-
-
-def _log_ahead(connection: sqlite3.Connection, seconds: float) -> None:
-    """Switch to the write-ahead log; SQLite does not wait here for others that open the file."""
-    deadline = time.monotonic() + seconds
-    while True:
-        try:
-            connection.execute("pragma journal_mode = wal")
-        except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
-                raise
-            time.sleep(0.01)
-        else:
-            return
-
-
-_DAMAGE = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
-_UNREADABLE = (json.JSONDecodeError, UnicodeDecodeError, struct.error)
-"""What decoding raises: the store wrote every value itself, so an unreadable one was changed."""
-
-
-@contextmanager
-def _translated(path: Path, local: threading.local) -> Iterator[None]:
-    """Translate errors of SQLite into a StorageError with the next step.
-
-    Flipped bytes show in many ways, down to a None where a row was. So whatever else fails is
-    damage too if SQLite finds some in the file, and a bug if not.
-    """
-    try:
-        yield
-    except MemSearchError:
-        raise
-    except _UNREADABLE as error:
-        raise damaged(path, f"a stored value is unreadable ({error})") from error
-    except sqlite3.DatabaseError as error:
-        code, text = getattr(error, "sqlite_errorcode", 0), str(error)
-        if (
-            code & 0xFF in _DAMAGE
-            or code == sqlite3.SQLITE_IOERR_SHORT_READ
-            or text.startswith(("Could not decode", "no such ", "vtable constructor failed"))
-            or _is_damaged(local)
-        ):
-            raise damaged(path, text) from error
-        if code & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-            step = "another process holds it; stop that process or try again"
-        elif code & 0xFF == sqlite3.SQLITE_FULL:
-            step = "the disk is full; free some space; no transaction was stored in part"
-        elif code & 0xFF == sqlite3.SQLITE_IOERR:
-            step = "the disk is full or failing; check it; no transaction was stored in part"
-        elif code & 0xFF in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN):
-            step = "check that the folder exists and is writable"
-        else:
-            raise
-        raise StorageError(f"{path}: {text}; {step}") from error
-    except Exception as error:
-        if _is_damaged(local):
-            raise damaged(path, f"{type(error).__name__}: {error}") from error
-        raise
-
-
-def _is_damaged(local: threading.local) -> bool:
-    """Whether SQLite finds an error in the file: seconds for a large one, and only for a bug."""
-    connection: sqlite3.Connection | None = getattr(local, "connection", None)
-    if connection is None:
-        return False
-    try:
-        return bool(connection.execute("pragma quick_check(1)").fetchone() != ("ok",))
-    except sqlite3.DatabaseError as error:
-        return getattr(error, "sqlite_errorcode", 0) & 0xFF in _DAMAGE

@@ -29,7 +29,7 @@ from mem_search.model.forgetting import (
 from mem_search.storage.rules.tombstones import numbers_of
 from mem_search.storage.sql.connection import Repository, reads, writes
 from mem_search.storage.sqlite import filters as sql_filters
-from mem_search.storage.sqlite import fulltext, quotes, record_writer, tombstones
+from mem_search.storage.sqlite import fulltext, odd_rows, quotes, record_writer, tombstones
 from mem_search.storage.sqlite.database import Connection
 from mem_search.text.dates import now_ms
 
@@ -233,6 +233,8 @@ class SqliteForgetting(Repository):
 
 def _open(connection: Connection, *, purge: bool) -> str:
     receipt = uuid.uuid4().hex[:12]
+    # Rows that were set aside may quote what is forgotten, in no form that can be looked through.
+    connection.execute("delete from meta where key = ?", (odd_rows.KEY,))
     connection.execute(
         "insert into forget_receipts(id, purge, pending, begun_at) values(?, ?, ?, ?)",
         (receipt, int(purge), json.dumps(FORGET_STEPS), now_ms()),

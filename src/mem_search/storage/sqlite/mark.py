@@ -25,6 +25,7 @@ from shlex import quote
 from typing import Final
 
 from mem_search.errors import StoreDamaged
+from mem_search.storage.sqlite.unwritable import is_full, open_as_it_is
 
 log = logging.getLogger(__name__)
 
@@ -36,6 +37,8 @@ _PAGE: Final = 4096
 
 _DURABLE_SECONDS: Final = 60.0
 """Between checkpoints for the durable line; SQLite makes further ones by itself."""
+
+_NUMBERS: Final = "select key, value from meta where key in ('store_id', 'commits')"
 
 _COUNT: Final = (
     "insert into meta values('commits', '1')"
@@ -110,7 +113,13 @@ class Mark:
         self._file = None
 
     def _make_durable(self, connection: sqlite3.Connection, number: int) -> None:
-        busy, length, done = connection.execute("pragma wal_checkpoint(passive)").fetchone()
+        try:
+            busy, length, done = connection.execute("pragma wal_checkpoint(passive)").fetchone()
+        except sqlite3.OperationalError as error:
+            # A full disk. The commit itself is in the log, so who made it must not be told that
+            # it failed; the older line is still true.
+            log.warning("the store was not written to the disk in full yet: %s", error)
+            busy, length, done = 1, 0, 0
         (store,) = connection.execute("select value from meta where key = 'store_id'").fetchone()
         (records,) = connection.execute("select count(*) from records").fetchone()
         (pages,) = connection.execute("pragma page_count").fetchone()
@@ -161,25 +170,42 @@ def check(database: Path) -> None:
     if database.stat().st_size % _PAGE:  # SQLite would fill up the last page with zeros
         raise damaged(database, "it ends in the middle of a page")
     try:
-        with closing(sqlite3.connect(f"{database.as_uri()}?mode=ro", uri=True)) as connection:
-            found = dict(
-                connection.execute(
-                    "select key, value from meta where key in ('store_id', 'commits')"
-                ).fetchall()
-            )
+        with closing(reading(database)) as connection:
+            found = dict(connection.execute(_NUMBERS).fetchall())
     except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
         if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY:
             return  # who opens it says that better
         raise damaged(database, str(error)) from error
     if found.get("store_id") != held.store:
         raise damaged(database, "it is another store than its mark says")
-    if not str(found.get("commits", 0)).isdecimal() or int(found.get("commits", 0)) < held.commit:
+    commits = str(found.get("commits", 0))
+    if not commits.isdecimal() or int(commits) < held.commit:
         raise damaged(
             database,
-            f"it ends with change {found.get('commits', 0)}, its mark with {held.commit}:"
+            f"it ends with change {commits}, its mark with {held.commit}:"
             " it is an older copy, or its write-ahead log was lost or damaged",
             f"; to go on with what is left: rm {quote(str(mark))}",
         )
+
+
+def reading(database: Path) -> sqlite3.Connection:
+    """A connection that only reads, also where there is no room to open a store as usual.
+
+    Raises sqlite3.Error.
+    """
+    uri = f"{database.as_uri()}?mode=ro"
+    connection = sqlite3.connect(uri, uri=True, timeout=5, isolation_level=None)
+    try:
+        connection.execute("select 1 from sqlite_master limit 1").fetchone()
+    except sqlite3.OperationalError as error:
+        connection.close()
+        if not is_full(error):
+            raise
+        return open_as_it_is(database)
+    except sqlite3.DatabaseError:
+        connection.close()
+        raise
+    return connection
 
 
 def damaged(database: Path, problem: str, other: str = "") -> StoreDamaged:

@@ -52,11 +52,12 @@ def _texts(
 class SqliteIndexing(Repository):
     """``ports.IndexingStore`` over the tables ``outbox`` and ``vectors``."""
 
-    @writes
-    def model_number(
-        self, connection: Connection, fingerprint: str, name: str, dimensions: int
-    ) -> int:
-        return vectors.model_id(connection, fingerprint, name, dimensions)
+    async def model_number(self, fingerprint: str, name: str, dimensions: int) -> int:
+        # A known one is only read: a store that cannot be written is opened, too.
+        known: int | None = await self._database.read(vectors.known_model, fingerprint)
+        if known is None:
+            known = await self._database.write(vectors.model_id, fingerprint, name, dimensions)
+        return int(known)
 
     @writes
     def choose_embedder(self, connection: Connection, setting: str, configured: str) -> None:

@@ -298,7 +298,7 @@ def _refreshed(connection: sqlite3.Connection, known: Statistics, revision: int)
     # The number of passages, then the words of each column
     # (https://sqlite.org/fts5.html#fts5_data_structures).
     (block,) = connection.execute("select block from passages_fts_data where id = 1").fetchone()
-    count, *totals = _varints(block).tolist() or [0]  # an empty index has none
+    count, *totals = varints(block).tolist() or [0]  # an empty index has none
     return Statistics(count, max(1, sum(totals)) / max(1, count), lengths, revision)
 
 
@@ -315,7 +315,7 @@ def _lengths(
         values,
     ).fetchone()
     passages = np.array(json.loads(ids), np.int64)
-    columns = _varints(bytes.fromhex(sizes or "")).reshape(-1, len(bm25.WEIGHTS))
+    columns = varints(bytes.fromhex(sizes or "")).reshape(-1, len(bm25.WEIGHTS))
     lengths = np.zeros(max(len(known), int(passages.max(initial=-1)) + 1), np.int32)
     lengths[: len(known)] = known
     lengths[passages] = columns.sum(axis=1)
@@ -343,7 +343,7 @@ def block_of(statistics: Statistics, owned: NDArray[np.bool_], span: slice) -> B
     return Block(span.start, rows, {})
 
 
-def _varints(data: bytes) -> NDArray[np.int64]:
+def varints(data: bytes) -> NDArray[np.int64]:
     """The numbers in ``data``, seven bits a byte, the highest first; the last byte is below 128
     (https://sqlite.org/fileformat2.html#varint). Numbers of up to eight bytes.
     """

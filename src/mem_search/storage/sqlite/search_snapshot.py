@@ -7,8 +7,8 @@ passages and vectors belong to the store, and snapshots bring them up to date.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import tzinfo
 from typing import Concatenate, Final, ParamSpec, TypeVar
@@ -53,6 +53,7 @@ from mem_search.storage.sqlite import (
 from mem_search.storage.sqlite import filters as sql_filters
 from mem_search.storage.sqlite.connection import SqliteConnection
 from mem_search.storage.sqlite.database import Database
+from mem_search.storage.sqlite.derived import named
 from mem_search.storage.sqlite.graph import GRAPH
 from mem_search.storage.sqlite.passage_map import PassageMapCache
 from mem_search.storage.sqlite.postings import PostingsCache
@@ -77,6 +78,10 @@ _NAMES: Final = {
 }
 
 
+UNWRITABLE: Final = "nothing can be stored at the moment: {}"
+MENDED: Final = "{} was damaged and has been made again from the records"
+
+
 class SqliteSearchStore:
     """The searches of one store.
 
@@ -94,9 +99,13 @@ class SqliteSearchStore:
         self.corpus = corpus
         self.vectors = vectors
         self.chats = chats
+        self.start_anew()
+
+    def start_anew(self) -> None:
+        """Forget what was read: it is read again when it is asked for."""
         self.passages = PassageMapCache()
         self.postings = PostingsCache(self.passages)
-        self.records = RecordColumnsCache(corpus.changed)
+        self.records = RecordColumnsCache(self.corpus.changed)
         self.words = WordList()
         self._revision: tuple[int, int] | None = None
         self._matching: dict[Filters, tuple[int, tuple[int, ...]]] = {}
@@ -115,9 +124,15 @@ class SqliteSearchStore:
 
         return await self._database.read(run)
 
-    def view(self, *, current: bool = False) -> AbstractContextManager[View]:
-        """Everything is read from the one file."""
-        return nullcontext(View())
+    @contextmanager
+    def view(self, *, current: bool = False) -> Iterator[View]:
+        """Everything is read from the one file, which may be one that cannot be written."""
+        view, before = View(), len(self._database.mended)
+        yield view
+        notices = [UNWRITABLE.format(reason)] if (reason := self._database.as_it_is.reason) else []
+        if mended := self._database.mended[before:]:
+            notices.append(MENDED.format(named(mended)))
+        view.notices = tuple(notices)
 
     def changed(self) -> None:
         self.corpus.changed()

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Collection
+from contextlib import suppress
 from copy import copy
 from pathlib import Path
 from typing import Final
 
+from mem_search.errors import StorageError
 from mem_search.model import Kind
 from mem_search.storage.rules.corpus_cache import CorpusCache
 from mem_search.storage.sql.archives import Archives
@@ -20,8 +23,9 @@ from mem_search.storage.sql.scopes import Scopes
 from mem_search.storage.sql.search_jobs import SearchJobs
 from mem_search.storage.sql.search_log import SearchLog
 from mem_search.storage.sql.tokens import Tokens
-from mem_search.storage.sqlite import snapshot, vectors_move
+from mem_search.storage.sqlite import odd_rows, snapshot, vectors_move
 from mem_search.storage.sqlite.database import Database
+from mem_search.storage.sqlite.derived import NAMES
 from mem_search.storage.sqlite.filters import where
 from mem_search.storage.sqlite.forgetting import SqliteForgetting
 from mem_search.storage.sqlite.graph_export import SqliteGraph
@@ -33,6 +37,8 @@ from mem_search.storage.sqlite.redacting import SqliteRedacting
 from mem_search.storage.sqlite.search_snapshot import SqliteSearchStore
 from mem_search.storage.sqlite.stats import SqliteStatistics, corpus
 from mem_search.storage.sqlite.vector_rows import VectorRows
+
+log = logging.getLogger(__name__)
 
 _MANY_WRITES: Final = 2000
 """Writes of records after which a rest stores columns: 1.5 MB, more where old records changed."""
@@ -66,11 +72,32 @@ class SqliteStore:
     @classmethod
     async def open(cls, path: Path) -> SqliteStore:
         """Create or open the file and migrate it. Raises StorageError."""
-        return cls(await Database.open(path))
+        store = cls(await Database.open(path))
+        with suppress(StorageError):  # a full disk; the next start puts them right
+            await store.put_right()
+        return store
+
+    async def put_right(self) -> int:
+        if not await self.database.read(odd_rows.any_odd):
+            return 0
+        changed = await self.database.write(odd_rows.put_right)
+        log.warning("%d value(s) of stored rows were no such values, and were put right", changed)
+        return changed
+
+    async def odd_rows(self) -> list[str]:
+        rows = await self.database.read(odd_rows.listed)
+        return [f"a row of {each['table']}: {each['reason']}" for each in rows]
 
     @property
     def replica(self) -> None:
         """A file has none."""
+
+    @property
+    def unwritable(self) -> str:
+        return self.database.unwritable
+
+    async def mend(self, *, deep: bool = False) -> list[str]:
+        return [NAMES[part] for part in await self.database.mend(deep=deep)]
 
     @property
     def location(self) -> str:
@@ -88,10 +115,12 @@ class SqliteStore:
                 self.database, CorpusCache(self.database, corpus), vectors, chats
             )
         self._searches.append(opened)
+        self.database.on_mended.append(opened.start_anew)
         return opened
 
     async def watch(self, woken: Callable[[], None]) -> None:
-        """Nobody else may open the file: see ``daemon.lock``."""
+        """Nobody else may open the file (``daemon.lock``), but what was dropped is made again."""
+        self.database.on_mended.append(woken)
 
     async def tidy(self, give_way: Callable[[], Awaitable[None]]) -> None:
         await vectors_move.move(self.database, give_way)

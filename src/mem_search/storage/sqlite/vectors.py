@@ -29,6 +29,14 @@ def model_id(connection: sqlite3.Connection, fingerprint: str, name: str, dimens
     return int(number)
 
 
+def known_model(connection: sqlite3.Connection, fingerprint: str) -> int | None:
+    """The number of an embedding space that has been used."""
+    row = connection.execute(
+        "select id from embedding_models where fingerprint = ?", (fingerprint,)
+    ).fetchone()
+    return row[0] if row else None
+
+
 def pack(vectors: Vectors) -> list[bytes]:
     """One blob for each row."""
     return [row.tobytes() for row in vectors.astype("<f2")]

@@ -1,0 +1,242 @@
+"""What is made from the records and is made again where it is damaged.
+
+The words indexes of FTS5, the column blocks, the sketches and the vectors hold nothing that the
+records do not say. So damage in them is no damage of the store: whoever meets it has it dropped and
+made again (``Database``), reads anew and answers.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Final, Literal
+
+from mem_search.errors import StoreDamaged
+from mem_search.storage.rules import bm25
+from mem_search.storage.sqlite import column_blocks
+from mem_search.storage.sqlite.fulltext import FILLED_BY
+from mem_search.storage.sqlite.postings import varints
+from mem_search.text import sketch
+
+Part = Literal["words", "columns", "sketches", "vectors"]
+
+NAMES: Final[dict[Part, str]] = {
+    "words": "the words index",
+    "columns": "the stored columns",
+    "sketches": "the sketches of near-duplicates",
+    "vectors": "the stored vectors",
+}
+
+_BYTES: Final = 2
+"""Bytes of a number of a stored vector (``vectors.pack``)."""
+
+_SHADOWS: Final = ("data", "idx", "docsize", "config")
+
+
+class DerivedDamaged(StoreDamaged):
+    """``parts`` of what is derived are damaged; the records are not."""
+
+    def __init__(self, parts: tuple[Part, ...], problem: str) -> None:
+        super().__init__(f"{named(parts)}: {problem}; it is made again from the records")
+        self.parts = parts
+
+
+def named(parts: tuple[Part, ...]) -> str:
+    """What ``parts`` are, in words."""
+    return " and ".join(NAMES[part] for part in parts)
+
+
+def damaged_parts(connection: sqlite3.Connection, *, deep: bool = False) -> tuple[Part, ...]:
+    """The parts in which something is wrong; what costs no reading of all texts is looked at.
+
+    ``deep`` compares the words index with the records, too, which takes as long as making it.
+    ``connection`` has to be one that may write, with an empty schema ``fresh``.
+    """
+    made = connection.execute("select 1 from sqlite_master where name = 'column_blocks'")
+    if made.fetchone() is None:
+        return ()  # the schema is only being made
+    looks = (
+        ("words", _words_are_whole(connection) and not (deep and _words_differ(connection))),
+        ("columns", not column_blocks.broken(connection)),
+        ("sketches", not _wrong_sketches(connection)),
+        ("vectors", not _wrong_vectors(connection)),
+    )
+    return tuple(part for part, whole in looks if not whole)  # type: ignore[misc]
+
+
+def mend(database: Path, busy_seconds: float, *, deep: bool = False) -> tuple[Part, ...]:
+    """Make again what is damaged; the parts that were. Nobody else may write meanwhile.
+
+    On connections of its own: FTS5 keeps what it has read of an index. Raises sqlite3.Error.
+    """
+    with closing(_connection(database, busy_seconds)) as connection:
+        connection.execute("attach '' as fresh")  # a file that ends with the connection
+        connection.execute("begin immediate")
+        parts = damaged_parts(connection, deep=deep)
+        connection.rollback()
+    if not parts:
+        return ()
+    with closing(_connection(database, busy_seconds)) as connection:
+        connection.execute("begin immediate")
+        if "words" in parts:
+            _remake_words(connection)
+        if "columns" in parts:
+            column_blocks.drop_broken(connection)
+        if "sketches" in parts:
+            _remake_sketches(connection)
+        if "vectors" in parts:
+            _drop_vectors(connection)
+        connection.commit()
+    return parts
+
+
+def _connection(database: Path, busy_seconds: float) -> sqlite3.Connection:
+    connection = sqlite3.connect(database, busy_seconds, isolation_level=None)
+    connection.execute("pragma secure_delete = on")
+    return connection
+
+
+# Words
+
+
+def _words_are_whole(connection: sqlite3.Connection) -> bool:
+    """Whether FTS5 opens and reads its indexes, and the lengths of passages agree with its sums."""
+    try:
+        for table in FILLED_BY:
+            connection.execute(f"select rowid from {table} where {table} match 'a*' limit 1")
+        (lacks_words,) = connection.execute(
+            "select not exists(select 1 from words) and"
+            " exists(select 1 from records where source != 'sample' and body glob '*[a-z]*')"
+        ).fetchone()
+        return not lacks_words and _lengths_agree(connection)
+    except (sqlite3.DatabaseError, UnicodeDecodeError, TypeError, ValueError):
+        return False
+
+
+def _lengths_agree(connection: sqlite3.Connection) -> bool:
+    """The sums that FTS5 keeps (block 1) are those of the lengths of the passages that exist."""
+    (block,) = connection.execute("select block from passages_fts_data where id = 1").fetchone()
+    (sizes,) = connection.execute(
+        "select group_concat(hex(sz), '') from passages_fts_docsize"
+    ).fetchone()
+    (passages,) = connection.execute("select count(*) from passages where ordinal >= 0").fetchone()
+    lengths = varints(bytes.fromhex(sizes or ""))
+    kept = varints(block).tolist() or [0]
+    return bool(
+        kept[0] == passages
+        and len(lengths) == passages * len(bm25.WEIGHTS)
+        and sum(kept[1:]) == int(lengths.sum())
+    )
+
+
+def _words_differ(connection: sqlite3.Connection) -> bool:
+    """Whether an index is not what the texts say. ``connection`` has an empty schema ``fresh``."""
+    try:
+        for table in FILLED_BY:
+            if table == "passages_fts":  # it knows its texts
+                connection.execute(
+                    f"insert into {table}({table}, rank) values('integrity-check', 1)"
+                )
+            elif _differs_from_fresh(connection, table):
+                return True
+    except sqlite3.DatabaseError:
+        return True
+    return False
+
+
+def _differs_from_fresh(connection: sqlite3.Connection, table: str) -> bool:
+    """Whether an index that keeps no texts has other words than one that is made now."""
+    (made,) = connection.execute(
+        "select sql from sqlite_master where name = ?", (table,)
+    ).fetchone()
+    connection.execute(made.replace(f" {table} ", f" fresh.{table} ", 1))
+    connection.execute(FILLED_BY[table].replace(table, f"fresh.{table}", 1))
+    counted = "select term, doc, cnt from {0}"
+    for schema in ("main", "fresh"):
+        connection.execute(
+            f"create virtual table temp.{schema}_{table} using fts5vocab({schema}, {table}, row)"
+        )
+    ours, theirs = counted.format(f"temp.main_{table}"), counted.format(f"temp.fresh_{table}")
+    (differs,) = connection.execute(
+        f"select exists({ours} except {theirs}) or exists({theirs} except {ours})"
+    ).fetchone()
+    return bool(differs)
+
+
+def _remake_words(connection: sqlite3.Connection) -> None:
+    """Empty the tables behind FTS5, as they are for a new index, and fill them again."""
+    for table, fill in FILLED_BY.items():
+        schema, new = _new_index(connection, table)
+        for name in schema:
+            connection.execute(f"delete from {name}")
+        for name, rows in new.items():
+            for row in rows:
+                marks = ", ".join("?" * len(row))
+                connection.execute(f"insert into {name} values({marks})", row)
+        connection.execute(fill)
+
+
+def _new_index(
+    connection: sqlite3.Connection, table: str
+) -> tuple[list[str], dict[str, list[tuple[object, ...]]]]:
+    """The tables behind the index ``table``, and the rows that these have in an empty one."""
+    (made,) = connection.execute(
+        "select sql from sqlite_master where name = ?", (table,)
+    ).fetchone()
+    names = [
+        name
+        for shadow in _SHADOWS
+        for (name,) in connection.execute(
+            "select name from sqlite_master where name = ?", (f"{table}_{shadow}",)
+        )
+    ]
+    with closing(sqlite3.connect(":memory:")) as empty:
+        empty.execute(made)
+        return names, {name: empty.execute(f"select * from {name}").fetchall() for name in names}
+
+
+# Sketches
+
+
+def _wrong_sketches(connection: sqlite3.Connection) -> list[int]:
+    """Records whose sketch is of another shape, or missing."""
+    rows = connection.execute(
+        "select r.id from records r left join sketches s on s.record_id = r.id"
+        " where s.record_id is null or typeof(s.sketch) != 'blob' or length(s.sketch) != ?",
+        (sketch.SIZE,),
+    )
+    return [number for (number,) in rows]
+
+
+def _remake_sketches(connection: sqlite3.Connection) -> None:
+    for number in _wrong_sketches(connection):
+        title, body = connection.execute(
+            "select title, body from records where id = ?", (number,)
+        ).fetchone()
+        connection.execute(
+            "insert or replace into sketches values(?, ?)", (number, sketch.sketch(title, body))
+        )
+
+
+# Vectors
+
+
+def _wrong_vectors(connection: sqlite3.Connection) -> list[tuple[int, int]]:
+    """(entry, model) of vectors of another length than their model's."""
+    return connection.execute(
+        "select v.entry_id, v.model_id from vectors v join embedding_models m on m.id = v.model_id"
+        " where typeof(v.vector) != 'blob' or length(v.vector) != ? * m.dimensions",
+        (_BYTES,),
+    ).fetchall()
+
+
+def _drop_vectors(connection: sqlite3.Connection) -> None:
+    """Drop the damaged vectors; their passages are embedded again."""
+    wrong = _wrong_vectors(connection)
+    connection.executemany("delete from vectors where entry_id = ? and model_id = ?", wrong)
+    connection.executemany(
+        "insert or replace into outbox(passage_id, step)"
+        " select id, 'embed' from passages where id = ?",
+        [(entry // 2,) for entry, _ in wrong],
+    )

@@ -1,0 +1,221 @@
+"""Rows of what runs by itself, put right before anything runs: jobs, saved searches, deliveries …
+
+SQLite stores a word in a column of numbers, and a file can be changed by another program. One such
+row must not keep the worker from starting, nor everything else of its table from being used. A
+value that can be told from the rest is put right; a job is set aside; any other row is moved to
+``meta`` with the reason, where ``doctor`` finds it, until something is forgotten.
+
+Times that a clock has left in the future are put back, too (``rules.future_times``).
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from mem_search.model.jobs import DAMAGED, TRIED
+from mem_search.storage.rules import future_times
+from mem_search.text.dates import now_ms
+
+KEY: Final = "odd_rows"
+MAX_ROWS: Final = 100
+"""Rows that are kept in ``meta``; the oldest give way."""
+
+MAX_CHARACTERS: Final = 2000
+"""Of a row that is kept: enough to make a search again."""
+
+_NUMBER = "typeof({0}) = 'integer'"
+_NUMBER_OR_NONE = "typeof({0}) in ('integer', 'null')"
+_TEXT = "typeof({0}) = 'text'"
+_JSON = (
+    "typeof({{0}}) = 'text'"
+    " and case when json_valid({{0}}) then json_type({{0}}) = '{0}' else 0 end"
+)
+_OBJECT, _LIST = _JSON.format("object"), _JSON.format("array")
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """What a value has to be, in SQL, and what takes its place; without that the row goes."""
+
+    name: str
+    test: str
+    otherwise: str = ""
+
+
+def _columns(test: str, names: str, otherwise: str = "") -> tuple[Column, ...]:
+    return tuple(Column(name, test, otherwise) for name in names.split())
+
+
+TABLES: Final[Mapping[str, tuple[Column, ...]]] = {
+    "jobs": _columns(_TEXT, "id"),
+    "saved_searches": (
+        *_columns(_OBJECT, "request"), *_columns(_TEXT, "name"),
+        *_columns(_NUMBER, "created_at since", ":now"), *_columns(_NUMBER, "newest_record", "0"),
+        *_columns("typeof({0}) = 'null' or typeof({0}) = 'integer' and {0} > 0", "every_seconds",
+                  "86400"),
+        *_columns(_NUMBER_OR_NONE, "ran_at", "null"), *_columns(_NUMBER_OR_NONE, "next_at", ":now"),
+        *_columns(_NUMBER, "inbox", "1"), *_columns(_TEXT, "webhook_url error", "''"),
+    ),
+    "webhook_deliveries": (
+        *_columns("typeof({0}) = 'blob'", "body"), *_columns(_TEXT, "id url event"),
+        *_columns(_NUMBER, "attempts", "0"), *_columns(_NUMBER, "next_at created_at", ":now"),
+        *_columns(_NUMBER_OR_NONE, "status ended_at", "null"), *_columns(_TEXT, "error", "''"),
+    ),
+    "cursors": (
+        *_columns(_OBJECT, "options cursor", "'{{}}'"), *_columns(_TEXT, "source location"),
+        *_columns(_NUMBER, "followed", "0"), *_columns(_NUMBER, "read_at", ":now"),
+        *_columns(_TEXT, "label error", "''"),
+    ),
+    # Refused rather than used: nobody knows what was granted.
+    "tokens": (
+        *_columns("typeof({0}) = 'blob' and length({0}) = 32", "digest"),
+        *_columns(_TEXT, "name user"), *_columns(_NUMBER, "read_only", "1"),
+        *_columns(_NUMBER, "created_at", ":now"), *_columns(_NUMBER_OR_NONE, "expires_at", "0"),
+        *_columns(_NUMBER_OR_NONE, "last_used_at", "null"),
+    ),
+    "login_links": (*_columns("typeof({0}) = 'blob'", "digest"), *_columns(_NUMBER, "ends")),
+    "login_sessions": (
+        *_columns(_TEXT, "id browser"), *_columns("typeof({0}) = 'blob'", "digest key"),
+        *_columns(_NUMBER, "began_at used_at"),
+    ),
+    "login_keys": _columns("typeof({0}) = 'blob'", "key"),
+    "granted_requests": (
+        *_columns(_TEXT, "budget policy"), *_columns(_NUMBER, "at"),
+        *_columns("typeof({0}) = 'integer' and {0} between 1 and 1000000", "count"),
+    ),
+    "scopes": (*_columns(_TEXT, "name filter"), *_columns(_NUMBER, "created_at", ":now")),
+    "archives": (
+        *_columns(_TEXT, "name"), *_columns(_TEXT, "research pages schedule", "''"),
+        *_columns(_OBJECT, "statistics", "'{{}}'"), *_columns(_NUMBER, "watch", "0"),
+        *_columns(_NUMBER_OR_NONE, "next_at", ":now"), *_columns(_NUMBER_OR_NONE, "indexed_at",
+                                                                 "null"),
+    ),
+    "search_jobs": (
+        *_columns(_OBJECT, "request"), *_columns(_TEXT, "id surface"),
+        *_columns(_TEXT, "webhook_url step error", "''"), *_columns(_NUMBER, "done total", "0"),
+        *_columns(_NUMBER, "created_at", ":now"),
+        *_columns(_NUMBER_OR_NONE, "started_at completed_at", "null"),
+        *_columns("typeof({0}) in ('text', 'null')", "result", "null"),
+    ),
+    "search_operations": (
+        *_columns(_OBJECT, "request report index_state"),
+        *_columns(_LIST, "content_types results"), *_columns(_TEXT, "id query mode"),
+        *_columns(_NUMBER, "redacted total_count", "0"), *_columns(_NUMBER, "created_at", ":now"),
+        *_columns("typeof({0}) in ('real', 'integer')", "took_ms", "0"),
+    ),
+    "notifications": (
+        *_columns(_NUMBER, "search_id"), *_columns(_NUMBER, "at", ":now"),
+        *_columns(_NUMBER, "count inbox", "1"), *_columns(_NUMBER_OR_NONE, "read_at", "null"),
+    ),
+    "forget_receipts": (
+        *_columns(_OBJECT, "removed copies", "'{{}}'"), *_columns(_LIST, "pending"),
+        *_columns(_NUMBER, "begun_at", ":now"), *_columns(_NUMBER_OR_NONE, "done_at", "null"),
+    ),
+    "ledger": (*_columns(_TEXT, "item outcome reason"), *_columns(_NUMBER, "records", "0"),
+               *_columns(_NUMBER, "at", ":now")),
+    "search_log": (*_columns(_TEXT, "query filters mode surface"), *_columns(_NUMBER, "at", ":now"),
+                   *_columns(_NUMBER, "total", "0"),
+                   *_columns("typeof({0}) in ('real', 'integer')", "took_ms", "0")),
+}  # fmt: skip
+"""Table → its columns that code reads. What a model may say later is not looked at."""
+
+_JOB: Final = (
+    (_OBJECT.format("params"), "its parameters are not JSON"),
+    (_OBJECT.format("result"), "its result is not JSON"),
+    (
+        "typeof(state) = 'text' and state in"
+        " ('queued', 'running', 'done', 'failed', 'cancelled', 'set_aside')",
+        "its state is none of a job",
+    ),
+    (_NUMBER.format("created_at"), "its time is no number"),
+    (_NUMBER_OR_NONE.format("started_at"), "the time of its start is no number"),
+    (_NUMBER_OR_NONE.format("ended_at"), "the time of its end is no number"),
+    (f"{_NUMBER.format('done')} and {_NUMBER.format('total')}", "its progress is no number"),
+    ("typeof(name) = 'text' and typeof(message) = 'text'", "its name or message is no text"),
+)
+
+
+def put_right(connection: sqlite3.Connection) -> int:
+    """Put odd rows right, or move them; how many."""
+    now = now_ms()
+    moved = list(_moved(connection, now))
+    changed = len(moved) + _jobs_set_aside(connection, now)
+    for table, columns in TABLES.items():
+        for column in columns:
+            if column.otherwise:
+                changed += connection.execute(
+                    f"update {table} set {column.name} = {column.otherwise.format()}"
+                    f" where not ({column.test.format(column.name)})",
+                    {"now": now} if ":now" in column.otherwise else {},
+                ).rowcount
+    if moved:
+        kept = [*listed(connection), *moved][-MAX_ROWS:]
+        connection.execute(
+            "insert or replace into meta(key, value) values(?, ?)", (KEY, json.dumps(kept))
+        )
+    for statement in future_times.STATEMENTS:
+        changed += connection.execute(statement.format(now=":now"), {"now": now}).rowcount
+    return changed
+
+
+def any_odd(connection: sqlite3.Connection) -> bool:
+    """Whether there is something to put right; a look at tables that are small, or read in order.
+
+    Ask it first: a start that changes nothing writes nothing.
+    """
+    tests = [f"select 1 from jobs where not ({' and '.join(f'({test})' for test, _ in _JOB)})"]
+    for table, columns in TABLES.items():
+        right = " and ".join(f"({each.test.format(each.name)})" for each in columns)
+        tests.append(f"select 1 from {table} where not ({right})")
+    for statement in future_times.STATEMENTS:
+        table = statement.removeprefix("delete from ").removeprefix("update ").partition(" ")[0]
+        condition = statement.rpartition(" where ")[2].format(now=now_ms())
+        tests.append(f"select 1 from {table} where {condition}")
+    return any(connection.execute(f"{test} limit 1").fetchone() for test in tests)
+
+
+def listed(connection: sqlite3.Connection) -> list[dict[str, Any]]:
+    """The rows that were moved: table, row, reason, and when."""
+    row = connection.execute("select value from meta where key = ?", (KEY,)).fetchone()
+    try:
+        return list(json.loads(row[0])) if row else []
+    except ValueError:
+        return []
+
+
+def _moved(connection: sqlite3.Connection, now: int) -> Iterator[dict[str, Any]]:
+    """Delete the rows that nothing can put right; each with the reason."""
+    for table, columns in TABLES.items():
+        for column in columns:
+            if column.otherwise:
+                continue
+            condition = f"not ({column.test.format(column.name)})"
+            for row in connection.execute(f"select * from {table} where {condition}").fetchall():
+                yield {
+                    "table": table,
+                    "row": repr(row)[:MAX_CHARACTERS],
+                    "reason": f"{column.name} is not what is written there",
+                    "at": now,
+                }
+            connection.execute(f"delete from {table} where {condition}")
+
+
+def _jobs_set_aside(connection: sqlite3.Connection, now: int) -> int:
+    """A job that cannot be read is set aside for a person, with the reason."""
+    changed = 0
+    for test, reason in _JOB:
+        message = f"its row in the store is damaged: {reason}; start it again"
+        changed += connection.execute(
+            "update jobs set params = json_object(?1, 1, ?2, 1), result = '{}', done = 0,"
+            " total = 0, state = 'set_aside', message = ?3,"
+            " name = iif(typeof(name) = 'text', name, 'damaged'),"
+            " started_at = null,"
+            " created_at = iif(typeof(created_at) = 'integer', created_at, ?4), ended_at = ?4"
+            f" where not ({test})",
+            (TRIED, DAMAGED, message, now),
+        ).rowcount
+    return changed
