@@ -1,0 +1,62 @@
+"""On a server, too, times of a clock that was ahead hold nothing, and sketches are made again."""
+
+from __future__ import annotations
+
+from uuid import uuid4
+
+import pytest
+
+from drafts import draft
+from mem_search.ingest.prepare import prepare
+from mem_search.model import Batch, Location
+from mem_search.model.access import HOUR, Policy
+from mem_search.model.ingest import PreparedBatch
+from mem_search.storage.postgres.store import PostgresStore
+from mem_search.text.dates import now_ms
+from mem_search.text.sketch import SIZE
+from postgres_server import server
+
+YEAR = 365 * 86_400_000
+
+
+@pytest.fixture
+async def store() -> PostgresStore:
+    return await PostgresStore.open(server().address(), uuid4().hex)
+
+
+async def test_times_in_the_future_are_put_back(store: PostgresStore) -> None:
+    late, policy = now_ms() + YEAR, Policy("p", 3, HOUR)
+    for _ in range(3):
+        assert (await store.limits.take("b", policy, now=late)).granted
+    assert not (await store.limits.take("b", policy, now=late)).granted
+    await store.saved_searches.create(
+        "s", {}, every_seconds=3600, inbox=True, webhook_url="", at=late
+    )
+    await store.jobs.create("j", "sync", {})
+    await store.database.write(
+        lambda c: c.execute("update jobs set created_at = %s where id = 'j'", (late,))
+    )
+    assert (await store.limits.take("b", policy)).granted
+    await store.put_right()
+    assert await store.saved_searches.due(now_ms()) == ["s"]
+    (job,) = await store.jobs.newest(10)
+    assert job.created_at <= now_ms()
+    await store.close()
+
+
+async def test_a_sketch_of_another_shape_is_made_again(store: PostgresStore) -> None:
+    drafts = (draft("a", "the lighthouse burns oil"), draft("b", "a boat in the harbour"))
+    ready = tuple(prepare(each) for each in drafts)
+    await store.ingest.store_batch(
+        Location("test", "/there"),
+        PreparedBatch(Batch(drafts=drafts), ready, ("a", "b")),
+        followed=True,
+    )
+    kept = await store.database.read(lambda c: c.execute("select sketch from sketches").fetchall())
+    await store.database.write(lambda c: c.execute("update sketches set sketch = '\\x00'"))
+    assert await store.mend() == ["the sketches of near-duplicates"]
+    again = await store.database.read(lambda c: c.execute("select sketch from sketches").fetchall())
+    assert sorted(again) == sorted(kept)
+    assert all(len(made) == SIZE for (made,) in again)
+    assert await store.mend() == []
+    await store.close()
