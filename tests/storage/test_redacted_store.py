@@ -117,7 +117,16 @@ async def test_no_method_of_a_port_gets_a_secret(part: str, name: str) -> None:
     assert len(recorder.given) == len(parameters)
 
 
-PROPERTIES = {"graph", "indexing", "location", "records", "redacting", "replica", "unwritable", "statistics"}
+PROPERTIES = {
+    "graph",
+    "indexing",
+    "location",
+    "records",
+    "redacting",
+    "replica",
+    "unwritable",
+    "statistics",
+}
 
 
 def test_parts_that_are_not_redacted_take_no_text_from_outside() -> None:
