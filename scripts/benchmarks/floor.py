@@ -28,7 +28,7 @@ from mem_search.search.pipeline import DEPTH
 from mem_search.storage.chroma import child
 from mem_search.storage.chroma.official import OfficialConnection
 from mem_search.storage.sqlite import fulltext, records, stats
-from mem_search.storage.sqlite.database import _PRAGMAS
+from mem_search.storage.sqlite.connecting import _PRAGMAS
 from mem_search.text import words
 
 T = TypeVar("T")
