@@ -109,6 +109,8 @@ def test_what_stands_before_the_host_of_a_url_is_a_secret(text: str) -> None:
         "- name: DB_PASSWORD\n  valueFrom:\n    secretKeyRef:\n      name: db",
         "AKIAIOSFODNN7" + "EXAMPLE",
         "class DES_ks(Union):\n    pass\nN6DES_ks3DOLLAR_9E._fields_ = []",
+        "pass: 123456 fail: 7",
+        "tool toolu_01A9bC8dE7fG6hI5jK4lM3nO2 of msg_01B8cD7eF6gH5iJ4kL3mN2oP1",
         'HEX_PAT = "[0-9A-Fa-f]{1,4}"',
     ],
 )

@@ -103,11 +103,12 @@ _NAMES: Final = tuple(
     (word, pattern(form + _NAME_END))
     for word, form in (
         # passwd, passphrase, passcode; Passwort, mot de passe, passord
-        ("pass", "pass(?<!bypass)(?<!compass)(?<!surpass)(?:w(?:or)?d|phrase|code|wort|ord|e)?"),
+        ("pass", "pass(?<!bypass)(?<!compass)(?<!surpass)(?:w(?:or)?d|phrase|code|wort|ord|e"
+                 r"|(?!\s{0,3}[:=]\s{0,3}[0-9]{1,12}(?!\w)))"),  # "pass: 12" counts tests
         ("pw", "pw(?:d|(?<![a-z0-9]pw))"),
         ("secret", "secret"), ("token", "token"), ("credential", "credentials?"),
         ("_auth", "_auth"), ("key", "key"), ("_pat", "_pat(?=[^\\n]{1,8}[A-Za-z0-9]{20})"),
-        ("identified by", "identified by"), ('"auth"', '"auth'),
+        ("identified by", "identified by"), ('"auth"', '"auth'), ("'auth'", "'auth"),
         *((word, f"{word}(?<![a-z]{word})") for word in _PASSWORDS),
     )
 )  # fmt: skip

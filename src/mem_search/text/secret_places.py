@@ -53,9 +53,9 @@ _AFTER: Final = pattern(
     |(?:{_QUOTE})?\s{{0,3}},?\s{{0,40}}(?:{_QUOTE})?value(?:{_QUOTE})?\s{{0,3}}[:=]\s{{0,3}}(?:{_QUOTE})?
       (?P<value>[^\s"',}}\\]{{1,400}})
     |{_QUOTE}\s{{0,3}},\s{{0,5}}{_QUOTE}(?P<argument>[^"'\n\\]{{1,400}}){_QUOTE}
-    |[ \t]{{1,3}}{_QUOTE}(?P<literal>[^"'\n\\]{{1,400}}){_QUOTE}
-    |["'*_`]{{0,3}}\s{{0,3}}(?:
-        \s(?:is|was|are|lautet|ist|war|est|es|era|è|é|jest|to|это|—|–|-)(?:\s?:)?\s{{1,3}}
+    |(?:{_QUOTE})?[ \t]{{1,3}}{_QUOTE}(?P<literal>[^"'\n\\]{{1,400}}){_QUOTE}
+    |(?:\s(?:for|of|von|für|de|di|от)\s[\w.@-]{{1,40}})?["'*_`]{{0,3}}\s{{0,3}}(?:
+        (?<=\w):\s|\s(?:is|was|are|lautet|ist|war|est|es|era|è|é|jest|to|это|->|—|–|-)(?:\s?:)?\s{{1,3}}
         |[:=][*_`]{{1,3}}\s{{1,3}}|是|は|为|為)
       \s{{0,3}}["'*_`“„«]{{0,3}}(?P<said>[^\s"'`“”„«»,;()<>\[\]\\]{{4,200}})
     |\s?[:=]\s?(?:new\s)?[\w.:]{{1,40}}\(\s?{_QUOTE}(?P<made>[^"'\n\\]{{8,400}}){_QUOTE}
@@ -90,7 +90,7 @@ def after_name(
     last = first + len(value)
     if group == "block":
         value = "".join(value.split())
-    if group == "said" and not password:
+    if group == "said" and not password and not (len(value) >= _LEAST_TOKEN and is_evident(value)):
         return None
     if group in ("bare", "made", "literal") and not (password and group == "literal"):
         least = _LEAST_PASSWORD if password else _LEAST_TOKEN
@@ -113,19 +113,21 @@ _OPTIONS: Final = tuple(
         (" -a", "redis-cli", rf"redis-cli\s(?:[^\n|]{{0,120}}?\s)?-a\s{{1,3}}{_VALUE}"),
         (" -w", "ldap", rf"ldap\w{{1,10}}\s(?:[^\n|]{{0,120}}?\s)?-w\s{{1,3}}{_VALUE}"),
         (" -P", "zip", rf"zip\s(?:[^\n|]{{0,80}}?\s)?-P\s{{1,3}}{_VALUE}"),
-        (" -p", "7z", rf"7z[a-z]?\s(?:[^\n|]{{0,80}}?\s)?-p{_VALUE}"),
         ("htpasswd", "htpasswd",
          rf"htpasswd\s-\w{{0,5}}b\w{{0,5}}\s\S{{1,99}}\s\S{{1,60}}\s{_VALUE}"),
         ("net use", "net use", rf"net use\s[^\n|]{{0,120}}?/user:\S{{1,60}}\s{{1,3}}{_VALUE}"),
         ("net use", "net use", rf"net use\s\S{{1,60}}\s\S{{1,100}}\s{_VALUE}\s{{1,3}}/user:"),
         ("net use", "net user", rf"net user\s\S{{1,60}}\s{_VALUE}\s{{1,3}}/"),
         ("pass:", "/pass:", rf"/pass:{_VALUE}"),
-        ("-stdin", "echo", rf"echo\s(?:-n\s)?{_VALUE}['\"]?\s{{0,3}}\|[^\n|]{{0,80}}-stdin"),
+        ("echo", "echo", rf"echo\s(?:-n\s)?{_VALUE}['\"]?\s{{0,3}}\|[^\n|]{{0,80}}"
+                         "(?:-stdin|-fd 0|sudo -S|passwd)"),
         ("sqlplus", "sqlplus", r"sqlplus\s[^\s/]{1,40}/(?P<value>[^\s@\"'/]{4,100})@"),
         (":thin:", ":thin:", r":thin:[^\s/]{1,40}/(?P<value>[^\s@\"'/]{4,100})@"),
         (" -a", "http", rf"https?\s(?:[^\n|]{{0,80}}?\s)?-a\s[^\s:]{{1,60}}:{_VALUE}"),
         ("pass:", "pass:", r"pass:(?:(?<=-passin pass:)|(?<=-passout pass:)|(?<=-pass pass:))"
                            + _VALUE),
+        (" -P", " -U", rf"\s-U\s\S{{1,60}}\s(?:[^\n|]{{0,60}}?\s)?-P\s{_VALUE}"),
+        ("auth=(", "auth=(", rf"auth=\({_QUOTE}[^\"'\n]{{1,60}}{_QUOTE},\s?(?={_QUOTE}){_VALUE}"),
         (" -U", " -U", rf"""\s-U\s{{0,3}}["']?[\w.\\/-]{{1,60}}%{_VALUE}"""),
         ("SecureString", "SecureString",
          rf"""SecureString\s(?:-\w{{1,12}}\s{{1,3}}){{0,3}}(?={_QUOTE}){_VALUE}"""),
