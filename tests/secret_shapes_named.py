@@ -115,6 +115,16 @@ def named_shapes(seed: int = 1) -> dict[str, Shape]:
         "shippo": Shape("shippo" + "_live_" + any_(40, HEX)),
         "posthog": Shape("ph" + "x_" + any_(43)),
         "fly": Shape("Fly" + "V1 fm2_" + any_(100, ALNUM + "/+") + "=="),
+        "prose, further": Shape(password, "Password for the staging server: {}"),
+        "asana": Shape(
+            "2/" + any_(16, string.digits) + "/" + any_(16, string.digits) + ":" + any_(32, HEX)
+        ),
+        "hubspot": Shape("pa" + "t-na1-" + uuid),
+        "fireworks": Shape("fw" + "_" + any_(24)),
+        "elevenlabs": Shape("s" + "k_" + any_(48, HEX)),
+        "honeycomb": Shape("hca" + "ik_01" + any_(58, LOWER)),
+        "databricks secret": Shape("do" + "se" + any_(32, HEX)),
+        "plaid": Shape("access-" + "production-" + uuid),
         "twitch": Shape(any_(30, LOWER), "oauth:{}"),
         "langsmith": Shape("lsv2" + "_pt_" + any_(32, HEX) + "_" + any_(10, HEX)),
     }

@@ -1,9 +1,8 @@
-"""Forty secrets that no rule was written from: the matrix measures with them what rules miss.
+"""Forty secrets that were written down, and measured, before the rules of this version.
 
-They were written down from the public documents of the formats before the rules of this version,
-and measured before and after. A rule for one of these is welcome, but it belongs into the kept
-rule sets or into a kind of its own; then put another unseen shape here. As in ``secret_shapes``,
-the parts are joined at run time and none of them was ever valid.
+They come from the public documents of the formats. Kinds that they showed (options of programs,
+files of logins) were then read, so they are no longer a measure of what is missed: for that, write
+others. As in ``secret_shapes``, the parts are joined at run time; none was ever valid.
 """
 
 from __future__ import annotations
