@@ -20,11 +20,11 @@ import sys
 import time
 
 STARTED = time.monotonic() - time.process_time()  # about when the interpreter began
-LONGEST = 10 * 1024 * 1024  # bytes of an event
-LONGEST_TEXT = 64 * 1024  # characters of one text in it; its middle is left out
-LONGEST_TEXTS = 512 * 1024  # characters of all of them; what comes after is left out
-LONGEST_LOG = 256 * 1024
-LONGEST_COSTS = 1024 * 1024
+MAX_EVENT_BYTES = 10 * 1024 * 1024  # bytes of an event
+MAX_TEXT_CHARS = 64 * 1024  # characters of one text in it; its middle is left out
+MAX_TEXTS_CHARS = 512 * 1024  # characters of all of them; what comes after is left out
+MAX_LOG_BYTES = 256 * 1024
+MAX_COSTS_BYTES = 1024 * 1024
 STARTING_SECONDS = 15  # sessions that begin together start one worker
 SECONDS = {"SessionStart": 1.5}
 OTHERS_SECONDS = 0.25
@@ -39,7 +39,7 @@ CONTENT = {
     "SessionEnd": (),
 }
 HEARD = ("SessionStart", "UserPromptSubmit")  # the agent reads what they print
-LONGEST_PROMPT = 2000  # characters that the worker searches for
+MAX_PROMPT_CHARS = 2000  # characters that the worker searches for
 ALWAYS = ("hook_event_name", "session_id", "transcript_path", "cwd", "agent")
 NAMES = {
     "BeforeAgent": "UserPromptSubmit",
@@ -68,7 +68,7 @@ def main():
     if os.environ.get("MEM_SEARCH_HOOKS", "").lower() in ("off", "0", "false"):
         return
     home = os.path.expanduser(os.environ.get("MEM_SEARCH_HOME") or "~/.mem-search")
-    raw = sys.stdin.buffer.read(LONGEST + 1)
+    raw = sys.stdin.buffer.read(MAX_EVENT_BYTES + 1)
     event, reason = understood(raw)
     if event is None:
         drop(home, reason)
@@ -104,8 +104,8 @@ def reply(agent, name, context):
 
 def understood(raw):
     """The event, or None and why it is dropped."""
-    if len(raw) > LONGEST:
-        return None, f"longer than {LONGEST} bytes"
+    if len(raw) > MAX_EVENT_BYTES:
+        return None, f"longer than {MAX_EVENT_BYTES} bytes"
     try:
         event = json.loads(raw)
     except (ValueError, RecursionError):
@@ -146,7 +146,7 @@ def to_leave(event, unique):
     if not known and name == "SessionStart":
         return "", {}, False  # there is nothing to read yet
     names = ALWAYS if known else ALWAYS + ("agent_id",) + CONTENT[name]
-    kept = shortened({key: event[key] for key in names if key in event}, [LONGEST_TEXTS])
+    kept = shortened({key: event[key] for key in names if key in event}, [MAX_TEXTS_CHARS])
     if not known:
         return unique, kept, True
     # One file a session is enough to say that its transcript grew.
@@ -160,8 +160,8 @@ def shortened(value, room, depth=0):
     ``room`` is a list with how many characters are left for all texts.
     """
     if isinstance(value, str):
-        if len(value) > LONGEST_TEXT:
-            half = LONGEST_TEXT // 2
+        if len(value) > MAX_TEXT_CHARS:
+            half = MAX_TEXT_CHARS // 2
             value = f"{value[:half]}\n[…]\n{value[-half:]}"
         room[0] -= len(value)
     elif isinstance(value, dict) and depth < 20:
@@ -237,7 +237,7 @@ def wake(home, event, deadline, content):
         if event["hook_event_name"] in HEARD:
             told["session_id"] = text_of(event, "session_id", 1024)
         if event["hook_event_name"] == "UserPromptSubmit":
-            told["prompt"] = text_of(event, "prompt", LONGEST_PROMPT)
+            told["prompt"] = text_of(event, "prompt", MAX_PROMPT_CHARS)
         if content:
             told["event_id"], told["event"] = content
         body = json.dumps(told).encode()
@@ -293,7 +293,7 @@ def received(connection, data, deadline, head_only=False):
     for line in head.lower().split(b"\r\n"):
         if line.startswith(b"content-length:"):
             length = int(line.partition(b":")[2])
-    while not head_only and len(content) < min(length, LONGEST):
+    while not head_only and len(content) < min(length, MAX_EVENT_BYTES):
         content += more(connection, deadline)
     return head, content
 
@@ -372,7 +372,7 @@ def note_cost(home, event, answer):
         "searched": searched(event),
         "answered": answer is not None,
     }
-    append(home, "costs.jsonl", json.dumps(cost), LONGEST_COSTS)
+    append(home, "costs.jsonl", json.dumps(cost), MAX_COSTS_BYTES)
 
 
 def searched(event):
@@ -389,7 +389,7 @@ def searched(event):
 def drop(home, reason):
     """One line a dropped event in HOME/hooks/dropped.log: their number is the number of lines."""
     at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-    append(home, "dropped.log", f"{at} {reason}", LONGEST_LOG)
+    append(home, "dropped.log", f"{at} {reason}", MAX_LOG_BYTES)
 
 
 def append(home, name, line, longest):

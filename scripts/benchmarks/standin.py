@@ -20,7 +20,7 @@ from mem_search.text import wordpieces
 SAMPLE = 800
 _TOKENS = "word_embeddings.weight_q"
 _SCALES = "word_embeddings.weight_scale"
-_MOST_TOKENS = 256
+_MAX_TOKENS = 256
 _RIDGE = 0.02
 
 
@@ -49,7 +49,7 @@ class StandIn:
         """Unit means of token vectors, plus a constant so that no text has a zero vector."""
         rows = np.empty((len(texts), self._tokens.shape[1] + 1), np.float32)
         for row, pieces in enumerate(wordpieces.encode(texts)):
-            ids = [wordpieces.START, *pieces[:_MOST_TOKENS]]
+            ids = [wordpieces.START, *pieces[:_MAX_TOKENS]]
             mean = self._tokens[ids].mean(axis=0)
             rows[row, :-1] = mean / np.linalg.norm(mean)
             rows[row, -1] = 1.0

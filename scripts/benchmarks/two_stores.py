@@ -29,7 +29,7 @@ from process import Worker, cpu_seconds, ps, worker
 import questions
 from mem_search.daemon.moving import move
 from mem_search.errors import Conflict
-from mem_search.storage.postgres.vector_index import LEAST
+from mem_search.storage.postgres.vector_index import MIN_INDEXED
 
 QUESTIONS = 200
 IMPORTED, TURNS = 500, 6
@@ -124,7 +124,7 @@ def _until_indexed(there: Path, embedder: str, address: str, passages: int) -> f
         running.until_answering("/api/readiness")
         # Each look is a transaction of its own: an open one would hold up the index.
         with psycopg.connect(address, autocommit=True) as asking:
-            while passages >= LEAST and not asking.execute(query).fetchone()[0]:
+            while passages >= MIN_INDEXED and not asking.execute(query).fetchone()[0]:
                 time.sleep(0.5)
     return time.perf_counter() - began
 

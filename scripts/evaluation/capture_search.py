@@ -23,7 +23,7 @@ from mem_search.wiring import Runtime, open_runtime
 
 _EDITS: Final = ("Edit", "MultiEdit", "Write", "NotebookEdit")
 _NOT_RUN: Final = ("The user doesn't want to", "<tool_use_error>")
-_FEW: Final = 10
+_MAX_FEW: Final = 10
 _SHOWN: Final = 60
 
 
@@ -105,7 +105,7 @@ async def asked(data: Path) -> tuple[dict[str, float], list[str]]:
             await runtime.ingest.reader.read(Location("claude-code", str(data)))
             for each in await asyncio.to_thread(_everything, data):
                 by_field = await _is_found(runtime, each, each.question, 100)
-                by_words = await _is_found(runtime, each, each.words, _FEW)
+                by_words = await _is_found(runtime, each, each.words, _MAX_FEW)
                 found.append((each, by_field, by_words))
     missing = [each.question for each, by_field, _ in found if not by_field]
     missing += [f"{each.words} (by words)" for each, _, by_words in found if not by_words]

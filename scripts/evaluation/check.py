@@ -27,7 +27,7 @@ from mem_search.wiring import open_runtime
 
 DATA = SHARED / "archive"
 QUESTIONS = Path(__file__).parent / "check.toml"
-LEAST_PRECISION, LEAST_RECALL = 0.9, 0.7
+MIN_PRECISION, MIN_RECALL = 0.9, 0.7
 
 
 class Asked(NamedTuple):
@@ -82,7 +82,7 @@ def report(name: str, asked: Sequence[Asked], *, show: bool) -> bool:
     for each in asked if show else ():
         if (each.sure >= ANSWERED) != bool(each.report) or (each in said and each not in right):
             print(f"  {each.sure:.2f} {each.text} (in {each.report or 'none'}; best {each.found})")
-    return precision >= LEAST_PRECISION and recall >= LEAST_RECALL
+    return precision >= MIN_PRECISION and recall >= MIN_RECALL
 
 
 def main() -> int:

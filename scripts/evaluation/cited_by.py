@@ -42,7 +42,7 @@ from mem_search.wiring import open_runtime
 WEIGHTS = (0.1, 0.3, 1.0)
 """Added to a fused score for each doubling of 1 + the sections that cite a page."""
 SHOWN = ("ndcg@10", "recall@10")
-LEAST_WORDS = 8
+MIN_WORDS = 8
 RANKED = 100
 _SEED = 16
 
@@ -87,7 +87,7 @@ def sentences(text: str) -> tuple[list[Sentence], dict[str, str]]:
     found = []
     for (start, end), named in sorted(pages.items()):
         said = " ".join(plain(text[start:end]).split())
-        if len(said.split()) >= LEAST_WORDS:
+        if len(said.split()) >= MIN_WORDS:
             section = text.count("\n#", 0, start)
             found.append(Sentence(said, section, frozenset(named)))
     return found, entries

@@ -30,7 +30,7 @@ from mem_search.text.page_names import page_name
 from mem_search.wiring import open_runtime
 
 DATA = SHARED / "archive"
-LEAST_PRECISION, LEAST_RECALL = 0.9, 0.8
+MIN_PRECISION, MIN_RECALL = 0.9, 0.8
 FORMS = ("quotation", "part", "reworded", "copied", "phrases")
 EACH = 4
 """Pages that each report takes something from."""
@@ -191,7 +191,7 @@ def report(
             print(f"  extra: report {pair[0]}, page {pair[1]}, confidence {found[pair]:.2f}")
         for pair in sorted(wanted.keys() - seen):
             print(f"  missed: {wanted[pair].form}: {wanted[pair].text[:150]}")
-    return precision >= LEAST_PRECISION and recall >= LEAST_RECALL
+    return precision >= MIN_PRECISION and recall >= MIN_RECALL
 
 
 def main() -> int:

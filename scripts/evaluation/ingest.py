@@ -40,9 +40,9 @@ DATA = SHARED / "ingest"
 LOG = "ingest-files.jsonl"
 """In the home: a line for each file that was read."""
 
-FIRST, RAREST, LONGEST_WORD = 5, 6, 25
-MOST_SECONDS, MOST_MEGABYTES = 60.0, 500.0
-_SHOWN, _MOST_ENTRIES = 5, 500
+FIRST, RAREST, MAX_WORD_CHARS = 5, 6, 25
+MAX_SECONDS, MAX_MEGABYTES = 60.0, 500.0
+_SHOWN, _MAX_ENTRIES = 5, 500
 
 _READERS = (b"mem_search.extractors.extraction_process", b"mem_search.ingest.prepare_process")
 _SAMPLED = 0.02
@@ -121,7 +121,7 @@ async def take(runtime: Runtime, root: Path, path: Path) -> Taken:
         while (batch := await asyncio.to_thread(next, batches, None)) is not None:
             await runtime.ingest.writer.take(location, batch)
             ids += [(draft.source, draft.source_id) for draft in batch.drafts]
-    rows = await runtime.store.ingest.ledger(name, str(path), _MOST_ENTRIES, 0)
+    rows = await runtime.store.ingest.ledger(name, str(path), _MAX_ENTRIES, 0)
     reasons = [
         f"{row.outcome}: {row.reason}"
         for row in rows
@@ -191,7 +191,7 @@ async def outcomes(
 
 def rarest(record: Record, seen: Mapping[str, int]) -> str:
     """The words of the text that the fewest records have, in the order of the text."""
-    words = [word for word in runs_of(record.text) if 2 < len(word) <= LONGEST_WORD]
+    words = [word for word in runs_of(record.text) if 2 < len(word) <= MAX_WORD_CHARS]
     chosen = sorted(dict.fromkeys(words), key=lambda word: (seen[word], -len(word)))[:RAREST]
     return (
         " ".join(word for word in dict.fromkeys(words) if word in chosen)
@@ -258,9 +258,9 @@ def _told(read: Sequence[Taken], found: Sequence[Outcome], files: int, out: Path
     embedding = sum(taken.embedding for taken in read)
     print(f"{len(read)} of {files} files: {said}; embedded in {embedding:.0f} s more")
     over = [
-        taken.file for taken in read if taken.cpu > MOST_SECONDS or taken.megabytes > MOST_MEGABYTES
+        taken.file for taken in read if taken.cpu > MAX_SECONDS or taken.megabytes > MAX_MEGABYTES
     ]
-    print(f"over {MOST_SECONDS:.0f} s or {MOST_MEGABYTES:.0f} MB: {', '.join(over) or 'none'}")
+    print(f"over {MAX_SECONDS:.0f} s or {MAX_MEGABYTES:.0f} MB: {', '.join(over) or 'none'}")
     if out:
         bars = {"slowest": asdict(slowest[0]), "largest": asdict(largest[0]), "over": over}
         out.write_text(json.dumps({"files": len(read), **counts, **bars}, indent=1) + "\n", "utf-8")

@@ -28,7 +28,7 @@ from systems import System
 
 SEED = 13
 COUNT = 500
-MOST = 5
+MAX_RESULTS = 5
 
 _NAME = re.compile(
     r"https?://[^\s)>\]\"'`]+[\w/]"
@@ -57,7 +57,7 @@ def read(shared: Path) -> Dataset:
     for name in names:
         held = _held(name.casefold())
         holders = [at for at, text in enumerate(texts) if held.search(text)]
-        if 0 < len(holders) <= MOST:
+        if 0 < len(holders) <= MAX_RESULTS:
             relevant = {documents[at]["source_id"]: 1.0 for at in holders}
             queries.append(Query(f"n{len(queries)}", name, "", relevant))
         if len(queries) == COUNT:

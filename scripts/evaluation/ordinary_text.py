@@ -27,7 +27,7 @@ SORTS = {
     "prose": ("*.md", "*.rst", "*.txt"),
     "data": ("*.json", "*.toml", "*.yaml", "*.yml", "*.cfg", "METADATA", "RECORD"),
 }
-LONGEST_FILE = 400_000
+MAX_FILE_CHARS = 400_000
 
 
 def corpus(lines: int = LINES, seed: int = 1) -> list[tuple[str, str]]:
@@ -67,7 +67,7 @@ def pieces(found: list[Path], rng: random.Random) -> Iterator[tuple[str, str]]:
     """A piece of each file, in a random order, again and again."""
     while found:
         for file in rng.sample(found, len(found)):
-            if file.is_file() and file.stat().st_size <= LONGEST_FILE:
+            if file.is_file() and file.stat().st_size <= MAX_FILE_CHARS:
                 text = file.read_text("utf-8", "replace")
                 yield next(pieces_of("/".join(file.parts[-3:]), text, rng))
 
@@ -123,7 +123,7 @@ def lines_of(folder: Path, rng: random.Random) -> list[tuple[str, str]]:
     found = [file for file in sorted(folder.rglob("*")) if file.is_file()]
     taken = []
     for file in rng.sample(found, len(found)):
-        text = file.read_bytes()[:LONGEST_FILE].decode("utf-8", "replace")
+        text = file.read_bytes()[:MAX_FILE_CHARS].decode("utf-8", "replace")
         if "\0" not in text:
             taken.append((str(file.relative_to(folder)), text))
     return taken

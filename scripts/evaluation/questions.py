@@ -29,10 +29,10 @@ QUESTIONS = Path(__file__).parent / "questions.toml"
 SOURCES = (("claude-mem", "claude-mem/sample.db"), ("claude-code", "transcripts/claude-code"))
 """Source → its place in the data; all go into one store, as a person has one."""
 
-FEW = 5
+FIRST_RESULTS = 5
 """Results that a person looks at before asking again."""
 
-MOST = 1_000
+MAX_RESULTS = 1_000
 """Results of the relevant set that are looked at."""
 
 
@@ -76,7 +76,7 @@ async def ask(runtime: Runtime, questions: Iterable[Question]) -> list[Asked]:
     """Ask each question as ``search`` and as ``unified`` do."""
     found = []
     for question in questions:
-        request = SearchRequest(question.text, limit=MOST)
+        request = SearchRequest(question.text, limit=MAX_RESULTS)
         by_relevance = await runtime.search.pipeline.search(request)
         by_date = await runtime.search.pipeline.search(replace(request, order="date_desc"))
         places, dated = (
@@ -98,9 +98,11 @@ def figures(asked: Sequence[Asked]) -> dict[str, float]:
     return {
         "questions": len(asked),
         "first": sum(place == 1 for place in places) / len(asked),
-        "first_few": sum(place is not None and place <= FEW for place in places) / len(asked),
+        "first_few": sum(place is not None and place <= FIRST_RESULTS for place in places)
+        / len(asked),
         "in_relevant_set": sum(each.by_date is not None for each in asked) / len(asked),
-        "first_few_by_date": sum((each.by_date or MOST) <= FEW for each in asked) / len(asked),
+        "first_few_by_date": sum((each.by_date or MAX_RESULTS) <= FIRST_RESULTS for each in asked)
+        / len(asked),
         "median_relevant_set": statistics.median(each.size for each in asked),
     }
 

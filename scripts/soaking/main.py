@@ -24,7 +24,7 @@ from typing import Any, Final
 from truth import State, Truth
 from worker import Broken, Refused, Worker, faketime
 
-MOST_RECORDS: Final = 3000
+MAX_RECORDS: Final = 3000
 """Stored at once; from then on as much is deleted as imported, so memory can be compared."""
 
 _BATCH: Final = 20
@@ -33,10 +33,10 @@ _FIRST_PHASE_ENDS: Final = 1 / 3
 """The part of the run that is then left."""
 _LATEST_END: Final = 1 / 6
 """The same for a first phase that is behind with its restarts."""
-_MOST_BEHIND: Final = 2
+_MAX_BEHIND: Final = 2
 """Restarts; from there on nothing else is done."""
-_MOST_GROWTH: Final = 0.10
-_MOST_HANDLES: Final = 8
+_MAX_GROWTH: Final = 0.10
+_MAX_HANDLES: Final = 8
 """Handles that may be open more than after the warm-up: connections under way."""
 
 
@@ -66,7 +66,7 @@ class Soak:
         if len(stored) > 50 and self.chance.random() < 0.3:
             self.delete(self.chance.choice(stored))
         for word in self.chance.sample(stored, min(len(stored), _BATCH)):
-            if len(stored) > MOST_RECORDS:
+            if len(stored) > MAX_RECORDS:
                 self.delete(word)
 
     def import_batch(self, words: int = 30) -> None:
@@ -223,7 +223,7 @@ class Soak:
             part > _LATEST_END and self.restarts < restarts
         ):
             behind = restarts * min(1.0, (1 - part) / (1 - _FIRST_PHASE_ENDS)) - self.restarts
-            if behind < _MOST_BEHIND:
+            if behind < _MAX_BEHIND:
                 self.guarded(self.write)
             if behind > 0:
                 self.restarts += 1
@@ -268,7 +268,7 @@ class Soak:
             "lost": self.truth.lost,
             "wrong": self.truth.wrong,
             "leaked_processes": self.leaked,
-            "leaked_handles": max(0, more - _MOST_HANDLES),
+            "leaked_handles": max(0, more - _MAX_HANDLES),
             "handles": [self.handles[0], self.handles[-1]] if self.handles else [],
             "memory_mb": [round(first / 2**20, 1), round(last / 2**20, 1)],
             "memory_growth": round(last / first - 1, 4) if first else 0.0,
@@ -314,7 +314,7 @@ def main() -> int:
         options.json.write_text(text + "\n")
     print(text)
     # A short run has no warm-up to compare with.
-    grew = not options.operations and report["memory_growth"] > _MOST_GROWTH
+    grew = not options.operations and report["memory_growth"] > _MAX_GROWTH
     bad = [n for n in ("lost", "wrong", "leaked_processes", "leaked_handles") if report[n]]
     bad += [
         *(["memory_growth"] if grew else []),

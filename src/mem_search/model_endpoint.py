@@ -19,7 +19,7 @@ from urllib.request import HTTPRedirectHandler, ProxyHandler, Request, build_ope
 from mem_search.errors import InputError, ModelUnavailable
 from mem_search.patterns import pattern
 
-MOST_REPLY: Final = 64 << 20
+MAX_REPLY_BYTES: Final = 64 << 20
 """Bytes of a reply that are read."""
 
 _LOOPBACK: Final = {"localhost", "127.0.0.1", "::1"}
@@ -42,7 +42,7 @@ class ModelEndpoint:
         body: Mapping[str, Any],
         seconds: float,
         *,
-        most: int = MOST_REPLY,
+        most: int = MAX_REPLY_BYTES,
         headers: Mapping[str, str] | None = None,
     ) -> Any:
         """The reply to one request, at most ``most`` bytes of it.
@@ -97,9 +97,9 @@ BASES: Final = {
     "openai": "https://api.openai.com/v1",
     "anthropic": "https://api.anthropic.com/v1",
 }
-MOST_ANSWER: Final = 1 << 20
+MAX_ANSWER_BYTES: Final = 1 << 20
 """Bytes of an answer that are read; facts need a few hundred."""
-_MOST_TOKENS: Final = 1_000
+_MAX_TOKENS: Final = 1_000
 """Of a reply."""
 _TOOL: Final = "state_facts"
 _SETTING: Final = pattern(
@@ -177,7 +177,7 @@ class ChatEndpoint:
         if self._shape == "anthropic":
             return {
                 "model": self._model,
-                "max_tokens": _MOST_TOKENS,
+                "max_tokens": _MAX_TOKENS,
                 "system": self._task.instructions,
                 "messages": [{"role": "user", "content": question}],
                 "tools": [
@@ -192,7 +192,7 @@ class ChatEndpoint:
         schema = json.dumps(dict(self._task.schema()))
         return {
             "model": self._model,
-            "max_tokens": _MOST_TOKENS,
+            "max_tokens": _MAX_TOKENS,
             "temperature": 0,
             "response_format": {"type": "json_object"},
             "messages": [
@@ -204,7 +204,7 @@ class ChatEndpoint:
     def _post(self, body: dict[str, Any]) -> Any:
         headers = self._headers if self._shape == "anthropic" else None
         try:
-            return self._endpoint.post(body, self._seconds, most=MOST_ANSWER, headers=headers)
+            return self._endpoint.post(body, self._seconds, most=MAX_ANSWER_BYTES, headers=headers)
         except HTTPError as error:
             with error:
                 code = error.code

@@ -21,7 +21,7 @@ _PIPE_BYTES: Final = 1 << 20
 
 _PIECE: Final = 1 << 16
 _LAST_SECONDS: Final = 10.0
-_MOST_SECONDS: Final = 300.0
+_MAX_SECONDS: Final = 300.0
 _SIZE_COMMAND: Final = getattr(fcntl, "F_SETPIPE_SZ", None)
 """Linux; elsewhere a pipe has 64 kB."""
 
@@ -101,4 +101,4 @@ def end_own_output(output: RedactedOutput) -> None:
     nowhere = os.open(os.devnull, os.O_WRONLY)
     for number in (1, 2):
         os.dup2(nowhere, number)
-    output.join(stretched(_LAST_SECONDS, most=_MOST_SECONDS))
+    output.join(stretched(_LAST_SECONDS, most=_MAX_SECONDS))

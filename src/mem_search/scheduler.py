@@ -13,7 +13,7 @@ from mem_search.errors import StorageError
 
 log = logging.getLogger(__name__)
 
-LONGEST_WAIT = 3600.0
+MAX_WAIT_SECONDS = 3600.0
 """Seconds after which a scheduler looks again, in case the clock was set."""
 
 
@@ -55,5 +55,5 @@ class Scheduler:
 
 def _seconds_until(at: int | None) -> float:
     if at is None:
-        return LONGEST_WAIT
-    return min(LONGEST_WAIT, max(0.0, at / 1000 - time.time()))
+        return MAX_WAIT_SECONDS
+    return min(MAX_WAIT_SECONDS, max(0.0, at / 1000 - time.time()))

@@ -41,7 +41,7 @@ from mem_search.text.dates import now_ms
 from mem_search.text.redaction import Redaction
 
 log = logging.getLogger(__name__)
-FEW = 25_000
+MAX_SCANNED_PASSAGES = 25_000
 """Passages of a user's store up to which it is opened without an index and scanned (ADR 0011)."""
 
 
@@ -70,7 +70,7 @@ async def open_search(
             embedder.fingerprint, embedder.name, embedder.dimensions
         )
         reset = asyncio.Event()
-        few = shared is not None and (await store.statistics.corpus()).size <= FEW
+        few = shared is not None and (await store.statistics.corpus()).size <= MAX_SCANNED_PASSAGES
         open_index = partial(opened.open_index, on_reset=reset.set, few=few)
         index = open_index(embedder)
 

@@ -19,11 +19,11 @@ from mem_search.errors import InputError, StorageError
 from mem_search.regular_file import MAX_SETTINGS, read_regular_file
 
 DEFAULT_PORT = 37777
-MOST_LIMIT = 1_000_000
+MAX_LIMIT = 1_000_000
 _SECONDS = frozenset({
     "follow", "reranker_seconds", "enrich_seconds", "translate_seconds", "store_replica_lag",
 })  # fmt: skip
-_LEAST = {
+_MINIMUM = {
     "limit_searches": 0, "limit_research": 0, "limit_research_remote": 0, "limit_jobs": 0,
     "prepare_seconds": 1, "prepare_memory": 256, "retry_aside": 0,
     "connections": 16, "connections_per_address": 8,
@@ -33,7 +33,7 @@ _LEAST = {
 }  # fmt: skip
 """The smallest value of each whole number; with less memory no process starts."""
 
-_LONGEST_OWNER = 200
+_MAX_OWNER_CHARS = 200
 LOG_FORMATS = ("text", "json")
 _HEX = frozenset("0123456789abcdef")
 """Characters: it is in the key of every row."""
@@ -275,9 +275,9 @@ def _coerce(name: str, value: Any) -> Any:
                 if not 0 <= port <= 65535:
                     raise ValueError
                 return port
-            case _ if name in _LEAST:
+            case _ if name in _MINIMUM:
                 number = int(str(value))
-                if not _LEAST[name] <= number <= MOST_LIMIT:
+                if not _MINIMUM[name] <= number <= MAX_LIMIT:
                     raise ValueError
                 return number
             case _ if name in _SECONDS:
@@ -294,7 +294,7 @@ def _coerce(name: str, value: Any) -> Any:
                     )
                 return str(value or "")
             case "store_owner":
-                if not str(value).strip() or len(str(value)) > _LONGEST_OWNER:
+                if not str(value).strip() or len(str(value)) > _MAX_OWNER_CHARS:
                     raise ValueError
                 return str(value).strip()
             case "redaction_key":
@@ -399,10 +399,10 @@ def _allowed(name: str) -> str:
         case "prompt_context":
             return ", ".join(PROMPT_CONTEXTS)
         case "store_owner":
-            return f"a name of at most {_LONGEST_OWNER} characters"
+            return f"a name of at most {_MAX_OWNER_CHARS} characters"
         case "timezone":
             return "an IANA name such as Europe/Berlin"
         case "allowed_hosts" | "webhook_allow" | "fetch_allow":
             return "names separated by commas"
         case _:
-            return f"a whole number from {_LEAST[name]} to {MOST_LIMIT}"
+            return f"a whole number from {_MINIMUM[name]} to {MAX_LIMIT}"

@@ -189,10 +189,10 @@ async def test_a_flood_is_refused_without_the_store_and_as_the_store_would(
 
 async def test_refusals_are_not_remembered_without_end(limits: RateLimits) -> None:
     policy = Policy("search", 1)
-    for number in range(rate_limits.MOST_REFUSED + 1):
+    for number in range(rate_limits.MAX_REFUSED + 1):
         for _ in range(2):
             await limits.count(f"user{number}", policy)
-    assert len(limits._refused) == rate_limits.MOST_REFUSED
+    assert len(limits._refused) == rate_limits.MAX_REFUSED
 
 
 def test_the_error_names_the_limit_and_the_wait() -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from homes import Home
-from mem_search.access.proof import LONGEST_CHALLENGE, proof
+from mem_search.access.proof import MAX_CHALLENGE_CHARS, proof
 from mem_search.daemon.address import is_locked
 from mem_search.daemon.modes import make_private, open_to_others
 from standin_worker import KEY, Standin, standing_in
@@ -76,7 +76,7 @@ def test_a_proof_is_for_one_challenge_and_one_port() -> None:
     assert proof(KEY, "a", 1) != proof(KEY, "b", 1)
     assert proof(KEY, "a", 1) != proof(KEY, "a", 2)
     assert proof(KEY, "a", 1) != proof("y" * 64, "a", 1)
-    assert len(proof(KEY, "ü" * LONGEST_CHALLENGE, 1)) == 64
+    assert len(proof(KEY, "ü" * MAX_CHALLENGE_CHARS, 1)) == 64
 
 
 def test_deleted_lock_files_let_no_second_worker_in(mem: Home) -> None:

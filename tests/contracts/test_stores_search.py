@@ -196,7 +196,7 @@ async def test_columns_describe_records_that_exist(filled: Filled) -> None:
 async def test_the_first_by_date_are_found_however_many_are_asked_for(
     filled: Filled, order: Order, at_once: int, cheaper: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(listing, "_FEW_DATED", at_once)
+    monkeypatch.setattr(listing, "_MAX_FEW_DATED", at_once)
     monkeypatch.setattr(listing, "_CHEAPER", cheaper)
     every = np.array(sorted(filled.numbers.values()))
     created = (await filled.store.read(lambda s: s.columns(every))).created

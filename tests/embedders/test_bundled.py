@@ -15,7 +15,7 @@ import pytest
 
 from mem_search.contracts import Vectors
 from mem_search.embedders import bundled
-from mem_search.embedders.bundled import MOST_TOKENS, BundledEmbedder
+from mem_search.embedders.bundled import MAX_TOKENS, BundledEmbedder
 from mem_search.embedders.weights import SHA256, has_dot_products, int8_graph, pinned_weights
 from mem_search.errors import ModelUnavailable
 from patience import PATIENCE
@@ -123,14 +123,14 @@ def test_text_beyond_max_tokens_is_ignored(models_dir: Path) -> None:
     assert one @ other > 0.9999
 
 
-@pytest.mark.parametrize("limit", [2, MOST_TOKENS + 1])
+@pytest.mark.parametrize("limit", [2, MAX_TOKENS + 1])
 def test_a_limit_the_model_cannot_take_is_refused(models_dir: Path, limit: int) -> None:
     with pytest.raises(ValueError, match="max_tokens"):
         BundledEmbedder(models_dir, max_tokens=limit)
 
 
 def test_a_text_of_any_length_is_embedded(models_dir: Path) -> None:
-    full = BundledEmbedder(models_dir, max_tokens=MOST_TOKENS)
+    full = BundledEmbedder(models_dir, max_tokens=MAX_TOKENS)
     assert full.embed(["word " * 5000]).shape == (1, 384)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ordinary_text import LINES, corpus, findings
 
-MOST_FINDINGS = LINES // 2000
+MAX_FINDINGS = LINES // 2000
 
 
 def test_at_most_one_line_of_two_thousand_is_taken_for_a_secret() -> None:
@@ -12,7 +12,7 @@ def test_at_most_one_line_of_two_thousand_is_taken_for_a_secret() -> None:
     found = findings(texts)
 
     assert sum(text.count("\n") + 1 for _, text in texts) == LINES
-    assert len(found) <= MOST_FINDINGS, found
+    assert len(found) <= MAX_FINDINGS, found
 
 
 def test_what_is_found_is_listed_with_its_line() -> None:

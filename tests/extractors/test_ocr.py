@@ -131,7 +131,7 @@ def test_pages_that_are_not_read_are_counted(
     install_tesseract(tmp_path, monkeypatch)
     path = tmp_path / "scan.pdf"
     path.write_bytes(scanned(3))
-    monkeypatch.setattr("mem_search.extractors.pdf._MOST_SCANS", 2)
+    monkeypatch.setattr("mem_search.extractors.pdf._MAX_SCANS", 2)
     assert extract(path, path.name).metadata["unread_pages"] == 1
     monkeypatch.setattr("mem_search.extractors.pdf._SECONDS", 0)
 

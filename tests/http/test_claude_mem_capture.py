@@ -208,7 +208,7 @@ async def test_bad_input_names_its_field(empty: Client) -> None:
 async def test_a_flood_is_refused_and_what_waits_stays(
     empty: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(hook_events, "MOST_WAITING", 2)
+    monkeypatch.setattr(hook_events, "MAX_WAITING", 2)
     hooks = lifecycle_of(empty).runtime.ingest.hooks
     monkeypatch.setattr(hooks, "wake", lambda: None)
     statuses = [(await send(empty, "/api/sessions/summarize", SUMMARY)).status for _ in range(3)]

@@ -16,7 +16,7 @@ from yarl import URL
 
 from chosen_store import SERVER
 from mem_search.errors import InputError
-from mem_search.http.core.app import LARGEST_BODY
+from mem_search.http.core.app import MAX_BODY_BYTES
 from mem_search.http.core.dispatch import read_query
 from mem_search.http.core.parameters import SearchParameters
 from mem_search.http.routes import ROUTES
@@ -173,7 +173,7 @@ async def test_a_body_of_another_type_or_size_is_refused(client: Client) -> None
     headers = {"Content-Type": "application/json"}
 
     async def spaces() -> AsyncIterator[bytes]:
-        for _ in range(LARGEST_BODY // 2**20 + 1):
+        for _ in range(MAX_BODY_BYTES // 2**20 + 1):
             yield b" " * 2**20
 
     big = await client.post("/api/observations/batch", data=spaces(), headers=headers)

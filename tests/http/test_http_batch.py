@@ -9,7 +9,7 @@ import pytest
 from aiohttp.test_utils import TestClient, TestServer
 from http_worker import AUTHORIZED, Client, Get, lifecycle_of
 
-from mem_search.http.batch import MOST
+from mem_search.http.batch import MAX_SEARCHES
 from mem_search.http.core.app import build_app
 from mem_search.settings import Settings
 from runtimes import fill
@@ -85,7 +85,7 @@ async def test_a_bad_search_has_its_problem_and_the_others_are_answered(client: 
     [
         ({}, "/searches"),
         ({"searches": []}, "/searches"),
-        ({"searches": [{"query": "a"}] * (MOST + 1)}, "/searches"),
+        ({"searches": [{"query": "a"}] * (MAX_SEARCHES + 1)}, "/searches"),
         ({"searches": {"query": "a"}}, "/searches"),
         ({"searches": [{"query": "a"}, "auth"]}, "/searches/1"),
         ({"searches": [{"query": "a"}], "limit": 2}, "/limit"),

@@ -187,7 +187,7 @@ async def test_what_is_wrong_with_a_form_is_named_by_field_and_leaves_nothing(
 async def test_a_file_over_the_limit_is_refused_before_all_of_it_came(
     empty: Client, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(uploads, "MOST_BYTES", 2**19)
+    monkeypatch.setattr(uploads, "MAX_BYTES", 2**19)
     status, problem = await send(empty, b"x" * (2**19 + 1))
     assert (status, problem["code"], problem["field"]) == (413, "body_too_large", "file")
     assert list(settings.spool_dir.iterdir()) == []

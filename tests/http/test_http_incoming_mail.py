@@ -114,13 +114,13 @@ async def test_a_password_is_no_token_on_other_routes(empty: Client) -> None:
 async def test_a_message_that_is_too_large_is_refused(
     empty: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(incoming_mail, "LARGEST", 100)
+    monkeypatch.setattr(incoming_mail, "MAX_MESSAGE_BYTES", 100)
     reply = await empty.post("/documents/mail", data=LETTER, headers=AUTHORIZED | RAW)
     assert (reply.status, (await reply.json())["detail"][:26]) == (
         413,
         "the message is larger than",
     )
-    monkeypatch.setattr(incoming_mail, "MOST_BYTES", 100)
+    monkeypatch.setattr(incoming_mail, "MAX_BYTES", 100)
     for sent in (
         LETTER,
         FormData({"headers": "From: ada@x", "text": "x" * 200}, default_to_multipart=True),

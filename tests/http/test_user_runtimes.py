@@ -12,7 +12,7 @@ from chosen_store import in_a_file
 from drafts import draft
 from mem_search.errors import Conflict, NotFound, StorageError
 from mem_search.http.core import user_runtimes
-from mem_search.http.core.user_runtimes import IDLE_SECONDS, MOST_IDLE, UserRuntimes
+from mem_search.http.core.user_runtimes import IDLE_SECONDS, MAX_IDLE, UserRuntimes
 from mem_search.model import SearchRequest
 from mem_search.wiring import Runtime, open_runtime
 from patience import PATIENCE
@@ -98,7 +98,7 @@ async def test_idle_ones_are_closed_and_come_back_with_everything(
 async def test_of_many_idle_ones_those_that_waited_longest_are_closed(
     users: UserRuntimes, clock: Clock
 ) -> None:
-    names = [f"user{number}" for number in range(MOST_IDLE + 2)]
+    names = [f"user{number}" for number in range(MAX_IDLE + 2)]
     for name in names:
         clock.now += 1
         async with users.lease(name):
@@ -204,7 +204,7 @@ async def test_few_vectors_are_searched_exactly_and_without_a_chroma(
 async def test_many_vectors_get_a_chroma_of_their_own_at_the_next_opening(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mem_search.search_wiring.FEW", 2)
+    monkeypatch.setattr("mem_search.search_wiring.MAX_SCANNED_PASSAGES", 2)
     async with open_runtime(small(tmp_path / "home", chroma_url="")) as owner:
         users = UserRuntimes(owner.settings, owner.model)
         try:

@@ -17,7 +17,7 @@ from aiohttp.test_utils import TestServer
 from http_worker import RECORDS, TOKEN
 
 import chosen_store
-from mem_search.http.core.app import LONGEST_LINE, build_app
+from mem_search.http.core.app import MAX_LINE_BYTES, build_app
 from mem_search.http.core.lifecycle import LIFECYCLE
 from mem_search.model import Location
 from mem_search.settings import Settings
@@ -54,7 +54,7 @@ async def _start(directory: Path) -> TestServer:
     )
     app = build_app(settings)
     server = TestServer(app)
-    await server.start_server(max_line_size=LONGEST_LINE)
+    await server.start_server(max_line_size=MAX_LINE_BYTES)
     runtime = await app[LIFECYCLE].ready()
     file = directory / "records.jsonl"
     file.write_text("".join(json.dumps(record) + "\n" for record in RECORDS), "utf-8")

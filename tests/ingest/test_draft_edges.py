@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from drafts import draft
-from mem_search.ingest.edges import CITED, MOST, STATED, STRENGTH, edges_of, names_of
+from mem_search.ingest.edges import CITED, MAX_MENTIONS, STATED, STRENGTH, edges_of, names_of
 from mem_search.model import Draft, Link
 from mem_search.model.ingest import NewEdge
 
@@ -76,7 +76,9 @@ def test_a_record_does_not_point_at_itself() -> None:
 
 
 def test_a_list_of_mentions_is_cut_off() -> None:
-    assert len(keys(" ".join(f"#{number}" for number in range(1, 2 * MOST)))) == MOST
+    assert (
+        len(keys(" ".join(f"#{number}" for number in range(1, 2 * MAX_MENTIONS)))) == MAX_MENTIONS
+    )
 
 
 def test_a_record_is_called_by_its_id_page_commit_title_and_path() -> None:

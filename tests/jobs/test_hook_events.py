@@ -12,7 +12,7 @@ import pytest
 
 from mem_search.errors import InputError
 from mem_search.jobs.hook_costs import dropped
-from mem_search.jobs.hook_events import GRACE_SECONDS, LONGEST_EVENT, HookEvents
+from mem_search.jobs.hook_events import GRACE_SECONDS, MAX_EVENT_BYTES, HookEvents
 from mem_search.jobs.hook_journals import KEPT_SECONDS
 from mem_search.model import Filters
 from mem_search.wiring import Runtime, open_runtime
@@ -292,7 +292,10 @@ FAULTY: list[tuple[Any, str]] = [
     (b"{", "1.json: Expecting property name enclosed in double quotes: line 1 column 2 (char 1)"),
     (b"[" * 100_000, "1.json: maximum recursion depth exceeded"),
     (b'{"session_id": 3}', "1.json: no object with a session_id"),
-    (b'{"session_id": "' + b"x" * LONGEST_EVENT, f"1.json: has more than {LONGEST_EVENT:,} bytes"),
+    (
+        b'{"session_id": "' + b"x" * MAX_EVENT_BYTES,
+        f"1.json: has more than {MAX_EVENT_BYTES:,} bytes",
+    ),
     ({"session_id": "../up", "prompt": "x"}, "1: its session_id is none"),
     ({"hook_event_name": "Teleport"}, "1: nothing in it can be recorded"),
     ({"hook_event_name": ["Stop"]}, "1: nothing in it can be recorded"),

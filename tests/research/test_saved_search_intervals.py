@@ -7,10 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mem_search.errors import InputError
-from mem_search.research.saved_searches import LONGEST, SHORTEST, seconds, written
+from mem_search.research.saved_searches import (
+    MAX_INTERVAL_SECONDS,
+    MIN_INTERVAL_SECONDS,
+    seconds,
+    written,
+)
 
 
-@given(st.integers(SHORTEST, LONGEST))
+@given(st.integers(MIN_INTERVAL_SECONDS, MAX_INTERVAL_SECONDS))
 def test_what_is_written_is_read_as_the_same(interval: int) -> None:
     assert seconds(written(interval)) == interval
 
@@ -21,7 +26,7 @@ def test_any_text_is_an_interval_or_an_error(text: str) -> None:
         found = seconds(text)
     except InputError:
         return
-    assert SHORTEST <= found <= LONGEST
+    assert MIN_INTERVAL_SECONDS <= found <= MAX_INTERVAL_SECONDS
 
 
 @pytest.mark.parametrize(

@@ -88,10 +88,10 @@ async def test_an_index_that_is_filling_hides_nothing(full: Runtime) -> None:
 async def test_an_index_that_lacks_too_much_is_left_for_the_scan(
     full: Runtime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(vector, "MOST_UNINDEXED", 0)
+    monkeypatch.setattr(vector, "MAX_UNINDEXED", 0)
     await full.store.database.write(lambda c: c.execute("insert into outbox values(900, 'index')"))
     full.search.store.changed()
-    monkeypatch.setattr(vector, "FEW", 10)
+    monkeypatch.setattr(vector, "MAX_CHEAP_SCAN", 10)
     for filters in (Filters(), Filters(project="p")):
         ranking = await rank(full, 50, filters)
         assert (ranking.state, ranking.detail) == (
@@ -130,7 +130,7 @@ async def test_a_large_store_waits_for_an_index_that_starts(
 async def test_a_very_large_store_is_not_compared_while_the_index_starts(
     full: Runtime, waits: list[float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(vector, "MOST_AT_START", 200)
+    monkeypatch.setattr(vector, "MAX_AT_START", 200)
     for filters in (Filters(), Filters(project="p")):
         with pytest.raises(IndexUnavailable, match="starting"):
             await rank(full, 50, filters)
@@ -192,7 +192,7 @@ async def test_a_store_of_long_passages_is_asked_for_two_entries_a_record(
 async def test_a_filter_that_needs_more_entries_than_the_index_returns_quickly_is_scanned(
     full: Runtime, asked: list[int], monkeypatch: pytest.MonkeyPatch, most: int, expected: list[int]
 ) -> None:
-    monkeypatch.setattr(vector, "FEW", 10)
+    monkeypatch.setattr(vector, "MAX_CHEAP_SCAN", 10)
     monkeypatch.setattr(type(full.index), "most", most)
     ranking = await rank(full, 50, Filters(project="p"))
     assert asked == expected

@@ -12,7 +12,7 @@ from chat_model import Model, chat, model
 from drafts import draft
 from mem_search.errors import InputError
 from mem_search.model import SearchPage, SearchRequest
-from mem_search.search.translation import MOST_FIELDS, TASK, Translation, fields_in
+from mem_search.search.translation import MAX_FIELDS, TASK, Translation, fields_in
 from mem_search.settings import Settings
 from mem_search.wiring import open_runtime
 from runtimes import fill, small
@@ -111,7 +111,7 @@ def test_a_reply_that_is_not_as_asked_names_nothing(reply: object) -> None:
 
 def test_a_reply_has_few_short_fields() -> None:
     said = [f"amount>{number}" for number in range(99)]
-    assert fields_in({"fields": ["from:" + "x" * 200, *said]}) == tuple(said[:MOST_FIELDS])
+    assert fields_in({"fields": ["from:" + "x" * 200, *said]}) == tuple(said[:MAX_FIELDS])
 
 
 def test_the_setting_is_off_by_default_and_checked(tmp_path: Path) -> None:

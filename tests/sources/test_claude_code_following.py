@@ -380,7 +380,7 @@ def test_progress_is_in_bytes_of_all_files_and_batches_are_small(tmp_path: Path)
 def test_a_line_that_is_too_long_is_skipped_and_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mem_search.sources.claude_code.files.LONGEST_LINE", 1000)
+    monkeypatch.setattr("mem_search.sources.claude_code.files.MAX_LINE_BYTES", 1000)
     data = transcript([("ask", "x" * 5000), ("ask", "Chart the reefs")])
     (tmp_path / "s1.jsonl").write_bytes(data)
     follower = Follower(tmp_path).look()

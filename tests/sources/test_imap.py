@@ -19,7 +19,7 @@ from mem_search.model import Batch
 from mem_search.sources.mail import MailFiles, imap
 from mem_search.sources.mail.accounts import PASSWORDS, Account, keep_password, password_of
 from mem_search.sources.mail.imap import decoded_name, encoded_name
-from mem_search.sources.mail.message import LARGEST
+from mem_search.sources.mail.message import MAX_MESSAGE_BYTES
 from patience import PATIENCE
 
 
@@ -126,13 +126,13 @@ def test_a_message_that_is_too_large_or_broken_is_named(
     server: ImapServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server.deliver(letter(1), letter(2, "long " * 9_000), b"X-Nothing: here\r\n\r\n", letter(4))
-    monkeypatch.setattr(imap, "LARGEST", 30_000)
+    monkeypatch.setattr(imap, "MAX_MESSAGE_BYTES", 30_000)
     batches = read(url(server))
     assert ids(batches) == ["1@x", "4@x"]
     failed = {entry.item: entry.reason for batch in batches for entry in batch.ledger
               if entry.outcome == "failed"}  # fmt: skip
     assert failed == {
-        "INBOX:102": f"the message is larger than {LARGEST // 2**20} MiB",
+        "INBOX:102": f"the message is larger than {MAX_MESSAGE_BYTES // 2**20} MiB",
         "INBOX:103": "the message is empty: it has no subject, no text and no attachment",
     }
 

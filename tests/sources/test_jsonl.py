@@ -292,7 +292,7 @@ def test_a_line_that_is_still_being_written_is_taken_up_the_next_time(tmp_path: 
 def test_a_line_that_is_too_long_is_left_without_taking_it_into_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lines, "LONGEST_LINE", 64)
+    monkeypatch.setattr(lines, "MAX_LINE_BYTES", 64)
     path = write(
         tmp_path / "in.jsonl",
         {"kind": "note", "text": "x" * 300},

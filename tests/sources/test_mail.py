@@ -21,7 +21,7 @@ from mem_search.sources.mail import MailFiles
 from mem_search.sources.mail.bodies import html_text, take_apart, unflowed
 from mem_search.sources.mail.headers import decoded, ids, people, read_words, sent_at
 from mem_search.sources.mail.listing import files_at
-from mem_search.sources.mail.message import LARGEST, read_message
+from mem_search.sources.mail.message import MAX_MESSAGE_BYTES, read_message
 from patience import PATIENCE
 
 
@@ -426,7 +426,7 @@ class TestFiles:
         (tmp_path / "d.txt").write_text("A shopping list.")
         (tmp_path / "e.eml").write_bytes(b"")
         (tmp_path / "f.eml").write_bytes(b"From: a@x\nTo: b@x\n\n")
-        os.truncate(tmp_path / "f.eml", LARGEST + 1)
+        os.truncate(tmp_path / "f.eml", MAX_MESSAGE_BYTES + 1)
         deep = b"".join(
             b"Content-Type: multipart/mixed; boundary=%d\n\n--%d\n" % (n, n) for n in range(99)
         )

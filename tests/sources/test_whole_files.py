@@ -85,7 +85,7 @@ def test_a_long_reading_goes_on_where_it_was_left(
 def test_a_member_that_is_too_large_is_refused_before_it_is_unpacked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(whole_files, "LARGEST_MEMBER", 10)
+    monkeypatch.setattr(whole_files, "MAX_MEMBER_BYTES", 10)
     with zipfile.ZipFile(tmp_path / "a.zip", "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("x.json", "0" * 100)
     with (

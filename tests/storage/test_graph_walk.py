@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from drafts import draft, store
 from mem_search.model import Draft, Filters, Link, Ref
 from mem_search.storage.rules.graph import FOLLOWS, SAME_SESSION
-from mem_search.storage.rules.shared_facets import MOST_FILES, MOST_MEMBERS
+from mem_search.storage.rules.shared_facets import MAX_FILES, MAX_MEMBERS
 from mem_search.storage.sqlite.connection import SqliteConnection
 from mem_search.storage.sqlite.graph import GRAPH
 from mem_search.storage.sqlite.migrations import migrate
@@ -63,7 +63,7 @@ def test_a_shared_file_ties_less_the_more_records_have_it(connection: sqlite3.Co
     assert ties(connection, 1) == {(1, 2, "same_file"): 0.1}
     store(connection, touching("c", "x.py"), touching("d", "x.py"))
     assert ties(connection, 1)[1, 2, "same_file"] == 0.033
-    store(connection, *(touching(f"e{n}", "x.py") for n in range(MOST_MEMBERS)))
+    store(connection, *(touching(f"e{n}", "x.py") for n in range(MAX_MEMBERS)))
     assert ties(connection, 1) == {}
 
 
@@ -88,7 +88,7 @@ def test_a_file_is_another_one_in_another_project_unless_its_path_is_absolute(
 
 
 def test_a_record_of_very_many_files_is_about_none_of_them(connection: sqlite3.Connection) -> None:
-    files = [f"f{n}.py" for n in range(MOST_FILES + 1)]
+    files = [f"f{n}.py" for n in range(MAX_FILES + 1)]
     store(connection, touching("a", *files), touching("b", files[0]))
     assert ties(connection, 1) == {}
 

@@ -40,7 +40,7 @@ BEYOND = 500
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(passage_blocks, "BLOCK", BLOCK)
-    monkeypatch.setattr(passage_blocks, "FEW", FEW)
+    monkeypatch.setattr(passage_blocks, "MAX_READ_ALONE", FEW)
 
 
 @pytest.fixture
@@ -165,7 +165,7 @@ async def test_searches_find_the_same_with_little_room(
         return await search.read(read)
 
     expected = await found(store.open_search(tmp_path, 1, 8, ()))
-    monkeypatch.setattr(passage_blocks, "MOST_BLOCKS", 1)
+    monkeypatch.setattr(passage_blocks, "MAX_BLOCKS", 1)
     again = await PostgresStore.open(address(), str(tmp_path))
     assert await found(again.open_search(tmp_path, 1, 8, ())) == expected
     assert all(expected)

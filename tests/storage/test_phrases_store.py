@@ -109,7 +109,7 @@ def test_a_page_that_is_saved_several_times_is_one_page(connection: sqlite3.Conn
 
 
 def test_a_turn_of_speech_of_many_reports_cites_nothing(connection: sqlite3.Connection) -> None:
-    for number in range(rules.MOST_REPORTS + 1):
+    for number in range(rules.MAX_REPORTS + 1):
         store(connection, report(f"r{number}"))
     store(connection, page("p"))
     assert similar(connection) == []
@@ -124,6 +124,6 @@ def test_kinds_that_are_no_documents_of_an_archive_have_no_phrases(
 
 
 def test_confidence_grows_with_what_is_shared_and_stays_below_that_of_a_link() -> None:
-    sure = [rules.confidence(count) for count in range(rules.LEAST, 500)]
+    sure = [rules.confidence(count) for count in range(rules.MIN_SHARED_PHRASES, 500)]
     assert sure == sorted(sure)
     assert 0 < sure[0] < sure[-1] < 1

@@ -89,7 +89,7 @@ async def test_both_stores_score_alike_after_any_write(
     stores: dict[str, Store], tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(postings, "_TOGETHER", 2)  # so that segments are merged
-    monkeypatch.setattr(postings, "_LARGEST", 40)
+    monkeypatch.setattr(postings, "_MAX_SEGMENT_PASSAGES", 40)
     monkeypatch.setattr(word_lists, "_AT_ONCE", 2)
     chance = random.Random(seed)
     searches = {

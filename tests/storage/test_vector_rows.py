@@ -74,7 +74,7 @@ def test_cosines_are_exact_in_any_order_and_however_often(
     rows = VectorRows(tmp_path, model, DIMENSIONS)
     with pytest.MonkeyPatch.context() as patch, closing(rows):
         patch.setattr("mem_search.storage.sqlite.vector_rows._CHUNK", 7)
-        patch.setattr("mem_search.storage.sqlite.vector_rows._LEAST_ROWS", 5)
+        patch.setattr("mem_search.storage.sqlite.vector_rows._MIN_ROWS", 5)
         for seed, asked in enumerate(questions):
             query = unit(1, seed)
             known = expected(connection, query)
@@ -145,7 +145,7 @@ def test_without_room_for_the_file_the_store_answers(
         raise OSError(errno.ENOSPC, "No space left on device")
 
     if fails == "too large":
-        monkeypatch.setattr("mem_search.storage.sqlite.vector_rows._MOST_BYTES", 1000)
+        monkeypatch.setattr("mem_search.storage.sqlite.vector_rows._MAX_BYTES", 1000)
     elif fails == "disk":
         monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=1000))
     rows.cosines(connection, unit(1), np.array([1, 2, 3]))

@@ -31,7 +31,7 @@ def test_the_list_follows_the_store(
     record_writer.remove(connection, [first.number], forget=True)
     store(connection, draft("b", "websearch"))
     assert words.alike(connection, "*search") == ["websearch"]
-    monkeypatch.setattr(word_list, "MOST_ADDED", 1)
+    monkeypatch.setattr(word_list, "MAX_ADDED", 1)
     store(connection, draft("c", "subsearch"), draft("d", "subsearch"))
     assert words.alike(connection, "*search") == ["subsearch", "websearch"]
 

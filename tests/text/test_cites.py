@@ -202,7 +202,7 @@ def test_a_context_is_one_sentence_of_a_wrapped_paragraph() -> None:
 
 
 def test_there_is_a_limit() -> None:
-    assert len(cites.find("https://a.org/x\n" * (cites.MOST + 10))) == cites.MOST
+    assert len(cites.find("https://a.org/x\n" * (cites.MAX_PLACES + 10))) == cites.MAX_PLACES
 
 
 @given(

@@ -36,8 +36,8 @@ def test_words_numbers_and_dates_are_no_names(text: str) -> None:
 
 
 def test_a_pasted_text_gives_only_so_many_names() -> None:
-    assert len(names.find(" ".join(f"name_{n}" for n in range(50)))) == names.MOST
-    assert names.find("a_" * names.LONGEST) == ()
+    assert len(names.find(" ".join(f"name_{n}" for n in range(50)))) == names.MAX_NAMES
+    assert names.find("a_" * names.MAX_NAME_CHARS) == ()
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from mem_search.text import wordpieces
 from mem_search.text.outline import Layout
 from mem_search.text.passages import (
     HALF,
-    MOST_ABOVE,
+    MAX_ABOVE_PIECES,
     SIZE,
     STRIDE,
     cut,
@@ -146,7 +146,7 @@ def test_passages_of_structured_texts_cover_them_and_fit_the_model(text: str, co
         assert each.start <= covered
         covered = max(covered, each.end)
         above = wordpieces.count(each.above)
-        assert above <= MOST_ABOVE
+        assert above <= MAX_ABOVE_PIECES
         assert wordpieces.count(text[each.start : each.end]) + above <= SIZE
         halves = embedded_texts("", text[each.start : each.end], each.above)
         assert max(map(wordpieces.count, halves)) <= HALF + 1

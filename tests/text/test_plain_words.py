@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mem_search.records.registry import installed_kinds
-from mem_search.text.plain_words import LONGEST, find
+from mem_search.text.plain_words import MAX_QUESTION_CHARS, find
 
 KNOWN = installed_kinds().vocabulary
 
@@ -86,7 +86,7 @@ def test_what_a_question_names_is_read_as_a_field(
         "parse email headers",
         "",
         "email from Anna\nabout the garden",
-        "email from Anna about " + "the garden " * LONGEST,
+        "email from Anna about " + "the garden " * MAX_QUESTION_CHARS,
     ],
 )
 def test_words_of_an_ordinary_question_stay_words(text: str) -> None:

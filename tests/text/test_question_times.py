@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from mem_search.records.registry import installed_kinds
 from mem_search.text import query
 from mem_search.text.dates import parse_range
-from mem_search.text.question_times import MOST_TIMES, Times, find_times
+from mem_search.text.question_times import MAX_TIMES, Times, find_times
 
 BERLIN = ZoneInfo("Europe/Berlin")
 NOW = datetime(2025, 11, 17, 15, 30, tzinfo=BERLIN)  # a Monday
@@ -186,7 +186,7 @@ def test_any_question_keeps_every_word_but_the_phrases(
     found = find_times(text, now.replace(tzinfo=zone), zone)
     if found is None:
         return
-    assert 1 <= len(found.dates) <= MOST_TIMES
+    assert 1 <= len(found.dates) <= MAX_TIMES
     for each in found.dates:
         assert each.range
         assert each.phrase in text

@@ -81,4 +81,4 @@ def test_the_ids_of_a_question(question: str, ids: list[str]) -> None:
 
 def test_a_pasted_text_gives_only_so_many_ids() -> None:
     text = " ".join(f"note:{n}" for n in range(50))
-    assert len(record_ids.find(text)) == record_ids.MOST
+    assert len(record_ids.find(text)) == record_ids.MAX_IDS

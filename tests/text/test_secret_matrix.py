@@ -18,7 +18,7 @@ from secret_shapes_unseen import UNSEEN
 
 ALL = {**SHAPES, **NAMED, **UNSEEN}
 REDACTION = Redaction(b"a key")
-LEAST_FOUND = 0.97
+MIN_FOUND = 0.97
 
 
 def _draft(**given: Any) -> str:
@@ -85,4 +85,4 @@ def test_the_matrix_is_as_large_as_it_has_to_be() -> None:
 @pytest.mark.parametrize("shapes", [SHAPES, NAMED, UNSEEN], ids=["known", "named", "unseen"])
 def test_secrets_are_found_in_every_place(shapes: dict[str, Shape]) -> None:
     missed = _missed(shapes)
-    assert 1 - len(missed) / (len(shapes) * len(PLACES)) >= LEAST_FOUND, missed
+    assert 1 - len(missed) / (len(shapes) * len(PLACES)) >= MIN_FOUND, missed

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mem_search.text.shared_phrases import LENGTH, MOST, kept, shared
+from mem_search.text.shared_phrases import LENGTH, MAX_PHRASES, kept, shared
 
 SAID = (
     "The harbour of Trondheim froze twice during the winter of 1893, and merchants carried salted"
@@ -61,7 +61,7 @@ def test_a_text_without_spaces_is_compared_by_its_characters() -> None:
 
 def test_a_long_text_keeps_a_bounded_number_that_others_keep_as_well() -> None:
     long = " ".join(f"word{n} thing{n * 7 % 1009}" for n in range(9_000))
-    assert MOST / 3 < len(kept(long)) <= MOST
+    assert MAX_PHRASES / 3 < len(kept(long)) <= MAX_PHRASES
     part = long[40_000:60_000]
     both = dict(kept(long)).keys() & dict(kept(part)).keys()
     assert both

@@ -66,7 +66,7 @@ def test_a_text_longer_than_what_is_hashed_at_a_time_counts_to_its_end() -> None
 
 @given(
     st.binary(min_size=sketch.SIZE, max_size=sketch.SIZE),
-    st.lists(st.integers(0, sketch.SIZE - 1), max_size=sketch.MOST_DIFFERENT),
+    st.lists(st.integers(0, sketch.SIZE - 1), max_size=sketch.MAX_DIFFERENT_BYTES),
 )
 def test_near_duplicates_share_a_word_of_their_heads(made: bytes, changed: list[int]) -> None:
     other = bytearray(made)

@@ -19,7 +19,7 @@ from mem_search.storage.sql import deliveries as stored_deliveries
 from mem_search.storage.sql.deliveries import Deliveries as StoredDeliveries
 from mem_search.storage.sqlite.store import SqliteStore
 from mem_search.webhooks import deliveries
-from mem_search.webhooks.deliveries import MOST_ATTEMPTS, Deliveries, new_message, pause
+from mem_search.webhooks.deliveries import MAX_ATTEMPTS, Deliveries, new_message, pause
 from mem_search.webhooks.sending import Sender
 from mem_search.webhooks.signing import new_secret
 from patience import PATIENCE
@@ -64,7 +64,7 @@ async def make_due(store: SqliteStore) -> None:
     )
 
 
-@given(attempts=st.integers(1, MOST_ATTEMPTS), chance=st.floats(0, 1))
+@given(attempts=st.integers(1, MAX_ATTEMPTS), chance=st.floats(0, 1))
 def test_pauses_grow_by_a_factor_and_spread_around_it(attempts: int, chance: float) -> None:
     usual = 5 * 4 ** (attempts - 1)
     assert 0.75 * usual <= pause(attempts, chance) <= 1.25 * usual
@@ -119,12 +119,12 @@ async def test_a_failure_is_tried_again_with_the_same_id_and_body(store: SqliteS
 async def test_a_message_is_given_up_after_the_last_attempt(store: SqliteStore) -> None:
     async with receiving(500) as receiver, delivering(store, receiver.authority) as out:
         message = await told(store, receiver.url)
-        for attempts in range(1, MOST_ATTEMPTS + 1):
+        for attempts in range(1, MAX_ATTEMPTS + 1):
             out.wake()
             found = await until(store, message, attempts)
             await make_due(store)
-    assert (found.state, found.attempts) == ("failed", MOST_ATTEMPTS)
-    assert found.error == f"given up after {MOST_ATTEMPTS}: answered 500"
+    assert (found.state, found.attempts) == ("failed", MAX_ATTEMPTS)
+    assert found.error == f"given up after {MAX_ATTEMPTS}: answered 500"
 
 
 async def test_410_and_a_refused_receiver_end_it_at_once(store: SqliteStore) -> None:

@@ -13,7 +13,7 @@ from _blake2 import blake2b
 
 CHALLENGE = "X-Mem-Search-Challenge"
 PROOF = "X-Mem-Search-Proof"
-LONGEST_CHALLENGE = 128
+MAX_CHALLENGE_CHARS = 128
 
 
 def proof(key: str, challenge: str, port: int) -> str:

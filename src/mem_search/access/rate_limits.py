@@ -15,7 +15,7 @@ from mem_search.errors import LimitReached
 from mem_search.model.access import Allowance, Policy
 from mem_search.storage.ports import LimitStore
 
-MOST_REFUSED: Final = 10_000
+MAX_REFUSED: Final = 10_000
 """Refusals that are remembered; the oldest is forgotten first."""
 
 
@@ -49,7 +49,7 @@ class RateLimits:
             # Told in whole seconds, rounded up: within the last one the store is asked.
             self._refused[key] = (now + allowance.reset - 1, allowance)
             self._refused.move_to_end(key)
-            if len(self._refused) > MOST_REFUSED:
+            if len(self._refused) > MAX_REFUSED:
                 self._refused.popitem(last=False)
         return allowance
 

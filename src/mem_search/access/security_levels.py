@@ -40,11 +40,11 @@ _PATTERNS: Final = (
     ("template_injection", Template()),
     ("sql_injection", pattern(r"union\s+select|drop\s+table", re.IGNORECASE)),
 )
-MOST: Final = 10_000
+MAX_CHECKED_CHARS: Final = 10_000
 """Characters of a query that are checked: more than a query may have."""
 
 
 def flags(text: str) -> tuple[str, ...]:
     """The names of the patterns in ``text``, in the order of the list."""
-    text = text[:MOST]
+    text = text[:MAX_CHECKED_CHARS]
     return tuple(name for name, pattern in _PATTERNS if pattern.search(text))

@@ -21,7 +21,7 @@ _SPACE: Final = pattern(r"(?:[\s\ufeff]+|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
 _BARE: Final = pattern(r"[\w$+.-]+")
 _STRING: Final = pattern(r"""("(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')""", re.DOTALL)
 _WORDS: Final = {"true": True, "false": False, "null": None}
-_DEEPEST: Final = 200
+_MAX_DEPTH: Final = 200
 
 
 class NotJson(ValueError):
@@ -218,8 +218,8 @@ def _parse(text: str) -> Node:
 
 
 def _value(text: str, at: int, depth: int) -> Node:
-    if depth > _DEEPEST:
-        raise NotJson(f"it is nested deeper than {_DEEPEST} levels")
+    if depth > _MAX_DEPTH:
+        raise NotJson(f"it is nested deeper than {_MAX_DEPTH} levels")
     sign = text[at : at + 1]
     if sign and sign in "{[":
         return _container(text, at, depth, "}" if sign == "{" else "]")

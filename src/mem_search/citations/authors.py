@@ -25,7 +25,7 @@ Name = dict[str, str]
 OTHERS: Final[Name] = {"literal": "et al."}
 """Authors that the line leaves out; always the last of a list."""
 
-LONGEST_NAME = 6
+MAX_NAME_WORDS = 6
 """Words; a longer text is a description."""
 
 _LISTED = pattern(r"[;；、\n|]")
@@ -224,7 +224,7 @@ def _plain(part: str) -> str:
 def _is_person(parts: Sequence[str]) -> bool:
     words = " ".join(parts).split()
     plain = [word.strip(".").lower() for word in " ".join(words).replace("-", " ").split()]
-    if not (1 < len(words) <= LONGEST_NAME and all(_WORD.match(word) for word in words)):
+    if not (1 < len(words) <= MAX_NAME_WORDS and all(_WORD.match(word) for word in words)):
         return False
     if not _INSTITUTION.union(_NO_PERSON).isdisjoint(plain) or any(
         _CAMEL.search(_CAMEL_NAMES.sub("", word)) for word in words

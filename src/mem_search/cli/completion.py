@@ -18,7 +18,7 @@ from mem_search.records import BUILT_IN
 Values = Callable[[str], Sequence[tuple[str, str]]]
 """From what is typed so far to (value, help) pairs."""
 
-MOST: Final = 50
+MAX_COMPLETIONS: Final = 50
 _NEWEST: Final = 20
 
 _PLAIN: Final = pattern(r"[\w.,/@:+=%-]+")
@@ -45,7 +45,12 @@ def facet(name: str) -> Values:
     """Complete the values of a facet, the most frequent first."""
 
     def complete(incomplete: str) -> Sequence[tuple[str, str]]:
-        pairs = [("facets", name), ("facet_limit", str(MOST)), ("limit", "1"), ("dateEnd", "now")]
+        pairs = [
+            ("facets", name),
+            ("facet_limit", str(MAX_COMPLETIONS)),
+            ("limit", "1"),
+            ("dateEnd", "now"),
+        ]
         answer = _asked(UNIFIED, [*pairs, ("format", "json")])
         found = answer.get("facets", {}).get(name, {}).get("values", [])
         return _beginning(incomplete, ((each["value"], f"{each['count']} found") for each in found))

@@ -14,7 +14,7 @@ from mem_search.cli.output import note
 from mem_search.cli.records import ref_of
 from mem_search.errors import InputError
 
-_FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 0.5
+_FIRST_PAUSE, _MAX_PAUSE = 0.05, 0.5
 
 _STEPS = {
     "records": "records",
@@ -107,7 +107,7 @@ def _finish(client: Client, receipt: Mapping[str, Any], *, no_wait: bool, as_jso
     pause = _FIRST_PAUSE
     while receipt["pending"] and not receipt["waiting"] and not no_wait:
         time.sleep(pause)
-        pause = min(_LONGEST_PAUSE, pause * 1.5)
+        pause = min(_MAX_PAUSE, pause * 1.5)
         receipt = client.json("GET", f"/api/forget/{receipt['id']}")
     show(receipt, receipt_lines(receipt), as_json=as_json)
 

@@ -19,7 +19,7 @@ from mem_search.cli.options import Json, folded, show
 from mem_search.cli.output import note, progress
 from mem_search.errors import Conflict, MemSearchError
 
-_FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 0.5
+_FIRST_PAUSE, _MAX_PAUSE = 0.02, 0.5
 _BAR = 24
 _SIZES = ((1e6, "M"), (1e3, "k"))
 _LONG_SECONDS = 5
@@ -109,7 +109,7 @@ def wait(
         if watched:
             progress(bar(state, shutil.get_terminal_size().columns))
         time.sleep(pause)
-        pause = min(_LONGEST_PAUSE, pause * 1.5)
+        pause = min(_MAX_PAUSE, pause * 1.5)
     signal.signal(signal.SIGINT, before)
     if watched:
         progress("")

@@ -29,8 +29,8 @@ from mem_search.install_command import install_command
 from mem_search.regular_file import MAX_SETTINGS, read_regular_file
 from mem_search.settings import Settings
 
-OLDEST_PYTHON: Final = 0x030B0000
-LEAST_DISK: Final = 500 * 2**20
+MIN_PYTHON: Final = 0x030B0000
+MIN_DISK_BYTES: Final = 500 * 2**20
 """Bytes; enough for the model's graph, an index and rebuilding it."""
 
 
@@ -47,7 +47,7 @@ class Finding:
 def python() -> Finding:
     """3.11 or newer."""
     version = ".".join(map(str, sys.version_info[:3]))
-    if sys.hexversion >= OLDEST_PYTHON:
+    if sys.hexversion >= MIN_PYTHON:
         return Finding("python", "ok", f"{version} at {sys.executable}")
     return Finding("python", "missing", f"{version} is too old", "install Python 3.11 or newer")
 
@@ -89,9 +89,9 @@ def disk(settings: Settings) -> Finding:
         place = place.parent
     free = shutil.disk_usage(place).free
     detail = f"{free / 2**30:.1f} GB free"
-    if free >= LEAST_DISK:
+    if free >= MIN_DISK_BYTES:
         return Finding("disk", "ok", detail)
-    fix = f"free {LEAST_DISK // 2**20} MB, or set MEM_SEARCH_HOME to a larger disk"
+    fix = f"free {MIN_DISK_BYTES // 2**20} MB, or set MEM_SEARCH_HOME to a larger disk"
     return Finding("disk", "missing", detail, fix)
 
 

@@ -33,10 +33,10 @@ from mem_search.patterns import pattern
 from mem_search.regular_file import open_regular_file
 from mem_search.settings import Settings
 
-MOST_REPOSITORIES: Final = 12
+MAX_REPOSITORIES: Final = 12
 """Repositories that are read without being named; where one worked most comes first."""
 
-_MOST_SESSIONS, _HEAD = 400, 64 * 1024
+_MAX_SESSIONS, _HEAD = 400, 64 * 1024
 """Newest transcripts that are looked into, and the bytes at their start."""
 
 SAMPLE: Final = "sample"
@@ -131,7 +131,7 @@ def _found() -> Iterator[tuple[str, str, str]]:
         for location in source.discover(machine):
             files = _files(Path(location.path))
             yield location.source, location.path, f"  ({_amount(files)})"
-            worked_in.update(folders_in(path for path, _ in files[:_MOST_SESSIONS]))
+            worked_in.update(folders_in(path for path, _ in files[:_MAX_SESSIONS]))
     roots: Counter[str] = Counter()
     for folder, count in worked_in.items():
         if (project := repository(folder)) is not None:
@@ -139,7 +139,7 @@ def _found() -> Iterator[tuple[str, str, str]]:
     here = repository(machine.cwd)
     if here is not None and Path(here.root) != _checkout() and here.root not in roots:
         yield "git", here.root, ""
-    for root, _ in roots.most_common(MOST_REPOSITORIES):
+    for root, _ in roots.most_common(MAX_REPOSITORIES):
         yield "git", root, ""
 
 

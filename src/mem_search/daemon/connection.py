@@ -16,12 +16,12 @@ NO_ANSWER_SECONDS = 3.5
 others keep the processors busy (``patience``).
 """
 
-_LONGEST_PATIENCE = 60.0
+_MAX_PATIENCE_SECONDS = 60.0
 
 LOOK_SECONDS = 1.0
 """An answer that takes longer lets the caller look whether the worker is alive."""
 
-_LONGEST_HEAD = 1 << 16
+_MAX_HEAD_BYTES = 1 << 16
 
 Place = tuple[str, int, str]
 """Host, port and key of a worker."""
@@ -37,7 +37,7 @@ class Unproved(Exception):
 
 def patience() -> float:
     """Seconds after which a worker that does not answer hangs."""
-    return stretched(NO_ANSWER_SECONDS, most=_LONGEST_PATIENCE)
+    return stretched(NO_ANSWER_SECONDS, most=_MAX_PATIENCE_SECONDS)
 
 
 def connect(place: Place, seconds: float = 0) -> _socket.socket:
@@ -80,7 +80,7 @@ def _check(connection: _socket.socket, host: str, port: int, key: str, seconds: 
         head += piece
         if not head:  # a worker that ends closes what it accepted, and nothing listens then
             raise ConnectionResetError
-        if not piece or len(head) > _LONGEST_HEAD:
+        if not piece or len(head) > _MAX_HEAD_BYTES:
             raise Unproved
     expected = f"\r\n{PROOF}: {proof(key, challenge, port)}\r\n".lower().encode()
     if not key or expected not in head.lower():

@@ -42,7 +42,7 @@ from mem_search.settings import Settings
 _START_SECONDS = 60.0
 """Until then the worker has to answer, on a machine that is free. Usually it takes one."""
 
-_LONGEST_START_SECONDS = 600.0
+_MAX_START_SECONDS = 600.0
 
 TELL_SECONDS = 3.0
 """A start that takes longer is told."""
@@ -140,7 +140,7 @@ def _named(settings: Settings) -> str:
 
 def start_patience() -> float:
     """Seconds that a start of the worker may take now."""
-    return stretched(_START_SECONDS, most=_LONGEST_START_SECONDS)
+    return stretched(_START_SECONDS, most=_MAX_START_SECONDS)
 
 
 class Starting:

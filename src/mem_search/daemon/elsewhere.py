@@ -13,7 +13,7 @@ import os
 import stat
 from contextlib import suppress
 
-MOST_BYTES = 1 << 16
+MAX_BYTES = 1 << 16
 _FOLDERS = ("/run/user/{uid}", "/dev/shm", "/tmp")  # noqa: S108 - see the check of the owner
 
 
@@ -39,7 +39,7 @@ def read(home: str) -> str:
             status = os.fstat(handle)
             ours = stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid()
             if ours and not status.st_mode & (stat.S_IRWXG | stat.S_IRWXO):
-                return file.read(MOST_BYTES).decode("utf-8", "replace")
+                return file.read(MAX_BYTES).decode("utf-8", "replace")
     return ""
 
 

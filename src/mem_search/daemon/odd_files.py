@@ -39,7 +39,7 @@ _KINDS: Final = (
     (stat.S_ISDIR, "a folder"), (stat.S_ISREG, "a file"), (stat.S_ISFIFO, "a pipe (FIFO)"),
     (stat.S_ISSOCK, "a socket"), (stat.S_ISLNK, "a link"),
 )  # fmt: skip
-_LONGEST_TOKEN: Final = 4096
+_MAX_TOKEN_BYTES: Final = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,9 +100,9 @@ def _examined(path: Path, wanted: str) -> OddFile | None:
 def _is_token(path: Path) -> bool:
     """Whether the file is a token, or empty: then the worker makes one."""
     with path.open("rb") as file:
-        content = file.read(_LONGEST_TOKEN + 1)
+        content = file.read(_MAX_TOKEN_BYTES + 1)
     text = content.decode("ascii", "replace").strip()
-    return len(content) <= _LONGEST_TOKEN and (text.isprintable() and "\ufffd" not in text)
+    return len(content) <= _MAX_TOKEN_BYTES and (text.isprintable() and "\ufffd" not in text)
 
 
 def _chown(path: Path) -> str:

@@ -138,7 +138,7 @@ async def _serve(
 
     from aiohttp import web
 
-    from mem_search.http.core.app import LONGEST_LINE, build_app
+    from mem_search.http.core.app import MAX_LINE_BYTES, build_app
     from mem_search.http.core.connections import Connections, Limits, in_progress
     from mem_search.http.core.lifecycle import LIFECYCLE
     from mem_search.sources.base import sweep_scratch
@@ -152,7 +152,9 @@ async def _serve(
     gc.enable()  # see ``cli.fast_path.work``
     connections: Connections | None = None
     # No access log: its lines would contain the queries.
-    runner = web.AppRunner(app, access_log=None, shutdown_timeout=GRACE, max_line_size=LONGEST_LINE)
+    runner = web.AppRunner(
+        app, access_log=None, shutdown_timeout=GRACE, max_line_size=MAX_LINE_BYTES
+    )
     try:
         await runner.setup()
         assert runner.server is not None

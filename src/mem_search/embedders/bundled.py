@@ -35,7 +35,7 @@ from mem_search.text import wordpieces
 if TYPE_CHECKING:
     from onnxruntime import InferenceSession
 
-MOST_TOKENS: Final = 512
+MAX_TOKENS: Final = 512
 """Positions of the model, including START and END."""
 
 _BATCH_ROWS = 32
@@ -66,8 +66,8 @@ class BundledEmbedder:
         threads: int | None = None,
         int8: bool = True,
     ) -> None:
-        if not 3 <= max_tokens <= MOST_TOKENS:
-            raise ValueError(f"max_tokens must be in 3..{MOST_TOKENS}, not {max_tokens}")
+        if not 3 <= max_tokens <= MAX_TOKENS:
+            raise ValueError(f"max_tokens must be in 3..{MAX_TOKENS}, not {max_tokens}")
         self._models_dir = models_dir
         self._max_tokens = max_tokens
         self._threads = threads or max(1, (os.cpu_count() or 2) // 2)

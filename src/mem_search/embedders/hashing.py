@@ -19,7 +19,7 @@ from mem_search.patterns import pattern
 
 _WORD = pattern(r"\w+")
 _DIMENSIONS = 256
-_FEWEST, _MOST = 16, 4096
+_MIN_DIMENSIONS, _MAX_DIMENSIONS = 16, 4096
 _TRIGRAM_WEIGHT = 0.5
 
 
@@ -37,10 +37,11 @@ class HashingEmbedder:
         if not dimensions:
             return
         if not (dimensions.isascii() and dimensions.isdecimal() and len(dimensions) < 5) or not (
-            _FEWEST <= int(dimensions) <= _MOST
+            _MIN_DIMENSIONS <= int(dimensions) <= _MAX_DIMENSIONS
         ):
             raise InputError(
-                f"hashing has {_FEWEST} to {_MOST} dimensions: write hashing:128", field="embedder"
+                f"hashing has {_MIN_DIMENSIONS} to {_MAX_DIMENSIONS} dimensions: write hashing:128",
+                field="embedder",
             )
         self.dimensions = int(dimensions)
         if self.dimensions != _DIMENSIONS:

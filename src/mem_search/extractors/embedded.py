@@ -33,10 +33,10 @@ _PLACES: Final = tuple(f"{_PHOTOSHOP}{name}" for name in ("City", "State", "Coun
 
 _OPENING, _CLOSING = b"<rdf:RDF", b"</rdf:RDF>"
 _SCOPES: Final = pattern(rb"xmlns:[\w.-]{1,40}\s?=\s?(?:\"[^\"<>]{1,200}\"|'[^'<>]{1,200}')")
-_MOST_PACKETS: Final = 50
-_LONGEST_PACKET: Final = 2**20
-_LONGEST: Final = 2_000
-_MOST_KEYWORDS: Final = 50
+_MAX_PACKETS: Final = 50
+_MAX_PACKET_BYTES: Final = 2**20
+_MAX_VALUE_CHARS: Final = 2_000
+_MAX_KEYWORDS: Final = 50
 _UNSAID: Final = frozenset(
     "untitled;default;olympus digital camera;minolta digital camera;sony dsc".split(";")
 )
@@ -105,9 +105,9 @@ def _packets(path: Path) -> Iterator[Any]:
             return
         with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
             at = 0
-            for _ in range(_MOST_PACKETS):
+            for _ in range(_MAX_PACKETS):
                 start = data.find(_OPENING, at)
-                end = data.find(_CLOSING, start, start + _LONGEST_PACKET) if start >= 0 else -1
+                end = data.find(_CLOSING, start, start + _MAX_PACKET_BYTES) if start >= 0 else -1
                 if end < 0:
                     return
                 at = end + len(_CLOSING)
@@ -226,10 +226,10 @@ def _coordinates(tags: Mapping[str, Any]) -> str:
 
 def _clean(text: str) -> str:
     """On one line, without what programs write by themselves."""
-    said = " ".join(text[:_LONGEST].replace("\0", " ").split())
+    said = " ".join(text[:_MAX_VALUE_CHARS].replace("\0", " ").split())
     return "" if said.lower() in _UNSAID else said
 
 
 def _keywords(said: Iterable[str]) -> tuple[str, ...]:
     words = [word.strip() for each in said for word in re.split("[;,]", each)]
-    return tuple(dict.fromkeys(word for word in words if 0 < len(word) < 50))[:_MOST_KEYWORDS]
+    return tuple(dict.fromkeys(word for word in words if 0 < len(word) < 50))[:_MAX_KEYWORDS]

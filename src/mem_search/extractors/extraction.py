@@ -17,7 +17,7 @@ SECONDS: Final = 60
 """The processor time that one call may take."""
 
 MEGABYTES: Final = 480
-_MOST_AT_ONCE: Final = 4
+_MAX_AT_ONCE: Final = 4
 """Searches and the embedder need processors, too."""
 
 _MODULE: Final = "mem_search.extractors.extraction_process"
@@ -101,7 +101,7 @@ def _at_once() -> int:
         (kilobytes,) = (int(line.split()[1]) for line in lines if line.startswith("MemAvailable:"))
     except (OSError, ValueError):
         return max(1, min(processors, 2))
-    return max(1, min(processors, _MOST_AT_ONCE, kilobytes // 1024 // (2 * MEGABYTES)))
+    return max(1, min(processors, _MAX_AT_ONCE, kilobytes // 1024 // (2 * MEGABYTES)))
 
 
 def _joined(first: Extracted, more: Extracted) -> Extracted:

@@ -10,7 +10,7 @@ from mem_search.extractors.refusal import Refused, Unreadable
 from mem_search.limited_process import serve
 from mem_search.model.documents import Extracted
 
-_LONGEST: Final = 10_000_000
+_MAX_TEXT_CHARS: Final = 10_000_000
 _MEMORY: Final = "it needs more than {megabytes} MB of memory to read"
 
 
@@ -29,8 +29,8 @@ def _load() -> Callable[[tuple[str, str, int, bool]], Extracted | Refused]:
             return Refused(f"it cannot be opened: {error.strerror or error}")
         except Exception as error:  # noqa: BLE001  a library may raise anything over a bad file
             return Refused(f"it is damaged: {type(error).__name__}: {str(error)[:200]}")
-        if len(found.text) > _LONGEST:
-            return Refused(f"its text is longer than {_LONGEST // 10**6} million characters")
+        if len(found.text) > _MAX_TEXT_CHARS:
+            return Refused(f"its text is longer than {_MAX_TEXT_CHARS // 10**6} million characters")
         return found
 
     return read

@@ -30,7 +30,7 @@ _HEADINGS: Final = ("h1", "h2", "h3", "h4", "h5", "h6")
 _ENTRIES: Final = frozenset(("li", "p", "div", "dd", "tr", "aside", "blockquote"))
 _WITHIN: Final = frozenset("a span sup sub cite b i em strong small q bdi dt td th".split())
 """What an entry of a list of references is, and what may have its id instead."""
-_LONGEST_ENTRY: Final = 1000
+_MAX_ENTRY_CHARS: Final = 1000
 _NUMBER: Final = pattern(r"[\[(]?\s?(?:[0-9]{1,4}(?:\s?[,–-]\s?[0-9]{1,4}){0,9}|\W|[a-z])\s?[\])]?")
 _MARKS: Final = pattern(rf"{_NUMBER.pattern}|(?=.*[0-9]).{{1,60}}")
 """The words of a marker: a number, a letter or a sign, or what has a number: ``Smith 2020``."""
@@ -185,7 +185,7 @@ def _entry(target: Any) -> Any:
     if target is None or target.tag not in _ENTRIES:
         return None
     text = _beginning(target)
-    if len(text) > _LONGEST_ENTRY or any(True for _ in target.iter(*_HEADINGS)):
+    if len(text) > _MAX_ENTRY_CHARS or any(True for _ in target.iter(*_HEADINGS)):
         return None
     linked = any((a.get("href") or "").startswith(_ELSEWHERE) for a in target.iter("a"))
     return target if linked or cites.find(text) else None
@@ -197,7 +197,7 @@ def _beginning(element: Any) -> str:
     length = 0
     for piece in element.itertext():
         pieces.append(piece)
-        if (length := length + len(piece)) > _LONGEST_ENTRY:
+        if (length := length + len(piece)) > _MAX_ENTRY_CHARS:
             break
     return "".join(pieces)
 

@@ -28,19 +28,19 @@ _HEADING: Final = pattern(
 )
 _TAG: Final = pattern(r"<[^<>]*>")
 
-_LEAST_RECALL: Final = 0.8
-_MOST_RECALL: Final = 3.0
+_MIN_RECALL_SHARE: Final = 0.8
+_MAX_RECALL_SHARE: Final = 3.0
 """Trafilatura's text for recall is taken unless it is shorter than this share of its balanced one,
 or, on a page that does not say that it is an article, longer than this multiple."""
 
 _SMALL_PART: Final = 0.5
 """A text that is a smaller share of the main region is not what the page was opened for."""
 
-_LEAST_POSTS: Final = 0.5
+_MIN_POSTS_SHARE: Final = 0.5
 """The share of trafilatura's text that the posts of a thread have at least."""
 
 _LINKS: Final = 0.6
-_LONGEST_LINKS: Final = 2000
+_MAX_MENU_CHARS: Final = 2000
 """A block is a menu when so much of it is links and it has fewer characters than this."""
 
 _LIST: Final = 1.5
@@ -50,7 +50,7 @@ of results. Then the links are what the page was opened for."""
 _SHORT: Final = 600
 """Trafilatura takes furniture with a text that has fewer characters."""
 
-_LEAST_ARTICLE: Final = 200
+_MIN_ARTICLE_CHARS: Final = 200
 """Characters of an ``article`` element that is the main region, or of what is found of an article:
 what is shorter is a teaser."""
 
@@ -132,14 +132,14 @@ def main_text(page: str) -> str:
     balanced = _text(trafilatura.bare_extraction(page, **options))
     wide = _text(trafilatura.bare_extraction(page, favor_recall=True, **options))
     is_article = _says_article(page)
-    within = is_article or len(wide) < _MOST_RECALL * len(balanced)
-    found = wide if within and len(wide) >= _LEAST_RECALL * len(balanced) else balanced
+    within = is_article or len(wide) < _MAX_RECALL_SHARE * len(balanced)
+    found = wide if within and len(wide) >= _MIN_RECALL_SHARE * len(balanced) else balanced
     root = parsed(page)
     if root is None:
         return found
     # Forums say that they are articles, too; their marks are not those of schema.org alone.
     posts = _posts(root, _POSTS if is_article else (*_POSTS, _SCHEMA_POSTS))
-    are_most = len(posts) >= max(1, _LEAST_POSTS * len(found))
+    are_most = len(posts) >= max(1, _MIN_POSTS_SHARE * len(found))
     if are_most and (not is_article or _is_thread(found, posts)):
         return posts
     everything = _lines(root)
@@ -213,7 +213,7 @@ def _posts(root: Any, places: Iterable[str]) -> str:
 def _is_thread(found: str, posts: str) -> bool:
     """Whether ``posts`` have what was ``found``. The comments below an article do not have it."""
     longest = " ".join(max(found.split("\n"), key=len).split())
-    if len(found) < _LEAST_ARTICLE or longest in posts:
+    if len(found) < _MIN_ARTICLE_CHARS or longest in posts:
         return True
     # A row of a table has the name of the author before the post.
     return any(len(line) > len(longest) / 2 and line in longest for line in posts.split("\n"))
@@ -227,7 +227,7 @@ def _region(root: Any) -> str:
     regions = body.xpath(".//main | .//*[@role='main']")
     chosen = regions[0] if len(regions) == 1 else body
     articles = chosen.xpath(".//article[not(ancestor::article)]")
-    if len(articles) == 1 and len(_lines(articles[0])) > _LEAST_ARTICLE:
+    if len(articles) == 1 and len(_lines(articles[0])) > _MIN_ARTICLE_CHARS:
         chosen = articles[0]
     for element in [each for each in chosen.iterdescendants() if _is_furniture(each)]:
         if element.getparent() is not None:
@@ -242,7 +242,7 @@ def _region(root: Any) -> str:
             own += inside + len((child.tail or "").strip())
             links += linked
         size[element] = (own, own if element.tag == "a" else links)
-        many = own and links > _LINKS * own and own < _LONGEST_LINKS
+        many = own and links > _LINKS * own and own < _MAX_MENU_CHARS
         if many and element is not chosen and element.tag in ("ul", "ol", "div", "section"):
             size[element] = (0, 0)
             for child in list(element):

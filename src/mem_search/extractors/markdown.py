@@ -24,10 +24,10 @@ _ELSEWHERE: Final = frozenset(
 _TEXTS: Final = ("author", "folder", "branch", "worktree", "commit", "agent", "platform")
 """Metadata that is one text in every record."""
 
-_MOST_FIELDS: Final = 50
-_MOST_ITEMS: Final = 100
-_LONGEST: Final = 2000
-_LARGEST: Final = 2**63
+_MAX_FIELDS: Final = 50
+_MAX_ITEMS: Final = 100
+_MAX_VALUE_CHARS: Final = 2000
+_MAX_NUMBER: Final = 2**63
 _DATES: Final = ("date", "created", "created_at", "published")
 _DAY: Final = pattern(r"\d{4}-\d{2}-\d{2}(?!\d)")
 """What the name of a daily note begins with."""
@@ -76,9 +76,9 @@ def _front_matter(text: str) -> tuple[dict[str, Any], str]:
 def _kept(front: dict[str, Any]) -> dict[str, Any]:
     """The front matter as metadata: texts, numbers, yes and no, days, and lists of these."""
     found: dict[str, Any] = {}
-    for key, value in list(front.items())[:_MOST_FIELDS]:
+    for key, value in list(front.items())[:_MAX_FIELDS]:
         name = re.sub(r"[\s-]+", "_", str(key).strip().lower())
-        given = value[:_MOST_ITEMS] if isinstance(value, list) else [value]
+        given = value[:_MAX_ITEMS] if isinstance(value, list) else [value]
         items = [item for item in map(_plain, given) if item not in (None, "")]
         if not items or name in _ELSEWHERE:
             continue
@@ -96,8 +96,8 @@ def _plain(value: object) -> str | int | float | bool | None:
     if isinstance(value, date | datetime):
         return value.isoformat()
     if isinstance(value, int | float):
-        return value if abs(value) < _LARGEST else None  # also without NaN
-    return value.strip()[:_LONGEST] if isinstance(value, str) else None
+        return value if abs(value) < _MAX_NUMBER else None  # also without NaN
+    return value.strip()[:_MAX_VALUE_CHARS] if isinstance(value, str) else None
 
 
 def _words(value: object) -> list[str]:

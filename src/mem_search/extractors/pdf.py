@@ -17,14 +17,14 @@ from mem_search.model.documents import OCR_PAGE_NUMBERS, PAGE_BREAK, Extracted
 from mem_search.patterns import pattern
 
 _DATE: Final = pattern(r"D:(\d{4})(\d\d)?(\d\d)?(\d\d)?(\d\d)?(\d\d)?(?:(Z)|([+-]\d\d)'?(\d\d)?)?")
-_MOST: Final = 10_000_000
+_MAX_TEXT_CHARS: Final = 10_000_000
 _SECONDS: Final = 20
 """After so long, the rest of a scanned file is left to the next call, which has its own limits."""
 
-_MOST_SCANS: Final = 300
+_MAX_SCANS: Final = 300
 """Pages of a file that are recognised: more would keep a core busy for a quarter of an hour."""
 
-_FEW: Final = 12
+_MAX_SCAN_LETTERS: Final = 12
 """A page with fewer letters, such as a stamp or page number, and a picture is a scanned page."""
 
 _OUTLINES: Final = 40
@@ -115,14 +115,16 @@ def _read(document: Any, first: int) -> _Found:
         try:
             with closing(document[number]) as page:
                 text = "\n\n".join(filter(None, (_text(page), *_annotations(page))))
-                if len(text) < _FEW and _is_picture(page):
+                if len(text) < _MAX_SCAN_LETTERS and _is_picture(page):
                     text = _recognised(page, number, found) or text
         except pypdfium2.PdfiumError:
             text = ""  # one damaged page does not hide the others
         found.pages.append(text)
         size += len(text)
-        if size > _MOST:
-            raise Unreadable(f"its text is longer than {_MOST // 10**6} million characters")
+        if size > _MAX_TEXT_CHARS:
+            raise Unreadable(
+                f"its text is longer than {_MAX_TEXT_CHARS // 10**6} million characters"
+            )
         if found.by and time.monotonic() - started > _SECONDS:
             break
     return found
@@ -161,7 +163,7 @@ def _string(annotation: Any, key: bytes) -> str:
     import pypdfium2.raw as pdfium
 
     length = pdfium.FPDFAnnot_GetStringValue(annotation, key, None, 0)
-    if not 2 < length < 2 * _MOST:
+    if not 2 < length < 2 * _MAX_TEXT_CHARS:
         return ""
     buffer = ctypes.create_string_buffer(length)
     as_words = ctypes.cast(buffer, ctypes.POINTER(pdfium.FPDF_WCHAR))
@@ -185,7 +187,7 @@ def _is_picture(page: Any) -> bool:
 
 def _recognised(page: Any, number: int, found: _Found) -> str:
     found.scans += 1
-    if number >= _MOST_SCANS or not ocr.available():
+    if number >= _MAX_SCANS or not ocr.available():
         found.unread += 1
         return ""
     with closing(page.render(scale=ocr.SIDE / max(1.0, *page.get_size()))) as bitmap:

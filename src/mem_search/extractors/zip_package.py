@@ -20,10 +20,10 @@ from lxml import etree
 from mem_search.extractors.refusal import Unreadable
 from mem_search.zip_files import TooManyNames, open_zip
 
-MOST_BYTES: Final = 150 * 2**20
+MAX_BYTES: Final = 150 * 2**20
 """What one member, and all that are read, may unpack to."""
 
-MOST_RATIO: Final = 400
+MAX_RATIO: Final = 400
 """Real XML is packed to a hundredth at most; a bomb to a thousandth."""
 
 _RATIO_FROM: Final = 4 * 2**20
@@ -52,7 +52,7 @@ class Package:
             raise Unreadable("it is encrypted with a password; save it without one")
         packed, size = max(1, info.compress_size), info.file_size
         self._read += size
-        if self._read > MOST_BYTES or (size > _RATIO_FROM and size / packed > MOST_RATIO):
+        if self._read > MAX_BYTES or (size > _RATIO_FROM and size / packed > MAX_RATIO):
             raise Unreadable(f"it unpacks to far more than it holds (a ZIP bomb): {name}")
         try:
             with self._archive.open(info) as member:

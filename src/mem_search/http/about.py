@@ -9,7 +9,7 @@ from typing import Any
 from aiohttp import web
 
 import mem_search
-from mem_search.access.proof import CHALLENGE, LONGEST_CHALLENGE, PROOF, proof
+from mem_search.access.proof import CHALLENGE, MAX_CHALLENGE_CHARS, PROOF, proof
 from mem_search.http.access.authentication import port_of
 from mem_search.http.core.parameters import SearchParameters, spellings
 from mem_search.http.core.replies import json_reply, text_reply
@@ -70,7 +70,7 @@ async def health(call: Call) -> web.StreamResponse:
     challenge, key = call.request.headers.get(CHALLENGE, ""), call.lifecycle.key
     if challenge and not key and call.request.transport is not None:
         call.request.transport.abort()
-    if challenge and key and len(challenge) <= LONGEST_CHALLENGE:
+    if challenge and key and len(challenge) <= MAX_CHALLENGE_CHARS:
         reply.headers[PROOF] = proof(key, challenge, port_of(call.request))
     return reply
 

@@ -14,7 +14,7 @@ from mem_search.http.core.replies import json_reply
 from mem_search.http.core.routing import Call
 from mem_search.http.records import find
 from mem_search.ingest.edges import key_of_link
-from mem_search.model.archives import DEEPEST, FIELDS, ArchiveField, ArchiveQuestion
+from mem_search.model.archives import FIELDS, MAX_CITATION_STEPS, ArchiveField, ArchiveQuestion
 from mem_search.renderers.archives import (
     ArchiveCheck,
     ArchiveDocument,
@@ -27,7 +27,7 @@ from mem_search.renderers.safe_text import cut
 from mem_search.renderers.schema import HowSearched
 from mem_search.search import archive_check
 from mem_search.search.archive_search import (
-    MOST_CITATIONS,
+    MAX_CITATIONS,
     SNIPPET,
     citations_of,
     matches_of,
@@ -47,12 +47,16 @@ _FUZZY: Any = Field(
     " document has all words",
 )
 _WHERE: Any = Field(default=FIELDS, description="Where words have to be: title, content, query")
-_MOST: Any = Field(default=20, ge=1, le=100, description="How many at most")
+_MaxResults: Any = Field(default=20, ge=1, le=100, description="How many at most")
 _INCLUDE: Any = Field(
     default=False, alias="includeCitations", description="What cites each document, and it cites"
 )
 _DEPTH: Any = Field(
-    default=1, alias="citationDepth", ge=1, le=DEEPEST, description="Steps along citations"
+    default=1,
+    alias="citationDepth",
+    ge=1,
+    le=MAX_CITATION_STEPS,
+    description="Steps along citations",
 )
 _ARCHIVE: Any = Field(default="", description="Only documents of this archive")
 
@@ -67,7 +71,7 @@ class ArchiveSearchParameters(Parameters):
     fields: Annotated[
         tuple[ArchiveField, ...], BeforeValidator(split, json_schema_input_type=str)
     ] = _WHERE
-    limit: int = _MOST
+    limit: int = _MaxResults
     include_citations: bool = _INCLUDE
     citation_depth: int = _DEPTH
     archive: Stripped = _ARCHIVE
@@ -79,7 +83,7 @@ class ArchiveSearchBody(Body):
     query: Question = _WORDS
     fuzzy: bool = _FUZZY
     fields: list[ArchiveField] = Field(default=[*FIELDS], description=_WHERE.description)
-    limit: int = _MOST
+    limit: int = _MaxResults
     include_citations: bool = _INCLUDE
     citation_depth: int = _DEPTH
     archive: Stripped = _ARCHIVE
@@ -98,8 +102,8 @@ class RelatedDocumentParameters(Parameters):
     """Of which document, and how far away."""
 
     ref: IdOfRecord = Field(description="A report or a page, by its ref")
-    depth: int = Field(default=1, ge=1, le=DEEPEST, description="Steps along citations")
-    limit: int = _MOST
+    depth: int = Field(default=1, ge=1, le=MAX_CITATION_STEPS, description="Steps along citations")
+    limit: int = _MaxResults
 
 
 class ReportParameters(Parameters):
@@ -139,7 +143,7 @@ async def check(call: Call) -> web.StreamResponse:
         found = [
             (ArchiveDocument.of(each.record, relevance(page, each)), how_sure, each.snippet.text)
             for each, how_sure in zip(page.results, sure, strict=True)
-            if how_sure >= archive_check.LEAST
+            if how_sure >= archive_check.MIN_SCORE
         ]
         found = sorted(found, key=lambda each: -each[1])[: body.limit]
         how = HowSearched.of(page.report, call.flags)
@@ -147,7 +151,7 @@ async def check(call: Call) -> web.StreamResponse:
     if not page_name(body.url):
         raise InputError(f"{body.url[:200]!r} is no address of a page", field="url")
     names = [f"url:{page_name(body.url)}", key_of_link(body.url)]
-    numbers, cited = await call.runtime.store.archives.page(names, MOST_CITATIONS)
+    numbers, cited = await call.runtime.store.archives.page(names, MAX_CITATIONS)
     records = await store.read(lambda snapshot: snapshot.records(numbers))
     saved = [record for record in records.values() if body.archive in ("", record.project)]
     saved.sort(key=lambda record: -record.created_at)

@@ -28,7 +28,7 @@ from mem_search.renderers.schema import Absent, schema
 from mem_search.renderers.search_reply import ChosenReply, SearchReply
 from mem_search.renderers.token_budget import page_within
 
-MOST: Final = 20
+MAX_SEARCHES: Final = 20
 """Searches of a batch."""
 
 AT_ONCE: Final = 2
@@ -47,7 +47,7 @@ class _Described:
     def __get_pydantic_json_schema__(
         self, _: CoreSchema, __: GetJsonSchemaHandler
     ) -> JsonSchemaValue:
-        return {"type": "array", "minItems": 1, "maxItems": MOST, "items": _described()}
+        return {"type": "array", "minItems": 1, "maxItems": MAX_SEARCHES, "items": _described()}
 
 
 def _described() -> dict[str, Any]:
@@ -82,7 +82,7 @@ class BatchBody(Body):
 
     searches: Annotated[
         list[dict[str, Any]],
-        Field(min_length=1, max_length=MOST),
+        Field(min_length=1, max_length=MAX_SEARCHES),
         _Described(),
     ] = Field(
         description="Up to 20 searches",

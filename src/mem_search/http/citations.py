@@ -15,7 +15,7 @@ from mem_search.errors import InputError, NotFound
 from mem_search.http.core.parameter_types import IdOfRecord, TimeZone, Zone, split
 from mem_search.http.core.parameters import TimeZoneParameters, also
 from mem_search.http.core.routing import Call
-from mem_search.http.records import MOST
+from mem_search.http.records import MAX_RECORDS
 from mem_search.model import Record, Ref
 from mem_search.records.registry import installed_kinds
 from mem_search.search.opening import open_records
@@ -28,7 +28,7 @@ Style = Annotated[
 Form = Annotated[
     Literal["text", "html"], Field(description="Plain text, or HTML of apa, mla and chicago")
 ]
-_REFS = Field(min_length=1, max_length=MOST, description="Refs of records: note:1,website:2")
+_REFS = Field(min_length=1, max_length=MAX_RECORDS, description="Refs of records: note:1,website:2")
 CONTENT_TYPES = tuple(dict.fromkeys((*(known.content_type for known in FORMATS), "text/html")))
 # The fragment is escaped. The policy is a second defence: nothing in it can run.
 _POLICY = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; sandbox"

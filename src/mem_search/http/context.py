@@ -37,11 +37,11 @@ from mem_search.renderers import (
     render_matches,
 )
 from mem_search.renderers.token_budget import fits, most_that
-from mem_search.search.briefing import SHORTEST_PROMPT, brief
+from mem_search.search.briefing import MIN_PROMPT_CHARS, brief
 from mem_search.text.dates import now_ms
 
 OBSERVATIONS_A_SESSION = 20
-_MOST_PROJECTS = 5
+_MAX_PROJECTS = 5
 _FULL = 10
 """So many times the usual records with ``full``."""
 
@@ -94,7 +94,7 @@ class BriefingParameters(TimeZoneParameters, PlatformParameters):
 
     project: Text = Field(default="", description="Project by name")
     projects: Words = Field(
-        default=(), max_length=_MOST_PROJECTS, description="Several projects, its own first"
+        default=(), max_length=_MAX_PROJECTS, description="Several projects, its own first"
     )
     branch: Text = Field(default="", description="The branch that it works on")
     files: Words = Field(
@@ -188,7 +188,7 @@ async def semantic(call: Call) -> web.StreamResponse:
     """The records that match a prompt, fenced and within a budget; empty for a short prompt."""
     body = call.json_body(SemanticBody)
     prompt = body.q.strip()
-    if len(prompt) < SHORTEST_PROMPT:
+    if len(prompt) < MIN_PROMPT_CHARS:
         return json_reply(SemanticContext(context="", count=0, tokens_used=0))
     await admit(call.request, prompt)
     runtime = call.runtime

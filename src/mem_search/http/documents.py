@@ -22,7 +22,7 @@ from mem_search.model.documents import PAGE_BREAK
 from mem_search.records.registry import installed_kinds
 from mem_search.regular_file import open_regular_file
 from mem_search.sources.files import digests_of
-from mem_search.sources.files.folder import MOST_BYTES
+from mem_search.sources.files.folder import MAX_BYTES
 from mem_search.text.record_ids import RecordId
 
 _PIECE: Final = 2**18
@@ -141,7 +141,7 @@ async def _unchanged(call: Call, record: Record) -> IO[bytes]:
 def _opened(path: Path, digest: str) -> IO[bytes] | None:
     """The file, if its content is still what was read."""
     try:
-        file = open_regular_file(path, max_bytes=MOST_BYTES, follow=False)
+        file = open_regular_file(path, max_bytes=MAX_BYTES, follow=False)
     except OSError:
         return None
     try:

@@ -80,7 +80,7 @@ def _lines(page: list[RecordWithLinks]) -> bytes:
 ExportFormat = Literal[
     "csv", "json", "markdown", "bibtex", "ris", "csl-json", "apa", "mla", "chicago"
 ]
-MOST = 500
+MAX_PAGE_RECORDS = 500
 _TABLES = {"csv": ("text/csv", "csv"), "markdown": ("text/markdown", "md"),
            "json": ("application/json", "json")}  # fmt: skip
 
@@ -98,7 +98,7 @@ class SearchExportParameters(SearchParameters):
         description="The format: a table, JSON, a list with links, or citations",
         json_schema_extra=also("format"),
     )
-    limit: int = Field(default=100, ge=1, le=MOST, description="How many at most")
+    limit: int = Field(default=100, ge=1, le=MAX_PAGE_RECORDS, description="How many at most")
 
     @model_validator(mode="after")
     def _has_columns(self) -> Self:

@@ -23,7 +23,7 @@ from mem_search.http.schemas.forgetting import (
 from mem_search.model import DateRange, Filters, Ref, SearchRequest
 
 ACCEPTED: Final = 202
-MOST: Final = 1_000_000
+MAX_RECORDS: Final = 1_000_000
 _SHOWN: Final = 10
 
 
@@ -100,7 +100,7 @@ async def _selected(call: Call, body: ForgetBody) -> list[int]:
             text=body.query, filters=filters, hide_scratchpad=False, asked_at=call.now
         )
         filters = await call.runtime.search.pipeline.selection(asked)
-    return await call.runtime.store.forgetting.matching(replace(filters, without=()), MOST)
+    return await call.runtime.store.forgetting.matching(replace(filters, without=()), MAX_RECORDS)
 
 
 async def _of_refs(call: Call, refs: list[str]) -> list[int]:

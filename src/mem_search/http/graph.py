@@ -39,7 +39,7 @@ _RELATION: Any = Field(
 CONTENT_TYPES: Final = tuple(form.content_type for form in FORMATS.values())
 _SVG_POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'"
 _SANDBOX: Final = "sandbox allow-scripts allow-popups allow-popups-to-escape-sandbox"
-_MOST_DRAWN: Final = 1000
+_MAX_DRAWN: Final = 1000
 _DRAWN: Final = 500
 """Nodes of a picture unless told otherwise."""
 _WALKED: Final = 300
@@ -125,11 +125,11 @@ class GraphExportParameters(FilterParameters):
 
     @model_validator(mode="after")
     def _can_be_drawn(self) -> Self:
-        if FORMATS[self.format].is_picture and (self.limit or 0) > _MOST_DRAWN:
+        if FORMATS[self.format].is_picture and (self.limit or 0) > _MAX_DRAWN:
             raise PydanticCustomError(
                 "at:limit",
                 "a picture has at most {most} nodes; export graphml for a program that draws more",
-                {"most": _MOST_DRAWN},
+                {"most": _MAX_DRAWN},
             )
         return self
 

@@ -20,7 +20,7 @@ from mem_search.jobs.hook_costs import Cost, costs, dropped
 from mem_search.model.briefing import Situation
 from mem_search.projects import Project, identify, named_after
 from mem_search.renderers import render_briefing, render_matches, render_prompt_guide
-from mem_search.search.briefing import SHORTEST_PROMPT, brief
+from mem_search.search.briefing import MIN_PROMPT_CHARS, brief
 from mem_search.text import token_count
 from mem_search.text.dates import now_ms
 from mem_search.waiting import Lane
@@ -122,7 +122,7 @@ async def _context(call: Call, body: HookBody) -> str:
     settings, prompt = call.runtime.settings, body.prompt.strip()
     starts = body.hook_event_name == "SessionStart" and settings.context_tokens > 0
     asks = body.hook_event_name == "UserPromptSubmit" and settings.prompt_context != "off"
-    if not body.cwd or not (starts or (asks and len(prompt) >= SHORTEST_PROMPT)):
+    if not body.cwd or not (starts or (asks and len(prompt) >= MIN_PROMPT_CHARS)):
         return ""
     unseen: tuple[Project, tuple[str, ...]] = named_after(body.cwd), ()
     place, files = await _LOOKS.run(

@@ -29,20 +29,20 @@ from mem_search.ingest import spool
 from mem_search.settings import Settings
 from mem_search.sources.mail.forms import KNOWN, File, Form, from_form, from_json
 from mem_search.sources.mail.mailboxes import format_of
-from mem_search.sources.mail.message import LARGEST, TOO_LARGE
+from mem_search.sources.mail.message import MAX_MESSAGE_BYTES, TOO_LARGE
 from mem_search.text.json_reading import read_json
 
-MOST_BYTES: Final = LARGEST * 4 // 3 + 2**20
+MAX_BYTES: Final = MAX_MESSAGE_BYTES * 4 // 3 + 2**20
 """Of a body: attachments in JSON are a third larger than in the message."""
 
 _RAW: Final = ("message/rfc822", "message/global", "text/plain", ANY_TYPE)
 _HEAD: Final = 32_768
 _PIECE: Final = 2**18
-_MOST_FIELDS: Final = 1_000
+_MAX_FIELDS: Final = 1_000
 
 _SIGNED: Final = "X-Twilio-Email-Event-Webhook-Signature"
 _SIGNED_AT: Final = "X-Twilio-Email-Event-Webhook-Timestamp"
-_OLDEST_SECONDS: Final = 12 * 3600
+_MAX_AGE_SECONDS: Final = 12 * 3600
 """Mailgun tries for eight hours to deliver; what it signed before that is not taken."""
 
 
@@ -57,7 +57,7 @@ async def receive(call: Call) -> web.StreamResponse:
         raise InputError(
             f"the body is no message: it has no headers of mail; {KNOWN}", field="body"
         )
-    if len(message) > LARGEST:
+    if len(message) > MAX_MESSAGE_BYTES:
         raise TooLarge(TOO_LARGE, field="body")
     name = f"{hashlib.sha256(message).hexdigest()[:16]}.eml"
 
@@ -78,12 +78,12 @@ async def receive(call: Call) -> web.StreamResponse:
 
 
 async def _message(request: web.Request, settings: Settings) -> bytes:
-    if (request.content_length or 0) > MOST_BYTES:
+    if (request.content_length or 0) > MAX_BYTES:
         raise _too_large()
     body = bytearray()
     async for chunk in request.content.iter_chunked(_PIECE):
         body += chunk
-        if len(body) > MOST_BYTES:
+        if len(body) > MAX_BYTES:
             raise _too_large()
     data, media_type = bytes(body), request.content_type
     form = None
@@ -116,7 +116,7 @@ def is_of_mailgun(form: Form, key: str) -> bool:
     if not (key and at.isdigit() and len(at) < 20):
         return False
     expected = hmac.new(key.encode(), at + nonce, hashlib.sha256).hexdigest()
-    is_fresh = abs(time.time() - int(at)) < _OLDEST_SECONDS
+    is_fresh = abs(time.time() - int(at)) < _MAX_AGE_SECONDS
     return hmac.compare_digest(expected.encode(), signature.strip().lower()) and is_fresh
 
 
@@ -148,10 +148,10 @@ def is_of_sendgrid(request: web.Request, body: bytes, key: str) -> bool:
 def _urlencoded(body: bytes) -> Form:
     try:
         pairs = parse_qsl(
-            body.decode("ascii", "replace"), errors="surrogateescape", max_num_fields=_MOST_FIELDS
+            body.decode("ascii", "replace"), errors="surrogateescape", max_num_fields=_MAX_FIELDS
         )
     except ValueError:
-        raise MalformedBody(f"the form has more than {_MOST_FIELDS} fields") from None
+        raise MalformedBody(f"the form has more than {_MAX_FIELDS} fields") from None
     return Form({k: v.encode("utf-8", "surrogateescape") for k, v in pairs})
 
 
@@ -167,8 +167,8 @@ async def _form(request: web.Request, body: bytes) -> Form:
             if not isinstance(part, BodyPartReader):
                 raise MalformedBody("a part of the form is a form again; send one form")
             data = bytes(await part.read())
-            if len(fields) + len(files) >= _MOST_FIELDS:
-                raise MalformedBody(f"the form has more than {_MOST_FIELDS} fields")
+            if len(fields) + len(files) >= _MAX_FIELDS:
+                raise MalformedBody(f"the form has more than {_MAX_FIELDS} fields")
             name = part.name or ""
             if part.filename is None or name in ("email", "body-mime"):
                 fields[name] = data
@@ -183,4 +183,4 @@ async def _form(request: web.Request, body: bytes) -> Form:
 
 
 def _too_large() -> TooLarge:
-    return TooLarge(f"the body is larger than {MOST_BYTES // 2**20} MiB", field="body")
+    return TooLarge(f"the body is larger than {MAX_BYTES // 2**20} MiB", field="body")

@@ -35,9 +35,9 @@ from mem_search.text.platforms import platform_named
 from mem_search.text.record_ids import RecordId
 from mem_search.validation import invalid_value
 
-MOST = 200
+MAX_RECORDS = 200
 _BIGGEST = 10**18
-_LONGEST_THREAD = 30
+_MAX_THREAD_MESSAGES = 30
 """Messages of a thread that are listed under one of them."""
 
 
@@ -58,10 +58,10 @@ class NumbersBody(BaseModel):
     ids: Annotated[
         list[Annotated[int, Field(ge=0, lt=_BIGGEST)]],
         BeforeValidator(_numbers, json_schema_input_type=list[int] | str),
-        Field(max_length=MOST),
+        Field(max_length=MAX_RECORDS),
     ]
     order: Order | None = Field(default=None, alias="orderBy")
-    limit: int | None = Field(default=None, ge=1, le=MOST)
+    limit: int | None = Field(default=None, ge=1, le=MAX_RECORDS)
     project: str | None = None
     platform: Platform | None = Field(
         default=None,
@@ -75,7 +75,7 @@ class RefsBody(BaseModel):
 
     model_config = ConfigDict(defer_build=True, extra="forbid", frozen=True)
 
-    refs: list[IdOfRecord] = Field(max_length=MOST)
+    refs: list[IdOfRecord] = Field(max_length=MAX_RECORDS)
     max_tokens: int | None = budget()
 
 
@@ -212,13 +212,13 @@ async def _thread(call: Call, record: Record) -> list[Record]:
         return []
     store = call.runtime.search.store
     answers = await store.read(
-        graph.related, record.number, depth=5, limit=_LONGEST_THREAD, relations=("replies_to",)
+        graph.related, record.number, depth=5, limit=_MAX_THREAD_MESSAGES, relations=("replies_to",)
     )
     numbers = [node.ref.number for node in answers.nodes]
     found = await store.read(lambda snapshot: snapshot.records(numbers))
     if record.session:
         named = Filters(kinds=(record.kind,), session=record.session)
-        page, _ = await call.runtime.store.records.page(named, "date_asc", _LONGEST_THREAD, 0)
+        page, _ = await call.runtime.store.records.page(named, "date_asc", _MAX_THREAD_MESSAGES, 0)
         found |= {each.number: each for each, _ in page}
     return sorted(found.values(), key=lambda each: (each.created_at, each.number))
 

@@ -29,7 +29,7 @@ from mem_search.http.schemas.saved_searches import (
     SavedSearchRun,
     WebhookSecret,
 )
-from mem_search.http.schemas.universal_requests import LONGEST_URL, UniversalSearchRequest
+from mem_search.http.schemas.universal_requests import MAX_URL_CHARS, UniversalSearchRequest
 from mem_search.model import Record
 from mem_search.model import saved_searches as stored
 from mem_search.renderers.universal import UniversalSearchResponse, id_of, url_of
@@ -71,7 +71,7 @@ class SavedSearchPlan(Body):
         examples=["1h"],
     )
     inbox: bool = Field(default=True, description="Whether new matches go to the inbox")
-    webhook_url: Annotated[str, Field(max_length=LONGEST_URL)] | None = Field(
+    webhook_url: Annotated[str, Field(max_length=MAX_URL_CHARS)] | None = Field(
         default=None, description="URL that receives a message about new matches"
     )
 

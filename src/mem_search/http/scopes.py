@@ -15,7 +15,7 @@ from mem_search.http.schemas.common import Deleted
 from mem_search.http.schemas.saved_searches import Scope, Scopes
 from mem_search.model import saved_searches as stored
 from mem_search.records.registry import installed_kinds
-from mem_search.search.query_understanding import LONGEST_FILTER, demand_of
+from mem_search.search.query_understanding import MAX_FILTER_CHARS, demand_of
 from mem_search.text.dates import now_ms
 from mem_search.text.redaction import refuse_secret
 
@@ -24,7 +24,7 @@ class ScopeBody(Body):
     """The filters of a scope."""
 
     filter: str = Field(
-        max_length=LONGEST_FILTER,
+        max_length=MAX_FILTER_CHARS,
         description="Fields of the query language: project:web -tag:draft",
         examples=["project:web OR tag:work"],
     )

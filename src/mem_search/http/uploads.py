@@ -44,10 +44,10 @@ from mem_search.webhooks.receivers import RefusedPage, check_url
 from mem_search.zip_files import DAMAGED_ZIP, TooManyNames, open_zip
 
 FORM: Final = "multipart/form-data"
-MOST_BYTES: Final = 4 * 2**30
+MAX_BYTES: Final = 4 * 2**30
 """Of a file. Most formats are read up to 100 MB; mailboxes and exports may be larger."""
 
-_MOST_FIELD: Final = 2**20
+_MAX_FIELD_BYTES: Final = 2**20
 _PIECE: Final = 2**18
 _HEAD: Final = 4096
 _OF_MANY: Final = (".zip", ".json")
@@ -155,7 +155,7 @@ class _Received:
     async def chunks(self, part: BodyPartReader) -> AsyncIterator[bytes]:
         while chunk := await part.read_chunk(_PIECE):
             self.size += len(chunk)
-            if self.size > MOST_BYTES:
+            if self.size > MAX_BYTES:
                 raise too_large()
             self.head = (self.head + chunk)[:_HEAD] if len(self.head) < _HEAD else self.head
             self.digest.update(chunk)
@@ -165,7 +165,7 @@ class _Received:
 async def upload(call: Call) -> web.StreamResponse:
     """Keep the file, check what is said about it, and queue the job that reads it."""
     await check_jobs(call.request, call.runtime)
-    if (call.request.content_length or 0) > MOST_BYTES + _MOST_FIELD:
+    if (call.request.content_length or 0) > MAX_BYTES + _MAX_FIELD_BYTES:
         raise too_large()
     folder, received = call.runtime.settings.spool_dir, _Received()
     try:
@@ -211,8 +211,10 @@ async def _text(part: BodyPartReader, name: str) -> str:
     pieces = bytearray()
     while piece := await part.read_chunk(_PIECE):
         pieces += piece
-        if len(pieces) > _MOST_FIELD:
-            raise TooLarge(f"the field is longer than {_MOST_FIELD // 2**20} MB", field=name[:100])
+        if len(pieces) > _MAX_FIELD_BYTES:
+            raise TooLarge(
+                f"the field is longer than {_MAX_FIELD_BYTES // 2**20} MB", field=name[:100]
+            )
     try:
         return pieces.decode()
     except UnicodeDecodeError:
@@ -330,5 +332,5 @@ def _file_name(text: str) -> str:
 
 
 def too_large() -> TooLarge:
-    most = MOST_BYTES // 2**30
+    most = MAX_BYTES // 2**30
     return TooLarge(f"the file is larger than {most} GB; split it and send its parts", field="file")

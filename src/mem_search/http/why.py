@@ -25,7 +25,7 @@ from mem_search.text.dates import to_the_minute
 from mem_search.validation import invalid_value
 
 FILES: Final = "files"
-_MOST_PARTS: Final = 1000
+_MAX_PARTS: Final = 1000
 """Entries of one file that are looked at."""
 
 Clock = Callable[[int], str]
@@ -114,7 +114,7 @@ async def _below(
     """Of a path without an entry of its own, in a ``folder`` that was read."""
     store = call.runtime.store.ingest
     # Parts of one file, such as the messages of a mailbox, have entries of their own.
-    rows = await store.ledger("", f"{path}:", _MOST_PARTS, 0)
+    rows = await store.ledger("", f"{path}:", _MAX_PARTS, 0)
     parts = [row for row in rows if _place(row).startswith(f"{path}:")]
     if parts:
         records = sum(row.records for row in parts)

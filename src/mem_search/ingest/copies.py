@@ -50,16 +50,16 @@ _GZIP: Final = b"\x1f\x8b"
 _PIECE: Final = 1 << 16
 """Bytes read at a time: their words are found in 4 ms, in which no other thread runs."""
 
-_MOST_FILES: Final = 10_000
-_MOST_BYTES: Final = 4 << 30
+_MAX_FILES: Final = 10_000
+_MAX_BYTES: Final = 4 << 30
 """Of all files together; a minute for each gigabyte. Further files count as unread."""
 
-_MOST_NAMED: Final = 100
+_MAX_NAMED: Final = 100
 
-_LEAST_NUMBER: Final = 6
+_MIN_NUMBER: Final = 6
 """Digits of a number that tells something: shorter ones are years, ports and counts."""
 
-_LEAST_IN_LOGS: Final = 5
+_MIN_IN_LOGS: Final = 5
 """Letters of a word that our own log lines do not have by themselves."""
 
 
@@ -74,7 +74,7 @@ def look_through(home: Path, traces: Traces, *, in_file: bool = True) -> Copies:
     A file whose own name has such a word is shown by its folder, because receipts are kept.
     Blocking: about 15 MB a second.
     """
-    looked_at, left = 0, _MOST_BYTES
+    looked_at, left = 0, _MAX_BYTES
     still_in: dict[str, str] = {}
     unread: list[str] = []
     traces = replace(traces, words=frozenset(filter(_tells, traces.words)))
@@ -87,18 +87,18 @@ def look_through(home: Path, traces: Traces, *, in_file: bool = True) -> Copies:
         left -= _size(file)
         # Our own log lines have common words, which say nothing: worker, passages.
         wanted = rare if path.parts[0] == _LOGS else traces
-        read = left > 0 and looked_at < _MOST_FILES
+        read = left > 0 and looked_at < _MAX_FILES
         found = named or (holds(file, wanted) if read else None)
         looked_at += found is not None
         if found:
             still_in[shown] = stamp
         elif found is None:
             unread.append(shown)
-    named_now = list(still_in.items())[:_MOST_NAMED]
+    named_now = list(still_in.items())[:_MAX_NAMED]
     return Copies(
         looked_at,
         tuple(path for path, _ in named_now),
-        tuple(unread[:_MOST_NAMED]),
+        tuple(unread[:_MAX_NAMED]),
         tuple(stamp for _, stamp in named_now),
     )
 
@@ -181,11 +181,11 @@ def _unpacked(content: IO[bytes], traces: Traces) -> bool:
 
 
 class _Limited(io.RawIOBase):
-    """What a packed file holds, up to ``_MOST_BYTES``: beyond it the file counts as unread."""
+    """What a packed file holds, up to ``_MAX_BYTES``: beyond it the file counts as unread."""
 
     def __init__(self, content: gzip.GzipFile) -> None:
         self._content = content
-        self._left = _MOST_BYTES
+        self._left = _MAX_BYTES
 
     def read(self, size: int = -1) -> bytes:
         piece = self._content.read(size)
@@ -196,7 +196,7 @@ class _Limited(io.RawIOBase):
 
 
 def _packed(content: IO[bytes], traces: Traces) -> bool:
-    left = _MOST_BYTES
+    left = _MAX_BYTES
     try:
         with open_zip(content) as archive:
             for member in archive.infolist():
@@ -213,11 +213,11 @@ def _packed(content: IO[bytes], traces: Traces) -> bool:
 
 def _tells(word: str) -> bool:
     """Whether a file with this word may have it from a record: a short number is everywhere."""
-    return not word.isdecimal() or len(word) >= _LEAST_NUMBER
+    return not word.isdecimal() or len(word) >= _MIN_NUMBER
 
 
 def _is_rare(word: str) -> bool:
-    return len(word) >= _LEAST_IN_LOGS and wordpieces.count(word) > 1
+    return len(word) >= _MIN_IN_LOGS and wordpieces.count(word) > 1
 
 
 def _has(content: IO[bytes] | _Limited, traces: Traces) -> bool:

@@ -2,7 +2,7 @@
 
 The file is written before each item: one ``pwrite`` of some microseconds, never synchronized. So
 it outlives the process (kill -9, a crash, too little memory), which is all it is for. An item over
-which the worker died ``MOST_DEATHS`` times in a row is set aside: without that, the worker would
+which the worker died ``MAX_DEATHS`` times in a row is set aside: without that, the worker would
 die again at each start.
 """
 
@@ -22,7 +22,7 @@ from mem_search.text.redaction import redact
 
 log = logging.getLogger(__name__)
 
-MOST_DEATHS: Final = 2
+MAX_DEATHS: Final = 2
 
 
 class Place(NamedTuple):
@@ -74,7 +74,7 @@ class CrashMark:
         return [
             place
             for place, count in self.deaths.items()
-            if count >= MOST_DEATHS and place.by_job == by_job
+            if count >= MAX_DEATHS and place.by_job == by_job
         ]
 
     def forget(self, place: Place) -> None:

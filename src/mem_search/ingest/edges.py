@@ -31,7 +31,7 @@ from mem_search.text.record_ids import alias_of
 READ: Final = 100_000
 """Characters of a text that are searched for mentions; longer texts are mostly dumps."""
 
-MOST: Final = 100
+MAX_MENTIONS: Final = 100
 """Most mentions of one record; a text with more is a list."""
 
 STRENGTH: Final[dict[MentionKind, float]] = {
@@ -80,7 +80,7 @@ _LINK: Final = pattern(
 
 _SCHEME: Final = pattern(r"[A-Za-z][A-Za-z0-9+.-]*:|//")
 
-_DEEPEST: Final = 4
+_MAX_LINK_PARTS: Final = 4
 """Parts of a path that a wikilink may name: ``[[2024/travel/Lisbon]]`` has three."""
 
 _FILES: Final = frozenset({"file_read", "file_modified", "path"})
@@ -121,7 +121,7 @@ def edges_of(
             continue
         known.add((edge.key, edge.relation))
         found[edge.target, edge.relation] = edge
-        if (kept := kept + 1) == MOST:
+        if (kept := kept + 1) == MAX_MENTIONS:
             break
     return tuple(found.values())
 
@@ -134,7 +134,7 @@ def names_of(draft: Draft, facets: Iterable[tuple[str, str]]) -> tuple[str, ...]
     metadata = draft.metadata
     addresses = [draft.url, *(metadata.get(name) for name in ADDRESSES)]
     redirects = metadata.get("redirects")
-    addresses += redirects[:MOST] if isinstance(redirects, list) else []
+    addresses += redirects[:MAX_MENTIONS] if isinstance(redirects, list) else []
     for page in filter(None, (page_name(each) for each in addresses if isinstance(each, str))):
         names += [f"url:{page}", _key_of_url(page)]
     if isinstance(doi := metadata.get("doi"), str) and (page := doi_name(doi)):
@@ -148,10 +148,10 @@ def names_of(draft: Draft, facets: Iterable[tuple[str, str]]) -> tuple[str, ...]
             names.append(_key_of_path(path, draft.project))
             parts = path.rpartition(".")[0].strip("/").split("/")
             titles += [
-                "/".join(parts[-depth:]) for depth in range(1, min(_DEEPEST, len(parts)) + 1)
+                "/".join(parts[-depth:]) for depth in range(1, min(_MAX_LINK_PARTS, len(parts)) + 1)
             ]
     if draft.kind == "note":
-        titles += listed(metadata.get("aliases"))[:MOST]
+        titles += listed(metadata.get("aliases"))[:MAX_MENTIONS]
     names += [f"title:{folded}" for title in titles if (folded := mentions.folded_title(title))]
     return tuple(dict.fromkeys(names))
 

@@ -39,14 +39,14 @@ log = logging.getLogger(__name__)
 SAMPLE = 4000
 """Characters that are checked: the head of a text shows what it is."""
 
-LONGEST_FACET = 4096
-MOST_FACETS = 10_000
+MAX_FACET_CHARS = 4096
+MAX_FACETS = 10_000
 """Characters of a value that records are filtered by; the longest are paths."""
 
-_LEAST_INSTRUCTION = 12
+_MIN_INSTRUCTION_CHARS = 12
 """Characters; names, numbers and dates are shorter."""
 
-LEAST_SHARE = 0.2
+MIN_CODE_SHARE = 0.2
 """Share of lines that look like code; prose with a code snippet stays prose."""
 
 _CODE_LINE = pattern(
@@ -72,7 +72,7 @@ def is_code(text: str) -> bool:
     lines = [line for line in text[:SAMPLE].splitlines() if line.strip()]
     if not lines:
         return False
-    return sum(bool(_CODE_LINE.match(line[:160])) for line in lines) >= LEAST_SHARE * len(lines)
+    return sum(bool(_CODE_LINE.match(line[:160])) for line in lines) >= MIN_CODE_SHARE * len(lines)
 
 
 def outcome(draft: Draft) -> PreparedDraft | str:
@@ -156,22 +156,22 @@ def _values_of(draft: Draft) -> Iterator[str]:
     """What else of ``draft`` is shown: its tags, and its metadata as far as the text lacks it."""
     yield from draft.tags
     for value in leaves(dict(draft.metadata)):
-        if len(value) >= _LEAST_INSTRUCTION and value not in draft.text:
+        if len(value) >= _MIN_INSTRUCTION_CHARS and value not in draft.text:
             yield value
 
 
 def _check_facets(draft: Draft, facets: Collection[tuple[str, str]]) -> None:
     """Raise InputError for a value that is too long for the index of filters, or too many."""
-    if len(facets) > MOST_FACETS:
+    if len(facets) > MAX_FACETS:
         field, count = max(
             ((key, len(listed(value))) for key, value in draft.metadata.items()),
             key=lambda each: each[1],
         )
-        check_count(f"metadata.{field}", count, MOST_FACETS)
+        check_count(f"metadata.{field}", count, MAX_FACETS)
     for name, value in facets:
-        if len(value) > LONGEST_FACET:
+        if len(value) > MAX_FACET_CHARS:
             fields = (key for key, given in draft.metadata.items() if value in listed(given))
-            check_length(f"metadata.{next(fields, name)}", value, LONGEST_FACET)
+            check_length(f"metadata.{next(fields, name)}", value, MAX_FACET_CHARS)
 
 
 def _field(draft: Draft) -> str:

@@ -57,7 +57,7 @@ _SOON_SECONDS: Final = 0.5
 """So long the process is waited for before anybody asks what it is doing."""
 
 _START_SECONDS: Final = 60.0
-_LONGEST_START_SECONDS: Final = 600.0
+_MAX_START_SECONDS: Final = 600.0
 _BUFFER: Final = 2**20
 
 Outcome = PreparedDraft | str
@@ -197,7 +197,7 @@ class Preparing:
                 limit=_BUFFER,
             )
             await _feed(process, [framed(sys.path)])
-            await self._reply(process, stretched(_START_SECONDS, most=_LONGEST_START_SECONDS))
+            await self._reply(process, stretched(_START_SECONDS, most=_MAX_START_SECONDS))
         except (OSError, _Ended) as error:
             await self._end()
             raise Unavailable(

@@ -22,7 +22,7 @@ log = logging.getLogger(__name__)
 
 KEEP_SECONDS = 24 * 3600.0
 SWEEP_SECONDS = 3600.0
-_LONGEST_NAME = 200
+_MAX_NAME_BYTES = 200
 """Bytes; file systems allow 255, and SQLite adds an ending."""
 
 
@@ -98,7 +98,7 @@ def discard(folder: Path, spooled: str) -> None:
 
 def _file_name(name: str, suffixes: Sequence[str]) -> str:
     """``name`` as a valid file name: one component, without control characters."""
-    if name in (".", "..") or len(name.encode()) > _LONGEST_NAME:
+    if name in (".", "..") or len(name.encode()) > _MAX_NAME_BYTES:
         name = "upload"
     return name if name.endswith(tuple(suffixes)) else name + suffixes[0]
 

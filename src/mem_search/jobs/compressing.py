@@ -19,10 +19,10 @@ from mem_search.model_endpoint import ChatTask, json_object
 from mem_search.records.origin import flags_of
 from mem_search.text import instructions
 
-MOST_TEXT: Final = 8_000
+MAX_SENT_CHARS: Final = 8_000
 """Characters of a record that are sent."""
 
-SHORTEST: Final = 800
+MIN_TEXT_CHARS: Final = 800
 """Characters: a briefing shows 240, and a request costs about as many tokens as this record."""
 
 _QUIET_MS: Final = 10 * 60_000
@@ -95,13 +95,13 @@ def is_worth(record: Record) -> bool:
     """Whether a shorter form is worth a request. Of a text that reads like instructions it could
     be one.
     """
-    return len(record.text) >= SHORTEST and not flags_of(record.metadata)
+    return len(record.text) >= MIN_TEXT_CHARS and not flags_of(record.metadata)
 
 
 def question(record: Record, title: str, text: str) -> str:
     """What is sent of a record; ``title`` and ``text`` are redacted already."""
     members = ", ".join(_OF_KIND[record.kind])
-    return f"Members: {members}\nTitle: {title}\n\n<record>\n{text[:MOST_TEXT]}\n</record>"
+    return f"Members: {members}\nTitle: {title}\n\n<record>\n{text[:MAX_SENT_CHARS]}\n</record>"
 
 
 def said_of(record: Record, reply: object) -> dict[str, Any]:

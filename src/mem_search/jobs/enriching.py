@@ -41,7 +41,7 @@ from mem_search.text.search_fields import FROM_MODEL
 
 log = logging.getLogger(__name__)
 
-MOST: Final = 20
+MAX_RECORDS: Final = 20
 """Records of one run."""
 _PAUSE: Final = 15.0
 """Seconds between two looks for new records."""
@@ -81,14 +81,14 @@ def _facts(record: Record, reply: object) -> Mapping[str, Any]:
 
 
 DOCUMENTS: Final = Asking(
-    enrichment.TASK, "enrichment", "enriched", enrichment.MOST_TEXT,
+    enrichment.TASK, "enrichment", "enriched", enrichment.MAX_SENT_CHARS,
     filters=_documents,
     worth=lambda _: True,
     question=lambda _, title, text: enrichment.question(title, text),
     answer=_facts,
 )  # fmt: skip
 WORK: Final = Asking(
-    compressing.TASK, "compression", "compressed", compressing.MOST_TEXT,
+    compressing.TASK, "compression", "compressed", compressing.MAX_SENT_CHARS,
     filters=compressing.work_at,
     worth=compressing.is_worth,
     question=compressing.question,
@@ -156,13 +156,13 @@ class EnrichJob:
         return self._most - await self._store.ingest.count_tokens(self.name, day, used)
 
     async def waiting(self) -> list[Record]:
-        """Records that no model was asked about, the newest first, at most ``MOST``."""
+        """Records that no model was asked about, the newest first, at most ``MAX_RECORDS``."""
         asked = Condition(FROM_MODEL, (Filters(metadata=(MetadataTest((FROM_MODEL,), "has"),)),))
         found = self._asking.filters(now_ms())
         demand = Not(asked) if found.demand is None else AllOf((found.demand, Not(asked)))
         while True:
             filters = replace(found, demand=demand, without=tuple(self._left_out))
-            records = await self._store.records.newest(filters, MOST)
+            records = await self._store.records.newest(filters, MAX_RECORDS)
             worth = [record for record in records if self._asking.worth(record)]
             self._left_out |= {record.number for record in records} - {r.number for r in worth}
             if worth or not records:

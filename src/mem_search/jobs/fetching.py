@@ -31,12 +31,12 @@ from mem_search.ingest import spool
 from mem_search.webhooks.receivers import CheckedResolver, Lookup, RefusedPage, check_url
 from mem_search.webhooks.sending import refusal_in
 
-MOST_BYTES: Final = 100 * 2**20
+MAX_BYTES: Final = 100 * 2**20
 SECONDS: Final = 60.0
 """The limit for everything: name lookups, redirects, all of the body."""
 
 _REDIRECTS: Final = (301, 302, 303, 307, 308)
-_MOST_REDIRECTS: Final = 5
+_MAX_REDIRECTS: Final = 5
 _PIECE: Final = 2**16
 _SUFFIXES: Final = {
     "text/html": ".html", "application/xhtml+xml": ".xhtml", "text/plain": ".txt",
@@ -61,7 +61,7 @@ async def fetch(
     allowed: Collection[str] = (),
     *,
     seconds: float = SECONDS,
-    most_bytes: int = MOST_BYTES,
+    most_bytes: int = MAX_BYTES,
     lookup: Lookup | None = None,
 ) -> Fetched:
     """Fetch ``text`` into ``folder``. Raises SourceError, or RefusedPage for where it leads."""
@@ -88,13 +88,13 @@ async def fetch(
             ) as session,
         ):
             url = check_url(text, allowed, RefusedPage)
-            for _ in range(_MOST_REDIRECTS + 1):
+            for _ in range(_MAX_REDIRECTS + 1):
                 async with session.get(url, allow_redirects=False) as reply:
                     if reply.status in _REDIRECTS:
                         url = _next(url, reply, allowed)
                         continue
                     return await _kept(url, reply, folder, most_bytes)
-            raise SourceError(f"{text} redirects more than {_MOST_REDIRECTS} times")
+            raise SourceError(f"{text} redirects more than {_MAX_REDIRECTS} times")
     except TimeoutError:
         raise SourceError(f"{text} was not read within {seconds:g} seconds") from None
     except (ClientError, OSError, ValueError) as error:

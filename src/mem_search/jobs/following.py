@@ -19,7 +19,7 @@ from mem_search.storage.ports import IngestStore
 
 log = logging.getLogger(__name__)
 
-LONGEST_PAUSE: Final = 3600.0
+MAX_PAUSE_CHARS: Final = 3600.0
 """Seconds until a location that failed again and again is tried once more."""
 
 
@@ -84,7 +84,7 @@ class Pauses:
         if pause := _pause(location):
             place = location.source, location.path
             failures = self._due.get(place, (now, 0))[1] + 1 if failed else 0
-            self._due[place] = now + min(pause * 2**failures, LONGEST_PAUSE), failures
+            self._due[place] = now + min(pause * 2**failures, MAX_PAUSE_CHARS), failures
 
 
 def _pause(location: Location) -> float:

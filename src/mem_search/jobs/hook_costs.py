@@ -27,7 +27,7 @@ _TURN: Final = "UserPromptSubmit"
 _DROPPED: Final = "dropped.log"
 _EVENT: Final = pattern(r"session-(\S+?)\.json")
 """The file of an event, as a line about a dropped one names it."""
-_LONGEST_LOG: Final = 256 * 1024
+_MAX_LOG_BYTES: Final = 256 * 1024
 """Bytes, as in the hook: then the file is kept beside the next one."""
 
 
@@ -84,7 +84,7 @@ def drop(home: Path, reason: str) -> None:
     file = home / "hooks" / _DROPPED
     try:
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if file.exists() and file.stat().st_size > _LONGEST_LOG:
+        if file.exists() and file.stat().st_size > _MAX_LOG_BYTES:
             file.replace(file.with_name(f"{_DROPPED}.1"))
         handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         with os.fdopen(handle, "w", encoding="utf-8", errors="replace") as opened:

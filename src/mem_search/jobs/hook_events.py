@@ -64,8 +64,8 @@ _LOOK_SECONDS: Final = 2.0
 
 AGAIN: Final = "to try again: move it from hooks/set-aside to hooks/events, in the home"
 
-LONGEST_EVENT: Final = 10 * 2**20
-MOST_WAITING: Final = 5_000
+MAX_EVENT_BYTES: Final = 10 * 2**20
+MAX_WAITING: Final = 5_000
 """Events that clients may leave before the first of them is read. A busy hour has hundreds."""
 _SOURCE: Final = "claude-code"
 _ALWAYS: Final = ("hook_event_name", "session_id", "cwd")
@@ -137,8 +137,8 @@ class HookEvents:
         part = self.folder / f"{unique}.part"
         try:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            if sum(1 for _ in os.scandir(self.folder)) >= MOST_WAITING:
-                raise Unavailable(f"{MOST_WAITING} events wait to be read; try again in a minute")
+            if sum(1 for _ in os.scandir(self.folder)) >= MAX_WAITING:
+                raise Unavailable(f"{MAX_WAITING} events wait to be read; try again in a minute")
             handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
             with os.fdopen(handle, "wb") as file:
                 file.write(kept)
@@ -319,7 +319,7 @@ class HookEvents:
 
     def _event(self, file: Path) -> Mapping[str, Any] | None:
         try:
-            event = json.loads(read_regular_file(file, LONGEST_EVENT, follow=False))
+            event = json.loads(read_regular_file(file, MAX_EVENT_BYTES, follow=False))
             if not isinstance(event, dict) or not isinstance(event.get("session_id"), str):
                 raise ValueError("no object with a session_id")
         except (OSError, ValueError, RecursionError) as error:

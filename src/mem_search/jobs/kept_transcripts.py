@@ -32,7 +32,7 @@ from mem_search.model.forgetting import Traces
 from mem_search.regular_file import FileTooLarge, ForeignOwner, open_regular_file
 from mem_search.sources.base import scratch_folder
 from mem_search.sources.claude_code.files import (
-    LARGEST,
+    MAX_FILE_BYTES,
     SUFFIX,
     Incomplete,
     Place,
@@ -53,7 +53,7 @@ _TYPES: Final = frozenset(
 """Types of Claude Code's lines that are read; ``progress`` and snapshots are most of them."""
 
 _PIECE: Final = 1 << 20
-_LARGEST_DOCUMENT: Final = 2**28
+_MAX_DOCUMENT_BYTES: Final = 2**28
 """Bytes of a transcript that is one JSON document, which is held in memory."""
 
 _NO_TEXT: Final = ("image", "document", "thinking", "redacted_thinking")
@@ -178,7 +178,7 @@ class KeptTranscripts:
         state = self._state_of(source, path)
         copy = self._read(state)
         try:
-            file = open_regular_file(path, max_bytes=LARGEST, own=True)
+            file = open_regular_file(path, max_bytes=MAX_FILE_BYTES, own=True)
         except (FileNotFoundError, ForeignOwner):  # deleted, or to be kept by somebody else
             return
         with file:
@@ -187,7 +187,7 @@ class KeptTranscripts:
                 return
             if path.suffix != SUFFIX:
                 whole = _Copy(file=copy.file)
-                if status.st_size > _LARGEST_DOCUMENT:
+                if status.st_size > _MAX_DOCUMENT_BYTES:
                     raise FileTooLarge(errno.EFBIG, f"{path} is larger than a session is")
                 if (content := self._document(file.read(), path, whole.sessions)) is not None:
                     whole.place = _current(Place(), status)

@@ -48,7 +48,7 @@ RETRY_SECONDS = 5.0
 
 WAITS_FOR_RULES = "waiting for the rules of secrets: the worker has started and compiles them"
 
-MOST_ASIDE = 1000
+MAX_ASIDE = 1000
 """More jobs are not looked through for their uploads."""
 
 
@@ -270,7 +270,7 @@ class JobQueue:
         """The uploads that jobs have still to read, or may when they are retried."""
         waiting = [
             *await self._store.unfinished(),
-            *await self._store.newest(MOST_ASIDE, "set_aside"),
+            *await self._store.newest(MAX_ASIDE, "set_aside"),
         ]
         known = [self._params(state) for state in waiting]
         return {str(params["spooled"]) for params in known if "spooled" in params}

@@ -20,7 +20,7 @@ from mem_search.errors import NO_ROOM
 
 log = logging.getLogger(__name__)
 
-MOST_DEATHS: Final = 2
+MAX_DEATHS: Final = 2
 
 MAX_GROUP: Final = 200
 MAX_GROUP_BYTES: Final = 20 * 2**20
@@ -50,7 +50,7 @@ class SuspectEvents:
 
     def to_set_aside(self) -> list[str]:
         """The events over which the worker died too often."""
-        return [name for name, count in self.deaths.items() if count >= MOST_DEATHS]
+        return [name for name, count in self.deaths.items() if count >= MAX_DEATHS]
 
     def forget(self, names: Iterable[str]) -> None:
         """Count their deaths from zero again."""

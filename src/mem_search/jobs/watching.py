@@ -31,7 +31,7 @@ log = logging.getLogger(__name__)
 LOOK_SECONDS: Final = 5.0
 """Between two looks for locations that are followed since, or no more."""
 
-MOST_FOLDERS: Final = 4_000
+MAX_FOLDERS: Final = 4_000
 """Folders that are watched in all; Linux allows 8,192 or more. The others are read regularly."""
 
 _DEBOUNCE_MS: Final = 1_000
@@ -100,7 +100,7 @@ def _folders_of(followed: Followed) -> Folders:
         to_watch = getattr(source, "to_watch", None)  # a third party's may be older than this
         for folder in to_watch(location) if to_watch else ():
             found.setdefault(folder, set()).add((name, path))
-    return {path: frozenset(each) for path, each in [*found.items()][:MOST_FOLDERS]}
+    return {path: frozenset(each) for path, each in [*found.items()][:MAX_FOLDERS]}
 
 
 async def _watch(

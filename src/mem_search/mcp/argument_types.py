@@ -13,7 +13,7 @@ from mem_search.patterns import pattern
 from mem_search.records.registry import installed_kinds
 from mem_search.validation import invalid_value, nearest, rfc3339
 
-LONGEST = 4000
+MAX_TEXT_CHARS = 4000
 _DAY = pattern(r"\d{4}-\d\d-\d\d")
 
 
@@ -60,9 +60,11 @@ def _text(value: Any) -> Any:
     return "" if value is None else value
 
 
-Words = Annotated[str, Field(min_length=1, max_length=LONGEST, pattern=r"\S")]
+Words = Annotated[str, Field(min_length=1, max_length=MAX_TEXT_CHARS, pattern=r"\S")]
 """A query that is not blank."""
-Text = Annotated[str, BeforeValidator(_text, json_schema_input_type=str), Field(max_length=LONGEST)]
+Text = Annotated[
+    str, BeforeValidator(_text, json_schema_input_type=str), Field(max_length=MAX_TEXT_CHARS)
+]
 Values = Annotated[
     dict[str, tuple[str, ...]],
     BeforeValidator(_values),

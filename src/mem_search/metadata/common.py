@@ -14,9 +14,9 @@ from pydantic_core import PydanticCustomError
 
 from mem_search.patterns import pattern
 
-LONGEST: Final = 1000
+MAX_VALUE_CHARS: Final = 1000
 """Characters of one value; a longer one is a text, and belongs into the text."""
-MOST: Final = 100
+MAX_VALUES: Final = 100
 """Values of one field."""
 
 _DAY: Final = pattern(r"\d{4}-\d\d-\d\d")
@@ -50,7 +50,7 @@ def _listed(value: Any) -> Any:
     return [value] if isinstance(value, str) else value
 
 
-Text = Annotated[str, Field(max_length=LONGEST)]
+Text = Annotated[str, Field(max_length=MAX_VALUE_CHARS)]
 Day = Annotated[str, AfterValidator(_day)]
 """ISO 8601: ``2026-01-31``."""
 Money = Annotated[float, Field(allow_inf_nan=False, ge=-1e12, le=1e12)]
@@ -58,7 +58,7 @@ Money = Annotated[float, Field(allow_inf_nan=False, ge=-1e12, le=1e12)]
 Currency = Annotated[str, AfterValidator(_currency)]
 """ISO 4217: ``EUR``."""
 Texts = Annotated[
-    Annotated[list[Text], Field(max_length=MOST)],
+    Annotated[list[Text], Field(max_length=MAX_VALUES)],
     BeforeValidator(_listed, json_schema_input_type=str | list[str]),
 ]
 """One text, or a list of them."""

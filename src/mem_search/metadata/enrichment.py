@@ -15,7 +15,7 @@ from mem_search.metadata import MODELS, model_of
 from mem_search.metadata.common import DocumentMetadata
 from mem_search.model_endpoint import ChatTask, json_object
 
-MOST_TEXT: Final = 6_000
+MAX_SENT_CHARS: Final = 6_000
 """Characters of a document that are sent."""
 
 _UNASKED: Final = frozenset({"tags", "urls", "phones", "ocr_confidence", "thread_id", "message_id"})
@@ -50,7 +50,7 @@ TASK: Final = ChatTask("enrich", "document", INSTRUCTIONS, schema)
 
 def question(title: str, text: str) -> str:
     """What is sent of a document; both are redacted already."""
-    return f"Title: {title}\n\n<document>\n{text[:MOST_TEXT]}\n</document>"
+    return f"Title: {title}\n\n<document>\n{text[:MAX_SENT_CHARS]}\n</document>"
 
 
 def facts_in(reply: object) -> dict[str, Any]:

@@ -14,14 +14,14 @@ from itertools import islice
 from typing import Any, Final
 
 from mem_search.metadata import MODELS, document_type_of, values
-from mem_search.metadata.labels import HEAD, LONGEST, TOP, Text, labelled
+from mem_search.metadata.labels import HEAD, MAX_VALUE_CHARS, TOP, Text, labelled
 from mem_search.metadata.letter import Letter
 from mem_search.patterns import pattern
 from mem_search.text.addresses import addresses
 from mem_search.text.search_fields import FROM_MODEL, FROM_TEXT, SAME_FACT
 
 _HEADING_LINES: Final = 8
-_MOST: Final = 10
+_MAX_VALUES: Final = 10
 """Values of one list."""
 
 _DUE: Final = pattern(
@@ -100,7 +100,7 @@ def facts(title: str, text: str, *, kind: str, given: Mapping[str, Any]) -> dict
         ("phones", values.phones(head)),
         ("urls", values.urls(head)),
     ):
-        if several := list(islice(dict.fromkeys(listed), _MOST)):
+        if several := list(islice(dict.fromkeys(listed), _MAX_VALUES)):
             found[name] = several
     return found
 
@@ -129,7 +129,7 @@ def _add_dates(read: Text, found: dict[str, Any], *, is_mail: bool) -> None:
 def _type_of(title: str, read: Text, found: Mapping[str, Any], kind: str) -> str:
     """The type of document that headings and evidence say; "" for none."""
     top = [line for line in read.lines if line][:_HEADING_LINES]
-    heads = "\n".join([title, *(line for line in top if len(line) <= LONGEST)]).lower()
+    heads = "\n".join([title, *(line for line in top if len(line) <= MAX_VALUE_CHARS)]).lower()
     if kind == "email":
         heads = title.lower()
     for name, headings, evidence in _TYPES:
@@ -169,6 +169,6 @@ def _seller(read: Text, top: list[str], given: Mapping[str, Any]) -> str:
     headers = [header] if isinstance(header, str) else header if isinstance(header, list) else []
     for name, _ in addresses(str(each) for each in headers):
         if name:
-            return name[:LONGEST]
+            return name[:MAX_VALUE_CHARS]
     firms = values.companies("\n".join(read.lines[:TOP]))
     return next(iter([*firms, *top]), "")

@@ -19,10 +19,10 @@ HEAD: Final = 20_000
 """Characters that are read: what a document is about stands at its beginning."""
 TOP: Final = 15
 """Lines of a letterhead with an address and a date."""
-LONGEST: Final = 80
+MAX_VALUE_CHARS: Final = 80
 """Characters of a value in words, and of a heading."""
 _LINES: Final = 400
-_LONGEST_LINE: Final = 300
+_MAX_LINE_CHARS: Final = 300
 
 _LABELS: Final[Mapping[str, tuple[str, ...]]] = {
     "amount": (
@@ -145,7 +145,7 @@ class Text:
     def of(cls, text: str) -> Self:
         """The head of ``text``."""
         head = text[:HEAD]
-        lines = [line[:_LONGEST_LINE].strip() for line in islice(head.splitlines(), _LINES)]
+        lines = [line[:_MAX_LINE_CHARS].strip() for line in islice(head.splitlines(), _LINES)]
         return cls(head, lines, values.order_of(head), values.dollars_of(head))
 
     def money(self, value: str) -> values.Sum | None:
@@ -246,7 +246,7 @@ def _value(read: Text, field: str, label: str, value: str) -> Any:
             return seat[1] if seat else None
         case _:
             words = " ".join(value.split()).rstrip(" ,;")
-            if not 2 <= len(words) <= LONGEST or not any(map(str.isalpha, words)):
+            if not 2 <= len(words) <= MAX_VALUE_CHARS or not any(map(str.isalpha, words)):
                 return None
             if field in ("sender", "recipients", "attendee_names"):
                 names = [each.strip() for each in words.split(",")] if "@" not in words else [words]

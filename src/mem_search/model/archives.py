@@ -17,7 +17,7 @@ ArchiveField = Literal["title", "content", "query"]
 
 FIELDS: Final[tuple[ArchiveField, ...]] = ("title", "content", "query")
 
-DEEPEST: Final = 5
+MAX_CITATION_STEPS: Final = 5
 """Steps of citations that one request may follow."""
 
 

@@ -85,13 +85,13 @@ class Tombstone:
     forgotten_at: int
 
 
-SHORTEST_PART: Final = 6
+MIN_PART_LETTERS: Final = 6
 """Letters of a word from which it is also recognised inside a longer one, as in an identifier."""
 
-LONGEST_NAME: Final = 256
+MAX_NAME_LETTERS: Final = 256
 """Letters of a word up to which it may be a name made of words; longer ones are encoded data."""
 
-_LONGEST: Final = 64
+_MAX_WORD_LETTERS: Final = 64
 _WORD: Final = pattern(r"[^\W_]+")
 _REF: Final = pattern(r"\b[a-z_]+:[0-9]{1,18}\b")
 
@@ -114,7 +114,7 @@ class Traces:
 
     def __post_init__(self) -> None:
         lengths = {len(word) for word in self.words}
-        found = tuple(sorted(n for n in lengths if SHORTEST_PART <= n <= _LONGEST))
+        found = tuple(sorted(n for n in lengths if MIN_PART_LETTERS <= n <= _MAX_WORD_LETTERS))
         object.__setattr__(self, "_lengths", found)
 
     def has_word(self, text: str) -> bool:
@@ -131,7 +131,7 @@ class Traces:
         )
 
     def _has_part(self, word: str) -> bool:
-        if len(word) > LONGEST_NAME:
+        if len(word) > MAX_NAME_LETTERS:
             return False
         return any(
             word[start : start + length] in self.words

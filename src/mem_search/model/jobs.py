@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import ceil
 from typing import Any, Final, Literal
 
-LEAST_SECONDS: Final = 1.0
+MIN_RATE_SECONDS: Final = 1.0
 """Before, a rate says more about the start than about the work."""
 
 JobStatus = Literal["queued", "running", "done", "failed", "cancelled", "set_aside"]
@@ -37,7 +37,7 @@ class Pace:
     def of(self, done: int, total: int, now: int) -> tuple[float | None, int | None]:
         """The rate in units a second, and the seconds left; None for what cannot be told yet."""
         fresh, elapsed = done - self.base, (now - self.since) / 1000
-        if fresh <= 0 or elapsed < LEAST_SECONDS:
+        if fresh <= 0 or elapsed < MIN_RATE_SECONDS:
             return None, None
         left = ceil(max(0, total - done) * elapsed / fresh) if total else None
         return round(fresh / elapsed, 3), left

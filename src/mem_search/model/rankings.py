@@ -22,7 +22,7 @@ from mem_search.errors import MemSearchError
 from mem_search.model.records import Kind
 
 Codes = NDArray[np.uint8]
-MOST: Final = 255
+MAX_CODES: Final = 255
 """Codes are bytes below 255; columns use 255 for "no record"."""
 
 Integer = TypeVar("Integer", bound=np.integer)
@@ -67,8 +67,8 @@ class KindCodes:
     def _add(self, kind: Kind) -> int:
         with self._adding:
             if kind not in self._codes:
-                if len(self._names) == MOST:
-                    raise MemSearchError(f"there are more than {MOST} kinds of record")
+                if len(self._names) == MAX_CODES:
+                    raise MemSearchError(f"there are more than {MAX_CODES} kinds of record")
                 self._names.append(kind)  # before the code is visible to other threads
                 self._codes[kind] = len(self._names) - 1
             return self._codes[kind]

@@ -36,9 +36,9 @@ FacetName = Literal[
     "kind", "project", "type", "source", "tag", "author", "domain", "folder", "month", "day"
 ]
 """What the found records can be counted by."""
-MOST_FACET_VALUES = 10
+MAX_FACET_VALUES = 10
 """Values of a facet that are counted, unless a request asks for another number."""
-MOST_OPERATIONS = 10
+MAX_OPERATIONS = 10
 """Steps of a research chain, unless a request allows more."""
 
 
@@ -178,7 +178,7 @@ class ResearchPlacement:
     mode: ResearchMode = "basic"
     session_id: str = ""
     parent_operation_id: str = ""
-    max_operations: int = MOST_OPERATIONS
+    max_operations: int = MAX_OPERATIONS
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,7 +246,7 @@ class SearchRequest:
     include_weaker: bool = False
     limit_per_kind: int | None = None
     facets: tuple[FacetName, ...] = ()
-    facet_limit: int = MOST_FACET_VALUES
+    facet_limit: int = MAX_FACET_VALUES
     per_session: int | None = None
     boosts: tuple[Boost, ...] = ()
     scope: str = ""

@@ -36,10 +36,10 @@ class Match:
     changed: bool
 
 
-MOST_IN_MESSAGE = 100
+MAX_IN_MESSAGE = 100
 """Matches that a webhook message names; its ``count`` counts all of them."""
 
-MOST_LISTED = 1_000
+MAX_LISTED = 1_000
 """Matches of a notification that are stored by number; its ``count`` counts all of them."""
 
 

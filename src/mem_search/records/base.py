@@ -38,13 +38,13 @@ if TYPE_CHECKING:
 
 TITLE_LENGTH = 100
 
-LONGEST: Final = {"source": 256, "source_id": 4096, "project": 256, "session": 1024, "url": 8192}
+MAX_CHARS: Final = {"source": 256, "source_id": 4096, "project": 256, "session": 1024, "url": 8192}
 """Characters of a name. Paths have up to 4096 bytes, names of files 255, Message-IDs 998."""
-LONGEST_TAG: Final = 256
-LONGEST_RELATION: Final = 256
-MOST: Final = {"tags": 1_000, "metadata": 1_000, "links": 10_000}
+MAX_TAG_CHARS: Final = 256
+MAX_RELATION_CHARS: Final = 256
+MAX_VALUES: Final = {"tags": 1_000, "metadata": 1_000, "links": 10_000}
 """Values of a field; each tag and each link is a row of the store."""
-LONGEST_TITLE: Final = 1000
+MAX_TITLE_CHARS: Final = 1000
 """A title is indexed with every passage of its record, so a longer one moves into the text."""
 
 _LONG: Final = 10**18
@@ -124,9 +124,9 @@ class BaseKind(Generic[M]):
         known = self.known(metadata)
         title = fold(drop_unstorable(draft.title))
         text = normalise(draft.text)
-        if len(title) > LONGEST_TITLE:
+        if len(title) > MAX_TITLE_CHARS:
             text = f"{title}\n\n{text}".strip()
-            title = cut(title, LONGEST_TITLE)
+            title = cut(title, MAX_TITLE_CHARS)
         canonical = Canonical(text)
         for section in self.sections:
             canonical.complete(section, _items(known, section))
@@ -287,15 +287,15 @@ def people(header: str | list[str] | None) -> list[str]:
 
 
 def _check_names(draft: Draft) -> None:
-    for field, most in LONGEST.items():
+    for field, most in MAX_CHARS.items():
         check_length(field, getattr(draft, field), most)
-    for field, most in MOST.items():
+    for field, most in MAX_VALUES.items():
         check_count(field, len(getattr(draft, field)), most)
     for number, tag in enumerate(draft.tags):
-        check_length("tags", tag, LONGEST_TAG, f"tags.{number}")
+        check_length("tags", tag, MAX_TAG_CHARS, f"tags.{number}")
     for number, link in enumerate(draft.links):
-        check_length("links", link.to, LONGEST["url"], f"links.{number}.to")
-        check_length("links", link.relation, LONGEST_RELATION, f"links.{number}.relation")
+        check_length("links", link.to, MAX_CHARS["url"], f"links.{number}.to")
+        check_length("links", link.relation, MAX_RELATION_CHARS, f"links.{number}.relation")
 
 
 def check_count(field: str, count: int, most: int) -> None:

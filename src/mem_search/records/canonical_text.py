@@ -20,7 +20,7 @@ from mem_search.text.json_reading import DIGITS, LEVELS
 LISTED_IN_TEXT = 50
 """Most items in the text of a record; a commit may touch thousands of files."""
 
-LONGEST_KEY = 256
+MAX_KEY_CHARS = 256
 """Characters of a key of metadata."""
 
 _BIGGEST = 10**DIGITS
@@ -183,9 +183,9 @@ def _plain(value: object, field: str, depth: int) -> Any:
 def _key(key: object, field: str) -> str:
     if not isinstance(key, str):
         raise InputError(f"{field} has the key {key!r:.60}; keys are strings", field=_head(field))
-    if len(key) > LONGEST_KEY:
+    if len(key) > MAX_KEY_CHARS:
         raise InputError(
-            f"{field} has a key of {len(key):,} characters; at most {LONGEST_KEY:,} are possible",
+            f"{field} has a key of {len(key):,} characters; at most {MAX_KEY_CHARS:,} are possible",
             field=_head(field),
         )
     return key

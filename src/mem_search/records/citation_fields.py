@@ -26,7 +26,7 @@ NAMES = frozenset((*AUTHORS, *PUBLISHED, *ACCESSED))
 _DAY = pattern(r"\d{4}-\d{2}-\d{2}(?:$|[Tt ])")
 _MAIL = pattern(r"(?:\w{3},\s+)?\d{1,2}\s+\w{3}\s+\d{4}\s+\d{2}:\d{2}", re.ASCII)
 """The header ``Date`` of an e-mail (RFC 5322)."""
-_LEAST_EPOCH = 100_000_000
+_MIN_EPOCH = 100_000_000
 """A smaller number may be a year or a day written without its dashes."""
 _YEAR, _MONTH, _NTH = r"(?P<year>[12]\d{3})", r"(?P<month>[^\W\d_]{3,9}\.?)", r"(?P<day>\d{1,2})"
 _NUMBER = r"(?P<month>\d{1,2})"
@@ -81,7 +81,7 @@ def first_month(metadata: Mapping[str, Any], *names: str) -> tuple[int, ...]:
 
 def _written(text: str) -> tuple[int, ...]:
     """(year, month, day) as far as ``text`` has them; () for anything else."""
-    text = " ".join(text[:_LONGEST].split())
+    text = " ".join(text[:_MAX_DATE_CHARS].split())
     for form in _WRITTEN:
         if match := form.match(text):
             parts = match.groupdict()
@@ -99,7 +99,7 @@ def _written(text: str) -> tuple[int, ...]:
     return ()
 
 
-_LONGEST = 40
+_MAX_DATE_CHARS = 40
 """Characters of a written date; a longer text is none."""
 
 
@@ -120,7 +120,7 @@ def _read_time(value: object) -> int | None:
                 return to_ms(sent if sent.tzinfo else sent.replace(tzinfo=UTC))
             case str() if len(parts := _written(value)) == 3:
                 return to_ms(datetime(*parts, tzinfo=UTC))  # type: ignore[misc,arg-type]
-            case int() | float() if not isinstance(value, bool) and value >= _LEAST_EPOCH:
+            case int() | float() if not isinstance(value, bool) and value >= _MIN_EPOCH:
                 at = from_epoch(value)
                 dates.iso(at)  # a time that cannot be formatted is not valid
                 return at

@@ -22,7 +22,7 @@ _LEG_PARTS = ("rank", "z", "bonus", "weight")
 _TITLE_COST = 120
 """Quarters of a token. With some 25 tokens of frame a line stays under 60 in any script."""
 
-_LEAST_TITLE = 20
+_MIN_TITLE_QUARTERS = 20
 """Quarters of a token that a title keeps beside the longest marks."""
 
 
@@ -102,7 +102,9 @@ def name_of(record: Record, display: DisplayOptions, beside: str = "") -> str:
     title = kind.title(record)
     if record.metadata.get(INSTRUCTION_LIKE):
         title = fenced_title(title)
-    title = cut_to_cost(title, max(_LEAST_TITLE, _TITLE_COST - (cost(beside) if beside else 0)))
+    title = cut_to_cost(
+        title, max(_MIN_TITLE_QUARTERS, _TITLE_COST - (cost(beside) if beside else 0))
+    )
     return f"{kind.icon(record)} {kind.label} #{record.number} - {title}"
 
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T", bound="DataclassInstance")
 
-LEAST: Final = 50
+MIN_TEXT_TOKENS: Final = 50
 """Fewest tokens of a shortened text; fewer texts are better than only beginnings."""
 
 
@@ -243,15 +243,15 @@ def fit_texts(items: Sequence[T], name: str, limit: int) -> FittedItems[T]:
     """The reply models ``items`` with as much of their texts ``name`` as there is room for.
 
     Short texts stay whole and long ones are cut to the same length, so that one long text does
-    not silence the others. Items go from the end where there is no room for ``LEAST`` tokens of
-    each; the first stays as long as it fits without its text.
+    not silence the others. Items go from the end where there is no room for ``MIN_TEXT_TOKENS``
+    tokens of each; the first stays as long as it fits without its text.
     """
     texts: list[str] = [getattr(item, name) for item in items]
     bare = [{**to_values(item), name: ""} for item in items]
     costs = [cost(text) if text else 0 for text in texts]
 
     def begun(count: int) -> bool:
-        some = sum(min(each, LEAST) for each in costs[:count])
+        some = sum(min(each, MIN_TEXT_TOKENS) for each in costs[:count])
         return cost(bare[:count]) + some <= limit
 
     kept = most_that(begun, len(bare)) or int(bool(bare) and fits(dumped(bare[:1]), limit))

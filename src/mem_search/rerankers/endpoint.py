@@ -17,7 +17,7 @@ from mem_search.model.rankings import Values
 from mem_search.model_endpoint import ModelEndpoint
 from mem_search.patterns import pattern
 
-MOST_REPLY = 1 << 20
+MAX_REPLY_BYTES = 1 << 20
 """Bytes of a reply that are read; fifty scores need a few thousand."""
 
 
@@ -90,7 +90,7 @@ class EndpointReranker:
 
     def _post(self, body: Mapping[str, Any]) -> Any:
         try:
-            return self._endpoint.post(body, self._seconds, most=MOST_REPLY)
+            return self._endpoint.post(body, self._seconds, most=MAX_REPLY_BYTES)
         except HTTPError as error:
             with error:
                 step = (

@@ -14,7 +14,7 @@ import numpy as np
 from mem_search.errors import ModelUnavailable
 from mem_search.model.rankings import Values
 
-LONGEST = 512
+MAX_PAIR_TOKENS = 512
 """Tokens of a pair; cross-encoders are trained with so many."""
 
 BATCH = 16
@@ -42,7 +42,7 @@ class OnnxReranker:
             self._tokenizer = Tokenizer.from_file(str(directory / "tokenizer.json"))
         except Exception as error:  # both have classes of their own
             raise ModelUnavailable(f"{directory} cannot be loaded: {error}") from error
-        self._tokenizer.enable_truncation(LONGEST, strategy="only_second")
+        self._tokenizer.enable_truncation(MAX_PAIR_TOKENS, strategy="only_second")
         self._tokenizer.enable_padding()
         self._inputs = {given.name for given in self._session.get_inputs()}
 

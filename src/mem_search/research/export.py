@@ -19,7 +19,7 @@ from mem_search.storage.ports import RecordStore
 from mem_search.text import dates
 from mem_search.text.dates import now_ms
 
-_LONGEST = 1_000
+_MAX_TEXT_CHARS = 1_000
 _MARKUP = pattern(r"([\\`*_\[\]<>#|~])")
 
 
@@ -122,7 +122,7 @@ def _cited(export: Export, ref: str, number: int) -> str:
     if source.citation is None:
         return f"{number}. `local:{ref}` (forgotten or deleted since)"
     since = " (changed since)" if state == "changed" else ""
-    return f"{number}. {_plain(cut(source.reference, _LONGEST))} `local:{ref}`{since}"
+    return f"{number}. {_plain(cut(source.reference, _MAX_TEXT_CHARS))} `local:{ref}`{since}"
 
 
 def _plain(text: str) -> str:

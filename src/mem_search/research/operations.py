@@ -13,7 +13,7 @@ from typing import Any
 from mem_search import __version__
 from mem_search.errors import Conflict, InputError, NotFound
 from mem_search.model import Record, SearchPage, SearchRequest
-from mem_search.model.requests import MOST_OPERATIONS
+from mem_search.model.requests import MAX_OPERATIONS
 from mem_search.model.research import IndexState, Operation, OperationType, StoredResult
 from mem_search.model.statistics import Corpus
 from mem_search.renderers.schema import HowSearched, to_values
@@ -124,7 +124,7 @@ class Research:
         *,
         session_id: str,
         parent_id: str = "",
-        most: int = MOST_OPERATIONS,
+        most: int = MAX_OPERATIONS,
         started: float | None = None,
     ) -> Operation:
         """Store that ``record`` was opened as a step of a session; raises as ``search`` does.

@@ -35,8 +35,8 @@ from mem_search.text import dates, secret_rules
 from mem_search.text.dates import now_ms
 from mem_search.webhooks.deliveries import Deliveries, new_message
 
-SHORTEST: Final = 60
-LONGEST: Final = 366 * 86_400
+MIN_INTERVAL_SECONDS: Final = 60
+MAX_INTERVAL_SECONDS: Final = 366 * 86_400
 _UNITS: Final = {"w": 604_800, "d": 86_400, "h": 3_600, "m": 60, "s": 1}
 _WORDS: Final = {"hourly": 3_600, "daily": 86_400, "weekly": 604_800}
 _WRITTEN: Final = pattern(r"([0-9]{1,9})\s?([smhdw])")
@@ -47,7 +47,7 @@ def seconds(text: str) -> int:
     word = text.strip().lower()
     match = _WRITTEN.fullmatch(word)
     found = _WORDS.get(word) or (int(match[1]) * _UNITS[match[2]] if match else 0)
-    if not SHORTEST <= found <= LONGEST:
+    if not MIN_INTERVAL_SECONDS <= found <= MAX_INTERVAL_SECONDS:
         raise InputError(
             f"{text[:40]!r} is no interval from a minute to a year; write 15m, 1h, 2d or 1w",
             field="every",
@@ -64,7 +64,7 @@ def written(interval: int) -> str:
 log = logging.getLogger(__name__)
 
 EVENT = "saved_search.matched"
-MOST_FOUND = 10_000
+MAX_FOUND = 10_000
 """The depth of a ranking; of more new matches in one run, the best are reported."""
 
 OVERLAP_MS = 60_000
@@ -233,7 +233,7 @@ class SavedSearches:
             found |= dict.fromkeys(result.record.number for result in page.results)
             is_complete = is_complete and _is_complete(page)
             request = replace(request, offset=request.offset + _PAGE)
-            if request.offset >= min(page.total, MOST_FOUND) or not page.results:
+            if request.offset >= min(page.total, MAX_FOUND) or not page.results:
                 return list(found), is_complete
 
 

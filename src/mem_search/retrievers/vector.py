@@ -77,7 +77,7 @@ OVERFETCH = 2
 SPARE = 1.15
 """Entries asked first, as a multiple of those that so many records have in the store on average."""
 
-FEW = 1500
+MAX_CHEAP_SCAN = 1500
 """Passages that an exact scan scores in less time than the index takes for any query."""
 
 CHEAP = 1000
@@ -86,7 +86,7 @@ CHEAP = 1000
 SCAN_LIMIT = 50_000
 """Up to so many passages are scored exactly as fast as the index returns more than CHEAP."""
 
-MOST_AT_START = 200_000
+MAX_AT_START = 200_000
 """While the index starts, a search of up to so many passages waits for it, and compares them all if
 it is late. For more, both take too long.
 """
@@ -94,10 +94,10 @@ it is late. For more, both take too long.
 _START_SECONDS = 2.0
 """How long a search waits for an index that starts, where comparing takes as long."""
 
-MOST_UNINDEXED = 5000
+MAX_UNINDEXED = 5000
 """Most passages missing from the index that are scored exactly in addition to it."""
 
-RARE = 500
+MAX_RARE_KIND = 500
 """A kind with no more passages than this is scanned when the index returned none of it."""
 
 
@@ -195,7 +195,7 @@ class VectorRetriever:
         """
         if self._index.state != "starting" or passages <= SCAN_LIMIT:
             return
-        if passages > MOST_AT_START:
+        if passages > MAX_AT_START:
             raise IndexUnavailable(STARTING)
         with suppress(IndexUnavailable):
             await self._index.ready(_START_SECONDS)
@@ -214,7 +214,7 @@ class VectorRetriever:
         passages = await self._store.read(lambda snapshot: snapshot.passages_within(filters))
         size = (await self._store.corpus()).size
         wanted = OVERFETCH * depth * size // max(1, len(passages))
-        few = FEW if wanted <= CHEAP else SCAN_LIMIT
+        few = MAX_CHEAP_SCAN if wanted <= CHEAP else SCAN_LIMIT
         await self._started(len(passages))
         away = False
         if len(passages) > few and wanted <= self._index.most:
@@ -264,7 +264,8 @@ class VectorRetriever:
         rare = [
             code
             for kind in filters.kinds or sizes
-            if 0 < sizes.get(kind, 0) <= RARE and (code := KIND_CODES.code(kind)) not in shown
+            if 0 < sizes.get(kind, 0) <= MAX_RARE_KIND
+            and (code := KIND_CODES.code(kind)) not in shown
         ]
         if rare:
             vector = await self._vector(text)
@@ -323,8 +324,8 @@ def _late(
     snapshot: SearchSnapshot, vector: Vectors, within: Numbers | None
 ) -> tuple[Numbers, Values] | None:
     """The cosines of what the index has not got yet; None when that is too much."""
-    late = snapshot.unindexed_passages(MOST_UNINDEXED + 1)
-    if len(late) > MOST_UNINDEXED:
+    late = snapshot.unindexed_passages(MAX_UNINDEXED + 1)
+    if len(late) > MAX_UNINDEXED:
         return None
     return _cosines(snapshot, vector, late if within is None else late[np.isin(late, within)])
 

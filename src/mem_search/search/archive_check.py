@@ -18,7 +18,7 @@ from mem_search.storage.ports.search import SearchSnapshot, SearchStore
 from mem_search.text.highlight import word_matcher
 from mem_search.text.words import WordPhrase, is_cjk
 
-LEAST: Final = 0.1
+MIN_SCORE: Final = 0.1
 """What is less sure is not worth opening, so a check does not name it."""
 
 _COSINE, _SHARE, _BOTH = 12.5, 4.5, -9.0

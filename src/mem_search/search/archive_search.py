@@ -38,7 +38,7 @@ from mem_search.text import snippets, words
 from mem_search.text.highlight import WordMatcher, word_matcher
 from mem_search.text.query import demands
 
-MOST_SNIPPETS: Final = 3
+MAX_SNIPPETS: Final = 3
 """Places of a word that are shown for each field."""
 
 SNIPPET: Final = 160
@@ -47,12 +47,12 @@ SNIPPET: Final = 160
 READ: Final = 200_000
 """Characters of a text in which the words of a question are looked for."""
 
-MOST_CITATIONS: Final = 100
+MAX_CITATIONS: Final = 100
 """Citations of a document in one direction, at most."""
 
 _THROUGH_CITATIONS: Final = (CITES, "same_page")
 
-_SHORTEST_GUESSED: Final = 4
+_MIN_GUESSED_LETTERS: Final = 4
 """Letters of a word of which misspellings are looked for in single fields."""
 
 
@@ -80,7 +80,7 @@ async def request_of(store: SearchStore, asked: ArchiveQuestion) -> SearchReques
 
 def _misspelled(snapshot: SearchSnapshot, asked: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
     """The near words of those of ``asked`` that no document has."""
-    unknown = [word for word in snapshot.unknown_words(asked) if len(word) >= _SHORTEST_GUESSED]
+    unknown = [word for word in snapshot.unknown_words(asked) if len(word) >= _MIN_GUESSED_LETTERS]
     near = snapshot.expand_words([f"{word}~" for word in unknown])
     return {word: near[f"{word}~"] for word in unknown if near[f"{word}~"]}
 
@@ -120,7 +120,7 @@ def _matches(
         text = text_of(result.record, field)[:READ]
         found: dict[str, list[int]] = defaultdict(list)
         for at, root in matcher.places(text, 0, len(text)):
-            if len(found[root]) < MOST_SNIPPETS:
+            if len(found[root]) < MAX_SNIPPETS:
                 found[root].append(at)
         for root, places in found.items():
             term = next((word for word in asked if word.startswith(root)), root)
@@ -163,7 +163,7 @@ async def _followed(
     for distance in range(1, depth + 1):
         wanted = sorted({each for some in frontiers.values() for each in some} - known.keys())
         read = archives.citations if backwards else archives.references
-        for citation in await read(wanted, MOST_CITATIONS):
+        for citation in await read(wanted, MAX_CITATIONS):
             end = citation.cited if backwards else citation.citing
             assert end is not None  # it was looked up by it
             known.setdefault(end.number, []).append(citation)
@@ -171,7 +171,7 @@ async def _followed(
             onward: list[int] = []
             for place in frontier:
                 for citation in known.get(place, ()):
-                    if len(found[number]) == MOST_CITATIONS:
+                    if len(found[number]) == MAX_CITATIONS:
                         break
                     found[number].append((citation, distance))
                     other = citation.citing if backwards else citation.cited

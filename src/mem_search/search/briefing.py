@@ -24,11 +24,17 @@ DAY_MS: Final = 86_400_000
 HALF_LIFE_DAYS: Final = 7.0
 """After so many days a record counts half; people come back to work within a week or so."""
 
-SHORTEST_PROMPT: Final = 20
+MIN_PROMPT_CHARS: Final = 20
 """Characters. "Yes, go on" asks for nothing that memory could know; claude-mem has the same."""
 
-_LONGEST_PROMPT: Final = 1_000
-_MOST: Final = {"session_summary": 10, "decision": 20, "observation": 60, "file": 30, "prompt": 10}
+_MAX_PROMPT_CHARS: Final = 1_000
+_MAX_CANDIDATES: Final = {
+    "session_summary": 10,
+    "decision": 20,
+    "observation": 60,
+    "file": 30,
+    "prompt": 10,
+}
 """Candidates of each sort that are read."""
 
 _WEIGHTS: Final = {"prompt": 2.0, "file": 1.5, "branch": 0.6, "session_summary": 0.8}
@@ -70,12 +76,13 @@ async def brief(
         if files:
             wanted.append((replace(current, kinds=_WORK, files=files), "file"))
         for filters, sort in wanted:
-            for record in await records.newest(filters, _MOST[sort] * more):
+            for record in await records.newest(filters, _MAX_CANDIDATES[sort] * more):
                 seen[record.number] = record
         situation = replace(situation, files=tuple(dict.fromkeys((*situation.files, *files))))
-        if len(situation.prompt.strip()) >= SHORTEST_PROMPT:
+        if len(situation.prompt.strip()) >= MIN_PROMPT_CHARS:
             request = SearchRequest(
-                words_of(situation.prompt), base, limit=_MOST["prompt"], as_words=("all",),
+                words_of(situation.prompt), base,
+                limit=_MAX_CANDIDATES["prompt"], as_words=("all",),
                 texts=ResultTexts(snippets=False),
             )  # fmt: skip
             answer = await service.search(request, UNLOGGED, current=True)
@@ -114,7 +121,7 @@ def ranked(
 
 def words_of(prompt: str) -> str:
     """The words of a prompt, without anything that the query language would read."""
-    return " ".join(_NO_WORD.sub(" ", prompt[:_LONGEST_PROMPT].lower()).split())
+    return " ".join(_NO_WORD.sub(" ", prompt[:_MAX_PROMPT_CHARS].lower()).split())
 
 
 async def _files_at_hand(
@@ -126,10 +133,10 @@ async def _files_at_hand(
     of_session = replace(base, kinds=_WORK, session=situation.session)
     changed = [
         path
-        for record in await records.newest(of_session, _MOST["file"])
+        for record in await records.newest(of_session, _MAX_CANDIDATES["file"])
         for path in _paths(record, _FILE_FIELDS[:2])
     ]
-    return tuple(dict.fromkeys((*situation.files, *changed)))[: _MOST["file"]]
+    return tuple(dict.fromkeys((*situation.files, *changed)))[: _MAX_CANDIDATES["file"]]
 
 
 def _touches(record: Record, files: Sequence[str]) -> float:

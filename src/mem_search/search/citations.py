@@ -20,7 +20,7 @@ from mem_search.text.snippets import snippet
 SNIPPET_LENGTH = 200
 """Characters of a snippet in a cited page, and of an annotation, unless a request sets it."""
 
-MOST = 5
+MAX_ANNOTATIONS = 5
 """Annotations of one record: the best of a long text, not all of it."""
 
 SURROUNDINGS = 120
@@ -141,7 +141,7 @@ def annotate(result: Result, words: Sequence[str], *, length: int) -> tuple[Anno
     ranked = sorted((item for item in counted if item[0]), key=lambda item: -item[0])
     taken = [_snippet_span(result)] if best.text else []
     for _, found, passage in ranked:
-        if len(taken) == MOST:
+        if len(taken) == MAX_ANNOTATIONS:
             break
         if all(found.end <= other.start or other.end <= found.start for other in taken):
             of = (passage.start, passage.page, passage.above)

@@ -27,7 +27,7 @@ from mem_search.search.legs import ms
 from mem_search.search.stages import ordering, scoring
 from mem_search.search.state import LegScores, Mask, RankingState, Stage
 
-MOST_RANKED = 200
+MAX_RANKED = 200
 """Matches of each leg that are fused: twice the longest page."""
 
 
@@ -127,7 +127,7 @@ RRF_STAGES: Final[tuple[Stage, ...]] = (
 def _ranked(ranking: Ranking, leg: LegScores, records: Numbers, mask: Mask) -> LegScores:
     places = ranking.candidates.ranks_of(records)
     rows = np.flatnonzero((places > 0) & mask)
-    rows = rows[np.argsort(places[rows])][:MOST_RANKED]
+    rows = rows[np.argsort(places[rows])][:MAX_RANKED]
     ranks = np.zeros(len(records), np.int64)
     ranks[rows] = np.arange(1, len(rows) + 1)
     scores = leg.scores

@@ -24,7 +24,7 @@ from mem_search.storage.ports.search import SearchSnapshot, SearchStore
 LEG_SECONDS = 10.0
 """A leg that takes longer on a free machine is left out, so that the others answer in time."""
 
-_LONGEST_LEG_SECONDS = 60.0
+_MAX_LEG_SECONDS = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ def union(rankings: Sequence[Ranking], depth: int) -> Candidates:
 async def run_leg(leg: Retriever, question: Question, depth: int) -> LegAnswer:
     """The answer of one leg; a failure of the leg is part of the answer."""
     started = time.perf_counter()
-    limit = stretched(LEG_SECONDS, most=_LONGEST_LEG_SECONDS)
+    limit = stretched(LEG_SECONDS, most=_MAX_LEG_SECONDS)
     try:
         async with asyncio.timeout(limit):
             found = await leg.rank(question, depth)

@@ -44,7 +44,7 @@ from mem_search.search.query_understanding import (
     understand_query,
 )
 from mem_search.search.ranking import LegResults, count_facets, rank
-from mem_search.search.reranking import LONGEST_TEXT, TOP, Reranking
+from mem_search.search.reranking import MAX_TEXT_CHARS, TOP, Reranking
 from mem_search.search.respelling import Near, respelled, respelled_alone
 from mem_search.search.stages import STAGES
 from mem_search.search.stages.ordering import in_field_order
@@ -326,8 +326,8 @@ def _texts(snapshot: SearchSnapshot, hits: Sequence[Hit]) -> list[str]:
         if record is None:
             texts.append("")
             continue
-        start, end, _, above = spans.get(hit.passage or 0, PassageSpan(0, LONGEST_TEXT))
-        passage = record.text[start : min(end, start + LONGEST_TEXT)]
+        start, end, _, above = spans.get(hit.passage or 0, PassageSpan(0, MAX_TEXT_CHARS))
+        passage = record.text[start : min(end, start + MAX_TEXT_CHARS)]
         texts.append("\n".join(filter(None, (record.title, above, passage))).strip())
     return texts
 

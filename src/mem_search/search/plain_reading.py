@@ -21,15 +21,15 @@ from mem_search.text.query.field_values import written
 from mem_search.text.query.fields import Fields
 from mem_search.text.question_times import EMPTY
 
-SHORTEST_PART: Final = 4
+MIN_PART_LETTERS: Final = 4
 """Letters of a name that may be a part of a word: ``bank`` in ``fjordbank``."""
 
-MOST_PEOPLE: Final = 20_000
+MAX_PEOPLE: Final = 20_000
 """Addresses and names of a store among which a person is looked for. 10,000 take 40 ms of processor
 time, only where a question names somebody.
 """
 
-MOST_NAMES: Final = 20
+MAX_NAMES: Final = 20
 """Addresses and names that one person may have in a store."""
 
 
@@ -114,15 +114,15 @@ def _condition(
     if named.part != "person":
         return _of_field(named, named.field, fields)
     facets = ("from", "author") if named.field == "from" else (named.field,)
-    known = [value for facet in facets for value in snapshot.values_of(facet, MOST_PEOPLE)]
+    known = [value for facet in facets for value in snapshot.values_of(facet, MAX_PEOPLE)]
     split = [(value, set(words.runs_of(value))) for value in dict.fromkeys(known)]
     for name in named.names:
         runs, is_whole = words.runs_of(name), True
         called = [value for value, parts in split if runs and parts.issuperset(runs)]
-        if not called and len(runs) == 1 and len(runs[0]) >= SHORTEST_PART:
+        if not called and len(runs) == 1 and len(runs[0]) >= MIN_PART_LETTERS:
             called, is_whole = [v for v, parts in split if any(runs[0] in p for p in parts)], False
         if called:
-            pairs = tuple((facet, value) for value in called[:MOST_NAMES] for facet in facets)
+            pairs = tuple((facet, value) for value in called[:MAX_NAMES] for facet in facets)
             sure = named.sure and is_whole and name == named.names[0]
             condition = Condition(f"{named.field}:{written(name)}", (Filters(any_facets=pairs),))
             return [(replace(named, sure=sure), condition)]

@@ -289,7 +289,7 @@ def _needs_words(demand: Demand) -> bool:
             return all(map(_needs_words, demand.of))
 
 
-LONGEST_FILTER = 2_000
+MAX_FILTER_CHARS = 2_000
 
 SCRATCHPAD: Final = Filters(kinds=("note",), facets=(("folder", "scratchpad"),))
 """Notes that are working papers: hidden where a request says so (names of folders fold case)."""
@@ -369,8 +369,8 @@ async def scope(store: SearchStore, name: str, now: datetime, kinds: KnownKinds)
 
 def demand_of(text: str, now: datetime, kinds: KnownKinds) -> Demand:
     """A scope's filter as a demand. Raises InputError for what is not made of fields alone."""
-    if len(text) > LONGEST_FILTER:
-        raise InputError(f"is longer than {LONGEST_FILTER} characters", field="filter")
+    if len(text) > MAX_FILTER_CHARS:
+        raise InputError(f"is longer than {MAX_FILTER_CHARS} characters", field="filter")
     reading = language.read(text, now=now, kinds=kinds)
     plain = reading.text.strip()
     why = [*reading.analyzed.warnings, *([f"“{plain[:60]}” is none"] if plain else [])]

@@ -39,7 +39,7 @@ from mem_search.retrievers.graph import Expansion
 from mem_search.search.legs import LegAnswer, exact_scores, ms, union
 from mem_search.search.query_understanding import demands_all, filters_decide
 from mem_search.search.stages import STAGES
-from mem_search.search.stages.scoring import ANSWERS, FEW_WORDS, Z_SCORE_SUM, agreed
+from mem_search.search.stages.scoring import ANSWERS, MAX_SHORT_QUESTION_WORDS, Z_SCORE_SUM, agreed
 from mem_search.search.state import (
     NO_NUMBERS,
     Beyond,
@@ -61,7 +61,7 @@ HOLDERS = 200
 PLAIN_HOLDERS = 20
 """The same for a name of plain words, such as ``chroma-mcp``, beside other words."""
 
-CALLED = (names.MOST + 1, 0)
+CALLED = (names.MAX_NAMES + 1, 0)
 """A record that is named by its id comes before those that hold names."""
 
 OTHER_WORDS = 3
@@ -297,7 +297,7 @@ def _whole(snapshot: SearchSnapshot, question: Question, rankings: Sequence[Rank
     matched = [leg.matched.records for leg in rankings if len(leg.matched)]
     terms = len(asked.words) + len(asked.phrases) + len(asked.cjk) + len(asked.guessed)
     is_demanded = question.filters.demand is not None and demands_all(question)
-    if not matched or (terms > FEW_WORDS and not is_demanded):
+    if not matched or (terms > MAX_SHORT_QUESTION_WORDS and not is_demanded):
         return NO_NUMBERS
     if terms > 1 and not is_demanded and (query := all_of(asked)) is not None:
         having_all = snapshot.records_with_words(query)

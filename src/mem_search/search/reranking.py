@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 TOP = 50
 """Hits that are read again; what each costs is in docs/retrieval.md."""
 
-LONGEST_TEXT = 2_000
+MAX_TEXT_CHARS = 2_000
 """Characters of a text; a cross-encoder reads 512 tokens."""
 
 

@@ -22,11 +22,11 @@ from mem_search.text import spelling, wordpieces
 from mem_search.text.languages import FUNCTION_WORDS
 from mem_search.text.query import demands
 
-MOST_WORDS: Final = 3
+MAX_WORDS: Final = 3
 """Unknown words that are looked for as others; each costs some 20 ms with 100,000 words."""
 
-MOST_SPELLINGS: Final = 3
-SHORTEST: Final = 4
+MAX_SPELLINGS: Final = 3
+MIN_SLIP_LETTERS: Final = 4
 """Letters of a slip beside words that find something: shorter ones are abbreviations."""
 
 LONG: Final = 9
@@ -35,7 +35,7 @@ LONG: Final = 9
 COMMON: Final = 2
 """Records: a word of fewer may be a slip itself, so it is no suggestion."""
 
-SHORTEST_PART: Final = 4
+MIN_PART_LETTERS: Final = 4
 """Letters of each half of a compound; shorter ones are in most words by chance."""
 
 _LINKS: Final = ("", "s", "n", "en", "es", "er")
@@ -72,7 +72,7 @@ def respelled(
     halves: Near = {}
     if not others_match:
         left = [word for word in unknown if word not in near]
-        halves = halves_of_compounds(snapshot, left[: MOST_WORDS - len(near)])
+        halves = halves_of_compounds(snapshot, left[: MAX_WORDS - len(near)])
     if not near and not halves:
         return question, near
     asked = question.words
@@ -99,9 +99,9 @@ def halves_of_compounds(snapshot: SearchSnapshot, unknown: Sequence[str]) -> Nea
             continue
         pairs = [
             (word[:at].removesuffix(link), word[at:])
-            for at in range(SHORTEST_PART, len(word) - SHORTEST_PART + 1)
+            for at in range(MIN_PART_LETTERS, len(word) - MIN_PART_LETTERS + 1)
             for link in _LINKS
-            if word[:at].endswith(link) and at - len(link) >= SHORTEST_PART
+            if word[:at].endswith(link) and at - len(link) >= MIN_PART_LETTERS
         ]
         halves = list(dict.fromkeys(half for pair in pairs for half in pair))
         missing = set(snapshot.unknown_words(halves)) if halves else set()
@@ -123,26 +123,28 @@ def near_words(snapshot: SearchSnapshot, unknown: Sequence[str], *, others_match
         may_be_slip = _LETTERS.fullmatch(word) and word not in FUNCTION_WORDS
         most = spelling.edits_allowed(word) if may_be_slip else 0
         if others_match and most:
-            is_word = len(word) < SHORTEST or wordpieces.is_word(word)
+            is_word = len(word) < MIN_SLIP_LETTERS or wordpieces.is_word(word)
             most = 0 if is_word else 1 + (len(word) >= LONG)
         if not most:
             continue
         known = [each for each in snapshot.similar_words(word) if each[0].isalnum()]
         common = [each for each in known if each[1] >= COMMON]
-        near = spelling.nearest(word, common, MOST_SPELLINGS, most) or spelling.nearest(
-            word, known, MOST_SPELLINGS, most
+        near = spelling.nearest(word, common, MAX_SPELLINGS, most) or spelling.nearest(
+            word, known, MAX_SPELLINGS, most
         )
         edits = [spelling.distance(word, other, most) for other in near]
         near = [other for other, each in zip(near, edits, strict=True) if each == min(edits)]
         if others_match:
             # asynchronously is no slip for synchronously
-            near = [each for each in near if len(each) >= SHORTEST and not word.endswith(each)]
+            near = [
+                each for each in near if len(each) >= MIN_SLIP_LETTERS and not word.endswith(each)
+            ]
             is_short = len(word) < spelling.TWO_EDITS_FROM
             if is_short and [each[0] for each in near] != [word[0]]:
                 near = []
         if near:
             found[word] = near
-        if len(found) == MOST_WORDS:
+        if len(found) == MAX_WORDS:
             break
     return found
 

@@ -34,13 +34,13 @@ from mem_search.text.redaction import redact
 
 log = logging.getLogger(__name__)
 
-MOST_WAITING = 1_000
+MAX_WAITING = 1_000
 """Entries kept for a writer that is busy; further ones are not noted."""
 
 PAUSE = 2.0
 """Seconds until searches are stored; reading the log stores them at once."""
 
-LONGEST_QUERY = 500
+MAX_QUERY_CHARS = 500
 """Characters; a longer text is a pasted page, which nobody searches for again."""
 
 
@@ -63,7 +63,7 @@ class SearchLog:
         question = request.text if analyzed.question is None else analyzed.question
         if not self.on or request.offset or not question.strip():
             return
-        if len(self._waiting) >= MOST_WAITING:
+        if len(self._waiting) >= MAX_WAITING:
             return
         mode, total = str(request.mode), page.total
         if request.fusion is not None:  # it has no total: it fuses the best of each leg
@@ -117,7 +117,7 @@ def digest(page: SearchPage) -> str:
 def _clean(entries: Sequence[LoggedSearch]) -> list[LoggedSearch]:
     """One line each, without secrets; redacted before it is cut, so that none is cut in half."""
     return [
-        replace(entry, query=_storable(_plain(redact(entry.query)[0])[:LONGEST_QUERY]))
+        replace(entry, query=_storable(_plain(redact(entry.query)[0])[:MAX_QUERY_CHARS]))
         for entry in entries
     ]
 
@@ -132,7 +132,7 @@ def _storable(text: str) -> str:
     return text.encode("utf-8", "replace").decode()
 
 
-FEW: Final = 3
+MAX_FEW_RESULTS: Final = 3
 """Up to so many results an unknown word of the question may be the reason."""
 
 UNLOGGED = ""
@@ -215,7 +215,7 @@ class SearchService:
             page = await self._with_words_alone(page)
         if page.filters and not request.offset:
             page = await self._with_unknown_values(page)
-        found_little = page.total <= FEW or by_words == [0] or page.report.analyzed.near
+        found_little = page.total <= MAX_FEW_RESULTS or by_words == [0] or page.report.analyzed.near
         if found_little and request.text.strip() and not request.offset:
             return await self.suggestions.spelled(page)
         return page

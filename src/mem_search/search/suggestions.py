@@ -18,21 +18,21 @@ from typing import Final, Literal
 from mem_search.errors import StorageError
 from mem_search.model import SAMPLE, Result, SearchPage
 from mem_search.patterns import pattern
-from mem_search.search.respelling import COMMON, MOST_SPELLINGS, with_words
+from mem_search.search.respelling import COMMON, MAX_SPELLINGS, with_words
 from mem_search.storage.ports.search import Names, SearchSnapshot, SearchStore
 from mem_search.text import spelling, words
 from mem_search.text.languages import FUNCTION_WORDS
 
-MOST_CHECKED = 8
+MAX_CHECKED = 8
 """Most words of a query whose spelling is checked."""
 
-MOST_UNKNOWN = 2
+MAX_UNKNOWN = 2
 """Most unknown words that are corrected, at about 3 ms each."""
 
 SHORT = 4
 """Letters of a word that is hardly a slip where the others find something: ``IRS``, ``sent``."""
 
-MOST_SHARED = 5
+MAX_SHARED = 5
 _TITLE_WORDS = 100
 _LAST_WORD = pattern(r"[^\W_]+\Z")
 _PLAIN = pattern(r"[^\W\d_]+")
@@ -80,7 +80,7 @@ class Suggestions:
             and not _stands_for_others(word, page.request.text)
         ]
         try:
-            found = await self.store.read(_spellings, asked[:MOST_CHECKED])
+            found = await self.store.read(_spellings, asked[:MAX_CHECKED])
         except StorageError:
             return page  # the search itself has answered
         texts = _respelled(unicodedata.normalize("NFC", page.request.text), found)
@@ -91,7 +91,7 @@ class Suggestions:
         """Related searches: what the results of ``page`` share, and earlier queries of the log."""
         asked = _asked(page)
         before = await self.store.read(
-            lambda snapshot: snapshot.logged_queries(asked[:MOST_CHECKED], limit + 1)
+            lambda snapshot: snapshot.logged_queries(asked[:MAX_CHECKED], limit + 1)
         )
         return list(_related(page, [each.query for each in before]))[:limit]
 
@@ -148,9 +148,9 @@ def _spellings(snapshot: SearchSnapshot, asked: Sequence[str]) -> dict[str, Sequ
     found = {}
     may_be_slips = (word for word in asked if word.lower() not in FUNCTION_WORDS)
     long_enough = [word for word in may_be_slips if spelling.edits_allowed(word)]
-    for word in snapshot.unknown_words(long_enough)[:MOST_UNKNOWN]:
+    for word in snapshot.unknown_words(long_enough)[:MAX_UNKNOWN]:
         common = [each for each in snapshot.similar_words(word) if each[1] >= COMMON]
-        near = spelling.nearest(word, common, MOST_SPELLINGS)
+        near = spelling.nearest(word, common, MAX_SPELLINGS)
         if near:
             found[word] = near
     return found
@@ -186,7 +186,7 @@ def _related(page: SearchPage, before: Sequence[str]) -> Iterator[Related]:
 def _shared(groups: Sequence[Sequence[str]]) -> list[str]:
     """What at least two results have, the most frequent first; up to five."""
     counted = Counter(item for group in groups for item in dict.fromkeys(group))
-    return [item for item, count in counted.most_common(MOST_SHARED) if count > 1]
+    return [item for item, count in counted.most_common(MAX_SHARED) if count > 1]
 
 
 def _concepts(result: Result) -> list[str]:
@@ -196,4 +196,4 @@ def _concepts(result: Result) -> list[str]:
 
 def _title_words(result: Result) -> list[str]:
     found = words.read(result.record.title[:_TITLE_WORDS]).words
-    return [word for word in found if len(word) >= spelling.SHORTEST and not word.isdigit()]
+    return [word for word in found if len(word) >= spelling.MIN_LETTERS and not word.isdigit()]

@@ -25,7 +25,7 @@ from mem_search.settings import Settings
 from mem_search.text import secret_rules
 from mem_search.text.json_reading import read_json
 from mem_search.text.plain_facts import Named
-from mem_search.text.plain_words import LONGEST
+from mem_search.text.plain_words import MAX_QUESTION_CHARS
 from mem_search.text.redaction import redact
 
 log = logging.getLogger(__name__)
@@ -39,9 +39,9 @@ _PARTS: Final[dict[str, Literal["kind", "person", "fact", "time"]]] = {
 }  # fmt: skip
 """Field that a model may use → the part of the question that it is."""
 
-FEWEST_WORDS: Final = 3
-MOST_FIELDS: Final = 6
-_LONGEST_FIELD: Final = 100
+MIN_WORDS: Final = 3
+MAX_FIELDS: Final = 6
+_MAX_FIELD_CHARS: Final = 100
 _REMEMBERED: Final = 500
 _PAUSE: Final = 60.0
 """Seconds for which an endpoint that failed is not asked."""
@@ -95,9 +95,9 @@ class Translation:
             request.is_research
             or request.fusion is not None
             or "all" in request.as_words
-            or len(text) > LONGEST
+            or len(text) > MAX_QUESTION_CHARS
             or "\n" in text
-            or len(text.split()) < FEWEST_WORDS
+            or len(text.split()) < MIN_WORDS
             or _EXPRESSION.search(text)
         ):
             return request, ""
@@ -138,10 +138,10 @@ def fields_in(reply: object) -> tuple[str, ...]:
     fields = (
         [each.strip() for each in said if isinstance(each, str)] if isinstance(said, list) else []
     )
-    known = (each for each in fields if len(each) <= _LONGEST_FIELD and each.isprintable())
+    known = (each for each in fields if len(each) <= _MAX_FIELD_CHARS and each.isprintable())
     named = ((each, _FIELD.match(each)) for each in known)
     usable = (each for each, match in named if match and match[1] in _PARTS)
-    return tuple(dict.fromkeys(usable))[:MOST_FIELDS]
+    return tuple(dict.fromkeys(usable))[:MAX_FIELDS]
 
 
 def named_in(fields: Sequence[str], text: str, found: Sequence[Named]) -> list[Named]:

@@ -18,7 +18,7 @@ from mem_search.text.query import demands
 Value = tuple[str, str, Filters]
 """A field, a value, and the filter for that value alone."""
 
-MOST_CHECKED: Final = 32
+MAX_CHECKED: Final = 32
 """Values of one search that are looked up."""
 
 
@@ -42,14 +42,14 @@ def notices(snapshot: SearchSnapshot, filters: Filters) -> tuple[str, ...]:
     """A notice for each value of ``filters`` that no record has."""
     asked = dict.fromkeys((*_asked(filters, wanted=True), *_asked(filters, wanted=False)))
     found = []
-    for field, value, alone in list(asked)[:MOST_CHECKED]:
+    for field, value, alone in list(asked)[:MAX_CHECKED]:
         if len(snapshot.matching(alone)):
             continue
         near = spelling.closest(value, snapshot.values_of(field))
         meant = f"; nearest: {clipped(near)}" if near else ""
         star = f"; {field} takes the whole value, * stands for itself" if "*" in value else ""
         found.append(f"no record has {field} {clipped(value)}{star}{meant}")
-    for path in list(dict.fromkeys(_paths(filters)))[:MOST_CHECKED]:
+    for path in list(dict.fromkeys(_paths(filters)))[:MAX_CHECKED]:
         is_file = len(snapshot.matching(Filters(files=(path,))))
         if not is_file and len(snapshot.matching(Filters(files=(f"{path}/",)))):
             found.append(f"{clipped(path)} is a folder; for what is below it: path:{path}/")

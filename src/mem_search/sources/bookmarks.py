@@ -28,7 +28,7 @@ from mem_search.text.json_reading import loads
 NAME: Final = "bookmarks"
 
 _NETSCAPE: Final = b"<!doctype netscape-bookmark-file"
-_LARGEST: Final = 500 * 2**20
+_MAX_FILE_BYTES: Final = 500 * 2**20
 _TOKEN: Final = pattern(r"<(/?)(a|h3|dl|dd|dt)\b([^<>]*)>", re.IGNORECASE)
 _ATTRIBUTE: Final = pattern(r'(\w+)="([^"]*)"')
 _SINCE_1601: Final = 11_644_473_600
@@ -75,7 +75,7 @@ class Bookmarks(WholeFiles):
         if head(path, 200).startswith(b"SQLite format 3"):
             found: Iterable[_Page] = _of_firefox(path)
         else:
-            content = read_regular_file(path, _LARGEST).decode("utf-8", "replace")
+            content = read_regular_file(path, _MAX_FILE_BYTES).decode("utf-8", "replace")
             is_export = _is_export(content[:200].encode())
             found = _of_export(content) if is_export else _of_chrome(fields(loads(content)))
         pages: dict[str, _Page] = {}
@@ -205,7 +205,7 @@ def _of_firefox(path: Path) -> list[_Page]:
 
 
 def _copied(path: Path, target: Path) -> None:
-    with open_regular_file(path, max_bytes=_LARGEST) as file, target.open("xb") as copy:
+    with open_regular_file(path, max_bytes=_MAX_FILE_BYTES) as file, target.open("xb") as copy:
         shutil.copyfileobj(file, copy)
 
 

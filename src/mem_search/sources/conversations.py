@@ -18,7 +18,7 @@ from mem_search.model import Draft, LedgerEntry
 from mem_search.patterns import pattern
 from mem_search.regular_file import open_regular_file
 from mem_search.sources.whole_files import (
-    LARGEST,
+    MAX_FILE_BYTES,
     ZIP,
     Export,
     WholeFile,
@@ -31,7 +31,7 @@ from mem_search.text.json_reading import loads
 from mem_search.zip_files import DAMAGED_ZIP
 
 _TITLE: Final = 100
-_LONGEST_LINE: Final = 32 * 2**20
+_MAX_LINE_BYTES: Final = 32 * 2**20
 """Bytes of a line; a longer one is read as lines that are no JSON."""
 
 _HEADING: Final = pattern(r"^[#>*\-\s]+")
@@ -98,8 +98,8 @@ def fields(value: object) -> Mapping[str, Any]:
 
 def json_lines(path: Path) -> Iterator[Mapping[str, Any]]:
     """The lines that are objects; {} for another one, such as the last while it is written."""
-    with open_regular_file(path, max_bytes=LARGEST, follow=False) as file:
-        while line := file.readline(_LONGEST_LINE):
+    with open_regular_file(path, max_bytes=MAX_FILE_BYTES, follow=False) as file:
+        while line := file.readline(_MAX_LINE_BYTES):
             try:
                 yield fields(loads(line))
             except (ValueError, RecursionError):

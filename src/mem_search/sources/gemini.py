@@ -53,10 +53,10 @@ _TOOLS: Final[Tools] = {
 _EXIT_CODE: Final = pattern(r"^Exit Code: (\d{1,9})$", re.MULTILINE)
 _ADDED: Final = pattern(r"\s*<session_context>.*</session_context>\s*", re.DOTALL)
 """A message that the program writes in the name of the person."""
-_LARGEST: Final = 256 * 2**20
+_MAX_FILE_BYTES: Final = 256 * 2**20
 """Bytes of a session, which is one JSON document."""
 
-_LONGEST_ROOT: Final = 4096
+_MAX_ROOT_CHARS: Final = 4096
 _ROOT: Final = ".project_root"
 """A file beside ``chats`` with the directory of the project."""
 
@@ -81,7 +81,7 @@ class Gemini(SessionFiles):
         return is_session and "chats" in path.parts
 
     def lines(self, file: WholeFile) -> Iterator[Line]:
-        content = read_regular_file(file.path, _LARGEST, follow=False)
+        content = read_regular_file(file.path, _MAX_FILE_BYTES, follow=False)
         check_values(content)
         found = _session(content.decode("utf-8", "replace"))
         session = clean_text(found.get("sessionId")) or Path(file.name).name.partition(".")[0]
@@ -162,7 +162,7 @@ def _words(content: object) -> str:
 
 def _root(path: Path) -> str:
     try:
-        place = read_regular_file(path.parent.parent / _ROOT, _LONGEST_ROOT, follow=False)
+        place = read_regular_file(path.parent.parent / _ROOT, _MAX_ROOT_CHARS, follow=False)
         return place.decode("utf-8", "replace").strip()
     except OSError:
         return ""

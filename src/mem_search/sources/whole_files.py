@@ -28,14 +28,14 @@ from mem_search.zip_files import DAMAGED_ZIP, open_zip
 
 log = logging.getLogger(__name__)
 
-LONGEST_ITEM: Final = 64 * 2**20
+MAX_ITEM_CHARS: Final = 64 * 2**20
 """Characters of one item of a JSON array; a conversation of a year has about five million."""
 
-LARGEST: Final = 16 * 2**30
+MAX_FILE_BYTES: Final = 16 * 2**30
 """Bytes of one file, and of all members of an archive that are read. Only one item at a time is in
 memory."""
 
-LARGEST_MEMBER: Final = 4 * 2**30
+MAX_MEMBER_BYTES: Final = 4 * 2**30
 """Bytes that one member of an archive may unpack to."""
 
 ZIP: Final = b"PK\x03\x04"
@@ -194,7 +194,7 @@ class Export:
         self._archive = open_zip(file) if file.read(len(ZIP)) == ZIP else None
         listed = self._archive.namelist() if self._archive is not None else ()
         self.names = sorted(name for name in listed if not name.endswith("/"))
-        self._left = LARGEST
+        self._left = MAX_FILE_BYTES
 
     @contextmanager
     def text(self, name: str = "") -> Iterator[IO[str]]:
@@ -206,11 +206,11 @@ class Export:
             info = self._archive.getinfo(name)
             if info.flag_bits & 1:
                 raise ValueError(f"{name} is encrypted with a password")
-            if info.file_size > LARGEST_MEMBER:
+            if info.file_size > MAX_MEMBER_BYTES:
                 raise ValueError(f"{name} unpacks to {info.file_size / 2**30:.0f} GB")
             self._left -= info.file_size
             if self._left < 0:
-                raise ValueError(f"its files unpack to more than {LARGEST // 2**30} GB")
+                raise ValueError(f"its files unpack to more than {MAX_FILE_BYTES // 2**30} GB")
             opened = self._archive.open(info)
         text = io.TextIOWrapper(cast("BinaryIO", opened), encoding="utf-8-sig", errors="replace")
         try:
@@ -225,15 +225,15 @@ class Export:
 @contextmanager
 def opened(path: Path) -> Iterator[Export]:
     """The export at ``path``, opened once. Raises OSError, BadZipFile, ValueError."""
-    with open_regular_file(path, max_bytes=LARGEST, follow=False) as file:
+    with open_regular_file(path, max_bytes=MAX_FILE_BYTES, follow=False) as file:
         yield Export(file)
 
 
 def whole(file: IO[str]) -> Any:
     """The JSON that is all of ``file``. Raises ValueError."""
-    content = file.read(LONGEST_ITEM + 1)
-    if len(content) > LONGEST_ITEM:
-        raise ValueError(f"it has more than {LONGEST_ITEM} characters")
+    content = file.read(MAX_ITEM_CHARS + 1)
+    if len(content) > MAX_ITEM_CHARS:
+        raise ValueError(f"it has more than {MAX_ITEM_CHARS} characters")
     return loads(content)
 
 
@@ -266,8 +266,8 @@ def array_items(file: IO[str]) -> Iterator[Any]:
             piece = file.read(max(more, len(text) - at))
             if not piece:
                 raise ValueError("it is damaged or cut off: the JSON array does not end") from None
-            if len(text) - at > LONGEST_ITEM:
-                raise ValueError(f"an item is longer than {LONGEST_ITEM} characters") from None
+            if len(text) - at > MAX_ITEM_CHARS:
+                raise ValueError(f"an item is longer than {MAX_ITEM_CHARS} characters") from None
             text, at = text[at:] + piece, 0
         else:
             yield item

@@ -39,7 +39,7 @@ _MEMBER: Final = pattern(
     r"(users/[a-z0-9][a-z0-9_-]{0,31}/)?(mem-search\.db|webhook\.secret|redaction\.key)|config\.toml",
     re.ASCII,
 )
-_MOST_MANIFEST: Final = 1 << 24
+_MAX_MANIFEST_BYTES: Final = 1 << 24
 _PIECE: Final = 1 << 20
 _LEVEL: Final = 1
 """Of compression: text shrinks to half at disk speed, and vectors shrink at no level."""
@@ -187,7 +187,7 @@ def _each(
 
 
 def _manifest(archive: zipfile.ZipFile) -> Manifest:
-    if archive.getinfo(MANIFEST).file_size > _MOST_MANIFEST:
+    if archive.getinfo(MANIFEST).file_size > _MAX_MANIFEST_BYTES:
         raise ValueError("its manifest is too large")
     about = json.loads(archive.read(MANIFEST))
     if about["program"] != "mem-search" or about["format"] > FORMAT:

@@ -162,7 +162,7 @@ class _RedactedPart:
 
 def _needs_rules(value: Any) -> bool:
     if isinstance(value, str):
-        return len(value) >= secret_rules.SHORTEST
+        return len(value) >= secret_rules.MIN_RUN_CHARS
     return not isinstance(value, (*_QUICK, Sealed))
 
 

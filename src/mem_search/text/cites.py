@@ -19,13 +19,13 @@ from mem_search.model.graph import Cite, CiteForm
 from mem_search.patterns import pattern
 from mem_search.text.urls import ENDS, without_trailing_marks
 
-MOST: Final = 5_000
+MAX_PLACES: Final = 5_000
 """Most places of one text; a report with more is a list of addresses."""
 
 CONTEXT: Final = 400
 """Characters of a context before and after its place, at most."""
 
-_LONGEST_WORDS: Final = 500
+_MAX_LABEL_CHARS: Final = 500
 """Characters of the words of a link, at most."""
 
 _FENCE: Final = pattern(
@@ -130,7 +130,7 @@ def find(text: str) -> tuple[Cite, ...]:
     found += (cite for entry in entries for cite in entry.cites)
     found += _marked(plain, entries)
     found += _by_author(plain, places, is_listed)
-    return tuple(sorted(found, key=lambda cite: (cite.start, cite.target))[:MOST])
+    return tuple(sorted(found, key=lambda cite: (cite.start, cite.target))[:MAX_PLACES])
 
 
 def is_heading(line: str) -> bool:
@@ -168,7 +168,7 @@ def _places(text: str) -> list[Cite]:
         if form == "link":
             start, end = _linked(text, match.start() - 2, end)
         elif form == "anchor":
-            close = text.find("</a>", match.end(), match.end() + _LONGEST_WORDS)
+            close = text.find("</a>", match.end(), match.end() + _MAX_LABEL_CHARS)
             start, end = match.start(), (close + 4 if close >= 0 else match.end())
         found.append(Cite(target, form, start, end, *context_of(text, start, end)))
     return found
@@ -203,10 +203,10 @@ def _balanced(written: str) -> str:
 
 def _linked(text: str, at: int, end: int) -> tuple[int, int]:
     """The span of a link whose words end at ``at``, from ``[`` to ``)``."""
-    close = text.find(")", end, end + _LONGEST_WORDS)
+    close = text.find(")", end, end + _MAX_LABEL_CHARS)
     end = close + 1 if close >= 0 else end
     depth = 0
-    for opening in range(at, max(-1, at - _LONGEST_WORDS), -1):
+    for opening in range(at, max(-1, at - _MAX_LABEL_CHARS), -1):
         depth += {"]": 1, "[": -1}.get(text[opening], 0)
         if depth == 0:
             return opening, end
@@ -283,7 +283,7 @@ def _marked(text: str, entries: list[_Entry]) -> Iterator[Cite]:
             entry = known[min(bisect_right(places[label], at), len(known) - 1)]
             for cite in entry.cites:
                 yield Cite(cite.target, "marker", at, found.end(), *context)
-                if (made := made + 1) >= MOST:
+                if (made := made + 1) >= MAX_PLACES:
                     return
 
 
@@ -307,7 +307,7 @@ def _by_author(text: str, places: list[Cite], is_listed: Callable[[int], bool]) 
         context = context_of(text, marker.start(), marker.end())
         for cite in cited:
             yield Cite(cite.target, "marker", marker.start(), marker.end(), *context)
-            if (made := made + 1) >= MOST:
+            if (made := made + 1) >= MAX_PLACES:
                 return
 
 

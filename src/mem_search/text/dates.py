@@ -41,7 +41,7 @@ def _rfc3339_refusal() -> InputError:
     return InputError("is no RFC 3339 date and time; write 2026-01-31T12:00:00Z", field="date")
 
 
-_LONGEST: Final = 100
+_MAX_CHARS: Final = 100
 _KNOWN: Final = frozenset(
     f"{' '.join((*MONTHS, *WEEKDAYS, *COUNTS))} a an ago"
     f" {' '.join(name[:3] for name in (*MONTHS, *WEEKDAYS))}"
@@ -49,7 +49,7 @@ _KNOWN: Final = frozenset(
     " previous since the this through till to today tomorrow tonight until up weekend within"
     " yesterday morning afternoon evening night day sept tues thur thurs".split()
 )
-_MOST_WORDS: Final = 12
+_MAX_WORDS: Final = 12
 
 
 def parse_range(text: str, *, now: datetime, tz: tzinfo, field: str = "dateRange") -> DateRange:
@@ -105,7 +105,7 @@ def _refusal(text: str, field: str, clock: Clock) -> InputError:
 
 def _misunderstood(words: str, clock: Clock) -> str:
     """What of a text that is no date was understood, as the end of a sentence; or empty."""
-    each = words.split()[:_MOST_WORDS]
+    each = words.split()[:_MAX_WORDS]
     strange = [word for word in each if not _is_known(word)]
     if each and not strange:
         return ": every word was understood, but there is no such date"
@@ -140,7 +140,7 @@ def _aware(now: datetime, tz: tzinfo) -> datetime:
 
 def normalised(text: str) -> str:
     """Lower case with single spaces; empty when it cannot be a date anyway."""
-    if len(text) > _LONGEST:
+    if len(text) > _MAX_CHARS:
         return ""
     words = " ".join(text.translate({0x2013: "-", 0x2014: "-"}).lower().split())
     words = re.sub(r",(?=[0-9]{4}\b)", ", ", words)

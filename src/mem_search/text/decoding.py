@@ -28,10 +28,10 @@ _QUOTED: Final = ("=3D", "=\n", "=\r\n")
 _FOLD: Final = r"[ \t]{0,8}+(?=[\w+/=.~-])"
 _LINE_FOLDS: Final = pattern(rf"\n(?<=[\w+/=.~-]\n){_FOLD}")
 _FOLDS: Final = pattern(rf"(?<=[\w+/=.~-])\\?\r?\n{_FOLD}")
-_SHORTEST_SECRET: Final = 20
+_MIN_SECRET_CHARS: Final = 20
 _LOOKED_AT: Final = 64
 _SCRAMBLED: Final = pattern("[0-9]|[a-z][A-Z]")
-_MOST_LAYERS: Final = 3
+_MAX_LAYERS: Final = 3
 """``%2541`` is an escape in an escape."""
 
 
@@ -63,7 +63,7 @@ class View:
 def without_escapes(text: str) -> View | None:
     """``text`` with its ASCII escapes decoded, also those in escapes; None when it has none."""
     view = None
-    for _ in range(_MOST_LAYERS):
+    for _ in range(_MAX_LAYERS):
         current = view.text if view else text
         pattern = _QUOTED_PRINTABLE if any(map(current.__contains__, _QUOTED)) else _ESCAPES
         decoded = _replaced(current, pattern, _character, view)
@@ -92,7 +92,7 @@ def _fold(match: re.Match[str]) -> str:
     text, start, end = match.string, match.start(), match.end()
     before = text[max(0, start - _LOOKED_AT) : start].rsplit(None, 1)[-1]
     after = text[end : end + _LOOKED_AT].split(None, 1)[0]
-    may_be = len(before) + len(after) >= _SHORTEST_SECRET and _SCRAMBLED.search(before + after)
+    may_be = len(before) + len(after) >= _MIN_SECRET_CHARS and _SCRAMBLED.search(before + after)
     return "" if may_be else match[0]
 
 

@@ -14,7 +14,7 @@ FILETYPES: Final[Mapping[str, tuple[str, ...]]] = {
 }
 """One word for several formats."""
 
-_LONGEST: Final = 10
+_MAX_ENDING_CHARS: Final = 10
 """Characters of an ending that is a format."""
 
 
@@ -23,7 +23,7 @@ def filetypes(path: str, media_type: str, *, scanned: bool) -> list[str]:
     ending = PurePosixPath(path).suffix[1:].lower()
     if not ending:
         ending = media_type.lower().partition("/")[2]
-    found = [ending] if 0 < len(ending) <= _LONGEST and ending.isalnum() else []
+    found = [ending] if 0 < len(ending) <= _MAX_ENDING_CHARS and ending.isalnum() else []
     found += [name for name, endings in FILETYPES.items() if ending in endings]
     if media_type.startswith("image/") and "image" not in found:
         found.append("image")

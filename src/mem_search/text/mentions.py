@@ -45,7 +45,7 @@ _HOST: Final = pattern(r"[\w-]+(?:\.[\w-]+)*\.(?:com|org|net|io|dev|ai|edu|gov)\
 _FILE_SYMBOL: Final = pattern(rf"\w+(?:\.\w+)*\.(?:{'|'.join(_EXTENSIONS)})\Z")
 _DISTINCTIVE: Final = pattern(r"\(\)\Z|\.|::|_|[a-z][A-Z]")
 """What makes a name in backticks a symbol: a call, a dot, an underscore or an inner capital."""
-_SHORTEST_SYMBOL: Final = 4
+_MIN_SYMBOL_CHARS: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ def _mentions(text: str, pattern: re.Pattern[str]) -> Iterator[Mention]:
             case "symbol":
                 if _FILE_SYMBOL.match(written):
                     yield Mention("path", written, start, match.end(group))
-                elif len(written) >= _SHORTEST_SYMBOL and _DISTINCTIVE.search(written):
+                elif len(written) >= _MIN_SYMBOL_CHARS and _DISTINCTIVE.search(written):
                     yield Mention("symbol", written.removesuffix("()"), start, match.end(group))
             case "issue":
                 value = written.removeprefix("GH-").removeprefix("#")

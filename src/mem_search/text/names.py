@@ -16,10 +16,10 @@ from typing import Final, Literal
 from mem_search.patterns import pattern
 from mem_search.text.words import AnyWords, WordPhrase, WordQuery, is_hash, parts, runs_of
 
-MOST: Final = 8
+MAX_NAMES: Final = 8
 """Names of one question that are looked up; a pasted text has many more."""
 
-LONGEST: Final = 300
+MAX_NAME_CHARS: Final = 300
 """Characters of a name; longer tokens are data."""
 
 Held = Literal[0, 1, 2]
@@ -96,12 +96,12 @@ def find(text: str) -> tuple[Name, ...]:
     found: dict[str, Name] = {}
     for match in _TOKEN.finditer(text):
         written = match[0].rstrip(_EDGES).lstrip("*:!?=&")
-        if not written or len(written) > LONGEST or written.casefold() in found:
+        if not written or len(written) > MAX_NAME_CHARS or written.casefold() in found:
             continue
         sure = _is_name(written)
         if (sure or _may_be_name(written)) and (words := runs_of(written)):
             found[written.casefold()] = Name(written, words, plain=not sure)
-            if len(found) == MOST:
+            if len(found) == MAX_NAMES:
                 break
     return tuple(found.values())
 

@@ -30,10 +30,10 @@ _NESTED: Final = pattern(
     r"(?:def|class|fn|func|function|struct|impl|interface|enum|trait)\b)"
 )
 
-_LONGEST_HEADING: Final = 120
-_LONGEST_HEAD: Final = 200
+_MAX_HEADING_CHARS: Final = 120
+_MAX_HEAD_CHARS: Final = 200
 """Characters of the head of a table."""
-_LEAST_ROWS: Final = 3
+_MIN_ROWS: Final = 3
 
 
 class Boundary(IntEnum):
@@ -119,14 +119,14 @@ class Outline:
         parent = len(self.headings) - 1
         while parent >= 0 and self.headings[parent].level >= level:
             parent = self.headings[parent].parent
-        self.headings.append(Heading(start, level, title[:_LONGEST_HEADING], parent))
+        self.headings.append(Heading(start, level, title[:_MAX_HEADING_CHARS], parent))
         return Boundary.SECTION if level <= 2 else Boundary.PART
 
     def add_table(self, rows: list[tuple[int, str]], end: int) -> None:
         """Add the table of ``rows``, which ends at ``end``, and empty ``rows``."""
-        if len(rows) >= _LEAST_ROWS:
+        if len(rows) >= _MIN_ROWS:
             below = 2 if _RULE.fullmatch(rows[1][1]) else 1
-            self.blocks.append((rows[below][0], end, rows[0][1][:_LONGEST_HEAD]))
+            self.blocks.append((rows[below][0], end, rows[0][1][:_MAX_HEAD_CHARS]))
         rows.clear()
 
 
@@ -154,7 +154,7 @@ def outline(text: str, layout: Layout) -> Outline:
                 found.blocks.append((inside, at, head))
             else:
                 found.add_table(rows, at)
-                what, inside, head = Boundary.PARAGRAPH, at + len(line), words[:_LONGEST_HEADING]
+                what, inside, head = Boundary.PARAGRAPH, at + len(line), words[:_MAX_HEADING_CHARS]
             fence = "" if fence else marker[1]
         elif not fence:
             if match := _HEADING.match(line):
@@ -191,7 +191,7 @@ def place_in(text: str, passage: tuple[int, int | None, str], at: int) -> tuple[
     passed = text[start:at]
     if page is not None:
         page += passed.lstrip().count(PAGE_BREAK)
-    line = text.find("\n", at, at + _LONGEST_HEADING)
+    line = text.find("\n", at, at + _MAX_HEADING_CHARS)
     found = outline(f"{above}\n\n{text[start : line if line > 0 else at]}", Layout())
     return page, BETWEEN.join(each.title for each in found.path(len(found.headings) - 1))
 
@@ -207,5 +207,5 @@ def _code(line: str, is_first: bool) -> Boundary:
 def _is_title(line: str) -> bool:
     """Whether an underlined ``line`` is a heading and no row, item or text."""
     words = line.strip()
-    is_short = 0 < len(words) <= _LONGEST_HEADING and line[0] == words[0]
+    is_short = 0 < len(words) <= _MAX_HEADING_CHARS and line[0] == words[0]
     return is_short and words[0] not in "-|>*+#=" and "|" not in words

@@ -20,8 +20,8 @@ _PARTS: Final = pattern(
     r"https?://([^/?#]*)([^?#]*)(?:\?([^#]*))?(?:#(.*))?", re.IGNORECASE | re.DOTALL
 )
 _HOST: Final = pattern(r"([\w%.-]++|\[[0-9a-f:.]{2,45}\])(?::([0-9]{0,5}))?\Z", re.IGNORECASE)
-_LONGEST_HOST: Final = 255
-_DEEPEST: Final = 3
+_MAX_HOST_CHARS: Final = 255
+_MAX_WRAPPERS: Final = 3
 """Wrappers around wrappers that are opened: an archived AMP page is two."""
 
 _WRAPPERS: Final = tuple(
@@ -113,7 +113,7 @@ def page_name(url: str) -> str:
     if parts is None or written is None:
         return ""
     host = _host(written[1].lower().rstrip("."), written[2] or "")
-    if not host or len(host) > _LONGEST_HOST:
+    if not host or len(host) > _MAX_HOST_CHARS:
         return ""
     path = _path(parts[2])
     name = _doi(host, path) or host + path
@@ -135,7 +135,7 @@ def doi_name(doi: str) -> str:
 
 def _opened(url: str) -> str:
     """The address that an archive, a cache or a redirector shows or leads to."""
-    for _ in range(_DEEPEST):
+    for _ in range(_MAX_WRAPPERS):
         scheme = _SCHEME.match(url)
         if scheme is None:
             return url
@@ -202,7 +202,7 @@ def _doi(host: str, path: str) -> str:
     if found is None or not (host == _DOI_HOST or _DOI_PLACE.search(path, 0, found.start() + 1)):
         return ""
     doi = found[1]
-    for _ in range(_DEEPEST):
+    for _ in range(_MAX_WRAPPERS):
         if host != _DOI_HOST and (end := _DOI_END.search(doi)):
             doi = doi[: end.start()]
     return f"doi.org/{doi.lower()}" if doi.partition("/")[2] else ""

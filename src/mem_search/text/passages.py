@@ -29,14 +29,14 @@ HALF = 225
 LONG: Final = 700
 """Characters of a passage that may be embedded as two halves."""
 
-MOST_ABOVE: Final = 50
+MAX_ABOVE_PIECES: Final = 50
 """Word pieces of the lines above a passage. The passage has as many less, so that both halves still
 fit the model and cover it."""
 
-LEAST: Final = 120
+MIN_PIECES: Final = 120
 """Word pieces before a passage ends where a part does: shorter ones say little by themselves."""
 
-LEAST_PAGE: Final = 60
+MIN_PAGE_PIECES: Final = 60
 """The same for a page: a slide is short, and its number is what people look for."""
 
 SUMMARIZED: Final = 3
@@ -117,7 +117,7 @@ def embedded_texts(title: str, text: str, above: str = "") -> tuple[str, ...]:
     Each has the title and the lines above the passage before it.
     """
     head = "".join(f"{line}\n" for line in (title, above) if line)
-    half = max(HALF - (wordpieces.count(above) if above else 0), HALF - MOST_ABOVE)
+    half = max(HALF - (wordpieces.count(above) if above else 0), HALF - MAX_ABOVE_PIECES)
     spans = wordpieces.spans(text)
     if len(spans) <= half:
         return (head + text,)
@@ -164,17 +164,19 @@ def _end(
         place, what = cuts[at]
         if place > limit or place >= count:
             break
-        if what is Boundary.OTHER_TEXT or (what is Boundary.PAGE and place - first >= LEAST_PAGE):
+        if what is Boundary.OTHER_TEXT or (
+            what is Boundary.PAGE and place - first >= MIN_PAGE_PIECES
+        ):
             return place, what
-        if place - first >= LEAST and limit < count:
+        if place - first >= MIN_PIECES and limit < count:
             best = max(best, (what, place))
     return best[1], best[0]
 
 
 def _fitting(above: str) -> str:
-    """The last lines of ``above`` that have at most MOST_ABOVE word pieces together."""
+    """The last lines of ``above`` that have at most MAX_ABOVE_PIECES word pieces together."""
     lines = above.split("\n")
-    while lines and wordpieces.count("\n".join(lines)) > MOST_ABOVE:
+    while lines and wordpieces.count("\n".join(lines)) > MAX_ABOVE_PIECES:
         del lines[0]
     return "\n".join(lines)
 

@@ -20,7 +20,7 @@ from mem_search.text.languages import LANGUAGES
 from mem_search.text.plain_facts import DOCUMENTS, Named
 from mem_search.text.question_times import EMPTY, QUOTED
 
-LONGEST: Final = 200
+MAX_QUESTION_CHARS: Final = 200
 """Characters of a question that is read; a longer one tells more than which document it is."""
 
 _WORD: Final = pattern(r"(?:[dlm]|qu)['’](?=[^\W_])|[^\W_]+(?:['’.-][^\W_]+)*", re.IGNORECASE)
@@ -51,10 +51,10 @@ _ENDS_NAME: Final = (
 ) | (_AUXILIARIES - {"a"})
 _ARTICLES: Final = languages.words("articles")
 _AS_ONE: Final = [phrase.split() for each in LANGUAGES for phrase in each.as_one]
-_LONGEST_NAME: Final = 4
+_MAX_NAME_WORDS: Final = 4
 """Words."""
 
-_LONGEST_KIND: Final = 4
+_MAX_KIND_WORDS: Final = 4
 """Words."""
 
 _SHORT: Final = 12
@@ -109,7 +109,7 @@ class Vocabulary:
 
 def listed_in(text: str, known: Vocabulary) -> Named | None:
     """The kind that ``text`` asks for with no other word that says anything; mostly None."""
-    if len(text) > LONGEST or QUOTED.search(text):
+    if len(text) > MAX_QUESTION_CHARS or QUOTED.search(text):
         return None
     said = [token for token in _WORD.finditer(text) if token[0].lower() not in _EMPTY]
     field = known.listed.get(said[0][0].lower()) if len(said) == 1 else None
@@ -118,7 +118,7 @@ def listed_in(text: str, known: Vocabulary) -> Named | None:
 
 def find(text: str, known: Vocabulary) -> list[Named]:
     """The kinds, facts and the person that ``text`` names, in its order; none for most texts."""
-    if len(text) > LONGEST or "\n" in text:
+    if len(text) > MAX_QUESTION_CHARS or "\n" in text:
         return []
     quoted = [match.span() for match in QUOTED.finditer(text)]
     facts = [each for each in plain_facts.find(text) if not _overlaps(each, quoted)]
@@ -154,7 +154,7 @@ def _kinds(
     while at < len(words):
         lengths = [
             n
-            for n in range(_LONGEST_KIND, 0, -1)
+            for n in range(_MAX_KIND_WORDS, 0, -1)
             if at + n <= len(words) and " ".join(words[at : at + n]) in known.fields
         ]
         after = at + (lengths[0] if lengths else 1)
@@ -252,7 +252,7 @@ def _name(
     while at < len(words) and words[at] in _ARTICLES:
         at += 1
     end = at
-    while end < min(len(words), at + _LONGEST_NAME) and words[end] not in _ENDS_NAME:
+    while end < min(len(words), at + _MAX_NAME_WORDS) and words[end] not in _ENDS_NAME:
         end += 1
         if text[tokens[end - 1].end() :].lstrip()[:1] in (",", "?", ":"):
             break
@@ -268,7 +268,7 @@ def _name_before(
     while end and (words[end - 1] in _AUXILIARIES or words[end - 1] in _TO_ME):
         end -= 1
     at = end
-    while at > max(0, end - _LONGEST_NAME) and words[at - 1] not in _ENDS_NAME | _ARTICLES:
+    while at > max(0, end - _MAX_NAME_WORDS) and words[at - 1] not in _ENDS_NAME | _ARTICLES:
         at -= 1
     return _named(text, tokens, at, end, "from")
 

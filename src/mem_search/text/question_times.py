@@ -22,7 +22,7 @@ from mem_search.text import languages, words
 from mem_search.text.date_words import COUNT, MONTHS, UNIT, WEEKDAY, to_ms
 from mem_search.text.dates import local_range, normalised, parse_range
 
-MOST_TIMES: Final = 4
+MAX_TIMES: Final = 4
 """Times of one question; further ones stay words."""
 
 EMPTY: Final = (
@@ -99,17 +99,17 @@ _PHRASE: Final = pattern(
 
 
 _LETTERS: Final = pattern(r"[^\W\d_]+")
-_LONGEST_DUE: Final = 24
+_MAX_DUE_CHARS: Final = 24
 """Characters before a time that may say what it is the time of."""
 
 DUE: Final = "|".join(each.due for each in languages.LANGUAGES if each.due)
 IS_DUE: Final = pattern(rf"(?<!\w)(?:{DUE})\s(?:on\s|by\s|the\s)?$", re.IGNORECASE)
 """Before a time: by then something is due; nothing was made then."""
 
-_LONGEST: Final = 120
+_MAX_TIME_CHARS: Final = 120
 """Characters of a question that may be only a time."""
 
-_LONGEST_TEXT: Final = 1_000
+_MAX_TEXT_CHARS: Final = 1_000
 """Characters; a longer text is pasted, and its times are those of its own story."""
 
 _OF: Final = pattern(r"\s+of\s", re.IGNORECASE)
@@ -139,8 +139,8 @@ class Times:
 
 
 def find_times(text: str, now: datetime, tz: tzinfo) -> Times | None:
-    """The times that a question names, at most ``MOST_TIMES``; None when it names none."""
-    if len(text) > _LONGEST_TEXT:
+    """The times that a question names, at most ``MAX_TIMES``; None when it names none."""
+    if len(text) > _MAX_TEXT_CHARS:
         return None
     spans = _clear_phrases(text, now, tz)
     rest = text
@@ -184,7 +184,7 @@ def _clear_phrases(text: str, now: datetime, tz: tzinfo) -> list[tuple[int, int,
         except InputError:  # "on 31 February" remains in the query as words
             continue
         found.append((start, end, span))
-        if len(found) == MOST_TIMES:
+        if len(found) == MAX_TIMES:
             break
     if languages.TIME_MARKS.isdisjoint(_LETTERS.findall(text.lower())):
         return found
@@ -203,20 +203,20 @@ def _with_foreign(
         there = [each for each in found if start < each[1] and each[0] < end]
         is_shorter = any(after - first >= end - start for first, after, _ in there)
         is_quoted = any(start < after and first < end for first, after in quoted)
-        if is_shorter or is_quoted or IS_DUE.search(text[max(0, start - _LONGEST_DUE) : start]):
+        if is_shorter or is_quoted or IS_DUE.search(text[max(0, start - _MAX_DUE_CHARS) : start]):
             continue
         try:
             span = parse_range(english, now=now, tz=tz)
         except InputError:
             continue
         found = [each for each in found if each not in there] + [(start, end, span)]
-    return sorted(found, key=lambda each: each[0])[:MOST_TIMES]
+    return sorted(found, key=lambda each: each[0])[:MAX_TIMES]
 
 
 def _is_something_else(text: str, match: re.Match[str]) -> bool:
     """Whether the words around a phrase, or its capitals, show that it is no time."""
     start, end = match.span()
-    before, phrase = text[max(0, start - _LONGEST_DUE) : start], match["date"]
+    before, phrase = text[max(0, start - _MAX_DUE_CHARS) : start], match["date"]
     if phrase[:6].lower().startswith(("before", "after")) and _DISTANCE.search(before):
         return True
     if _THAN.search(before) or IS_DUE.search(before):
@@ -237,7 +237,7 @@ def _is_empty(text: str) -> bool:
 
 def _only_a_time(text: str, now: datetime, tz: tzinfo) -> Times | None:
     """A question like ``what did we do Tuesday``: any date between words that ask for nothing."""
-    if len(text) > _LONGEST or '"' in text or "`" in text:
+    if len(text) > _MAX_TIME_CHARS or '"' in text or "`" in text:
         return None
     asked = list(_WORD.finditer(text))
     if not _ASKS_FOR_A_TIME & {word[0].lower().strip(".,") for word in asked}:

@@ -23,7 +23,7 @@ LETTERS: Final[dict[str, Kind]] = {"S": "session_summary", "P": "user_prompt"}
 PATTERN: Final = rf"(?:(?:local:)?{KIND_PATTERN}:|#?[SPsp]?|[cC][mM]:#?[SPsp]?)[0-9]{{1,18}}"
 """Every form of an id, as a regular expression that JSON Schema reads, too."""
 
-MOST: Final = 8
+MAX_IDS: Final = 8
 """Ids of one question that are looked up."""
 
 _ALIAS: Final = pattern(r"cm:#?([SP]?)([0-9]{1,18})", re.IGNORECASE)
@@ -32,7 +32,7 @@ _ROW: Final = pattern(r"(?:[0-9a-f]{8}:)?([a-z_]+):([0-9]{1,18})")
 _LETTER_OF: Final = {"observation": "", **{kind: letter for letter, kind in LETTERS.items()}}
 _ID_LIKE: Final = pattern(r"[:#SsPp]\d")
 """Without any of these a text has no id. Most questions have none."""
-_LONGEST: Final = 100
+_MAX_ID_CHARS: Final = 100
 _TOKEN: Final = pattern(r"[^\s\"'`<>()\[\]{}|,;]+")
 _ASKING: Final = STOP_WORDS | frozenset("find get give id number open record ref see show".split())
 """Words beside an id that ask for nothing else."""
@@ -102,7 +102,7 @@ def find(text: str) -> tuple[RecordId, ...]:
     for match in _TOKEN.finditer(text):
         written = match[0].rstrip(".:!?")
         try:
-            is_word = written.isdecimal() or len(written) > _LONGEST
+            is_word = written.isdecimal() or len(written) > _MAX_ID_CHARS
             found = None if is_word else RecordId.parse(written)
         except InputError:
             found = None
@@ -112,4 +112,4 @@ def find(text: str) -> tuple[RecordId, ...]:
             maybe[found] = None
         else:
             sure[found] = None
-    return tuple({**sure, **({} if rest else maybe)})[:MOST]
+    return tuple({**sure, **({} if rest else maybe)})[:MAX_IDS]

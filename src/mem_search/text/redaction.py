@@ -36,11 +36,11 @@ _OWN_RULES: Final = 2
 _KEY_BYTES: Final = 6
 """Of a keyed hash: two of a million secrets get the same marker once in 500 stores."""
 _CACHED: Final = 4096
-_DEEPEST: Final = 100
+_MAX_DEPTH: Final = 100
 """What lies deeper is not looked at, and not kept; no record may be nested so deeply."""
-_LEAST_PIN: Final = 100_000
+_MIN_PIN: Final = 100_000
 """Smaller numbers under a name like ``password`` are lengths, counts and years."""
-_LONGEST_CACHED: Final = 1000
+_MAX_CACHED_CHARS: Final = 1000
 _ROUNDS: Final = 8
 """So many secrets glued together are told apart; each further round costs as much as the first."""
 
@@ -90,7 +90,7 @@ class Redaction:
 
     def name(self, text: str) -> str:
         """``text`` without secrets."""
-        return self._cached(text) if len(text) <= _LONGEST_CACHED else self._redacted(text)
+        return self._cached(text) if len(text) <= _MAX_CACHED_CHARS else self._redacted(text)
 
     def values(self, value: Any) -> Any:
         """A JSON value whose strings are names, ids or messages, without secrets."""
@@ -171,7 +171,7 @@ def _values(
     """``value``, which is under ``key``, with its strings cleaned; ``name`` is the name of a secret
     that it belongs to.
     """
-    if depth > _DEEPEST:
+    if depth > _MAX_DEPTH:
         return _marker("nested", "")
     password = says_password(name)
     match value:
@@ -187,7 +187,7 @@ def _values(
             ):
                 return mark("password" if password else "secret", value)
             return cleaned
-        case int() if password and not isinstance(value, bool) and value >= _LEAST_PIN:
+        case int() if password and not isinstance(value, bool) and value >= _MIN_PIN:
             return mark("password", f"{value:x}")
         case Mapping():
             # {"name": "DB_PASSWORD", "value": "…"}

@@ -124,7 +124,7 @@ NAMED = tuple(dict.fromkeys([name for names in PEOPLE.values() for name in names
 NAMED += ("bcc", "reply_to", "attachments", "attachment")
 """The metadata by whose names a record is found without a field."""
 
-LONGEST_NAMES = 10_000
+MAX_NAMES_CHARS = 10_000
 """Characters; a message to more people is found by the first of them."""
 
 
@@ -138,7 +138,7 @@ def names_in(metadata: Mapping[str, Any]) -> str:
             said = item.get("name") if isinstance(item, dict) else item
             if isinstance(said, str) and said.strip() and said not in found:
                 found.append(said)
-    return "\n".join(found)[:LONGEST_NAMES]
+    return "\n".join(found)[:MAX_NAMES_CHARS]
 
 
 PARAMETERS = (

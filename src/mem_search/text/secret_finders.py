@@ -117,7 +117,7 @@ _ASCII_WORDS: Final = {word for word in _WORDS if word.isascii()}
 _KEY_OF: Final = pattern(
     r"(?:api|app|access|private|account|shared|signing|encryption|master|auth|client)[_\- ]?\Z"
 )
-_LONGEST_KEY_OF: Final = 11
+_MAX_KEY_OF_CHARS: Final = 11
 _PASSWORD: Final = ("pass", "pw", "identified by", *_PASSWORDS)
 _VALUE: Final = pattern(
     r"""(?:\\{0,7}["'`]\]?)?
@@ -145,7 +145,7 @@ def _names(text: str) -> list[tuple[int, int, str]]:
         for match in form.finditer(lower):
             start = match.start()
             if match[0].startswith("key"):
-                of = _KEY_OF.search(lower, max(0, start - _LONGEST_KEY_OF), start)
+                of = _KEY_OF.search(lower, max(0, start - _MAX_KEY_OF_CHARS), start)
                 if of is None:
                     continue
                 start = of.start()
@@ -201,7 +201,7 @@ def _place(text: str, start: int, match: re.Match[str]) -> Place | None:
     return "data" if match["sign"] == "=" or match["sign"].strip() == ":" else "code"
 
 
-_RUN: Final = pattern(rf"[\w+~-]{{{secret_rules.SHORTEST}}}")
+_RUN: Final = pattern(rf"[\w+~-]{{{secret_rules.MIN_RUN_CHARS}}}")
 _BLOB_LENGTH: Final = 100
 _BLOB: Final = pattern(f"[A-Za-z0-9+/]{{{_BLOB_LENGTH}}}")
 """What stands on both sides of a part of an image in Base64 that only looks like a secret."""

@@ -25,9 +25,9 @@ from mem_search.text.secret_values import (
 Span = tuple[int, int, str]
 """(start, end, kind) of a secret."""
 
-_LEAST_TOKEN: Final = 16
+_MIN_TOKEN: Final = 16
 """Shorter values of cookies and signatures are settings and counters."""
-_LEAST_PASSWORD: Final = 8
+_MIN_PASSWORD: Final = 8
 
 
 def with_breaks(text: str) -> str:
@@ -69,7 +69,7 @@ _PLACES: Final[dict[str, Place]] = {
     "said": "data", "bare": "data", "block": "data", "argument": "code",
 }  # fmt: skip
 """How sure it is that a value is meant: two arguments side by side are often two names."""
-_LONGEST_TAG: Final = 300
+_MAX_TAG_CHARS: Final = 300
 
 
 def after_name(
@@ -77,7 +77,7 @@ def after_name(
 ) -> tuple[int, int, str, Place] | None:
     """(start, end, value, place) of the value of the name ``text[start:end]``, if it has one."""
     match = None
-    opened = text.rfind("<", max(0, start - _LONGEST_TAG), start)
+    opened = text.rfind("<", max(0, start - _MAX_TAG_CHARS), start)
     if opened >= 0 and text.find(">", opened, start) < 0:
         match = _IN_TAG.match(text, end) or _BEFORE.search(text, opened, start)
     match = match or _AFTER.match(text, end)
@@ -90,10 +90,10 @@ def after_name(
     last = first + len(value)
     if group == "block":
         value = "".join(value.split())
-    if group == "said" and not password and not (len(value) >= _LEAST_TOKEN and is_evident(value)):
+    if group == "said" and not password and not (len(value) >= _MIN_TOKEN and is_evident(value)):
         return None
     if group in ("bare", "made", "literal") and not (password and group == "literal"):
-        least = _LEAST_PASSWORD if password else _LEAST_TOKEN
+        least = _MIN_PASSWORD if password else _MIN_TOKEN
         if len(value) < least or not is_evident(value):
             return None
     return first, last, value, _PLACES.get(group, "string")
@@ -204,7 +204,7 @@ def headers(text: str) -> Iterator[Span]:
     for match in _HEADER.finditer(text) if "horization" in text or "HORIZATION" in text else ():
         value, scheme = match["value"], match["scheme"] or ""
         known = scheme.lower() in _SCHEMES
-        if is_credential(value) if known else len(value) >= _LEAST_TOKEN and is_evident(value):
+        if is_credential(value) if known else len(value) >= _MIN_TOKEN and is_evident(value):
             yield (*match.span("value"), "authorization")
     for match in _BEARER.finditer(text) if "earer" in text or "EARER" in text else ():
         if is_credential(match["value"]):
@@ -217,21 +217,21 @@ def headers(text: str) -> Iterator[Span]:
 
 
 def _is_token(value: str) -> bool:
-    return len(value) >= _LEAST_TOKEN and is_secret(value, "code", password=False)
+    return len(value) >= _MIN_TOKEN and is_secret(value, "code", password=False)
 
 
 # ---- tables and Kubernetes -------------------------------------------------------------------
 
 _RULE: Final = pattern(r"\|[ ]{0,3}:?-{2,}[ :|-]{0,400}(?=\n|\Z)")
-_LONGEST_LINE: Final = 2000
-_MOST_ROWS: Final = 200
+_MAX_LINE_CHARS: Final = 2000
+_MAX_ROWS: Final = 200
 _SECRET_KIND: Final = pattern(r"""kind["']?:\s{0,3}["']?Secret\b""")
 _DATA: Final = pattern(r"""\bdata(?<=[\s"'{,]data)["']?:\s{0,9}\{?|\bstringData["']?:\s{0,9}\{?""")
 _ENTRY: Final = pattern(
     r"""(?P<indent>\s{0,40})["']?[\w.-]{1,120}["']?:\s{0,3}["']?(?P<value>[^\s"',}]{1,9000}+)["']?,?"""
 )
-_LONGEST_SECRET: Final = 6000
-_MOST_ENTRIES: Final = 100
+_MAX_SECRET_CHARS: Final = 6000
+_MAX_ENTRIES: Final = 100
 
 
 def tables(text: str, names_secret: Callable[[str], str]) -> Iterator[Span]:
@@ -241,13 +241,13 @@ def tables(text: str, names_secret: Callable[[str], str]) -> Iterator[Span]:
     text = with_breaks(text)
     for match in _RULE.finditer(text):
         line = text.rfind("\n", 0, match.start())
-        head = text.rfind("\n", max(0, line - _LONGEST_LINE), max(0, line)) + 1
+        head = text.rfind("\n", max(0, line - _MAX_LINE_CHARS), max(0, line)) + 1
         columns = text[head : max(head, line)].split("|")
         told = [bool(names_secret(cell.strip(" *`\r"))) for cell in columns]
         at = match.end() + 1
-        for _ in range(_MOST_ROWS):
-            end = text.find("\n", at, at + _LONGEST_LINE)
-            row = text[at : end if end >= 0 else at + _LONGEST_LINE]
+        for _ in range(_MAX_ROWS):
+            end = text.find("\n", at, at + _MAX_LINE_CHARS)
+            row = text[at : end if end >= 0 else at + _MAX_LINE_CHARS]
             if "|" not in row:
                 break
             place, is_named = at, False
@@ -270,12 +270,12 @@ def kubernetes(text: str) -> Iterator[Span]:
         return
     text, read = with_breaks(text), 0
     for kind in _SECRET_KIND.finditer(text):
-        first = max(read, kind.start() - _LONGEST_SECRET)
-        last = min(len(text), kind.end() + _LONGEST_SECRET)
+        first = max(read, kind.start() - _MAX_SECRET_CHARS)
+        last = min(len(text), kind.end() + _MAX_SECRET_CHARS)
         for data in _DATA.finditer(text, first, last):
             at = data.end()
             line = text[text.rfind("\n", first, data.start()) + 1 : data.start()]
-            for _ in range(_MOST_ENTRIES):
+            for _ in range(_MAX_ENTRIES):
                 entry = _ENTRY.match(text, at, last)
                 if entry is None or entry["value"][0] in "|>{[":
                     break

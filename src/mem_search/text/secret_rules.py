@@ -44,7 +44,7 @@ _DASH: Final = pattern(rb"-(?<=[A-Za-z0-9]{16}-)")
 _NAME: Final = pattern(r".*[./](?=[^./]*[a-z])|[.-][0-9]+\Z")
 """What is no part of the name of a rule: its set before, its number behind."""
 
-SHORTEST: Final = 16
+MIN_RUN_CHARS: Final = 16
 """Characters of words in a row: a text without so many is not looked at, and waits for no rules."""
 
 _loading = Lock()

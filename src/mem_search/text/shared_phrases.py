@@ -25,7 +25,7 @@ LENGTH_CJK: Final = 10
 KEPT: Final = 3
 """One of so many phrases is kept. A shared run of ten words keeps one in 16 of 17 cases."""
 
-MOST: Final = 2_000
+MAX_PHRASES: Final = 2_000
 """Kept phrases of one text; of a longer one a sixth, a twelfth, … is kept."""
 
 READ: Final = 200_000
@@ -95,7 +95,7 @@ def kept(text: str) -> tuple[Phrase, ...]:
     hashes, at = np.unique(found.hashes, return_index=True)
     step = KEPT
     chosen = hashes % step == 0
-    while chosen.sum() > MOST:
+    while chosen.sum() > MAX_PHRASES:
         step *= 2
         chosen = hashes % step == 0
     starts = found.first[at[chosen]].tolist()

@@ -21,10 +21,10 @@ from mem_search.patterns import pattern
 from mem_search.text.words import CJK
 
 SIZE: Final = 64
-MOST_DIFFERENT: Final = 4
+MAX_DIFFERENT_BYTES: Final = 4
 """Bytes in which near-duplicates may differ; about 19 of 20 runs are equal (docs/retrieval.md)."""
 
-WORDS: Final = MOST_DIFFERENT + 1
+WORDS: Final = MAX_DIFFERENT_BYTES + 1
 HEAD: Final = 4 * WORDS
 """Bytes at the start of a sketch, seen as ``WORDS`` words of four bytes. Fewer bytes may differ
 than there are words, so near-duplicates share a word, which is a fast first check."""
@@ -90,7 +90,7 @@ NO_SKETCHES: Final = read(b"")
 
 def is_near(one: NDArray[np.uint8], other: NDArray[np.uint8]) -> bool:
     """Whether two sketches belong to near-duplicates."""
-    return int(np.count_nonzero(one != other)) <= MOST_DIFFERENT
+    return int(np.count_nonzero(one != other)) <= MAX_DIFFERENT_BYTES
 
 
 def heads(sketches: Sketches) -> Heads:

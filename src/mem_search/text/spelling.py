@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 _ALPHABET = "abcdefghijklmnopqrstuvwxyz"
 
-SHORTEST = 3
+MIN_LETTERS = 3
 """Letters; shorter words are near everything."""
 
 TWO_EDITS_FROM = 6
@@ -22,7 +22,7 @@ _ONE_EDIT_COSTS = math.log(50)
 
 def edits_allowed(word: str) -> int:
     """How many edits away the intended word may be; 0 when ``word`` is too short."""
-    if len(word) < SHORTEST:
+    if len(word) < MIN_LETTERS:
         return 0
     return 2 if len(word) >= TWO_EDITS_FROM else 1
 
@@ -98,7 +98,7 @@ def closest(name: str, known: Iterable[str]) -> str:
             found.append((0, 0, other))
         elif len(asked) > 1 and bare.startswith(asked):
             found.append((1, len(bare), other))
-        elif len(asked) >= SHORTEST and edits <= max(1, len(asked) // 3):
+        elif len(asked) >= MIN_LETTERS and edits <= max(1, len(asked) // 3):
             found.append((1 + edits, len(bare), other))
     return min(found)[2] if found else ""
 

@@ -40,7 +40,7 @@ _LONG: Final = 64
 _BASIC: Final = 0x10000
 """Letters below have their kind in a table; few texts have others."""
 _ELLIPSIS: Final = "…"
-_MOST_LETTERS: Final = 16
+_MAX_LETTERS: Final = 16
 """Letters that one token can cost at most: those of a long run of spaces."""
 
 
@@ -107,7 +107,7 @@ def _fitting(text: str, limit: int) -> int:
     """How many letters of ``text`` fit into ``limit``."""
     left = limit
     # What lies beyond cannot fit: the time depends on the limit, not on the text.
-    for kind, start, end in _runs(text[: _MOST_LETTERS * (limit + 1) + 2]):
+    for kind, start, end in _runs(text[: _MAX_LETTERS * (limit + 1) + 2]):
         cost = _cost(kind, end - start)
         if cost > left:
             return start + _length(kind, left, end - start)

@@ -32,7 +32,7 @@ _BLOCK = 100_000
 _BREAK = pattern(r"[\s!-/:-@\[-`{-~\u2010-\u2027\u3001-\u3011\u4e00-\u9fff\uff01-\uff0f]")
 """Before one of these a text may be divided: white space, punctuation and ideographs are never part
 of a word with what is before them. Not all of them: one is in every long text but a single word."""
-_LONGEST_WORD = 100
+_MAX_WORD_CHARS = 100
 _SURROGATE = pattern("[\ud800-\udfff]")
 
 
@@ -68,7 +68,7 @@ _ENDINGS: Final = frozenset({"##ing", "##ed", "##er", "##ers", "##ly", "##s", "#
 
 def is_word(word: str) -> bool:
     """Whether the vocabulary has ``word`` as a whole or with an ending: most English words."""
-    if len(word) > _LONGEST_WORD:
+    if len(word) > _MAX_WORD_CHARS:
         return False
     pieces = _tokenizer().encode(_encodable(word), add_special_tokens=False).tokens
     return len(pieces) == 1 or (len(pieces) == 2 and pieces[1] in _ENDINGS)
@@ -115,7 +115,7 @@ def _tokenizer() -> Tokenizer:
         WordPiece(
             {piece: number for number, piece in enumerate(pieces)},
             unk_token="[UNK]",  # noqa: S106  a piece, not a password
-            max_input_chars_per_word=_LONGEST_WORD,
+            max_input_chars_per_word=_MAX_WORD_CHARS,
         )
     )
     tokenizer.normalizer = BertNormalizer(

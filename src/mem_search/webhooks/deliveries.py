@@ -25,7 +25,7 @@ from mem_search.webhooks.sending import Sender
 
 log = logging.getLogger(__name__)
 
-MOST_ATTEMPTS = 8
+MAX_ATTEMPTS = 8
 """With these pauses the last attempt is about eight hours after the first."""
 
 FIRST_PAUSE = 5.0
@@ -122,7 +122,7 @@ class Deliveries:
         count = delivery.attempts + 1
         if attempt.delivered:
             await self._end(delivery, "delivered", attempt.status, "")
-        elif attempt.final or count >= MOST_ATTEMPTS:
+        elif attempt.final or count >= MAX_ATTEMPTS:
             why = attempt.error if attempt.final else f"given up after {count}: {attempt.error}"
             log.warning("webhook %s was not delivered: %s", delivery.id, why)
             await self._end(delivery, "failed", attempt.status, why)

@@ -108,7 +108,7 @@ def literal(host: str) -> Address | None:
     return ip_address(host)
 
 
-LONGEST_URL = 2_000
+MAX_URL_CHARS = 2_000
 _OWN_NAMES = ("localhost", "local", "internal", "localdomain", "home.arpa")
 """Names and suffixes of names that no public server can have (RFC 6761, 6762, 8375, ICANN)."""
 
@@ -141,8 +141,8 @@ def check_url(
 
     ``allowed`` lists each ``host:port`` that may be on this machine or a private network.
     """
-    if len(text) > LONGEST_URL:
-        raise refused(f"the URL is longer than {LONGEST_URL} characters")
+    if len(text) > MAX_URL_CHARS:
+        raise refused(f"the URL is longer than {MAX_URL_CHARS} characters")
     if any(ord(letter) <= 32 or ord(letter) == 127 for letter in text):
         raise refused("a URL has no spaces or control characters")
     try:

@@ -25,7 +25,7 @@ SECONDS = 10.0
 GONE = 410
 """The status of a receiver that accepts no more messages."""
 
-_MOST_READ = 16 * 1024
+_MAX_READ_BYTES = 16 * 1024
 """Bytes of a reply that are read, so that a well-behaved receiver can finish writing it."""
 
 
@@ -76,7 +76,7 @@ class Sender:
                 async with self._open().post(
                     checked, data=body, headers=headers, allow_redirects=False
                 ) as reply:
-                    await reply.content.read(_MOST_READ)
+                    await reply.content.read(_MAX_READ_BYTES)
                     return _judged(reply.status)
         except RefusedReceiver as error:
             return Attempt(False, error=error.message, final=True)

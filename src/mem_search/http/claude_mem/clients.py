@@ -27,7 +27,7 @@ IGNORED: Final = "X-Mem-Search-Ignored"
 """The header that names the parameters that were left out."""
 _PLATFORM: Final = "platformSource"
 _LIMIT: Final = "limit"
-_LONGEST_NUMBER: Final = 18
+_MAX_NUMBER_DIGITS: Final = 18
 
 SHARED: Final = frozenset({
     "/api/context/inject", "/api/context/preview", "/api/context/recent", "/api/context/semantic",
@@ -134,4 +134,4 @@ def _bounded(field: FieldInfo, value: Any) -> Any:
 
 
 def _is_whole(text: str) -> bool:
-    return text.isascii() and text.isdigit() and len(text) <= _LONGEST_NUMBER
+    return text.isascii() and text.isdigit() and len(text) <= _MAX_NUMBER_DIGITS

@@ -50,7 +50,7 @@ from mem_search.text.redaction import redact
 
 PREFIX: Final = "corpus."
 USUAL: Final = 500
-MOST: Final = 10_000
+MAX_RECORDS: Final = 10_000
 _ANSWERS: Final = 10
 _ANSWER_TOKENS: Final = 2_000
 _NO_MODEL: Final = (
@@ -86,7 +86,7 @@ class CorpusBody(ClientBody):
         }  # fmt: skip
         sent = MultiDict((name, value) for name, value in given.items() if value)
         params = read_query(SearchParameters, sent, call.lifecycle.settings.timezone)
-        limit = min(self.limit, MOST)
+        limit = min(self.limit, MAX_RECORDS)
         return replace(params.search(("observation",)), asked_at=call.now, limit=limit, fold=False)
 
 

@@ -13,7 +13,7 @@ from typing import Final
 from aiohttp import web
 
 from mem_search.http.claude_mem.rows import row_of
-from mem_search.http.core.parameters import DEEPEST_RANK
+from mem_search.http.core.parameters import MAX_OFFSET
 from mem_search.http.core.routing import Call
 from mem_search.model import Record, SearchRequest
 from mem_search.renderers.schema import dumped, to_values
@@ -32,7 +32,7 @@ _SAID: Final = "The rows are in observations, sessions and prompts; leave format
 async def rows(call: Call, request: SearchRequest, limit: int) -> web.StreamResponse:
     """Send at most ``limit`` rows of each kind, one by one, because there may be many.
 
-    A question finds at most ``DEEPEST_RANK`` records. Without one, or with ``*`` alone, all that
+    A question finds at most ``MAX_OFFSET`` records. Without one, or with ``*`` alone, all that
     pass the filters are sent, in the order in which they were stored.
     """
     wanted = request.filters.kinds or tuple(TABLES)
@@ -40,7 +40,7 @@ async def rows(call: Call, request: SearchRequest, limit: int) -> web.StreamResp
     request = replace(request, filters=replace(request.filters, kinds=kinds), fold=False)
     found: list[Record] | None = None
     if kinds and request.text.strip() not in ("", EVERYTHING):
-        most = min(limit * len(kinds), DEEPEST_RANK)
+        most = min(limit * len(kinds), MAX_OFFSET)
         page = await call.search(replace(request, limit=most, offset=0), current=True)
         found = [result.record for result in page.results]
     else:

@@ -34,7 +34,7 @@ from mem_search.sources.claude_mem.tables import (
 
 _HERE: Final = Location("claude-mem", "POST /api/import")
 _AT_ONCE: Final = 200
-_MOST_ALIKE: Final = 200
+_MAX_ALIKE: Final = 200
 """Records of the same session and moment that a row is compared with."""
 
 _Row = Mapping[str, Any]
@@ -132,7 +132,7 @@ async def _stored(call: Call, drafts: Sequence[Draft]) -> int:
     for draft in drafts:
         moment = DateRange(draft.created_at, draft.created_at)
         like = Filters(kinds=(draft.kind,), session=draft.session, created=moment)
-        page, _ = await store.page(like, "date_asc", _MOST_ALIKE, 0)
+        page, _ = await store.page(like, "date_asc", _MAX_ALIKE, 0)
         known = {_identity(record) for record, _ in page}
         if _identity(draft) not in known and not await store.named(draft.source, draft.source_id):
             new[draft.source_id] = draft

@@ -22,7 +22,7 @@ from mem_search.records.origin import is_given
 from mem_search.renderers import harmless
 from mem_search.renderers.schema import schema
 
-MOST_SESSIONS: Final = 50_000
+MAX_SESSIONS: Final = 50_000
 """The export script asks for all sessions of what it exports at once."""
 
 
@@ -50,7 +50,7 @@ class ByFileParameters(PlatformParameters):
 class SessionsBody(ClientBody):
     """Sessions to look up."""
 
-    sessions: Annotated[list[str], BeforeValidator(words_of), Field(max_length=MOST_SESSIONS)] = (
+    sessions: Annotated[list[str], BeforeValidator(words_of), Field(max_length=MAX_SESSIONS)] = (
         Field(alias="memorySessionIds")
     )
 

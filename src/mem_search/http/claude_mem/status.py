@@ -47,7 +47,7 @@ _OPERATIONS: Final = {
     "import": "POST /api/import takes rows of claude-mem; mem-search import FILE any other format.",
     "export": "GET /api/search?format=json&limit=10000 gives rows; mem-search export everything.",
 }
-_DEEPEST: Final = 10_000
+_MAX_LOG_LINES: Final = 10_000
 """Lines of the log, as many as claude-mem's worker gives."""
 _LOG: Final = "worker.log"
 
@@ -66,7 +66,7 @@ class InstructionParameters(Parameters):
 class LogParameters(Parameters):
     """The end of the log."""
 
-    lines: int = Field(default=1000, ge=1, le=_DEEPEST, description="How many lines at most")
+    lines: int = Field(default=1000, ge=1, le=_MAX_LOG_LINES, description="How many lines at most")
 
 
 async def instructions(call: Call) -> web.StreamResponse:

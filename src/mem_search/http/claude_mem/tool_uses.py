@@ -33,14 +33,14 @@ from mem_search.sources.conversations import moment
 from mem_search.text import secret_rules
 from mem_search.text.json_reading import loads
 
-MOST: Final = 200
-MOST_LISTED: Final = 500
+MAX_TOOL_USES: Final = 200
+MAX_LISTED: Final = 500
 _SESSIONS: Final = 20
 """Transcripts that are read where no session is named: those of the newest sessions."""
 _RECORDS: Final = 400
 """Records among which the newest sessions are looked for."""
-_LONGEST_LINE: Final = 4 * 2**20
-_MOST_BYTES: Final = 256 * 2**20
+_MAX_LINE_BYTES: Final = 4 * 2**20
+_MAX_BYTES: Final = 256 * 2**20
 """Of all transcripts that are read for one request."""
 _CALLS: Final = (b'"tool_use',)
 """What a line with a call or its answer has in it."""
@@ -51,8 +51,8 @@ class ToolUsesBody(ClientBody):
     newest sessions of the project.
     """
 
-    ids: Annotated[list[int | str], BeforeValidator(words_of), Field(max_length=MOST)]
-    limit: int = Field(default=MOST, ge=1, le=MOST)
+    ids: Annotated[list[int | str], BeforeValidator(words_of), Field(max_length=MAX_TOOL_USES)]
+    limit: int = Field(default=MAX_TOOL_USES, ge=1, le=MAX_TOOL_USES)
     session: str = Field(default="", alias="contentSessionId", max_length=200)
     project: str = Field(default="", max_length=300)
 
@@ -72,7 +72,7 @@ class ToolUsesParameters(PlatformParameters):
     )  # fmt: skip
     date_start: Start = Field(default=None, alias="dateStart", description="Not before")
     date_end: End = Field(default=None, alias="dateEnd", description="Not after")
-    limit: int = Field(default=50, ge=1, le=MOST_LISTED, description="How many at most")
+    limit: int = Field(default=50, ge=1, le=MAX_LISTED, description="How many at most")
     offset: int = Field(default=0, ge=0, le=FARTHEST, description="How many to skip")
     order: Literal["date_desc", "date_asc"] = Field(
         default="date_desc", alias="orderBy", description="The order of time"
@@ -170,7 +170,7 @@ def _in_files(sessions: Collection[str], wanted: Collection[str] = ()) -> Iterat
     Linear in the size of the files. A call without an answer comes at the end of its file.
     """
     marks = [each.encode() for each in wanted] or _CALLS
-    left = _MOST_BYTES
+    left = _MAX_BYTES
     for session in sessions:
         if not (transcript := transcript_of(session)):
             continue
@@ -180,7 +180,7 @@ def _in_files(sessions: Collection[str], wanted: Collection[str] = ()) -> Iterat
         except OSError:  # gone, or something else by now: no transcript of ours
             continue
         with file:
-            while left > 0 and (line := file.readline(_LONGEST_LINE)):
+            while left > 0 and (line := file.readline(_MAX_LINE_BYTES)):
                 left -= len(line)
                 if any(mark in line for mark in marks):
                     yield from _in_line(line, session, wanted, begun)

@@ -23,8 +23,8 @@ from mem_search.http.mcp import ENDPOINT, hold_endpoint
 from mem_search.mcp.endpoint import Endpoint
 from mem_search.settings import Settings
 
-LARGEST_BODY = 32 * 1024 * 1024
-LONGEST_LINE = 1024 * 1024
+MAX_BODY_BYTES = 32 * 1024 * 1024
+MAX_LINE_BYTES = 1024 * 1024
 """Bytes of a request's first line.
 
 A parameter may have 4000 characters (``values``), which in an address take up to twelve bytes
@@ -38,7 +38,7 @@ def build_app(settings: Settings, opener: Opener = open_embedder) -> web.Applica
     ``app[LIFECYCLE].ready()`` waits for that, or raises the reason why it failed. Raises
     StorageError when the token cannot be kept, InputError when it cannot be the home's.
     """
-    app = web.Application(middlewares=[answer], client_max_size=LARGEST_BODY)
+    app = web.Application(middlewares=[answer], client_max_size=MAX_BODY_BYTES)
     app[TOKEN] = read_or_create(settings)
     app[LIFECYCLE] = Lifecycle(settings, opener, app[TOKEN])
     app[DEPRECATED] = deprecated = deprecation(FIRST)

@@ -35,7 +35,7 @@ log = logging.getLogger(__name__)
 RESERVE: Final = 128
 """File descriptors that are left for the store, the index and the processes."""
 
-LEAST: Final = 16
+MIN_CONNECTIONS: Final = 16
 _AT_ONCE: Final = 16
 """Sockets accepted before the loop does something else."""
 
@@ -69,7 +69,7 @@ class Limits:
         room = settings.connections
         if files != resource.RLIM_INFINITY:
             # One for the socket and one for the file that it may be uploading.
-            room = max(LEAST, min(room, (files - RESERVE) // 2))
+            room = max(MIN_CONNECTIONS, min(room, (files - RESERVE) // 2))
         of_address = min(room, settings.connections_per_address)
         return cls(room, of_address, settings.header_timeout, settings.idle_timeout)
 

@@ -16,16 +16,16 @@ CONTENT_TYPE: Final = "text/event-stream"
 LISTENERS: Final = web.AppKey("listeners", set)
 """The streams that are open, for their number alone."""
 
-MOST: Final = 16
+MAX_LISTENERS: Final = 16
 PING: Final = b": nothing new\n\n"
 """A comment, which tells both ends that the other one is still there."""
 
 
 async def send_events(call: Call, events: AsyncIterator[bytes]) -> web.StreamResponse:
-    """Send ``events`` until they end or the client leaves. Raises Unavailable above ``MOST``."""
+    """Send ``events`` until they end or the client leaves. Raises Unavailable beyond the limit."""
     open_now = call.request.app[LISTENERS]
-    if len(open_now) >= MOST:
-        raise Unavailable(f"{MOST} streams are open; close one, then try again")
+    if len(open_now) >= MAX_LISTENERS:
+        raise Unavailable(f"{MAX_LISTENERS} streams are open; close one, then try again")
     reply = web.StreamResponse(headers={"Content-Type": CONTENT_TYPE})
     open_now.add(reply)
     try:

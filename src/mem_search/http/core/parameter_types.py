@@ -48,7 +48,7 @@ def zone(name: str) -> Zone:
         ) from None
 
 
-LONGEST_VALUE = 4000
+MAX_VALUE_CHARS = 4000
 REF_PATTERN = rf"^{record_ids.PATTERN}$"
 
 
@@ -176,7 +176,7 @@ def faults_of(error: ValidationError) -> list[InitErrorDetails]:
     ]
 
 
-Text = Annotated[str, Field(max_length=LONGEST_VALUE)]
+Text = Annotated[str, Field(max_length=MAX_VALUE_CHARS)]
 Platform = Annotated[Text, AfterValidator(platform_named)]
 Stripped = Annotated[Text, AfterValidator(str.strip)]
 Words = Annotated[tuple[Text, ...], BeforeValidator(split, json_schema_input_type=str)]
@@ -221,6 +221,6 @@ IdOfRecord = Annotated[str, AfterValidator(_record_id)]
 TimeZone = Annotated[Any, BeforeValidator(_zone, json_schema_input_type=str)]
 """A tzinfo, or None for the worker's own."""
 
-LONGEST: Final = 64
-NAME: Final = pattern(rf"[A-Za-z0-9][A-Za-z0-9_.-]{{0,{LONGEST - 1}}}")
+MAX_NAME_CHARS: Final = 64
+NAME: Final = pattern(rf"[A-Za-z0-9][A-Za-z0-9_.-]{{0,{MAX_NAME_CHARS - 1}}}")
 Name = Annotated[str, StringConstraints(pattern=rf"^{NAME.pattern}$"), AfterValidator(_name)]

@@ -35,12 +35,12 @@ from mem_search.http.core.parameter_types import (
     Words,
 )
 from mem_search.model import Filters, Order, SearchRequest
-from mem_search.model.requests import MOST_FACET_VALUES, At, to_request
+from mem_search.model.requests import MAX_FACET_VALUES, At, to_request
 from mem_search.records.registry import installed_kinds
 from mem_search.text.search_fields import FIELDS, PARAMETERS
 
 Format = Literal["index", "full", "json"]
-DEEPEST_RANK = 10_000
+MAX_OFFSET = 10_000
 """The largest offset of a ranked list; a deeper rank costs memory."""
 FARTHEST = 1_000_000_000
 
@@ -241,7 +241,7 @@ class KindParameters(FieldParameters):
         json_schema_extra=also("facet"),
     )
     facet_limit: int = Field(
-        default=MOST_FACET_VALUES,
+        default=MAX_FACET_VALUES,
         ge=1,
         le=366,
         description="Most values of a facet",
@@ -291,11 +291,11 @@ class KindParameters(FieldParameters):
                 "a result of format {name} has none to choose; they are those of JSON and CSV",
                 {"name": self.format},
             )
-        if self.query.strip() and self.offset > DEEPEST_RANK:
+        if self.query.strip() and self.offset > MAX_OFFSET:
             raise PydanticCustomError(
                 "at:offset",
                 "a ranked list goes to {deepest}; narrow it down with filters",
-                {"deepest": DEEPEST_RANK},
+                {"deepest": MAX_OFFSET},
             )
         return self
 

@@ -30,7 +30,7 @@ log = logging.getLogger(__name__)
 IDLE_SECONDS: Final = 300.0
 """Seconds after which an unused runtime is closed."""
 
-MOST_IDLE: Final = 4
+MAX_IDLE: Final = 4
 """Idle runtimes that stay open; of more, the longest unused are closed."""
 
 LOOK_SECONDS: Final = 15.0
@@ -156,7 +156,7 @@ class UserRuntimes:
         )
         now = self._clock()
         for place, (last_used, user, held) in enumerate(idle):
-            is_surplus = len(idle) - place > MOST_IDLE
+            is_surplus = len(idle) - place > MAX_IDLE
             if not is_surplus and now - last_used < IDLE_SECONDS:
                 continue
             runtime = held.idle

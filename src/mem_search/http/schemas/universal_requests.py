@@ -30,7 +30,7 @@ from pydantic_core import InitErrorDetails
 from mem_search.errors import InputError
 from mem_search.http.core.parameter_types import (
     FACETS,
-    LONGEST_VALUE,
+    MAX_VALUE_CHARS,
     REF_PATTERN,
     SORT_FIELDS,
     FieldList,
@@ -43,11 +43,11 @@ from mem_search.http.core.parameter_types import (
     field_name,
     sort_key,
 )
-from mem_search.http.core.parameters import DEEPEST_RANK, Body, field_of
+from mem_search.http.core.parameters import MAX_OFFSET, Body, field_of
 from mem_search.model import Boost, FacetName, ReadPart, ResultTexts, SearchRequest
 from mem_search.model.requests import (
-    MOST_FACET_VALUES,
-    MOST_OPERATIONS,
+    MAX_FACET_VALUES,
+    MAX_OPERATIONS,
     At,
     ResearchMode,
     to_request,
@@ -60,9 +60,9 @@ from mem_search.text import dates
 from mem_search.text.search_fields import FIELDS
 from mem_search.validation import not_blank, rfc3339
 
-LONGEST_ID = 200
-LONGEST_URL = 2000
-LONGEST_CHAIN = 100
+MAX_ID_CHARS = 200
+MAX_URL_CHARS = 2000
+MAX_CHAIN_STEPS = 100
 RANGES = (("created_after", "created_before"), ("updated_after", "updated_before"))
 
 BASE = SearchRequest(
@@ -85,10 +85,10 @@ def _whole(value: Any) -> Any:
 
 Query = Annotated[
     str,
-    Field(max_length=LONGEST_VALUE),
+    Field(max_length=MAX_VALUE_CHARS),
     AfterValidator(not_blank),
     WithJsonSchema(
-        {"type": "string", "minLength": 1, "maxLength": LONGEST_VALUE, "pattern": r"\S"}
+        {"type": "string", "minLength": 1, "maxLength": MAX_VALUE_CHARS, "pattern": r"\S"}
     ),
     At("text"),
 ]
@@ -101,9 +101,9 @@ Timestamp = Annotated[
     WithJsonSchema({"type": "string", "format": "date-time"}),
 ]
 """Milliseconds since 1970."""
-Id = Annotated[str, Field(max_length=LONGEST_ID)]
+Id = Annotated[str, Field(max_length=MAX_ID_CHARS)]
 Limit = Annotated[int, Field(ge=1, le=100), BeforeValidator(_whole)]
-Offset = Annotated[int, Field(ge=0, le=DEEPEST_RANK), BeforeValidator(_whole)]
+Offset = Annotated[int, Field(ge=0, le=MAX_OFFSET), BeforeValidator(_whole)]
 SnippetLength = Annotated[int, Field(ge=40, le=2000), BeforeValidator(_whole)]
 FacetLimit = Annotated[int, Field(ge=1, le=366), BeforeValidator(_whole)]
 Facet = Annotated[FacetName, BeforeValidator(facet_name)]
@@ -117,7 +117,7 @@ ItemField = Annotated[
     BeforeValidator(partial(field_name, SOME_FIELDS.names)),
     WithJsonSchema({"type": "string", "enum": [*SOME_FIELDS.names]}),
 ]
-Steps = Annotated[int, Field(ge=1, le=LONGEST_CHAIN), BeforeValidator(_whole)]
+Steps = Annotated[int, Field(ge=1, le=MAX_CHAIN_STEPS), BeforeValidator(_whole)]
 
 
 _OWN = ("kind", "folder", "domain", "scope")
@@ -190,10 +190,10 @@ class UniversalSearchRequest(FieldBody):
         default=None, description="The operation that this search follows"
     )
     max_operations: Annotated[Steps, At("research.max_operations")] = Field(
-        default=MOST_OPERATIONS, description="Longest chain"
+        default=MAX_OPERATIONS, description="Longest chain"
     )
     background: bool = Field(default=False, description="Answer with a job instead of results")
-    webhook_url: Annotated[str, Field(max_length=LONGEST_URL)] | None = Field(
+    webhook_url: Annotated[str, Field(max_length=MAX_URL_CHARS)] | None = Field(
         default=None, description="Called when the background job has ended"
     )
     scope: Stripped | None = Field(
@@ -213,7 +213,7 @@ class UniversalSearchRequest(FieldBody):
         max_length=len(FACETS),
         description="Count everything that is found by these facets",
     )
-    facet_limit: FacetLimit = Field(default=MOST_FACET_VALUES, description="Most values of a facet")
+    facet_limit: FacetLimit = Field(default=MAX_FACET_VALUES, description="Most values of a facet")
     sort: list[SortKey] | None = Field(
         default=None,
         max_length=len(SORT_FIELDS),
@@ -283,7 +283,7 @@ class McpFetchRequest(Body):
     parent_operation_id: Id | None = Field(
         default=None, description="The operation that this step follows"
     )
-    max_operations: Steps = Field(default=MOST_OPERATIONS, description="Longest chain")
+    max_operations: Steps = Field(default=MAX_OPERATIONS, description="Longest chain")
 
 
 def _contradictions(value: Mapping[str, Any]) -> Iterator[InitErrorDetails]:

@@ -23,7 +23,7 @@ from pydantic import (
 from pydantic_core import InitErrorDetails
 
 from mem_search.http.core.parameter_types import (
-    LONGEST_VALUE,
+    MAX_VALUE_CHARS,
     Text,
     fault_at,
     faults_of,
@@ -70,7 +70,7 @@ def _user(text: str) -> str:
         raise invalid_value("is no UUID") from None
 
 
-Query = Annotated[str, Field(max_length=LONGEST_VALUE), AfterValidator(not_blank), At("text")]
+Query = Annotated[str, Field(max_length=MAX_VALUE_CHARS), AfterValidator(not_blank), At("text")]
 Share = Annotated[float, Field(ge=0, le=1)]
 Neighbours = Annotated[int, Field(ge=0, le=20), At("neighbours")]
 Names = Annotated[list[Text], BeforeValidator(_names, json_schema_input_type=str)]

@@ -14,7 +14,7 @@ from mem_search.renderers.token_budget import fit_texts
 from mem_search.search.opening import open_records
 from mem_search.text.record_ids import RecordId
 
-MOST = 50
+MAX_RECORDS = 50
 
 
 class GetRecordsArguments(Arguments):
@@ -22,7 +22,9 @@ class GetRecordsArguments(Arguments):
 
     ids: Annotated[
         tuple[Annotated[str, Field(max_length=100)], ...],
-        Field(min_length=1, max_length=MOST, description="Such as local:observation:42 or #42"),
+        Field(
+            min_length=1, max_length=MAX_RECORDS, description="Such as local:observation:42 or #42"
+        ),
         BeforeValidator(split),
     ]
     max_tokens: Budget = BUDGET

@@ -9,12 +9,12 @@ from pydantic import BeforeValidator, Field
 
 from mem_search.access.callers import check_may_change
 from mem_search.ingest.prepare import content_id
-from mem_search.mcp.argument_types import LONGEST, Text, split
+from mem_search.mcp.argument_types import MAX_TEXT_CHARS, Text, split
 from mem_search.mcp.tool import Arguments, Tool, ToolContext
 from mem_search.model import Draft, Ref
 from mem_search.renderers.schema import schema
 
-LONGEST_NOTE = 100_000
+MAX_NOTE_CHARS = 100_000
 """Characters; a longer text is a document, which ``mem-search add`` reads."""
 
 
@@ -22,11 +22,11 @@ class RememberArguments(Arguments):
     """The note, and what it is found by."""
 
     text: str = Field(
-        min_length=1, max_length=LONGEST_NOTE, pattern=r"\S", description="Whole sentences"
+        min_length=1, max_length=MAX_NOTE_CHARS, pattern=r"\S", description="Whole sentences"
     )
     title: Text = ""
     tags: Annotated[
-        tuple[Annotated[str, Field(max_length=LONGEST)], ...], BeforeValidator(split)
+        tuple[Annotated[str, Field(max_length=MAX_TEXT_CHARS)], ...], BeforeValidator(split)
     ] = ()
     project: Text = ""
 

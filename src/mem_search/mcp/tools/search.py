@@ -16,7 +16,7 @@ from mem_search.renderers.search_reply import facets_of
 from mem_search.renderers.universal import id_of, url_of
 from mem_search.search.citations import cite
 
-MOST = 20
+MAX_RESULTS = 20
 """Results in a reply: their titles cost a model some thousand tokens."""
 
 
@@ -57,7 +57,7 @@ async def search(context: ToolContext, arguments: SearchArguments) -> Hits:
     """The best matches of all kinds, by words and meaning."""
     request = SearchRequest(
         arguments.query,
-        limit=MOST,
+        limit=MAX_RESULTS,
         asked_at=context.display.now,
         fold=False,
         hide_scratchpad=True,

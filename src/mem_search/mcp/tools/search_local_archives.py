@@ -9,10 +9,16 @@ from typing import Annotated, Self
 from pydantic import Field
 
 from mem_search.errors import MissingField
-from mem_search.mcp.argument_types import BUDGET, LONGEST, Budget, Text
+from mem_search.mcp.argument_types import BUDGET, MAX_TEXT_CHARS, Budget, Text
 from mem_search.mcp.tool import Arguments, Tool, ToolContext
 from mem_search.model import Record
-from mem_search.model.archives import DEEPEST, FIELDS, HOLDINGS, ArchiveQuestion, DocumentCitations
+from mem_search.model.archives import (
+    FIELDS,
+    HOLDINGS,
+    MAX_CITATION_STEPS,
+    ArchiveQuestion,
+    DocumentCitations,
+)
 from mem_search.model.graph import PageCitation
 from mem_search.records.origin import flags_of
 from mem_search.renderers.archives import CitationLink, CitationReport
@@ -32,7 +38,7 @@ from mem_search.text.record_ids import RecordId
 class ArchiveArguments(Arguments):
     """A question, or a document whose citations are wanted."""
 
-    query: Annotated[Text, Field(max_length=LONGEST)] = ""
+    query: Annotated[Text, Field(max_length=MAX_TEXT_CHARS)] = ""
     id: Annotated[Text, Field(max_length=100)] = Field(
         default="", description="Instead of query: a document; returns what is related to it"
     )
@@ -40,7 +46,7 @@ class ArchiveArguments(Arguments):
         default=False, description="Counts of citations instead: of id, of archive, or of all"
     )
     include_citations: bool = Field(default=False, description="Who cites whom, with the words")
-    citation_depth: int = Field(default=1, ge=1, le=DEEPEST)
+    citation_depth: int = Field(default=1, ge=1, le=MAX_CITATION_STEPS)
     archive: Text = Field(default="", description="Only this archive")
     limit: int = Field(default=10, ge=1, le=100)
     max_tokens: Budget = BUDGET

@@ -16,7 +16,7 @@ from mem_search.text.sketch import Sketches
 FIRST_PAGE = 10
 """Places that kinds share. Fixed, so that the first ten are the same whatever the limit."""
 
-RARE = 2
+RARE_KIND_PLACES = 2
 """Places among them for kinds that would have none."""
 
 NEAR = 0.5
@@ -308,7 +308,7 @@ def absent_kinds(hits: Sequence[Hit], kinds: Mapping[int, str], limit: int) -> l
 def represent(
     hits: Sequence[Hit], kinds: Mapping[int, str], limit: int, good: Collection[int] = ()
 ) -> list[Hit]:
-    """``hits`` with the best hit of at most ``RARE`` further kinds among the first ``limit``.
+    """``hits`` with the best hit of up to ``RARE_KIND_PLACES`` more kinds in the first ``limit``.
 
     It has to be one of ``good``, and takes the place of the last hit of a kind that has several.
     The order within the first ``limit`` stays, so that none of them stands above a better one.
@@ -317,7 +317,7 @@ def represent(
     shown = Counter(kinds[hit.number] for hit in page)
     moved = 0
     for hit in absent_kinds(hits, kinds, limit):
-        if moved == RARE or hit.number not in good:
+        if moved == RARE_KIND_PLACES or hit.number not in good:
             continue
         last = next(
             (at for at in range(len(page) - 1, -1, -1) if shown[kinds[page[at].number]] > 1), None

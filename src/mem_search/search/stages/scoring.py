@@ -43,7 +43,7 @@ FOREIGN_DENSE = 0.25
 RANK_BONUS = 1.0
 """What rank 1 in a leg adds; rank n adds one n-th of it."""
 
-_LEAST_SPREAD = 1e-9
+_MIN_SPREAD = 1e-9
 
 Code = NDArray[np.bool_]
 """Shape (n,): whether the passage of each record of the union is source code."""
@@ -117,7 +117,7 @@ def z_scores(values: Values) -> Values:
     """Standard scores; unknown ones (NaN) and those of a leg without spread are 0."""
     unknown = np.isnan(values)
     known = values[~unknown]
-    if known.size < 2 or (spread := known.std()) < _LEAST_SPREAD:
+    if known.size < 2 or (spread := known.std()) < _MIN_SPREAD:
         return np.zeros(len(values))
     scores: Values = (values - known.mean()) / spread
     scores[unknown] = 0.0
@@ -166,7 +166,7 @@ TIME_WEIGHT = 2.5
 WHOLE_TIME_WEIGHT = 2 * TIME_WEIGHT
 """The same for one that has every word of a question of few words, or is asked for by its kind."""
 
-FEW_WORDS = 3
+MAX_SHORT_QUESTION_WORDS = 3
 """Up to so many words, a record that has them all is what was asked for."""
 
 NAMED_WEIGHT = 7.0
@@ -301,7 +301,7 @@ def every_word(state: RankingState) -> RankingState:
     asked, whole = state.question.words, state.stored.whole
     if len(state.legs) < 2:  # nothing outvotes the words
         return state
-    if not 1 < len(asked.words) + len(asked.phrases) + len(asked.cjk) <= FEW_WORDS:
+    if not 1 < len(asked.words) + len(asked.phrases) + len(asked.cjk) <= MAX_SHORT_QUESTION_WORDS:
         return state
     has_all = are_among(state.union.records, whole)
     return state.added("every-word", np.where(has_all, EVERY_WORD_WEIGHT, 0.0))

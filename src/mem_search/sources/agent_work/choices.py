@@ -84,7 +84,7 @@ _REMEDY = pattern(
     r"|restructure|go with|adopt|stick|drop))\b",
     re.IGNORECASE,
 )
-_LONGEST_DECISION: Final = 1500
+_MAX_DECISION_CHARS: Final = 1500
 _SENTENCE = worded(r"(?<=[.!?])\s+|\n+")
 _LABEL = worded(r"^[\W_]{0,4}(?:the |my |our |final )?decision[\W_]{0,4}$")
 _MARKUP = worded(r"^(?:[#>*+•\s-]|\d{1,2}[.)]\s){0,9}|\*\*|__")
@@ -97,9 +97,9 @@ def decision_in(text: str) -> tuple[str, str]:
         for sentence in _sentences(paragraph):
             said = _MARKUP.sub("", sentence[:600]).strip()
             if _decides(said, before):
-                return statement(said), paragraph.strip()[:_LONGEST_DECISION]
+                return statement(said), paragraph.strip()[:_MAX_DECISION_CHARS]
             if _REJECTS.search(said) and before and not _only_weighs(before):
-                return statement(before), paragraph.strip()[:_LONGEST_DECISION]
+                return statement(before), paragraph.strip()[:_MAX_DECISION_CHARS]
             before = said
     return "", ""
 

@@ -27,7 +27,7 @@ _HEADING: Final = pattern(r"#{1,6}\s+\S|\*\*[^*\n]+\*\*:?$")
 _MARKUP: Final = "#*_: \t"
 _BULLET: Final = pattern(r"(?:[-*•+]|\d{1,2}[.)])\s+(?=\S)")
 _DONE: Final = pattern(r"\[x\]|✅|✓|☑|~~", re.IGNORECASE)
-_FEWEST_WORDS: Final = 4
+_MIN_WORDS: Final = 4
 """Of a sentence; what is shorter names nothing."""
 
 
@@ -77,5 +77,5 @@ def _announces(line: str) -> bool:
 
 def _says_open(sentence: str) -> bool:
     said = _STILL.search(sentence) or _NEXT_SENTENCE.match(sentence)
-    is_one = len(sentence.split()) >= _FEWEST_WORDS
+    is_one = len(sentence.split()) >= _MIN_WORDS
     return bool(said) and is_one and not _NOTHING.search(sentence)

@@ -21,7 +21,7 @@ NARRATIVE: Final = 8000
 
 _FACTS = 40
 _FILES = 80
-_FEW_WORDS = 5
+_MAX_FEW_WORDS = 5
 _SUBTITLE = 300
 _LOOKED_AROUND = 2
 """Lookups that are worth an observation of their own when a change follows."""
@@ -84,7 +84,7 @@ class Step:
     def worthwhile(self) -> bool:
         """Whether the agent did anything, or said more than a few words."""
         words = sum(len(text.split()) for text in self.texts)
-        return bool(self.facts or self.read or self.modified) or words > _FEW_WORDS
+        return bool(self.facts or self.read or self.modified) or words > _MAX_FEW_WORDS
 
     def is_full(self, more: int = 0) -> bool:
         """Whether ``more`` characters of narrative go to the next part."""

@@ -52,7 +52,7 @@ _EFFECTS: Final[Mapping[str, tuple[str, str, str]]] = {
 _EXIT_CODE = pattern(r"(?:Error: )?Exit code (\d+)\s*")
 _REJECTED = ("The user doesn't want to", "The user rejected")
 _REASON = pattern(r"(?:the user said|feedback):\s*(\S.*)", re.DOTALL)
-_LONGEST_REASON = 4000
+_MAX_REASON_CHARS = 4000
 _NOT_RUN = pattern(r"Sibling tool call errored|Cancelled: parallel tool call")
 _ERROR_TAGS = pattern(r"</?tool_use_error>")
 
@@ -105,7 +105,7 @@ def failure(call: Call, answer: str, *, failed: bool) -> Failure | None:
     # A plan can be long; its first words are enough to say which one it is.
     what = f"{call.verb}: {one_line(call.target, _COMMAND)}" if call.target else call.verb
     if answer.startswith(_REJECTED):
-        reason = _REASON.search(answer[:_LONGEST_REASON])
+        reason = _REASON.search(answer[:_MAX_REASON_CHARS])
         because = f" — {one_line(reason[1], _FAILURE_LINE)}" if reason else ""
         line = f"Rejected by the user: {what}{because}"
         return Failure(line, line, rejected=True)

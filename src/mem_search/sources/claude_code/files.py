@@ -118,7 +118,7 @@ def parent_session(path: Path) -> Path | None:
     return parent if parent.is_file() else None
 
 
-_LONGEST_ID: Final = 200
+_MAX_ID_BYTES: Final = 200
 """Bytes; file systems allow 255 for a name."""
 
 
@@ -130,14 +130,14 @@ def has_own_transcript(path: Path, session: str) -> bool:
     if not session or path.stem == session or path.stem.startswith("agent-"):
         return False
     # The id comes from a transcript: it must be a name, not a path, and one that a file can have.
-    is_name = Path(session).name == session and len(session.encode()) <= _LONGEST_ID
+    is_name = Path(session).name == session and len(session.encode()) <= _MAX_ID_BYTES
     return is_name and path.with_name(session + SUFFIX).is_file()
 
 
-LARGEST: Final = 16 * 2**30
+MAX_FILE_BYTES: Final = 16 * 2**30
 """Bytes of a transcript."""
 
-LONGEST_LINE: Final = 16 * 1024 * 1024
+MAX_LINE_BYTES: Final = 16 * 1024 * 1024
 """Bytes. A longer line holds a picture and is not decoded."""
 
 _CHECKED = 64
@@ -185,7 +185,7 @@ class Place:
         """
         size = os.fstat(file.fileno()).st_size
         file.seek(0)
-        line = file.readline(LONGEST_LINE)
+        line = file.readline(MAX_LINE_BYTES)
         begins_so = not line.endswith(b"\n") or zlib.crc32(line) == self.first
         if begins_so and size < max(self.offset, self.cut + 1):
             return Place(cut=size, known=max(self.line, self.known))
@@ -205,24 +205,24 @@ class Incomplete:
 
 
 def complete_lines(file: BinaryIO, place: Place, end: Incomplete) -> Iterator[bytes | None]:
-    """The complete lines from ``place`` on, None for one that is longer than LONGEST_LINE.
+    """The complete lines from ``place`` on, None for one that is longer than MAX_LINE_BYTES.
 
     ``place`` is after a line when that line is yielded. In the end ``end`` says whether the last
     line is incomplete.
     """
     tail = _before(file, place.offset)
     file.seek(place.offset)
-    while piece := file.readline(LONGEST_LINE):
+    while piece := file.readline(MAX_LINE_BYTES):
         line: bytes | None = piece
         length = len(piece)
         tail = (tail + piece)[-_CHECKED:]
         while not piece.endswith(b"\n"):
-            if not (piece := file.readline(LONGEST_LINE)):
+            if not (piece := file.readline(MAX_LINE_BYTES)):
                 end.waiting = True
                 return
             length += len(piece)
             tail = (tail + piece)[-_CHECKED:]
-            line = line + piece if line is not None and length <= LONGEST_LINE else None
+            line = line + piece if line is not None and length <= MAX_LINE_BYTES else None
         place.offset += length
         place.line += 1
         if place.line == 1:

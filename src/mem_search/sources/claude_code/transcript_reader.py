@@ -16,8 +16,8 @@ from mem_search.regular_file import open_regular_file
 from mem_search.sources.agent_work.drafts import DraftBuilder, Identify
 from mem_search.sources.agent_work.whole_sessions import WholeSessions
 from mem_search.sources.claude_code.files import (
-    LARGEST,
-    LONGEST_LINE,
+    MAX_FILE_BYTES,
+    MAX_LINE_BYTES,
     NAME,
     Incomplete,
     Place,
@@ -149,7 +149,7 @@ class TranscriptReader:
         """
         # In a folder are no links; a hook may have told of one.
         with open_regular_file(
-            self._path, max_bytes=LARGEST, follow=self._own, own=self._own
+            self._path, max_bytes=MAX_FILE_BYTES, follow=self._own, own=self._own
         ) as file:
             if self._stored is None or not self.place.continues_in(file):
                 self._start_over(file)
@@ -192,7 +192,7 @@ class TranscriptReader:
 
     def _line(self, raw: bytes | None) -> Iterator[Draft]:
         if raw is None:
-            self._fail(f"longer than {LONGEST_LINE} bytes")
+            self._fail(f"longer than {MAX_LINE_BYTES} bytes")
             return
         if not raw.strip():
             return
@@ -231,7 +231,7 @@ class TranscriptReader:
 
 def _first_cwd(path: Path) -> str:
     """The directory that a session began in, from the first lines of its transcript."""
-    with open_regular_file(path, max_bytes=LARGEST, follow=False) as file:
+    with open_regular_file(path, max_bytes=MAX_FILE_BYTES, follow=False) as file:
         for raw in islice(complete_lines(file, Place(), Incomplete()), _HEAD):
             try:
                 value = loads(raw or b"null")

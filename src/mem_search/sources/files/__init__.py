@@ -30,12 +30,12 @@ from mem_search.projects import identify
 from mem_search.records.registry import installed_kinds
 from mem_search.regular_file import open_regular_file, path_of
 from mem_search.sources.base import UPLOADED, BaseSource, BatchBuilder
-from mem_search.sources.files.folder import MOST_BYTES, Seen, folders, look_at, walk
+from mem_search.sources.files.folder import MAX_BYTES, Seen, folders, look_at, walk
 
 _DIGEST: Final = 16
 """Characters of the hash of a content that a cursor keeps."""
 
-_MOST_TEXT: Final = 4_000_000
+_MAX_BATCH_CHARS: Final = 4_000_000
 """Characters in one batch, which is held in memory several times."""
 
 
@@ -172,7 +172,7 @@ def _batches(
         elif len(was) >= _DIGEST and len(digest) < _DIGEST:
             found.drop(identity_of(location, each.item))
         known[each.item] = [each.stamp + lacks, digest + lacks]
-        if found.is_full or size > _MOST_TEXT:
+        if found.is_full or size > _MAX_BATCH_CHARS:
             yield found.build({"files": dict(known), "counted": counted}, done)
             size = 0
     if found or done:
@@ -228,7 +228,7 @@ def _look(
         return _Looked(by=by)
     try:
         # Of a folder no link is followed, also not one that was a file when the folder was listed.
-        with open_regular_file(path, max_bytes=MOST_BYTES, follow=not is_folder) as file:
+        with open_regular_file(path, max_bytes=MAX_BYTES, follow=not is_folder) as file:
             digest = hashlib.file_digest(file, "blake2b").hexdigest()[:_DIGEST]
             if digest == was:
                 return _Looked(digest)

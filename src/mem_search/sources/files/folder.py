@@ -12,7 +12,7 @@ from typing import Final
 from mem_search.sources.exclusions import IGNORE_FILE, Exclusions, entries_of
 from mem_search.text.file_names import as_text
 
-MOST_BYTES: Final = 100 * 2**20
+MAX_BYTES: Final = 100 * 2**20
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,9 +91,9 @@ def _walk(folder: Path, below: str, excluded: Exclusions, root: Path) -> Iterato
 def _file(item: str, found: os.stat_result) -> Seen:
     if not stat.S_ISREG(found.st_mode):
         return _skipped(item, "it is not a regular file")
-    if found.st_size > MOST_BYTES:
+    if found.st_size > MAX_BYTES:
         size = f"{found.st_size / 2**20:.0f} MB"
-        return _skipped(item, f"it is larger than {MOST_BYTES // 2**20} MB ({size})")
+        return _skipped(item, f"it is larger than {MAX_BYTES // 2**20} MB ({size})")
     if Path(item).suffix.lower() == ".pst":
         return _skipped(item, "no source reads it; export its messages from Outlook as .msg files")
     return Seen(item, f"{found.st_mtime_ns}-{found.st_size}")

@@ -25,7 +25,7 @@ from mem_search.sources.jsonl.exchange import (
     parse_line,
     parse_tombstone,
 )
-from mem_search.sources.jsonl.lines import LONGEST_LINE, LineReader, open_lines
+from mem_search.sources.jsonl.lines import MAX_LINE_BYTES, LineReader, open_lines
 from mem_search.text.json_reading import open_path
 
 __all__ = ["ExchangeRecord", "Jsonl", "export_line", "export_tombstone", "parse_line"]
@@ -102,7 +102,7 @@ def _too_long(beginning: bytes) -> str:
     """Why a line is refused, with the field that takes it over the limit."""
     path = open_path(beginning.decode("utf-8", "replace"))
     field = f"{'.'.join(path)}: " if path else ""
-    return f"{field}the line is longer than {LONGEST_LINE // 2**20} MiB, the most for one record"
+    return f"{field}the line is longer than {MAX_LINE_BYTES // 2**20} MiB, the most for one record"
 
 
 def _item(number: int) -> str:

@@ -17,10 +17,10 @@ from typing import IO, Any
 from mem_search.errors import SourceError
 from mem_search.regular_file import open_regular_file
 
-LARGEST = 64 * 2**30
+MAX_FILE_BYTES = 64 * 2**30
 """Bytes of a file, and what it may unpack to."""
 
-LONGEST_LINE = 32 * 1024 * 1024
+MAX_LINE_BYTES = 32 * 1024 * 1024
 """Bytes. A longer line is not a record and is not read into memory."""
 
 _GZIP_MAGIC = b"\x1f\x8b"
@@ -53,7 +53,7 @@ class LineReader:
     def __iter__(self) -> Iterator[bytes | None]:
         while line := self._next():
             self.number += 1
-            if line.endswith(b"\n") or len(line) < LONGEST_LINE:
+            if line.endswith(b"\n") or len(line) < MAX_LINE_BYTES:
                 yield line
             else:
                 self.cut_off = line
@@ -64,13 +64,13 @@ class LineReader:
 
     def _next(self) -> bytes:
         try:
-            line = self._file.readline(LONGEST_LINE)
+            line = self._file.readline(MAX_LINE_BYTES)
         except (OSError, EOFError, zlib.error) as error:  # gzip raises all three
             self.broken = getattr(error, "strerror", None) or str(error)
             return b""
         self._offset += len(line)
-        if self._offset > LARGEST:
-            self.broken = f"it unpacks to more than {LARGEST // 2**30} GB"
+        if self._offset > MAX_FILE_BYTES:
+            self.broken = f"it unpacks to more than {MAX_FILE_BYTES // 2**30} GB"
             return b""
         self._digest.update(line)
         return line
@@ -106,7 +106,7 @@ class LineReader:
 def open_lines(path: Path) -> Iterator[LineReader]:
     """Raises SourceError when ``path`` cannot be opened."""
     try:
-        raw = open_regular_file(path, max_bytes=LARGEST)
+        raw = open_regular_file(path, max_bytes=MAX_FILE_BYTES)
     except OSError as error:
         raise SourceError(f"cannot read {path}: {error.strerror}", field="path") from error
     with raw:

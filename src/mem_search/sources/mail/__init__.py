@@ -30,7 +30,7 @@ from mem_search.sources.mail.holdings import MARK, Holdings, mark_of
 from mem_search.sources.mail.intake import Intake, Message
 from mem_search.sources.mail.listing import SUFFIXES, File, Listing, files_at, is_in_maildir, walk
 from mem_search.sources.mail.mailboxes import Format, Place, continued, format_of, messages_of
-from mem_search.sources.mail.message import LARGEST, TOO_LARGE, Mail, read_message
+from mem_search.sources.mail.message import MAX_MESSAGE_BYTES, TOO_LARGE, Mail, read_message
 from mem_search.sources.mail.outlook import read_outlook
 from mem_search.sources.whole_files import head
 
@@ -40,7 +40,7 @@ _NO_MAIL: Final = "no mail: it is no .eml or .msg file, mbox file or message"
 _POLLED: Final = 60.0
 """Seconds between two looks into a mailbox on a server."""
 
-LARGEST_FILE: Final = 256 * 2**30
+MAX_FILE_BYTES: Final = 256 * 2**30
 """Bytes of a file of mail; a mailbox of many years has tens of gigabytes."""
 
 _SETTLED: Final = 1.0
@@ -240,7 +240,7 @@ class _Reading:
             done += file.size
 
     def _read(self, file: File, done: int) -> Iterator[Message[_Step]]:
-        with open_regular_file(file.path, max_bytes=LARGEST_FILE, follow=False) as opened:
+        with open_regular_file(file.path, max_bytes=MAX_FILE_BYTES, follow=False) as opened:
             begins = opened.read(_HEAD)
             read = None
             match format_of(file.path.name, begins) if begins.strip() else None:
@@ -275,7 +275,7 @@ class _Reading:
 
 
 def _read_file(opened: BinaryIO, form: Format) -> Mail:
-    if opened.seek(0, os.SEEK_END) > LARGEST:
+    if opened.seek(0, os.SEEK_END) > MAX_MESSAGE_BYTES:
         raise ValueError(TOO_LARGE)
     opened.seek(0)
     data = opened.read()

@@ -27,7 +27,7 @@ PASSWORDS: Final = "mail-passwords.json"
 _TLS_PORT: Final = 993
 _PORT: Final = 143
 _EXAMPLE: Final = "imaps://ada@mail.example.org/INBOX"
-_LONGEST: Final = 2_000
+_MAX_VALUE_CHARS: Final = 2_000
 
 Security = Literal["tls", "starttls", "none"]
 
@@ -62,7 +62,7 @@ class Account:
                 field="path",
             )
         user, host, folder = unquote(user), parts.hostname or "", unquote(parts.path).strip("/")
-        is_right = parts.scheme in SCHEMES and user and host and len(url) <= _LONGEST
+        is_right = parts.scheme in SCHEMES and user and host and len(url) <= _MAX_VALUE_CHARS
         if not is_right or parts.query or parts.fragment or not (user + folder).isprintable():
             raise InputError(f"a mailbox on a server is written {_EXAMPLE}", field="path")
         security: Security = "tls"

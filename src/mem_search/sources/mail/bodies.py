@@ -56,7 +56,7 @@ _SENT_FROM: Final = pattern(
 _LINE: Final = 400
 """Characters of a line that are looked at."""
 _FIELDS_WITHIN: Final = 7
-_LONGEST_SIGNATURE: Final = 30
+_MAX_SIGNATURE_LINES: Final = 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,7 +244,7 @@ def _signature_of(own: list[str]) -> list[str]:
     end = len(own)
     while end and not own[end - 1].strip():
         end -= 1
-    for number in range(end - 1, max(-1, end - 1 - _LONGEST_SIGNATURE), -1):
+    for number in range(end - 1, max(-1, end - 1 - _MAX_SIGNATURE_LINES), -1):
         if own[number].rstrip("\r") in ("-- ", "--", "—", "__"):
             return own[number:]
     if end and _SENT_FROM.match(own[end - 1].strip()[:_LINE]):

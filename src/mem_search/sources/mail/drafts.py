@@ -9,7 +9,7 @@ from typing import Final
 from mem_search.model import Draft, Link
 from mem_search.model.records import CONTENT_ID, WHOLE_TEXT
 from mem_search.sources.mail.bodies import take_apart
-from mem_search.sources.mail.message import MOST_TEXT, Attachment, Event, Mail
+from mem_search.sources.mail.message import MAX_TEXT_CHARS, Attachment, Event, Mail
 from mem_search.text.date_words import to_ms
 
 NAME: Final = "mail"
@@ -17,7 +17,7 @@ ATTACHED: Final = "attachment"
 """The relation from a message to what is attached to it. The attached record has no link back: a
 message that was forwarded as a file is the same record wherever it was found."""
 
-_MOST_ATTACHMENTS: Final = 200
+_MAX_ATTACHMENTS: Final = 200
 _DIGEST: Final = 16
 """Characters of the hash of an attachment in its id: the same file has the same id in a message
 that uses the message id of another one, and another file has not."""
@@ -26,14 +26,12 @@ that uses the message id of another one, and another file has not."""
 def drafts_of(mail: Mail) -> Iterator[Draft]:
     """The drafts of ``mail``, the message itself first. Raises ValueError when it is empty."""
     own = identity(mail)
-    reply = take_apart(mail.text[:MOST_TEXT])
+    reply = take_apart(mail.text[:MAX_TEXT_CHARS])
     files = [
         _file(own, number, attached, mail)
-        for number, attached in enumerate(mail.attachments[:_MOST_ATTACHMENTS], 1)
+        for number, attached in enumerate(mail.attachments[:_MAX_ATTACHMENTS], 1)
     ]
-    inside = [
-        [*drafts_of(each)] for each in mail.messages[:_MOST_ATTACHMENTS] if not is_empty(each)
-    ]
+    inside = [[*drafts_of(each)] for each in mail.messages[:_MAX_ATTACHMENTS] if not is_empty(each)]
     attached = [*(draft.source_id for draft in files), *(drafts[0].source_id for drafts in inside)]
     if is_empty(mail):
         raise ValueError("the message is empty: it has no subject, no text and no attachment")
@@ -61,8 +59,8 @@ def drafts_of(mail: Mail) -> Iterator[Draft]:
         WHOLE_TEXT: reply.whole,
         **_of_event(mail.events),
     }
-    if len(mail.text) > MOST_TEXT:
-        metadata["cut_at"] = MOST_TEXT
+    if len(mail.text) > MAX_TEXT_CHARS:
+        metadata["cut_at"] = MAX_TEXT_CHARS
     yield Draft(
         kind="email",
         source=NAME,
@@ -132,14 +130,14 @@ def _file(own: str, number: int, attached: Attachment, mail: Mail) -> Draft:
         **({"sender": mail.sender} if mail.sender else {}),
         **attached.said,
     }
-    if len(attached.text) > MOST_TEXT:
-        metadata["cut_at"] = MOST_TEXT
+    if len(attached.text) > MAX_TEXT_CHARS:
+        metadata["cut_at"] = MAX_TEXT_CHARS
     return Draft(
         kind="file",
         source=NAME,
         source_id=f"{own}#{attached.digest[:_DIGEST]}",
         title=name,
-        text=attached.text[:MOST_TEXT] if attached.text.strip() else about,
+        text=attached.text[:MAX_TEXT_CHARS] if attached.text.strip() else about,
         created_at=to_ms(mail.sent) if mail.sent else None,
         metadata=metadata,
     )

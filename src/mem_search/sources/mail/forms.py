@@ -18,7 +18,7 @@ from urllib.parse import quote
 
 from mem_search.errors import InputError
 from mem_search.patterns import pattern
-from mem_search.sources.mail.headers import LONGEST_HEADER, decoded
+from mem_search.sources.mail.headers import MAX_HEADER_CHARS, decoded
 from mem_search.text.json_reading import read_json
 
 KNOWN: Final = (
@@ -31,7 +31,7 @@ _TYPE: Final = pattern(r"[\w.+-]{1,100}/[\w.+-]{1,100}", re.ASCII)
 _OF_PARTS: Final = pattern(r"content-|mime-version\Z", re.IGNORECASE)
 """Headers that described the parts as they came."""
 
-_MOST_HEADERS: Final = 1_000
+_MAX_HEADERS: Final = 1_000
 _BORDER: Final = "=_mem-search"
 """It separates the parts; base64, in which they are, never has it."""
 
@@ -149,7 +149,7 @@ def _message(
     written: list[bytes] = []
     once: set[str] = set()
     for name, value in headers:
-        value, key = " ".join(value[:LONGEST_HEADER].split()), name.lower()
+        value, key = " ".join(value[:MAX_HEADER_CHARS].split()), name.lower()
         is_known = key in once or (key != "received" and not value)
         if is_known or _OF_PARTS.match(key) or not _NAME.match(name):
             continue
@@ -175,7 +175,7 @@ def _message(
                 f"<{quote(shown[:255])}>" if shown else "",
             )
         )
-    return b"\r\n".join([*written[:_MOST_HEADERS], _together("mixed", parts, _BORDER)])
+    return b"\r\n".join([*written[:_MAX_HEADERS], _together("mixed", parts, _BORDER)])
 
 
 def _part(media_type: str, data: bytes, disposition: str = "", content_id: str = "") -> bytes:

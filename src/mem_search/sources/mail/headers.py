@@ -17,10 +17,10 @@ from typing import Final
 from mem_search.patterns import pattern
 from mem_search.text.addresses import addresses
 
-LONGEST_HEADER: Final = 100_000
+MAX_HEADER_CHARS: Final = 100_000
 """Characters. The rest of a longer header is not read."""
 
-_LONGEST_WORD: Final = 2_000
+_MAX_WORD_CHARS: Final = 2_000
 """Characters. RFC 2047 allows an encoded word 75; some programs write longer ones."""
 
 _WIDER: Final = {"iso8859-1": "cp1252", "ascii": "cp1252", "gb2312": "gb18030", "gbk": "gb18030"}
@@ -30,7 +30,7 @@ _SLOW: Final = frozenset({"punycode", "idna", "undefined", "mbcs", "oem"})
 """Codecs that are no charsets of mail, take quadratic time or exist on one system only."""
 
 _ID: Final = pattern(r"<([^<>\s]{1,998})>")
-_MOST_REFERENCES: Final = 1_000
+_MAX_REFERENCES: Final = 1_000
 
 
 def decoded(data: bytes, charset: str = "") -> str:
@@ -52,7 +52,7 @@ def decoded(data: bytes, charset: str = "") -> str:
 
 def read_words(header: str) -> str:
     """``header`` on one line, with its encoded words (RFC 2047) and raw bytes decoded."""
-    header = _readable(header[:LONGEST_HEADER])
+    header = _readable(header[:MAX_HEADER_CHARS])
     pieces: list[str] = []
     waiting: list[tuple[str, bytes]] = []  # a character may be cut between two words
     at = 0
@@ -81,7 +81,7 @@ def _together(words: list[tuple[str, bytes]]) -> str:
 
 def people(headers: Iterable[str]) -> list[str]:
     """Each mailbox of address headers once, as ``Name <address>`` or one of the two."""
-    pairs = addresses([_readable(header[:LONGEST_HEADER]) for header in headers])
+    pairs = addresses([_readable(header[:MAX_HEADER_CHARS]) for header in headers])
     found = [mailbox(read_words(name), address) for name, address in pairs]
     return list(dict.fromkeys(who for who in found if who))
 
@@ -98,11 +98,11 @@ def mailbox(name: str, address: str) -> str:
 
 def ids(header: str) -> list[str]:
     """The message ids of ``Message-ID``, ``In-Reply-To`` or ``References``, without brackets."""
-    header = _readable(header[:LONGEST_HEADER])
+    header = _readable(header[:MAX_HEADER_CHARS])
     found = _ID.findall(header)
     if not found and "@" in header and "<" not in header:
         found = header.split()[:1]
-    return list(dict.fromkeys(found))[:_MOST_REFERENCES]
+    return list(dict.fromkeys(found))[:_MAX_REFERENCES]
 
 
 def sent_at(header: str) -> datetime | None:
@@ -123,7 +123,7 @@ def _readable(header: str) -> str:
 
 def _encoded_word(header: str, start: int) -> tuple[str, bytes, int] | None:
     """Charset, bytes and end of the encoded word at ``start``, if there is one."""
-    charset, first, rest = header[start + 2 : start + _LONGEST_WORD].partition("?")
+    charset, first, rest = header[start + 2 : start + _MAX_WORD_CHARS].partition("?")
     encoding, second, rest = rest.partition("?")
     payload, end, _ = rest.partition("?=")
     if not (first and second and end and charset) or encoding.lower() not in ("q", "b"):

@@ -24,7 +24,7 @@ from mem_search.sources.base import BatchBuilder
 from mem_search.sources.mail.accounts import Account, password_of
 from mem_search.sources.mail.holdings import Holdings
 from mem_search.sources.mail.intake import Intake
-from mem_search.sources.mail.message import LARGEST, TOO_LARGE, Mail, read_message
+from mem_search.sources.mail.message import MAX_MESSAGE_BYTES, TOO_LARGE, Mail, read_message
 
 SECONDS: Final = 30.0
 """The time that a server has for each answer."""
@@ -56,7 +56,7 @@ class _Limited(imaplib.IMAP4):
     """A connection on which the server cannot send more than a message has."""
 
     def read(self, size: int) -> bytes:
-        if size > LARGEST + 2**20:
+        if size > MAX_MESSAGE_BYTES + 2**20:
             raise self.abort(f"the server sends {size:,} bytes at once")
         return super().read(size)
 
@@ -207,7 +207,7 @@ class _Reading:
         sizes = self._sizes(last + 1) if not following or following > last + 1 else {}
         self._found.total += len(sizes)
         for group in _groups(sizes):
-            fetched = self._fetch([uid for uid in group if sizes[uid] <= LARGEST])
+            fetched = self._fetch([uid for uid in group if sizes[uid] <= MAX_MESSAGE_BYTES])
             messages = (
                 (uid, f"{folder}:{uid}", _reader(sizes[uid], fetched.get(uid))) for uid in group
             )
@@ -258,7 +258,7 @@ class _Reading:
 
 def _reader(size: int, data: bytes | None) -> Callable[[], Mail] | None:
     """What reads a message of ``size`` bytes; None for one that was deleted just now."""
-    return None if data is None and size <= LARGEST else partial(_parsed, data)
+    return None if data is None and size <= MAX_MESSAGE_BYTES else partial(_parsed, data)
 
 
 def _parsed(data: bytes | None) -> Mail:

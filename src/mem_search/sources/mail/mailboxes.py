@@ -15,7 +15,7 @@ from typing import Any, BinaryIO, Final, Literal
 
 from mem_search.extractors.refusal import is_binary_format
 from mem_search.patterns import pattern
-from mem_search.sources.mail.message import LARGEST, MAX_LINES
+from mem_search.sources.mail.message import MAX_LINES, MAX_MESSAGE_BYTES
 
 Format = Literal["message", "mbox", "outlook", "apple"]
 
@@ -29,7 +29,7 @@ _HEADER: Final = pattern(
 _FIELD: Final = pattern(rb"[!-9;-~]{1,80}:")
 _OLE: Final = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _LOOKED_AT: Final = 16_384
-_LONGEST_LINE: Final = 1024 * 1024
+_MAX_LINE_BYTES: Final = 1024 * 1024
 _CHECKED: Final = 4_096
 
 
@@ -107,7 +107,7 @@ def messages_of(file: BinaryIO, start: Place) -> Iterator[Found]:
     size = 0
     file.seek(at)
     at_start = True
-    while line := file.readline(_LONGEST_LINE):
+    while line := file.readline(_MAX_LINE_BYTES):
         end = at + len(line)
         if at_start and line.startswith(b"From ") and (at == 0 or _SEPARATOR.match(line)):
             if at > begun:
@@ -119,8 +119,8 @@ def messages_of(file: BinaryIO, start: Place) -> Iterator[Found]:
             size += len(line)
             lines.append(line)
             if len(lines) > MAX_LINES:
-                size = LARGEST + 1
-            if size > LARGEST:
+                size = MAX_MESSAGE_BYTES + 1
+            if size > MAX_MESSAGE_BYTES:
                 lines.clear()
         at = end
         at_start = line.endswith(b"\n")
@@ -129,7 +129,7 @@ def messages_of(file: BinaryIO, start: Place) -> Iterator[Found]:
 
 
 def _found(file: BinaryIO, lines: list[bytes], size: int, after: Place) -> Found:
-    data = None if size > LARGEST else _MARKED.sub(rb"\1", b"".join(lines))
+    data = None if size > MAX_MESSAGE_BYTES else _MARKED.sub(rb"\1", b"".join(lines))
     return Found(data, replace(after, check=_check(file, after.offset)))
 
 

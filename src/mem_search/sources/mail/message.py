@@ -20,21 +20,21 @@ from typing import Any, Final
 from mem_search.sources.mail import headers
 from mem_search.sources.mail.bodies import html_text, unflowed
 
-LARGEST: Final = 36 * 1024 * 1024
+MAX_MESSAGE_BYTES: Final = 36 * 1024 * 1024
 """Bytes of one message. Providers deliver at most about 35 MB after encoding; parsing takes ten
 times the size."""
 
-MOST_TEXT: Final = 1_000_000
+MAX_TEXT_CHARS: Final = 1_000_000
 """Characters of a body or attachment that are indexed. Longer ones are cut, which is recorded."""
 
-TOO_LARGE: Final = f"the message is larger than {LARGEST // 2**20} MiB"
+TOO_LARGE: Final = f"the message is larger than {MAX_MESSAGE_BYTES // 2**20} MiB"
 
 MAX_LINES: Final = 1_500_000
 """Of one message: three times as many as the largest has in base64. A line takes 50 bytes more."""
 
 MAX_HEADERS: Final = 100_000
-_MOST_PARTS: Final = 1_000
-_DEEPEST: Final = 20
+_MAX_PARTS: Final = 1_000
+_MAX_DEPTH: Final = 20
 _READABLE: Final = ("application/json", "application/xml", "application/x-yaml", "application/sql")
 
 
@@ -106,7 +106,7 @@ class _Policy(policy.Compat32):
     def header_source_parse(self, sourcelines: list[str]) -> tuple[str, str]:
         _count(self.counted, "header lines", MAX_HEADERS)
         name, value = super().header_source_parse(sourcelines)
-        longest = 8_000 if name.lower().startswith("content-") else headers.LONGEST_HEADER
+        longest = 8_000 if name.lower().startswith("content-") else headers.MAX_HEADER_CHARS
         return name, value[:longest]
 
 
@@ -123,7 +123,7 @@ def _parsed(data: bytes) -> Message:
     counted = Counter[str]()
 
     def part(policy: policy.Policy = policy.compat32) -> Message:
-        _count(counted, "parts", _MOST_PARTS)
+        _count(counted, "parts", _MAX_PARTS)
         return Message(policy)
 
     rules = _Policy()
@@ -133,7 +133,7 @@ def _parsed(data: bytes) -> Message:
 
 def read_message(data: bytes) -> Mail:
     """The message in ``data`` (RFC 5322). Raises ValueError when there is none or it is broken."""
-    if len(data) > LARGEST:
+    if len(data) > MAX_MESSAGE_BYTES:
         raise ValueError(TOO_LARGE)
     try:
         return _Reader().mail(_parsed(data), 0)
@@ -206,10 +206,10 @@ class _Reader:
     def _texts(self, part: Message, mail: Mail, depth: int) -> Iterator[str]:
         """The texts of ``part`` in order; what is no text is put into ``mail``."""
         self._parts += 1
-        if self._parts > _MOST_PARTS:
-            raise ValueError(f"it has more than {_MOST_PARTS} parts")
-        if depth > _DEEPEST:
-            raise ValueError(f"its parts are nested deeper than {_DEEPEST} levels")
+        if self._parts > _MAX_PARTS:
+            raise ValueError(f"it has more than {_MAX_PARTS} parts")
+        if depth > _MAX_DEPTH:
+            raise ValueError(f"its parts are nested deeper than {_MAX_DEPTH} levels")
         media_type = part.get_content_type()
         inside: Any = part.get_payload()
         if not isinstance(inside, list):

@@ -21,8 +21,8 @@ _TEXT: Final = "001F"
 _BYTES_TEXT: Final = "001E"
 _BINARY: Final = "0102"
 _PROPERTIES: Final = "__properties_version1.0"
-_DEEPEST: Final = 5
-_MOST: Final = 2_000
+_MAX_DEPTH: Final = 5
+_MAX_MEMBERS: Final = 2_000
 """Recipients or attachments of one message."""
 
 
@@ -107,7 +107,7 @@ class _Item:
         inner = (*item.at, "__substg1.0_3701000D")
         name = item.text(0x3707) or item.text(0x3704) or item.text(0x3001)
         if self._file.exists("/".join((*inner, _PROPERTIES))):
-            if depth < _DEEPEST:
+            if depth < _MAX_DEPTH:
                 mail.messages.append(_Item(self._file, inner, self._charset).mail(depth + 1))
             return
         data = item.stream(0x3701, _BINARY)
@@ -124,7 +124,8 @@ class _Item:
             and entry[depth].startswith(prefix)
         }
         return [
-            _Item(self._file, (*self.at, name), self._charset) for name in sorted(names)[:_MOST]
+            _Item(self._file, (*self.at, name), self._charset)
+            for name in sorted(names)[:_MAX_MEMBERS]
         ]
 
     def stream(self, number: int, kind: str) -> bytes:

@@ -25,7 +25,7 @@ DELETE_ROWS: Final = 1000
 READ_ROWS: Final = 5000
 VECTOR_ROWS: Final = 250
 
-_LARGEST = 2**62
+_MAX_NUMBER = 2**62
 
 
 class Connection(Protocol):
@@ -87,7 +87,7 @@ def is_current(about: Mapping[str, Any] | None) -> bool:
 
 def number(name: str) -> int | None:
     """The entry that an id names; None for an id that we never give."""
-    own = name.isascii() and name.isdecimal() and int(name) < _LARGEST and str(int(name)) == name
+    own = name.isascii() and name.isdecimal() and int(name) < _MAX_NUMBER and str(int(name)) == name
     return int(name) if own else None
 
 
@@ -99,7 +99,7 @@ def nearest(names: Sequence[str], distances: Sequence[float]) -> list[tuple[int,
     except ValueError:
         entries = []
     # Mostly all ids are ours; one look at all of them costs a tenth of a look at each.
-    if [*map(str, entries)] != names or not all(0 <= entry < _LARGEST for entry in entries):
+    if [*map(str, entries)] != names or not all(0 <= entry < _MAX_NUMBER for entry in entries):
         found = zip(map(number, names), cosines, strict=True)
         return [(entry, cosine) for entry, cosine in found if entry is not None]
     return [*zip(entries, cosines, strict=True)]

@@ -30,7 +30,7 @@ T = TypeVar("T")
 _log = logging.getLogger(__name__)
 
 _WORK_PATIENCE = 60.0
-_LONGEST_PATIENCE = 60.0
+_MAX_PATIENCE_SECONDS = 60.0
 """Seconds for a query where other programs keep the processors busy."""
 
 
@@ -127,7 +127,7 @@ class ChromaIndex:
             return connection.query(rows, k) if k > 0 else []
 
         try:
-            async with asyncio.timeout(stretched(self._patience, most=_LONGEST_PATIENCE)):
+            async with asyncio.timeout(stretched(self._patience, most=_MAX_PATIENCE_SECONDS)):
                 return await self._call(self._query_threads, lambda: self._queries, ask)
         except TimeoutError:
             fault = NoAnswer("Chroma did not answer in time while searching")

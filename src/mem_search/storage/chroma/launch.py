@@ -26,7 +26,7 @@ from mem_search.storage.chroma.server import Protection
 from mem_search.storage.chroma.wire import Dial, Door, dial
 
 HOST: Final = "127.0.0.1"
-_LONGEST_LOG = 5 * 1024 * 1024
+_MAX_LOG_BYTES = 5 * 1024 * 1024
 _SECRETS = {"OPENAI_API_KEY", "MEM_SEARCH_TOKEN"}
 
 
@@ -114,7 +114,7 @@ async def launch(data: Path, log: Path, *, isolated: bool = True) -> Child:
         options["door"] = door.inner.fileno()
     try:
         log.parent.mkdir(parents=True, exist_ok=True)
-        output = RedactedOutput(log, _LONGEST_LOG)
+        output = RedactedOutput(log, _MAX_LOG_BYTES)
         try:
             process = await asyncio.create_subprocess_exec(
                 sys.executable,

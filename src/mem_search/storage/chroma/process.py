@@ -72,7 +72,7 @@ _LOCK_WAIT = 2.0
 _SILENCE = 10.0
 """Seconds without a heartbeat after which a child counts as hanging."""
 
-_LONGEST_SECONDS = 300.0
+_MAX_SECONDS = 300.0
 """What both become at most where others keep the processors busy."""
 
 _SUSPICIOUS = 2
@@ -177,7 +177,7 @@ class ChromaProcess(Server):
             try:
                 self.pid = child.pid
                 self._directory.remember_child(child.pid)
-                await child.answering(stretched(_START_SECONDS, most=_LONGEST_SECONDS))
+                await child.answering(stretched(_START_SECONDS, most=_MAX_SECONDS))
                 self.address = child.address
                 self.protection, self.refusal = child.protection, child.refusal
                 await opened(partial(LeanConnection, child.dial))
@@ -238,7 +238,7 @@ class ChromaProcess(Server):
             await self._silent.wait()
             self._set("down", "Chroma does not answer; checking whether it still runs")
             try:
-                limit = stretched(_SILENCE, most=_LONGEST_SECONDS)
+                limit = stretched(_SILENCE, most=_MAX_SECONDS)
                 await asyncio.to_thread(heartbeat, child.dial, limit)
             except IndexUnavailable:
                 return

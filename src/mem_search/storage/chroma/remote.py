@@ -16,7 +16,7 @@ from mem_search.storage.chroma.official import OfficialConnection, load
 from mem_search.storage.chroma.server import Opened, Server, heartbeat
 
 _PATIENCE = 5.0
-_LONGEST_WAIT = 30.0
+_MAX_WAIT_SECONDS = 30.0
 
 
 class RemoteChroma(Server):
@@ -60,14 +60,14 @@ class RemoteChroma(Server):
                 await asyncio.to_thread(heartbeat, self._url, self._headers, timeout=_PATIENCE)
                 await opened(partial(OfficialConnection, self._url, self._headers))
             except IndexUnavailable as error:
-                self._set("down", f"{error}; trying again every {_LONGEST_WAIT:.0f} s")
+                self._set("down", f"{error}; trying again every {_MAX_WAIT_SECONDS:.0f} s")
             else:
                 wait = 0.5
                 self._set("ready")
                 await self._reported.wait()
                 self._set("down", f"the Chroma at {self._url} failed; connecting again")
             await asyncio.sleep(wait)
-            wait = min(wait * 2, _LONGEST_WAIT)
+            wait = min(wait * 2, _MAX_WAIT_SECONDS)
 
 
 def token_headers(token: str) -> dict[str, str]:

@@ -258,7 +258,7 @@ class SavedSearchStore(Protocol):
 
         ``found`` are (number, content hash in hex). New is a record that was not reported with
         this content. ``message`` makes the webhook message of the new matches and the records of
-        the first ``MOST_IN_MESSAGE``; it is called inside the transaction and must be quick.
+        the first ``MAX_IN_MESSAGE``; it is called inside the transaction and must be quick.
         Returns the matches and the number of the notification, None when nothing is new.
         """
         ...

@@ -11,8 +11,8 @@ from mem_search.storage.postgres.connection import Connection
 from mem_search.storage.postgres.filters import passing
 from mem_search.storage.rules.shared_facets import (
     FACETS,
-    MOST_FILES,
-    MOST_MEMBERS,
+    MAX_FILES,
+    MAX_MEMBERS,
     SCANNED,
     SHARED,
     Hub,
@@ -39,11 +39,11 @@ def _named(connection: Connection, numbers: Sequence[int]) -> Iterator[Named]:
         "select r.id, r.project, array(select distinct value from facets where record_id = r.id"
         " and name = any(%s::text[]) limit %s), array(select distinct array[key, to_id::text]"
         " from edges where from_id = r.id and key != '') from records r where r.id = any(%s)",
-        (list(FACETS), MOST_FILES + 1, list(numbers)),
+        (list(FACETS), MAX_FILES + 1, list(numbers)),
     ).fetchall()
     place = {number: at for at, number in enumerate(numbers)}
     for number, project, files, edges in sorted(rows, key=lambda row: place[row[0]]):
-        for path in files if len(files) <= MOST_FILES else ():
+        for path in files if len(files) <= MAX_FILES else ():
             if key := key_of_file(path, project):
                 yield number, key, project, None
         for key, target in edges:
@@ -72,7 +72,7 @@ def _members(connection: Connection, hubs: Collection[Hub]) -> dict[Hub, set[int
             "names": [key for key, _ in hubs],
             "paths": paths,
             "projects": [scope for _, scope in hubs],
-            "most": MOST_MEMBERS + 1,
+            "most": MAX_MEMBERS + 1,
             "scanned": SCANNED,
         },
     ).fetchall()

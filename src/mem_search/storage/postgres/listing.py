@@ -15,7 +15,7 @@ from mem_search.storage.postgres.filters import where
 from mem_search.storage.sql.records import SORTED
 from mem_search.text.record_ids import RecordId
 
-_FEW_DATED: Final = 2000
+_MAX_FEW_DATED: Final = 2000
 """Of so few records the dates are read by their keys at once; also the first part by date."""
 
 _CHEAPER: Final = 8
@@ -95,8 +95,8 @@ def first_by_date(
     """
     found, dates, looked = np.zeros(0, np.int64), np.zeros(0, np.int64), 0
     sign, last = (1 if order == "date_asc" else -1), None
-    while looked < _CHEAPER * len(records) and len(records) > _FEW_DATED and len(found) < limit:
-        size = max(_FEW_DATED, looked)
+    while looked < _CHEAPER * len(records) and len(records) > _MAX_FEW_DATED and len(found) < limit:
+        size = max(_MAX_FEW_DATED, looked)
         numbers, created = _from(connection, sign, last, size)
         inside = are_among(numbers, records)
         found = np.concatenate([found, numbers[inside]])

@@ -55,7 +55,7 @@ REPLAYED: Final = (
 
 _DATABASE: Final = "(select oid::bigint from pg_database where datname = current_database())"
 _IDENTITY: Final = f"select (select system_identifier from pg_control_system()), {_DATABASE}"
-_LEAST_IDENTITY: Final = f"select 0::bigint, {_DATABASE}"
+_FALLBACK_IDENTITY: Final = f"select 0::bigint, {_DATABASE}"
 """Where the cluster's own identity may not be read."""
 
 
@@ -239,4 +239,4 @@ def _identity(connection: Connection) -> tuple[Any, ...]:
     try:
         return connection.one(_IDENTITY)
     except psycopg.errors.InsufficientPrivilege:
-        return connection.one(_LEAST_IDENTITY)
+        return connection.one(_FALLBACK_IDENTITY)

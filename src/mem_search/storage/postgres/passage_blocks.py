@@ -27,10 +27,10 @@ Rows = NDArray[np.intp]
 BLOCK: Final = 1 << 14
 """Passages of a block, which one statement reads."""
 
-MOST_BLOCKS: Final = 256
+MAX_BLOCKS: Final = 256
 """Blocks that are kept: 4 million passages, 60 MB."""
 
-FEW: Final = BLOCK // 64
+MAX_READ_ALONE: Final = BLOCK // 64
 """So few passages of a block are read alone when there is no room for another block."""
 
 
@@ -38,7 +38,7 @@ FEW: Final = BLOCK // 64
 class PassageBlocks:
     """The blocks of one store; those that were asked for last are kept. Thread-safe."""
 
-    most: int = field(default_factory=lambda: MOST_BLOCKS)
+    most: int = field(default_factory=lambda: MAX_BLOCKS)
     _kept: OrderedDict[int, PassageColumns] = field(default_factory=OrderedDict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _reading: threading.Lock = field(default_factory=threading.Lock)
@@ -51,7 +51,7 @@ class PassageBlocks:
         found, lacking = self._in_memory(passages)
         alone: list[Rows] = []
         for number, rows in lacking:
-            if len(rows) <= FEW and len(self._kept) >= self.most:
+            if len(rows) <= MAX_READ_ALONE and len(self._kept) >= self.most:
                 alone.append(rows)
             else:
                 last = int(passages[rows].max())

@@ -28,12 +28,12 @@ all; how many places it has."""
 
 PLACE: Final = np.dtype("<u4")
 COLUMN_BITS: Final = 24
-_MOST: Final = 0xFFFF
+_MAX_COUNT: Final = 0xFFFF
 
 _TOGETHER: Final = 16
 """Segments of a level that are merged into one of the next."""
 
-_LARGEST: Final = 4096
+_MAX_SEGMENT_PASSAGES: Final = 4096
 """Passages of a segment. A passage that goes rewrites its rows in one: some hundred kilobytes."""
 
 _LAST_LEVEL: Final = 3
@@ -168,13 +168,15 @@ def _built(texts: Sequence[PassageText]) -> _Built:
     times = np.diff(np.append(starts, len(of)))
     entries = np.zeros(len(starts), ENTRY)
     entries["passage"] = np.array([each.passage for each in texts])[owners[starts]]
-    entries["count"] = np.minimum(np.add.reduceat(np.array(WEIGHTS)[columns_of], starts), _MOST)
-    entries["length"] = np.minimum(lengths[owners[starts]], _MOST)
+    entries["count"] = np.minimum(
+        np.add.reduceat(np.array(WEIGHTS)[columns_of], starts), _MAX_COUNT
+    )
+    entries["length"] = np.minimum(lengths[owners[starts]], _MAX_COUNT)
     # More places than can be counted are left out: the passage says one word and nothing else.
-    entries["times"] = np.minimum(times, _MOST)
-    if int(times.max()) > _MOST:
+    entries["times"] = np.minimum(times, _MAX_COUNT)
+    if int(times.max()) > _MAX_COUNT:
         rank = np.arange(len(of)) - np.repeat(starts, times)
-        places = places[rank < _MOST]
+        places = places[rank < _MAX_COUNT]
     ends_of_entries = np.flatnonzero(np.append(_differs(of[starts])[1:], True)) + 1
     ends_of_places = np.cumsum(entries["times"].astype(np.int64))[ends_of_entries - 1]
     return _Built(
@@ -218,8 +220,8 @@ def _merge(connection: Connection) -> None:
             return
         run: list[int] = []
         size = 0
-        for segment, passages in [*rows, (0, _LARGEST)]:
-            if run and size + passages > _LARGEST:
+        for segment, passages in [*rows, (0, _MAX_SEGMENT_PASSAGES)]:
+            if run and size + passages > _MAX_SEGMENT_PASSAGES:
                 _join(connection, run, level + 1)
                 run, size = [], 0
             run.append(segment)

@@ -11,8 +11,8 @@ from mem_search.model.forgetting import Traces, words_of
 from mem_search.storage.postgres import words
 from mem_search.storage.postgres.connection import Connection, Jsonb
 from mem_search.storage.rules.quotes import (
+    MIN_TELLING_LETTERS,
     QUOTING,
-    SHORTEST,
     Step,
     as_read_once,
     blanked,
@@ -96,7 +96,7 @@ def saved_searches_naming(connection: Connection, numbers: Sequence[int]) -> lis
             f" except select {column} from records where id <> all(%(numbers)s)",
             {"numbers": list(numbers)},
         )
-        if len(name) >= SHORTEST
+        if len(name) >= MIN_TELLING_LETTERS
     )
     traces = Traces(frozenset(_only_in(connection, wanted, numbers)), frozenset(refs), names)
     return [name for name, texts in searches.items() if traces.found_in(texts)]
@@ -112,7 +112,7 @@ def _only_in(connection: Connection, wanted: set[str], chosen: Sequence[int]) ->
         (list(chosen),),
     )
     beside = {word for row in rows for word in words_of(" ".join(filter(None, row)))}
-    yield from (word for word in wanted & beside - known.keys() if len(word) >= SHORTEST)
+    yield from (word for word in wanted & beside - known.keys() if len(word) >= MIN_TELLING_LETTERS)
 
 
 def remove_quotes(connection: Connection, traces: Traces) -> Counter[str]:

@@ -19,7 +19,7 @@ from psycopg import sql
 
 from mem_search.storage.postgres.connection import Connection
 
-_LONGEST: Final = 63
+_MAX_NAME_BYTES: Final = 63
 """Bytes of a name in PostgreSQL."""
 
 _PLAIN: Final = frozenset(string.ascii_lowercase + string.digits + "_")
@@ -138,7 +138,7 @@ def _grant(connection: Connection, role: str, schema: str, types_in: str, databa
 
 def _name(purpose: str, database: str) -> str:
     name = f"mem_search_{purpose}_{database}"
-    if len(name) <= _LONGEST and not set(database) - _PLAIN:
+    if len(name) <= _MAX_NAME_BYTES and not set(database) - _PLAIN:
         return name
     digest = hashlib.sha256(database.encode()).hexdigest()[:16]
     return f"mem_search_{purpose}_{digest}"

@@ -155,7 +155,7 @@ class PostgresSnapshot:
     def names_beginning_with(self, names: Names, prefix: str, limit: int) -> list[Counted]:
         return vocabulary.names_beginning_with(self._connection, names, prefix, limit)
 
-    def values_of(self, field: str, most: int = vocabulary.MOST_VALUES) -> list[str]:
+    def values_of(self, field: str, most: int = vocabulary.MAX_VALUES) -> list[str]:
         return vocabulary.values_of(self._connection, field, most)
 
     # Vectors

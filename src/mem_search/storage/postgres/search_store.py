@@ -32,7 +32,7 @@ from mem_search.storage.rules.corpus_cache import CorpusCache
 P = ParamSpec("P")
 T = TypeVar("T")
 
-_MOST_NUMBERS: Final = 4_000_000
+_MAX_NUMBERS: Final = 4_000_000
 """Numbers of records that are kept for filters: 32 MB."""
 
 
@@ -62,7 +62,7 @@ class Within:
                 self._known.clear()
             if revision == self._revision:
                 self._known[filters] = found
-                while sum(map(len, self._known.values())) > _MOST_NUMBERS:
+                while sum(map(len, self._known.values())) > _MAX_NUMBERS:
                     self._known.pop(next(iter(self._known)))
         return found
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from mem_search.model.forgetting import Identity, Tombstone
 from mem_search.storage.postgres.connection import Connection
-from mem_search.storage.rules.tombstones import MOST_KEYS, digest
+from mem_search.storage.rules.tombstones import MAX_KEYS, digest
 
 
 def _found(
@@ -80,7 +80,7 @@ def add(connection: Connection, tombstones: Sequence[Tombstone]) -> None:
     keys = {*own, *connection.column("select distinct key from tombstones")}
     taken = []
     for each in tombstones:
-        if each.key in keys or len(keys) < MOST_KEYS:
+        if each.key in keys or len(keys) < MAX_KEYS:
             keys.add(each.key)
             taken.append((each.digest, each.key, each.forgotten_at))
     connection.many(

@@ -1,8 +1,8 @@
 """The vector index of a store over PostgreSQL: the stored vectors themselves, and HNSW over them.
 
 Nothing is copied into it, so it never lacks what is stored, and all workers of the store share it.
-The vectors of a space with few are compared exactly. Above ``LEAST`` they get an HNSW index of
-pgvector of their own: it is partial, for one owner and one model, so that neither the vectors of
+The vectors of a space with few are compared exactly. Above ``MIN_INDEXED`` they get an HNSW index
+of pgvector of their own: it is partial, for one owner and one model, so that neither the vectors of
 other users nor those of another space cost recall or time.
 """
 
@@ -27,7 +27,7 @@ from mem_search.storage.postgres.indexing import unpacked
 T = TypeVar("T")
 log = logging.getLogger(__name__)
 
-LEAST: Final = 20_000
+MIN_INDEXED: Final = 20_000
 """Entries from which an index is built; so many are compared in some 20 ms."""
 
 LOOK_SECONDS: Final = 60.0
@@ -36,13 +36,13 @@ LOOK_SECONDS: Final = 60.0
 _LINKS, _BUILD_WIDTH = 16, 100
 """``m`` and ``ef_construction`` of HNSW: what Chroma uses."""
 
-MOST: Final = 10_000
+MAX_UNINDEXED: Final = 10_000
 """See ``VectorIndex``. At a million passages they take 85 ms, 50,000 passages compared 200 ms."""
 
-_LEAST_WIDTH, _MOST_WIDTH = 200, 1000
+_MIN_WIDTH, _MAX_WIDTH = 200, 1000
 """Of ``ef_search``: pgvector allows a thousand; more entries come from further iterations."""
 
-_MOST_SCANNED: Final = 100_000
+_MAX_SCANNED: Final = 100_000
 """Entries that the iterations of one search may look at."""
 
 _LOCK: Final = 0x6D656D76
@@ -56,7 +56,7 @@ class PgvectorIndex:
     generation: int = 0
     refusal: str = ""
     protection: Final = "server"
-    most: Final = MOST
+    most: Final = MAX_UNINDEXED
 
     def __init__(self, database: Database, fingerprint: str, dimensions: int) -> None:
         self._database = database
@@ -162,7 +162,7 @@ class PgvectorIndex:
         of = f"{self._database.owner}\0{self._fingerprint}".encode()
         return f"vectors_{hashlib.sha256(of).hexdigest()[:16]}"
 
-    async def build(self, least: int = LEAST) -> bool:
+    async def build(self, least: int = MIN_INDEXED) -> bool:
         """Build the index if at least so many entries have none; whether it did."""
         self._check()
         return await self._apart(lambda c: self._built(c, least))
@@ -208,12 +208,12 @@ class PgvectorIndex:
         return None if known is None else bool(known[0])
 
     def _nearest(self, connection: Connection, vector: str, k: int) -> list[tuple[int, float]]:
-        width = min(max(k, _LEAST_WIDTH), _MOST_WIDTH)
+        width = min(max(k, _MIN_WIDTH), _MAX_WIDTH)
         connection.execute(
             "select set_config('hnsw.ef_search', %s, true),"
             " set_config('hnsw.iterative_scan', 'relaxed_order', true),"
             " set_config('hnsw.max_scan_tuples', %s, true)",
-            (str(width), str(_MOST_SCANNED)),
+            (str(width), str(_MAX_SCANNED)),
         )
         column = f"vector::halfvec({self._dimensions})"
         found = connection.execute(

@@ -15,13 +15,13 @@ from mem_search.storage.ports.search import Counted, Names
 from mem_search.storage.postgres.connection import Connection
 from mem_search.storage.postgres.word_lists import LAST
 from mem_search.storage.rules.names import ascii_lower
-from mem_search.text.query.parse import MOST_MEANT
+from mem_search.text.query.parse import MAX_MEANT
 from mem_search.text.spelling import edits_allowed, other_beginnings
 
-LONGEST: Final = 40
+MAX_WORD_CHARS: Final = 40
 """Characters; longer words are hashes or text without spaces."""
 
-MOST_VALUES: Final = 1_000
+MAX_VALUES: Final = 1_000
 """Distinct values that are read: beyond them a completion can be missed, but none is slow."""
 
 _TITLE: Final = 100
@@ -38,7 +38,7 @@ class Lookup:
         return self._words(
             "word > %s and word < %s and length(word) <= %s and word !~ '^[0-9]'"
             " order by records desc, word limit %s",
-            (prefix, prefix + LAST, LONGEST, limit),
+            (prefix, prefix + LAST, MAX_WORD_CHARS, limit),
         )
 
     def like(self, word: str) -> list[Counted]:
@@ -60,7 +60,7 @@ class Lookup:
         found = self._words(
             "word >= %s and word < %s and word like %s and length(word) <= %s"
             " order by records desc, word limit %s",
-            (beginning, beginning + LAST, like.replace("*", "%"), LONGEST, MOST_MEANT),
+            (beginning, beginning + LAST, like.replace("*", "%"), MAX_WORD_CHARS, MAX_MEANT),
         )
         return [word for word, _ in found]
 
@@ -86,7 +86,7 @@ def names_beginning_with(
     return _begun(connection, names, counted, prefix, limit)
 
 
-def values_of(connection: Connection, field: str, most: int = MOST_VALUES) -> list[str]:
+def values_of(connection: Connection, field: str, most: int = MAX_VALUES) -> list[str]:
     """The first ``most`` values of ``project``, ``source`` or of the facet ``field``, in order."""
     following = "select min(value) from facets where name = %(name)s and value > {}"
     if field in ("project", "source"):

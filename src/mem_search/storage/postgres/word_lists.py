@@ -2,7 +2,7 @@
 
 The lists of single words are read whole. The places of a word are read only in the segments where
 the other words of its phrase are. Lists are kept in memory while nothing is written, up to
-``MOST_BYTES``.
+``MAX_BYTES``.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from mem_search.storage.postgres.connection import Connection
 from mem_search.storage.postgres.postings import COLUMN_BITS, ENTRY, PLACE
 from mem_search.storage.rules.bm25 import WEIGHTS
 
-MOST_BYTES: Final = 64 << 20
+MAX_BYTES: Final = 64 << 20
 """Memory of the lists of phrases. A word in a third of a million passages takes 2.7 MB."""
 
 _AT_ONCE: Final = 64
@@ -93,7 +93,7 @@ NOWHERE: Final = Holders(_NONE, _NONE, _NONE)
 class WordLists:
     """The lists of words and phrases that were asked for last, as of one revision of the store."""
 
-    most_bytes: int = MOST_BYTES
+    most_bytes: int = MAX_BYTES
     bytes: int = 0
     _revision: int = -1
     _known: OrderedDict[Phrase, Holders] = field(default_factory=OrderedDict)

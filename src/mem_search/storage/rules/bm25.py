@@ -26,7 +26,7 @@ WEIGHTS: Final = (3, 1, 1, 2)
 
 K1: Final = 1.2
 B: Final = 0.75
-RAREST: Final = 1e-6
+MIN_IDF: Final = 1e-6
 """The least weight (idf) of a phrase: what FTS5 gives to one that most passages have."""
 
 LONG: Final = 2.0
@@ -57,7 +57,7 @@ def factors(
     passage, in words, the term of BM25 that grows with it.
     """
     odds = (passages - holders + 0.5) / (holders + 0.5)
-    return max(math.log(max(odds, 1.0)), RAREST), K1 * (1 - B + B * (lengths / mean_length))
+    return max(math.log(max(odds, 1.0)), MIN_IDF), K1 * (1 - B + B * (lengths / mean_length))
 
 
 def scored(counts: NDArray[np.integer], weight: float, damping: Values) -> Values:

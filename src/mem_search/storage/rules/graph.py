@@ -9,12 +9,12 @@ from typing import Final
 
 from mem_search.model.graph import Edge, GraphLabel, GraphWalk, Relationship
 
-DEEPEST: Final = 5
-MOST_NODES: Final = 300
+MAX_DEPTH: Final = 5
+MAX_NODES: Final = 300
 """Most records of a walk; further ones add time and hardly any mass."""
-MOST_EXPANDED: Final = 60
+MAX_EXPANDED: Final = 60
 """Most records of one distance from which the walk continues, those with the strongest edges."""
-MOST_EDGES: Final = 5000
+MAX_EDGES: Final = 5000
 """Stored edges read in one step."""
 
 FOLLOWS: Final = 0.5
@@ -27,7 +27,7 @@ def walk(
     neighbours: Callable[[Sequence[int]], list[Edge]],
     seeds: Collection[int],
     depth: int,
-    most: int = MOST_NODES,
+    most: int = MAX_NODES,
 ) -> GraphWalk:
     """The records within ``depth`` (1 to 5) steps of ``seeds``; ``neighbours`` has the edges of
     some records. Where more than ``most`` records are in reach, those with the strongest edges are
@@ -36,8 +36,8 @@ def walk(
     depths = dict.fromkeys(seeds, 0)
     edges: list[Edge] = []
     frontier = list(depths)
-    for step in range(1, min(depth, DEEPEST) + 1):
-        onward = frontier[: max(MOST_EXPANDED, len(seeds))]
+    for step in range(1, min(depth, MAX_DEPTH) + 1):
+        onward = frontier[: max(MAX_EXPANDED, len(seeds))]
         found = neighbours(onward)
         pull: dict[int, float] = defaultdict(float)
         for edge in found:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-SHORTEST_HASH: Final = 7
-LONGEST_HASH: Final = 64
+MIN_HASH_CHARS: Final = 7
+MAX_HASH_CHARS: Final = 64
 _COMMIT: Final = "commit:"
 
 
@@ -17,7 +17,7 @@ def shortened(names: Iterable[str]) -> list[str]:
         name[: prefix + length]
         for name in names
         if name.startswith(_COMMIT)
-        for length in range(SHORTEST_HASH, min(len(name) - prefix, LONGEST_HASH))
+        for length in range(MIN_HASH_CHARS, min(len(name) - prefix, MAX_HASH_CHARS))
     ]
 
 

@@ -11,15 +11,15 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from mem_search.errors import Conflict
-from mem_search.model.forgetting import SHORTEST_PART, Traces, words_of
+from mem_search.model.forgetting import MIN_PART_LETTERS, Traces, words_of
 
 FORGOTTEN: Final = "[forgotten]"
 """Stands where a stored question quoted a forgotten record."""
 
-SHORTEST: Final = 3
+MIN_TELLING_LETTERS: Final = 3
 """Letters of a word that gives a record away; shorter ones are in everything."""
 
-_LONGEST_CUT: Final = 40
+_MAX_CUT_LETTERS: Final = 40
 """Letters of a word of a saved search up to which a forgotten word is looked for inside it."""
 
 
@@ -48,7 +48,9 @@ QUOTING: Final = (
 
 def noted(texts: Iterable[str | None]) -> set[str]:
     """The words to look for once the record with these texts and names is gone."""
-    return {word for word in words_of(" ".join(filter(None, texts))) if len(word) >= SHORTEST}
+    return {
+        word for word in words_of(" ".join(filter(None, texts))) if len(word) >= MIN_TELLING_LETTERS
+    }
 
 
 def traces_of(
@@ -64,7 +66,7 @@ def traces_of(
     that are read again and again, which stay as long as they are followed.
     """
     ours = words_of(" ".join((*held, *followed)))
-    whole = {name for name in names if len(name) >= SHORTEST}
+    whole = {name for name in names if len(name) >= MIN_TELLING_LETTERS}
     return Traces(frozenset(words) - ours, frozenset(refs), frozenset(whole).difference(held))
 
 
@@ -133,8 +135,8 @@ def words_and_parts(text: str) -> Iterator[str]:
     """Each word, and what is inside it, as ``Traces`` compares them."""
     for word in words_of(text):
         yield word
-        if len(word) <= _LONGEST_CUT:
-            for length in range(SHORTEST_PART, len(word)):
+        if len(word) <= _MAX_CUT_LETTERS:
+            for length in range(MIN_PART_LETTERS, len(word)):
                 for start in range(len(word) - length + 1):
                     yield word[start : start + length]
 

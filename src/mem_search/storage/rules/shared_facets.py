@@ -2,7 +2,7 @@
 
 Such edges are never stored: n records of one file would be n² edges. The strength of a shared item
 is divided by the number of its records; with less damping common files outweigh explicit links
-(docs/graph.md). An item of more than ``MOST_MEMBERS`` records links none of them.
+(docs/graph.md). An item of more than ``MAX_MEMBERS`` records links none of them.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Final
 
-MOST_MEMBERS: Final = 50
-MOST_FILES: Final = 30
+MAX_MEMBERS: Final = 50
+MAX_FILES: Final = 30
 """A record that touched more files than this is about none of them."""
-MOST_HUBS: Final = 300
+MAX_HUBS: Final = 300
 """Most items that one step looks up; those of earlier records come first."""
 SCANNED: Final = 2000
 """Rows of one file in all projects beyond which it counts as a file of every project."""
@@ -48,7 +48,7 @@ def ties(
 ) -> list[Tie]:
     """Edges to other records that pass through items that both name, from the records of ``named``.
 
-    ``members_of`` has the records that name each item, one more than ``MOST_MEMBERS`` at most of
+    ``members_of`` has the records that name each item, one more than ``MAX_MEMBERS`` at most of
     each sort. Several shared items of one sort make one edge, stronger than each.
     """
     hubs: dict[Hub, set[int]] = {}
@@ -59,10 +59,10 @@ def ties(
         if target in seen:
             continue
         scope = project if key.startswith("path:") and not key.startswith("path::") else ""
-        if (key, scope) in hubs or len(hubs) < MOST_HUBS:
+        if (key, scope) in hubs or len(hubs) < MAX_HUBS:
             hubs.setdefault((key, scope), set()).add(number)
     found = members_of(hubs)
-    small = {hub: members for hub, members in found.items() if len(members) <= MOST_MEMBERS}
+    small = {hub: members for hub, members in found.items() if len(members) <= MAX_MEMBERS}
     within = passing(set().union(*small.values()))
     missing: dict[tuple[int, int, str], float] = {}
     for hub, everybody in small.items():

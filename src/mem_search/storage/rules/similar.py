@@ -16,13 +16,13 @@ from mem_search.text.shared_phrases import LENGTH, SharedRun, shared
 SIMILAR: Final = "similar"
 """The origin of these edges."""
 
-MOST_PAGES: Final = 2
+MAX_PAGES: Final = 2
 """Different pages that may have a phrase; what more have does not tell which one was read."""
 
-MOST_REPORTS: Final = 8
+MAX_REPORTS: Final = 8
 """Reports that may have it; what more have is a turn of speech."""
 
-LEAST: Final = 3
+MIN_SHARED_PHRASES: Final = 3
 """Shared phrases from which a report cites a page, such as six words in a row
 (``scripts/evaluate implicit``; docs/graph.md has the figures)."""
 
@@ -57,7 +57,7 @@ def to_compare(
         reports = [known for known, kind, _ in found if kind == _KINDS[0]]
         pages = {known: url or str(known) for known, kind, url in found if kind == _KINDS[1]}
         ways = [(r, p) for r in reports for p in pages]
-        if len(set(pages.values())) > MOST_PAGES or len(reports) > MOST_REPORTS:
+        if len(set(pages.values())) > MAX_PAGES or len(reports) > MAX_REPORTS:
             common.append(each)
             again.update(ways)
         else:
@@ -72,7 +72,7 @@ def compared(
     """The runs that both texts have, and how sure the citation is; None if it is none."""
     runs = shared(report, page, anchors)
     phrases = sum(run.length - LENGTH + 1 for run in runs)
-    return (runs, confidence(phrases)) if phrases >= LEAST else None
+    return (runs, confidence(phrases)) if phrases >= MIN_SHARED_PHRASES else None
 
 
 def confidence(phrases: int) -> float:

@@ -22,10 +22,10 @@ PIECE: Final = pattern("[A-Za-z0-9\x80-\U0010ffff]+")
 
 Terms = tuple[str, ...]
 
-_MOST_KEPT: Final = 200_000
+_MAX_KEPT: Final = 200_000
 """Pieces in memory: about 30 MB, when an archive has so many words."""
 
-_LONGEST_KEPT: Final = 40
+_MAX_KEPT_CHARS: Final = 40
 """Characters of a piece that is worth keeping; longer ones are hashes, or text without spaces."""
 
 _asking = Lock()
@@ -39,9 +39,9 @@ def terms_of(pieces: Iterable[str]) -> Mapping[str, Terms]:
         return _Joined()
     with _asking:
         asked = _asked(list(dict.fromkeys(lacking)))
-        if len(_known) > _MOST_KEPT:
+        if len(_known) > _MAX_KEPT:
             _known.clear()
-        kept = {piece: terms for piece, terms in asked.items() if len(piece) <= _LONGEST_KEPT}
+        kept = {piece: terms for piece, terms in asked.items() if len(piece) <= _MAX_KEPT_CHARS}
         _known.update(kept)
     return _Joined(asked)
 

@@ -13,7 +13,7 @@ from mem_search.model.forgetting import Tombstone
 
 KEY_BYTES: Final = 32
 DIGEST_BYTES: Final = 16
-MOST_KEYS: Final = 100
+MAX_KEYS: Final = 100
 """Stores whose tombstones are taken over: every draft is hashed with each key."""
 
 

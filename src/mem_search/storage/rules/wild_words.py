@@ -7,7 +7,7 @@ from typing import Final, Protocol
 
 from mem_search.storage.rules.terms import stem
 from mem_search.text import spelling
-from mem_search.text.query.parse import MOST_MEANT
+from mem_search.text.query.parse import MAX_MEANT
 
 Counted = tuple[str, int]
 """A word and the number of records with it."""
@@ -29,7 +29,7 @@ class Lookup(Protocol):
         ...
 
 
-MOST_NEIGHBOURS: Final = 8
+MAX_NEIGHBOURS: Final = 8
 """Most words that a misspelling stands for; further ones are unrelated."""
 
 
@@ -56,9 +56,9 @@ def beginnings(lookup: Lookup, prefix: str) -> tuple[str, ...]:
     before, sign, prefix = prefix.rpartition("_")
     if sign:
         return tuple(f"{before}_{word}" for word in beginnings(lookup, prefix))
-    rows = lookup.beginning_with(prefix, MOST_MEANT)
+    rows = lookup.beginning_with(prefix, MAX_MEANT)
     found = tuple(word for word, _ in rows if word.isalnum())
-    if len(rows) == MOST_MEANT or stem(prefix) == prefix:
+    if len(rows) == MAX_MEANT or stem(prefix) == prefix:
         return (f"{prefix}*", *found)
     return (prefix, *found)
 
@@ -67,5 +67,5 @@ def neighbours(lookup: Lookup, word: str) -> tuple[str, ...]:
     """Words of the store that ``word`` may be a misspelling of, the likeliest first."""
     if not (word.isascii() and word.isalnum() and spelling.edits_allowed(word)):
         return ()
-    near = spelling.nearest(word, lookup.like(word), MOST_NEIGHBOURS)
+    near = spelling.nearest(word, lookup.like(word), MAX_NEIGHBOURS)
     return tuple(other for other in near if other.isalnum())

@@ -17,8 +17,8 @@ from mem_search.model.graph import Edge, GraphLabel, GraphWalk, Relationship
 from mem_search.storage.rules import graph as rules
 from mem_search.storage.rules.graph import (
     FOLLOWS,
-    MOST_EDGES,
-    MOST_NODES,
+    MAX_EDGES,
+    MAX_NODES,
     SAME_SESSION,
     SUMMARISED,
     distinct,
@@ -77,7 +77,7 @@ class Graph:
         *,
         filters: Filters | None = None,
         relations: Collection[str] = (),
-        most: int = MOST_NODES,
+        most: int = MAX_NODES,
     ) -> GraphWalk:
         """See ``SearchSnapshot``, and ``rules.graph.walk``."""
         near = partial(self.neighbours, connection, filters=filters, relations=relations)
@@ -122,7 +122,7 @@ def _stored(connection: Connection, numbers: Sequence[int]) -> list[Edge]:
         " and to_id is not null"
         f" union select {_COLUMNS} from edges where to_id = any(%(numbers)s::bigint[])"
         " order by strength desc, from_id, to_id limit %(most)s",
-        {"numbers": list(numbers), "most": MOST_EDGES},
+        {"numbers": list(numbers), "most": MAX_EDGES},
     )
     return list(starmap(Edge, rows))
 

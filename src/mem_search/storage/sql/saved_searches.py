@@ -10,8 +10,8 @@ from typing import Any
 
 from mem_search.model import Record
 from mem_search.model.saved_searches import (
-    MOST_IN_MESSAGE,
-    MOST_LISTED,
+    MAX_IN_MESSAGE,
+    MAX_LISTED,
     Match,
     Message,
     Notification,
@@ -146,7 +146,7 @@ class SavedSearches(Repository):
             return (), None
         queued = None
         if message is not None:
-            named = [match.number for match in matches[:MOST_IN_MESSAGE]]
+            named = [match.number for match in matches[:MAX_IN_MESSAGE]]
             queued = message(matches, records.fetch(connection, named))
             deliveries.add(connection, queued)
         return tuple(matches), _notify(connection, saved, at, matches, queued)
@@ -231,7 +231,7 @@ def _notify(
         " values(%s, %s, %s, %s)",
         [
             (number, place, match.number, match.changed)
-            for place, match in enumerate(matches[:MOST_LISTED])
+            for place, match in enumerate(matches[:MAX_LISTED])
         ],
     )
     return number

@@ -17,10 +17,10 @@ from mem_search.storage.sql.connection import Connection, Repository, reads, wri
 _COLUMNS: Final = "at, query, filters, mode, total, took_ms, surface"
 _SINCE_EVER: Final = 0
 
-MOST_LOGGED: Final = 10_000
+MAX_LOGGED: Final = 10_000
 """Searches that the log keeps, the newest ones."""
 
-MOST_SHARING: Final = 2_000
+MAX_SHARING: Final = 2_000
 """The newest searches, in which those with a word are looked for."""
 
 
@@ -37,7 +37,7 @@ class SearchLog(Repository):
         connection.execute(
             "delete from search_log where id <="
             " (select id from search_log order by id desc limit 1 offset %s)",
-            (MOST_LOGGED,),
+            (MAX_LOGGED,),
         )
 
     @reads
@@ -76,7 +76,7 @@ def sharing(connection: Connection, words: Sequence[str], limit: int) -> list[As
     if not words:
         return []
     condition = " or ".join(["strpos(lower(query), %s) > 0"] * len(words))
-    newest = f"id > (select max(id) from search_log) - {MOST_SHARING} and ({condition})"
+    newest = f"id > (select max(id) from search_log) - {MAX_SHARING} and ({condition})"
     return [asked for asked, found in _asked(connection, None, newest, words) if found][:limit]
 
 

@@ -22,7 +22,7 @@ from typing import Any, Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from mem_search.model.rankings import KIND_CODES, MOST, Codes
+from mem_search.model.rankings import KIND_CODES, MAX_CODES, Codes
 
 log = logging.getLogger(__name__)
 
@@ -167,13 +167,13 @@ def kinds_by_name(codes: Codes) -> tuple[list[str], Codes]:
     "" is the name of the code of no record.
     """
     found, places = np.unique(codes, return_inverse=True)
-    names = [KIND_CODES.name(code) if code != MOST else "" for code in found.tolist()]
+    names = [KIND_CODES.name(code) if code != MAX_CODES else "" for code in found.tolist()]
     return names, places.astype(np.uint8)
 
 
 def kinds_by_code(names: Sequence[str], places: Codes) -> Codes:
     """The codes in this process of kinds that are stored as places among ``names``."""
-    codes = [KIND_CODES.code(name) if name else MOST for name in names]
+    codes = [KIND_CODES.code(name) if name else MAX_CODES for name in names]
     return np.array(codes, np.uint8)[places]
 
 

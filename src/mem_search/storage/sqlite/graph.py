@@ -12,8 +12,8 @@ from mem_search.model import Filters
 from mem_search.storage.rules import shared_facets as rules
 from mem_search.storage.rules.shared_facets import (
     FACETS,
-    MOST_FILES,
-    MOST_MEMBERS,
+    MAX_FILES,
+    MAX_MEMBERS,
     SCANNED,
     SHARED,
     Hub,
@@ -43,11 +43,11 @@ def _named(connection: sqlite3.Connection, numbers: Sequence[int]) -> Iterator[N
         " (select json_group_array(json_array(key, to_id)) from (select distinct key, to_id"
         "  from edges where from_id = r.id and key != ''))"
         " from json_each(?1) j cross join records r on r.id = j.value",
-        (json.dumps(list(numbers)), MOST_FILES + 1),
+        (json.dumps(list(numbers)), MAX_FILES + 1),
     )
     for number, project, paths, edges in rows:
         files = json.loads(paths)
-        for path in files if len(files) <= MOST_FILES else ():
+        for path in files if len(files) <= MAX_FILES else ():
             if key := key_of_file(path, project):
                 yield number, key, project, None
         for key, target in json.loads(edges):
@@ -77,7 +77,7 @@ def _members(connection: sqlite3.Connection, hubs: Collection[Hub]) -> dict[Hub,
             for facet in FACETS
         )
         + ")) from hub order by place",
-        (json.dumps(asked), MOST_MEMBERS + 1, SCANNED),
+        (json.dumps(asked), MAX_MEMBERS + 1, SCANNED),
     ).fetchall()
     return {
         hub: set(map(int, listed.split(","))) if listed else set()

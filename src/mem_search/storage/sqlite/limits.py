@@ -20,7 +20,7 @@ from mem_search.text.dates import now_ms
 
 log = logging.getLogger(__name__)
 
-MOST_WINDOWS: Final = 10_000
+MAX_WINDOWS: Final = 10_000
 """Windows in memory; the least recently used one is dropped first."""
 
 Row = tuple[str, str, int, int]
@@ -46,7 +46,7 @@ class SqliteLimits(Repository):
                 self._windows = await self._loaded()
         window = self._windows.setdefault((budget, policy.name), Window())
         self._windows.move_to_end((budget, policy.name))
-        if len(self._windows) > MOST_WINDOWS:
+        if len(self._windows) > MAX_WINDOWS:
             self._windows.popitem(last=False)
         allowance = window.take(policy, now, count)
         if allowance.granted:

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from mem_search.model import MetadataTest
 from mem_search.storage.sqlite.filters import metadata_path, value_condition
 
-MOST_BYTES: Final = 16 << 20
+MAX_BYTES: Final = 16 << 20
 """Memory of all fields. The authors of 60,000 records, 2,000 different ones, take 0.7 MB."""
 
 VALUE_BYTES: Final = 150
@@ -59,7 +59,7 @@ class MetadataColumn:
 class MetadataColumns:
     """The fields of one store that were asked for; the last ones are kept."""
 
-    most_bytes: int = MOST_BYTES
+    most_bytes: int = MAX_BYTES
     _known: OrderedDict[str, MetadataColumn] = field(default_factory=OrderedDict)
     _lock: Lock = field(default_factory=Lock)
 

@@ -33,13 +33,13 @@ from mem_search.text.words import AnyWords, WordPhrase, WordQuery, folded, is_cj
 
 log = logging.getLogger(__name__)
 
-MOST_BYTES: Final = 16 << 20
+MAX_BYTES: Final = 16 << 20
 """Memory of all lists. A word in half of 100,000 passages takes 250 kB."""
 
 ENTRY_BYTES: Final = 700
 """Memory of a list beside its arrays."""
 
-FEW: Final = 8
+MAX_UNCACHED: Final = 8
 """A list of fewer passages is read again as quickly; names and numbers would fill the memory."""
 
 _NEVER: Final = np.iinfo(np.int64).max
@@ -96,8 +96,8 @@ class PostingsCache:
     """The posting lists of one store; those asked for last are kept."""
 
     passage_map: PassageMapCache
-    most_bytes: int = MOST_BYTES
-    few: int = FEW
+    most_bytes: int = MAX_BYTES
+    few: int = MAX_UNCACHED
     bytes: int = 0
     _lists: OrderedDict[WordPhrase, Postings] = field(default_factory=OrderedDict)
     _statistics: Statistics = field(

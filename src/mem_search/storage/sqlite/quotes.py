@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 
 from mem_search.model.forgetting import Traces, words_of
 from mem_search.storage.rules.quotes import (
+    MIN_TELLING_LETTERS,
     QUOTING,
-    SHORTEST,
     Step,
     as_read_once,
     blanked,
@@ -110,7 +110,7 @@ def saved_searches_naming(connection: Connection, numbers: Sequence[int]) -> lis
                 " where id not in (select value from json_each(?1))",
                 (json.dumps(numbers),),
             )
-            if len(name) >= SHORTEST
+            if len(name) >= MIN_TELLING_LETTERS
         ),
     )
     return [name for name, texts in searches.items() if traces.found_in(texts)]
@@ -120,7 +120,7 @@ def _only_in(connection: Connection, wanted: set[str], chosen: set[int]) -> Iter
     """Those of ``wanted`` that only ``chosen`` records have."""
     unknown = set()
     for word in wanted:
-        if len(word) < SHORTEST:
+        if len(word) < MIN_TELLING_LETTERS:
             continue
         holders = connection.execute(
             "select rowid from words_fts where words_fts match ?", (f'"{word}"',)

@@ -18,14 +18,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mem_search.model import Filters, Order
-from mem_search.model.rankings import KIND_CODES, MOST, Codes
+from mem_search.model.rankings import KIND_CODES, MAX_CODES, Codes
 from mem_search.storage.sqlite import column_blocks
 from mem_search.storage.sqlite.column_blocks import Block, kinds_by_code, kinds_by_name
 from mem_search.storage.sqlite.metadata_columns import MetadataColumns
 from mem_search.text.sketch import HEAD, WORDS, Heads
 
 Numbers = NDArray[np.int64]
-GONE: Final = MOST
+GONE: Final = MAX_CODES
 """The kind code of a number without a record."""
 
 _NAMED: Final = {"projects": "project", "sessions": "session", "sources": "source"}

@@ -20,7 +20,7 @@ from mem_search.storage.sqlite import filters as sql_filters
 from mem_search.storage.sqlite.record_columns import GONE, Columns
 
 Mask = NDArray[np.bool_]
-MOST_MASKS: Final = 32
+MAX_MASKS: Final = 32
 """Filters whose masks are cached until something is written; one byte a record each."""
 
 
@@ -44,7 +44,7 @@ def mask_of(connection: sqlite3.Connection, columns: Columns, filters: Filters) 
         mask = _by_columns(columns, filters, np.arange(len(columns.kinds)))
         for asked in _by_statements(connection, columns, filters):
             mask &= asked
-        while len(columns.masks) >= MOST_MASKS:
+        while len(columns.masks) >= MAX_MASKS:
             columns.masks.pop(next(iter(columns.masks)), None)
         columns.masks[filters] = mask
     return mask

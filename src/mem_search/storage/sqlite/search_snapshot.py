@@ -240,7 +240,7 @@ class SqliteSnapshot:
     def names_beginning_with(self, names: Names, prefix: str, limit: int) -> list[Counted]:
         return _NAMES[names](self._connection, prefix, limit)
 
-    def values_of(self, field: str, most: int = vocabulary.MOST_VALUES) -> list[str]:
+    def values_of(self, field: str, most: int = vocabulary.MAX_VALUES) -> list[str]:
         return vocabulary.values_of(self._connection, field, most)
 
     # Vectors

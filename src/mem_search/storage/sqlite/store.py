@@ -40,7 +40,7 @@ from mem_search.storage.sqlite.vector_rows import VectorRows
 
 log = logging.getLogger(__name__)
 
-_MANY_WRITES: Final = 2000
+_MIN_WRITES: Final = 2000
 """Writes of records after which a rest stores columns: 1.5 MB, more where old records changed."""
 
 
@@ -126,7 +126,7 @@ class SqliteStore:
         await vectors_move.move(self.database, give_way)
 
     async def rest(self) -> None:
-        await self._store_columns(_MANY_WRITES)
+        await self._store_columns(_MIN_WRITES)
         await asyncio.to_thread(self.database.unmap)
 
     async def copy(self, target: Path, *, vectors: bool) -> int:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from mem_search.errors import StorageError
 from mem_search.model.forgetting import Tombstone
-from mem_search.storage.rules.tombstones import MOST_KEYS, digest
+from mem_search.storage.rules.tombstones import MAX_KEYS, digest
 
 
 def _found(
@@ -71,7 +71,7 @@ def add(connection: sqlite3.Connection, tombstones: Sequence[Tombstone]) -> None
         connection.execute(
             "insert or ignore into tombstone_keys(key)"
             " select ? where (select count(*) from tombstone_keys) < ?",
-            (each.key, MOST_KEYS),
+            (each.key, MAX_KEYS),
         )
         connection.execute(
             "insert or ignore into tombstones(digest, key_id, forgotten_at)"

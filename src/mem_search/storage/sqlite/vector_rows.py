@@ -39,12 +39,12 @@ _FILL = 1000
 """Passages that are read ahead at once: some milliseconds of work, then a similar pause."""
 
 _PAUSE = 0.02
-_LEAST_ROWS = 1 << 14
+_MIN_ROWS = 1 << 14
 
 _BYTES = 4
 """Bytes of a number. Two would be enough, but widening costs three times the scoring."""
 
-_MOST_BYTES = 4 << 30
+_MAX_BYTES = 4 << 30
 """The largest file; it also takes at most a quarter of the free disk."""
 
 _GATHERED = 512
@@ -211,9 +211,9 @@ class VectorRows:
             first[: len(known.first)], two[: len(known.two)] = known.first, known.two
             matrix = known.matrix
             if rows > held:
-                held = max(rows, held * 3 // 2, _LEAST_ROWS)
+                held = max(rows, held * 3 // 2, _MIN_ROWS)
                 size_of_file = held * _BYTES * self.dimensions
-                if size_of_file > min(_MOST_BYTES, shutil.disk_usage(self.folder).free // 4):
+                if size_of_file > min(_MAX_BYTES, shutil.disk_usage(self.folder).free // 4):
                     raise OSError(
                         errno.ENOSPC, f"no room for a scratch file of {size_of_file} bytes"
                     )

@@ -14,8 +14,8 @@ from itertools import chain
 from typing import Final
 
 from mem_search.model import SAMPLE
-from mem_search.storage.sqlite.word_list import LONGEST, WordList
-from mem_search.text.query.parse import MOST_MEANT
+from mem_search.storage.sqlite.word_list import MAX_WORD_CHARS, WordList
+from mem_search.text.query.parse import MAX_MEANT
 from mem_search.text.spelling import edits_allowed, other_beginnings
 
 LAST = "\U0010ffff"
@@ -31,7 +31,7 @@ def beginning_with(connection: sqlite3.Connection, prefix: str, limit: int) -> l
         "select term, max(doc) as most from known_words where term > ? and term < ?"
         " and length(term) <= ? and term not glob '[0-9]*'"
         " group by term order by most desc, term limit ?",
-        (prefix, prefix + LAST, LONGEST, limit),
+        (prefix, prefix + LAST, MAX_WORD_CHARS, limit),
     ).fetchall()
 
 
@@ -88,7 +88,7 @@ def alike(connection: sqlite3.Connection, pattern: str, words: WordList) -> list
         rows = connection.execute(
             "select term from known_words where term >= ? and term < ? and term glob ?"
             " and length(term) <= ? group by term order by max(doc) desc, term limit ?",
-            (beginning, beginning + LAST, pattern, LONGEST, MOST_MEANT),
+            (beginning, beginning + LAST, pattern, MAX_WORD_CHARS, MAX_MEANT),
         )
         return [word for (word,) in rows]
     return words.alike(connection, pattern)
@@ -97,7 +97,7 @@ def alike(connection: sqlite3.Connection, pattern: str, words: WordList) -> list
 Named = Callable[[sqlite3.Connection, str, int], list[Counted]]
 """A function for one sort of names: prefix, limit → names with their counts."""
 
-MOST_VALUES = 1_000
+MAX_VALUES = 1_000
 """Distinct values that are read: beyond them a completion can be missed, but none is slow."""
 
 _NEXT_PROJECT: Final = "select min(project) from records where project > ?"
@@ -186,7 +186,7 @@ def values_of(connection: sqlite3.Connection, field: str, most: int) -> list[str
 
 
 def _distinct(
-    connection: sqlite3.Connection, following: str, name: str = "", most: int = MOST_VALUES
+    connection: sqlite3.Connection, following: str, name: str = "", most: int = MAX_VALUES
 ) -> list[str]:
     """The distinct values in order; ``following`` selects the one after ``?``, by a seek."""
     rows = connection.execute(

@@ -13,13 +13,13 @@ from dataclasses import dataclass, field
 from threading import Lock
 from typing import Final
 
-from mem_search.text.query.parse import MOST_MEANT
+from mem_search.text.query.parse import MAX_MEANT
 from mem_search.text.words import RUN
 
-LONGEST: Final = 40
+MAX_WORD_CHARS: Final = 40
 """Characters; longer words are hashes or text without spaces."""
 
-MOST_ADDED: Final = 500
+MAX_ADDED: Final = 500
 """Records whose words are added to the list; after more of them it is read again."""
 
 
@@ -37,13 +37,13 @@ class WordList:
     _lock: Lock = field(default_factory=Lock)
 
     def alike(self, connection: sqlite3.Connection, pattern: str) -> list[str]:
-        """The first ``MOST_MEANT`` words that ``pattern`` stands for."""
+        """The first ``MAX_MEANT`` words that ``pattern`` stands for."""
         lines = self._current(connection)
         matches = pattern_of(pattern).fullmatch
         piece = max(pattern.split("*"), key=len)
         found: list[str] = []
         at = lines.find(piece)
-        while at >= 0 and len(found) < MOST_MEANT:
+        while at >= 0 and len(found) < MAX_MEANT:
             end = lines.index("\n", at)
             word = lines[lines.rindex("\n", 0, at) + 1 : end]
             if matches(word):
@@ -68,13 +68,15 @@ class WordList:
                     (words,) = connection.execute(
                         "select json_group_array(term) from (select term from known_words"
                         " where length(term) <= ? order by doc desc)",
-                        (LONGEST,),
+                        (MAX_WORD_CHARS,),
                     ).fetchone()
                     self._lines = "\n".join(["", *dict.fromkeys(json.loads(words)), ""])
                 else:
                     new = dict.fromkeys(map(str.lower, RUN.findall(written)))
                     known = set(self._lines.split("\n"))
-                    more = (word for word in new if word not in known and len(word) <= LONGEST)
+                    more = (
+                        word for word in new if word not in known and len(word) <= MAX_WORD_CHARS
+                    )
                     self._lines += "".join(f"{word}\n" for word in more)
                 self._revision = revision
             return self._lines
@@ -91,7 +93,7 @@ class WordList:
             " where id in (select record_id from record_changes where revision > ?)",
             (self._revision,),
         ).fetchone()
-        return None if count > MOST_ADDED else text or ""
+        return None if count > MAX_ADDED else text or ""
 
 
 def pattern_of(pattern: str) -> re.Pattern[str]:

@@ -19,8 +19,8 @@ from mem_search.text.words import STOP_WORDS
 DEPENDENT: Final = STOP_WORDS | {"not"}
 """Words that ask for nothing by themselves, so that they are no operands without quotes."""
 
-MOST_LEAVES: Final = 64
-DEEPEST: Final = 20
+MAX_LEAVES: Final = 64
+MAX_DEPTH: Final = 20
 
 Near = Mapping[str, tuple[str, ...]]
 """``auth*``, ``authentcation~`` or ``*oriz*`` → the store's words that it stands for."""
@@ -160,7 +160,7 @@ def _kinds(demand: Demand) -> set[Kind] | None:
 
 def is_too_large(demand: Demand) -> bool:
     """Whether a demand has too many parts, or is nested too deeply, to be a real query."""
-    return _depth(demand) > DEEPEST or sum(1 for _ in leaves(demand)) > MOST_LEAVES
+    return _depth(demand) > MAX_DEPTH or sum(1 for _ in leaves(demand)) > MAX_LEAVES
 
 
 def _depth(demand: Demand) -> int:

@@ -9,7 +9,7 @@ from mem_search.patterns import pattern
 
 QUOTED: Final = pattern(r'"([^"]*)"')
 _PLAIN: Final = pattern(r'(?!:|//)[^\s",()`]+')
-_MOST_VALUES: Final = 32
+_MAX_VALUES: Final = 32
 _PART: Final = pattern(r'"([^"]*)"|[^",]+')
 """A value of a parameter: up to a comma, or in quotes."""
 
@@ -17,7 +17,7 @@ _PART: Final = pattern(r'"([^"]*)"|[^",]+')
 def values_at(text: str, at: int, inside: bool) -> tuple[tuple[str, ...], int]:
     """Comma-separated values, each quoted or up to a space; empty when the first is missing."""
     found: list[str] = []
-    while len(found) < _MOST_VALUES:
+    while len(found) < _MAX_VALUES:
         if quoted := QUOTED.match(text, at):
             value, end = quoted[1].strip(), quoted.end()
         else:

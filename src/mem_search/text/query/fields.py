@@ -141,7 +141,7 @@ class Fields:
         condition = Condition(f"{name}:{listed(values)}", tuple(found))
         if (
             len([each for each in wild.terms_of(condition) if each.form == "wildcard"])
-            > wild.MOST_INNER
+            > wild.MAX_INNER
         ):
             return f"{name}: {wild.TOO_MANY.format(listed(values))}; it is read as text"
         return condition, end

@@ -20,10 +20,10 @@ Sort = Literal[
     "open", "close", "noise",
 ]  # fmt: skip
 
-DEEPEST: Final = 50
+MAX_DEPTH: Final = 50
 """Nested parentheses; deeper ones are read as text."""
 
-MOST_DEMANDS: Final = 300
+MAX_DEMANDS: Final = 300
 """Operators and fields in one query; later ones are read as text."""
 
 _SPACE: Final = pattern(r"\s+")
@@ -72,7 +72,7 @@ class Lexer:
             return self._open_group(at)
         if text[at] == ")" and self._open:
             return self._close_group(at)
-        if self._demands < MOST_DEMANDS:
+        if self._demands < MAX_DEMANDS:
             if operator := _OPERATOR.match(text, at):
                 return self._demand(operator[1].lower(), at, operator.end())
             if text[at] in "+-" and self._is_sign(at):
@@ -85,7 +85,7 @@ class Lexer:
                 terms = wild.terms_of(condition)
                 self._demands += len(terms)
                 self._inner += len([term for term in terms if term.form == "wildcard"])
-                if self._inner <= wild.MOST_INNER:
+                if self._inner <= wild.MAX_INNER:
                     self._demand("field", at, end, condition)
                     return end
                 self._warn(f"{wild.TOO_MANY.format(condition.text)}; it is read as text")
@@ -101,11 +101,11 @@ class Lexer:
         return end + 1
 
     def _open_group(self, at: int) -> int:
-        if len(self._open) < DEEPEST:
+        if len(self._open) < MAX_DEPTH:
             self._open.append(len(self.tokens))
             self._add("open", at, at + 1)
         else:
-            self._warn(f"parentheses deeper than {DEEPEST} are read as text")
+            self._warn(f"parentheses deeper than {MAX_DEPTH} are read as text")
         return at + 1
 
     def _close_group(self, at: int) -> int:
@@ -120,10 +120,10 @@ class Lexer:
     def _word(self, at: int) -> int:
         end = self._end_of_word(at)
         text = self._text[at:end]
-        term = wild.read(text) if self._demands < MOST_DEMANDS else None
+        term = wild.read(text) if self._demands < MAX_DEMANDS else None
         if isinstance(term, Term) and term.form == "wildcard":
             self._inner += 1
-            if self._inner > wild.MOST_INNER:
+            if self._inner > wild.MAX_INNER:
                 term = wild.TOO_MANY.format(f"“{text[:_SHOWN]}”")
         if isinstance(term, Term):
             self._demands += 1
@@ -172,8 +172,8 @@ class Lexer:
 
     def _demand(self, sort: str, start: int, end: int, condition: Condition | None = None) -> int:
         self._demands += 1
-        if self._demands == MOST_DEMANDS:
-            self._warn(f"operators and fields after the first {MOST_DEMANDS} are read as text")
+        if self._demands == MAX_DEMANDS:
+            self._warn(f"operators and fields after the first {MAX_DEMANDS} are read as text")
         self.tokens.append(Token(sort, start, end, (), condition))  # type: ignore[arg-type]
         return end
 

@@ -44,13 +44,13 @@ class Reading:
     quoted: tuple[Term, ...] = ()
 
 
-MOST_MEANT = 64
+MAX_MEANT = 64
 """Most words that a wildcard or a prefix stands for one by one, the frequent ones first."""
 
 MEANT = 3
 """So many of them are embedded."""
 
-LONGEST_EXPRESSION = 48
+MAX_EXPRESSION_WORDS = 48
 """Words; a longer text is prose, in which a dash or a colon is no operator."""
 
 _OPERATOR_LIKE = pattern(r'["()+\-:*~<>=]|\b(?:AND|OR|NOT)\b')
@@ -122,7 +122,7 @@ def read(
     if demand is not None and demands.is_too_large(demand):
         return _as_plain(
             text,
-            f"more than {demands.MOST_LEAVES} demands, or too many within each other: read as text",
+            f"more than {demands.MAX_LEAVES} demands, or too many within each other: read as text",
         )
     if not demand_quotes:
         found = words.unquoted(found)
@@ -206,7 +206,7 @@ def _alone(found: Words, demand: Demand | None) -> str:
 
 def is_pasted(text: str) -> bool:
     """Whether the text is prose rather than a query: several lines, or very many words."""
-    return "\n" in text.strip() or len(text.split()) > LONGEST_EXPRESSION
+    return "\n" in text.strip() or len(text.split()) > MAX_EXPRESSION_WORDS
 
 
 def _as_plain(text: str, warning: str) -> Reading:
@@ -251,7 +251,7 @@ def of_wildcards(near: Iterable[tuple[str, Sequence[str]]]) -> Iterator[str]:
     for wildcard, found in near:
         if not found:
             yield f"no record has a word that “{wildcard}” stands for"
-        elif len(found) >= MOST_MEANT:
+        elif len(found) >= MAX_MEANT:
             yield f"“{wildcard}” stands for the {len(found)} most frequent words of that form"
 
 

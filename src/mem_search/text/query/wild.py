@@ -14,12 +14,12 @@ from mem_search.text.words import is_cjk, runs_of
 FORMS: Final = ("prefix", "fuzzy", "wildcard")
 """The forms of terms that stand for words of the store."""
 
-MOST_INNER: Final = 4
+MAX_INNER: Final = 4
 """Wildcards inside and before words in one query: each may read all words of the store."""
 
-TOO_MANY: Final = f"only {MOST_INNER} words may have * inside or in front: {{}}"
+TOO_MANY: Final = f"only {MAX_INNER} words may have * inside or in front: {{}}"
 
-LEAST_LETTERS: Final = 3
+MIN_LETTERS: Final = 3
 """Letters beside the signs of ``au*tion`` and ``*tion``."""
 
 PATTERN: Final = pattern(r"(?=\*|\w+\*\w)\*?\w+(?:\*\w+)*\*?")
@@ -47,7 +47,7 @@ def read(text: str) -> Term | str | None:
     if not PATTERN.fullmatch(text) or any(not any(map(str.isalpha, p)) for p in pieces):
         return None
     shown = f"“{text[:_SHOWN]}”"
-    if sum(map(str.isalpha, text)) < LEAST_LETTERS:
+    if sum(map(str.isalpha, text)) < MIN_LETTERS:
         return f"{shown} has fewer than three letters beside its *"
     if "_" in text:
         return f"* stands for a part of one word, and _ ends a word: {shown}"

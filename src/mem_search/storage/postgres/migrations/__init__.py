@@ -40,10 +40,10 @@ KEYS: Final = {**_store.KEYS, **_search.KEYS, **_workers.KEYS, **_access.KEYS, *
 SCHEMA: Final = "mem_search"
 """Everything is in this schema of the database, so that it can be shared with other programs."""
 
-LEAST_SERVER: Final = 16
+MIN_SERVER: Final = 16
 """Since then a text can be asked whether it is a date."""
 
-LEAST_PGVECTOR: Final = (0, 8)
+MIN_PGVECTOR: Final = (0, 8)
 """Since then a filtered search in an HNSW index goes on until it has found enough."""
 
 _LOCK: Final = 0x6D656D73
@@ -53,9 +53,9 @@ _LOCK: Final = 0x6D656D73
 def check_server(connection: Connection, place: str) -> None:
     """Raises StorageError for a server or a role that cannot hold a store."""
     version = connection.info.server_version // 10_000
-    if version < LEAST_SERVER:
+    if version < MIN_SERVER:
         raise StorageError(
-            f"PostgreSQL at {place} has version {version}; mem-search needs {LEAST_SERVER} or newer"
+            f"PostgreSQL at {place} has version {version}; mem-search needs {MIN_SERVER} or newer"
         )
     bypasses, readonly, encoding, found = connection.one(
         "select (select rolsuper or rolbypassrls from pg_roles where rolname = current_user),"
@@ -76,13 +76,13 @@ def check_server(connection: Connection, place: str) -> None:
         raise StorageError(
             f"PostgreSQL at {place}: the database has the encoding {encoding}; create one with UTF8"
         )
-    least = ".".join(map(str, LEAST_PGVECTOR))
+    least = ".".join(map(str, MIN_PGVECTOR))
     if found is None:
         raise StorageError(
             f"PostgreSQL at {place} has no pgvector; install its package (pgvector {least} or"
             " newer) on the server"
         )
-    if tuple(int(part) for part in found.split(".")[:2]) < LEAST_PGVECTOR:
+    if tuple(int(part) for part in found.split(".")[:2]) < MIN_PGVECTOR:
         raise StorageError(
             f"PostgreSQL at {place} has pgvector {found}; mem-search needs {least} or newer:"
             " install it, then ALTER EXTENSION vector UPDATE"
