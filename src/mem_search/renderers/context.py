@@ -120,13 +120,12 @@ def render_briefing(
     Sections have up to ``more`` times their usual records. Empty when nothing is known, or when not
     even the guide fits.
     """
-    guide = _start_guide(briefing, display)
-    tokens = token_count.count(guide)
-    if not briefing.total or tokens > max_tokens:
+    guide, alone = (_start_guide(briefing, display, follows) for follows in (_FOLLOWS, ""))
+    if not briefing.total or (tokens := token_count.count(alone)) > max_tokens:
         return RenderedBriefing()
     places = {name: most * more for name, _, most in _SECTIONS}
     block = _block(briefing, guide, _chosen(briefing.candidates, display, places), max_tokens)
-    return block if block.shown else RenderedBriefing(guide, tokens)
+    return block if block.shown else RenderedBriefing(alone, tokens)
 
 
 def render_matches(
@@ -172,21 +171,28 @@ def render_prompt_guide(briefing: Briefing) -> str:
     if not briefing.matching:
         return ""
     return unasked(
-        f"mem-search: {briefing.matching} of {briefing.total} records{_about(briefing)} match this"
-        f" prompt.\nSearch them {_MOMENTS}.", "", ()
+        f"mem-search: {briefing.matching} of {_records(briefing.total)}{_about(briefing)} match"
+        f" this prompt.\nSearch them {_MOMENTS}.", "", ()
     )  # fmt: skip
 
 
-def _start_guide(briefing: Briefing, display: DisplayOptions) -> str:
+_FOLLOWS: Final = " What follows is a small part of them."
+
+
+def _start_guide(briefing: Briefing, display: DisplayOptions, follows: str) -> str:
     situation = briefing.situation
     branch = quoted(situation.branch, "this branch")
     on_branch = f", {briefing.on_branch} of them on {branch}" if briefing.on_branch else ""
     newest = "" if briefing.newest is None else f", the newest from {display.date(briefing.newest)}"
     return (
-        f"mem-search holds {briefing.total} records of earlier work{_about(briefing)}"
-        f"{on_branch}{newest}. What follows is a small part of them.\n"
+        f"mem-search holds {_records(briefing.total)} of earlier work{_about(briefing)}"
+        f"{on_branch}{newest}.{follows}\n"
         f"Search them {_MOMENTS}. Open only what you need."
     )
+
+
+def _records(count: int) -> str:
+    return f"{count} record{'' if count == 1 else 's'}"
 
 
 def _about(briefing: Briefing) -> str:
