@@ -155,7 +155,7 @@ async def machine(
         port, port6 = (each.getsockname()[1] for each in (v4, v6))
         places["ipv4"] = socket.AF_INET, ("127.0.0.1", port), f"127.0.0.1:{port}"
         places["ipv6"] = socket.AF_INET6, ("::1", port6), f"[::1]:{port6}"
-        places["mapped"] = socket.AF_INET6, ("::ffff:127.0.0.1", port), f"localhost:{port}"
+        places["mapped"] = socket.AF_INET6, ("::ffff:127.0.0.1", port), f"127.0.0.1:{port}"
         places["unix"] = socket.AF_UNIX, path, "localhost"
         file = open_folder / "records.jsonl"
         file.write_text("".join(json.dumps(record) + "\n" for record in RECORDS), "utf-8")

@@ -100,6 +100,20 @@ async def test_requests_from_other_sites_are_refused_on_every_path(
     assert (await empty.get(path, headers={"Sec-Fetch-Site": site})).status == status
 
 
+@pytest.mark.parametrize("host", ["localhost:{port}", "LOCALHOST:{port}", "[::1]:{port}"])
+async def test_a_browser_is_answered_at_the_address_that_the_worker_has_alone(
+    empty: Client, host: str
+) -> None:
+    """Another user can listen on ``[::1]``, and a browser asks localhost there first."""
+    headers = {"Host": host.format(port=empty.port), "Sec-Fetch-Site": "same-origin"}
+    for path in ("/", "/api/stats", "/api/search?query=auth"):
+        reply = await empty.get(path, headers=headers)
+        assert reply.status == 421
+        assert f"http://127.0.0.1:{empty.port}" in (await reply.json())["detail"]
+    at_home = {"Sec-Fetch-Site": "same-origin"}
+    assert (await empty.get("/api/stats", headers=at_home)).status == 200
+
+
 async def test_what_one_header_says_of_the_site_another_does_not_take_back(empty: Client) -> None:
     both = [("Sec-Fetch-Site", "same-origin"), ("Sec-Fetch-Site", "cross-site")]
     assert (await empty.get("/api/stats", headers=both)).status == 403

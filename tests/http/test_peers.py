@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+import struct
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -95,6 +96,35 @@ def test_a_listening_socket_is_no_peer(source: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
         assert owner_of_socket((packed("127.0.0.1"), port, packed("127.0.0.1"), 9)) is None
+
+
+class Accepted:
+    """What the worker knows of a connection that it accepted."""
+
+    def __init__(self, accepted: socket.socket) -> None:
+        self._known = {
+            "socket": accepted, "peername": accepted.getpeername(),
+            "sockname": accepted.getsockname(),
+        }  # fmt: skip
+
+    def get_extra_info(self, name: str) -> object:
+        return self._known[name]
+
+
+def test_who_gets_the_port_of_a_connection_that_was_reset_is_not_its_peer(source: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server, ExitStack() as stack:
+        left = socket.create_connection(server.getsockname())
+        port = left.getsockname()[1]
+        reset = Accepted(stack.enter_context(server.accept()[0]))
+        left.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        left.close()
+        next_one = stack.enter_context(socket.socket())
+        next_one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        next_one.bind(("127.0.0.1", port))
+        next_one.connect(server.getsockname())
+        now = Accepted(stack.enter_context(server.accept()[0]))
+        assert peers.peer_user(reset) is None  # type: ignore[arg-type]
+        assert peers.peer_user(now) == os.getuid()  # type: ignore[arg-type]
 
 
 def test_nothing_readable_is_nobodys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -38,9 +38,10 @@ _NOT_PUBLIC = _networks(
     "0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12",
     "192.0.0.0/24", "192.0.2.0/24", "192.31.196.0/24", "192.52.193.0/24", "192.88.99.0/24",
     "192.168.0.0/16", "192.175.48.0/24", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24",
-    "224.0.0.0/3",
+    "224.0.0.0/3", "168.63.129.16/32",
 )  # fmt: skip
-"""All of IANA's registry of special IPv4 addresses, with multicast and what is reserved.
+"""All of IANA's registry of special IPv4 addresses, with multicast and what is reserved, and the
+address by which Azure tells a machine its secrets.
 
 The few of it that are reachable from everywhere (anycast of NAT and of AS112) serve no pages.
 Python's ``is_global`` is not asked: its versions differ, and it calls all of 192.0.0.0/24 public

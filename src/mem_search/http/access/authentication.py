@@ -148,6 +148,9 @@ _FORWARDED: Final = ("Forwarded", "X-Forwarded-For", "X-Real-IP", "Via")
 """Headers that proxies and tunnels add."""
 
 
+_BROWSER: Final = "Sec-Fetch-Site"
+"""Every browser sends it to loopback, and no page can leave it out (Fetch Metadata)."""
+
 _STATIC_PAGES: Final = ("/", "/docs")
 """Pages without data, to which pages of other sites may link."""
 
@@ -162,6 +165,8 @@ def check_place(request: web.Request, settings: Settings) -> None:
             f"this worker is not {', '.join(hosts)[:100] or 'without a name'};"
             f" ask for {here}, or add the name to MEM_SEARCH_ALLOWED_HOSTS"
         )
+    if _BROWSER in request.headers:
+        _check_address(request, hosts[0], port, settings)
     for origin in request.headers.getall("Origin", []):
         scheme, _, authority = origin.partition("://")
         ours = (scheme == "http" and allowed(authority, port, settings)) or (
@@ -170,11 +175,32 @@ def check_place(request: web.Request, settings: Settings) -> None:
         )
         if not ours and origin not in settings.cors_origins:
             raise Forbidden(f"pages of {origin[:100]} may not ask this worker")
-    said = request.headers.getall("Sec-Fetch-Site", ())
+    said = request.headers.getall(_BROWSER, ())
     if said and _is_of_another_site(request, said) and not named_origin(request, settings):
         raise Forbidden(
             "web pages of other sites may not use this worker; to open an address that one of them"
             " shows, type it into the browser"
+        )
+
+
+def _check_address(request: web.Request, host: str, port: int, settings: Settings) -> None:
+    """Raises Misdirected where a page has a name of loopback instead of the worker's own address.
+
+    A browser asks ``localhost`` at ``[::1]`` first. Another user can listen there, on the same
+    port: a page of theirs would be of the same origin as ours.
+    """
+    transport = request.transport
+    own = transport.get_extra_info("sockname") if transport is not None else None
+    name = host.lower().rpartition(":")[0] or host.lower()
+    also = {each.lower() for each in settings.allowed_hosts}
+    if not isinstance(own, tuple) or name in also or host.lower() in also:
+        return
+    plain = own[0].removeprefix("::ffff:") if "." in own[0] else own[0]  # IPv4 as IPv6 writes it
+    address = f"[{plain}]" if ":" in plain else plain
+    if name != address:
+        raise Misdirected(
+            f"in a browser, open http://{address}:{port}: another program of this machine may"
+            f" answer to {name[:100]}"
         )
 
 

@@ -35,6 +35,9 @@ OWN_USERS: Final = (os.getuid(), 0)
 _HELD: Final = frozenset({1, 4, 5, 8})
 """States of a connected socket that a process holds: established, half closed, or closed by us."""
 
+_CONNECTED: Final = frozenset({1, 8})
+"""Of these, the states of our own end while the peer's socket has its port: nobody else gets it."""
+
 _WHOLE_MAP: Final = 2**32 - 1
 """Users that the first user namespace of a machine has."""
 
@@ -90,7 +93,21 @@ def _look_up(transport: asyncio.BaseTransport) -> int | None:
     else:
         ends = _ends(transport.get_extra_info("peername"), transport.get_extra_info("sockname"))
         user = None if ends is None else owner_of_socket(ends)
+        # Afterwards: a peer that reset the connection may have left its port to somebody else.
+        if user is not None and not _is_connected(ends, connected):
+            user = None
     return None if user == _stranger() else user
+
+
+def _is_connected(ends: Ends | None, own: socket.socket) -> bool:
+    """Whether our own end is still the one that is connected to these ends, and not a later one."""
+    assert ends is not None
+    try:
+        inode = os.fstat(own.fileno()).st_ino
+    except OSError:
+        return False
+    found = _found((*ends[2:], *ends[:2]))
+    return found is not None and found.inode == inode and found.state in _CONNECTED
 
 
 def _of_unix(connected: socket.socket) -> int | None:
@@ -120,19 +137,24 @@ def packed(text: str) -> bytes:
 
 def owner_of_socket(ends: Ends) -> int | None:
     """The user of the process that holds the TCP socket with these ends; None without one."""
+    found = _found(ends)
+    # A placeholder (TIME_WAIT, a socket whose process is gone) has neither inode nor user: it
+    # would be root's.
+    if found is None or not found.inode or found.state not in _HELD:
+        return None
+    return found.user
+
+
+def _found(ends: Ends) -> _Socket | None:
     try:
         found = _asked(ends)
-        # Our own end is always there: a kernel that does not find it has no sock_diag for TCP.
+        # The other end is there as well: a kernel that finds neither has no sock_diag for TCP.
         answers = found is not None or _asked((*ends[2:], *ends[:2])) is not None
     except OSError:  # it has none at all, or may not be asked
         answers = False
     if not answers:
         found = next((each for each in _tables() if each.ends == ends), None)
-    # A placeholder (TIME_WAIT, a socket whose process is gone) has neither inode nor user: it
-    # would be root's.
-    if found is None or not found.inode or found.state not in _HELD or found.ends != ends:
-        return None
-    return found.user
+    return found if found is not None and found.ends == ends else None
 
 
 def _asked(ends: Ends) -> _Socket | None:
