@@ -9,13 +9,14 @@ import socket
 import subprocess
 import sys
 import time
+import tomllib
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from mem_search.text import secret_finders
+import mem_search.text
 from patience import PATIENCE, until
 from standin_worker import Standin, standing_in
 
@@ -171,8 +172,23 @@ def test_without_a_worker_an_event_is_left_without_the_secrets_that_the_hook_kno
 
 
 def known_prefixes() -> list[str]:
-    """The beginnings of the tokens that the worker knows by their shape."""
-    return [prefix for _, prefix, _ in secret_finders._SHAPES]
+    """The beginnings of the tokens that the worker knows by their shape.
+
+    Those below four letters, and ``key-``, ``pat-``, ``dose``, also begin ordinary words.
+    """
+    rules = tomllib.loads(
+        (Path(mem_search.text.__file__).parent / "data" / "tokens.toml").read_text("utf-8")
+    )["rules"]
+    written = (re.match(r"\(?((?:[\w/:-]|\\[.-])+)", _behind(each["regex"])) for each in rules)
+    found = {begins[1].replace("\\", "") for begins in written if begins}
+    known = {each for each in found if len(each) >= 4} - {"key-", "pat-", "dose"}
+    assert len(known) > 40
+    return sorted(known)
+
+
+def _behind(regex: str) -> str:
+    """The part behind what may stand before a token."""
+    return regex.rpartition(r"\\[nrt])")[2]
 
 
 def test_the_redaction_of_a_hook_is_linear(home: Path) -> None:

@@ -46,6 +46,7 @@ OURS = {
     "search_log": "filters mode surface",
     "search_operations": "id parent_id type mode content_types results report index_state",
     "webhook_deliveries": "id event state",
+    "login_sessions": "id browser",
 }
 """Table → columns with ids, states and names that we write ourselves."""
 

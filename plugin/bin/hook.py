@@ -56,7 +56,8 @@ PREFIXES = (
     "rk_live_", "sk_test_", "whsec_", "npm_", "pypi-", "hf_", "SG.", "dop_v1_", "dapi", "hvs.",
     "gsk_", "mst_", "tskey-", "sntrys_", "secret_", "gldt-", "glrt-", "sntryu_", "ntn_", "xai-",
     "pplx-", "nvapi-", "r8_", "figd_", "ATATT3", "lin_api_", "dckr_pat_", "PMAK-", "shp", "ops_eyJ",
-    "SK", "glsa_", "AGE-SECRET-KEY-1", "eyJ",
+    "SK", "glsa_", "AGE-SECRET-KEY-1", "eyJ", "LTAI", "ATBB", "AKID", "AQVN", "EAAA", "sq0",
+    "sk.eyJ", "oauth:", "pbkdf2_sha",
 )  # fmt: skip
 """How tokens of services begin; a test compares them with those that the worker knows."""
 SEARCHES = ("mem-search ", "/api/search", "/api/context", "/api/timeline")

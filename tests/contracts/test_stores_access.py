@@ -140,15 +140,16 @@ class TestLimits:
         assert refused == window.take(Policy("search", 2), now)
         assert (refused.granted, refused.reset) == (False, 3600 + 3 - 5)
 
-    async def test_a_clock_that_was_set_back_makes_nobody_wait_longer_than_the_hour(
+    async def test_what_a_clock_that_was_ahead_has_counted_makes_nobody_wait(
         self, workers: Workers
     ) -> None:
         for _ in range(3):
             await workers.first.limits.take("ada", THREE, now=NOON + 86_400_000)
         await workers.restarted()
+        for _ in range(3):
+            assert (await workers.first.limits.take("ada", THREE, now=NOON)).granted
         refused = await workers.first.limits.take("ada", THREE, now=NOON)
         assert (refused.granted, refused.reset) == (False, 3600)
-        assert (await workers.first.limits.take("ada", THREE, now=NOON + 3_600_000)).granted
 
     async def test_what_is_old_is_dropped_and_the_rest_counts(self, workers: Workers) -> None:
         for at in (NOON, NOON + 1000):

@@ -12,6 +12,7 @@ from http_worker import AUTHORIZED, Client, ended, lifecycle_of
 
 from mem_search.model import Filters, Location
 from mem_search.wiring import Runtime
+from patience import PATIENCE
 from source_samples import claude_mem
 
 LINE = '{"kind": "note", "source_id": "z1", "text": "The zorblax gauge"}\n'
@@ -108,7 +109,7 @@ async def test_a_search_in_the_background_that_ends_later_has_no_result_of_it(
     await answered.wait()
     await forget_all(runtime)
     go_on.set()
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE):
         while (shown := await status(empty, name)) is not None and shown["status"] == "running":  # noqa: ASYNC110
             await asyncio.sleep(0.02)
     assert "zorblax" not in json.dumps(shown)

@@ -182,7 +182,7 @@ async def test_many_hooks_from_an_odd_repository_hold_nobody(
     contexts = await asyncio.gather(
         *(told(client, "SessionStart", str(repository)) for _ in range(20))
     )
-    assert all("4 records of earlier work on web" in each for each in contexts)
+    assert all('4 records of earlier work on "web"' in each for each in contexts)
     assert (await client.get("/api/stats", headers=OWNER)).status == 200
 
 

@@ -262,7 +262,7 @@ async def test_recent_context_is_the_newest_sessions_with_their_observations(get
     assert len(only["content"][0]["text"]) <= 1000
     assert only["observations"][0] == "observation:31"
     unknown = await get("/api/context/recent", project="nobody")
-    assert "Nothing is known of the project nobody" in unknown["content"][0]["text"]
+    assert 'Nothing is known of "nobody"' in unknown["content"][0]["text"]
 
 
 async def test_a_user_forgets_only_records_of_their_own(empty: Client) -> None:

@@ -84,7 +84,7 @@ async def test_no_value_of_a_row_keeps_the_worker_from_starting_and_listing(
         await store.archives.listed()
         await store.ingest.locations()
         await store.ingest.ledger("", "", 500, 0)
-        await store.logins.keys()
+        await store.logins.sessions()
         await store.search_jobs.newest(0, "", 500, 0)
         await store.search_log.slow(500)
         await store.limits.take("b", Policy("p", 5, HOUR))

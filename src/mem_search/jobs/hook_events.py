@@ -274,7 +274,8 @@ class HookEvents:
         """The sessions among those of other agents, told by clients, that sources have."""
         told = {session for _, _, event in found if event and (session := _of_other_agent(event))}
         places = await self._locations({(agent, "") for agent, _ in told})
-        await self._read(dict.fromkeys(chain.from_iterable(places.values())))
+        found_at = chain.from_iterable(places.values())
+        await self._read({(each.source, each.path): each for each in found_at}.values())
         return {each for each in told if await self._has(*each)}
 
     async def _has(self, agent: str, session: str) -> bool:

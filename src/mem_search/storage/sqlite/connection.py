@@ -77,7 +77,7 @@ _FORMS: Final = tuple(
         # Until one schema has one name for both.
         (r"\b(?:place|span)_(start|end)\b", r'"\1"'),
         (r"%\((\w+)\)s", r":\1"),
-        (r"%s", "?"),
+        (r"(?<!')%s", "?"),  # '%s' is a format of strftime
         (r"%%", "%"),
     )
 )

@@ -10,12 +10,16 @@ import numpy as np
 from mem_search.model import Filters, Order
 from mem_search.model.rankings import Numbers
 from mem_search.storage.sql import records
-from mem_search.storage.sql.records import SORTED, fetch, with_links
+from mem_search.storage.sql.connection import reads
+from mem_search.storage.sql.records import SORTED, Records, fetch, with_links
 from mem_search.storage.sqlite.connection import SqliteConnection
 from mem_search.storage.sqlite.filters import where
 from mem_search.text.record_ids import RecordId
 
-__all__ = ["around", "browse", "called", "counts", "fetch", "sort_values", "with_links"]
+__all__ = [
+    "SqliteRecords", "around", "browse", "called", "counts", "fetch", "sort_values",
+    "with_links",
+]  # fmt: skip
 
 
 def called(connection: SqliteConnection, called: RecordId) -> list[int]:
@@ -94,3 +98,11 @@ def counts(connection: SqliteConnection, filters: Filters) -> dict[str, int]:
             values,
         ).fetchall()
     )
+
+
+class SqliteRecords(Records):
+    """``ports.RecordStore``: changes of scopes count in a table of their own."""
+
+    @reads
+    def revision(self, connection: SqliteConnection) -> int:
+        return connection.count("select value from revision")

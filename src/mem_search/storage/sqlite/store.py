@@ -16,7 +16,6 @@ from mem_search.storage.rules.corpus_cache import CorpusCache
 from mem_search.storage.sql.archives import Archives
 from mem_search.storage.sql.deliveries import Deliveries
 from mem_search.storage.sql.logins import Logins
-from mem_search.storage.sql.records import Records
 from mem_search.storage.sql.research import Operations
 from mem_search.storage.sql.saved_searches import SavedSearches
 from mem_search.storage.sql.scopes import Scopes
@@ -33,6 +32,7 @@ from mem_search.storage.sqlite.ingest import SqliteIngest
 from mem_search.storage.sqlite.jobs import SqliteJobs
 from mem_search.storage.sqlite.limits import SqliteLimits
 from mem_search.storage.sqlite.outbox import SqliteIndexing
+from mem_search.storage.sqlite.records import SqliteRecords
 from mem_search.storage.sqlite.redacting import SqliteRedacting
 from mem_search.storage.sqlite.search_snapshot import SqliteSearchStore
 from mem_search.storage.sqlite.stats import SqliteStatistics, corpus
@@ -50,7 +50,7 @@ class SqliteStore:
     def __init__(self, database: Database) -> None:
         self.database = database
         self._searches: list[SqliteSearchStore] = []
-        self.records = Records(database, lambda _, filters: where(filters))
+        self.records = SqliteRecords(database, lambda _, filters: where(filters))
         self.ingest = SqliteIngest(database)
         self.forgetting = SqliteForgetting(database)
         self.redacting = SqliteRedacting(database)
