@@ -8,6 +8,7 @@ may have written that file as well: patterns that take long to match are refused
 from __future__ import annotations
 
 import errno
+import math
 import os
 import re
 import stat
@@ -40,9 +41,15 @@ _MAX_IGNORE: Final = 2**18
 """Bytes of an ignore file."""
 
 _MAX_RULES: Final = 1_000
-_MAX_STARS, _MAX_DEEP = 3, 3
-"""``*`` in one part of a pattern, and ``**`` in all of it: each more multiplies the time that one
-name takes by its length."""
+_MAX_STEPS: Final = 20_000_000
+"""Steps of the matcher for one path and all lines of an ignore file: about a second.
+
+It tries every way in which ``*`` can share the characters of a name, for every way in which ``**``
+can share the folders, so the ways multiply.
+"""
+_NAME_CHARS: Final = 255
+_LONG_NAMES: Final = 4096 // _NAME_CHARS + 1
+"""Names of that length in the longest path."""
 
 Rules = list[tuple[str, GitIgnoreSpec]]
 """Rules by the folder that they are from, the deepest last."""
@@ -159,12 +166,26 @@ def _checked(lines: list[str]) -> list[str]:
     """The lines of an ignore file. Raises ValueError for more than can be matched quickly."""
     if len(lines) > _MAX_RULES:
         raise ValueError(f"it has more than {_MAX_RULES:,} lines")
+    steps = 0
     for number, line in enumerate(lines, 1):
-        parts = line.strip().split("/")
-        stars = max(len(re.findall(r"\*+", part)) for part in parts)
-        if stars > _MAX_STARS or sum("**" in part for part in parts) > _MAX_DEEP:
+        steps += _steps(line.strip())
+        if steps > _MAX_STEPS:
             raise ValueError(
-                f"line {number} has more than {_MAX_STARS} times * in a part of its path, or more"
-                f" than {_MAX_DEEP} times **; make several lines of it"
+                f"line {number} makes it take too long to match: too many * in a part of a path,"
+                " or too many **; make several simpler lines of it, or remove some"
             )
     return lines
+
+
+def _steps(line: str) -> int:
+    """The ways in which a line can match the longest path."""
+    if not line or line.startswith("#"):
+        return 0
+    parts = line.removeprefix("!").rstrip("/").split("/")
+    deep = sum("**" in part for part in parts)
+    anywhere = len(parts) == 1  # a line without a slash is for every folder
+    long_names = math.comb(_LONG_NAMES, deep + anywhere)
+    for part in parts:
+        stars = 0 if part == "**" else len(re.findall(r"\*+", part))
+        long_names *= math.comb(_NAME_CHARS, stars)
+    return max(long_names, math.comb(MAX_DEPTH, deep + anywhere))
