@@ -15,6 +15,7 @@ from mem_search.jobs.hook_costs import dropped
 from mem_search.jobs.hook_events import GRACE_SECONDS, MAX_EVENT_BYTES, HookEvents
 from mem_search.jobs.hook_journals import KEPT_SECONDS
 from mem_search.model import Filters
+from mem_search.model.forgetting import Traces, words_of
 from mem_search.wiring import Runtime, open_runtime
 from runtimes import small
 from small_disk import room_for
@@ -272,18 +273,52 @@ async def test_forgetting_looks_into_events_that_wait_and_into_sessions(tmp_path
         await events.drain(time.time() + LATER)
         assert {file.stem for file in events.sessions.iterdir()} == {SESSION, "other"}
         leave(events, "3", "Stop", last_assistant_message="The zylophantic basin is deep.")
-        other = leave(events, "4", "Stop", last_assistant_message="The waves are gone.")
+        leave(events, "5", "Stop", last_assistant_message="Its session is forgotten.")
+        gone = "The waves are gone."
+        other = leave(events, "4", "Stop", last_assistant_message=gone, session_id="other")
         of_session = Filters(session=SESSION)
         numbers = await runtime.store.forgetting.matching(of_session, 10)
         receipt = await runtime.ingest.forgetting.forget(numbers)
         await runtime.ingest.forgetting.work()
         receipt = await runtime.ingest.forgetting.receipt(receipt.id)
         assert receipt.copies.still_in == ()
-        assert receipt.removed["transcripts"] == 1
+        assert receipt.removed["transcripts"] == 2
         left = [*events.folder.iterdir(), *events.sessions.iterdir()]
         assert left == [other, events.sessions / "other.jsonl"]
     for file in tmp_path.rglob("*"):  # noqa: ASYNC240
         assert not (file.is_file() and b"zylophantic" in file.read_bytes()), file
+
+
+async def test_words_of_the_format_take_no_capture_with_them_and_words_of_its_content_do(
+    tmp_path: Path,
+) -> None:
+    async with open_runtime(small(tmp_path), background=False) as runtime:
+        events = runtime.ingest.hooks
+        given = {"tool_name": "Bash", "tool_use_id": "toolu_1", "permission_mode": "default",
+                 "tool_input": {"command": "dredge"},
+                 "tool_response": {"stdout": "deep"}}  # fmt: skip
+        leave(events, "1", "PostToolUse", session_id="other", **given)
+        leave(events, "2", "UserPromptSubmit", session_id="other", prompt="The zylophantic basin")
+        await events.drain(time.time() + LATER)
+        waits = leave(events, "3", "PostToolUse", session_id="other", **given)
+        events.aside.mkdir()
+        aside = events.aside / "4.json"
+        aside.write_bytes(waits.read_bytes())
+        journal = events.sessions / "other.jsonl"
+        whole = f"{journal.read_text()}{waits.read_text()}"
+        content = "other basin zylophantic the dredge deep gone harbour"
+        format_words = words_of(whole) - words_of(content)
+        assert format_words > {"message", "content", "timestamp", "assistant", "bash"}
+        of_format = Traces(frozenset({*format_words, "tooluse", "toolname"}), frozenset())
+        assert await events.forget((), of_format) == 0
+        assert waits.exists()
+        assert aside.exists()
+        lines = journal.read_text().splitlines()
+        assert await events.forget((), Traces(frozenset({"zylophantic"}), frozenset())) > 0
+        assert journal.read_text().splitlines() == lines[:2]
+        assert await events.forget((), Traces(frozenset({"dredge"}), frozenset())) > 0
+        assert journal.read_text().splitlines() == lines[1:2]
+        assert not any(file.exists() for file in (waits, aside))
 
 
 FAULTY: list[tuple[Any, str]] = [

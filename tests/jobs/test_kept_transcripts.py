@@ -14,7 +14,7 @@ import pytest
 
 from mem_search.jobs.kept_transcripts import KeptTranscripts
 from mem_search.model import Filters, Location
-from mem_search.model.forgetting import Traces
+from mem_search.model.forgetting import Traces, words_of
 from mem_search.text.redaction import Redaction
 from mem_search.wiring import Runtime, open_runtime
 from runtimes import small
@@ -142,6 +142,31 @@ async def test_what_is_forgotten_leaves_every_copy_and_does_not_come_back(
         growing.write(said(4, "More of the tide gauge"))
     await of(tmp_path).keep(location, changed=True)
     assert b"tide gauge" not in bytes_below(tmp_path / "kept")
+
+
+def claude_code(folder: Path) -> Path:
+    """A session with what real lines have around their words."""
+    around = {
+        "parentUuid": "u0", "isSidechain": False, "userType": "external", "entrypoint": "cli",
+        "version": "2.1.5", "gitBranch": "main", "sessionId": SESSION, "cwd": "/gone/harbour",
+        "timestamp": "2026-01-01T00:00:31.000Z", "requestId": "req_1", "permissionMode": "plan",
+    }  # fmt: skip
+    message = {"id": "msg_1", "role": "assistant", "model": "claude-opus-4-5", "type": "message",
+               "stop_reason": "tool_use", "usage": {"service_tier": "standard"}}  # fmt: skip
+    use = {"type": "tool_use", "id": "toolu_1", "name": "Bash", "caller": {"type": "direct"},
+           "input": {"command": "Mend the tide gauge", "type": "dredge"}}  # fmt: skip
+    result = {"type": "tool_result", "tool_use_id": "toolu_1", "is_error": False,
+              "content": [{"type": "text", "text": "Mended"}]}  # fmt: skip
+    lines = [
+        {"type": "assistant", "uuid": "u1", "message": {**message, "content": [use]}, **around},
+        {"type": "user", "uuid": "u2", "message": {"role": "user", "content": [result]}, **around},
+        {"type": "summary", "summary": "Mend the tide gauge", "leafUuid": "u2"},
+    ]
+    session = folder / "projects" / "-gone-harbour"
+    session.mkdir(parents=True)
+    text = "".join(json.dumps(line) + "\n" for line in lines)
+    (session / f"{SESSION}.jsonl").write_text(text)
+    return folder / "projects"
 
 
 async def test_a_damaged_copy_is_removed_by_a_forgetting(tmp_path: Path, projects: Path) -> None:
@@ -303,3 +328,27 @@ async def test_reading_again_finds_what_the_agent_has_deleted(
         assert b"zylophantic" not in kept
         await runtime.ingest.reader.read(location, again=True)
         assert await stored(runtime) == []
+
+
+SAID = (
+    "Mend the tide gauge with redacted github token zylophantic Deepen the zylophantic basin The"
+    " gauge counts every wave now, as it should /gone/harbour Mended dredge main"
+)
+
+
+@pytest.mark.parametrize("source", [claude_code, gemini, openclaw])
+async def test_words_of_an_agents_format_take_nothing_with_them_and_said_ones_do(
+    tmp_path: Path, source: Callable[[Path], Path]
+) -> None:
+    root = source(tmp_path / "person")
+    kept = of(tmp_path)
+    await kept.keep(Location(source.__name__.replace("_", "-"), str(root)), changed=True)
+    before = bytes_below(tmp_path / "kept")
+    of_format = words_of(before.decode()) - words_of(SAID)
+    assert of_format > {"type", "user", "id", "content"}
+    of_format |= {"sessionid", "tooluse", "message", "content", "assistant"}
+    assert await kept.forget((), Traces(frozenset(of_format), frozenset())) == 0
+    assert bytes_below(tmp_path / "kept") == before
+    given = "dredge" if source is claude_code else "gauge"
+    assert await kept.forget((), Traces(frozenset({given}), frozenset())) > 0
+    assert given.encode() not in bytes_below(tmp_path / "kept")

@@ -18,8 +18,10 @@ from mem_search.model.forgetting import Copies, Tombstone, Traces
 from mem_search.model.ingest import IngestCounts, PreparedBatch
 from mem_search.model.statistics import LoggedSearch
 from mem_search.sources.jsonl.exchange import export_tombstone, parse_tombstone
+from mem_search.storage.postgres.store import PostgresStore
 from mem_search.storage.sqlite import fulltext, migrations, tombstones
 from mem_search.storage.sqlite.store import SqliteStore
+from postgres_server import address
 
 HERE = Location("test", "/there")
 
@@ -31,7 +33,20 @@ async def store(tmp_path: Path) -> AsyncIterator[SqliteStore]:
     await store.close()
 
 
-async def take(store: SqliteStore, *drafts: Draft, **batch: object) -> IngestCounts:
+@pytest.fixture(params=["sqlite", "postgres"])
+async def either(
+    tmp_path: Path, request: pytest.FixtureRequest
+) -> AsyncIterator[SqliteStore | PostgresStore]:
+    store = (
+        await PostgresStore.open(address(), str(tmp_path))
+        if request.param == "postgres"
+        else await SqliteStore.open(tmp_path / "one" / "mem-search.db")
+    )
+    yield store
+    await store.close()
+
+
+async def take(store: SqliteStore | PostgresStore, *drafts: Draft, **batch: object) -> IngestCounts:
     ready = tuple(prepare(each) for each in drafts)
     whole = Batch(drafts=drafts, **batch)  # type: ignore[arg-type]
     names = tuple(each.source_id for each in drafts)
@@ -237,3 +252,38 @@ def test_long_runs_of_letters_are_judged_in_linear_time() -> None:
     check_growth(
         "found_in", judge, lambda length: "a" * length, (10_000, 100_000, 1_000_000), 30, 0.1
     )
+
+
+async def test_words_of_our_own_take_no_search_with_them_and_words_of_the_caller_do(
+    either: SqliteStore | PostgresStore,
+) -> None:
+    """Ours are modes, orders, kinds, sources and fields, and the time when somebody asked."""
+    of_ours = (
+        "basic keyword hybrid relevance deep_research kind note 2026 utc token text"
+        " tag source observation search version"
+    )
+    await take(
+        either,
+        draft("general/2026-01-05", of_ours, metadata={"channel": "zylochannel", "status": "open"}),
+        draft("b", "a harbour in the south", kind="memory"),
+    )
+    stored = {
+        "version": 2, "asked_at": "2026-11-28T19:05:47+00:00", "zone": "UTC", "budget": "token:",
+        "search": {"mode": "keyword", "order": "relevance", "research": {"mode": "basic"},
+                   "filters": {"kinds": ["note"], "source": "test"}},
+    }  # fmt: skip
+    asked = {
+        "fields": "harbour kind:memory -tag:old source:test channel:south",
+        "word": "basic harbour",
+        "value": "harbour channel:zylochannel",
+    }
+    for name, text in asked.items():
+        request = {**stored, "search": {**stored["search"], "text": text}}  # type: ignore[dict-item]
+        await either.saved_searches.create(
+            name, request, every_seconds=None, inbox=True, webhook_url="", at=1
+        )
+        await either.search_jobs.create(name, request, surface="", webhook_url="", at=1, most=9)
+    assert await either.forgetting.saved_searches_naming([1]) == ["value", "word"]
+    await forget(either, 1)
+    assert [each.name for each in await either.saved_searches.listed()] == ["fields"]
+    assert await either.search_jobs.unfinished() == ["fields"]

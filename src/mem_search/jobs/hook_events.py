@@ -32,7 +32,7 @@ from typing import Any, Final
 
 from mem_search.agents import AGENTS
 from mem_search.errors import InputError, MemSearchError, StorageError, Unavailable
-from mem_search.ingest import copies
+from mem_search.ingest.stored_lines import quotes
 from mem_search.jobs.hook_costs import drop
 from mem_search.jobs.hook_costs import forget as forget_costs
 from mem_search.jobs.hook_journals import SAFE_SESSION, Journals
@@ -167,10 +167,9 @@ class HookEvents:
         files = [file for file in self.sessions.glob("*.jsonl") if file.stem in sessions]
         changed = 0
         if traces is not None:
-            places = self.folder.glob("*"), self.aside.glob("*"), self.sessions.glob("*.jsonl")
-            looked_at = chain.from_iterable(places)
-            files += [file for file in looked_at if copies.holds(file, traces) is not False]
-            changed = forget_costs(self.home, traces)
+            waiting = chain(self.folder.glob("*"), self.aside.glob("*"))
+            files += [file for file in waiting if _quotes(file, traces)]
+            changed = self._journals.forget(traces) + forget_costs(self.home, traces)
         for file in files:
             file.unlink(missing_ok=True)
         return len(files) + changed
@@ -376,6 +375,16 @@ def _transcript(event: Mapping[str, Any]) -> str:
         return path
     platform = platform_named(str(event.get("platform") or ""))
     return transcript_of(event["session_id"]) if platform in _CLAUDE else ""
+
+
+def _quotes(file: Path, traces: Traces) -> bool:
+    """Whether an event quotes what was forgotten; one that cannot be read may do so."""
+    try:
+        return quotes(read_regular_file(file, MAX_EVENT_BYTES, follow=False), traces)
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True
 
 
 def _remove(taken: list[Taken]) -> None:

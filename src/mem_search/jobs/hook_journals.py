@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import IO, Any, Final
 
+from mem_search.ingest.stored_lines import quotes
 from mem_search.jobs.hook_costs import drop
+from mem_search.model.forgetting import Traces
 from mem_search.patterns import pattern
 from mem_search.text.redaction import Redaction
 
@@ -91,15 +93,32 @@ class Journals:
     def remove(self, names: Collection[str]) -> None:
         """Remove the lines of these events from all transcripts. Raises OSError."""
         gone = {f"{name}{end}".encode() for name in names for end in _ENDS}
+        self._take_out(lambda line: bool((id_ := _UUID.match(line)) and id_[1] in gone))
+
+    def forget(self, traces: Traces) -> int:
+        """Take out the lines that quote what was forgotten; how many transcripts had one.
+
+        Raises OSError.
+        """
+        return self._take_out(lambda line: quotes(line, traces))
+
+    def _take_out(self, is_gone: Callable[[bytes], bool]) -> int:
+        changed = 0
         for file in self._folder.glob("*.jsonl"):
             lines = file.read_bytes().splitlines(keepends=True)
-            kept = [line for line in lines if not ((id_ := _UUID.match(line)) and id_[1] in gone)]
-            if len(kept) < len(lines):
+            kept = [line for line in lines if not is_gone(line)]
+            if len(kept) == len(lines):
+                continue
+            changed += 1
+            self._known.pop(file.stem, None)
+            if kept:
                 part = file.with_suffix(".part")
                 part.write_bytes(b"".join(kept))
                 part.chmod(0o600)
                 part.replace(file)
-                self._known.pop(file.stem, None)
+            else:
+                file.unlink(missing_ok=True)
+        return changed
 
     def sweep(self, now: float) -> None:
         """Remove transcripts of sessions that nothing came to for a week. Raises OSError."""

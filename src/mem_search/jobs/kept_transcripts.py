@@ -26,6 +26,7 @@ from typing import Any, Final
 
 from mem_search import sources
 from mem_search.errors import MemSearchError
+from mem_search.ingest.stored_lines import quotes
 from mem_search.jobs.forgotten_transcripts import ForgottenTranscripts
 from mem_search.model import Location
 from mem_search.model.forgetting import Traces
@@ -295,8 +296,7 @@ class KeptTranscripts:
 
     def _forget(self, state: Path, sessions: frozenset[str], traces: Traces | None) -> bool:
         def without(line: bytes) -> bytes:
-            text = line.decode("utf-8", "replace")
-            return b"\n" if traces is not None and traces.found_in([text]) else line
+            return b"\n" if traces is not None and quotes(line, traces) else line
 
         copy = self._read(state)
         if not copy.file:

@@ -31,6 +31,8 @@ _WORDS: Final = pattern(r"[A-Z]?[a-z]+|[A-Z]+")
 _PARTS: Final = pattern(r"[A-Za-z0-9]+")
 _JOINED: Final = pattern(r"[^\W_]++(?:[-_./][^\W_]++){2,}")
 """Words that are joined as in the name of a file, in which the rules find no sentence."""
+_OTHER_ENDS: Final = pattern(r"[\x0b-\x0d\x1c-\x1e\x85\u2028\u2029]")
+"""Ends of lines that ``str.splitlines`` knows beside the usual one."""
 _UNSAFE: Final = pattern(r"[^A-Za-z0-9._/-]+", re.ASCII)
 
 
@@ -107,14 +109,27 @@ def _harmless_value(value: Any, name: str) -> Any:
             return plain_name(value, _NAMES_IN_METADATA[name])
         case str():
             return _harmless_text(value)
-        case list():
-            return [_harmless_value(each, name) for each in value]
+        case list():  # concepts, files and facts: one that hides something is no name
+            return [
+                plain_name(each, "name")
+                if isinstance(each, str) and (_hides(each) or instructions.found(one_line(each)))
+                else _harmless_value(each, name)
+                for each in value
+            ]
+        case dict():
+            return {key: _harmless_value(each, key) for key, each in value.items()}
         case _:
             return value
 
 
+def _hides(text: str) -> bool:
+    return shown(text) != text.replace("\r\n", "\n")
+
+
 def _harmless_text(text: str) -> str:
-    return without_tags(_JOINED.sub(_plain_if_instruction, text))
+    # What ends a line for one reader only is a blank, and what hides in a line is gone.
+    lines = shown(_OTHER_ENDS.sub(" ", text.replace("\r\n", "\n")))
+    return without_tags(_JOINED.sub(_plain_if_instruction, lines))
 
 
 def _plain_if_instruction(match: re.Match[str]) -> str:

@@ -11,6 +11,7 @@ from mem_search.model.forgetting import Traces, words_of
 from mem_search.storage.postgres import words
 from mem_search.storage.postgres.connection import Connection, Jsonb
 from mem_search.storage.rules.quotes import (
+    FIELD_WORDS,
     MIN_TELLING_LETTERS,
     QUOTING,
     Step,
@@ -28,6 +29,10 @@ from mem_search.text.dates import now_ms
 
 _FACETS = "(select string_agg(value, ' ') from facets f where f.record_id = r.id)"
 _REF = "r.kind || ':' || r.id"
+_SHARED = (
+    "select source from cursors union select source from records union select kind from records"
+    " union select value from facets"
+)
 
 
 def note_traces(connection: Connection, numbers: Sequence[int]) -> None:
@@ -38,8 +43,9 @@ def note_traces(connection: Connection, numbers: Sequence[int]) -> None:
         (list(numbers),),
     )
     found: set[tuple[str, str]] = set()
-    for ref, source_id, project, session, *texts in rows:
-        found |= {("word", word) for word in noted([source_id, project, session, *texts])}
+    for ref, source_id, project, session, title, body, url, data, facets in rows:
+        texts = [source_id, project, session, title, body, url, facets]
+        found |= {("word", word) for word in noted(texts, data)}
         found |= {("id", name) for name in (source_id, project, session) if name}
         found.add(("ref", ref))
     uploads = connection.column(
@@ -72,8 +78,8 @@ def traces_left(connection: Connection) -> Traces:
     held = connection.column(
         "select distinct project from records union select distinct session from records"
     )
-    followed = connection.column("select location from cursors where followed")
-    return traces_of(gone, found["ref"], found["id"], frozenset(held), followed)
+    shared = connection.column(f"select location from cursors where followed union {_SHARED}")
+    return traces_of(gone, found["ref"], found["id"], frozenset(held), shared)
 
 
 def saved_searches_naming(connection: Connection, numbers: Sequence[int]) -> list[str]:
@@ -104,15 +110,17 @@ def saved_searches_naming(connection: Connection, numbers: Sequence[int]) -> lis
 
 def _only_in(connection: Connection, wanted: set[str], chosen: Sequence[int]) -> Iterator[str]:
     """Those of ``wanted`` that only ``chosen`` records have."""
+    shared = connection.column(f"{_SHARED} where record_id <> all(%s)", (list(chosen),))
+    wanted = wanted - FIELD_WORDS - words_of(" ".join(shared))
     known = words.holders(connection, wanted)
     own = words.of_stored(connection, chosen)
-    yield from (word for word, times in own.items() if known.get(word) == times)
+    yield from (word for word in wanted & own.keys() if known.get(word) == own[word])
     rows = connection.execute(
-        f"select r.source_id, r.url, r.data::text, {_FACETS} from records r where r.id = any(%s)",
+        f"select r.data::text, r.source_id, r.url, {_FACETS} from records r where r.id = any(%s)",
         (list(chosen),),
     )
-    beside = {word for row in rows for word in words_of(" ".join(filter(None, row)))}
-    yield from (word for word in wanted & beside - known.keys() if len(word) >= MIN_TELLING_LETTERS)
+    beside = {word for data, *texts in rows for word in noted(texts, data)}
+    yield from (wanted & beside) - known.keys()
 
 
 def remove_quotes(connection: Connection, traces: Traces) -> Counter[str]:

@@ -12,6 +12,7 @@ from typing import Any, Final, NamedTuple
 
 from mem_search.errors import Conflict
 from mem_search.model.forgetting import MIN_PART_LETTERS, Traces, words_of
+from mem_search.text.search_fields import FIELDS, PARAMETERS
 
 FORGOTTEN: Final = "[forgotten]"
 """Stands where a stored question quoted a forgotten record."""
@@ -21,6 +22,23 @@ MIN_TELLING_LETTERS: Final = 3
 
 _MAX_CUT_LETTERS: Final = 40
 """Letters of a word of a saved search up to which a forgotten word is looked for inside it."""
+
+
+_OURS: Final = frozenset({
+    "asked_at", "base", "boosts", "budget", "column", "content_type", "content_types", "detail",
+    "embedder", "flags", "form", "format", "fusion", "kind", "kinds", "legs", "mode", "names",
+    "operators", "order", "realised", "requested", "search_type", "sort", "state", "status",
+    "surface", "test", "unit", "version", "zone",
+})  # fmt: skip
+"""Fields of stored requests, answers and messages with words that are ours: modes, orders, kinds,
+and the time at which somebody asked. What the caller wrote stands in all others."""
+
+_OF_CALLER: Final = frozenset({"where", "metadata"})
+"""Objects in them whose fields are the caller's or a record's, whatever they are called."""
+
+
+FIELD_WORDS: Final = frozenset(words_of(" ".join((*FIELDS, *PARAMETERS))))
+"""Words of the fields of the query language: they are in searches for anything."""
 
 
 class Quoting(NamedTuple):
@@ -46,11 +64,15 @@ QUOTING: Final = (
 """Beside these, research steps and cursors are cleaned. Jobs that have not ended stay."""
 
 
-def noted(texts: Iterable[str | None]) -> set[str]:
-    """The words to look for once the record with these texts and names is gone."""
-    return {
-        word for word in words_of(" ".join(filter(None, texts))) if len(word) >= MIN_TELLING_LETTERS
-    }
+def noted(texts: Iterable[str | None], data: str = "{}") -> set[str]:
+    """The words to look for once the record with these texts, names and metadata is gone.
+
+    Of the metadata the values: its fields are those of the source or the kind. So are those of the
+    query language, which nobody has to have taken from a record.
+    """
+    values = leaves(json.loads(data))
+    words = words_of(" ".join((*filter(None, texts), *values)))
+    return {word for word in words if len(word) >= MIN_TELLING_LETTERS} - FIELD_WORDS
 
 
 def traces_of(
@@ -58,14 +80,15 @@ def traces_of(
     refs: Iterable[str],
     names: Iterable[str],
     held: Collection[str],
-    followed: Iterable[str],
+    shared: Iterable[str],
 ) -> Traces:
     """What of the noted gives records away, now that no text of a record has these ``words``.
 
-    ``held`` are projects and sessions of the records that there are, ``followed`` the locations
+    ``held`` are projects and sessions of the records that there are, ``shared`` whatever else says
+    nothing of the forgotten ones: facets, kinds and sources of those that there are, and locations
     that are read again and again, which stay as long as they are followed.
     """
-    ours = words_of(" ".join((*held, *followed)))
+    ours = words_of(" ".join((*held, *shared)))
     whole = {name for name in names if len(name) >= MIN_TELLING_LETTERS}
     return Traces(frozenset(words) - ours, frozenset(refs), frozenset(whole).difference(held))
 
@@ -106,7 +129,7 @@ class Step(NamedTuple):
 
 def cleaned(step: Step, traces: Traces) -> Step:
     """``step`` without forgotten questions and the hashes of forgotten results."""
-    asked = traces.found_in(leaves([step.query, step.request, step.report]))
+    asked = traces.found_in(strings([step.query, step.request, step.report]))
     kept = [
         [ref, "" if ref in traces.refs else seen, relevance]
         for ref, seen, relevance in step.results
@@ -158,25 +181,27 @@ def _is_ref(text: str) -> bool:
 
 
 def strings(values: Iterable[Any]) -> Iterator[str]:
-    """The texts in ``values``; of JSON its strings, because its keys are ours."""
+    """The texts in ``values``; of JSON those that are not ours, as its keys are (``_OURS``)."""
     for value in values:
         if isinstance(value, str) and value[:1] in ("{", "["):
             try:
-                yield from leaves(json.loads(value))
+                yield from leaves(json.loads(value), _OURS)
                 continue
             except ValueError:
                 pass
-        yield from leaves(value)
+        yield from leaves(value, _OURS)
 
 
-def leaves(value: Any) -> Iterator[str]:
-    """Every text in a value of JSON."""
+def leaves(value: Any, without: frozenset[str] = frozenset()) -> Iterator[str]:
+    """Every text in a value of JSON, but those in the fields ``without`` of its own form."""
     match value:
         case str():
             yield value
         case list():
             for item in value:
-                yield from leaves(item)
+                yield from leaves(item, without)
         case dict():
-            for item in value.values():
-                yield from leaves(item)
+            for name, item in value.items():
+                if name not in without:
+                    free = name in _OF_CALLER and isinstance(item, dict)
+                    yield from leaves(item, frozenset() if free else without)

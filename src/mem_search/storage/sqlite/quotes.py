@@ -7,9 +7,11 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from typing import Final
 
 from mem_search.model.forgetting import Traces, words_of
 from mem_search.storage.rules.quotes import (
+    FIELD_WORDS,
     MIN_TELLING_LETTERS,
     QUOTING,
     Step,
@@ -26,6 +28,11 @@ from mem_search.storage.rules.quotes import (
 from mem_search.storage.sqlite.database import Connection
 from mem_search.text.dates import now_ms
 
+_SHARED: Final = (
+    "select source from cursors union select source from records union select kind from records"
+    " union select value from facets"
+)
+
 
 def note_traces(connection: Connection, numbers: Sequence[int]) -> None:
     """Remember what gives these records away, until nothing in the store has it any more."""
@@ -36,8 +43,8 @@ def note_traces(connection: Connection, numbers: Sequence[int]) -> None:
         " from records r where r.id in (select value from json_each(?))",
         (json.dumps(list(numbers)),),
     )
-    for ref, source_id, project, session, *texts in rows.fetchall():
-        words = noted([source_id, project, session, *texts])
+    for ref, source_id, project, session, title, body, url, data, facets in rows.fetchall():
+        words = noted([source_id, project, session, title, body, url, facets], data)
         names = {source_id, project, session} - {""}
         connection.executemany(
             "insert or ignore into forget_traces(sort, value) values(?, ?)",
@@ -69,15 +76,15 @@ def traces_left(connection: Connection) -> Traces:
         found[sort].add(value)
     if not found["word"] and not found["id"]:
         return Traces(frozenset(), frozenset(found["ref"]))
-    held, followed = (
+    held, shared = (
         [value for (value,) in connection.execute(statement)]
         for statement in (
             "select distinct project from records union select distinct session from records",
-            "select location from cursors where followed",
+            f"select location from cursors where followed union {_SHARED}",
         )
     )
     words = _without_known(connection, found["word"])
-    return traces_of(words, found["ref"], found["id"], frozenset(held), followed)
+    return traces_of(words, found["ref"], found["id"], frozenset(held), shared)
 
 
 def saved_searches_naming(connection: Connection, numbers: Sequence[int]) -> list[str]:
@@ -118,8 +125,12 @@ def saved_searches_naming(connection: Connection, numbers: Sequence[int]) -> lis
 
 def _only_in(connection: Connection, wanted: set[str], chosen: set[int]) -> Iterator[str]:
     """Those of ``wanted`` that only ``chosen`` records have."""
+    shared = connection.execute(
+        f"{_SHARED} where record_id not in (select value from json_each(?))",
+        (json.dumps(sorted(chosen)),),
+    )
     unknown = set()
-    for word in wanted:
+    for word in wanted - FIELD_WORDS - words_of(" ".join(value for (value,) in shared)):
         if len(word) < MIN_TELLING_LETTERS:
             continue
         holders = connection.execute(
@@ -138,12 +149,12 @@ def _only_in(connection: Connection, wanted: set[str], chosen: set[int]) -> Iter
 def _words_of_record(connection: Connection, number: int) -> set[str]:
     """The words of all that a record has but its title and text."""
     rows = connection.execute(
-        "select r.source_id, r.url, r.data,"
+        "select r.data, r.source_id, r.url,"
         " (select group_concat(value, ' ') from facets f where f.record_id = r.id)"
         " from records r where r.id = ?",
         (number,),
     )
-    return {word for row in rows for word in words_of(" ".join(filter(None, row)))}
+    return {word for data, *texts in rows for word in noted(texts, data)}
 
 
 def _without_known(connection: Connection, wanted: set[str]) -> set[str]:
