@@ -2,6 +2,10 @@
 
 Forgetting rewrites the store and the vector index. It does not change files that somebody put
 beside them, so it looks through these for the words of the forgotten records and names them.
+
+Lines of transcripts and events of hooks go by what they say (``quotes``). They have words of their
+format, too: names of fields, kinds of blocks, names of tools. Nobody wrote these, so they quote
+nothing: a forgotten word that is one of them is in every line there is. Of an id the whole counts.
 """
 
 from __future__ import annotations
@@ -15,13 +19,14 @@ import zlib
 from collections.abc import Collection, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import IO, Final
+from typing import IO, Any, Final, NamedTuple
 
 from mem_search.model.forgetting import Copies, Traces, words_of
 from mem_search.patterns import pattern
 from mem_search.regular_file import open_regular_file
 from mem_search.settings import is_shared
 from mem_search.text import wordpieces
+from mem_search.text.json_reading import loads
 from mem_search.zip_files import DAMAGED_ZIP, open_zip
 
 _REWRITTEN: Final = (
@@ -61,6 +66,27 @@ _MIN_NUMBER: Final = 6
 
 _MIN_IN_LOGS: Final = 5
 """Letters of a word that our own log lines do not have by themselves."""
+
+
+_FORMAT: Final = frozenset({
+    "agent", "agenttype", "api", "commandmode", "effort", "entrypoint", "finishreason",
+    "hookeventname", "kind", "level", "mediatype", "mimetype", "mode", "model", "operation",
+    "permissionmode", "platform", "priority", "promptsource", "provider", "role", "servicetier",
+    "status", "stopreason", "stopsequence", "subtype", "thinkinglevel", "toolname", "trigger",
+    "type", "usertype", "version",
+})  # fmt: skip
+"""Fields of the agents' formats whose values are words of the format, without case and ``_``."""
+
+_OF_EVENTS: Final = frozenset({"reason", "source"})
+"""In an event of a hook these say why a session began or ended, elsewhere somebody's words."""
+
+_TIMES: Final = ("timestamp", "Time", "Updated", "_at", "At")
+_IDS: Final = ("id", "Id", "ID", "uuid", "Uuid", "hash", "Hash")
+_GIVEN: Final = frozenset({"input", "tool_input", "args", "arguments", "parameters"})
+"""What an agent gave to a tool: all of it is content, its fields are those of the tool."""
+
+_TOKEN: Final = pattern(r"[\w.:+-]{1,200}")
+"""What a word of a format, a time and an id look like. A text under the same name counts."""
 
 
 class _Unread(Exception):
@@ -268,3 +294,63 @@ def _size(file: Path) -> int:
     except OSError:
         return 0
     return status.st_size if stat.S_ISREG(status.st_mode) else 0
+
+
+class _Said(NamedTuple):
+    """A text of a line. ``is_id``: it names a session, a message or a call."""
+
+    text: str
+    is_id: bool = False
+
+
+def quotes(line: bytes, traces: Traces) -> bool:
+    """Whether a line of JSON quotes a forgotten record, or is of a session that was forgotten.
+
+    A line that is no JSON is taken as a text.
+    """
+    try:
+        said = list(_said_in(loads(line)))
+    except (ValueError, RecursionError):
+        return traces.found_in([line.decode("utf-8", "replace")])
+    return any(
+        each.text in traces.names if each.is_id else traces.found_in([each.text]) for each in said
+    )
+
+
+def _said_in(value: Any, *, given: bool = False) -> Iterator[_Said]:
+    """The texts in ``value`` that are not of the format; all of what was ``given`` to a tool."""
+    match value:
+        case str():
+            yield _Said(value)
+        case list():
+            for each in value:
+                yield from _said_in(each, given=given)
+        case dict():
+            calls = not _GIVEN.isdisjoint(value)
+            for name, each in value.items():
+                if given or not isinstance(each, str):
+                    yield from _said_in(each, given=given or name in _GIVEN)
+                elif name in _GIVEN:
+                    yield from _said_in(_parsed(each), given=True)
+                elif not _TOKEN.fullmatch(each):
+                    yield _Said(each)
+                elif name.endswith(_IDS):
+                    yield _Said(each, is_id=True)
+                elif not (
+                    _is_of_format(name)
+                    or (name in ("name", "displayName") and (calls or "response" in value))
+                    or (name in _OF_EVENTS and "hook_event_name" in value)
+                ):
+                    yield _Said(each)
+
+
+def _is_of_format(name: str) -> bool:
+    return name.endswith(_TIMES) or name.replace("_", "").lower() in _FORMAT
+
+
+def _parsed(arguments: str) -> Any:
+    """What a tool was given, of an agent that keeps it as a text of JSON."""
+    try:
+        return loads(arguments)
+    except (ValueError, RecursionError):
+        return arguments

@@ -32,7 +32,7 @@ from typing import Any, Final
 
 from mem_search.agents import AGENTS
 from mem_search.errors import InputError, MemSearchError, StorageError, Unavailable
-from mem_search.ingest.stored_lines import quotes
+from mem_search.ingest.copies import quotes
 from mem_search.jobs.hook_costs import drop
 from mem_search.jobs.hook_costs import forget as forget_costs
 from mem_search.jobs.hook_journals import SAFE_SESSION, Journals

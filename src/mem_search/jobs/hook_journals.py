@@ -14,7 +14,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import IO, Any, Final
 
-from mem_search.ingest.stored_lines import quotes
+from mem_search.ingest.copies import quotes
 from mem_search.jobs.hook_costs import drop
 from mem_search.model.forgetting import Traces
 from mem_search.patterns import pattern

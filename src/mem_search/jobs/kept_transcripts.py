@@ -26,7 +26,7 @@ from typing import Any, Final
 
 from mem_search import sources
 from mem_search.errors import MemSearchError
-from mem_search.ingest.stored_lines import quotes
+from mem_search.ingest.copies import quotes
 from mem_search.jobs.forgotten_transcripts import ForgottenTranscripts
 from mem_search.model import Location
 from mem_search.model.forgetting import Traces

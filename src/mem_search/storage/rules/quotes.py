@@ -37,7 +37,7 @@ _OF_CALLER: Final = frozenset({"where", "metadata"})
 """Objects in them whose fields are the caller's or a record's, whatever they are called."""
 
 
-FIELD_WORDS: Final = frozenset(words_of(" ".join((*FIELDS, *PARAMETERS))))
+FIELD_WORDS: Final = frozenset(word for name in (*FIELDS, *PARAMETERS) for word in name.split("_"))
 """Words of the fields of the query language: they are in searches for anything."""
 
 
