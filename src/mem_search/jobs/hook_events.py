@@ -72,7 +72,6 @@ _ALWAYS: Final = ("hook_event_name", "session_id", "cwd")
 _CLAUDE: Final = ("", "claude")
 """Platforms that may be Claude Code."""
 
-
 Place = tuple[str, str]
 """A source and the path to read; with an empty path all that the source knows or finds."""
 
@@ -214,10 +213,8 @@ class HookEvents:
 
     async def _note_aside(self, aside: Mapping[str, str]) -> None:
         """Say in the ledger why events were set aside."""
-        entries = [
-            LedgerEntry(f"{name}.json", "failed", f"{reason}; {AGAIN}")
-            for name, reason in aside.items()
-        ]
+        why = ((f"{name}.json", f"{reason}; {AGAIN}") for name, reason in aside.items())
+        entries = [LedgerEntry(name, "failed", reason) for name, reason in why]
         await self._store.note_items(Location(_SOURCE, str(self.sessions)), entries)
 
     def _set_aside(self, name: str) -> None:
