@@ -401,5 +401,5 @@ async def test_a_defect_over_one_event_sets_it_aside_and_the_others_are_recorded
         assert [file.name for file in events.aside.iterdir()] == ["2.json"]
         assert list(events.folder.iterdir()) == []
         assert ("user_prompt", "Mend the tide gauge of the pier") in await stored(runtime)
-        (failed,) = await runtime.store.ledger("claude-code", "2.json", 1, 0, "failed")
+        (failed,) = await events._store.ledger("claude-code", "2.json", 1, 0, "failed")
         assert "KeyError: 'surprise'" in str(failed)
