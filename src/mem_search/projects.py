@@ -16,7 +16,7 @@ from mem_search.git import places
 from mem_search.patterns import pattern
 from mem_search.waiting import Lane
 
-_NOT_OF_THIS_MACHINE = pattern(r"[A-Za-z]:[\\/]|\\\\|[^\0]*\0")
+_NOT_OF_THIS_MACHINE = pattern(r"[A-Za-z]:[\\/]|\\\\|[^\0]*+\0")
 """Windows paths (in a transcript of another machine), and text that cannot be a path."""
 
 LOOK_SECONDS: Final = 2.0
@@ -58,9 +58,12 @@ def identify(directory: str | Path) -> Project:
 
 
 def _identify(text: str) -> Project:
-    path = _resolve(text)
-    place = places.find(path)
-    return _project(place) if place is not None else Project(name=_name(path), root=str(path))
+    try:
+        path = _resolve(text)
+        place = places.find(path)
+        return _project(place) if place is not None else Project(name=_name(path), root=str(path))
+    except places.Refused:
+        return named_after(text)
 
 
 def named_after(directory: str | Path) -> Project:
@@ -72,8 +75,11 @@ def named_after(directory: str | Path) -> Project:
 
 def repository(directory: str | Path) -> Project | None:
     """The project of ``directory`` if it is in a git repository, else None."""
-    place = places.find(_resolve(str(directory)))
-    return _project(place) if place is not None else None
+    try:
+        place = places.find(_resolve(str(directory)))
+        return _project(place) if place is not None else None
+    except (places.Refused, ValueError):
+        return None
 
 
 def _project(place: places.Place) -> Project:
@@ -87,8 +93,8 @@ def _project(place: places.Place) -> Project:
 
 def _resolve(text: str) -> Path:
     # realpath, because a repository reached through a link is still that repository; and
-    # os.path, because Path.resolve raises on a loop of links before Python 3.13.
-    return Path(os.path.realpath(os.path.expanduser(text)))  # noqa: PTH111
+    # os.path, because Path.expanduser raises where there is no such user.
+    return places.real_path(os.path.expanduser(text))  # noqa: PTH111
 
 
 def _name(path: Path) -> str:

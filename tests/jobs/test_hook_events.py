@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import pytest
 from mem_search.errors import InputError
 from mem_search.jobs.hook_costs import dropped
 from mem_search.jobs.hook_events import GRACE_SECONDS, MAX_EVENT_BYTES, HookEvents
-from mem_search.jobs.hook_journals import KEPT_SECONDS
+from mem_search.jobs.hook_journals import KEPT_SECONDS, Journals
 from mem_search.model import Filters
 from mem_search.model.forgetting import Traces, words_of
 from mem_search.wiring import Runtime, open_runtime
@@ -415,3 +416,25 @@ async def test_a_session_without_a_transcript_is_kept_for_a_week(tmp_path: Path)
         await events.drain()
         assert list(events.sessions.iterdir()) == []
         assert len(await stored(runtime)) == 3
+
+
+async def test_a_defect_over_one_event_sets_it_aside_and_the_others_are_recorded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with open_runtime(small(tmp_path), background=False) as runtime:
+        events = runtime.ingest.hooks
+        append = Journals.append
+
+        def fails(self: Journals, event: Any, uuid: str, at: datetime) -> None:
+            if uuid == "2":
+                raise KeyError("surprise")
+            append(self, event, uuid, at)
+
+        monkeypatch.setattr(Journals, "append", fails)
+        session(events)
+        await events.drain(time.time() + LATER)
+        assert [file.name for file in events.aside.iterdir()] == ["2.json"]
+        assert list(events.folder.iterdir()) == []
+        assert ("user_prompt", "Mend the tide gauge of the pier") in await stored(runtime)
+        (failed,) = await events._store.ledger("claude-code", "2.json", 1, 0, "failed")
+        assert "KeyError: 'surprise'" in str(failed)

@@ -14,10 +14,9 @@ import struct
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 
-from mem_search.git.places import REF, Place, Refused, find, settings_of
+from mem_search.git.places import MAX_PATH_BYTES, REF, Place, Refused, find, real_path, settings_of
 from mem_search.regular_file import read_regular_file
 
 MAX_INDEX_BYTES: Final = 64 * 2**20
@@ -56,16 +55,16 @@ def changed_files(directory: str, seconds: float) -> tuple[str, ...]:
     What was found after ``seconds``; nothing outside a repository, or where it cannot be read.
     """
     until = time.monotonic() + seconds
-    place = find(Path(os.path.realpath(directory)))
-    if place is None or place.refused:
-        return ()
     found: list[str] = []
     try:
+        place = find(real_path(directory))
+        if place is None or place.refused:
+            return ()
         content = read_regular_file(place.gitdir / "index", MAX_INDEX_BYTES)
         sha256 = settings_of(place.common).get("extensions.objectformat") == "sha256"
         look = _Look(place, "sha256" if sha256 else "sha1")
-        for entry in _entries(content, 32 if sha256 else 20):
-            if len(found) == MAX_CHANGED or time.monotonic() > until:
+        for entry in _entries(content, 32 if sha256 else 20, until):
+            if len(found) == MAX_CHANGED:
                 break
             try:
                 if look.is_changed(entry):
@@ -84,7 +83,8 @@ class _Look:
         self._root, self._algorithm = place.checkout, algorithm
         self._objects = place.common / "objects"
         self._since = _last_commit(place)
-        self._inside: dict[str, bool] = {"": True}
+        self._folders: list[tuple[str, bool]] = []
+        """The folders of the last file, each below the one before, and whether each is inside."""
 
     def is_changed(self, entry: _Entry) -> bool:
         if entry.in_conflict:
@@ -127,15 +127,26 @@ class _Look:
 
     def _is_inside(self, folder: str) -> bool:
         """Whether the folder is one of the work tree, and not behind a link."""
-        if folder not in self._inside:
-            above, _, name = folder.rpartition("/")
-            try:
-                mode = os.lstat(f"{self._root}/{folder}").st_mode
-            except OSError:
-                mode = stat.S_IFDIR  # gone, with what was in it
-            fine = name not in ("", ".", "..", ".git") and stat.S_ISDIR(mode)
-            self._inside[folder] = fine and self._is_inside(above)
-        return self._inside[folder]
+        names = folder.split("/") if folder else []
+        same = 0
+        for name, (known, _) in zip(names, self._folders, strict=False):
+            if name != known:
+                break
+            same += 1
+        del self._folders[same:]
+        fine = not self._folders or self._folders[-1][1]
+        for name in names[same:]:
+            above = "".join(f"{known}/" for known, _ in self._folders)
+            fine = fine and name not in ("", ".", "..", ".git") and self._is_folder(above + name)
+            self._folders.append((name, fine))
+        return fine
+
+    def _is_folder(self, path: str) -> bool:
+        """Whether it is a folder, or gone with what was in it."""
+        try:
+            return stat.S_ISDIR(os.lstat(f"{self._root}/{path}").st_mode)
+        except OSError:
+            return True
 
     def _hash(self, now: os.stat_result, name: str) -> bytes:
         """What git would call the content of the file now. Raises OSError for a longer one."""
@@ -162,13 +173,18 @@ def _last_commit(place: Place) -> float:
     return max(times, default=0.0)
 
 
-def _entries(content: bytes, hash_size: int) -> Iterator[_Entry]:
-    """The files of an index. Raises ValueError, struct.error or IndexError for a broken one."""
+def _entries(content: bytes, hash_size: int, until: float) -> Iterator[_Entry]:
+    """The files of an index, as far as they are found ``until`` then, of the monotonic clock.
+
+    Raises ValueError, struct.error or IndexError for a broken one.
+    """
     signature, version, count = _HEAD.unpack_from(content)
     if signature != b"DIRC" or version not in (2, 3, 4):
         raise ValueError("no index of git")
     at, name = _HEAD.size, b""
     for _ in range(count):
+        if time.monotonic() > until:
+            return
         start = at
         fields = _ENTRY.unpack_from(content, at)
         at += _ENTRY.size
@@ -181,13 +197,17 @@ def _entries(content: bytes, hash_size: int) -> Iterator[_Entry]:
             at += _FLAGS.size
         if version == 4:
             at, removed = _number(content, at)
-            end = content.index(b"\0", at)
+            if removed > len(name):
+                raise ValueError("more is removed of a name than it has")
+            end = content.index(b"\0", at, at + MAX_PATH_BYTES)
             name = name[: len(name) - removed] + content[at:end]
             at = end + 1
         else:
-            end = content.index(b"\0", at)
+            end = content.index(b"\0", at, at + MAX_PATH_BYTES)
             name = content[at:end]
             at = start + ((end - start) // 8 + 1) * 8
+        if len(name) >= MAX_PATH_BYTES:
+            raise ValueError("a name is longer than a path can be")
         text = os.fsdecode(name)
         mode = fields[6]
         if flags & _ASSUMED or more & _SKIPPED or stat.S_IFMT(mode) not in (_LINK, _FILE):
@@ -201,6 +221,8 @@ def _number(content: bytes, at: int) -> tuple[int, int]:
     """A number of variable length, as version 4 writes how much of the last name to remove."""
     value = content[at] & 127
     while content[at] & 128:
+        if value > MAX_PATH_BYTES:
+            raise ValueError("a number is larger than the length of a name")
         at += 1
         value = ((value + 1) << 7) | (content[at] & 127)
     return at + 1, value

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from mem_search.git.places import Refused, is_directory, small_text
+from mem_search.git.places import Refused, is_directory, real_path, small_text
 from mem_search.patterns import pattern
 from mem_search.regular_file import kind_of
 
@@ -87,7 +87,7 @@ def _others(objects: Path, owner: int) -> Iterator[Path]:
     for line in (small_text(alternates) or "").splitlines():
         if not line or line.startswith("#"):
             continue
-        other = Path(os.path.realpath(objects / line.strip('"').replace("\0", "")))
+        other = real_path(objects / line.strip('"'), f"a path that {alternates} names")
         if not os.path.lexists(other):
             continue  # git goes on without it, too
         if not (is_directory(other) and is_directory(other / "pack")):

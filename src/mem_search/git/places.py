@@ -8,7 +8,6 @@ than a file, or leads to the repository of another folder.
 from __future__ import annotations
 
 import os
-import re
 import stat
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -24,6 +23,12 @@ MAX_POINTER_BYTES: Final = 64 * 1024
 MAX_CONFIG_BYTES: Final = 2**20
 """Of ``config``; one with a thousand branches has 100 KB."""
 
+MAX_LINE_CHARS: Final = 64 * 1024
+"""Of ``config``. A line has a name and a value, of which the longest are paths and addresses."""
+
+MAX_PATH_BYTES: Final = 4096
+"""Of what is resolved as a path: ``PATH_MAX`` of Linux. What is longer opens nothing anyway."""
+
 SUFFIX: Final = ".git"
 """Of the name of a bare repository."""
 
@@ -31,8 +36,9 @@ REF: Final = "ref: "
 BRANCHES: Final = "refs/heads/"
 SHA: Final = pattern(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _NAME: Final = pattern(r"refs/[^\x00-\x20\x7f~^:?*\[\\]{1,1000}")
-_SECTION: Final = pattern(r'\[\s*([\w.-]+)\s*("[^"]*")?\s*\]\s*(.*)')
-_SETTING: Final = pattern(r"([\w-]+)\s*(?:=\s*(.*))?")
+_SECTION: Final = pattern(r'\[\s*+([\w.-]++)\s*+("[^"]*+")?+\s*+\]\s*+(.*)')
+_SETTING: Final = pattern(r"([\w-]++)\s*+(?:=\s*+(.*))?")
+_COMMENT: Final = pattern(r"(?<=\s)[#;]")
 
 
 class Refused(Exception):
@@ -69,10 +75,26 @@ def find(directory: Path) -> Place | None:
         try:
             if (found := _at(candidate)) is not None:
                 return found
-        except Refused as error:
+        except (Refused, ValueError, RecursionError, OSError) as error:
             nothing = candidate / ".git"
-            return Place(candidate, nothing, nothing, candidate, refused=str(error))
+            why = str(error) if isinstance(error, Refused) else f"{nothing} cannot be read: {error}"
+            return Place(candidate, nothing, nothing, candidate, refused=why)
     return None
+
+
+def real_path(path: str | Path, of: str = "the path") -> Path:
+    """Where ``path`` leads through its links; ``of`` names it in the reason. Raises Refused."""
+    text = os.fspath(path)
+    if "\0" in text:
+        raise Refused(f"{of} has a NUL character")
+    try:
+        if len(os.fsencode(text)) > MAX_PATH_BYTES:
+            raise Refused(f"{of} has more than {MAX_PATH_BYTES:,} bytes")
+        return Path(os.path.realpath(text))
+    except RecursionError:
+        raise Refused(f"{of} leads through too many links") from None
+    except (ValueError, OSError) as error:
+        raise Refused(f"{of} cannot be followed: {error}") from None
 
 
 def head_of(gitdir: Path) -> str:
@@ -93,13 +115,16 @@ def head_of(gitdir: Path) -> str:
 def settings_of(common: Path) -> Mapping[str, str]:
     """``section.name`` → value, in lower case; no subsections, no includes. Raises Refused."""
     section, found = "", dict[str, str]()
-    for line in (small_text(common / "config", MAX_CONFIG_BYTES) or "").splitlines():
+    file = common / "config"
+    for line in (small_text(file, MAX_CONFIG_BYTES) or "").splitlines():
+        if len(line) > MAX_LINE_CHARS:
+            raise Refused(f"{file} has a line of more than {MAX_LINE_CHARS:,} characters")
         rest = line.strip()
         if (opened := _SECTION.match(rest)) is not None:
             section = "" if opened[2] else opened[1].lower()
             rest = opened[3]
         if section and (setting := _SETTING.match(rest)) is not None:
-            value = "true" if setting[2] is None else re.split(r"\s+[#;]", setting[2])[0]
+            value = "true" if setting[2] is None else _COMMENT.split(setting[2], 1)[0]
             found[f"{section}.{setting[1].lower()}"] = value.strip().strip('"')
     return found
 
@@ -113,9 +138,12 @@ def small_text(path: Path, most: int = MAX_POINTER_BYTES) -> str | None:
     except (NotARegularFile, FileTooLarge) as error:
         raise Refused(f"{path} {error.strerror}") from None
     except OSError as error:
-        if path.is_symlink() and not os.path.exists(path):  # noqa: PTH110  it never raises
+        # Not those of Path: they raise for a path that is too long.
+        if os.path.islink(path) and not os.path.exists(path):  # noqa: PTH110, PTH114
             raise Refused(f"{path} is a link that leads nowhere") from error
         return None  # absent, forbidden, or too long a name
+    except ValueError as error:
+        raise Refused(f"{str(path)!r} cannot be opened: {error}") from None
 
 
 def _at(candidate: Path) -> Place | None:
@@ -123,11 +151,10 @@ def _at(candidate: Path) -> Place | None:
     if is_directory(pointer):
         if not _is_git_directory(pointer):
             return None
-        return _place(Path(os.path.realpath(pointer)), candidate)
+        return _place(real_path(pointer, str(pointer)), candidate)
     said = small_text(pointer)
     if said is not None and said.startswith("gitdir:"):
-        target = said.removeprefix("gitdir:").strip()
-        gitdir = Path(os.path.realpath(candidate / target))
+        gitdir = _named(pointer, said.removeprefix("gitdir:"))
         _check_belongs(gitdir, candidate)
         return _place(gitdir, candidate)
     return _place(candidate, None) if _is_git_directory(candidate) else None
@@ -146,7 +173,7 @@ def _common(gitdir: Path) -> Path:
     if said is None:
         # A pruned worktree has no files of its own any more; its path still names the repository.
         return of_worktree
-    common = Path(os.path.realpath(gitdir / said.strip()))
+    common = _named(gitdir / "commondir", said)
     if common not in (of_worktree, gitdir):
         raise Refused(f"{gitdir / 'commondir'} leads to {common}, a repository of another place")
     return common
@@ -155,7 +182,7 @@ def _common(gitdir: Path) -> Path:
 def _main_work_tree(common: Path) -> Path:
     """The directory of the repository, from its common git directory."""
     if setting := settings_of(common).get("core.worktree"):
-        return Path(os.path.realpath(common / setting))  # a submodule
+        return _named(common / "config", setting)  # a submodule
     # "repo/.git", and "repo/.bare", which people use when "repo" has only worktrees in it.
     return common.parent if common.name.startswith(".") else common
 
@@ -166,16 +193,21 @@ def _check_belongs(gitdir: Path, checkout: Path) -> None:
         return  # its own, or gone: only its name is used
     why = f"{checkout / '.git'} leads to {gitdir}"
     if (back := small_text(gitdir / "gitdir")) is not None:  # of a linked worktree
-        named = Path(os.path.realpath(gitdir / back.strip()))
+        named = _named(gitdir / "gitdir", back)
         # It may have been moved, or be seen under another name from here.
         if named != checkout / ".git" and os.path.lexists(named):
             raise Refused(f"{why}, which is the worktree {named.parent}")
         return
     setting = settings_of(gitdir).get("core.worktree")
-    if setting and os.path.realpath(gitdir / setting) != str(checkout):
-        raise Refused(f"{why}, whose work tree is {os.path.realpath(gitdir / setting)}")
+    if setting and (tree := _named(gitdir / "config", setting)) != checkout:
+        raise Refused(f"{why}, whose work tree is {tree}")
     if not setting and gitdir.name == ".git":
         raise Refused(f"{why}, which is the repository of {gitdir.parent}")
+
+
+def _named(file: Path, path: str) -> Path:
+    """Where the ``path`` leads that ``file`` names, from the folder of the file. Raises Refused."""
+    return real_path(file.parent / path.strip(), f"the path that {file} names")
 
 
 def is_directory(path: Path) -> bool:

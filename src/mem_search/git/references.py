@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import os
 import stat
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Final
 
@@ -20,6 +22,7 @@ from mem_search.git.places import (
     Place,
     Refused,
     head_of,
+    real_path,
     settings_of,
     small_text,
 )
@@ -32,6 +35,9 @@ MAX_REFERENCES: Final = 200_000
 
 MAX_DEPTH: Final = 32
 """Folders below each other there."""
+
+MAX_LOOK_SECONDS: Final = 300.0
+"""For all of these files: a disk of the network reads a thousand in a second."""
 
 MAX_WORKTREES: Final = 10_000
 _MAX_LINKS: Final = 5
@@ -110,21 +116,28 @@ def _packed(common: Path) -> dict[str, str]:
 
 def _loose(common: Path, found: References) -> Iterator[tuple[str, Path]]:
     """The name and the file of each branch. What is no file is left out by ``_value``."""
-    folders = [(common / BRANCHES, BRANCHES, 1)]
-    count = 0
+    heads = common / BRANCHES
+    _check_is_inside(heads, common)
+    folders = [(heads, BRANCHES, 1)]
+    count, until = 0, time.monotonic() + MAX_LOOK_SECONDS
     while folders:
         folder, prefix, depth = folders.pop()
+        entries: list[os.DirEntry[str]] = []
         try:
-            entries = list(os.scandir(folder))
+            with os.scandir(folder) as scanned:
+                for entry in scanned:
+                    count += 1
+                    if count > MAX_REFERENCES:
+                        raise Refused(f"{heads} has more than {MAX_REFERENCES:,} files")
+                    entries.append(entry)
         except (FileNotFoundError, NotADirectoryError):
             continue
         except OSError as error:
             found.left[prefix] = f"{folder} cannot be listed: {error.strerror}"
             continue
         for entry in entries:
-            count += 1
-            if count > MAX_REFERENCES:
-                raise Refused(f"{common / BRANCHES} has more than {MAX_REFERENCES:,} files")
+            if time.monotonic() > until:
+                raise Refused(f"{heads} is not read within {MAX_LOOK_SECONDS:.0f} s")
             name = f"{prefix}{entry.name}"
             if not entry.is_dir(follow_symlinks=False):
                 if not name.endswith(".lock"):
@@ -133,6 +146,13 @@ def _loose(common: Path, found: References) -> Iterator[tuple[str, Path]]:
                 found.left[name] = f"{entry.path} lies deeper than {MAX_DEPTH} folders"
             else:
                 folders.append((Path(entry.path), f"{name}/", depth + 1))
+
+
+def _check_is_inside(folder: Path, common: Path) -> None:
+    """Raises Refused where a link leads from ``folder`` out of the git directory."""
+    real = real_path(folder, str(folder))
+    if not real.is_relative_to(real_path(common, str(common))):
+        raise Refused(f"{folder} leads to {real}, out of the repository")
 
 
 def _value(file: Path) -> str | None:
@@ -153,13 +173,15 @@ def _heads(place: Place, found: References) -> Iterator[str]:
     """The HEAD of the main work tree, and those of the linked ones."""
     yield head_of(place.common)
     worktrees = place.common / "worktrees"
+    _check_is_inside(worktrees, place.common)
     try:
-        names = sorted(os.listdir(worktrees))  # noqa: PTH208
+        with os.scandir(worktrees) as scanned:
+            names = [entry.name for entry in islice(scanned, MAX_WORKTREES + 1)]
     except OSError:
         return
     if len(names) > MAX_WORKTREES:
         raise Refused(f"{worktrees} has more than {MAX_WORKTREES:,} entries")
-    for name in names:
+    for name in sorted(names):
         try:
             yield head_of(worktrees / name)
         except Refused as error:

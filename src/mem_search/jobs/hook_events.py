@@ -72,7 +72,6 @@ _ALWAYS: Final = ("hook_event_name", "session_id", "cwd")
 _CLAUDE: Final = ("", "claude")
 """Platforms that may be Claude Code."""
 
-
 Place = tuple[str, str]
 """A source and the path to read; with an empty path all that the source knows or finds."""
 
@@ -207,11 +206,20 @@ class HookEvents:
         which it died come back there one at a time. Raises OSError.
         """
         if aside := await asyncio.to_thread(self._recover):
-            reason = f"the worker ended twice while it read this; {AGAIN}"
-            entries = [LedgerEntry(f"{name}.json", "failed", reason) for name in aside]
-            of_events = Location(_SOURCE, str(self.sessions))
-            await self._store.note_items(of_events, entries)
-            self._reader.forget_deaths(of_events)
+            reason = "the worker ended twice while it read this"
+            await self._note_aside(dict.fromkeys(aside, reason))
+            self._reader.forget_deaths(Location(_SOURCE, str(self.sessions)))
+
+    async def _note_aside(self, aside: Mapping[str, str]) -> None:
+        """Say in the ledger why events were set aside."""
+        why = ((f"{name}.json", f"{reason}; {AGAIN}") for name, reason in aside.items())
+        entries = [LedgerEntry(name, "failed", reason) for name, reason in why]
+        await self._store.note_items(Location(_SOURCE, str(self.sessions)), entries)
+
+    def _set_aside(self, name: str) -> None:
+        self.aside.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with suppress(FileNotFoundError):
+            (self.folder / f"{name}.json").replace(self.aside / f"{name}.json")
 
     def _recover(self) -> list[str]:
         self._suspects.remember()
@@ -221,9 +229,7 @@ class HookEvents:
         aside = self._suspects.to_set_aside()
         for name in aside:
             log.error("the worker ended twice while it read the event %s: it is set aside", name)
-            self.aside.mkdir(mode=0o700, parents=True, exist_ok=True)
-            with suppress(FileNotFoundError):
-                (self.folder / f"{name}.json").replace(self.aside / f"{name}.json")
+            self._set_aside(name)
         self._suspects.forget(aside)
         return aside
 
@@ -237,7 +243,9 @@ class HookEvents:
             with self._suspects.taking(group):
                 found = await asyncio.to_thread(self._events, [written[name] for name in group])
                 read = await self._read_by_sources(found)
-                taken, waits = await asyncio.to_thread(self._sorted_events, found, read, now)
+                taken, waits, aside = await asyncio.to_thread(self._sorted_events, found, read, now)
+                if aside:
+                    await self._note_aside(aside)
                 await self._take(taken, patience)
             waiting |= waits
         await asyncio.to_thread(self._journals.sweep, time.time())
@@ -296,26 +304,34 @@ class HookEvents:
 
     def _sorted_events(
         self, found: list[Found], read: set[Session], now: float
-    ) -> tuple[list[Taken], bool]:
-        """Each event that is ready, and whether other events wait.
+    ) -> tuple[list[Taken], bool, dict[str, str]]:
+        """Each event that is ready, whether others wait, and what was set aside, with the reason.
 
         ``read`` are the sessions of other agents that their sources have.
         """
         taken: list[Taken] = []
-        waiting = False
+        waiting, aside = False, dict[str, str]()
         for file, written, event in found:
-            if event is None or _of_other_agent(event) in read:
-                taken.append((file, written, None))
-            elif agent := str(event.get("agent") or ""):
-                taken.append((file, written, (agent, "")))
-            elif transcript := _transcript(event):
-                taken.append((file, written, (_SOURCE, transcript)))
-            elif 0 <= now - written / 1e9 < GRACE_SECONDS:  # not one of a clock that was ahead
-                waiting = True
-            else:
-                self._journals.append(event, file.stem, datetime.fromtimestamp(written / 1e9, UTC))
-                taken.append((file, written, (_SOURCE, str(self.sessions))))
-        return taken, waiting
+            try:
+                if event is None or _of_other_agent(event) in read:
+                    taken.append((file, written, None))
+                elif agent := str(event.get("agent") or ""):
+                    taken.append((file, written, (agent, "")))
+                elif transcript := _transcript(event):
+                    taken.append((file, written, (_SOURCE, transcript)))
+                elif 0 <= now - written / 1e9 < GRACE_SECONDS:  # not of a clock that was ahead
+                    waiting = True
+                else:
+                    at = datetime.fromtimestamp(written / 1e9, UTC)
+                    self._journals.append(event, file.stem, at)
+                    taken.append((file, written, (_SOURCE, str(self.sessions))))
+            except (OSError, MemSearchError):
+                raise  # a full disk is no fault of the event
+            except Exception as error:
+                log.exception("%s is not as expected: it is set aside", file.name)
+                self._set_aside(file.stem)
+                aside[file.stem] = f"it is not as expected ({type(error).__name__}: {error})"
+        return taken, waiting, aside
 
     def _event(self, file: Path) -> Mapping[str, Any] | None:
         try:

@@ -8,13 +8,15 @@ is.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import asdict, replace
+from functools import cache
 from typing import Any, Final
 
 from mem_search.model import Draft, Kind, Link
-from mem_search.projects import Project
+from mem_search.projects import Project, named_after
 from mem_search.sources.agent_work import events, tools
 from mem_search.sources.agent_work.choices import answers_in, decision_in, decision_of_person
 from mem_search.sources.agent_work.events import MAIN, Line
@@ -23,6 +25,8 @@ from mem_search.sources.agent_work.session import Session, compaction_fields, su
 from mem_search.sources.agent_work.step import Step, relative_to_project
 from mem_search.sources.agent_work.text import HEADLINE, cut, headline, one_line
 from mem_search.text.platforms import platform_named
+
+log = logging.getLogger(__name__)
 
 _PROMPT = 32_000
 _AWAITED = 64
@@ -34,6 +38,22 @@ VERSION: Final = 6
 when one of them changes: the sessions of all agents are then read again from their start."""
 
 Identify = Callable[[str], Project]
+
+
+def asked_once(identify: Identify) -> Identify:
+    """``identify``, asked once for a directory. Where it fails the directory's name is the project:
+    a defect in reading a repository must not cost the session.
+    """
+
+    @cache
+    def project_of(directory: str) -> Project:
+        try:
+            return identify(directory)
+        except Exception:
+            log.exception("the project of %r is not known; it has its name", directory)
+            return named_after(directory)
+
+    return project_of
 
 
 class DraftBuilder:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import lru_cache
 from pathlib import Path
 from typing import ClassVar
 
@@ -14,7 +13,7 @@ from mem_search.errors import SourceError
 from mem_search.model import Draft, LedgerEntry, Location
 from mem_search.model.ingest import WholeSession
 from mem_search.projects import identify, named_after
-from mem_search.sources.agent_work.drafts import VERSION, DraftBuilder, Identify
+from mem_search.sources.agent_work.drafts import VERSION, DraftBuilder, Identify, asked_once
 from mem_search.sources.agent_work.events import Line, ToolCall, ToolResult
 from mem_search.sources.agent_work.text import clean_text
 from mem_search.sources.agent_work.tools import argument_of
@@ -72,7 +71,7 @@ def records_of(
     source: str, lines: Iterable[Line], project_of: Identify
 ) -> Iterator[Draft | WholeSession]:
     """The records of sessions that are read from their start to their end, then these sessions."""
-    builder, sessions = DraftBuilder(source, lru_cache(maxsize=None)(project_of)), WholeSessions()
+    builder, sessions = DraftBuilder(source, asked_once(project_of)), WholeSessions()
     for line in lines:
         drafts = list(builder.feed(line))
         sessions.saw(line)

@@ -12,18 +12,19 @@ was injected into the conversation.
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, replace
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
 from mem_search.contracts import FileFormat, Machine
+from mem_search.errors import StorageError
 from mem_search.model import Batch, Location
 from mem_search.projects import identify, named_after
 from mem_search.regular_file import ForeignOwner
-from mem_search.sources.agent_work.drafts import VERSION, Identify
+from mem_search.sources.agent_work.drafts import VERSION, Identify, asked_once
 from mem_search.sources.base import KEPT, BaseSource, BatchBuilder
 from mem_search.sources.claude_code.files import (
     NAME,
@@ -34,6 +35,8 @@ from mem_search.sources.claude_code.files import (
     transcripts,
 )
 from mem_search.sources.claude_code.transcript_reader import TranscriptReader
+
+log = logging.getLogger(__name__)
 
 STATES_KEPT: Final = 16
 """Files whose state the cursor keeps. A session rarely grows after this many newer ones."""
@@ -137,7 +140,7 @@ class _Reading:
         self._own = own
         self._cursor = cursor
         # Asked once per directory and reading: before the next one the project may have changed.
-        self._identify = lru_cache(maxsize=None)(project_of)
+        self._identify = asked_once(project_of)
         self._batch = BatchBuilder()
         self._moved = False
 
@@ -180,6 +183,14 @@ class _Reading:
             if isinstance(error, ForeignOwner):
                 reason += "; to read it all the same, send it: mem-search import claude-code - <"
             if self._cursor.leaves(name, reason):
+                self._batch.fail(name, reason)
+            return
+        except StorageError:
+            raise  # a full disk is no fault of the transcript
+        except Exception as error:
+            log.exception("%s is not read", path)
+            reason = f"is not as expected ({type(error).__name__}: {error})"
+            if cursor.leaves(name, reason):
                 self._batch.fail(name, reason)
             return
         cursor.reached(name, reader.place, reader.state)

@@ -11,7 +11,6 @@ import subprocess
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from pathlib import Path
 from typing import Final
 
 from mem_search.errors import SourceError
@@ -40,7 +39,10 @@ class History:
 
     def __init__(self, path: str) -> None:
         self._path = path
-        place = places.find(Path(os.path.realpath(path)))
+        try:
+            place = places.find(places.real_path(path))
+        except Refused as error:
+            raise SourceError(f"{path!r} is not read: {error}") from None
         if place is None:
             raise SourceError(f"{path} is not a git repository; give the directory of one")
         if place.refused:
