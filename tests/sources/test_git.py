@@ -487,3 +487,10 @@ def test_any_messages_and_names_come_back_as_they_were(
         tokens += [("\n" if n == 0 else "") + name for n, name in enumerate(files)]
     parsed = [(c.author, c.subject, c.body, c.files) for c in parse(iter(tokens))]
     assert parsed == commits
+
+
+def test_a_url_with_a_password_as_the_name_of_an_author_is_not_taken_apart() -> None:
+    secret = "q7Wz" + "81mLw9x"
+    value = commit()
+    value.author = f"https://bob:{secret}@git.acme.io/a.git"
+    assert secret not in repr(draft(value))

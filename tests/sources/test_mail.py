@@ -567,3 +567,14 @@ class TestDeletedFiles:
         (tmp_path / "a.eml").unlink()
         batches, cursor = follow(tmp_path / "a.eml", cursor)
         assert released(batches) == ["1@harbour"]
+
+
+def test_an_address_that_is_a_url_with_a_password_is_not_taken_apart() -> None:
+    secret = "q7Wz" + "81mLw9x"
+    login = f"https://bob:{secret}@git.acme.io/a.git"
+    for header in (login, f"{login} <b@x.io>", f'"Ann" <ann@x.io>, {login} <b@x.io>, c@x.io'):
+        kept = people([header])
+        assert secret not in repr(kept)
+        assert "b@x.io" not in header or any("<b@x.io>" in who for who in kept)
+    assert kept[0] == "Ann <ann@x.io>"
+    assert kept[-1] == "c@x.io"

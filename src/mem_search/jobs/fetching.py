@@ -28,6 +28,7 @@ from yarl import URL
 from mem_search import __version__
 from mem_search.errors import SourceError
 from mem_search.ingest import spool
+from mem_search.text.shortening import cut
 from mem_search.webhooks.receivers import CheckedResolver, Lookup, RefusedPage, check_url
 from mem_search.webhooks.sending import refusal_in
 
@@ -100,7 +101,7 @@ async def fetch(
     except (ClientError, OSError, ValueError) as error:
         if refused := refusal_in(error):
             raise refused from None
-        reason = " ".join(str(error).split())[:200] or type(error).__name__
+        reason = cut(" ".join(str(error).split()), 200) or type(error).__name__
         raise SourceError(f"{text} cannot be reached: {reason}") from None
 
 
@@ -111,7 +112,7 @@ def _next(url: URL, reply: ClientResponse, allowed: Collection[str]) -> URL:
     try:
         return check_url(str(url.join(URL(location))), allowed, RefusedPage)
     except RefusedPage as refused:
-        raise SourceError(f"{url} leads to {location[:200]}: {refused.message}") from None
+        raise SourceError(f"{url} leads to {cut(location, 200)}: {refused.message}") from None
 
 
 async def _kept(url: URL, reply: ClientResponse, folder: Path, most: int) -> Fetched:

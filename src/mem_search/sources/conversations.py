@@ -28,9 +28,12 @@ from mem_search.sources.whole_files import (
     opened,
 )
 from mem_search.text.json_reading import loads
+from mem_search.text.shortening import beginning, one_line
 from mem_search.zip_files import DAMAGED_ZIP
 
 _TITLE: Final = 100
+_MAX_TITLE_AT: Final = 8_000
+"""Characters in which a title is looked for; they are redacted before."""
 _MAX_LINE_BYTES: Final = 32 * 2**20
 """Bytes of a line; a longer one is read as lines that are no JSON."""
 
@@ -123,10 +126,10 @@ def moment(value: object) -> int | None:
 
 def first_line(words: str) -> str:
     """The first line with words, without Markdown marks, cut to a title."""
-    for raw in words.splitlines():
+    for raw in beginning(words, _MAX_TITLE_AT).splitlines():
         line = " ".join(_HEADING.sub("", raw).replace("**", "").split())
         if any(character.isalnum() for character in line):
-            return line if len(line) <= _TITLE else f"{line[: _TITLE - 1].rstrip()}…"
+            return one_line(line, _TITLE)
     return ""
 
 

@@ -15,7 +15,10 @@ from mem_search.patterns import pattern
 Place = Literal["string", "data", "code"]
 
 _PLACEHOLDER: Final = pattern(
-    r"\[redacted:|\$[{(]|^\$\w+$|^%\w*%?$|%\(|\{[\w.]*\}|^[<{].*[>}]?$|\.\.\.|…|\*{3}|x{4}"
+    r"\[redacted:|\$[{(]|^\$\w+$|^%\w*%?$|%\(|\{[\w.]*\}|^[<{].*[>}]?$"
+    # Signs, perhaps between a prefix that all keys have and the last letters: sk-ant-…, ****1234.
+    r"|^(?:[A-Za-z]{1,5}[0-9]{0,2}[-_]){0,3}[A-Za-z0-9]{0,4}"
+    r"(?:\.{3}|…|[*•]{3}|x{4})[.…*•x_-]*[A-Za-z0-9]{0,4}$"
     r"|^(?:your|change[-_ ]?me|change[-_ ]?it|insert|replace|undefined)"
     r"|(?<![a-z0-9])(?:your|my|example|sample|placeholder|dummy|todo|fixme|here)(?![a-z0-9])",
     re.IGNORECASE,

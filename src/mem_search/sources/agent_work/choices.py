@@ -13,6 +13,7 @@ from typing import Final
 from mem_search.patterns import pattern
 from mem_search.sources.agent_work.evidence import INTENT, statement
 from mem_search.sources.agent_work.wording import any_of, worded
+from mem_search.text.shortening import cut
 
 _CHOSEN = any_of("chosen", "over_another")
 _KEEPS_TO = any_of("keeps_to")
@@ -92,14 +93,14 @@ _MARKUP = worded(r"^(?:[#>*+•\s-]|\d{1,2}[.)]\s){0,9}|\*\*|__")
 
 def decision_in(text: str) -> tuple[str, str]:
     """The sentence of ``text`` that chooses one way, and its paragraph; empty if none does."""
-    for paragraph in text[:20_000].split("\n\n"):
+    for paragraph in cut(text, 20_000).split("\n\n"):
         before = ""
         for sentence in _sentences(paragraph):
-            said = _MARKUP.sub("", sentence[:600]).strip()
+            said = _MARKUP.sub("", cut(sentence, 600)).strip()
             if _decides(said, before):
-                return statement(said), paragraph.strip()[:_MAX_DECISION_CHARS]
+                return statement(said), cut(paragraph.strip(), _MAX_DECISION_CHARS)
             if _REJECTS.search(said) and before and not _only_weighs(before):
-                return statement(before), paragraph.strip()[:_MAX_DECISION_CHARS]
+                return statement(before), cut(paragraph.strip(), _MAX_DECISION_CHARS)
             before = said
     return "", ""
 
@@ -178,7 +179,7 @@ def decision_of_person(prompt: str, asked: str) -> tuple[str, str]:
         last = end.strip().rpartition("\n\n")[2]
         return statement(prompt.partition("\n")[0]), f"{last}\n\n{prompt}"
     for sentence in _sentences(prompt):
-        said = sentence[:400]
+        said = cut(sentence, 400)
         if sentence.rstrip().endswith("?"):
             continue
         if _PERSON_FIRST.search(said) or _PERSON_CHOOSES.search(said):

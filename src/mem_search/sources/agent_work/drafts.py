@@ -23,8 +23,9 @@ from mem_search.sources.agent_work.events import MAIN, Line
 from mem_search.sources.agent_work.evidence import requested_change
 from mem_search.sources.agent_work.session import Session, compaction_fields, summary_text
 from mem_search.sources.agent_work.step import Step, relative_to_project
-from mem_search.sources.agent_work.text import HEADLINE, cut, headline, one_line
+from mem_search.sources.agent_work.text import HEADLINE, headline
 from mem_search.text.platforms import platform_named
+from mem_search.text.shortening import cut, one_line
 
 log = logging.getLogger(__name__)
 

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from mem_search.patterns import pattern
-from mem_search.sources.agent_work.text import one_line
 from mem_search.sources.agent_work.wording import any_of
+from mem_search.text.shortening import cut, one_line
 
 CHECKS: Final = "checks"
 DELIVERS: Final = "delivers"
@@ -224,7 +224,7 @@ def statement(sentence: str, limit: int = 100) -> str:
 
 def intent_in(text: str) -> str:
     """The sentence of ``text`` that says what comes now, else the first with some words."""
-    sentences = [s for s in SENTENCE.split(text[:4000]) if len(s.split()) >= _ENOUGH_WORDS]
+    sentences = [s for s in SENTENCE.split(cut(text, 4000)) if len(s.split()) >= _ENOUGH_WORDS]
     announced = next((s for s in sentences if _ANNOUNCES.search(s)), "")
     return statement(announced or next(iter(sentences), ""))
 
@@ -264,7 +264,7 @@ def error_line(output: str, limit: int = 240) -> str:
     """The line of a failed command's output that says best what is wrong: else the last one."""
     last = said = ""
     for raw in output[:200_000].splitlines():
-        line = raw[:2000]
+        line = cut(raw, 2000)
         if _TELLING.match(line):
             return one_line(line, limit)
         last = line if line.strip() else last

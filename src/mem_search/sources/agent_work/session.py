@@ -14,7 +14,8 @@ from typing import Any
 from mem_search.patterns import pattern
 from mem_search.sources.agent_work.open_work import left_open
 from mem_search.sources.agent_work.step import Step, add_new
-from mem_search.sources.agent_work.text import cut, headline, without_injected
+from mem_search.sources.agent_work.text import headline, without_injected
+from mem_search.text.shortening import cut
 
 _SECTION = 3000
 _WHOLE = 8000

@@ -14,7 +14,8 @@ from typing import Any, Final
 
 from mem_search.sources.agent_work import evidence, tools
 from mem_search.sources.agent_work.events import MAIN
-from mem_search.sources.agent_work.text import cut, headline, one_line
+from mem_search.sources.agent_work.text import headline
+from mem_search.text.shortening import cut, one_line
 
 NARRATIVE: Final = 8000
 """Characters of the agent's text in one observation."""

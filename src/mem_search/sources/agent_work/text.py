@@ -1,4 +1,4 @@
-"""Text of a transcript: without injected blocks, cleaned, shortened, and its headline. Pure."""
+"""Text of a transcript: without injected blocks, cleaned, and its headline. Pure."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 from typing import Final
 
 from mem_search.patterns import pattern
+from mem_search.text.shortening import beginning, one_line
 
 _BLOCK = pattern(
     r"<(/?)(system[-_]reminder|private|claude-mem-context|recalled-memory"
@@ -63,6 +64,8 @@ def command_words(text: str) -> str | None:
 
 HEADLINE: Final = 100
 """Characters of a title."""
+_MAX_HEADLINE_AT: Final = 8_000
+"""Characters in which a title is looked for; they are redacted before."""
 
 _UNWANTED = pattern(r"\x1b\[[0-9;?]*[A-Za-z]|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 _MARKUP = pattern(r"^(?:[#>*+•✓✅-]+\s+|\d{1,3}[.)]\s+|[*_]{2})+")
@@ -87,30 +90,13 @@ def clean_text(value: object) -> str:
     return _UNWANTED.sub("", value.encode("utf-8", "replace").decode("utf-8"))
 
 
-def cut(text: str, limit: int) -> str:
-    """At most ``limit`` characters; cut after a paragraph, line or word in the second half."""
-    if len(text) <= limit:
-        return text
-    head = text[:limit]
-    for mark in ("\n\n", "\n", " "):
-        if (end := head.rfind(mark)) > limit // 2:
-            return head[:end].rstrip()
-    return head
-
-
-def one_line(text: str, limit: int) -> str:
-    """``text`` on one line of at most ``limit`` characters; an ellipsis marks what was cut."""
-    # A heredoc can be megabytes long: only its beginning can be part of the result.
-    line = " ".join(text[: 8 * limit].split())
-    return line if len(line) <= limit else cut(line, limit - 1).rstrip(" ,;:") + "…"
-
-
 def headline(text: str, limit: int = HEADLINE) -> str:
     """The first line with content, without Markdown; empty if there is no text.
 
     A line that only announces what comes ("Let me look at ...") is used when there is no other.
-    Lines of code are not used.
+    Lines of code are not used, nor what stands behind the first characters of a long text.
     """
+    text = beginning(text, _MAX_HEADLINE_AT) if len(text) > limit else text
     announcement = fragment = ""
     in_code = False
     for raw in text.splitlines():

@@ -9,7 +9,8 @@ from typing import Any, Final
 
 from mem_search.patterns import pattern
 from mem_search.sources.agent_work.evidence import error_line
-from mem_search.sources.agent_work.text import clean_text, cut, one_line
+from mem_search.sources.agent_work.text import clean_text
+from mem_search.text.shortening import cut, one_line
 
 READS: Final = "reads"
 MODIFIES: Final = "modifies"
@@ -105,7 +106,7 @@ def failure(call: Call, answer: str, *, failed: bool) -> Failure | None:
     # A plan can be long; its first words are enough to say which one it is.
     what = f"{call.verb}: {one_line(call.target, _COMMAND)}" if call.target else call.verb
     if answer.startswith(_REJECTED):
-        reason = _REASON.search(answer[:_MAX_REASON_CHARS])
+        reason = _REASON.search(cut(answer, _MAX_REASON_CHARS))
         because = f" — {one_line(reason[1], _FAILURE_LINE)}" if reason else ""
         line = f"Rejected by the user: {what}{because}"
         return Failure(line, line, rejected=True)

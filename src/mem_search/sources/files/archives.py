@@ -22,6 +22,7 @@ from mem_search.patterns import pattern
 from mem_search.sources.files import Files, identity_of
 from mem_search.text.dates import from_iso
 from mem_search.text.json_reading import read_json
+from mem_search.text.shortening import cut
 
 RESEARCH: Final = "research-archive"
 PAGES: Final = "url-archive"
@@ -257,6 +258,6 @@ def _date(written: str) -> tuple[int | None, str]:
         return int(written) * (1000 if len(written) == 10 else 1), ""
     try:
         found = _DAY.match(written)
-        return (from_iso(found[0].replace(" ", "T")), "") if found else (None, written[:100])
+        return (from_iso(found[0].replace(" ", "T")), "") if found else (None, cut(written, 100))
     except (InputError, ValueError):
-        return None, written[:100]
+        return None, cut(written, 100)

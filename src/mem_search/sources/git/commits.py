@@ -8,6 +8,7 @@ from typing import Final
 from mem_search.git.commits import Commit
 from mem_search.model import Draft
 from mem_search.patterns import pattern
+from mem_search.text.redaction import redact
 
 FILES_IN_TEXT: Final = 50
 
@@ -71,11 +72,16 @@ def draft_of(commit: Commit, *, project: str, branch: str = "") -> Draft | None:
         metadata={
             "type": type_of(commit.subject),
             "files_modified": commit.files,
-            "author": commit.author.partition("@")[0],  # some give their address as the name
+            "author": _author(commit.author),
             "commit": commit.sha,
         }
         | ({"branch": branch} if branch else {}),
     )
+
+
+def _author(name: str) -> str:
+    """Some give their address as the name, and some a URL with a password."""
+    return redact(name)[0].partition("@")[0]
 
 
 def type_of(subject: str) -> str:

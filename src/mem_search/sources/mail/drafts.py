@@ -11,6 +11,7 @@ from mem_search.model.records import CONTENT_ID, WHOLE_TEXT
 from mem_search.sources.mail.bodies import take_apart
 from mem_search.sources.mail.message import MAX_TEXT_CHARS, Attachment, Event, Mail
 from mem_search.text.date_words import to_ms
+from mem_search.text.shortening import cut
 
 NAME: Final = "mail"
 ATTACHED: Final = "attachment"
@@ -26,7 +27,7 @@ that uses the message id of another one, and another file has not."""
 def drafts_of(mail: Mail) -> Iterator[Draft]:
     """The drafts of ``mail``, the message itself first. Raises ValueError when it is empty."""
     own = identity(mail)
-    reply = take_apart(mail.text[:MAX_TEXT_CHARS])
+    reply = take_apart(cut(mail.text, MAX_TEXT_CHARS))
     files = [
         _file(own, number, attached, mail)
         for number, attached in enumerate(mail.attachments[:_MAX_ATTACHMENTS], 1)
@@ -137,7 +138,7 @@ def _file(own: str, number: int, attached: Attachment, mail: Mail) -> Draft:
         source=NAME,
         source_id=f"{own}#{attached.digest[:_DIGEST]}",
         title=name,
-        text=attached.text[:MAX_TEXT_CHARS] if attached.text.strip() else about,
+        text=cut(attached.text, MAX_TEXT_CHARS) if attached.text.strip() else about,
         created_at=to_ms(mail.sent) if mail.sent else None,
         metadata=metadata,
     )

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import binascii
 import codecs
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Final
 
 from mem_search.patterns import pattern
 from mem_search.text.addresses import addresses
+from mem_search.text.redaction import redact
 
 MAX_HEADER_CHARS: Final = 100_000
 """Characters. The rest of a longer header is not read."""
@@ -81,9 +82,20 @@ def _together(words: list[tuple[str, bytes]]) -> str:
 
 def people(headers: Iterable[str]) -> list[str]:
     """Each mailbox of address headers once, as ``Name <address>`` or one of the two."""
-    pairs = addresses([_readable(header[:MAX_HEADER_CHARS]) for header in headers])
+    pairs: list[tuple[str, str]] = []
+    for each in headers:
+        # An address that is a URL with a password would be taken apart at its @ and colon.
+        header, secrets = redact(_readable(each[:MAX_HEADER_CHARS]))
+        pairs += _without_grammar(header) if secrets else addresses([header])
     found = [mailbox(read_words(name), address) for name, address in pairs]
     return list(dict.fromkeys(who for who in found if who))
+
+
+def _without_grammar(header: str) -> Iterator[tuple[str, str]]:
+    """The (name, address) of each person in a header that has markers, which are no addresses."""
+    for person in header.split(","):
+        name, bracket, address = person.strip().removesuffix(">").rpartition("<")
+        yield (name.strip(' "'), address) if bracket else (person.strip(), "")
 
 
 def mailbox(name: str, address: str) -> str:

@@ -25,6 +25,7 @@ from mem_search.sources.mail.accounts import Account, password_of
 from mem_search.sources.mail.holdings import Holdings
 from mem_search.sources.mail.intake import Intake
 from mem_search.sources.mail.message import MAX_MESSAGE_BYTES, TOO_LARGE, Mail, read_message
+from mem_search.text.shortening import cut
 
 SECONDS: Final = 30.0
 """The time that a server has for each answer."""
@@ -295,7 +296,8 @@ def _number(answer: tuple[str, list[Any]]) -> int:
 
 def _shown(text: str) -> str:
     """What a server says, on one printable line."""
-    return "".join(letter for letter in " ".join(text.split()) if letter.isprintable())[:300]
+    line = "".join(letter for letter in " ".join(text.split()) if letter.isprintable())
+    return cut(line, 300)
 
 
 def encoded_name(name: str) -> str:

@@ -19,6 +19,7 @@ from typing import Any, Final
 
 from mem_search.sources.mail import headers
 from mem_search.sources.mail.bodies import html_text, unflowed
+from mem_search.text.redaction import redact
 
 MAX_MESSAGE_BYTES: Final = 36 * 1024 * 1024
 """Bytes of one message. Providers deliver at most about 35 MB after encoding; parsing takes ten
@@ -159,7 +160,7 @@ def attachment(
 ) -> Attachment:
     """The attachment that ``data`` is. Pictures in the text (``inline``) are mostly logos: of them
     only the name is kept."""
-    name = name.replace("\\", "/").rpartition("/")[2][:255]
+    name = redact(name)[0].replace("\\", "/").rpartition("/")[2][:255]
     text = text_of(name, media_type, data, charset)
     kept = b"" if text or inline or media_type.startswith(("audio/", "video/")) else data
     return Attachment(
