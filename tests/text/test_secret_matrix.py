@@ -14,9 +14,10 @@ from mem_search.storage.redacted import clean
 from mem_search.text.redaction import Redaction, redact
 from secret_shapes import SHAPES, Shape
 from secret_shapes_named import NAMED
+from secret_shapes_reported import REPORTED
 from secret_shapes_unseen import UNSEEN
 
-ALL = {**SHAPES, **NAMED, **UNSEEN}
+ALL = {**SHAPES, **NAMED, **UNSEEN, **REPORTED}
 REDACTION = Redaction(b"a key")
 MIN_FOUND = 0.97
 
@@ -79,10 +80,14 @@ def test_the_matrix_is_as_large_as_it_has_to_be() -> None:
     assert len(ALL) >= 150
     assert len(PLACES) == 19
     assert len(UNSEEN) >= 40
-    assert len(ALL) == len(SHAPES) + len(NAMED) + len(UNSEEN)
+    assert len(ALL) == len(SHAPES) + len(NAMED) + len(UNSEEN) + len(REPORTED)
 
 
-@pytest.mark.parametrize("shapes", [SHAPES, NAMED, UNSEEN], ids=["known", "named", "unseen"])
+@pytest.mark.parametrize(
+    "shapes",
+    [SHAPES, NAMED, UNSEEN, REPORTED],
+    ids=["known", "named", "unseen", "reported"],
+)
 def test_secrets_are_found_in_every_place(shapes: dict[str, Shape]) -> None:
     missed = _missed(shapes)
     assert 1 - len(missed) / (len(shapes) * len(PLACES)) >= MIN_FOUND, missed

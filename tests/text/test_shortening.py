@@ -43,7 +43,7 @@ def _text(shape: Shape, before: int) -> str:
 
 def _parts(secret: str) -> list[str]:
     """Pieces of eight characters: no more than that of a secret may stay."""
-    return [secret[at : at + 8] for at in range(0, max(1, len(secret) - 8))]
+    return [secret[at : at + 8] for at in range(max(1, len(secret) - 8))]
 
 
 @pytest.mark.parametrize("way", SHORTENED)

@@ -17,13 +17,13 @@ from typing import Final
 
 from mem_search.patterns import pattern
 from mem_search.text import secret_rules
+from mem_search.text.secret_options import options
 from mem_search.text.secret_places import (
     Span,
     addresses,
     after_name,
     headers,
     kubernetes,
-    options,
     tables,
     with_breaks,
 )
@@ -91,7 +91,8 @@ def _blocks(text: str) -> Iterator[Span]:
 # Searched in lower case, each alone: a pattern that begins with letters is found much faster than
 # one with a choice or with IGNORECASE.
 _NAME_END: Final = (
-    "(?:[_-]?(?:key|value|prod|production|dev|staging|live|base|data)){0,2}[0-9]{0,3}(?![a-z0-9])"
+    "(?:[_-]?(?:key|value|prod|production|dev|staging|live|base|data"
+    "|b64|hex|raw|enc|encoded|plain|new|old|current|primary|secondary)){0,2}[0-9]{0,3}(?![a-z0-9])"
 )
 _PASSWORDS: Final = (
     "psk", "kennwort", "mdp", "contraseña", "contrasena", "clave", "parola d'ordine",
@@ -121,16 +122,21 @@ _MAX_KEY_OF_CHARS: Final = 11
 _PASSWORD: Final = ("pass", "pw", "identified by", *_PASSWORDS)
 _VALUE: Final = pattern(
     r"""(?:\\{0,7}["'`]\]?)?
-    (?:\s{0,5}:\s{0,5}(?P<type>[A-Za-z][\w.|\[\] ?]{0,30}+)(?==))?  # password: str = …
-    (?P<sign>\s{0,5}(?:=>|:=|==|=|:|:|=)\s{0,5}|\s{1,3})
+    (?:\s{0,5}:\s{0,5}(?P<type>[A-Za-z&][\w.|\[\] ?&'<>]{0,30}+)(?==))?  # password: str = …
+    (?P<sign>\s{0,5}(?:=>|:=|==|=|::?)\s{0,5}|\s{1,3})
     (?:[&!][\w!.-]{1,30}\s)?  # an anchor or a tag of YAML
-    (?:[A-Za-z]{0,2}(?P<quote>\\{0,7}["'`])(?P<string>[^\n]{1,400}?)(?P=quote)
+    (?:[A-Za-z]{0,2}(?P<quote>(?P<one>\\{0,7}["'`])(?:(?P=one){2})?)(?P<string>[^\n]{1,400}?)(?P=quote)
       |(?:\\{0,7}["'`])?  # a string that is cut off
           (?P<bare>[^\s"'`\\,;&(){}<>\[\]\x00-\x1f]{1,400}+
           (?:&(?!\w{1,30}=)[^\s"'`\\,;&(){}<>\[\]\x00-\x1f]{0,100}+){0,3}+)(?P<call>[(\[])?)""",
     re.VERBOSE,
 )
 _LONG: Final = 60
+_REST: Final = pattern(r"[A-Za-z0-9+/=_-]*+")
+"""Of a longer value than ``_VALUE`` reads: the key of a kubeconfig has thousands of characters."""
+_MAX_VALUE_CHARS: Final = 400
+_WIDE: Final = (("：", ":"), ("﹕", ":"), ("＝", "="))
+"""Signs between a name and its value in Chinese and Japanese, each read as the ASCII one."""
 
 
 def _names(text: str) -> list[tuple[int, int, str]]:
@@ -155,6 +161,8 @@ def _names(text: str) -> list[tuple[int, int, str]]:
 
 def _assigned(text: str) -> Iterator[Span]:
     end = 0
+    for wide, sign in () if text.isascii() else _WIDE:
+        text = text.replace(wide, sign)
     in_lines = with_breaks(text)
     for start, name_end, name in _names(text):
         if start < end:
@@ -185,7 +193,10 @@ def _direct(
     place = _place(text, start, match)
     value = match[group] if match["quote"] else match[group].rstrip(".:")
     if place and is_secret(value, place, password=password):
-        return match.start(group), match.start(group) + len(value)
+        last = match.start(group) + len(value)
+        if len(value) >= _MAX_VALUE_CHARS and (rest := _REST.match(text, last)):
+            last = rest.end()
+        return match.start(group), last
     return None
 
 
@@ -198,6 +209,8 @@ def _place(text: str, start: int, match: re.Match[str]) -> Place | None:
         return "string"
     if match["call"]:
         return None
+    if match["sign"].strip() == "::":  # Base64 of LDAP; without a blank it is C++
+        return "data" if match["sign"][-1].isspace() else None
     return "data" if match["sign"] == "=" or match["sign"].strip() == ":" else "code"
 
 

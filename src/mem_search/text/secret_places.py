@@ -1,8 +1,8 @@
 """Places where a value is a secret, whatever it looks like, or where its name stands elsewhere.
 
 ``after_name`` reads the value of a name that is not followed by a sign and the value: in XML, in
-a block of YAML, in Terraform, in prose. The other finders know the place without a name: options
-of programs, cookies, headers, logins in URLs, tables and Kubernetes secrets.
+a block of YAML, in Terraform, in prose. The other finders know the place without a name: cookies,
+headers, logins in URLs, tables and Kubernetes secrets.
 
 Every pattern is bounded and starts at a literal, so the time is linear in the text.
 """
@@ -37,38 +37,44 @@ def with_breaks(text: str) -> str:
 
 # ---- values whose name stands elsewhere -----------------------------------------------------
 
-_QUOTE: Final = r"""\\{0,7}["']"""
+QUOTE: Final = r"""\\{0,7}["']"""
 """Also one that is escaped, in a string in a string."""
 _QUOTED: Final = r"""[^"'<>\n\\]{1,400}"""
 _IN_TAG: Final = pattern(
-    rf"""[^<>\n]{{0,200}}?\s(?:value|content)\s?=\s?{_QUOTE}(?P<attribute>{_QUOTED}){_QUOTE}"""
+    rf"""[^<>\n]{{0,200}}?\s(?:value|content)\s?=\s?{QUOTE}(?P<attribute>{_QUOTED}){QUOTE}"""
     rf"""|[^<>\n]{{0,100}}>\s{{0,20}}(?:<value>)?(?P<element>[^\s<>][^<>]{{0,400}}?)\s{{0,20}}</"""
 )
 _AFTER: Final = pattern(
     rf"""</\w{{1,20}}>\s{{0,40}}<\w{{1,20}}>(?P<string>[^<>]{{1,400}})</  # a property list
-    |(?:{_QUOTE})?\s{{0,3}}:\s{{0,3}}[|>][+-]?[0-9]?[ \t]{{0,9}}\r?\n
+    |(?:{QUOTE})?\s{{0,3}}:\s{{0,3}}[|>][+-]?[0-9]?[ \t]{{0,9}}\r?\n
       (?P<block>(?:[ \t]{{1,40}}[^\s]{{8,400}}[ \t]{{0,9}}\r?\n?){{1,60}})
-    |(?:{_QUOTE})?\s{{0,3}}\{{[^{{}}]{{0,400}}?\b(?:default|value)\s{{0,9}}=\s{{0,9}}\\{{0,7}}"
+    |(?:{QUOTE})?\s{{0,3}}\{{[^{{}}]{{0,400}}?\b(?:default|value)\s{{0,9}}=\s{{0,9}}\\{{0,7}}"
       (?P<default>[^"\n\\]{{1,400}})\\{{0,7}}"
-    |(?:{_QUOTE})?\s{{0,3}},?\s{{0,40}}(?:{_QUOTE})?value(?:{_QUOTE})?\s{{0,3}}[:=]\s{{0,3}}(?:{_QUOTE})?
+    |(?:{QUOTE})?\s{{0,3}},?\s{{0,40}}(?:{QUOTE})?value(?:{QUOTE})?\s{{0,3}}[:=]\s{{0,3}}(?:{QUOTE})?
       (?P<value>[^\s"',}}\\]{{1,400}})
-    |{_QUOTE}\s{{0,3}},\s{{0,5}}{_QUOTE}(?P<argument>[^"'\n\\]{{1,400}}){_QUOTE}
-    |(?:{_QUOTE})?[ \t]{{1,3}}{_QUOTE}(?P<literal>[^"'\n\\]{{1,400}}){_QUOTE}
+    |{QUOTE}\s{{0,3}},\s{{0,5}}{QUOTE}(?P<argument>[^"'\n\\]{{1,400}}){QUOTE}
+    |(?:{QUOTE})?[ \t]{{1,3}}{QUOTE}(?P<literal>[^"'\n\\]{{1,400}}){QUOTE}
     |(?:\s(?:for|of|von|für|de|di|от)(?:\s[\w.@-]{{1,40}}){{1,4}}?)?["'*_`]{{0,3}}\s{{0,3}}(?:
         (?<=\w):\s|\s(?:is|was|are|lautet|ist|war|est|es|era|è|é|jest|to|это|->|—|–|-)(?:\s?:)?\s{{1,3}}
-        |[:=][*_`]{{1,3}}\s{{1,3}}|是|は|为|為)
+        |[:=][*_`]{{1,3}}\s{{1,3}}|(?:是|は|为|為):?)
       \s{{0,3}}["'*_`“„«]{{0,3}}(?P<said>[^\s"'`“”„«»,;()<>\[\]\\]{{4,200}})
-    |\s?[:=]\s?(?:new\s)?[\w.:]{{1,40}}\(\s?{_QUOTE}(?P<made>[^"'\n\\]{{8,400}}){_QUOTE}
+    |\s?[:=]\s?[\w.:?!$()\["'\]]{{1,60}}\s?(?:\|\||\?\?|\bor\b)\s{{0,3}}
+      {QUOTE}(?P<otherwise>[^"'\n\\]{{8,400}}){QUOTE}
+    |\s?[:=]\s?[\w.:]{{1,40}}[(\[]\s?{QUOTE}\w{{1,60}}{QUOTE}\s?,\s?
+      {QUOTE}(?P<given>[^"'\n\\]{{8,400}}){QUOTE}
+    |\s?[:=]\s?(?:new\s)?[\w.:]{{1,40}}\(\s?{QUOTE}(?P<made>[^"'\n\\]{{8,400}}){QUOTE}
+    |[ \t][0-9][ \t]{{1,3}}(?P<typed>[^\s"'`\\;,|<>]{{6,200}})  # of Cisco: password 7 …
     |[ \t]{{1,3}}(?P<bare>[A-Za-z0-9/+_-]{{8,400}}={{0,2}})(?![A-Za-z0-9/+_=-])""",
     re.VERBOSE,
 )
 _BEFORE: Final = pattern(
-    rf"""\svalue\s?=\s?{_QUOTE}(?P<attribute>{_QUOTED}){_QUOTE}[^<>\n]{{0,100}}\Z"""
+    rf"""\svalue\s?=\s?{QUOTE}(?P<attribute>{_QUOTED}){QUOTE}[^<>\n]{{0,100}}\Z"""
 )
 _PLACES: Final[dict[str, Place]] = {
-    "said": "data", "bare": "data", "block": "data", "argument": "code",
+    "said": "data", "bare": "data", "block": "data", "argument": "code", "typed": "data",
 }  # fmt: skip
 """How sure it is that a value is meant: two arguments side by side are often two names."""
+_ONLY_EVIDENT: Final = ("bare", "made", "otherwise", "given")
 _MAX_TAG_CHARS: Final = 300
 
 
@@ -92,72 +98,13 @@ def after_name(
         value = "".join(value.split())
     if group == "said" and not password and not (len(value) >= _MIN_TOKEN and is_evident(value)):
         return None
-    if group in ("bare", "made", "literal") and not (password and group == "literal"):
+    if group in ("bare", "made", "otherwise", "given", "literal") and not (
+        password and group == "literal"
+    ):
         least = _MIN_PASSWORD if password else _MIN_TOKEN
         if len(value) < least or not is_evident(value):
             return None
     return first, last, value, _PLACES.get(group, "string")
-
-
-# ---- options of programs ---------------------------------------------------------------------
-
-_VALUE: Final = r"""(?:\\{0,7}["'])?(?P<value>[^\s"'`|;&<>()\\]{4,200})"""
-_OPTIONS: Final = tuple(
-    (sign, word, pattern(form))
-    for sign, word, form in (
-        (" -p", "login", rf"login\s[^\n|]{{0,120}}?-p[\s=]{{1,3}}{_VALUE}"),
-        (" -p", "sshpass", rf"sshpass\s{{1,3}}-p\s{{0,3}}{_VALUE}"),
-        (" -p", "mysql", rf"mysql\w{{0,10}}\s(?:[^\n|]{{0,120}}?\s)?-p{_VALUE}"),
-        (" -p", "mariadb", rf"mariadb[\w-]{{0,10}}\s(?:[^\n|]{{0,120}}?\s)?-p{_VALUE}"),
-        (" -p", "mongo", rf"mongo\w{{0,10}}\s(?:[^\n|]{{0,120}}?\s)?-p\s{{1,3}}{_VALUE}"),
-        (" -a", "redis-cli", rf"redis-cli\s(?:[^\n|]{{0,120}}?\s)?-a\s{{1,3}}{_VALUE}"),
-        (" -w", "ldap", rf"ldap\w{{1,10}}\s(?:[^\n|]{{0,120}}?\s)?-w\s{{1,3}}{_VALUE}"),
-        (" -P", "zip", rf"zip\s(?:[^\n|]{{0,80}}?\s)?-P\s{{1,3}}{_VALUE}"),
-        ("htpasswd", "htpasswd",
-         rf"htpasswd\s-\w{{0,5}}b\w{{0,5}}\s\S{{1,99}}\s\S{{1,60}}\s{_VALUE}"),
-        ("net use", "net use", rf"net use\s[^\n|]{{0,120}}?/user:\S{{1,60}}\s{{1,3}}{_VALUE}"),
-        ("net use", "net use", rf"net use\s\S{{1,60}}\s\S{{1,100}}\s{_VALUE}\s{{1,3}}/user:"),
-        ("net use", "net user", rf"net user\s\S{{1,60}}\s{_VALUE}\s{{1,3}}/"),
-        ("pass:", "/pass:", rf"/pass:{_VALUE}"),
-        ("echo", "echo", rf"echo\s(?:-n\s)?{_VALUE}['\"]?\s{{0,3}}\|[^\n|]{{0,80}}"
-                         "(?:-stdin|-fd 0|sudo -S|passwd)"),
-        ("sqlplus", "sqlplus", r"sqlplus\s[^\s/]{1,40}/(?P<value>[^\s@\"'/]{4,100})@"),
-        (":thin:", ":thin:", r":thin:[^\s/]{1,40}/(?P<value>[^\s@\"'/]{4,100})@"),
-        (" -a", "http", rf"https?\s(?:[^\n|]{{0,80}}?\s)?-a\s[^\s:]{{1,60}}:{_VALUE}"),
-        ("pass:", "pass:", r"pass:(?:(?<=-passin pass:)|(?<=-passout pass:)|(?<=-pass pass:))"
-                           + _VALUE),
-        (" -P", " -U", rf"\s-U\s\S{{1,60}}\s(?:[^\n|]{{0,60}}?\s)?-P\s{_VALUE}"),
-        ("auth=(", "auth=(", rf"auth=\({_QUOTE}[^\"'\n]{{1,60}}{_QUOTE},\s?(?={_QUOTE}){_VALUE}"),
-        (" -U", " -U", rf"""\s-U\s{{0,3}}["']?[\w.\\/-]{{1,60}}%{_VALUE}"""),
-        ("SecureString", "SecureString",
-         rf"""SecureString\s(?:-\w{{1,12}}\s{{1,3}}){{0,3}}(?={_QUOTE}){_VALUE}"""),
-        ("curl", "curl",
-         rf"""curl(?:\s[^\n]{{0,120}}?)?\s(?:-[uU]|--user|--proxy-user)[\s=]{{1,3}}["']?"""
-                 rf"""[^\s:"']{{1,60}}:{_VALUE}"""),
-        ("curl", "curl",
-         rf"""curl\s(?:[^\n|]{{0,99}}?\s)?(?:-b|--cookie)\s["']?[\w.-]{{1,40}}={_VALUE}"""),
-        ("machine", "machine", r"machine\s{1,20}\S{1,200}+\s{1,20}login\s{1,20}\S{1,200}+\s{1,20}"
-                    r"password\s{1,20}(?P<value>\S{1,200}+)"),
-        (":543", ":543", rf":543[0-9]:[\w*-]{{1,60}}:[\w.@-]{{1,60}}:{_VALUE}"),  # .pgpass
-        ("]:", "]:", rf"\]:(?:587|465|25)\s{{1,20}}[^\s:]{{1,100}}:{_VALUE}"),  # Postfix
-    )
-)  # fmt: skip
-"""(what many texts lack, the word that the form begins with, the form): looking for a word takes
-half a millisecond in a megabyte, so few are looked for.
-"""
-
-_SIGNS: Final = {sign for sign, _, _ in _OPTIONS}
-
-
-def options(text: str) -> Iterator[Span]:
-    """Passwords that a program takes as an argument, and those in files of logins."""
-    signs = {sign for sign in _SIGNS if sign in text}
-    for sign, word, form in _OPTIONS:
-        if sign in signs and (word == sign or word in text):
-            for match in form.finditer(text):
-                value = match["value"]
-                if not is_placeholder(value) and not value.isdigit() and value[0] not in "-/{[$%":
-                    yield (*match.span("value"), "password")
 
 
 # ---- URLs, headers and cookies ---------------------------------------------------------------

@@ -37,6 +37,8 @@ _NUMBERED_WORD: Final = pattern("[A-Za-z]+[0-9]{1,3}")
 _HINT: Final = pattern("[0-9]|[A-Za-z0-9][!@#$%^&*+?~]|[A-Za-z]{10}")
 _TYPE: Final = pattern("(?:[A-Z]{1,9}[a-z]{0,9}[0-9]{1,5}){1,3}(?:[A-Z][a-z]{2,})+")
 _SPECIAL: Final = pattern("[A-Za-z0-9][!@#$%^&*+?~]+[A-Za-z0-9]")
+_SIGNS: Final = pattern("(?<=[A-Za-z0-9])[!#$%^*?~]+(?=[A-Za-z0-9])")
+_MIN_SIGNED_CHARS: Final = 12
 _TECHNICAL: Final = pattern(
     "(?:sha|md|base|utf|aes|rs|hs|es|ps|rsa|oauth|ed|argon|pbkdf|http|ipv|u?int|float|s|k|p|u|i|f"
     "|pass|password|passwd|pw|pwd|token|secret|key|arg|str|string|user|test)[0-9]+",
@@ -101,7 +103,9 @@ def is_secret(value: str, place: Place, *, password: bool) -> bool:
         return not all(_WORD.fullmatch(run) or _TECHNICAL.fullmatch(run) for run in runs) or (
             _SPECIAL.search(value) is not None or any(_is_scrambled(run, 10) for run in runs)
         )
-    return not _is_wordy(runs) or (place != "code" and any(_is_scrambled(run) for run in runs))
+    if place != "code" and (any(_is_scrambled(run) for run in runs) or _has_signs(value)):
+        return True
+    return not _is_wordy(runs)
 
 
 def is_credential(value: str) -> bool:
@@ -126,6 +130,16 @@ def is_evident(value: str) -> bool:
 
 def _is_wordy(runs: list[str]) -> bool:
     return all(_WORD.fullmatch(run) or _NUMBERED_WORD.fullmatch(run) for run in runs)
+
+
+def _has_signs(value: str) -> bool:
+    """Whether words of both cases and signs are mixed as only in a password."""
+    return (
+        len(value) >= _MIN_SIGNED_CHARS
+        and value.lower() != value != value.upper()
+        and len(_SIGNS.findall(value)) + any(letter.isdigit() for letter in value) >= 2
+        and _SIGNS.search(value) is not None
+    )
 
 
 def _is_scrambled(run: str, shortest: int = 16) -> bool:
