@@ -186,7 +186,7 @@ def test_a_file_below_many_folders_is_looked_at(repo: Path) -> None:
     assert {"b/c", "b/d"} <= set(changed_files(str(repo), PATIENCE))
 
 
-@pytest.mark.parametrize("folder", ["refs/heads", "refs", "worktrees"])
+@pytest.mark.parametrize("folder", ["refs/heads", "refs"])
 def test_references_outside_the_repository_are_refused(
     repo: Path, tmp_path: Path, folder: str
 ) -> None:
@@ -199,6 +199,13 @@ def test_references_outside_the_repository_are_refused(
     assert found is not None
     with pytest.raises(references.Refused, match="out of the repository"):
         references.references_of(found)
+
+
+def test_work_trees_outside_the_repository_are_left_out(repo: Path, tmp_path: Path) -> None:
+    (repo / ".git" / "worktrees").symlink_to(tmp_path)
+    found = places.find(repo)
+    assert found is not None
+    assert "out of the repository" in references.references_of(found).left["worktrees"]
 
 
 def test_references_are_counted_while_they_are_listed(

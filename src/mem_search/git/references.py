@@ -173,10 +173,13 @@ def _heads(place: Place, found: References) -> Iterator[str]:
     """The HEAD of the main work tree, and those of the linked ones."""
     yield head_of(place.common)
     worktrees = place.common / "worktrees"
-    _check_is_inside(worktrees, place.common)
     try:
+        _check_is_inside(worktrees, place.common)
         with os.scandir(worktrees) as scanned:
             names = [entry.name for entry in islice(scanned, MAX_WORKTREES + 1)]
+    except Refused as error:
+        found.left["worktrees"] = str(error)
+        return
     except OSError:
         return
     if len(names) > MAX_WORKTREES:
