@@ -93,7 +93,9 @@ _MARKUP = worded(r"^(?:[#>*+•\s-]|\d{1,2}[.)]\s){0,9}|\*\*|__")
 
 def decision_in(text: str) -> tuple[str, str]:
     """The sentence of ``text`` that chooses one way, and its paragraph; empty if none does."""
-    for paragraph in cut(text, 20_000).split("\n\n"):
+    if len(text) > 20_000:  # without the paragraph at the end, which may have half a secret
+        text = text[:20_000].rpartition("\n\n")[0]
+    for paragraph in text.split("\n\n"):
         before = ""
         for sentence in _sentences(paragraph):
             said = _MARKUP.sub("", cut(sentence, 600)).strip()
