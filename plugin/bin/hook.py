@@ -57,7 +57,7 @@ PREFIXES = (
     "gsk_", "mst_", "tskey-", "sntrys_", "secret_", "gldt-", "glrt-", "sntryu_", "ntn_", "xai-",
     "pplx-", "nvapi-", "r8_", "figd_", "ATATT3", "lin_api_", "dckr_pat_", "PMAK-", "shp", "ops_eyJ",
     "SK", "glsa_", "AGE-SECRET-KEY-1", "eyJ", "LTAI", "ATBB", "AKID", "AQVN", "EAAA", "sq0",
-    "sk.eyJ", "oauth:", "pbkdf2_sha",
+    "sk.eyJ", "oauth:", "pbkdf2_sha", "fo1_", "vercel_blob_rw_", "office.com/webhook",
 )  # fmt: skip
 """How tokens of services begin; a test compares them with those that the worker knows."""
 SEARCHES = ("mem-search ", "/api/search", "/api/context", "/api/timeline")
