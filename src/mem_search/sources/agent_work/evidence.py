@@ -224,7 +224,9 @@ def statement(sentence: str, limit: int = 100) -> str:
 
 def intent_in(text: str) -> str:
     """The sentence of ``text`` that says what comes now, else the first with some words."""
-    sentences = [s for s in SENTENCE.split(cut(text, 4000)) if len(s.split()) >= _ENOUGH_WORDS]
+    # Whole sentences only, so that no secret is cut.
+    whole = SENTENCE.split(text[:4000])[: -1 if len(text) > 4000 else None]
+    sentences = [s for s in whole if len(s.split()) >= _ENOUGH_WORDS]
     announced = next((s for s in sentences if _ANNOUNCES.search(s)), "")
     return statement(announced or next(iter(sentences), ""))
 
