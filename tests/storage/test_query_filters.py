@@ -22,7 +22,7 @@ from mem_search.records.registry import installed_kinds
 from mem_search.storage.rules.wild_words import expand
 from mem_search.storage.sqlite import fulltext, records, vocabulary
 from mem_search.storage.sqlite.connection import SqliteConnection
-from mem_search.storage.sqlite.filters import is_met
+from mem_search.storage.sqlite.filters import FILTERS
 from mem_search.storage.sqlite.migrations import migrate
 from mem_search.storage.sqlite.word_list import WordList
 from mem_search.text.dates import from_iso
@@ -157,9 +157,9 @@ def test_a_wildcard_finds_words_with_the_same_beginning_part_or_end(
 def test_it_can_be_asked_whether_any_record_passes(connection: sqlite3.Connection) -> None:
     store(connection, draft("a", "the vector index", project="web"))
     here, nowhere = Term(("vector", "index")), Term(("index", "vector"))
-    assert is_met(connection, Filters(demand=here))
-    assert not is_met(connection, Filters(demand=nowhere))
-    assert not is_met(connection, Filters(demand=here, project="api"))
+    assert FILTERS.matches_any(connection, Filters(demand=here))
+    assert not FILTERS.matches_any(connection, Filters(demand=nowhere))
+    assert not FILTERS.matches_any(connection, Filters(demand=here, project="api"))
 
 
 TERMS = st.one_of(

@@ -53,14 +53,6 @@ def matching(connection: Connection, filters: Filters) -> Numbers:
     return np.sort(connection.numbers(f"select r.id from records r where {condition}", values))
 
 
-def matches_any(connection: Connection, filters: Filters) -> bool:
-    """Whether any record is within ``filters``."""
-    condition, values = where(connection, filters)
-    return (
-        connection.maybe(f"select 1 from records r where {condition} limit 1", values) is not None
-    )
-
-
 def counts(connection: Connection, filters: Filters) -> dict[str, int]:
     """How many records pass the filters, by kind."""
     condition, values = where(connection, filters)

@@ -40,7 +40,7 @@ from mem_search.storage.postgres import (
 )
 from mem_search.storage.postgres import passages as of_passages
 from mem_search.storage.postgres.connection import Connection
-from mem_search.storage.postgres.filters import where
+from mem_search.storage.postgres.filters import FILTERS, where
 from mem_search.storage.postgres.graph import GRAPH
 from mem_search.storage.postgres.word_lists import Holders, Phrase
 from mem_search.storage.rules import bm25
@@ -221,7 +221,7 @@ class PostgresSnapshot:
         return self._caches.within.of(self._connection, filters, self._revision)
 
     def matches_any(self, filters: Filters) -> bool:
-        return listing.matches_any(self._connection, filters)
+        return FILTERS.matches_any(self._connection, filters)
 
     def browse(
         self, filters: Filters, order: Order, limit: int, offset: int, sort: Sequence[str] = ()

@@ -29,7 +29,7 @@ import json
 import sqlite3
 import time
 from collections.abc import Iterable, Mapping
-from functools import cache
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -38,6 +38,9 @@ from mem_search.storage.sql.connection import Json, Values
 
 MAPPED: Final = 2**31 - 2**16
 """Bytes of the file that a connection may map."""
+
+MAX_STATEMENTS: Final = 1024
+"""Shared statements whose form is kept: those of filters have as many shapes as queries."""
 
 _PRAGMAS: Final = f"""
 pragma foreign_keys = on;
@@ -88,7 +91,7 @@ def is_shared(statement: str) -> bool:
     return "%s" in statement or "%(" in statement or "current_setting(" in statement
 
 
-@cache
+@lru_cache(MAX_STATEMENTS)
 def for_sqlite(statement: str) -> str:
     """``statement`` as SQLite reads it."""
     for form, own in _FORMS:

@@ -50,10 +50,10 @@ from mem_search.storage.sqlite import (
     successions,
     vocabulary,
 )
-from mem_search.storage.sqlite import filters as sql_filters
 from mem_search.storage.sqlite.connection import SqliteConnection
 from mem_search.storage.sqlite.database import Database
 from mem_search.storage.sqlite.derived import named
+from mem_search.storage.sqlite.filters import FILTERS
 from mem_search.storage.sqlite.graph import GRAPH
 from mem_search.storage.sqlite.passage_map import PassageMapCache
 from mem_search.storage.sqlite.postings import PostingsCache
@@ -321,7 +321,7 @@ class SqliteSnapshot:
         return np.flatnonzero(mask_of(self._connection, self._all_columns(), filters))
 
     def matches_any(self, filters: Filters) -> bool:
-        return sql_filters.is_met(self._connection, filters)
+        return FILTERS.matches_any(self._connection, filters)
 
     def browse(
         self, filters: Filters, order: Order, limit: int, offset: int, sort: Sequence[str] = ()
