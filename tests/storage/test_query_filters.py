@@ -20,10 +20,12 @@ from mem_search.model import (
 )
 from mem_search.records.registry import installed_kinds
 from mem_search.storage.rules.wild_words import expand
-from mem_search.storage.sqlite import fulltext, records, vocabulary
+from mem_search.storage.sql import records
+from mem_search.storage.sqlite import fulltext
 from mem_search.storage.sqlite.connection import SqliteConnection
-from mem_search.storage.sqlite.filters import FILTERS
+from mem_search.storage.sqlite.filters import FILTERS, where
 from mem_search.storage.sqlite.migrations import migrate
+from mem_search.storage.sqlite.vocabulary import SqliteVocabulary
 from mem_search.storage.sqlite.word_list import WordList
 from mem_search.text.dates import from_iso
 from mem_search.text.query import canonical, read
@@ -42,13 +44,13 @@ def opened() -> sqlite3.Connection:
 
 
 def numbers(connection: sqlite3.Connection, demand: Demand | None) -> set[int]:
-    return set(records.browse(connection, Filters(demand=demand), "date_asc", 1000, 0))
+    return set(records.browse(connection, where(Filters(demand=demand)), "date_asc", 1000, 0))
 
 
 def found(connection: sqlite3.Connection, text: str) -> list[str]:
     """Source ids of the records that pass what the text demands."""
     wild = read(text, now=NOW, kinds=installed_kinds()).wild
-    near = expand(vocabulary.Lookup(connection, WordList()), wild)
+    near = expand(SqliteVocabulary(connection, WordList()), wild)
     demand = read(text, now=NOW, kinds=installed_kinds(), near=near).demand
     known = records.fetch(connection, sorted(numbers(connection, demand)))
     return [record.source_id for record in known.values()]
@@ -238,7 +240,9 @@ def test_a_demand_holds_for_exactly_the_records_that_have_its_words(
             one.number for one, each in zip(stored, drafts, strict=True) if holds(demand, each)
         }
         assert numbers(connection, demand) == expected
-        assert sum(records.counts(connection, Filters(demand=demand)).values()) == len(expected)
+        assert sum(records.counts(connection, where(Filters(demand=demand))).values()) == len(
+            expected
+        )
         again = read(canonical(demand), now=NOW, kinds=installed_kinds()).demand
         assert numbers(connection, again) == expected
     connection.close()

@@ -28,8 +28,10 @@ from mem_search.model import (
     Not,
     Term,
 )
-from mem_search.storage.sqlite import record_writer, records
+from mem_search.storage.sql import records
+from mem_search.storage.sqlite import record_writer
 from mem_search.storage.sqlite.database import Connection, Database
+from mem_search.storage.sqlite.filters import where
 from mem_search.storage.sqlite.metadata_columns import MetadataColumns
 from mem_search.storage.sqlite.record_columns import RecordColumnsCache
 from mem_search.storage.sqlite.record_masks import mask_of, passes
@@ -136,14 +138,14 @@ def compare(connection: Connection, columns: RecordColumnsCache) -> None:
     now = columns.current(connection)
     asked = np.arange(30).repeat(2)
     for filters in FILTERS:
-        expected = records.browse(connection, filters, "date_asc", 99, 0)
+        expected = records.browse(connection, where(filters), "date_asc", 99, 0)
         mask = passes(connection, now, filters, asked)
         assert set(asked[mask].tolist()) == {number for number in expected if number < 30}
         found = np.flatnonzero(mask_of(connection, now, filters))
         assert now.by_date(found, "date_asc").tolist() == expected
-        newest = records.browse(connection, filters, "date_desc", 99, 0)
+        newest = records.browse(connection, where(filters), "date_desc", 99, 0)
         assert now.by_date(found, "date_desc").tolist() == newest
-        assert now.counts(found) == records.counts(connection, filters)
+        assert now.counts(found) == records.counts(connection, where(filters))
 
 
 @settings(max_examples=15)

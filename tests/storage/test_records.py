@@ -13,9 +13,11 @@ import drafts
 from drafts import store
 from mem_search.ingest.prepare import prepare
 from mem_search.model import Draft, Filters, Link
-from mem_search.storage.sqlite import edges, fulltext, outbox, record_writer, records
+from mem_search.storage.sql import records
+from mem_search.storage.sqlite import edges, fulltext, outbox, record_writer
 from mem_search.storage.sqlite.connection import SqliteConnection
 from mem_search.storage.sqlite.database import Connection
+from mem_search.storage.sqlite.filters import where
 from mem_search.storage.sqlite.migrations import migrate
 from mem_search.text.words import WordPhrase
 
@@ -126,7 +128,7 @@ def test_a_changed_kind_is_changed_everywhere(connection: Connection) -> None:
     store(connection, drafts.draft("a", LONG, kind="memory"))
     kinds = rows(connection, "select distinct kind from passages")
     assert kinds == [("memory",)]
-    assert records.counts(connection, Filters()) == {"memory": 1}
+    assert records.counts(connection, where(Filters())) == {"memory": 1}
 
 
 def test_tags_facets_and_links_follow_the_record(connection: Connection) -> None:
@@ -278,6 +280,6 @@ def _found(connection: Connection, word: str) -> dict[tuple[str, int], float]:
 def test_browsing_pages_in_order(connection: Connection) -> None:
     stored = store(connection, *(drafts.draft(f"{n}", created_at=n // 2) for n in range(6)))
     numbers = [each.number for each in stored]
-    assert records.browse(connection, Filters(), "date_asc", 9, 0) == numbers
-    assert records.browse(connection, Filters(), "date_desc", 2, 1) == numbers[::-1][1:3]
+    assert records.browse(connection, where(Filters()), "date_asc", 9, 0) == numbers
+    assert records.browse(connection, where(Filters()), "date_desc", 2, 1) == numbers[::-1][1:3]
     assert records.fetch(connection, []) == {}

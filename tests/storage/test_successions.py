@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from drafts import draft, store
 from mem_search.model import Draft, Filters, Link, Ref
-from mem_search.storage.sqlite import migrations, record_writer, records, successions
+from mem_search.storage.sql import records
+from mem_search.storage.sqlite import migrations, record_writer, successions
 from mem_search.storage.sqlite.connection import SqliteConnection
 
 

@@ -12,8 +12,6 @@ from mem_search.model import Filters, Order
 from mem_search.model.rankings import Numbers, RecordColumns, are_among
 from mem_search.storage.postgres.connection import Connection
 from mem_search.storage.postgres.filters import where
-from mem_search.storage.sql.records import SORTED
-from mem_search.text.record_ids import RecordId
 
 _MAX_FEW_DATED: Final = 2000
 """Of so few records the dates are read by their keys at once; also the first part by date."""
@@ -23,58 +21,10 @@ _CHEAPER: Final = 8
 neither was in memory."""
 
 
-def sort_values(
-    connection: Connection, numbers: Numbers, names: Sequence[str]
-) -> dict[str, Numbers]:
-    """See ``SearchSnapshot``."""
-    named = [name for name in SORTED if name in names]
-    if not named or not len(numbers):
-        return dict.fromkeys(named, numbers)
-    places = [
-        f"case when {is_missing or 'false'} then -1 else dense_rank() over (order by {value}) end"
-        for value, is_missing in (SORTED[name] for name in named)
-    ]
-    rows = connection.execute(
-        f"select r.id, {', '.join(places)} from records r where r.id = any(%s)",
-        (numbers.tolist(),),
-    ).fetchall()
-    known = {row[0]: row[1:] for row in rows}
-    missing = (-1,) * len(named)
-    found = [known.get(number, missing) for number in numbers.tolist()]
-    return {
-        name: np.array(values, np.int64)
-        for name, values in zip(named, zip(*found, strict=True), strict=True)
-    }
-
-
 def matching(connection: Connection, filters: Filters) -> Numbers:
     """The numbers of all records within ``filters``, in order."""
     condition, values = where(connection, filters)
     return np.sort(connection.numbers(f"select r.id from records r where {condition}", values))
-
-
-def counts(connection: Connection, filters: Filters) -> dict[str, int]:
-    """How many records pass the filters, by kind."""
-    condition, values = where(connection, filters)
-    return dict(
-        connection.execute(
-            f"select r.kind, count(*) from records r where {condition} group by r.kind"
-            " order by r.kind",
-            values,
-        ).fetchall()
-    )
-
-
-def called(connection: Connection, called: RecordId) -> list[int]:
-    """The records that an id means, in the order they were stored."""
-    if called.alias:
-        return connection.column(
-            "select record_id from names where name = %s order by record_id",
-            (f"id:{called.alias}",),
-        )
-    return connection.column(
-        "select id from records where id = %s and %s in ('', kind)", (called.number, called.kind)
-    )
 
 
 def first_by_date(

@@ -142,7 +142,7 @@ class PostgresSearchStore:
         revision = revision_of(connection)
         changes = caches.seen(revision)
         return PostgresSnapshot(
-            connection, caches, self._model, self._dimensions, self._chats, revision, changes
+            connection, self._chats, caches, self._model, self._dimensions, revision, changes
         )
 
     def view(self, *, current: bool = False) -> AbstractContextManager[View]:

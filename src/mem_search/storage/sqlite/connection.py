@@ -15,6 +15,7 @@ in a shared statement                      for SQLite
 ``greatest``, ``least``, ``strpos``        ``max``, ``min``, ``instr``
 ``is not distinct from``                   ``is``
 ``jsonb_agg``, ``jsonb_build_array``       ``json_group_array``, ``json_array``
+``chr(10)``                                ``char(10)``
 ``project_lower``                          ``lower(project)``: a column of PostgreSQL's
 ``, worker = null``, ``for update``        nothing: a file has one worker and one writer
 ``home``                                   nothing: all is read in the home of the file
@@ -76,7 +77,8 @@ _FORMS: Final = tuple(
         (r" for update\b", ""),
         (r"\bjsonb_agg\(", "json_group_array("),
         (r"\bjsonb_build_array\(", "json_array("),
-        (r"\b(\w+)_lower\b", r"lower(\1)"),
+        (r"\b((?:\w+\.)?\w+)_lower\b", r"lower(\1)"),
+        (r"\bchr\(", "char("),
         # Until one schema has one name for both.
         (r"\b(?:place|span)_(start|end)\b", r'"\1"'),
         (r"%\((\w+)\)s", r":\1"),

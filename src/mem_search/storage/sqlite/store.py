@@ -14,8 +14,10 @@ from mem_search.errors import StorageError
 from mem_search.model import Kind
 from mem_search.storage.rules.corpus_cache import CorpusCache
 from mem_search.storage.sql.archives import Archives
+from mem_search.storage.sql.connection import reads
 from mem_search.storage.sql.deliveries import Deliveries
 from mem_search.storage.sql.logins import Logins
+from mem_search.storage.sql.records import Records
 from mem_search.storage.sql.research import Operations
 from mem_search.storage.sql.saved_searches import SavedSearches
 from mem_search.storage.sql.scopes import Scopes
@@ -23,16 +25,16 @@ from mem_search.storage.sql.search_jobs import SearchJobs
 from mem_search.storage.sql.search_log import SearchLog
 from mem_search.storage.sql.tokens import Tokens
 from mem_search.storage.sqlite import odd_rows, snapshot, vectors_move
+from mem_search.storage.sqlite.connection import SqliteConnection
 from mem_search.storage.sqlite.database import Database
 from mem_search.storage.sqlite.derived import NAMES
-from mem_search.storage.sqlite.filters import where
+from mem_search.storage.sqlite.filters import FILTERS
 from mem_search.storage.sqlite.forgetting import SqliteForgetting
 from mem_search.storage.sqlite.graph_export import SqliteGraph
 from mem_search.storage.sqlite.ingest import SqliteIngest
 from mem_search.storage.sqlite.jobs import SqliteJobs
 from mem_search.storage.sqlite.limits import SqliteLimits
 from mem_search.storage.sqlite.outbox import SqliteIndexing
-from mem_search.storage.sqlite.records import SqliteRecords
 from mem_search.storage.sqlite.redacting import SqliteRedacting
 from mem_search.storage.sqlite.search_snapshot import SqliteSearchStore
 from mem_search.storage.sqlite.stats import SqliteStatistics, corpus
@@ -44,13 +46,21 @@ _MIN_WRITES: Final = 2000
 """Writes of records after which a rest stores columns: 1.5 MB, more where old records changed."""
 
 
+class SqliteRecords(Records):
+    """``ports.RecordStore``: changes of scopes count in a table of their own."""
+
+    @reads
+    def revision(self, connection: SqliteConnection) -> int:
+        return connection.count("select value from revision")
+
+
 class SqliteStore:
     """An open file. ``SqliteStore.open`` makes it; always ``close`` it."""
 
     def __init__(self, database: Database) -> None:
         self.database = database
         self._searches: list[SqliteSearchStore] = []
-        self.records = SqliteRecords(database, lambda _, filters: where(filters))
+        self.records = SqliteRecords(database, FILTERS.where)
         self.ingest = SqliteIngest(database)
         self.forgetting = SqliteForgetting(database)
         self.redacting = SqliteRedacting(database)

@@ -13,11 +13,9 @@ from dataclasses import dataclass, field
 from threading import Lock
 from typing import Final
 
+from mem_search.storage.sql.vocabulary import MAX_WORD_CHARS
 from mem_search.text.query.parse import MAX_MEANT
 from mem_search.text.words import RUN
-
-MAX_WORD_CHARS: Final = 40
-"""Characters; longer words are hashes or text without spaces."""
 
 MAX_ADDED: Final = 500
 """Records whose words are added to the list; after more of them it is read again."""
