@@ -25,8 +25,7 @@ from mem_search.storage.sqlite import fulltext
 from mem_search.storage.sqlite.connection import SqliteConnection
 from mem_search.storage.sqlite.filters import FILTERS, where
 from mem_search.storage.sqlite.migrations import migrate
-from mem_search.storage.sqlite.vocabulary import SqliteVocabulary
-from mem_search.storage.sqlite.word_list import WordList
+from mem_search.storage.sqlite.vocabulary import SqliteVocabulary, WordList
 from mem_search.text.dates import from_iso
 from mem_search.text.query import canonical, read
 from mem_search.text.words import any_of

@@ -8,9 +8,9 @@ from typing import get_args
 from drafts import draft, store
 from mem_search.storage.ports.search import Names
 from mem_search.storage.rules.wild_words import beginnings, expand
-from mem_search.storage.sqlite import fulltext, record_writer
-from mem_search.storage.sqlite.vocabulary import SqliteVocabulary
-from mem_search.storage.sqlite.word_list import WordList
+from mem_search.storage.sqlite import fulltext
+from mem_search.storage.sqlite.record_writer import RecordWriter
+from mem_search.storage.sqlite.vocabulary import SqliteVocabulary, WordList
 
 
 def vocabulary(connection: sqlite3.Connection) -> SqliteVocabulary:
@@ -37,13 +37,13 @@ def test_the_sample_teaches_no_word_however_it_is_written(connection: sqlite3.Co
     (stored,) = store(connection, of_sample, draft("a", "the tide"))[:1]
     store(connection, draft("s", "lighthouse", title="Quay", source="sample"))
     assert words(connection) == {"the": 1, "tide": 1}
-    record_writer.remove(connection, [stored.number], forget=True)
+    RecordWriter(connection).remove([stored.number], forget=True)
     assert words(connection) == {"the": 1, "tide": 1}
 
 
 def test_a_forgotten_record_leaves_no_word_behind(connection: sqlite3.Connection) -> None:
     (stored,) = store(connection, draft("a", "confidential", title="Secret plan"))
-    record_writer.remove(connection, [stored.number], forget=True)
+    RecordWriter(connection).remove([stored.number], forget=True)
     assert words(connection) == {}
     assert vocabulary(connection).named("title", "sec", 5) == []
 
@@ -86,7 +86,7 @@ def test_names_change_and_go_with_their_record(connection: sqlite3.Connection) -
     assert names(connection) == {}
     store(connection, draft("a", "other", metadata={"author": "Ana"}))
     assert names(connection) == {"ana": 1}
-    record_writer.remove(connection, [stored.number], forget=True)
+    RecordWriter(connection).remove([stored.number], forget=True)
     assert names(connection) == {}
     connection.execute("insert into people_fts(people_fts) values('integrity-check')")
 

@@ -32,7 +32,6 @@ from mem_search.storage.postgres.graph import GRAPH
 from mem_search.storage.postgres.vocabulary import PostgresVocabulary
 from mem_search.storage.postgres.word_lists import Holders, Phrase
 from mem_search.storage.rules import bm25
-from mem_search.storage.rules.near_duplicates import repeated
 from mem_search.storage.sql.snapshot import Snapshot
 from mem_search.text import sketch
 from mem_search.text.sketch import HEAD, NO_SKETCHES, WORDS, Sketches
@@ -154,7 +153,7 @@ class PostgresSnapshot(Snapshot):
             binary=True,
         ).fetchall()
         heads = np.frombuffer(b"".join(made[:HEAD] for _, made in rows), np.uint32)
-        near = repeated(heads.reshape(-1, WORDS))
+        near = sketch.repeated(heads.reshape(-1, WORDS))
         suspects = [row for row, is_near in zip(rows, near, strict=True) if is_near]
         if not suspects:
             return (), NO_SKETCHES

@@ -25,9 +25,9 @@ from mem_search.storage.postgres.connection import Connection
 from mem_search.storage.postgres.database import Database
 from mem_search.storage.postgres.passage_blocks import PassageBlocks
 from mem_search.storage.postgres.search_snapshot import PostgresSnapshot
-from mem_search.storage.postgres.statistics import corpus
 from mem_search.storage.postgres.word_lists import WordLists
 from mem_search.storage.rules.corpus_cache import CorpusCache
+from mem_search.storage.sql.statistics import corpus
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -7,8 +7,7 @@ from pathlib import Path
 
 from mem_search.errors import Conflict, StorageError
 from mem_search.model import Kind
-from mem_search.model.statistics import ReplicaState
-from mem_search.storage.postgres import sketches
+from mem_search.model.statistics import ReplicaState, StoreSize
 from mem_search.storage.postgres.access import PostgresLimits, PostgresLogins
 from mem_search.storage.postgres.connection import Connection
 from mem_search.storage.postgres.database import Database
@@ -26,17 +25,35 @@ from mem_search.storage.postgres.jobs import (
 from mem_search.storage.postgres.migrations import KEYS
 from mem_search.storage.postgres.redacting import PostgresRedacting
 from mem_search.storage.postgres.search_store import Caches, PostgresSearchStore
-from mem_search.storage.postgres.statistics import PostgresStatistics
 from mem_search.storage.postgres.vector_index import PgvectorIndex
 from mem_search.storage.postgres.workers import LEASE
 from mem_search.storage.rules import future_times
 from mem_search.storage.sql.archives import Archives
+from mem_search.storage.sql.connection import reads
 from mem_search.storage.sql.records import Records
 from mem_search.storage.sql.research import Operations
 from mem_search.storage.sql.scopes import Scopes
 from mem_search.storage.sql.search_log import SearchLog
+from mem_search.storage.sql.statistics import WAITING, Statistics
 from mem_search.storage.sql.tokens import Tokens
+from mem_search.text import sketch
 from mem_search.text.dates import now_ms
+
+
+class PostgresStatistics(Statistics):
+    """``ports.StatisticsStore``."""
+
+    complete = f"not exists ({WAITING} and p.record_id = records.id)"
+    id_of_store = "select store_id from stores"
+
+    @reads
+    def size(self, connection: Connection) -> StoreSize:
+        """Of all users: the tables are theirs together."""
+        stored = connection.count(
+            "select sum(pg_total_relation_size(c.oid)) from pg_class c"
+            " where c.relnamespace = to_regnamespace('mem_search') and c.relkind = 'r'"
+        )
+        return StoreSize(stored)
 
 
 class PostgresStore:
@@ -106,7 +123,7 @@ class PostgresStore:
 
     async def mend(self, *, deep: bool = False) -> list[str]:
         """See ``ports.Store``. The server has checksums for the rest, and indexes of its own."""
-        remade = await self.database.write(sketches.remade)
+        remade = await self.database.write(_sketches_remade)
         return ["the sketches of near-duplicates"] if remade else []
 
     @property
@@ -190,3 +207,19 @@ def _times_put_back(connection: Connection) -> int:
         times = statement.count("{now}")
         changed += connection.execute(statement.format(now="%s"), (now_ms(),) * times).rowcount
     return changed
+
+
+def _sketches_remade(connection: Connection) -> int:
+    """Make the sketches again that are missing, or are of another shape; how many were."""
+    rows = connection.execute(
+        "select r.id, r.title, r.body from records r left join sketches s on s.record_id = r.id"
+        " where s.record_id is null or octet_length(s.sketch) != %s",
+        (sketch.SIZE,),
+    ).fetchall()
+    for number, title, body in rows:
+        connection.execute(
+            "insert into sketches(record_id, sketch) values(%s, %s)"
+            " on conflict(owner, record_id) do update set sketch = excluded.sketch",
+            (number, sketch.sketch(title, body)),
+        )
+    return len(rows)

@@ -148,7 +148,7 @@ def counts(connection: Connection, where: tuple[str, list[Any]]) -> dict[str, in
         f"select r.kind, count(*) from records r where {condition} group by r.kind order by r.kind",
         values,
     )
-    return {kind: count for kind, count in rows}
+    return dict(rows.fetchall())
 
 
 def sort_values(

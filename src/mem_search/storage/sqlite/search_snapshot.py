@@ -28,12 +28,10 @@ from mem_search.model.statistics import Corpus
 from mem_search.storage.ports.search import SearchSnapshot, View
 from mem_search.storage.rules import bm25
 from mem_search.storage.rules.corpus_cache import CorpusCache
-from mem_search.storage.rules.near_duplicates import repeated
+from mem_search.storage.sql.indexing import waiting
 from mem_search.storage.sql.snapshot import Snapshot
 from mem_search.storage.sqlite import (
     fulltext,
-    outbox,
-    sketches,
     successions,
 )
 from mem_search.storage.sqlite.connection import SqliteConnection
@@ -47,8 +45,8 @@ from mem_search.storage.sqlite.record_columns import Columns, RecordColumnsCache
 from mem_search.storage.sqlite.record_masks import mask_of, passes
 from mem_search.storage.sqlite.stored_columns import StoredColumns
 from mem_search.storage.sqlite.vector_rows import VectorRows
-from mem_search.storage.sqlite.vocabulary import SqliteVocabulary
-from mem_search.storage.sqlite.word_list import WordList
+from mem_search.storage.sqlite.vocabulary import SqliteVocabulary, WordList
+from mem_search.text import sketch
 from mem_search.text.sketch import NO_SKETCHES, Sketches
 from mem_search.text.words import WordQuery
 
@@ -228,7 +226,7 @@ class SqliteSnapshot(Snapshot):
         return np.flatnonzero(mask_of(self._connection, columns, filters)[known])
 
     def unindexed_passages(self, limit: int) -> Numbers:
-        return np.array(outbox.waiting(self._connection, "index", limit), dtype=np.int64)
+        return np.array(waiting(self._connection, "index", limit), dtype=np.int64)
 
     def passage_columns(self, passages: Numbers) -> PassageColumns:
         last = int(passages.max(initial=0))
@@ -260,10 +258,17 @@ class SqliteSnapshot(Snapshot):
 
     def near_duplicate_sketches(self, records: Numbers) -> tuple[Sequence[int], Sketches]:
         # The beginnings of sketches, in memory, show that most pages have nothing to fold.
-        suspects = records[repeated(self._all_columns().heads[records])]
+        suspects = records[sketch.repeated(self._all_columns().heads[records])]
         if not len(suspects):
             return (), NO_SKETCHES
-        return sketches.of_records(self._connection, suspects.tolist())
+        # One row, because Python waits for its lock at each row.
+        found, rows = self._connection.one(
+            "select json_group_array(record_id), group_concat(hex(sketch), '') from sketches"
+            " where record_id = any(%s)",
+            (suspects.tolist(),),
+        )
+        numbers: list[int] = json.loads(found)
+        return numbers, sketch.read(bytes.fromhex(rows or ""))
 
     def successors(self, records: Numbers, filters: Filters) -> Mapping[int, tuple[int, ...]]:
         superseded = records[self._all_columns().successors[records] > 0]

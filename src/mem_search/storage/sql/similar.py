@@ -1,7 +1,9 @@
-"""Citations without a link (``storage.rules.similar``): phrases are stored and compared.
+"""Citations without a link: reports that quote a stored page or share rare phrases with it.
 
-The transaction that stores a report or a page compares it with the documents that share a phrase.
-What it finds is an edge ``cites`` with a strength below 1 and the shared runs as its places.
+The transaction that stores a report or a page compares it with the documents that share a phrase,
+in the windows around it. What it finds is an edge ``cites`` of the origin ``similar``, with a
+strength below 1 and the shared runs as its places. The outcome does not depend on the order in
+which documents come: a phrase that becomes common takes back what it had shown.
 """
 
 from __future__ import annotations
@@ -9,33 +11,44 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 
 from mem_search.model.graph import CITES
-from mem_search.storage.postgres import edges
-from mem_search.storage.postgres.connection import Connection
 from mem_search.storage.rules.similar import ANCHORS, SIMILAR, compared, to_compare
+from mem_search.storage.sql.connection import Connection
 from mem_search.text.cites import context_of
 
+Phrases = Iterable[tuple[int, int]]
+"""Hash and place of each phrase that is kept of a text."""
 
-def write(connection: Connection, records: Sequence[tuple[int, Iterable[tuple[int, int]]]]) -> None:
+
+def write(connection: Connection, records: Sequence[tuple[int, Phrases]]) -> None:
     """Store the phrases of records, replacing older ones, without those that are common."""
     connection.execute(
-        "delete from phrases where record_id = any(%s)", ([number for number, _ in records],)
+        "delete from phrases where record_id = any(%s::bigint[])",
+        ([number for number, _ in records],),
     )
-    rows = [(each, number, start) for number, kept in records for each, start in kept]
-    if rows:
-        hashes, numbers, starts = map(list, zip(*rows, strict=True))
-        connection.execute(
-            "insert into phrases(hash, record_id, start) select f.hash, f.record_id, min(f.start)"
-            " from unnest(%s::bigint[], %s::bigint[], %s::integer[]) f(hash, record_id, start)"
-            " where not exists (select 1 from common_phrases c where c.hash = f.hash)"
-            " group by f.hash, f.record_id",
-            (hashes, numbers, starts),
+    first: dict[tuple[int, int], int] = {}
+    for number, kept in records:
+        for each, start in kept:
+            first[each, number] = min(start, first.get((each, number), start))
+    if not first:
+        return
+    common = {
+        *connection.column(
+            "select hash from common_phrases where hash = any(%s::bigint[])",
+            ([*{each for each, _ in first}],),
         )
+    }
+    connection.insert(
+        "phrases",
+        ("hash bigint", "record_id bigint", "start integer"),
+        [(*key, start) for key, start in first.items() if key[0] not in common],
+    )
 
 
 def clear(connection: Connection, numbers: Collection[int]) -> None:
     """Remove what similarity said about pages that change or leave."""
     connection.execute(
-        "delete from edges where to_id = any(%s) and origin = %s", (list(numbers), SIMILAR)
+        "delete from edges where to_id = any(%s::bigint[]) and origin = %s",
+        (list(numbers), SIMILAR),
     )
 
 
@@ -43,7 +56,7 @@ def settle(connection: Connection, numbers: Sequence[int]) -> None:
     """Compare these records, which were written, with those that share a phrase."""
     pairs: dict[tuple[int, int], None] = {}
     for number in connection.column(
-        "select distinct record_id from phrases where record_id = any(%s) order by 1",
+        "select distinct record_id from phrases where record_id = any(%s::bigint[]) order by 1",
         (list(numbers),),
     ):
         pairs |= dict.fromkeys(_near(connection, number))
@@ -52,19 +65,22 @@ def settle(connection: Connection, numbers: Sequence[int]) -> None:
 
 
 def _near(connection: Connection, number: int) -> list[tuple[int, int]]:
-    """The pairs (report, page) to compare since ``number`` was written."""
+    """The pairs (report, page) to compare since ``number`` was written.
+
+    Phrases that became common with it are removed first, and what they had shown is compared again.
+    """
     rows = connection.execute(
         "select p.hash, r.id, r.kind, r.url from phrases x join phrases p on p.hash = x.hash"
         " join records r on r.id = p.record_id where x.record_id = %s order by p.hash, r.id",
         (number,),
     )
-    common, pairs = to_compare(number, rows.fetchall())
+    common, pairs = to_compare(number, ((h, r, kind, url) for h, r, kind, url in rows))
     if common:
-        connection.execute(
-            "insert into common_phrases(hash) select unnest(%s::bigint[]) on conflict do nothing",
-            (common,),
-        )
-        connection.execute("delete from phrases where hash = any(%s)", (common,))
+        connection.insert(
+            "common_phrases", ("hash bigint",), [(each,) for each in common],
+            "on conflict do nothing",
+        )  # fmt: skip
+        connection.execute("delete from phrases where hash = any(%s::bigint[])", (common,))
     return pairs
 
 
@@ -102,8 +118,11 @@ def _compare(connection: Connection, report: int, page: int) -> None:
         (report, target or key.removeprefix("ref:"), CITES, key, page, SIMILAR, strength, created),
     )
     if edge is not None:
-        edges.write_cites(
-            connection,
+        connection.insert(
+            "cites",
+            ("edge_id bigint", "place_start integer", "place_end integer",
+             "context_start integer", "context_end integer", "form text"),
             [(edge[0], run.start, run.end, *context_of(text, run.start, run.end), "phrase")
              for run in runs],
+            "on conflict do nothing",
         )  # fmt: skip
