@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Final
 
 from mem_search.model import SAMPLE
 from mem_search.storage.ports.search import Counted
 from mem_search.storage.rules.names import ascii_lower
-from mem_search.storage.sql.filters import any_letters
-from mem_search.storage.sql.vocabulary import FILES, LAST, MAX_WORD_CHARS, Vocabulary
-from mem_search.text.query.parse import MAX_MEANT
+from mem_search.storage.sql.vocabulary import FILES, LAST, Vocabulary
 
 _TITLE: Final = 100
 """Characters of a title that the index has."""
@@ -20,16 +17,6 @@ class PostgresVocabulary(Vocabulary):
     """Text has the collation "C", and titles stand in lower case beside their own."""
 
     word, records, words = "word", "records", "words"
-
-    def alike(self, pattern: str) -> list[str]:
-        beginning = pattern.partition("*")[0]
-        rows = self._rows(
-            "select word, records from words"
-            " where word >= %s and word < %s and word like %s and length(word) <= %s"
-            " order by records desc, word limit %s",
-            (beginning, beginning + LAST, any_letters(pattern), MAX_WORD_CHARS, MAX_MEANT),
-        )
-        return [word for word, _ in rows]
 
     def _titles(self, prefix: str, limit: int) -> list[Counted]:
         begun = ascii_lower(prefix)
@@ -52,9 +39,4 @@ class PostgresVocabulary(Vocabulary):
             f" where {FILES} and {told} >= %s and {told} < %s"
             " group by value order by 2 desc, 1 limit %s",
             (begun, begun + LAST, limit),
-        )
-
-    def _counted(self, words: Iterable[str]) -> list[Counted]:
-        return self._rows(
-            "select word, records from words where word = any(%s::text[])", (list(words),)
         )

@@ -7,10 +7,11 @@ same however many records have it. Case does not matter.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
 from typing import Any, ClassVar, Final
 
 from mem_search.storage.ports.search import Counted, Names
+from mem_search.storage.sql.filters import any_letters
+from mem_search.text.query.parse import MAX_MEANT
 from mem_search.text.spelling import edits_allowed, other_beginnings
 
 LAST: Final = "\U0010ffff"
@@ -55,7 +56,12 @@ class Vocabulary(ABC):
         They begin with its first or second letter; words one edit away may begin with any letter.
         """
         edits = edits_allowed(word)
-        rows = self._counted(other_beginnings(word))
+        # The cross join keeps this order: SQLite's vocabulary is asked for each word.
+        rows = self._rows(
+            f"select w.{self.word}, w.{self.records} from unnest(%s::text[]) one(word)"
+            f" cross join {self.words} w where w.{self.word} = one.word",
+            (list(other_beginnings(word)),),
+        )
         for initial in dict.fromkeys(word[:2]):
             rows += self._rows(
                 f"select {self.word}, {self.records} from {self.words}"
@@ -68,12 +74,19 @@ class Vocabulary(ABC):
             found[term] = max(records, found.get(term, 0))
         return list(found.items())
 
-    @abstractmethod
     def alike(self, pattern: str) -> list[str]:
         """The words that ``pattern`` stands for, the most frequent first: ``au*tion``, ``*tion``.
 
         What precedes the first ``*`` is looked up; without it all words are compared.
         """
+        beginning = pattern.partition("*")[0]
+        rows = self._rows(
+            f"select {self.word}, max({self.records}) from {self.words}"
+            f" where {self.word} >= %s and {self.word} < %s and {self.word} like %s escape '\\'"
+            f" and length({self.word}) <= %s group by {self.word} order by 2 desc, 1 limit %s",
+            (beginning, beginning + LAST, any_letters(pattern), MAX_WORD_CHARS, MAX_MEANT),
+        )
+        return [word for word, _ in rows]
 
     def named(self, names: Names, prefix: str, limit: int) -> list[Counted]:
         """See ``SearchSnapshot.names_beginning_with``."""
@@ -118,10 +131,6 @@ class Vocabulary(ABC):
 
         A prefix with a slash is compared with the whole path; then case matters.
         """
-
-    @abstractmethod
-    def _counted(self, words: Iterable[str]) -> list[Counted]:
-        """Those of ``words`` that the store has."""
 
     def _rows(self, statement: str, values: tuple[Any, ...]) -> list[Counted]:
         return list(self._connection.execute(statement, values).fetchall())

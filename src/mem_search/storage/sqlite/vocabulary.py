@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from threading import Lock
 from typing import Final
@@ -110,15 +109,9 @@ class SqliteVocabulary(Vocabulary):
         self._list = words
 
     def alike(self, pattern: str) -> list[str]:
-        beginning = pattern.partition("*")[0]
-        if not beginning:
+        if pattern.startswith("*"):
             return self._list.alike(self._connection, pattern)
-        rows = self._rows(
-            "select term, max(doc) from known_words where term >= ? and term < ? and term glob ?"
-            " and length(term) <= ? group by term order by 2 desc, 1 limit ?",
-            (beginning, beginning + LAST, pattern, MAX_WORD_CHARS, MAX_MEANT),
-        )
-        return [word for word, _ in rows]
+        return super().alike(pattern)
 
     def _titles(self, prefix: str, limit: int) -> list[Counted]:
         return self._rows(
@@ -140,14 +133,6 @@ class SqliteVocabulary(Vocabulary):
             f" where {FILES} and {told} >= ? and {told} < ?"
             " group by value order by 2 desc, 1 limit ?",
             (begun, begun + LAST, limit),
-        )
-
-    def _counted(self, words: Iterable[str]) -> list[Counted]:
-        # The cross join keeps this order: the vocabulary is asked for each word.
-        return self._rows(
-            "select w.term, w.doc from json_each(%s) j cross join known_words w"
-            " on w.term = j.value",
-            (list(words),),
         )
 
 
