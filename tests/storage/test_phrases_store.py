@@ -10,7 +10,7 @@ import pytest
 
 from drafts import draft, store
 from mem_search.model import Draft
-from mem_search.storage.rules import similar as rules
+from mem_search.storage.sql import similar as rules
 from mem_search.storage.sqlite.record_writer import RecordWriter
 
 SAID = (

@@ -19,7 +19,6 @@ from mem_search.model import (
     Term,
 )
 from mem_search.records.registry import installed_kinds
-from mem_search.storage.rules.wild_words import expand
 from mem_search.storage.sql import records
 from mem_search.storage.sqlite import fulltext
 from mem_search.storage.sqlite.connection import SqliteConnection
@@ -49,7 +48,7 @@ def numbers(connection: sqlite3.Connection, demand: Demand | None) -> set[int]:
 def found(connection: sqlite3.Connection, text: str) -> list[str]:
     """Source ids of the records that pass what the text demands."""
     wild = read(text, now=NOW, kinds=installed_kinds()).wild
-    near = expand(SqliteVocabulary(connection, WordList()), wild)
+    near = SqliteVocabulary(connection, WordList()).expand(wild)
     demand = read(text, now=NOW, kinds=installed_kinds(), near=near).demand
     known = records.fetch(connection, sorted(numbers(connection, demand)))
     return [record.source_id for record in known.values()]

@@ -7,7 +7,6 @@ from typing import get_args
 
 from drafts import draft, store
 from mem_search.storage.ports.search import Names
-from mem_search.storage.rules.wild_words import beginnings, expand
 from mem_search.storage.sqlite import fulltext
 from mem_search.storage.sqlite.record_writer import RecordWriter
 from mem_search.storage.sqlite.vocabulary import SqliteVocabulary, WordList
@@ -69,7 +68,7 @@ def test_names_of_people_and_attached_files_are_words_of_the_store(
     assert names(connection) == {"ana": 1, "bo": 1, "schmidt": 2, "invoice": 1, "7": 1, "pdf": 1}
     assert ("schmidt", 2) in vocabulary(connection).like("schmitd")
     assert vocabulary(connection).beginning_with("schm", 5) == [("schmidt", 2)]
-    assert expand(vocabulary(connection), ["*midt", "sch*dt"]) == {
+    assert vocabulary(connection).expand(["*midt", "sch*dt"]) == {
         "*midt": ("schmidt",),
         "sch*dt": ("schmidt",),
     }
@@ -115,7 +114,7 @@ def test_what_may_be_meant_has_any_first_letter(connection: sqlite3.Connection) 
 
 def test_the_last_of_words_in_a_row_is_the_prefix(connection: sqlite3.Connection) -> None:
     store(connection, draft("a", "snake_authentication"))
-    found = beginnings(vocabulary(connection), "snake_authenti")
+    found = vocabulary(connection).beginnings("snake_authenti")
     assert "snake_authentication" in found  # the index has its stem, which does not begin so
 
 

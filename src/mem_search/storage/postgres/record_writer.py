@@ -14,6 +14,8 @@ from mem_search.model.ingest import PreparedDraft
 from mem_search.storage.postgres import edges, postings, tombstones, words
 from mem_search.storage.postgres.connection import Connection, as_json, as_stored
 from mem_search.storage.postgres.postings import PassageText
+from mem_search.storage.sql.connection import writes
+from mem_search.storage.sql.ingest import Ingest
 from mem_search.storage.sql.passage_rows import Text
 from mem_search.storage.sql.record_writer import Conversation, Relation, Writer
 
@@ -86,3 +88,26 @@ class RecordWriter(Writer):
 
     def _clear_edges(self, numbers: Sequence[int]) -> None:
         edges.clear(self._connection, numbers)
+
+
+class PostgresIngest(Ingest):
+    """``ports.IngestStore``: stores what sources read."""
+
+    writer = RecordWriter
+    add_tombstones = staticmethod(tombstones.add)
+    lift_tombstone = staticmethod(tombstones.lift)
+
+    @writes
+    def count_tokens(self, connection: Connection, task: str, day: str, tokens: int) -> int:
+        if not tokens:
+            row = connection.maybe(
+                "select tokens from model_tokens where task = %s and day = %s", (task, day)
+            )
+            return int(row[0]) if row else 0
+        return connection.count(
+            "insert into model_tokens(task, day, tokens) values(%s, %s, %s)"
+            " on conflict(owner, task) do update set day = excluded.day, tokens = excluded.tokens"
+            " + case when model_tokens.day = excluded.day then model_tokens.tokens else 0 end"
+            " returning tokens",
+            (task, day, tokens),
+        )

@@ -21,16 +21,15 @@ from mem_search.model.rankings import (
 )
 from mem_search.model.statistics import Corpus
 from mem_search.storage.postgres import (
+    columns,
     edges,
     fulltext,
-    listing,
 )
-from mem_search.storage.postgres import passages as of_passages
 from mem_search.storage.postgres.connection import Connection
 from mem_search.storage.postgres.filters import FILTERS
 from mem_search.storage.postgres.graph import GRAPH
-from mem_search.storage.postgres.vocabulary import PostgresVocabulary
 from mem_search.storage.postgres.word_lists import Holders, Phrase
+from mem_search.storage.postgres.words import PostgresVocabulary
 from mem_search.storage.rules import bm25
 from mem_search.storage.sql.snapshot import Snapshot
 from mem_search.text import sketch
@@ -106,15 +105,13 @@ class PostgresSnapshot(Snapshot):
     # Vectors
 
     def record_cosines(self, vector: Vectors, records: Numbers) -> Values:
-        return of_passages.record_cosines(self._connection, self._model, vector, records)
+        return columns.record_cosines(self._connection, self._model, vector, records)
 
     def passage_cosines(self, vector: Vectors, passages: Numbers) -> Values:
-        return of_passages.passage_cosines(self._connection, self._model, vector, passages)
+        return columns.passage_cosines(self._connection, self._model, vector, passages)
 
     def passage_vectors(self, passages: Numbers) -> tuple[NDArray[np.intp], Vectors]:
-        return of_passages.passage_vectors(
-            self._connection, self._model, self._dimensions, passages
-        )
+        return columns.passage_vectors(self._connection, self._model, self._dimensions, passages)
 
     def passages_within(self, filters: Filters) -> Numbers:
         records = self.matching(filters)
@@ -140,10 +137,10 @@ class PostgresSnapshot(Snapshot):
         return self._caches.corpus.current(self._connection, self._changes)
 
     def columns(self, records: Numbers) -> RecordColumns:
-        return listing.columns(self._connection, records)
+        return columns.record_columns(self._connection, records)
 
     def first_by_date(self, records: Numbers, order: Order, limit: int) -> tuple[Numbers, Numbers]:
-        return listing.first_by_date(self._connection, records, order, limit)
+        return columns.first_by_date(self._connection, records, order, limit)
 
     def near_duplicate_sketches(self, records: Numbers) -> tuple[Sequence[int], Sketches]:
         rows = self._connection.execute(

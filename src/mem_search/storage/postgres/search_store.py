@@ -20,7 +20,8 @@ from mem_search.model import Filters, Kind
 from mem_search.model.rankings import Numbers, PassageColumns
 from mem_search.model.statistics import Corpus
 from mem_search.storage.ports.search import SearchSnapshot, View
-from mem_search.storage.postgres import listing, replica
+from mem_search.storage.postgres import replica
+from mem_search.storage.postgres.columns import matching
 from mem_search.storage.postgres.connection import Connection
 from mem_search.storage.postgres.database import Database
 from mem_search.storage.postgres.passage_blocks import PassageBlocks
@@ -55,7 +56,7 @@ class Within:
             known = self._known.get(filters) if revision == self._revision else None
         if known is not None:
             return known
-        found = listing.matching(connection, filters)
+        found = matching(connection, filters)
         with self._lock:
             if revision > self._revision:
                 self._revision = revision

@@ -15,7 +15,6 @@ from mem_search.storage.postgres.filters import where
 from mem_search.storage.postgres.forgetting import PostgresForgetting
 from mem_search.storage.postgres.graph_export import PostgresGraph
 from mem_search.storage.postgres.indexing import PostgresIndexing
-from mem_search.storage.postgres.ingest import PostgresIngest
 from mem_search.storage.postgres.jobs import (
     ClaimedDeliveries,
     ClaimedSavedSearches,
@@ -23,6 +22,7 @@ from mem_search.storage.postgres.jobs import (
     PostgresJobs,
 )
 from mem_search.storage.postgres.migrations import KEYS
+from mem_search.storage.postgres.record_writer import PostgresIngest
 from mem_search.storage.postgres.redacting import PostgresRedacting
 from mem_search.storage.postgres.search_store import Caches, PostgresSearchStore
 from mem_search.storage.postgres.vector_index import PgvectorIndex

@@ -33,7 +33,6 @@ from mem_search.model.statistics import AskedQuery, Corpus
 from mem_search.storage.ports.search import Counted, Names
 from mem_search.storage.rules import bm25
 from mem_search.storage.rules.passage_columns import with_neighbours
-from mem_search.storage.rules.wild_words import expand
 from mem_search.storage.sql import facet_counts, graph, records, scopes, search_log
 from mem_search.storage.sql.filters import FilterSql
 from mem_search.storage.sql.graph import Graph
@@ -139,7 +138,7 @@ class Snapshot(ABC):
         return best.candidates(most) if len(best.records) <= most else NO_CANDIDATES
 
     def expand_words(self, wild: Sequence[str]) -> dict[str, tuple[str, ...]]:
-        return expand(self._vocabulary(), wild)
+        return self._vocabulary().expand(wild)
 
     def similar_words(self, word: str) -> list[Counted]:
         return self._vocabulary().like(word)

@@ -7,12 +7,14 @@ same however many records have it. Case does not matter.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import Any, ClassVar, Final
 
 from mem_search.storage.ports.search import Counted, Names
+from mem_search.storage.rules.terms import stem
 from mem_search.storage.sql.filters import any_letters
 from mem_search.text.query.parse import MAX_MEANT
-from mem_search.text.spelling import edits_allowed, other_beginnings
+from mem_search.text.spelling import edits_allowed, nearest, other_beginnings
 
 LAST: Final = "\U0010ffff"
 """Sorts after everything that can follow a prefix."""
@@ -23,6 +25,9 @@ MAX_WORD_CHARS: Final = 40
 MAX_VALUES: Final = 1_000
 """Distinct values that are read: beyond them a completion can be missed, but none is slow."""
 
+MAX_NEIGHBOURS: Final = 8
+"""Most words that a misspelling stands for; further ones are unrelated."""
+
 MAX_COUNTED: Final = 1_000
 """Records that are counted of one value."""
 
@@ -30,7 +35,7 @@ FILES: Final = "name in ('file_read', 'file_modified', 'path')"
 
 
 class Vocabulary(ABC):
-    """``rules.wild_words.Lookup`` over a connection, and the names that complete a prefix."""
+    """The words of the store, in lower case, and the names that complete a prefix."""
 
     word: ClassVar[str]
     records: ClassVar[str]
@@ -87,6 +92,41 @@ class Vocabulary(ABC):
             (beginning, beginning + LAST, any_letters(pattern), MAX_WORD_CHARS, MAX_MEANT),
         )
         return [word for word, _ in rows]
+
+    def expand(self, wild: Sequence[str]) -> dict[str, tuple[str, ...]]:
+        """For each word the words it stands for; ``auth*`` means all words with that prefix."""
+        found = {}
+        for word in wild:
+            if word.endswith("~"):
+                found[word] = self.neighbours(word[:-1])
+            elif "*" in word[:-1]:
+                found[word] = tuple(filter(str.isalnum, self.alike(word)))
+            else:
+                found[word] = self.beginnings(word[:-1])
+        return found
+
+    def beginnings(self, prefix: str) -> tuple[str, ...]:
+        """The words that begin with ``prefix``, and ``prefix*`` where the index can look that up.
+
+        The index holds stems: ``authent`` does not begin with ``authenti``, and ``running*`` would
+        be looked up as ``run*``. So words are listed one by one, as long as they are few. Of words
+        in a row (``rate_lim``) the last is a prefix.
+        """
+        before, sign, prefix = prefix.rpartition("_")
+        if sign:
+            return tuple(f"{before}_{word}" for word in self.beginnings(prefix))
+        rows = self.beginning_with(prefix, MAX_MEANT)
+        found = tuple(word for word, _ in rows if word.isalnum())
+        if len(rows) == MAX_MEANT or stem(prefix) == prefix:
+            return (f"{prefix}*", *found)
+        return (prefix, *found)
+
+    def neighbours(self, word: str) -> tuple[str, ...]:
+        """Words of the store that ``word`` may be a misspelling of, the likeliest first."""
+        if not (word.isascii() and word.isalnum() and edits_allowed(word)):
+            return ()
+        near = nearest(word, self.like(word), MAX_NEIGHBOURS)
+        return tuple(other for other in near if other.isalnum())
 
     def named(self, names: Names, prefix: str, limit: int) -> list[Counted]:
         """See ``SearchSnapshot.names_beginning_with``."""

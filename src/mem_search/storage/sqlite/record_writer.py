@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from mem_search.model.forgetting import Identity
 from mem_search.model.ingest import PreparedDraft
+from mem_search.storage.sql.connection import writes
+from mem_search.storage.sql.ingest import Ingest
 from mem_search.storage.sql.passage_rows import Text
 from mem_search.storage.sql.record_writer import Conversation, Relation, Writer
 from mem_search.storage.sqlite import edges, successions, tombstones
+from mem_search.storage.sqlite.database import Connection
+
+TOKENS: Final = "tokens "
+"""The key of a task's tokens in ``meta`` begins so; the value is [day, count] as JSON."""
 
 
 class RecordWriter(Writer):
@@ -21,12 +27,15 @@ class RecordWriter(Writer):
     settle_successions = staticmethod(successions.settle)
 
     def _last_numbers(self) -> tuple[int, int]:
+        # As SQLite itself numbers a key that only grows.
         records, passages = (
-            "coalesce((select seq from sqlite_sequence where name = 'records'), 0)",
-            "coalesce((select seq from sqlite_sequence where name = 'passages'), 0)",
+            self._connection.count(
+                "select max(coalesce(max(id), 0), coalesce((select seq from sqlite_sequence"
+                f" where name = '{table}'), 0)) from {table}"
+            )
+            for table in ("records", "passages")
         )
-        last: tuple[int, int] = self._connection.execute(f"select {records}, {passages}").fetchone()
-        return last
+        return records, passages
 
     def _finish(self) -> None:
         """Nothing: keys count themselves, and triggers the words."""
@@ -86,3 +95,24 @@ class RecordWriter(Writer):
     def _clear_edges(self, numbers: Sequence[int]) -> None:
         for number in numbers:
             edges.clear(self._connection, number)
+
+
+class SqliteIngest(Ingest):
+    """``ports.IngestStore``: stores what sources read."""
+
+    writer = RecordWriter
+    add_tombstones = staticmethod(tombstones.add)
+    lift_tombstone = staticmethod(tombstones.lift)
+
+    @writes
+    def count_tokens(self, connection: Connection, task: str, day: str, tokens: int) -> int:
+        key = f"{TOKENS}{task}"
+        row = connection.execute("select value from meta where key = ?", (key,)).fetchone()
+        then, before = json.loads(row[0]) if row else (day, 0)
+        used = tokens + (int(before) if then == day else 0)
+        if tokens:
+            connection.execute(
+                "insert or replace into meta(key, value) values(?, ?)",
+                (key, json.dumps([day, used])),
+            )
+        return used

@@ -33,9 +33,9 @@ from mem_search.storage.sqlite.derived import NAMES
 from mem_search.storage.sqlite.filters import FILTERS
 from mem_search.storage.sqlite.forgetting import SqliteForgetting
 from mem_search.storage.sqlite.graph_export import SqliteGraph
-from mem_search.storage.sqlite.ingest import SqliteIngest
 from mem_search.storage.sqlite.jobs import SqliteJobs
 from mem_search.storage.sqlite.limits import SqliteLimits
+from mem_search.storage.sqlite.record_writer import SqliteIngest
 from mem_search.storage.sqlite.redacting import SqliteRedacting
 from mem_search.storage.sqlite.search_snapshot import SqliteSearchStore
 from mem_search.storage.sqlite.vector_rows import VectorRows
