@@ -8,6 +8,7 @@ from pathlib import Path
 from mem_search.errors import Conflict, StorageError
 from mem_search.model import Kind
 from mem_search.model.statistics import ReplicaState, StoreSize
+from mem_search.storage.postgres import sketches
 from mem_search.storage.postgres.access import PostgresLimits, PostgresLogins
 from mem_search.storage.postgres.connection import Connection
 from mem_search.storage.postgres.database import Database
@@ -36,7 +37,6 @@ from mem_search.storage.sql.scopes import Scopes
 from mem_search.storage.sql.search_log import SearchLog
 from mem_search.storage.sql.statistics import WAITING, Statistics
 from mem_search.storage.sql.tokens import Tokens
-from mem_search.text import sketch
 from mem_search.text.dates import now_ms
 
 
@@ -123,7 +123,7 @@ class PostgresStore:
 
     async def mend(self, *, deep: bool = False) -> list[str]:
         """See ``ports.Store``. The server has checksums for the rest, and indexes of its own."""
-        remade = await self.database.write(_sketches_remade)
+        remade = await self.database.write(sketches.remade)
         return ["the sketches of near-duplicates"] if remade else []
 
     @property
@@ -207,19 +207,3 @@ def _times_put_back(connection: Connection) -> int:
         times = statement.count("{now}")
         changed += connection.execute(statement.format(now="%s"), (now_ms(),) * times).rowcount
     return changed
-
-
-def _sketches_remade(connection: Connection) -> int:
-    """Make the sketches again that are missing, or are of another shape; how many were."""
-    rows = connection.execute(
-        "select r.id, r.title, r.body from records r left join sketches s on s.record_id = r.id"
-        " where s.record_id is null or octet_length(s.sketch) != %s",
-        (sketch.SIZE,),
-    ).fetchall()
-    for number, title, body in rows:
-        connection.execute(
-            "insert into sketches(record_id, sketch) values(%s, %s)"
-            " on conflict(owner, record_id) do update set sketch = excluded.sketch",
-            (number, sketch.sketch(title, body)),
-        )
-    return len(rows)
