@@ -10,10 +10,10 @@ from mem_search.model import Draft
 from mem_search.model.ingest import Stored
 from mem_search.storage.ports import Store
 from mem_search.storage.rules.corpus_cache import CorpusCache
-from mem_search.storage.sqlite import record_writer
+from mem_search.storage.sql.statistics import corpus
 from mem_search.storage.sqlite.database import Database
+from mem_search.storage.sqlite.record_writer import RecordWriter
 from mem_search.storage.sqlite.search_snapshot import SqliteSearchStore
-from mem_search.storage.sqlite.stats import corpus
 from mem_search.storage.sqlite.vector_rows import VectorRows
 
 
@@ -24,7 +24,7 @@ def draft(source_id: str, text: str = "some words", **fields: Any) -> Draft:
 
 def store(connection: sqlite3.Connection, *drafts: Draft) -> list[Stored]:
     """Prepare and store, as an import does."""
-    return record_writer.store(connection, [prepare(each) for each in drafts])
+    return RecordWriter(connection).store([prepare(each) for each in drafts])
 
 
 async def forget(store: Store, *numbers: int) -> int:

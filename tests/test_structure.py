@@ -24,13 +24,13 @@ from pathlib import Path
 SOURCE = Path(__file__).parents[1] / "src"
 PACKAGE = SOURCE / "mem_search"
 
-MAX_LINES = 100_700
+MAX_LINES = 99_666
 """Lines of ``src``; the budget is 86,000 for the code as it is, and 92,000 with what comes."""
-MAX_MODULES = 715
-MAX_ONE_IMPORTER = 247
+MAX_MODULES = 705
+MAX_ONE_IMPORTER = 243
 """Modules with one importer, whatever their size and folder; 120 are the aim."""
-MAX_FRAGMENTS = 56
-MAX_TWINS = 145
+MAX_FRAGMENTS = 53
+MAX_TWINS = 84
 """Functions of one store that have the name of one in the other, and at least ALIKE of its text;
 40 are the aim.
 """

@@ -27,7 +27,8 @@ from mem_search.retrievers.vector import OVERFETCH, SPARE
 from mem_search.search.pipeline import DEPTH
 from mem_search.storage.chroma import child
 from mem_search.storage.chroma.official import OfficialConnection
-from mem_search.storage.sqlite import fulltext, records, stats
+from mem_search.storage.sql import records, statistics
+from mem_search.storage.sqlite import fulltext
 from mem_search.storage.sqlite.connection import _PRAGMAS, SqliteConnection
 from mem_search.text import words
 
@@ -85,7 +86,7 @@ class Floor:
             made=lambda: None,
         )
 
-        asked = math.ceil(SPARE * stats.corpus(self._db).entries_per_record * DEPTH)
+        asked = math.ceil(SPARE * statistics.corpus(self._db).entries_per_record * DEPTH)
         self._wanted = min(OVERFETCH * DEPTH, asked)
 
     def measure(self, text: str) -> Parts:

@@ -20,7 +20,7 @@ from mem_search.model import AllOf, AnyOf, Batch, Condition, Filters, Link, Not,
 from mem_search.model.rankings import Numbers, Vectors
 from mem_search.settings import Settings
 from mem_search.storage.ports.search import SearchStore
-from mem_search.storage.postgres import listing
+from mem_search.storage.postgres import columns
 from mem_search.text.words import AllWords, AnyWords, WordPhrase
 from mem_search.wiring import Runtime, open_runtime
 from postgres_server import address
@@ -196,8 +196,8 @@ async def test_columns_describe_records_that_exist(filled: Filled) -> None:
 async def test_the_first_by_date_are_found_however_many_are_asked_for(
     filled: Filled, order: Order, at_once: int, cheaper: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(listing, "_MAX_FEW_DATED", at_once)
-    monkeypatch.setattr(listing, "_CHEAPER", cheaper)
+    monkeypatch.setattr(columns, "_MAX_FEW_DATED", at_once)
+    monkeypatch.setattr(columns, "_CHEAPER", cheaper)
     every = np.array(sorted(filled.numbers.values()))
     created = (await filled.store.read(lambda s: s.columns(every))).created
     sign = 1 if order == "date_asc" else -1
@@ -211,6 +211,22 @@ async def test_the_first_by_date_are_found_however_many_are_asked_for(
             )
             assert numbers.tolist() == every[expected][:limit].tolist()
             assert dates.tolist() == created[expected][:limit].tolist()
+
+
+async def test_records_that_are_gone_have_no_place_in_an_order(filled: Filled) -> None:
+    gone = np.array([10**6, 10**6 + 1])
+    some = np.concatenate([gone, filled.of("login")])
+    for numbers, expected in ((gone, [-1, -1]), (some, [-1, -1, 1])):
+        found = await filled.store.read(lambda s, n=numbers: s.sort_values(n, ("title", "number")))
+        assert found["title"].tolist() == expected
+
+
+async def test_a_choice_of_nothing_lets_no_record_pass(filled: Filled) -> None:
+    nothing = Filters(demand=Condition("nothing", ()))
+    assert not await filled.store.read(lambda s: s.matches_any(nothing))
+    assert await filled.store.read(lambda s: s.browse(nothing, "date_desc", 9, 0)) == []
+    everything = Filters(demand=Not(Condition("nothing", ())))
+    assert await filled.store.read(lambda s: len(s.matching(everything))) == len(DRAFTS)
 
 
 async def test_near_duplicates_and_successors_are_known(filled: Filled) -> None:

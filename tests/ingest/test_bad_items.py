@@ -23,7 +23,7 @@ from mem_search.model import Draft, Location
 from mem_search.model.ingest import PreparedDraft
 from mem_search.records.registry import installed_kinds
 from mem_search.sources.jsonl import ExchangeRecord
-from mem_search.storage.sqlite import record_writer
+from mem_search.storage.sqlite.record_writer import RecordWriter
 from mem_search.storage.sqlite.store import SqliteStore
 
 NINES = "9" * 5000
@@ -236,7 +236,7 @@ async def test_storing_a_long_text_takes_time_in_proportion(store: SqliteStore) 
     def timed(connection: Any) -> None:
         def stored(text: str) -> None:
             for each in prepared[text]:
-                record_writer.store(connection, [each])
+                RecordWriter(connection).store([each])
 
         check_growth("store", stored, text_of, (10_000, 100_000, 1_000_000), 30, 0.1)
 

@@ -19,7 +19,7 @@ from mem_search.ingest.embedding import vectors_of
 from mem_search.ingest.indexer import Audit, Indexer
 from mem_search.model import Batch, Draft, SearchRequest
 from mem_search.storage.chroma import ChromaIndex
-from mem_search.storage.sqlite import record_writer
+from mem_search.storage.sqlite.record_writer import RecordWriter
 from mem_search.storage.sqlite.store import SqliteStore
 from mem_search.wiring import open_runtime
 from patience import PATIENCE
@@ -180,7 +180,7 @@ async def test_a_change_embeds_only_what_changed(bench: Bench) -> None:
 async def test_what_is_deleted_leaves_index_and_store(bench: Bench) -> None:
     await bench.store(drafts.draft("a", LONG), drafts.draft("b"))
     await bench.work()
-    await bench.database.write(record_writer.remove_by_source_id, "test", ["a"])
+    await bench.database.write(lambda c: RecordWriter(c).remove_by_source_id("test", ["a"]))
     await bench.work()
     assert set(bench.index.held) == await bench.stored()
     assert len(bench.index.held) == 1
@@ -195,12 +195,12 @@ async def test_what_is_deleted_while_it_is_embedded_or_carried_does_not_stay(
     entries, rows = await vectors_of(
         bench.outbox, bench.model, bench.embedder, bench.executor, waiting
     )
-    await bench.database.write(record_writer.remove_by_source_id, "test", ["a"])
+    await bench.database.write(lambda c: RecordWriter(c).remove_by_source_id("test", ["a"]))
     await bench.outbox.store_vectors(bench.model, [item.passage for item in waiting], entries, rows)
     bench.index.go_on.clear()
     carrying = asyncio.create_task(bench.indexer.index_some())
     await bench.index.upserting.wait()
-    await bench.database.write(record_writer.remove_by_source_id, "test", ["b"])
+    await bench.database.write(lambda c: RecordWriter(c).remove_by_source_id("test", ["b"]))
     bench.index.go_on.set()
     await carrying
     await bench.work()

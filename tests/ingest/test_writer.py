@@ -16,8 +16,9 @@ from mem_search.ingest.writer import IngestWriter
 from mem_search.model import Batch, Filters, LedgerEntry, Link, Location
 from mem_search.model.ingest import IngestCounts
 from mem_search.storage.ports import IngestStore
-from mem_search.storage.sqlite import records
+from mem_search.storage.sql import records
 from mem_search.storage.sqlite.database import Connection
+from mem_search.storage.sqlite.filters import where
 from mem_search.storage.sqlite.store import SqliteStore
 from patience import PATIENCE
 
@@ -165,7 +166,7 @@ async def test_a_cancelled_job_reports_what_it_stored(store: SqliteStore) -> Non
     free.set()
     await block
     await asyncio.wait_for(told.wait(), PATIENCE)
-    assert await store.database.read(records.browse, Filters(), "relevance", 9, 0) == [1]
+    assert await store.database.read(records.browse, where(Filters()), "relevance", 9, 0) == [1]
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from mem_search.errors import IndexUnavailable
 from mem_search.model import Filters, SearchRequest
 from mem_search.model.rankings import Ranking
 from mem_search.retrievers import vector
-from mem_search.storage.sqlite import stats
+from mem_search.storage.sql import statistics
 from mem_search.text import words
 from mem_search.wiring import Runtime, open_runtime
 from patience import PATIENCE
@@ -180,7 +180,7 @@ async def test_it_is_asked_for_more_when_long_records_crowd_others_out(
 async def test_a_store_of_long_passages_is_asked_for_two_entries_a_record(
     full: Runtime, asked: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(stats, "LONG", 1)
+    monkeypatch.setattr(statistics, "LONG", 1)
     full.search.store.changed()
     await rank(full, 100)
     monkeypatch.undo()

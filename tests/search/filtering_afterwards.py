@@ -10,8 +10,9 @@ from mem_search.contracts import FeedbackScorer, Question, Retriever
 from mem_search.model import Demand, Filters
 from mem_search.model.rankings import Matches, Numbers, Ranking, Scores, Values
 from mem_search.storage.ports.search import SearchSnapshot
-from mem_search.storage.sqlite import records
+from mem_search.storage.sql import records
 from mem_search.storage.sqlite.database import Database
+from mem_search.storage.sqlite.filters import where
 
 
 class Restricted:
@@ -64,4 +65,6 @@ def _undemanding(question: Question) -> Question:
 
 
 async def passing(database: Database, demand: Demand | None) -> set[int]:
-    return set(await database.read(records.browse, Filters(demand=demand), "date_asc", 10_000, 0))
+    return set(
+        await database.read(records.browse, where(Filters(demand=demand)), "date_asc", 10_000, 0)
+    )

@@ -35,7 +35,8 @@ from mem_search.model.rankings import Numbers, Ranking, Values
 from mem_search.records.registry import installed_kinds
 from mem_search.search.pipeline import SearchPipeline
 from mem_search.storage.ports.search import SearchSnapshot
-from mem_search.storage.sqlite import records
+from mem_search.storage.sql import records
+from mem_search.storage.sqlite.filters import where
 from mem_search.text import words
 from mem_search.wiring import Runtime
 from runtimes import THERE, fill, pages
@@ -214,7 +215,7 @@ async def test_a_filter_loses_no_match_and_lets_nothing_else_through(
     runtime: Runtime, filters: Filters, mode: Mode
 ) -> None:
     await fill(runtime, *mixed(150))
-    passing = await runtime.store.database.read(records.browse, filters, "relevance", 999, 0)
+    passing = await runtime.store.database.read(records.browse, where(filters), "relevance", 999, 0)
     everything = await runtime.search.pipeline.search(
         SearchRequest("shared delta", mode=mode, limit=150, include_weaker=True)
     )
@@ -229,7 +230,7 @@ async def test_a_filter_alone_lists_by_date(runtime: Runtime) -> None:
     await fill(runtime, *mixed(40))
     filters = Filters(kinds=("note",))
     page = await runtime.search.pipeline.search(SearchRequest(filters=filters, limit=5, offset=2))
-    whole = await runtime.store.database.read(records.browse, filters, "date_desc", 99, 0)
+    whole = await runtime.store.database.read(records.browse, where(filters), "date_desc", 99, 0)
     assert numbers(page) == whole[2:7]
     assert (page.total, page.report.realised) == (len(whole), "filter")
     assert page.report.notices == ()

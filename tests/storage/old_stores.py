@@ -8,6 +8,7 @@ from contextlib import closing, contextmanager
 from typing import NamedTuple
 
 from mem_search.storage.sqlite import migrations
+from mem_search.storage.sqlite.connection import SqliteConnection
 
 
 class Old(NamedTuple):
@@ -35,7 +36,9 @@ def _migrated_until(step: str, connection: sqlite3.Connection) -> None:
 @contextmanager
 def store_before(step: str, records: Iterable[Old]) -> Iterator[sqlite3.Connection]:
     """An in-memory store with ``records``, numbered from 1; ``migrate`` applies ``step``."""
-    with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
+    with closing(
+        sqlite3.connect(":memory:", isolation_level=None, factory=SqliteConnection)
+    ) as connection:
         _migrated_until(step, connection)
         for number, old in enumerate(records, 1):
             connection.execute(

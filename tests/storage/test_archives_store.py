@@ -10,7 +10,8 @@ from old_stores import Old, store_before
 from drafts import draft, store
 from mem_search.model import Ref
 from mem_search.model.archives import Archive
-from mem_search.storage.sqlite import migrations, record_writer
+from mem_search.storage.sqlite import migrations
+from mem_search.storage.sqlite.record_writer import RecordWriter
 from mem_search.storage.sqlite.store import SqliteStore
 
 TEXT = """Rents rose. [1] Wages [did not](https://a.org/wages).
@@ -48,9 +49,11 @@ async def test_what_a_report_cites_is_empty_until_it_arrives_and_after_it_has_le
             Ref("report", number),
             Ref("website", arrived.number),
         )
-        await opened.database.write(record_writer.remove, [arrived.number], forget=False)
+        await opened.database.write(
+            lambda c: RecordWriter(c).remove([arrived.number], forget=False)
+        )
         assert await opened.archives.citation_counts("a") == (2, 0)
-        await opened.database.write(record_writer.remove, [number], forget=False)
+        await opened.database.write(lambda c: RecordWriter(c).remove([number], forget=False))
         assert await opened.archives.references([number], 10) == []
         rows = await opened.database.read(lambda c: c.execute("select * from cites").fetchall())
         assert rows == []

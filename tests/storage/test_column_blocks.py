@@ -15,11 +15,12 @@ from hypothesis import strategies as st
 
 import drafts
 from drafts import search_store, store
-from mem_search.storage.sqlite import column_blocks, record_writer
+from mem_search.storage.sqlite import column_blocks
 from mem_search.storage.sqlite.column_blocks import BLOCK
 from mem_search.storage.sqlite.database import Connection, Database
 from mem_search.storage.sqlite.passage_map import PassageMap
 from mem_search.storage.sqlite.record_columns import LAYOUT, Columns
+from mem_search.storage.sqlite.record_writer import RecordWriter
 from mem_search.storage.sqlite.search_snapshot import SqliteSearchStore
 from mem_search.storage.sqlite.store import SqliteStore
 
@@ -54,7 +55,7 @@ def skip_to(connection: Connection, number: int) -> None:
 
 
 def remove(connection: Connection, number: int) -> None:
-    record_writer.remove(connection, [number], forget=True)
+    RecordWriter(connection).remove([number], forget=True)
 
 
 def read_all(

@@ -25,6 +25,12 @@ from mem_search.storage.sqlite.connection import SqliteConnection, for_sqlite
         ("set a = 1, worker = null where b = %s", "set a = 1 where b = ?"),
         ("select 1 from t for update", "select 1 from t"),
         ("like '50%%' or %s", "like '50%' or ?"),
+        (
+            "from unnest(%s::text[]) one(word) cross join t",
+            "from (select value as word from json_each(?)) one cross join t",
+        ),
+        ("group by x.value_lower", "group by lower(x.value)"),
+        ("title || chr(10) || body", "title || char(10) || body"),
         ("forward = %s and allow", "forward = ? and allow"),
     ],
 )
@@ -44,6 +50,10 @@ def test_lists_json_and_rows_are_those_of_both_engines() -> None:
             3,
         ]
         assert connection.count("select count(*) from t where id != all(%s)", ([3],)) == 2
+        again = [(3, None), (4, None)]
+        connection.insert("t", ("id bigint", "data jsonb"), again, "on conflict do nothing")
+        assert connection.column("select id from t where data is null") == [4]
+        connection.execute("delete from t where id = %s", (4,))
         assert connection.maybe("select 1 from t where id = %s", (9,)) is None
         (stored,) = connection.one("select data from t where id = %(id)s", {"id": 2})
         assert from_json(stored) == {"n": 2} == from_json({"n": 2})

@@ -10,8 +10,10 @@ import pytest
 
 from drafts import draft, store
 from mem_search.model import Draft, Link
-from mem_search.storage.sqlite import migrations, record_writer
+from mem_search.storage.sqlite import migrations
+from mem_search.storage.sqlite.connection import SqliteConnection
 from mem_search.storage.sqlite.edges import links
+from mem_search.storage.sqlite.record_writer import RecordWriter
 
 SHA = "0a1b2c3d4e5f60718293a4b5c6d7e8f901234567"
 
@@ -102,11 +104,11 @@ def test_a_changed_record_points_where_it_now_says(connection: sqlite3.Connectio
 
 def test_an_edge_waits_again_when_its_target_is_deleted(connection: sqlite3.Connection) -> None:
     store(connection, draft("a", links=(Link("b"),)), draft("b"))
-    record_writer.remove_by_source_id(connection, "test", ["b"])
+    RecordWriter(connection).remove_by_source_id("test", ["b"])
     assert edges(connection) == [("a", "related", None)]
     store(connection, draft("b"))
     assert edges(connection) == [("a", "related", "b")]
-    record_writer.remove_by_source_id(connection, "test", ["a"])
+    RecordWriter(connection).remove_by_source_id("test", ["a"])
     assert edges(connection) == []
     assert connection.execute("select count(*) from names").fetchone() == (1,)
 
@@ -143,7 +145,7 @@ def test_the_order_of_arrival_does_not_change_the_graph() -> None:
     ]
     graphs = set()
     for order in itertools.permutations(drafts):
-        connection = sqlite3.connect(":memory:", isolation_level=None)
+        connection = sqlite3.connect(":memory:", isolation_level=None, factory=SqliteConnection)
         migrations.migrate(connection)
         for each in order:
             store(connection, each)
@@ -157,7 +159,7 @@ def test_the_order_of_arrival_does_not_change_the_graph() -> None:
 
 
 def test_a_store_of_the_first_version_gets_its_graph() -> None:
-    connection = sqlite3.connect(":memory:", isolation_level=None)
+    connection = sqlite3.connect(":memory:", isolation_level=None, factory=SqliteConnection)
     migrations.m001_store(connection)
     connection.execute("create table mem_search_migrations(name text primary key, applied_at real)")
     connection.execute("insert into mem_search_migrations values('m001_store', 0)")

@@ -12,8 +12,8 @@ from pathlib import Path
 import drafts
 from drafts import store
 from mem_search.model import Draft, Link
-from mem_search.storage.sqlite import record_writer
 from mem_search.storage.sqlite.database import Connection, Database
+from mem_search.storage.sqlite.record_writer import RecordWriter
 
 SIZES = (100, 1500)
 WRITTEN = 50
@@ -65,7 +65,7 @@ async def test_writing_takes_as_many_steps_in_a_large_store(tmp_path: Path) -> N
                 "new": await database.write(steps, lambda c, of=new: store(c, *of)),
                 "changed": await database.write(steps, lambda c, of=changed: store(c, *of)),
                 "removed": await database.write(
-                    steps, lambda c, of=gone: record_writer.remove(c, of, forget=True)
+                    steps, lambda c, of=gone: RecordWriter(c).remove(of, forget=True)
                 ),
             }
         )

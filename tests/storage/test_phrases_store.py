@@ -10,8 +10,8 @@ import pytest
 
 from drafts import draft, store
 from mem_search.model import Draft
-from mem_search.storage.rules import similar as rules
-from mem_search.storage.sqlite import record_writer
+from mem_search.storage.sql import similar as rules
+from mem_search.storage.sqlite.record_writer import RecordWriter
 
 SAID = (
     "The harbour of Trondheim froze twice during the winter of 1893, and merchants carried salted"
@@ -40,7 +40,7 @@ def similar(connection: sqlite3.Connection) -> list[tuple[str, str, float]]:
 
 def remove(connection: sqlite3.Connection, name: str) -> None:
     (number,) = connection.execute("select id from records where source_id = ?", (name,)).fetchone()
-    record_writer.remove(connection, [number], forget=True)
+    RecordWriter(connection).remove([number], forget=True)
 
 
 @pytest.mark.parametrize("first", ["page", "report", "together"])

@@ -18,10 +18,11 @@ import drafts
 from drafts import store
 from mem_search.model.statistics import Corpus
 from mem_search.storage.rules import bm25
-from mem_search.storage.sqlite import fulltext, postings, record_writer
+from mem_search.storage.sqlite import fulltext, postings
 from mem_search.storage.sqlite.database import Connection, Database
 from mem_search.storage.sqlite.passage_map import PassageMapCache
 from mem_search.storage.sqlite.postings import PostingsCache
+from mem_search.storage.sqlite.record_writer import RecordWriter
 from mem_search.text.words import AnyWords, WordPhrase, WordQuery, any_of, read
 
 WORDS = ["token", "tokens", "auth", "auth.py", "refresh_token", "café", "straße", "the", "1234567a"]
@@ -56,7 +57,7 @@ async def check(database: Database, known: PostingsCache, query: WordQuery) -> N
 
 
 def remove(connection: Connection, number: int) -> None:
-    record_writer.remove(connection, [number], forget=False)
+    RecordWriter(connection).remove([number], forget=False)
 
 
 @settings(max_examples=60)

@@ -19,12 +19,12 @@ from mem_search.model import (
     Term,
 )
 from mem_search.records.registry import installed_kinds
-from mem_search.storage.rules.wild_words import expand
-from mem_search.storage.sqlite import fulltext, records, vocabulary
+from mem_search.storage.sql import records
+from mem_search.storage.sqlite import fulltext
 from mem_search.storage.sqlite.connection import SqliteConnection
-from mem_search.storage.sqlite.filters import is_met
+from mem_search.storage.sqlite.filters import FILTERS, where
 from mem_search.storage.sqlite.migrations import migrate
-from mem_search.storage.sqlite.word_list import WordList
+from mem_search.storage.sqlite.vocabulary import SqliteVocabulary, WordList
 from mem_search.text.dates import from_iso
 from mem_search.text.query import canonical, read
 from mem_search.text.words import any_of
@@ -42,13 +42,13 @@ def opened() -> sqlite3.Connection:
 
 
 def numbers(connection: sqlite3.Connection, demand: Demand | None) -> set[int]:
-    return set(records.browse(connection, Filters(demand=demand), "date_asc", 1000, 0))
+    return set(records.browse(connection, where(Filters(demand=demand)), "date_asc", 1000, 0))
 
 
 def found(connection: sqlite3.Connection, text: str) -> list[str]:
     """Source ids of the records that pass what the text demands."""
     wild = read(text, now=NOW, kinds=installed_kinds()).wild
-    near = expand(vocabulary.Lookup(connection, WordList()), wild)
+    near = SqliteVocabulary(connection, WordList()).expand(wild)
     demand = read(text, now=NOW, kinds=installed_kinds(), near=near).demand
     known = records.fetch(connection, sorted(numbers(connection, demand)))
     return [record.source_id for record in known.values()]
@@ -157,9 +157,9 @@ def test_a_wildcard_finds_words_with_the_same_beginning_part_or_end(
 def test_it_can_be_asked_whether_any_record_passes(connection: sqlite3.Connection) -> None:
     store(connection, draft("a", "the vector index", project="web"))
     here, nowhere = Term(("vector", "index")), Term(("index", "vector"))
-    assert is_met(connection, Filters(demand=here))
-    assert not is_met(connection, Filters(demand=nowhere))
-    assert not is_met(connection, Filters(demand=here, project="api"))
+    assert FILTERS.matches_any(connection, Filters(demand=here))
+    assert not FILTERS.matches_any(connection, Filters(demand=nowhere))
+    assert not FILTERS.matches_any(connection, Filters(demand=here, project="api"))
 
 
 TERMS = st.one_of(
@@ -238,7 +238,9 @@ def test_a_demand_holds_for_exactly_the_records_that_have_its_words(
             one.number for one, each in zip(stored, drafts, strict=True) if holds(demand, each)
         }
         assert numbers(connection, demand) == expected
-        assert sum(records.counts(connection, Filters(demand=demand)).values()) == len(expected)
+        assert sum(records.counts(connection, where(Filters(demand=demand))).values()) == len(
+            expected
+        )
         again = read(canonical(demand), now=NOW, kinds=installed_kinds()).demand
         assert numbers(connection, again) == expected
     connection.close()

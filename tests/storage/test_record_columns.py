@@ -28,11 +28,14 @@ from mem_search.model import (
     Not,
     Term,
 )
-from mem_search.storage.sqlite import record_writer, records
+from mem_search.storage.sql import records
+from mem_search.storage.sqlite.connection import SqliteConnection
 from mem_search.storage.sqlite.database import Connection, Database
+from mem_search.storage.sqlite.filters import where
 from mem_search.storage.sqlite.metadata_columns import MetadataColumns
 from mem_search.storage.sqlite.record_columns import RecordColumnsCache
 from mem_search.storage.sqlite.record_masks import mask_of, passes
+from mem_search.storage.sqlite.record_writer import RecordWriter
 
 DAY = 1_704_067_200_000
 WHOLE_DAY = (DAY, DAY + 86_399_999)
@@ -128,7 +131,7 @@ async def database(tmp_path: Path) -> AsyncIterator[Database]:
 
 
 def remove(connection: Connection, number: int) -> None:
-    record_writer.remove(connection, [number], forget=False)
+    RecordWriter(connection).remove([number], forget=False)
 
 
 def compare(connection: Connection, columns: RecordColumnsCache) -> None:
@@ -136,14 +139,14 @@ def compare(connection: Connection, columns: RecordColumnsCache) -> None:
     now = columns.current(connection)
     asked = np.arange(30).repeat(2)
     for filters in FILTERS:
-        expected = records.browse(connection, filters, "date_asc", 99, 0)
+        expected = records.browse(connection, where(filters), "date_asc", 99, 0)
         mask = passes(connection, now, filters, asked)
         assert set(asked[mask].tolist()) == {number for number in expected if number < 30}
         found = np.flatnonzero(mask_of(connection, now, filters))
         assert now.by_date(found, "date_asc").tolist() == expected
-        newest = records.browse(connection, filters, "date_desc", 99, 0)
+        newest = records.browse(connection, where(filters), "date_desc", 99, 0)
         assert now.by_date(found, "date_desc").tolist() == newest
-        assert now.counts(found) == records.counts(connection, filters)
+        assert now.counts(found) == records.counts(connection, where(filters))
 
 
 @settings(max_examples=15)
@@ -251,10 +254,10 @@ async def test_a_filter_of_an_older_read_is_not_kept_for_newer_columns(database:
 
     def older(connection: Connection) -> list[int]:
         connection.execute("select 1 from records").fetchone()  # the snapshot begins
-        writing = sqlite3.connect(database.path)
+        writing = sqlite3.connect(database.path, factory=SqliteConnection)
         store(writing, drafts.draft("a", "changed", tags=("red",)))
         writing.commit()
-        reading = sqlite3.connect(database.path)
+        reading = sqlite3.connect(database.path, factory=SqliteConnection)
         assert columns.current(reading).revision > 1
         reading.close()
         writing.close()

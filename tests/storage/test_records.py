@@ -13,10 +13,14 @@ import drafts
 from drafts import store
 from mem_search.ingest.prepare import prepare
 from mem_search.model import Draft, Filters, Link
-from mem_search.storage.sqlite import edges, fulltext, outbox, record_writer, records
+from mem_search.storage.sql import records
+from mem_search.storage.sql.indexing import waiting
+from mem_search.storage.sqlite import edges, fulltext
 from mem_search.storage.sqlite.connection import SqliteConnection
 from mem_search.storage.sqlite.database import Connection
+from mem_search.storage.sqlite.filters import where
 from mem_search.storage.sqlite.migrations import migrate
+from mem_search.storage.sqlite.record_writer import RecordWriter
 from mem_search.text.words import WordPhrase
 
 LONG = " ".join(f"sentence number {n} is here." for n in range(300))
@@ -62,7 +66,7 @@ def test_the_same_id_of_two_sources_is_two_records(connection: Connection) -> No
 
 def test_a_number_is_never_reused(connection: Connection) -> None:
     (first,) = store(connection, drafts.draft("a"))
-    assert record_writer.remove(connection, [first.number, first.number, 999], forget=False) == 1
+    assert RecordWriter(connection).remove([first.number, first.number, 999], forget=False) == 1
     (second,) = store(connection, drafts.draft("a"))
     assert second.outcome == "new"
     assert second.number > first.number
@@ -70,7 +74,7 @@ def test_a_number_is_never_reused(connection: Connection) -> None:
 
 def test_what_was_forgotten_stays_forgotten(connection: Connection) -> None:
     (first,) = store(connection, drafts.draft("a", "old"))
-    record_writer.remove(connection, [first.number], forget=True)
+    RecordWriter(connection).remove([first.number], forget=True)
     for text in ("old", "changed"):
         assert store(connection, drafts.draft("a", text))[0].outcome == "forgotten"
     assert rows(connection, "select * from records") == []
@@ -79,8 +83,8 @@ def test_what_was_forgotten_stays_forgotten(connection: Connection) -> None:
 
 def test_what_its_source_deleted_may_come_back(connection: Connection) -> None:
     store(connection, drafts.draft("a"), drafts.draft("b"))
-    assert record_writer.remove_by_source_id(connection, "test", ["a", "unknown"]) == 1
-    assert record_writer.remove_by_source_id(connection, "other", ["b"]) == 0
+    assert RecordWriter(connection).remove_by_source_id("test", ["a", "unknown"]) == 1
+    assert RecordWriter(connection).remove_by_source_id("other", ["b"]) == 0
     assert store(connection, drafts.draft("a"))[0].outcome == "new"
 
 
@@ -90,10 +94,10 @@ def test_removing_takes_everything_derived_with_it(connection: Connection) -> No
         drafts.draft("a", LONG, tags=("x",), links=(Link("b"),), metadata={"folder": "f"}),
     )
     passages = passage_ids(connection, stored.number)
-    record_writer.remove(connection, [stored.number], forget=False)
+    RecordWriter(connection).remove([stored.number], forget=False)
     for table in ("records", "passages", "facets", "edges"):
         assert rows(connection, f"select * from {table}") == []
-    assert outbox.waiting(connection, "delete", 100) == sorted(passages)
+    assert waiting(connection, "delete", 100) == sorted(passages)
     assert rows(connection, "select distinct step from outbox") == [("delete",)]
 
 
@@ -108,8 +112,8 @@ def test_passages_that_stay_keep_their_ids_and_wait_for_nothing_new(connection: 
     gone = [passage for passage in before if passage not in after]
     assert after[:3] == before[:3]
     assert len(new) in (1, 2)
-    assert outbox.waiting(connection, "embed", 9) == new
-    assert outbox.waiting(connection, "delete", 9) == gone
+    assert waiting(connection, "embed", 9) == new
+    assert waiting(connection, "delete", 9) == gone
 
 
 def test_a_change_beside_the_text_embeds_nothing_again(connection: Connection) -> None:
@@ -126,7 +130,7 @@ def test_a_changed_kind_is_changed_everywhere(connection: Connection) -> None:
     store(connection, drafts.draft("a", LONG, kind="memory"))
     kinds = rows(connection, "select distinct kind from passages")
     assert kinds == [("memory",)]
-    assert records.counts(connection, Filters()) == {"memory": 1}
+    assert records.counts(connection, where(Filters())) == {"memory": 1}
 
 
 def test_tags_facets_and_links_follow_the_record(connection: Connection) -> None:
@@ -174,7 +178,7 @@ def test_a_record_that_moves_to_another_conversation_becomes_its_last(
 def test_every_passage_is_a_span_of_its_record(text: str, times: int) -> None:
     connection = fresh()
     item = prepare(drafts.draft("a", f"x{text} " * times))
-    (stored,) = record_writer.store(connection, [item])
+    (stored,) = RecordWriter(connection).store([item])
     record = records.fetch(connection, [stored.number])[stored.number]
     assert record.text == item.draft.text
     spans = rows(
@@ -225,8 +229,8 @@ def test_after_any_history_the_store_equals_one_filled_at_once(
                 connection.execute("delete from outbox where step != 'delete'")
             case _:
                 found = rows(connection, "select id from records where source_id = ?", name)
-                record_writer.remove(
-                    connection, [row[0] for row in found], forget=action == "forget"
+                RecordWriter(connection).remove(
+                    [row[0] for row in found], forget=action == "forget"
                 )
                 if action == "forget" and name in kept:
                     forgotten.add(name)
@@ -278,6 +282,6 @@ def _found(connection: Connection, word: str) -> dict[tuple[str, int], float]:
 def test_browsing_pages_in_order(connection: Connection) -> None:
     stored = store(connection, *(drafts.draft(f"{n}", created_at=n // 2) for n in range(6)))
     numbers = [each.number for each in stored]
-    assert records.browse(connection, Filters(), "date_asc", 9, 0) == numbers
-    assert records.browse(connection, Filters(), "date_desc", 2, 1) == numbers[::-1][1:3]
+    assert records.browse(connection, where(Filters()), "date_asc", 9, 0) == numbers
+    assert records.browse(connection, where(Filters()), "date_desc", 2, 1) == numbers[::-1][1:3]
     assert records.fetch(connection, []) == {}

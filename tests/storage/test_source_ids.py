@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 from drafts import draft
@@ -10,15 +9,16 @@ from mem_search.ingest.prepare import prepare
 from mem_search.model import Draft
 from mem_search.model.ingest import Stored
 from mem_search.storage.rules.own_ids import with_own_ids
-from mem_search.storage.sqlite import ingest, record_writer
+from mem_search.storage.sql.ingest import _stored
 from mem_search.storage.sqlite.database import Connection
+from mem_search.storage.sqlite.record_writer import RecordWriter
 
 KINDS: Any = ("observation", "user_prompt", "note")
 
 
 def taken(connection: Connection, *drafts: Draft) -> list[Stored]:
     ready = [prepare(each) for each in drafts]
-    return record_writer.store(connection, with_own_ids(ready, partial(ingest._known, connection)))
+    return RecordWriter(connection).store(with_own_ids(ready, _stored(connection, ready)))
 
 
 def same_id(words: str = "some words") -> list[Draft]:
@@ -51,7 +51,7 @@ def test_reading_them_again_in_any_order_finds_each_again(connection: Connection
 
 def test_one_that_is_forgotten_leaves_the_others(connection: Connection) -> None:
     first = taken(connection, *same_id())
-    record_writer.remove(connection, [first[0].number], forget=True)
+    RecordWriter(connection).remove([first[0].number], forget=True)
     again = taken(connection, *same_id("other words"))
     assert [each.outcome for each in again] == ["forgotten", "changed", "changed"]
 

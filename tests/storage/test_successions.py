@@ -12,8 +12,10 @@ from hypothesis import strategies as st
 
 from drafts import draft, store
 from mem_search.model import Draft, Filters, Link, Ref
-from mem_search.storage.sqlite import migrations, record_writer, records, successions
+from mem_search.storage.sql import records
+from mem_search.storage.sqlite import migrations, successions
 from mem_search.storage.sqlite.connection import SqliteConnection
+from mem_search.storage.sqlite.record_writer import RecordWriter
 
 
 def superseded(connection: sqlite3.Connection) -> dict[str, str]:
@@ -101,9 +103,9 @@ def test_a_given_link_counts_more_than_a_text_and_the_newest_more_than_others(
     assert superseded(connection) == {"old": "n1"}
     store(connection, newer("n3", "old", created_at=30), newer("n2", "old", created_at=20))
     assert superseded(connection) == {"old": "n3"}
-    record_writer.remove_by_source_id(connection, "test", ["n3"])
+    RecordWriter(connection).remove_by_source_id("test", ["n3"])
     assert superseded(connection) == {"old": "n2"}
-    record_writer.remove_by_source_id(connection, "test", ["n2", "n1"])
+    RecordWriter(connection).remove_by_source_id("test", ["n2", "n1"])
     assert superseded(connection) == {"old": "t"}
     store(connection, draft("t", "no longer says so", project="p"))
     assert superseded(connection) == {}
@@ -115,7 +117,7 @@ def test_a_mark_goes_with_the_link_or_the_successor_and_comes_back_with_them(
     store(connection, older("a", "b"), draft("b"))
     store(connection, draft("b", "changed words"))
     assert superseded(connection) == {"a": "b"}
-    record_writer.remove_by_source_id(connection, "test", ["b"])
+    RecordWriter(connection).remove_by_source_id("test", ["b"])
     assert superseded(connection) == {}
     store(connection, draft("b"))
     assert superseded(connection) == {"a": "b"}
@@ -135,7 +137,7 @@ def test_in_a_circle_the_newest_is_current(connection: sqlite3.Connection) -> No
     assert superseded(connection) == {"a": "b", "c": "a"}
     store(connection, draft("a", created_at=5), newer("c", "b", created_at=7))
     assert superseded(connection) == {"a": "b", "b": "c"}
-    record_writer.remove_by_source_id(connection, "test", ["b"])
+    RecordWriter(connection).remove_by_source_id("test", ["b"])
     assert superseded(connection) == {}
 
 
@@ -176,7 +178,7 @@ def test_the_order_of_arrival_and_what_was_there_before_make_no_difference(
     for each in drafts:
         store(other, each)
     gone = order.sample(range(6), 3)
-    record_writer.remove_by_source_id(other, "test", [drafts[n].source_id for n in gone])
+    RecordWriter(other).remove_by_source_id("test", [drafts[n].source_id for n in gone])
     store(other, *(draft(drafts[n].source_id, "in between") for n in gone))
     for n in gone:
         store(other, drafts[n])

@@ -20,7 +20,7 @@ from mem_search.model.statistics import StoreSize
 from mem_search.storage.sqlite import vectors, vectors_move
 from mem_search.storage.sqlite.database import Database
 from mem_search.storage.sqlite.forgetting import SqliteForgetting
-from mem_search.storage.sqlite.stats import SqliteStatistics
+from mem_search.storage.sqlite.store import SqliteStatistics
 from mem_search.wiring import open_runtime
 from patience import PATIENCE, comes_true
 from runtimes import small

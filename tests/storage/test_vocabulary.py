@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import sqlite3
+from typing import get_args
 
 from drafts import draft, store
-from mem_search.storage.rules.wild_words import beginnings, expand
-from mem_search.storage.sqlite import fulltext, record_writer, vocabulary
-from mem_search.storage.sqlite.word_list import WordList
+from mem_search.storage.ports.search import Names
+from mem_search.storage.sqlite import fulltext
+from mem_search.storage.sqlite.record_writer import RecordWriter
+from mem_search.storage.sqlite.vocabulary import SqliteVocabulary, WordList
+
+
+def vocabulary(connection: sqlite3.Connection) -> SqliteVocabulary:
+    return SqliteVocabulary(connection, WordList())
 
 
 def words(connection: sqlite3.Connection) -> dict[str, int]:
@@ -30,15 +36,15 @@ def test_the_sample_teaches_no_word_however_it_is_written(connection: sqlite3.Co
     (stored,) = store(connection, of_sample, draft("a", "the tide"))[:1]
     store(connection, draft("s", "lighthouse", title="Quay", source="sample"))
     assert words(connection) == {"the": 1, "tide": 1}
-    record_writer.remove(connection, [stored.number], forget=True)
+    RecordWriter(connection).remove([stored.number], forget=True)
     assert words(connection) == {"the": 1, "tide": 1}
 
 
 def test_a_forgotten_record_leaves_no_word_behind(connection: sqlite3.Connection) -> None:
     (stored,) = store(connection, draft("a", "confidential", title="Secret plan"))
-    record_writer.remove(connection, [stored.number], forget=True)
+    RecordWriter(connection).remove([stored.number], forget=True)
     assert words(connection) == {}
-    assert vocabulary.titles(connection, "sec", 5) == []
+    assert vocabulary(connection).named("title", "sec", 5) == []
 
 
 def test_a_record_refiled_without_a_change_of_words_keeps_them(
@@ -60,9 +66,9 @@ def test_names_of_people_and_attached_files_are_words_of_the_store(
     one = draft("a", "dear Bo " * 500, kind="email", metadata=mail)  # several passages
     store(connection, one, draft("b", "of Schmidt", metadata={"author": "Schmidt"}))
     assert names(connection) == {"ana": 1, "bo": 1, "schmidt": 2, "invoice": 1, "7": 1, "pdf": 1}
-    assert ("schmidt", 2) in vocabulary.like(connection, "schmitd")
-    assert vocabulary.beginning_with(connection, "schm", 5) == [("schmidt", 2)]
-    assert expand(vocabulary.Lookup(connection, WordList()), ["*midt", "sch*dt"]) == {
+    assert ("schmidt", 2) in vocabulary(connection).like("schmitd")
+    assert vocabulary(connection).beginning_with("schm", 5) == [("schmidt", 2)]
+    assert vocabulary(connection).expand(["*midt", "sch*dt"]) == {
         "*midt": ("schmidt",),
         "sch*dt": ("schmidt",),
     }
@@ -79,7 +85,7 @@ def test_names_change_and_go_with_their_record(connection: sqlite3.Connection) -
     assert names(connection) == {}
     store(connection, draft("a", "other", metadata={"author": "Ana"}))
     assert names(connection) == {"ana": 1}
-    record_writer.remove(connection, [stored.number], forget=True)
+    RecordWriter(connection).remove([stored.number], forget=True)
     assert names(connection) == {}
     connection.execute("insert into people_fts(people_fts) values('integrity-check')")
 
@@ -88,10 +94,10 @@ def test_words_are_completed_by_how_many_records_have_them(
     connection: sqlite3.Connection,
 ) -> None:
     store(connection, draft("a", "author authentication"), draft("b", "authentication au"))
-    found = vocabulary.beginning_with(connection, "au", 5)
+    found = vocabulary(connection).beginning_with("au", 5)
     assert found == [("authentication", 2), ("author", 1)]
-    assert vocabulary.beginning_with(connection, "au", 1) == [("authentication", 2)]
-    assert vocabulary.beginning_with(connection, "x", 5) == []
+    assert vocabulary(connection).beginning_with("au", 1) == [("authentication", 2)]
+    assert vocabulary(connection).beginning_with("x", 5) == []
 
 
 def test_a_word_is_known_in_any_form_that_a_search_finds(connection: sqlite3.Connection) -> None:
@@ -103,12 +109,12 @@ def test_a_word_is_known_in_any_form_that_a_search_finds(connection: sqlite3.Con
 def test_what_may_be_meant_has_any_first_letter(connection: sqlite3.Connection) -> None:
     store(connection, draft("a", "token"))
     for typed in ("toekn", "otken", "oken", "yoken", "xtoken"):
-        assert ("token", 1) in vocabulary.like(connection, typed)
+        assert ("token", 1) in vocabulary(connection).like(typed)
 
 
 def test_the_last_of_words_in_a_row_is_the_prefix(connection: sqlite3.Connection) -> None:
     store(connection, draft("a", "snake_authentication"))
-    found = beginnings(vocabulary.Lookup(connection, WordList()), "snake_authenti")
+    found = vocabulary(connection).beginnings("snake_authenti")
     assert "snake_authentication" in found  # the index has its stem, which does not begin so
 
 
@@ -122,10 +128,10 @@ def test_projects_and_tags_are_found_by_their_beginning_in_any_case(
         draft("c", project="webhooks"),
         draft("d"),
     )
-    assert vocabulary.projects(connection, "we", 5) == [("webhooks", 2), ("Web", 1)]
-    assert vocabulary.tags(connection, "a", 5) == [("auth", 2), ("API", 1)]
-    assert vocabulary.tags(connection, "a", 1) == [("auth", 2)]
-    assert vocabulary.tags(connection, "b", 5) == []
+    assert vocabulary(connection).named("project", "we", 5) == [("webhooks", 2), ("Web", 1)]
+    assert vocabulary(connection).named("tag", "a", 5) == [("auth", 2), ("API", 1)]
+    assert vocabulary(connection).named("tag", "a", 1) == [("auth", 2)]
+    assert vocabulary(connection).named("tag", "b", 5) == []
 
 
 def test_files_are_found_by_their_name_without_the_folders(
@@ -137,14 +143,14 @@ def test_files_are_found_by_their_name_without_the_folders(
         draft("a", kind="observation", metadata={"files_modified": paths}),
         draft("b", kind="observation", metadata={"files_read": ["src/Auth.py"]}),
     )
-    assert vocabulary.files(connection, "AUTH", 5) == [("src/Auth.py", 2), ("auth.toml", 1)]
+    assert vocabulary(connection).named("file", "AUTH", 5) == [("src/Auth.py", 2), ("auth.toml", 1)]
 
 
 def test_no_completion_reads_a_whole_table(connection: sqlite3.Connection) -> None:
     seen: list[str] = []
     connection.set_trace_callback(seen.append)
-    for complete in (vocabulary.titles, vocabulary.projects, vocabulary.tags, vocabulary.files):
-        complete(connection, "a", 5)
+    for names in get_args(Names):
+        vocabulary(connection).named(names, "a", 5)
     connection.set_trace_callback(None)
     for statement in seen:
         plan = connection.execute(f"explain query plan {statement}").fetchall()

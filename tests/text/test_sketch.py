@@ -8,8 +8,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mem_search.storage.rules.near_duplicates import repeated
 from mem_search.text import sketch
+from mem_search.text.sketch import repeated
 
 LONG = " ".join(f"{word} is told about" for word in "abcdefghijklmnopqrstuvwxyz" * 2)
 

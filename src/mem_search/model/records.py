@@ -64,7 +64,7 @@ class Link:
 @dataclass(frozen=True, slots=True)
 class Draft:
     """A record that is not stored yet. ``(source, source_id)`` is its identity for ever;
-    if a record of another kind has it already, the kind is appended (``storage/sqlite/ingest.py``).
+    if a record of another kind has it already, the kind is appended (``storage/sql/ingest.py``).
 
     ``text`` is the canonical text: passages and citations are spans of it. ``session`` names
     the conversation the record belongs to, and drafts of one session arrive in its order.

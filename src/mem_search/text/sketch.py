@@ -106,3 +106,14 @@ def shared_words(sketches: Sketches) -> list[list[int]]:
     numbers: list[list[int]] = np.reshape(number, (-1, WORDS)).tolist()
     shared: list[list[bool]] = np.reshape(count[number] > 1, (-1, WORDS)).tolist()
     return [[*compress(*row)] for row in zip(numbers, shared, strict=True)]
+
+
+def repeated(beginnings: Heads) -> NDArray[np.bool_]:
+    """Which rows share a word with another row: only these may be near-duplicates."""
+    ordered = np.sort(beginnings, axis=0)
+    found = np.zeros(len(beginnings), dtype=np.bool_)
+    same = ordered[1:] == ordered[:-1]
+    if same.any():
+        for column in range(WORDS):
+            found |= np.isin(beginnings[:, column], ordered[1:, column][same[:, column]])
+    return found

@@ -17,7 +17,7 @@ from psycopg.types.string import StrDumper
 
 from mem_search.errors import StorageError
 from mem_search.patterns import pattern
-from mem_search.storage.sql.connection import Json
+from mem_search.storage.sql.connection import Asking, Json
 
 __all__ = ["Connection", "Jsonb", "as_json", "as_stored", "first_line", "place_of"]
 
@@ -28,7 +28,7 @@ _MAYBE_UNSTORABLE: Final = pattern(r"\\u(?:0000|d[89a-f])")
 _REPLACEMENT: Final = "\ufffd"
 
 
-class Connection(psycopg.Connection[tuple[Any, ...]]):
+class Connection(Asking, psycopg.Connection[tuple[Any, ...]]):
     """Statements are composed of our own names and conditions; values are always bound."""
 
     _beginning = "begin"
@@ -38,25 +38,8 @@ class Connection(psycopg.Connection[tuple[Any, ...]]):
         self, statement: str, values: Values = (), *, binary: bool = False
     ) -> psycopg.Cursor[tuple[Any, ...]]:
         """``binary`` rows come as they are stored: for bytes, which text makes twice as long."""
-        return super().execute(statement, values or None, binary=binary)
-
-    def one(self, statement: str, values: Values = ()) -> tuple[Any, ...]:
-        """The only row of ``statement``."""
-        row = self.execute(statement, values).fetchone()
-        assert row is not None
-        return row
-
-    def maybe(self, statement: str, values: Values = ()) -> tuple[Any, ...] | None:
-        """The first row of ``statement``, if it has one."""
-        return self.execute(statement, values).fetchone()
-
-    def count(self, statement: str, values: Values = ()) -> int:
-        """The number in the only row of ``statement``; 0 for null."""
-        return int(self.one(statement, values)[0] or 0)
-
-    def column(self, statement: str, values: Values = ()) -> list[Any]:
-        """The first column of all rows."""
-        return [row[0] for row in self.execute(statement, values)]
+        own = psycopg.Connection.execute
+        return own(self, statement, values or None, binary=binary)
 
     def numbers(self, statement: str, values: Values = ()) -> NDArray[np.int64]:
         """The numbers that ``statement`` selects, in its order: one row, decoded at once."""

@@ -19,7 +19,6 @@ from mem_search.storage.postgres.connection import Connection
 from mem_search.storage.postgres.word_lists import Holders, Phrase, WordLists, among
 from mem_search.storage.rules import bm25
 from mem_search.storage.rules.terms import PIECE, terms_of
-from mem_search.text.names import Name
 from mem_search.text.words import (
     FOLDED,
     AllWords,
@@ -216,17 +215,3 @@ def unknown(
         for word, phrase in phrases.items()
         if not (len(several[phrase].passages) if phrase in several else known & {*phrase.terms})
     ]
-
-
-def holding(connection: Connection, name: Name, passages: Numbers) -> tuple[Numbers, Values]:
-    """Those of ``passages`` that have ``name``, in order, and how (``Name.held``)."""
-    rows = connection.execute(
-        "select p.id, r.title || chr(10)"
-        " || substr(r.body, p.span_start + 1, p.span_end - p.span_start)"
-        " || chr(10) || p.parts || chr(10) || p.people from passages p"
-        " join records r on r.id = p.record_id where p.id = any(%s) and p.ordinal >= 0",
-        (passages.tolist(),),
-    )
-    held = {passage: well for passage, text in rows if (well := name.held(text))}
-    found = sorted(held)
-    return np.array(found, np.int64), np.array([held[each] for each in found], np.float64)

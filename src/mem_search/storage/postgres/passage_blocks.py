@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mem_search.model.rankings import Numbers, PassageColumns
-from mem_search.storage.postgres import passages as of_passages
+from mem_search.storage.postgres.columns import passage_columns
 from mem_search.storage.postgres.connection import Connection
 from mem_search.storage.rules.passage_columns import columns_for, put
 
@@ -154,7 +154,7 @@ def _extended(connection: Connection, number: int, block: PassageColumns | None)
     """``block`` with what was stored since it was read."""
     start = number * BLOCK
     known = 0 if block is None else len(block)
-    read = of_passages.columns(connection, "id >= %s and id < %s", (start + known, start + BLOCK))
+    read = passage_columns(connection, "id >= %s and id < %s", (start + known, start + BLOCK))
     size = max(known, int(read.passages.max(initial=-1)) - start + 1)
     larger = columns_for(np.arange(start, start + size))
     if block is not None:
@@ -165,7 +165,7 @@ def _extended(connection: Connection, number: int, block: PassageColumns | None)
 
 def _read_alone(connection: Connection, passages: Numbers) -> PassageColumns:
     """The columns of ``passages``, without their blocks."""
-    read = of_passages.columns(connection, "id = any(%s)", (passages.tolist(),))
+    read = passage_columns(connection, "id = any(%s)", (passages.tolist(),))
     found = columns_for(passages)
     order = np.argsort(read.passages)
     known = read.taken(order)

@@ -20,14 +20,15 @@ from mem_search.model import Filters, Kind
 from mem_search.model.rankings import Numbers, PassageColumns
 from mem_search.model.statistics import Corpus
 from mem_search.storage.ports.search import SearchSnapshot, View
-from mem_search.storage.postgres import listing, replica
+from mem_search.storage.postgres import replica
+from mem_search.storage.postgres.columns import matching
 from mem_search.storage.postgres.connection import Connection
 from mem_search.storage.postgres.database import Database
 from mem_search.storage.postgres.passage_blocks import PassageBlocks
 from mem_search.storage.postgres.search_snapshot import PostgresSnapshot
-from mem_search.storage.postgres.statistics import corpus
 from mem_search.storage.postgres.word_lists import WordLists
 from mem_search.storage.rules.corpus_cache import CorpusCache
+from mem_search.storage.sql.statistics import corpus
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -55,7 +56,7 @@ class Within:
             known = self._known.get(filters) if revision == self._revision else None
         if known is not None:
             return known
-        found = listing.matching(connection, filters)
+        found = matching(connection, filters)
         with self._lock:
             if revision > self._revision:
                 self._revision = revision
@@ -142,7 +143,7 @@ class PostgresSearchStore:
         revision = revision_of(connection)
         changes = caches.seen(revision)
         return PostgresSnapshot(
-            connection, caches, self._model, self._dimensions, self._chats, revision, changes
+            connection, self._chats, caches, self._model, self._dimensions, revision, changes
         )
 
     def view(self, *, current: bool = False) -> AbstractContextManager[View]:

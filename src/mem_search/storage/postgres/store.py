@@ -7,7 +7,7 @@ from pathlib import Path
 
 from mem_search.errors import Conflict, StorageError
 from mem_search.model import Kind
-from mem_search.model.statistics import ReplicaState
+from mem_search.model.statistics import ReplicaState, StoreSize
 from mem_search.storage.postgres import sketches
 from mem_search.storage.postgres.access import PostgresLimits, PostgresLogins
 from mem_search.storage.postgres.connection import Connection
@@ -16,7 +16,6 @@ from mem_search.storage.postgres.filters import where
 from mem_search.storage.postgres.forgetting import PostgresForgetting
 from mem_search.storage.postgres.graph_export import PostgresGraph
 from mem_search.storage.postgres.indexing import PostgresIndexing
-from mem_search.storage.postgres.ingest import PostgresIngest
 from mem_search.storage.postgres.jobs import (
     ClaimedDeliveries,
     ClaimedSavedSearches,
@@ -24,19 +23,37 @@ from mem_search.storage.postgres.jobs import (
     PostgresJobs,
 )
 from mem_search.storage.postgres.migrations import KEYS
+from mem_search.storage.postgres.record_writer import PostgresIngest
 from mem_search.storage.postgres.redacting import PostgresRedacting
 from mem_search.storage.postgres.search_store import Caches, PostgresSearchStore
-from mem_search.storage.postgres.statistics import PostgresStatistics
 from mem_search.storage.postgres.vector_index import PgvectorIndex
 from mem_search.storage.postgres.workers import LEASE
 from mem_search.storage.rules import future_times
 from mem_search.storage.sql.archives import Archives
+from mem_search.storage.sql.connection import reads
 from mem_search.storage.sql.records import Records
 from mem_search.storage.sql.research import Operations
 from mem_search.storage.sql.scopes import Scopes
 from mem_search.storage.sql.search_log import SearchLog
+from mem_search.storage.sql.statistics import WAITING, Statistics
 from mem_search.storage.sql.tokens import Tokens
 from mem_search.text.dates import now_ms
+
+
+class PostgresStatistics(Statistics):
+    """``ports.StatisticsStore``."""
+
+    complete = f"not exists ({WAITING} and p.record_id = records.id)"
+    id_of_store = "select store_id from stores"
+
+    @reads
+    def size(self, connection: Connection) -> StoreSize:
+        """Of all users: the tables are theirs together."""
+        stored = connection.count(
+            "select sum(pg_total_relation_size(c.oid)) from pg_class c"
+            " where c.relnamespace = to_regnamespace('mem_search') and c.relkind = 'r'"
+        )
+        return StoreSize(stored)
 
 
 class PostgresStore:

@@ -8,16 +8,22 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
+from typing import Final
 
+from mem_search.model import SAMPLE
 from mem_search.model.forgetting import words_of
+from mem_search.storage.ports.search import Counted
 from mem_search.storage.postgres.connection import Connection
+from mem_search.storage.rules.names import ascii_lower
+from mem_search.storage.sql.vocabulary import FILES, LAST, Vocabulary
 
-_SAMPLE = "sample"
+_TITLE: Final = 100
+"""Characters of a title that the index has."""
 
 
 def of_record(source: str, title: str, body: str) -> set[str]:
     """The words that a record has in its title and text."""
-    return set() if source == _SAMPLE else words_of(f"{title} {body}")
+    return set() if source == SAMPLE else words_of(f"{title} {body}")
 
 
 def of_stored(connection: Connection, numbers: Collection[int]) -> Counter[str]:
@@ -51,3 +57,32 @@ def holders(connection: Connection, wanted: Iterable[str]) -> dict[str, int]:
         "select word, records from words where word = any(%s::text[])", (list(wanted),)
     )
     return dict(rows.fetchall())
+
+
+class PostgresVocabulary(Vocabulary):
+    """Text has the collation "C", and titles stand in lower case beside their own."""
+
+    word, records, words = "word", "records", "words"
+
+    def _titles(self, prefix: str, limit: int) -> list[Counted]:
+        begun = ascii_lower(prefix)
+        return self._rows(
+            "select min(title), count(*) from records where title != '' and source != %s"
+            " and title_lower >= %s and title_lower < %s"
+            " and starts_with(lower(title), %s) group by lower(title) order by lower(title)"
+            " limit %s",
+            (SAMPLE, begun[:_TITLE], begun[:_TITLE] + LAST, begun, limit),
+        )
+
+    def _files(self, prefix: str, limit: int) -> list[Counted]:
+        told, begun = (
+            ("value", prefix)
+            if "/" in prefix
+            else ("lower(regexp_replace(value, '^.*/', ''))", ascii_lower(prefix))
+        )
+        return self._rows(
+            "select value, count(distinct record_id) from facets"
+            f" where {FILES} and {told} >= %s and {told} < %s"
+            " group by value order by 2 desc, 1 limit %s",
+            (begun, begun + LAST, limit),
+        )

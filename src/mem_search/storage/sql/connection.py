@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import wraps
-from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -44,10 +44,41 @@ class Connection(Protocol):
     def many(self, statement: str, rows: Iterable[Values], /) -> int:
         """Run ``statement`` for each of ``rows``; how many rows were changed."""
 
+    def insert(
+        self, table: str, columns: Sequence[str], rows: Sequence[Sequence[Any]], then: str = "", /
+    ) -> None:
+        """Insert ``rows``. A column is its name and PostgreSQL's type: ``id bigint``."""
+
     def lock_store(self) -> None:
         """Let no other worker of this store write what is counted here, to the end of the
         transaction.
         """
+
+
+class Asking:
+    """Short ways to ask a connection, from its ``execute``."""
+
+    if TYPE_CHECKING:
+        execute: Any
+
+    def one(self, statement: str, values: Values = (), /) -> tuple[Any, ...]:
+        """The only row of ``statement``."""
+        row: tuple[Any, ...] | None = self.execute(statement, values).fetchone()
+        assert row is not None
+        return row
+
+    def maybe(self, statement: str, values: Values = (), /) -> tuple[Any, ...] | None:
+        """The first row of ``statement``, or None."""
+        row: tuple[Any, ...] | None = self.execute(statement, values).fetchone()
+        return row
+
+    def column(self, statement: str, values: Values = (), /) -> list[Any]:
+        """The first column of ``statement``."""
+        return [row[0] for row in self.execute(statement, values)]
+
+    def count(self, statement: str, values: Values = (), /) -> int:
+        """The only value of ``statement``, a number; 0 for null."""
+        return int(self.one(statement, values)[0] or 0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, ClassVar, Final
 
+from mem_search.errors import Conflict
 from mem_search.model import Draft, LedgerEntry, Location, Record
-from mem_search.model.ingest import FollowedLocation, IngestCounts, LedgerRow, counted_of
+from mem_search.model.ingest import (
+    FollowedLocation,
+    IngestCounts,
+    LedgerRow,
+    PreparedBatch,
+    PreparedDraft,
+    Stored,
+    counted_of,
+    with_counted,
+)
+from mem_search.model.records import CONTENT_ID
+from mem_search.storage.rules.own_ids import Known, with_own_ids
 from mem_search.storage.sql.connection import (
     Connection,
     Json,
@@ -15,6 +27,7 @@ from mem_search.storage.sql.connection import (
     reads,
     writes,
 )
+from mem_search.storage.sql.record_writer import Writer
 from mem_search.text.dates import now_ms
 from mem_search.text.search_fields import FROM_MODEL
 
@@ -27,7 +40,75 @@ _HERE: Final = f"home in ('', {_HOME})"
 
 
 class Ingest(Repository):
-    """The part of ``ports.IngestStore`` that stores no record."""
+    """``ports.IngestStore``; an engine has its own writer of records, and counts tokens."""
+
+    writer: ClassVar[Callable[..., Writer]]
+    """What stores and removes records in a transaction."""
+    add_tombstones: ClassVar[Callable[..., None]]
+    lift_tombstone: ClassVar[Callable[..., None]]
+
+    @writes
+    def store_batch(
+        self,
+        connection: Connection,
+        location: Location,
+        prepared: PreparedBatch,
+        *,
+        followed: bool,
+        job: str = "",
+    ) -> IngestCounts:
+        batch = prepared.batch
+        writer = self.writer(connection)
+        offered = with_own_ids(prepared.drafts, _stored(connection, prepared.drafts))
+        self.add_tombstones(connection, batch.tombstones)
+        if batch.even_forgotten:
+            for item in offered:
+                draft = item.draft
+                self.lift_tombstone(connection, draft.source, draft.source_id, draft.kind)
+        stored = writer.store(offered)
+        back = [
+            item.draft.source_id
+            for item, done in zip(offered, stored, strict=True)
+            if done.outcome == "new"
+        ]
+        deleted = writer.remove_by_source_id(location.source, batch.deletions)
+        deleted += writer.remove_released(location.source, batch.released)
+        strike(connection, location, [*batch.outdated, *back])
+        note(connection, location, prepared.ledger(stored))
+        save_cursor(connection, location, batch.cursor, followed=followed)
+        counts = prepared.counts(stored, deleted)
+        if job:
+            result = with_counted(result_of(connection, job), location, counts)
+            connection.execute("update jobs set result = %s where id = %s", (Json(result), job))
+        return counts
+
+    @writes
+    def store_one(
+        self,
+        connection: Connection,
+        prepared: PreparedDraft,
+        *,
+        replace: bool,
+        even_forgotten: bool,
+    ) -> Stored:
+        writer = self.writer(connection)
+        (offered,) = with_own_ids([prepared], _stored(connection, [prepared]))
+        draft = offered.draft
+        if even_forgotten:
+            self.lift_tombstone(connection, draft.source, draft.source_id, draft.kind)
+        (stored,) = writer.store([offered])
+        if stored.outcome == "changed" and not replace:
+            raise Conflict(  # which takes the change back
+                f"{draft.kind}:{stored.number} has this source_id and says something else;"
+                " to replace it: replace=true",
+                field="source_id",
+            )
+        if stored.outcome == "forgotten":
+            raise Conflict(
+                "this record was forgotten; to store it again: even_forgotten=true",
+                field="source_id",
+            )
+        return stored
 
     @reads
     def counted(self, connection: Connection, location: Location, job: str) -> IngestCounts:
@@ -204,6 +285,21 @@ class Ingest(Repository):
             {"location": location, "below": below},
         )
         return [(source, outcome, count) for source, outcome, count in rows]
+
+
+def _stored(
+    connection: Connection, items: Sequence[PreparedDraft]
+) -> Callable[[str, str, str], list[Known]]:
+    """What ``with_own_ids`` asks about ``items``, read by one statement."""
+    drafts = [item.draft for item in items]
+    names = [n for draft in drafts for n in (draft.source_id, f"{draft.source_id}#{draft.kind}")]
+    rows = connection.execute(
+        f"select source, source_id, kind, data ->> '{CONTENT_ID}' from records"
+        " where source = any(%s::text[]) and source_id = any(%s::text[])",
+        (sorted({draft.source for draft in drafts}), names),
+    )
+    found = {(source, row[0]): Known(*row) for source, *row in rows}
+    return lambda source, *ids: [found[source, each] for each in ids if (source, each) in found]
 
 
 def save_cursor(

@@ -10,11 +10,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
+import numpy as np
+
 from mem_search.model import Filters, Link, Order, Passage, Record, Ref
+from mem_search.model.rankings import Numbers
 from mem_search.model.records import RecordWithLinks
 from mem_search.model.statistics import ProjectTotals
 from mem_search.storage.rules.names import ascii_lower
 from mem_search.storage.sql.connection import Connection, Repository, from_json, reads
+from mem_search.text.record_ids import RecordId
 
 Where = Callable[[Any, Filters], tuple[str, list[Any]]]
 
@@ -135,6 +139,58 @@ def around(
         )
 
     return side("<", "desc", before)[::-1], side(">", "asc", after)
+
+
+def counts(connection: Connection, where: tuple[str, list[Any]]) -> dict[str, int]:
+    """How many records pass the condition, by kind."""
+    condition, values = where
+    rows = connection.execute(
+        f"select r.kind, count(*) from records r where {condition} group by r.kind order by r.kind",
+        values,
+    )
+    return dict(rows.fetchall())
+
+
+def sort_values(
+    connection: Connection, numbers: Numbers, names: Sequence[str]
+) -> dict[str, Numbers]:
+    """See ``SearchSnapshot``."""
+    named = [name for name in SORTED if name in names]
+    if not named or not len(numbers):
+        return dict.fromkeys(named, numbers)
+    places = [
+        f"case when {is_missing or 'false'} then -1 else dense_rank() over (order by {value}) end"
+        f" as {name}"
+        for name, (value, is_missing) in ((name, SORTED[name]) for name in named)
+    ]
+    # One row, because Python waits for its lock at each row of SQLite.
+    row = connection.one(
+        f"select jsonb_agg(id), {', '.join(f'jsonb_agg({name})' for name in named)} from"
+        f" (select r.id as id, {', '.join(places)} from records r"
+        " where r.id = any(%s::bigint[])) s",
+        (numbers.tolist(),),
+    )
+    known, *found = [np.array(from_json(column) or (), np.int64) for column in row]
+    if not len(known):
+        return {name: np.full(len(numbers), -1) for name in named}
+    rows = np.argsort(known)
+    at = rows[np.searchsorted(known, numbers, sorter=rows).clip(max=len(known) - 1)]
+    return {
+        name: np.where(known[at] == numbers, values[at], -1)
+        for name, values in zip(named, found, strict=True)
+    }
+
+
+def called(connection: Connection, called: RecordId) -> list[int]:
+    """The records that an id means, in the order they were stored."""
+    if called.alias:
+        return connection.column(
+            "select record_id from names where name = %s order by record_id",
+            (f"id:{called.alias}",),
+        )
+    return connection.column(
+        "select id from records where id = %s and %s in ('', kind)", (called.number, called.kind)
+    )
 
 
 class Records(Repository):

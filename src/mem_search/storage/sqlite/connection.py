@@ -8,6 +8,7 @@ in a shared statement                      for SQLite
 ``%s``, ``%(name)s``                       ``?``, ``:name``
 ``= any(%s::bigint[])``                    ``in (select value from json_each(?))``, a list is JSON
 ``!= all(%s)``                             ``not in (select value from json_each(?))``
+``unnest(%s::text[]) d(name)``               ``(select value as name from json_each(?)) d``
 ``%s::bigint``, ``collate "C"``            no cast, no collation: compared by bytes anyway
 ``on conflict(owner, name)``               ``on conflict(name)``: a file has one owner
 ``on conflict(owner, lower(name))``        ``on conflict(name)``: its collation ignores case
@@ -15,6 +16,7 @@ in a shared statement                      for SQLite
 ``greatest``, ``least``, ``strpos``        ``max``, ``min``, ``instr``
 ``is not distinct from``                   ``is``
 ``jsonb_agg``, ``jsonb_build_array``       ``json_group_array``, ``json_array``
+``chr(10)``                                ``char(10)``
 ``project_lower``                          ``lower(project)``: a column of PostgreSQL's
 ``, worker = null``, ``for update``        nothing: a file has one worker and one writer
 ``home``                                   nothing: all is read in the home of the file
@@ -28,16 +30,19 @@ from __future__ import annotations
 import json
 import sqlite3
 import time
-from collections.abc import Iterable, Mapping
-from functools import cache
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
 from mem_search.patterns import pattern
-from mem_search.storage.sql.connection import Json, Values
+from mem_search.storage.sql.connection import Asking, Json, Values
 
 MAPPED: Final = 2**31 - 2**16
 """Bytes of the file that a connection may map."""
+
+MAX_STATEMENTS: Final = 1024
+"""Shared statements whose form is kept: those of filters have as many shapes as queries."""
 
 _PRAGMAS: Final = f"""
 pragma foreign_keys = on;
@@ -56,6 +61,10 @@ _FORMS: Final = tuple(
     for form, own in (
         (rf"= any\((%s|%\(\w+\)s){_CAST}\)", r"in (select value from json_each(\1))"),
         (rf"!= all\((%s|%\(\w+\)s){_CAST}\)", r"not in (select value from json_each(\1))"),
+        (
+            r"\bunnest\((%s)::\w+\[\]\) (\w+)\((\w+)\)",
+            r"(select value as \3 from json_each(\1)) \2",
+        ),
         (r"::\w+(?:\[\])?", ""),
         (r' collate "C"', ""),
         (r"on conflict\(owner, lower\((\w+)\)\)", r"on conflict(\1)"),
@@ -73,7 +82,8 @@ _FORMS: Final = tuple(
         (r" for update\b", ""),
         (r"\bjsonb_agg\(", "json_group_array("),
         (r"\bjsonb_build_array\(", "json_array("),
-        (r"\b(\w+)_lower\b", r"lower(\1)"),
+        (r"\b((?:\w+\.)?\w+)_lower\b", r"lower(\1)"),
+        (r"\bchr\(", "char("),
         # Until one schema has one name for both.
         (r"\b(?:place|span)_(start|end)\b", r'"\1"'),
         (r"%\((\w+)\)s", r":\1"),
@@ -88,7 +98,7 @@ def is_shared(statement: str) -> bool:
     return "%s" in statement or "%(" in statement or "current_setting(" in statement
 
 
-@cache
+@lru_cache(MAX_STATEMENTS)
 def for_sqlite(statement: str) -> str:
     """``statement`` as SQLite reads it."""
     for form, own in _FORMS:
@@ -96,30 +106,23 @@ def for_sqlite(statement: str) -> str:
     return statement
 
 
-class SqliteConnection(sqlite3.Connection):
+class SqliteConnection(Asking, sqlite3.Connection):
     """``storage.sql.connection.Connection``; a statement with ``?`` is run as it stands."""
 
     def execute(self, statement: str, values: Any = (), /) -> sqlite3.Cursor:
         if not is_shared(statement):
-            return super().execute(statement, values)
-        return super().execute(for_sqlite(statement), _bound(values))
-
-    def one(self, statement: str, values: Values = (), /) -> tuple[Any, ...]:
-        row: tuple[Any, ...] = self.execute(statement, values).fetchone()
-        return row
-
-    def maybe(self, statement: str, values: Values = (), /) -> tuple[Any, ...] | None:
-        row: tuple[Any, ...] | None = self.execute(statement, values).fetchone()
-        return row
-
-    def column(self, statement: str, values: Values = (), /) -> list[Any]:
-        return [row[0] for row in self.execute(statement, values)]
-
-    def count(self, statement: str, values: Values = (), /) -> int:
-        return int(self.one(statement, values)[0] or 0)
+            return sqlite3.Connection.execute(self, statement, values)
+        return sqlite3.Connection.execute(self, for_sqlite(statement), _bound(values))
 
     def many(self, statement: str, rows: Iterable[Values], /) -> int:
         return self.executemany(for_sqlite(statement), map(_bound, rows)).rowcount
+
+    def insert(
+        self, table: str, columns: Sequence[str], rows: Sequence[Sequence[Any]], then: str = "", /
+    ) -> None:
+        names = ", ".join(column.split()[0] for column in columns)
+        marks = ", ".join(["%s"] * len(columns))
+        self.many(f"insert into {table}({names}) values({marks}) {then}", rows)
 
     def lock_store(self) -> None:
         """Nothing: a file has one writer."""

@@ -29,8 +29,9 @@ from mem_search.model.forgetting import (
 from mem_search.storage.rules.tombstones import numbers_of
 from mem_search.storage.sql.connection import Repository, reads, writes
 from mem_search.storage.sqlite import filters as sql_filters
-from mem_search.storage.sqlite import fulltext, odd_rows, quotes, record_writer, tombstones
+from mem_search.storage.sqlite import fulltext, odd_rows, quotes, tombstones
 from mem_search.storage.sqlite.database import Connection
+from mem_search.storage.sqlite.record_writer import RecordWriter
 from mem_search.text.dates import now_ms
 
 AT_ONCE: Final = 100
@@ -99,7 +100,7 @@ class SqliteForgetting(Repository):
         numbers = [number for number, _ in rows]
         derived = _removed_with(connection, numbers)
         quotes.note_traces(connection, numbers)
-        removed = Counter(records=record_writer.remove(connection, numbers, forget=True))
+        removed = Counter(records=RecordWriter(connection).remove(numbers, forget=True))
         removed.update(derived)
         removed["notifications"] = connection.execute(
             "delete from notifications where count > 0 and not exists"

@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 
 from mem_search.patterns import pattern
 from mem_search.storage.rules import bm25
-from mem_search.text.names import Name
 from mem_search.text.words import (
     CJK,
     FOLDED,
@@ -116,13 +115,6 @@ def matched(connection: sqlite3.Connection, query: WordQuery) -> Passages:
     return np.array(json.loads(passages), dtype=np.int64)
 
 
-def lessened(
-    connection: sqlite3.Connection, guessed: WordQuery, passages: Passages, scored: Scores
-) -> Scores:
-    """The scores of ``passages`` when ``guessed``, a part of their query, counts for less."""
-    return bm25.lessened(passages, scored, *scores(connection, guessed, passages))
-
-
 def unknown(connection: sqlite3.Connection, words: Sequence[str]) -> list[str]:
     """The ``words``, in lower case, that no search can find in any form that it treats as equal."""
     # One statement for all, because each search asks; the index has each word folded, too.
@@ -132,23 +124,6 @@ def unknown(connection: sqlite3.Connection, words: Sequence[str]) -> list[str]:
         (json.dumps(words, ensure_ascii=False).translate(FOLDED),),
     ).fetchall()
     return [words[place] for (place,) in rows] if rows else []
-
-
-def holding(
-    connection: sqlite3.Connection, name: Name, passages: Passages
-) -> tuple[Passages, Scores]:
-    """Those of ``passages`` that have ``name``, in order, and how (``Name.held``)."""
-    held = {
-        passage: name.held(text)
-        for passage, text in connection.execute(
-            "select id, title || char(10) || text || char(10) || parts || char(10) || people"
-            " from passage_texts"
-            " where id in (select value from json_each(?))",
-            (json.dumps(passages.tolist()),),
-        )
-    }
-    found = sorted(passage for passage, well in held.items() if well)
-    return np.array(found, np.int64), np.array([held[each] for each in found], np.float64)
 
 
 FILLED_BY: Final = {

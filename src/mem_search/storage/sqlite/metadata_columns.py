@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mem_search.model import MetadataTest
-from mem_search.storage.sqlite.filters import metadata_path, value_condition
+from mem_search.storage.sqlite.filters import FILTERS, metadata_path
 
 MAX_BYTES: Final = 16 << 20
 """Memory of all fields. The authors of 60,000 records, 2,000 different ones, take 0.7 MB."""
@@ -65,7 +65,7 @@ class MetadataColumns:
 
     def passing(self, connection: sqlite3.Connection, test: MetadataTest) -> NDArray[np.int64]:
         """The records that pass ``test`` by their metadata, perhaps newer ones, too."""
-        condition, values = value_condition(test)
+        condition, values = FILTERS.value_condition(test)
         found = []
         for name in test.names:
             column = self._current(connection, name)

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from mem_search.storage.rules.moving import PAGE, Identity, Row, Table
 from mem_search.storage.sqlite.database import Database
-from mem_search.storage.sqlite.ingest import TOKENS
+from mem_search.storage.sqlite.record_writer import TOKENS
 
 _TOMBSTONES: Final = (
     "select t.digest, k.key, t.forgotten_at from tombstones t"

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from mem_search.model import AllOf, AnyOf, Condition, Demand, Filters, Not, Term
 from mem_search.model.rankings import KIND_CODES, Numbers
 from mem_search.storage.rules.names import ascii_lower
-from mem_search.storage.sqlite import filters as sql_filters
+from mem_search.storage.sqlite.filters import FILTERS
 from mem_search.storage.sqlite.record_columns import GONE, Columns
 
 Mask = NDArray[np.bool_]
@@ -54,19 +54,19 @@ def _by_statements(
     connection: sqlite3.Connection, columns: Columns, filters: Filters
 ) -> Iterator[Mask]:
     """A mask for each filter on data that is not in the columns."""
-    for condition, values in sql_filters.facets(filters):
+    for condition, values in FILTERS.facets(filters):
         statement = f"select json_group_array(x.record_id) from facets x where {condition}"
         yield _listed(connection, columns, statement, values)
     for test in filters.metadata:
         mask = _mask(columns, columns.metadata.passing(connection, test))
         if test.test == "has":  # tags and derived facets are not in the metadata
-            names = f"x.name in ({', '.join('?' * len(test.names))})"
-            statement = f"select json_group_array(x.record_id) from facets x where {names}"
-            mask |= _listed(connection, columns, statement, test.names)
+            condition, values = FILTERS.among("x.name", test.names)
+            statement = f"select json_group_array(x.record_id) from facets x where {condition}"
+            mask |= _listed(connection, columns, statement, values)
         yield mask
     rest = Filters(stored=filters.stored, url=filters.url)
     if rest:
-        condition, values = sql_filters.where(rest)
+        condition, values = FILTERS.where(connection, rest)
         statement = f"select json_group_array(r.id) from records r where {condition}"
         yield _listed(connection, columns, statement, values)
     if filters.demand is not None:
@@ -79,7 +79,7 @@ def _demanded(connection: sqlite3.Connection, columns: Columns, demand: Demand) 
 
     match demand:
         case Term():
-            condition, values = sql_filters.demand_condition(demand, sql_filters.where)
+            condition, values = FILTERS.demand(connection, demand)
             statement = f"select json_group_array(r.id) from records r where {condition}"
             return _listed(connection, columns, statement, values)
         case Condition():

@@ -10,8 +10,8 @@ from mem_search.model import Record
 from mem_search.model.ingest import PreparedDraft
 from mem_search.storage.rules.redacted_texts import SEALED, TEXTS
 from mem_search.storage.sql.connection import Repository, reads, writes
-from mem_search.storage.sqlite import record_writer
 from mem_search.storage.sqlite.database import Connection
+from mem_search.storage.sqlite.record_writer import RecordWriter
 
 _KEY: Final = "redacted_by"
 
@@ -39,16 +39,16 @@ class SqliteRedacting(Repository):
                 "update or ignore records set source = ?, source_id = ? where id = ?",
                 (draft.source, draft.source_id, record.number),
             ).rowcount:  # it was imported again under its redacted name
-                record_writer.remove(connection, [record.number], forget=False)
+                RecordWriter(connection).remove([record.number], forget=False)
             else:
-                record_writer.store(connection, [prepared])
+                RecordWriter(connection).store([prepared])
             replaced += 1
         return replaced
 
     @writes
     def relate(self, connection: Connection, items: Sequence[tuple[Record, PreparedDraft]]) -> int:
         same = [each for each in items if not _changed_since(connection, each[0])]
-        record_writer.relate(connection, [(r.number, r.created_at, item) for r, item in same])
+        RecordWriter(connection).relate([(r.number, r.created_at, item) for r, item in same])
         return len(same)
 
     async def redact_texts(self, clean: Callable[[str], str], seal: Callable[[str], str]) -> int:

@@ -7,53 +7,34 @@ passages and vectors belong to the store, and snapshots bring them up to date.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import tzinfo
 from typing import Concatenate, Final, ParamSpec, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mem_search.model import FacetCounts, FacetName, Filters, Kind, Order, Record
-from mem_search.model.graph import GraphLabel, GraphWalk, Relationship
+from mem_search.model import FacetName, Filters, Kind, Order
 from mem_search.model.rankings import (
-    NO_CANDIDATES,
-    Candidates,
-    Matches,
+    KIND_CODES,
     Numbers,
     PassageColumns,
-    PassageContext,
-    PassageSpan,
     RecordColumns,
     Values,
     Vectors,
-    distinct,
 )
-from mem_search.model.records import RecordWithLinks
-from mem_search.model.saved_searches import Scope
-from mem_search.model.statistics import AskedQuery, Corpus
-from mem_search.storage.ports.search import Counted, Names, SearchSnapshot, View
+from mem_search.model.statistics import Corpus
+from mem_search.storage.ports.search import SearchSnapshot, View
 from mem_search.storage.rules import bm25
 from mem_search.storage.rules.corpus_cache import CorpusCache
-from mem_search.storage.rules.near_duplicates import repeated
-from mem_search.storage.rules.wild_words import expand
-from mem_search.storage.sql import graph, scopes, search_log
-from mem_search.storage.sql import passages as of_passages
-from mem_search.storage.sqlite import (
-    facet_counts,
-    fulltext,
-    outbox,
-    records,
-    sketches,
-    successions,
-    vocabulary,
-)
-from mem_search.storage.sqlite import filters as sql_filters
+from mem_search.storage.sql.indexing import waiting
+from mem_search.storage.sql.snapshot import Snapshot
+from mem_search.storage.sqlite import fulltext, sketches, successions
 from mem_search.storage.sqlite.connection import SqliteConnection
 from mem_search.storage.sqlite.database import Database
 from mem_search.storage.sqlite.derived import named
+from mem_search.storage.sqlite.filters import FILTERS
 from mem_search.storage.sqlite.graph import GRAPH
 from mem_search.storage.sqlite.passage_map import PassageMapCache
 from mem_search.storage.sqlite.postings import PostingsCache
@@ -61,22 +42,13 @@ from mem_search.storage.sqlite.record_columns import Columns, RecordColumnsCache
 from mem_search.storage.sqlite.record_masks import mask_of, passes
 from mem_search.storage.sqlite.stored_columns import StoredColumns
 from mem_search.storage.sqlite.vector_rows import VectorRows
-from mem_search.storage.sqlite.word_list import WordList
-from mem_search.text.names import Name
-from mem_search.text.record_ids import RecordId
+from mem_search.storage.sqlite.vocabulary import SqliteVocabulary, WordList
+from mem_search.text import sketch
 from mem_search.text.sketch import NO_SKETCHES, Sketches
 from mem_search.text.words import WordQuery
 
 P = ParamSpec("P")
 T = TypeVar("T")
-
-_NAMES: Final = {
-    "title": vocabulary.titles,
-    "project": vocabulary.projects,
-    "tag": vocabulary.tags,
-    "file": vocabulary.files,
-}
-
 
 UNWRITABLE: Final = "nothing can be stored at the moment: {}"
 MENDED: Final = "{} was damaged and has been made again from the records"
@@ -120,7 +92,7 @@ class SqliteSearchStore:
         changes = self.corpus.changes
 
         def run(connection: SqliteConnection) -> T:
-            return query(SqliteSnapshot(connection, self, changes), *args, **kwargs)
+            return query(SqliteSnapshot(connection, self.chats, self, changes), *args, **kwargs)
 
         return await self._database.read(run)
 
@@ -180,68 +152,45 @@ class SqliteSearchStore:
 
 
 @dataclass(slots=True)
-class SqliteSnapshot:
+class SqliteSnapshot(Snapshot):
     """``SearchSnapshot`` inside one read transaction of ``connection``.
 
     ``changes``: the transaction sees at least so many changes of the store.
     """
 
+    filters = FILTERS
+    graph = GRAPH
+
     _connection: SqliteConnection
+    _chats: Collection[Kind]
     _store: SqliteSearchStore
     _changes: int
     _columns: Columns | None = None
 
     # Words
 
-    def word_matches(
-        self, query: WordQuery, filters: Filters, depth: int, guessed: WordQuery | None = None
-    ) -> tuple[Candidates, Matches]:
-        """See ``SearchSnapshot``. Chat turns have a length correction (``bm25.for_chats``)."""
-        corpus = self.corpus()
-        own = bm25.own_statistics(corpus, filters.kinds) if filters else None
-        passages, scores = self._store.postings.scores(self._connection, query, corpus, own)
-        found = self.passage_columns(passages)
-        if filters:
-            inside = passes(self._connection, self._all_columns(), filters, found.records)
-            found, scores = found.taken(inside), scores[inside]
-        if guessed is not None:
-            scores = fulltext.lessened(self._connection, guessed, found.passages, scores)
-        scores = bm25.for_chats(scores, found, own or corpus, self._store.chats)
-        best = found.best(scores)
-        return best.candidates(depth), Matches(best.records, best.scores, best.kinds)
-
-    def records_with_words(self, query: WordQuery) -> Numbers:
-        passages = fulltext.matched(self._connection, query)
-        return distinct(self.passage_columns(passages).records)
-
-    def holders(self, name: Name, filters: Filters, most: int) -> Candidates:
-        passages = fulltext.matched(self._connection, name.query)
-        if filters:
-            records = self.passage_columns(passages).records
-            passages = passages[passes(self._connection, self._all_columns(), filters, records)]
-        if not 0 < len(passages) <= bm25.COMPARED:
-            return NO_CANDIDATES
-        passages, scores = fulltext.holding(self._connection, name, passages)
-        best = self.passage_columns(passages).best(scores)
-        return best.candidates(most) if len(best.records) <= most else NO_CANDIDATES
-
-    def expand_words(self, wild: Sequence[str]) -> dict[str, tuple[str, ...]]:
-        return expand(vocabulary.Lookup(self._connection, self._store.words), wild)
-
     def unknown_words(self, words: Sequence[str]) -> list[str]:
         return fulltext.unknown(self._connection, words)
 
-    def similar_words(self, word: str) -> list[Counted]:
-        return vocabulary.like(self._connection, word)
+    def _scored(
+        self, query: WordQuery, corpus: Corpus, own: Corpus | None = None
+    ) -> tuple[Numbers, Values]:
+        return self._store.postings.scores(self._connection, query, corpus, own)
 
-    def words_beginning_with(self, prefix: str, limit: int) -> list[Counted]:
-        return vocabulary.beginning_with(self._connection, prefix, limit)
+    def _lessened(
+        self, guessed: WordQuery, passages: Numbers, scores: Values, corpus: Corpus
+    ) -> Values:
+        shares = fulltext.scores(self._connection, guessed, passages)
+        return bm25.lessened(passages, scores, *shares)
 
-    def names_beginning_with(self, names: Names, prefix: str, limit: int) -> list[Counted]:
-        return _NAMES[names](self._connection, prefix, limit)
+    def _matched(self, query: WordQuery) -> Numbers:
+        return fulltext.matched(self._connection, query)
 
-    def values_of(self, field: str, most: int = vocabulary.MAX_VALUES) -> list[str]:
-        return vocabulary.values_of(self._connection, field, most)
+    def _within(self, records: Numbers, filters: Filters) -> NDArray[np.bool_]:
+        return passes(self._connection, self._all_columns(), filters, records)
+
+    def _vocabulary(self) -> SqliteVocabulary:
+        return SqliteVocabulary(self._connection, self._store.words)
 
     # Vectors
 
@@ -274,7 +223,7 @@ class SqliteSnapshot:
         return np.flatnonzero(mask_of(self._connection, columns, filters)[known])
 
     def unindexed_passages(self, limit: int) -> Numbers:
-        return np.array(outbox.waiting(self._connection, "index", limit), dtype=np.int64)
+        return np.array(waiting(self._connection, "index", limit), dtype=np.int64)
 
     def passage_columns(self, passages: Numbers) -> PassageColumns:
         last = int(passages.max(initial=0))
@@ -306,7 +255,7 @@ class SqliteSnapshot:
 
     def near_duplicate_sketches(self, records: Numbers) -> tuple[Sequence[int], Sketches]:
         # The beginnings of sketches, in memory, show that most pages have nothing to fold.
-        suspects = records[repeated(self._all_columns().heads[records])]
+        suspects = records[sketch.repeated(self._all_columns().heads[records])]
         if not len(suspects):
             return (), NO_SKETCHES
         return sketches.of_records(self._connection, suspects.tolist())
@@ -320,85 +269,32 @@ class SqliteSnapshot:
     def matching(self, filters: Filters) -> Numbers:
         return np.flatnonzero(mask_of(self._connection, self._all_columns(), filters))
 
-    def matches_any(self, filters: Filters) -> bool:
-        return sql_filters.is_met(self._connection, filters)
-
     def browse(
         self, filters: Filters, order: Order, limit: int, offset: int, sort: Sequence[str] = ()
     ) -> list[int]:
         if not sort and (filters.metadata or filters.demand is not None):
             numbers = self._all_columns().by_date(self.matching(filters), order)
             return list(map(int, numbers[offset : offset + limit]))
-        return records.browse(self._connection, filters, order, limit, offset, sort)
-
-    def sort_values(self, numbers: Numbers, names: Sequence[str]) -> dict[str, Numbers]:
-        return records.sort_values(self._connection, numbers, names)
-
-    def around(
-        self, place: tuple[int, int], before: int, after: int, filters: Filters
-    ) -> tuple[list[int], list[int]]:
-        return records.around(self._connection, place, before, after, filters)
+        return Snapshot.browse(self, filters, order, limit, offset, sort)
 
     def counts(self, filters: Filters) -> dict[str, int]:
         if filters.metadata or filters.demand is not None:
             return self._all_columns().counts(self.matching(filters))
-        return records.counts(self._connection, filters)
+        return Snapshot.counts(self, filters)
 
-    def facet_counts(
-        self, records: Numbers, names: Sequence[FacetName], most: int, zone: tzinfo
-    ) -> dict[FacetName, FacetCounts]:
+    def _dates(self, records: Numbers) -> Numbers:
         columns = self._all_columns()
-        return facet_counts.counted(self._connection, columns, records, names, most, zone)
+        return columns.created[records[columns.exist(records)]]
 
-    def records(self, numbers: Sequence[int]) -> dict[int, Record]:
-        return records.fetch(self._connection, numbers)
-
-    def records_called(self, ids: Sequence[RecordId]) -> list[list[int]]:
-        return [records.called(self._connection, each) for each in ids]
-
-    def records_with_links(self, numbers: Sequence[int]) -> list[RecordWithLinks]:
-        return records.with_links(self._connection, numbers)
-
-    def scopes(self) -> list[Scope]:
-        return scopes.scopes(self._connection)
-
-    def logged_queries(self, words: Sequence[str], limit: int) -> list[AskedQuery]:
-        return search_log.sharing(self._connection, words, limit)
-
-    # Passages
-
-    def spans(self, passages: Sequence[int]) -> dict[int, PassageSpan]:
-        return of_passages.spans(self._connection, passages)
-
-    def spans_of_records(self, numbers: Sequence[int]) -> dict[int, list[PassageSpan]]:
-        return of_passages.spans_of_records(self._connection, numbers)
-
-    def passage_contexts(
-        self, passages: Mapping[int, int | None], reach: int
-    ) -> dict[int, PassageContext]:
-        return of_passages.contexts(self._connection, passages, reach)
-
-    # Graph
-
-    def walk(
-        self,
-        seeds: Collection[int],
-        depth: int,
-        filters: Filters,
-        relations: Collection[str] = (),
-    ) -> GraphWalk:
-        return GRAPH.walk(self._connection, seeds, depth, filters=filters, relations=relations)
-
-    def first_passages(self, records: Sequence[int]) -> dict[int, tuple[int, Kind, str]]:
-        return graph.first_passages(self._connection, records)
-
-    def labels(self, numbers: Collection[int]) -> dict[int, GraphLabel]:
-        return graph.labels(self._connection, numbers)
-
-    def relationships(
-        self, numbers: Sequence[int], filters: Filters
-    ) -> dict[int, tuple[Relationship, ...]]:
-        return GRAPH.relationships(self._connection, numbers, filters)
+    def _values(self, column: FacetName, records: Numbers) -> Iterable[tuple[str, int]]:
+        columns = self._all_columns()
+        records = records[columns.exist(records)]  # some may have been deleted since
+        if column == "kind":
+            codes, times = np.unique(columns.kinds[records], return_counts=True)
+            return zip(KIND_CODES.names(codes), times.tolist(), strict=True)
+        numbers = columns.projects if column == "project" else columns.sources
+        values, times = np.unique(numbers[records], return_counts=True)
+        return zip(columns.names[column].texts(values.tolist()), times.tolist(), strict=True)
 
     def _all_columns(self) -> Columns:
         if self._columns is None:

@@ -12,13 +12,6 @@ from mem_search.text import sketch
 from mem_search.text.sketch import Sketches
 
 
-def write(connection: sqlite3.Connection, number: int, made: bytes) -> None:
-    """Store the sketch of a record, replacing an older one."""
-    connection.execute(
-        "insert or replace into sketches(record_id, sketch) values(?, ?)", (number, made)
-    )
-
-
 def of_records(
     connection: sqlite3.Connection, numbers: Collection[int]
 ) -> tuple[list[int], Sketches]:

@@ -12,36 +12,63 @@ from typing import Final
 
 from mem_search.errors import StorageError
 from mem_search.model import Kind
+from mem_search.model.statistics import StoreSize
 from mem_search.storage.rules.corpus_cache import CorpusCache
 from mem_search.storage.sql.archives import Archives
+from mem_search.storage.sql.connection import reads
 from mem_search.storage.sql.deliveries import Deliveries
 from mem_search.storage.sql.logins import Logins
+from mem_search.storage.sql.records import Records
 from mem_search.storage.sql.research import Operations
 from mem_search.storage.sql.saved_searches import SavedSearches
 from mem_search.storage.sql.scopes import Scopes
 from mem_search.storage.sql.search_jobs import SearchJobs
 from mem_search.storage.sql.search_log import SearchLog
+from mem_search.storage.sql.statistics import WAITING, Statistics, corpus
 from mem_search.storage.sql.tokens import Tokens
 from mem_search.storage.sqlite import odd_rows, snapshot, vectors_move
+from mem_search.storage.sqlite.connection import SqliteConnection
 from mem_search.storage.sqlite.database import Database
 from mem_search.storage.sqlite.derived import NAMES
-from mem_search.storage.sqlite.filters import where
+from mem_search.storage.sqlite.filters import FILTERS
 from mem_search.storage.sqlite.forgetting import SqliteForgetting
 from mem_search.storage.sqlite.graph_export import SqliteGraph
-from mem_search.storage.sqlite.ingest import SqliteIngest
 from mem_search.storage.sqlite.jobs import SqliteJobs
 from mem_search.storage.sqlite.limits import SqliteLimits
-from mem_search.storage.sqlite.outbox import SqliteIndexing
-from mem_search.storage.sqlite.records import SqliteRecords
+from mem_search.storage.sqlite.record_writer import SqliteIngest
 from mem_search.storage.sqlite.redacting import SqliteRedacting
 from mem_search.storage.sqlite.search_snapshot import SqliteSearchStore
-from mem_search.storage.sqlite.stats import SqliteStatistics, corpus
 from mem_search.storage.sqlite.vector_rows import VectorRows
+from mem_search.storage.sqlite.vectors import SqliteIndexing
 
 log = logging.getLogger(__name__)
 
 _MIN_WRITES: Final = 2000
 """Writes of records after which a rest stores columns: 1.5 MB, more where old records changed."""
+
+
+class SqliteRecords(Records):
+    """``ports.RecordStore``: changes of scopes count in a table of their own."""
+
+    @reads
+    def revision(self, connection: SqliteConnection) -> int:
+        return connection.count("select value from revision")
+
+
+class SqliteStatistics(Statistics):
+    """``ports.StatisticsStore``."""
+
+    complete = f"id not in ({WAITING})"
+    id_of_store = "select value from meta where key = 'store_id'"
+
+    @reads
+    def size(self, connection: SqliteConnection) -> StoreSize:
+        # Not that of the file: what is still in the log of writes counts, too.
+        stored, free = connection.one(
+            "select page_count * page_size, freelist_count * page_size"
+            " from pragma_page_count, pragma_freelist_count, pragma_page_size"
+        )
+        return StoreSize(stored, free, vectors_move.progress(connection))
 
 
 class SqliteStore:
@@ -50,7 +77,7 @@ class SqliteStore:
     def __init__(self, database: Database) -> None:
         self.database = database
         self._searches: list[SqliteSearchStore] = []
-        self.records = SqliteRecords(database, lambda _, filters: where(filters))
+        self.records = SqliteRecords(database, FILTERS.where)
         self.ingest = SqliteIngest(database)
         self.forgetting = SqliteForgetting(database)
         self.redacting = SqliteRedacting(database)

@@ -1,4 +1,4 @@
-"""Stored vectors: the source of the vector index and of the rows for scoring.
+"""Stored vectors: the source of the vector index and of the rows for scoring; and the outbox.
 
 Vectors are stored as little-endian float16 of unit length. The index gets the same rounded values,
 so a rebuilt index equals the one that it replaces.
@@ -9,10 +9,15 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from mem_search.contracts import VectorEntry, Vectors
+from mem_search.model.ingest import OutboxStep, ToEmbed
+from mem_search.storage.sql.connection import reads
+from mem_search.storage.sql.indexing import Indexing, waiting
+from mem_search.storage.sqlite.connection import SqliteConnection
 from mem_search.text.dates import now_ms
 
 
@@ -63,32 +68,6 @@ def save(
     )
 
 
-def entries(connection: sqlite3.Connection, model: int) -> set[int]:
-    """Every entry with a vector of this model."""
-    rows = connection.execute("select entry_id from vectors where model_id = ?", (model,))
-    return {entry for (entry,) in rows}
-
-
-def settled_entries(connection: sqlite3.Connection, model: int) -> set[int]:
-    """Entries that the index should hold: those with nothing waiting in the outbox."""
-    rows = connection.execute(
-        "select v.entry_id from vectors v where v.model_id = ?"
-        " and not exists (select 1 from outbox o where o.passage_id = v.entry_id / 2)",
-        (model,),
-    )
-    return {entry for (entry,) in rows}
-
-
-def settled_count(connection: sqlite3.Connection, model: int) -> int:
-    """How many ``settled_entries`` there are. Reads every vector: ask only when needed."""
-    (count,) = connection.execute(
-        "select count(*) from vectors v where v.model_id = ?"
-        " and not exists (select 1 from outbox o where o.passage_id = v.entry_id / 2)",
-        (model,),
-    ).fetchone()
-    return int(count)
-
-
 def settled(
     connection: sqlite3.Connection, model: int, dimensions: int, after: int, limit: int
 ) -> tuple[list[int], Vectors]:
@@ -131,3 +110,75 @@ def of_equal_content(
         if rows:
             found[digest] = dict(rows)
     return found
+
+
+class SqliteIndexing(Indexing):
+    """``ports.IndexingStore`` over the tables ``outbox`` and ``vectors``."""
+
+    keep_embedder = "insert or replace into meta(key, value) values('embedder', %s)"
+    kept_embedder = "select value from meta where key = 'embedder'"
+
+    async def model_number(self, fingerprint: str, name: str, dimensions: int) -> int:
+        # A known one is only read: a store that cannot be written is opened, too.
+        known: int | None = await self._database.read(known_model, fingerprint)
+        if known is None:
+            known = await self._database.write(model_id, fingerprint, name, dimensions)
+        return int(known)
+
+    @reads
+    def to_embed(self, connection: SqliteConnection, limit: int) -> list[ToEmbed]:
+        newest = "select passage_id from outbox where step = 'embed' order by passage_id desc"
+        condition = f"p.id in ({newest} limit %s) order by p.id desc"
+        return self._to_embed(connection, condition, (limit,))
+
+    @reads
+    def waiting(self, connection: SqliteConnection, step: OutboxStep, limit: int) -> list[int]:
+        return waiting(connection, step, limit)
+
+    @reads
+    def vectors_of_equal_content(
+        self, connection: SqliteConnection, model: int, hashes: Sequence[bytes]
+    ) -> dict[bytes, dict[int, Vectors]]:
+        found = of_equal_content(connection, model, hashes)
+        return {
+            digest: {half: unpack([blob], len(blob) // 2)[0] for half, blob in halves.items()}
+            for digest, halves in found.items()
+        }
+
+    @reads
+    def vectors(
+        self, connection: SqliteConnection, model: int, dimensions: int, passages: Sequence[int]
+    ) -> tuple[list[VectorEntry], Vectors]:
+        return read(connection, model, dimensions, passages)
+
+    @reads
+    def settled_vectors(
+        self, connection: SqliteConnection, model: int, dimensions: int, after: int, limit: int
+    ) -> tuple[list[int], Vectors]:
+        return settled(connection, model, dimensions, after, limit)
+
+    def _to_embed(
+        self, connection: SqliteConnection, condition: str, values: Sequence[Any]
+    ) -> list[ToEmbed]:
+        rows = connection.execute(
+            "select p.id, p.record_id, p.span_start, p.span_end, p.content_hash, p.above"
+            f" from passages p where {condition}",
+            values,
+        ).fetchall()
+        # Each text is read once: SQLite reads all of a long one for each passage cut from it.
+        texts = {
+            number: (title, body)
+            for number, title, body in connection.execute(
+                "select id, title, body from records where id = any(%s)",
+                ([record for _, record, *_ in rows],),
+            )
+        }
+        return [
+            ToEmbed(passage, texts[record][0], texts[record][1][start:end], digest, above)
+            for passage, record, start, end, digest, above in rows
+        ]
+
+    def _save(
+        self, connection: SqliteConnection, model: int, entries: Sequence[int], rows: Vectors
+    ) -> None:
+        save(connection, model, entries, rows)

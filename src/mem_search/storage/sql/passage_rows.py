@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 from mem_search.model.ingest import PreparedDraft
-from mem_search.storage.postgres.connection import Connection, as_stored
-from mem_search.storage.postgres.postings import PassageText
+from mem_search.storage.sql.connection import Connection
 
 
 class Same(NamedTuple):
@@ -21,6 +20,17 @@ class Same(NamedTuple):
 
 Kept = dict[Same, list[int]]
 """Passages that are ready to take other places."""
+
+
+class Text(NamedTuple):
+    """The words of a passage, column by column of the index (``bm25.COLUMNS``)."""
+
+    passage: int
+    title: str
+    text: str
+    parts: str
+    people: str
+
 
 _COLUMNS: Final = (
     "ordinal integer", "kind text", "field text", "span_start integer", "span_end integer",
@@ -38,37 +48,38 @@ def take_out(connection: Connection, records: Sequence[int]) -> Kept:
     kept: Kept = {}
     for passage, *same in connection.execute(
         "select id, record_id, content_hash, kind, field from passages"
-        " where record_id = any(%s) order by record_id, ordinal",
+        " where record_id = any(%s::bigint[]) order by record_id, ordinal",
         (list(records),),
     ):
         kept.setdefault(Same(*same), []).append(passage)
     # Ordinals are moved first, so that kept passages can take their new ones.
     connection.execute(
-        "update passages set ordinal = -3 - ordinal where record_id = any(%s)", (list(records),)
+        "update passages set ordinal = -3 - ordinal where record_id = any(%s::bigint[])",
+        (list(records),),
     )
     return kept
 
 
 def write(
     connection: Connection, items: Sequence[tuple[int, PreparedDraft]], kept: Kept, last: int
-) -> tuple[int, list[PassageText]]:
+) -> tuple[int, list[Text]]:
     """Write the passages of records; one whose hash is known keeps its id, and so its vector.
 
-    New ones are numbered after ``last``. Returns the last number, and the passages for the index
-    of words, which has no summaries.
+    New ones are numbered after ``last``. Returns the last number, and the passages for the index of
+    words, which has no summaries: their words are those of the text, or not the document's.
     """
-    texts: list[PassageText] = []
+    texts: list[Text] = []
     again: list[tuple[Any, ...]] = []
     new: list[tuple[Any, ...]] = []
     for number, item in items:
-        title, text = as_stored(item.draft.title), as_stored(item.draft.text)
+        draft = item.draft
         for passage, parts, digest in zip(item.passages, item.parts, item.hashes, strict=True):
             people = item.people if passage.ordinal == 0 else ""
             values = (
-                passage.ordinal, item.draft.kind, passage.field, passage.start, passage.end,
+                passage.ordinal, draft.kind, passage.field, passage.start, passage.end,
                 passage.page, digest, parts, people, passage.above, number,
             )  # fmt: skip
-            if reusable := kept.get(Same(number, digest, item.draft.kind, passage.field)):
+            if reusable := kept.get(Same(number, digest, draft.kind, passage.field)):
                 place = reusable.pop(0)
                 again.append((*values, place))
             else:
@@ -76,12 +87,11 @@ def write(
                 place = last
                 new.append((*values, place))
             if passage.ordinal >= 0:
-                span = text[passage.start : passage.end]
-                columns = (title, span, as_stored(parts), as_stored(people))
-                texts.append(PassageText(place, columns))
+                span = draft.text[passage.start : passage.end]
+                texts.append(Text(place, draft.title, span, parts, people))
     gone = [passage for passages in kept.values() for passage in passages]
     if gone:
-        connection.execute("delete from passages where id = any(%s)", (gone,))
+        connection.execute("delete from passages where id = any(%s::bigint[])", (gone,))
         drop_work(connection, gone)
     names = ", ".join(column.split()[0] for column in _COLUMNS[:-1])
     marks = ", ".join(["%s"] * (len(_COLUMNS) - 1))
@@ -93,18 +103,18 @@ def write(
     return last, texts
 
 
-def drop_work(connection: Connection, passages: Iterable[int]) -> None:
+def drop_work(connection: Connection, passages: Sequence[int]) -> None:
     """Delete the vectors of passages that are gone, and queue their deletion from the index."""
-    gone = list(passages)
-    if not gone:
+    if not passages:
         return
     # At once, and not when the index has acknowledged it: the index may be down for days.
     connection.execute(
-        "delete from vectors where entry_id = any(%s)",
-        ([entry for passage in gone for entry in (2 * passage, 2 * passage + 1)],),
+        "delete from vectors where entry_id = any(%s::bigint[])",
+        ([entry for passage in passages for entry in (2 * passage, 2 * passage + 1)],),
     )
     connection.execute(
-        "insert into outbox(passage_id, step) select unnest(%s::bigint[]), 'delete'"
+        "insert into outbox(passage_id, step) select g.id, 'delete'"
+        " from unnest(%s::bigint[]) g(id) where true"
         " on conflict(owner, passage_id) do update set step = 'delete', worker = null",
-        (gone,),
+        (list(passages),),
     )

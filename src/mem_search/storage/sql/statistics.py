@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import ClassVar, Final
 
-from mem_search.model.statistics import Corpus, Searchable, StoreSize, StoreTotals
-from mem_search.storage.postgres.connection import Connection
-from mem_search.storage.sql.connection import Repository, reads
+from mem_search.model.statistics import Corpus, Searchable, StoreTotals
+from mem_search.storage.sql.connection import Connection, Repository, reads
 from mem_search.text.passages import LONG
 
-_WAITING: Final = (
+WAITING: Final = (
     "select p.record_id from outbox o join passages p on p.id = o.passage_id"
     " where o.step in ('embed', 'index')"
 )
+"""The records that are not searchable by meaning yet."""
+
 _PASSAGES: Final = (
     "select (select count(*) from passages),"
     " (select count(*) from outbox where step in ('embed', 'index'))"
 )
-_LAST_INDEXED: Final = (
-    f"select max(stored_at) from records where not exists ({_WAITING} and p.record_id = records.id)"
-)
+"""All passages, and those not in the vector index yet."""
 
 
 def corpus(connection: Connection) -> Corpus:
@@ -50,12 +49,17 @@ def corpus(connection: Connection) -> Corpus:
     )
 
 
-class PostgresStatistics(Repository):
-    """``ports.StatisticsStore``."""
+class Statistics(Repository):
+    """The part of ``ports.StatisticsStore`` that is the same over both engines."""
+
+    complete: ClassVar[str]
+    """The condition of ``records`` that wait for nothing (``WAITING``)."""
+    id_of_store: ClassVar[str]
+    """The statement that reads it."""
 
     @reads
     def store_id(self, connection: Connection) -> str:
-        return str(connection.one("select store_id from stores")[0])
+        return str(connection.one(self.id_of_store)[0])
 
     @reads
     def totals(self, connection: Connection) -> StoreTotals:
@@ -78,19 +82,18 @@ class PostgresStatistics(Repository):
     @reads
     def searchable(self, connection: Connection) -> Searchable:
         records = _records(connection)
-        incomplete = connection.count(f"select count(distinct record_id) from ({_WAITING}) w")
+        incomplete = connection.count(f"select count(distinct record_id) from ({WAITING}) w")
         relationships = connection.count("select count(*) from edges where to_id is not null")
         return Searchable(
             records,
             sum(records.values()) - incomplete,
             relationships,
-            connection.one(_LAST_INDEXED)[0],
+            self._last_indexed(connection),
         )
 
     @reads
     def last_indexed(self, connection: Connection) -> int | None:
-        (last,) = connection.one(_LAST_INDEXED)
-        return None if last is None else int(last)
+        return self._last_indexed(connection)
 
     @reads
     def has_due_work(self, connection: Connection) -> bool:
@@ -102,15 +105,12 @@ class PostgresStatistics(Repository):
         )
         return bool(planned)
 
-    @reads
-    def size(self, connection: Connection) -> StoreSize:
-        """Of all users: the tables are theirs together."""
-        stored = connection.count(
-            "select sum(pg_total_relation_size(c.oid)) from pg_class c"
-            " where c.relnamespace = to_regnamespace('mem_search') and c.relkind = 'r'"
-        )
-        return StoreSize(stored)
+    def _last_indexed(self, connection: Connection) -> int | None:
+        """When the newest of the complete records was stored; None while there is none."""
+        (last,) = connection.one(f"select max(stored_at) from records where {self.complete}")
+        return None if last is None else int(last)
 
 
 def _records(connection: Connection) -> dict[str, int]:
-    return dict(connection.execute("select kind, count(*) from records group by kind").fetchall())
+    rows = connection.execute("select kind, count(*) from records group by kind")
+    return dict(rows.fetchall())

@@ -1,19 +1,29 @@
-"""Which records pass filters, in which order, and how many: browsing, sorting, counting."""
+"""What searches read of many records and passages at once: numbers, dates, columns, cosines."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mem_search.model import Filters, Order
-from mem_search.model.rankings import Numbers, RecordColumns, are_among
+from mem_search.model.rankings import (
+    KIND_CODES,
+    Numbers,
+    PassageColumns,
+    RecordColumns,
+    Values,
+    Vectors,
+    are_among,
+)
 from mem_search.storage.postgres.connection import Connection
 from mem_search.storage.postgres.filters import where
-from mem_search.storage.sql.records import SORTED
-from mem_search.text.record_ids import RecordId
+from mem_search.storage.postgres.indexing import entries_of, unpacked
+
+_COSINE: Final = "-(v.vector::vector <#> %(vector)s::vector)"
+"""Rows have unit length. The question is not rounded to float16, so the product is of float32."""
 
 _MAX_FEW_DATED: Final = 2000
 """Of so few records the dates are read by their keys at once; also the first part by date."""
@@ -23,66 +33,10 @@ _CHEAPER: Final = 8
 neither was in memory."""
 
 
-def sort_values(
-    connection: Connection, numbers: Numbers, names: Sequence[str]
-) -> dict[str, Numbers]:
-    """See ``SearchSnapshot``."""
-    named = [name for name in SORTED if name in names]
-    if not named or not len(numbers):
-        return dict.fromkeys(named, numbers)
-    places = [
-        f"case when {is_missing or 'false'} then -1 else dense_rank() over (order by {value}) end"
-        for value, is_missing in (SORTED[name] for name in named)
-    ]
-    rows = connection.execute(
-        f"select r.id, {', '.join(places)} from records r where r.id = any(%s)",
-        (numbers.tolist(),),
-    ).fetchall()
-    known = {row[0]: row[1:] for row in rows}
-    missing = (-1,) * len(named)
-    found = [known.get(number, missing) for number in numbers.tolist()]
-    return {
-        name: np.array(values, np.int64)
-        for name, values in zip(named, zip(*found, strict=True), strict=True)
-    }
-
-
 def matching(connection: Connection, filters: Filters) -> Numbers:
     """The numbers of all records within ``filters``, in order."""
     condition, values = where(connection, filters)
     return np.sort(connection.numbers(f"select r.id from records r where {condition}", values))
-
-
-def matches_any(connection: Connection, filters: Filters) -> bool:
-    """Whether any record is within ``filters``."""
-    condition, values = where(connection, filters)
-    return (
-        connection.maybe(f"select 1 from records r where {condition} limit 1", values) is not None
-    )
-
-
-def counts(connection: Connection, filters: Filters) -> dict[str, int]:
-    """How many records pass the filters, by kind."""
-    condition, values = where(connection, filters)
-    return dict(
-        connection.execute(
-            f"select r.kind, count(*) from records r where {condition} group by r.kind"
-            " order by r.kind",
-            values,
-        ).fetchall()
-    )
-
-
-def called(connection: Connection, called: RecordId) -> list[int]:
-    """The records that an id means, in the order they were stored."""
-    if called.alias:
-        return connection.column(
-            "select record_id from names where name = %s order by record_id",
-            (f"id:{called.alias}",),
-        )
-    return connection.column(
-        "select id from records where id = %s and %s in ('', kind)", (called.number, called.kind)
-    )
 
 
 def first_by_date(
@@ -146,7 +100,7 @@ def _dates(
     )
 
 
-def columns(connection: Connection, records: Numbers) -> RecordColumns:
+def record_columns(connection: Connection, records: Numbers) -> RecordColumns:
     """The ranking columns of ``records``, one row each."""
     rows = connection.execute(
         "select id, case when session = '' then 0 else"
@@ -168,3 +122,94 @@ def columns(connection: Connection, records: Numbers) -> RecordColumns:
         np.array(created, np.int64),
         np.array(importance, np.float64),
     )
+
+
+def passage_columns(
+    connection: Connection, condition: str, values: Sequence[Any]
+) -> PassageColumns:
+    """The ranking columns of the passages that meet ``condition``, in no order."""
+    ids, records, kinds, code, lengths = connection.execute(
+        "select string_agg(int8send(id), ''::bytea), string_agg(int8send(record_id), ''::bytea),"
+        " string_agg(kind, chr(10)), string_agg(int4send((field = 'code')::int), ''::bytea),"
+        " string_agg(int4send(span_end - span_start), ''::bytea) from passages"
+        f" where {condition}",
+        values,
+        binary=True,
+    ).fetchall()[0]
+    return PassageColumns(
+        np.frombuffer(ids or b"", ">i8").astype(np.int64),
+        np.frombuffer(records or b"", ">i8").astype(np.int64),
+        KIND_CODES.codes(kinds.split("\n") if ids else ()),
+        np.frombuffer(code or b"", ">i4").astype(np.bool_),
+        np.frombuffer(lengths or b"", ">i4").astype(np.int32),
+    )
+
+
+def record_cosines(connection: Connection, model: int, vector: Vectors, records: Numbers) -> Values:
+    """For each of ``records`` the cosine of its nearest passage; NaN without a vector."""
+    rows = connection.execute(
+        "select record_id, id from passages where record_id = any(%s)",
+        (records.tolist(),),
+        binary=True,
+    ).fetchall()
+    owners = np.array([record for record, _ in rows], np.int64)
+    passages = np.array([passage for _, passage in rows], np.int64)
+    order = np.argsort(records)
+    places = order[np.searchsorted(records, owners, sorter=order)]
+    best = np.full(len(records), np.nan)
+    np.fmax.at(best, places, passage_cosines(connection, model, vector, passages))
+    return best
+
+
+def passage_cosines(
+    connection: Connection, model: int, vector: Vectors, passages: Numbers
+) -> Values:
+    """For each of ``passages`` the cosine of its nearer half; NaN without a vector."""
+    return _cosines(
+        connection,
+        passages,
+        f"select v.entry_id / 2, max({_COSINE}) from vectors v"
+        " where v.model_id = %(model)s and v.entry_id = any(%(numbers)s) group by 1",
+        {
+            "model": model,
+            "vector": str(vector[0].tolist()),
+            "numbers": entries_of(passages.tolist()),
+        },
+    )
+
+
+def passage_vectors(
+    connection: Connection, model: int, dimensions: int, passages: Numbers
+) -> tuple[NDArray[np.intp], Vectors]:
+    """See ``SearchSnapshot``."""
+    rows = connection.execute(
+        "select entry_id / 2, halfvec_send(vector) from vectors"
+        " where model_id = %s and entry_id = any(%s) order by entry_id",
+        (model, entries_of(passages.tolist())),
+        binary=True,
+    ).fetchall()
+    of = np.array([passage for passage, _ in rows], np.int64)
+    order = np.argsort(passages)
+    return order[np.searchsorted(passages, of, sorter=order)], unpacked(
+        [vector for _, vector in rows], dimensions
+    )
+
+
+def _cosines(
+    connection: Connection, numbers: Numbers, statement: str, values: Mapping[str, Any]
+) -> Values:
+    """The value of each of ``numbers`` among the rows (number, value); NaN where it has none."""
+    (of, cosines) = connection.execute(
+        "select string_agg(int8send(n), ''::bytea), string_agg(float8send(c), ''::bytea)"
+        f" from ({statement}) f(n, c)",
+        values,
+        binary=True,
+    ).fetchall()[0]
+    found = np.full(len(numbers), np.nan)
+    known = np.frombuffer(of or b"", ">i8").astype(np.int64)
+    if len(known):
+        order = np.argsort(known)
+        places = order[np.searchsorted(known, numbers, sorter=order).clip(max=len(known) - 1)]
+        held = known[places] == numbers
+        found[held] = np.frombuffer(cosines, ">f8")[places[held]]
+    return found

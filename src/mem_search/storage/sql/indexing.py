@@ -1,0 +1,183 @@
+"""Vectors, and the outbox of the indexer: a row for each passage with work to do.
+
+The transaction that stores a passage writes the row; acknowledging the step deletes it. So a
+process that dies loses nothing: the next one continues with the rest. How a vector is stored, and
+whose a waiting passage is, is each engine's own.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable, Sequence
+from typing import Any, ClassVar, Final
+
+from mem_search.contracts import Vectors
+from mem_search.model.ingest import OutboxStep, ToEmbed
+from mem_search.model.statistics import VectorSpace
+from mem_search.storage.sql.connection import Connection, Repository, from_json, reads, writes
+
+_LACKING: Final = (
+    "not exists (select 1 from vectors v where v.entry_id = 2 * p.id and v.model_id = %s)"
+)
+"""Of the passage ``p``: it has no vector of a model."""
+
+SETTLED: Final = (
+    "from vectors v where v.model_id = %s"
+    " and not exists (select 1 from outbox o where o.passage_id = v.entry_id / 2)"
+)
+"""The vectors that the index should hold: those with nothing waiting in the outbox."""
+
+
+class Indexing(Repository):
+    """The part of ``ports.IndexingStore`` that is the same over both engines."""
+
+    keep_embedder: ClassVar[str]
+    kept_embedder: ClassVar[str]
+    """The statements that write and read a chosen embedder, a list of two texts."""
+
+    @abstractmethod
+    def _to_embed(self, connection: Any, condition: str, values: Sequence[Any]) -> list[ToEmbed]:
+        """The texts of the passages ``p`` that meet ``condition``, which may order them."""
+
+    @abstractmethod
+    def _save(self, connection: Any, model: int, entries: Sequence[int], rows: Vectors) -> None:
+        """Store the vectors of passages that still exist."""
+
+    @writes
+    def choose_embedder(self, connection: Connection, setting: str, configured: str) -> None:
+        connection.execute(self.keep_embedder, ([setting, configured],))
+
+    @reads
+    def chosen_embedder(self, connection: Connection, configured: str) -> str:
+        row = connection.maybe(self.kept_embedder)
+        setting, then = from_json(row[0]) if row and row[0] else ("", "")
+        return str(setting) if setting and then == configured else configured
+
+    @reads
+    def other_spaces(self, connection: Connection, model: int) -> list[VectorSpace]:
+        rows = connection.execute(
+            "select id, name, fingerprint, dimensions from embedding_models"
+            " where id != %s and dimensions > 0 order by id",
+            (model,),
+        )
+        return [VectorSpace(*row) for row in rows]
+
+    @reads
+    def without_vector(
+        self, connection: Connection, model: int, after: int, limit: int
+    ) -> list[ToEmbed]:
+        condition = f"p.id > %s and {_LACKING} order by p.id limit %s"
+        return self._to_embed(connection, condition, (after, model, limit))
+
+    @reads
+    def count_without_vector(self, connection: Connection, model: int) -> int:
+        return connection.count(f"select count(*) from passages p where {_LACKING}", (model,))
+
+    @writes
+    def add_vectors(
+        self, connection: Connection, model: int, entries: Sequence[int], rows: Vectors
+    ) -> None:
+        self._save(connection, model, entries, rows)
+
+    @writes
+    def drop_vectors(
+        self, connection: Connection, model: int, after: int, limit: int
+    ) -> tuple[int | None, int]:
+        (last,) = connection.one(
+            "select max(entry_id) from (select entry_id from vectors where entry_id > %s"
+            " order by entry_id limit %s) v",
+            (after, limit),
+        )
+        if last is None:
+            connection.execute("delete from embedding_models where id = %s", (model,))
+            return None, 0
+        deleted = connection.execute(
+            "delete from vectors where entry_id > %s and entry_id <= %s and model_id = %s",
+            (after, last, model),
+        ).rowcount
+        return last, deleted
+
+    @writes
+    def queue_without_vector(
+        self, connection: Connection, model: int, after: int, limit: int
+    ) -> tuple[int | None, int]:
+        (last,) = connection.one(
+            "select max(id) from (select id from passages where id > %s order by id limit %s) p",
+            (after, limit),
+        )
+        if last is None:
+            return None, 0
+        queued = connection.execute(
+            "insert into outbox(passage_id, step)"
+            f" select p.id, 'embed' from passages p where p.id > %s and p.id <= %s and {_LACKING}"
+            " on conflict(owner, passage_id) do update set step = 'embed', worker = null"
+            " where outbox.step = 'index'",
+            (after, last, model),
+        ).rowcount
+        return last, queued
+
+    @writes
+    def store_vectors(
+        self,
+        connection: Connection,
+        model: int,
+        passages: Sequence[int],
+        entries: Sequence[int],
+        rows: Vectors,
+    ) -> None:
+        self._save(connection, model, entries, rows)
+        connection.execute(
+            "update outbox set step = 'index', worker = null"
+            " where step = 'embed' and passage_id = any(%s::bigint[])",
+            (list(passages),),
+        )
+
+    @reads
+    def many_wait(self, connection: Connection, step: OutboxStep, count: int) -> bool:
+        found = "select count(*) from (select 1 from outbox where step = %s limit %s) w"
+        return connection.count(found, (step, count)) == count
+
+    @reads
+    def outbox_counts(self, connection: Connection) -> dict[OutboxStep, int]:
+        rows = connection.execute("select step, count(*) from outbox group by step")
+        return dict(rows.fetchall())
+
+    @writes
+    def acknowledge(
+        self, connection: Connection, step: OutboxStep, passages: Sequence[int]
+    ) -> None:
+        connection.execute(
+            "delete from outbox where step = %s and passage_id = any(%s::bigint[])",
+            (step, list(passages)),
+        )
+
+    @writes
+    def queue(self, connection: Connection, step: OutboxStep, passages: Iterable[int]) -> None:
+        connection.execute(
+            "insert into outbox(passage_id, step) select distinct w.id, %s"
+            " from unnest(%s::bigint[]) w(id) where true on conflict do nothing",
+            (step, list(passages)),
+        )
+
+    @reads
+    def entries(self, connection: Connection, model: int) -> set[int]:
+        return set(connection.column("select entry_id from vectors where model_id = %s", (model,)))
+
+    @reads
+    def settled_entries(self, connection: Connection, model: int) -> set[int]:
+        return set(connection.column(f"select v.entry_id {SETTLED}", (model,)))
+
+    @reads
+    def settled_count(self, connection: Connection, model: int) -> int:
+        return connection.count(f"select count(*) {SETTLED}", (model,))
+
+    @reads
+    def newest_entry(self, connection: Connection) -> int:
+        return connection.count("select max(entry_id) from vectors")
+
+
+def waiting(connection: Connection, step: OutboxStep, limit: int) -> list[int]:
+    """Passages that wait for ``step``, the oldest first."""
+    return connection.column(
+        "select passage_id from outbox where step = %s order by passage_id limit %s", (step, limit)
+    )

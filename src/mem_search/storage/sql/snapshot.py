@@ -1,0 +1,264 @@
+"""One consistent view of the store: what both engines answer to a search by the same statements.
+
+``Snapshot`` is the base of ``ports.SearchSnapshot`` of either engine, which adds what it alone
+does: lists of words, vectors, and the columns that it has in memory.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import tzinfo
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mem_search.model import FacetCounts, FacetName, Filters, Kind, Order, Record
+from mem_search.model.graph import GraphLabel, GraphWalk, Relationship
+from mem_search.model.rankings import (
+    NO_CANDIDATES,
+    Candidates,
+    Matches,
+    Numbers,
+    PassageColumns,
+    PassageContext,
+    PassageSpan,
+    Values,
+    distinct,
+)
+from mem_search.model.records import RecordWithLinks
+from mem_search.model.saved_searches import Scope
+from mem_search.model.statistics import AskedQuery, Corpus
+from mem_search.storage.ports.search import Counted, Names
+from mem_search.storage.rules import bm25
+from mem_search.storage.rules.passage_columns import with_neighbours
+from mem_search.storage.sql import facet_counts, graph, records, scopes, search_log
+from mem_search.storage.sql.filters import FilterSql
+from mem_search.storage.sql.graph import Graph
+from mem_search.storage.sql.vocabulary import MAX_VALUES, Vocabulary
+from mem_search.text.names import Name
+from mem_search.text.record_ids import RecordId
+from mem_search.text.words import WordQuery
+
+
+class Snapshot(ABC):
+    """``ports.SearchSnapshot`` inside one read transaction, as far as both engines share it."""
+
+    __slots__ = ()
+    filters: ClassVar[FilterSql]
+    graph: ClassVar[Graph]
+    _connection: Any
+    _chats: Collection[Kind]
+    """The kinds of chat turns."""
+
+    # What an engine has of its own, beside the vectors
+
+    @abstractmethod
+    def passage_columns(self, passages: Numbers) -> PassageColumns: ...
+
+    @abstractmethod
+    def corpus(self) -> Corpus: ...
+
+    @abstractmethod
+    def _scored(
+        self, query: WordQuery, corpus: Corpus, own: Corpus | None = None
+    ) -> tuple[Numbers, Values]:
+        """Every passage that matches ``query``, with its score; in order of their numbers.
+
+        With ``own`` only the passages of its kinds, with the scores that they would have in an
+        index of nothing else.
+        """
+
+    @abstractmethod
+    def _lessened(
+        self, guessed: WordQuery, passages: Numbers, scores: Values, corpus: Corpus
+    ) -> Values:
+        """The scores of ``passages`` when ``guessed``, a part of their query, counts for less."""
+
+    @abstractmethod
+    def _matched(self, query: WordQuery) -> Numbers:
+        """Every passage that matches, so that totals are exact."""
+
+    @abstractmethod
+    def _within(self, records: Numbers, filters: Filters) -> NDArray[np.bool_]:
+        """Which of ``records``, which may come several times, exist and are within ``filters``."""
+
+    @abstractmethod
+    def _vocabulary(self) -> Vocabulary: ...
+
+    @abstractmethod
+    def _dates(self, records: Numbers) -> Numbers:
+        """When ``records`` were created, those that exist, in any order."""
+
+    @abstractmethod
+    def _values(self, column: FacetName, records: Numbers) -> Iterable[tuple[str, int]]:
+        """Kind, project or source → how many of ``records`` have it."""
+
+    # Words
+
+    def word_matches(
+        self, query: WordQuery, filters: Filters, depth: int, guessed: WordQuery | None = None
+    ) -> tuple[Candidates, Matches]:
+        """See ``SearchSnapshot``. Chat turns have a length correction (``bm25.for_chats``)."""
+        corpus = self.corpus()
+        own = bm25.own_statistics(corpus, filters.kinds) if filters else None
+        passages, scores = self._scored(query, corpus, own)
+        found = self.passage_columns(passages)
+        if filters:
+            inside = self._within(found.records, filters)
+            found, scores = found.taken(inside), scores[inside]
+        if guessed is not None:
+            scores = self._lessened(guessed, found.passages, scores, corpus)
+        scores = bm25.for_chats(scores, found, own or corpus, self._chats)
+        best = found.best(scores)
+        return best.candidates(depth), Matches(best.records, best.scores, best.kinds)
+
+    def records_with_words(self, query: WordQuery) -> Numbers:
+        return distinct(self.passage_columns(self._matched(query)).records)
+
+    def holders(self, name: Name, filters: Filters, most: int) -> Candidates:
+        found = self._matched(name.query)
+        if filters:
+            found = found[self._within(self.passage_columns(found).records, filters)]
+        if not 0 < len(found) <= bm25.COMPARED:
+            return NO_CANDIDATES
+        rows = self._connection.execute(
+            "select p.id, r.title || chr(10)"
+            " || substr(r.body, p.span_start + 1, p.span_end - p.span_start)"
+            " || chr(10) || p.parts || chr(10) || p.people from passages p"
+            " join records r on r.id = p.record_id where p.id = any(%s::bigint[])"
+            " and p.ordinal >= 0",
+            (found.tolist(),),
+        )
+        held = {passage: well for passage, text in rows if (well := name.held(text))}
+        passages = np.array(sorted(held), np.int64)
+        scores = np.array([held[each] for each in passages.tolist()], np.float64)
+        best = self.passage_columns(passages).best(scores)
+        return best.candidates(most) if len(best.records) <= most else NO_CANDIDATES
+
+    def expand_words(self, wild: Sequence[str]) -> dict[str, tuple[str, ...]]:
+        return self._vocabulary().expand(wild)
+
+    def similar_words(self, word: str) -> list[Counted]:
+        return self._vocabulary().like(word)
+
+    def words_beginning_with(self, prefix: str, limit: int) -> list[Counted]:
+        return self._vocabulary().beginning_with(prefix, limit)
+
+    def names_beginning_with(self, names: Names, prefix: str, limit: int) -> list[Counted]:
+        return self._vocabulary().named(names, prefix, limit)
+
+    def values_of(self, field: str, most: int = MAX_VALUES) -> list[str]:
+        return self._vocabulary().values_of(field, most)
+
+    # Records
+
+    def matches_any(self, filters: Filters) -> bool:
+        return self.filters.matches_any(self._connection, filters)
+
+    def browse(
+        self, filters: Filters, order: Order, limit: int, offset: int, sort: Sequence[str] = ()
+    ) -> list[int]:
+        where = self.filters.where(self._connection, filters)
+        return records.browse(self._connection, where, order, limit, offset, sort)
+
+    def around(
+        self, place: tuple[int, int], before: int, after: int, filters: Filters
+    ) -> tuple[list[int], list[int]]:
+        where = self.filters.where(self._connection, filters)
+        return records.around(self._connection, place, before, after, where)
+
+    def sort_values(self, numbers: Numbers, names: Sequence[str]) -> dict[str, Numbers]:
+        return records.sort_values(self._connection, numbers, names)
+
+    def counts(self, filters: Filters) -> dict[str, int]:
+        return records.counts(self._connection, self.filters.where(self._connection, filters))
+
+    def facet_counts(
+        self, records: Numbers, names: Sequence[FacetName], most: int, zone: tzinfo
+    ) -> dict[FacetName, FacetCounts]:
+        found: dict[FacetName, FacetCounts] = {}
+        for name in names:
+            if name in facet_counts.STORED:
+                found[name] = facet_counts.stored(self._connection, name, records, most)
+            elif name in facet_counts.UNITS:
+                created = self._dates(records)
+                pairs = facet_counts.by_calendar(created, facet_counts.UNITS[name], zone)
+                found[name] = facet_counts.largest(pairs, most)
+            else:
+                found[name] = facet_counts.largest(self._values(name, records), most)
+        return found
+
+    def records(self, numbers: Sequence[int]) -> dict[int, Record]:
+        return records.fetch(self._connection, numbers)
+
+    def records_called(self, ids: Sequence[RecordId]) -> list[list[int]]:
+        return [records.called(self._connection, each) for each in ids]
+
+    def records_with_links(self, numbers: Sequence[int]) -> list[RecordWithLinks]:
+        return records.with_links(self._connection, numbers)
+
+    def scopes(self) -> list[Scope]:
+        return scopes.scopes(self._connection)
+
+    def logged_queries(self, words: Sequence[str], limit: int) -> list[AskedQuery]:
+        return search_log.sharing(self._connection, words, limit)
+
+    # Passages: where they stand in the text of their record, their neighbours
+
+    def spans(self, passages: Sequence[int]) -> dict[int, PassageSpan]:
+        # A summary is shown by the first passage: its words may stand nowhere in the text.
+        rows = self._connection.execute(
+            "select p.id, s.span_start, s.span_end, s.page, s.above from passages p"
+            " join passages s on s.record_id = p.record_id and s.ordinal = greatest(p.ordinal, 0)"
+            " where p.id = any(%s::bigint[])",
+            (list(passages),),
+        )
+        return {passage: PassageSpan(*span) for passage, *span in rows}
+
+    def spans_of_records(self, numbers: Sequence[int]) -> dict[int, list[PassageSpan]]:
+        found: dict[int, list[PassageSpan]] = {}
+        for record, *span in self._connection.execute(
+            "select record_id, span_start, span_end, page, above from passages where ordinal >= 0"
+            " and record_id = any(%s::bigint[]) order by record_id, ordinal",
+            (list(numbers),),
+        ):
+            found.setdefault(record, []).append(PassageSpan(*span))
+        return found
+
+    def passage_contexts(
+        self, passages: Mapping[int, int | None], reach: int
+    ) -> dict[int, PassageContext]:
+        found: dict[int, list[tuple[int, int, int]]] = {}
+        for record, passage, start, end in self._connection.execute(
+            "select record_id, id, span_start, span_end from passages where ordinal >= 0"
+            " and record_id = any(%s::bigint[]) order by record_id, ordinal",
+            (list(passages),),
+        ):
+            found.setdefault(record, []).append((passage, start, end))
+        return {
+            record: with_neighbours(rows, passages[record], reach) for record, rows in found.items()
+        }
+
+    # Graph
+
+    def walk(
+        self,
+        seeds: Collection[int],
+        depth: int,
+        filters: Filters,
+        relations: Collection[str] = (),
+    ) -> GraphWalk:
+        return self.graph.walk(self._connection, seeds, depth, filters=filters, relations=relations)
+
+    def first_passages(self, records: Sequence[int]) -> dict[int, tuple[int, Kind, str]]:
+        return graph.first_passages(self._connection, records)
+
+    def labels(self, numbers: Collection[int]) -> dict[int, GraphLabel]:
+        return graph.labels(self._connection, numbers)
+
+    def relationships(
+        self, numbers: Sequence[int], filters: Filters
+    ) -> dict[int, tuple[Relationship, ...]]:
+        return self.graph.relationships(self._connection, numbers, filters)
