@@ -46,6 +46,10 @@ class Scheduler:
             except StorageError as error:
                 log.warning("%s wait: %s", self._name, error)
                 wait = self._retry
+            except Exception:
+                # A bug over one piece of work must not hold all later ones for ever.
+                log.exception("%s wait", self._name)
+                wait = self._retry
             try:
                 async with asyncio.timeout(wait):
                     await self._added.wait()

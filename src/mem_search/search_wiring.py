@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Coroutine, Sequence
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from mem_search.contracts import Embedder, Retriever, VectorIndex
 from mem_search.embedders import MissingEmbedder, Opener, open_embedder
@@ -94,9 +94,9 @@ async def open_search(
         tasks = await stack.enter_async_context(background_tasks())
         index.start()
         if background:
-            tasks.start("search log", service.log.run())
+            tasks.start("search log", service.log.run)
             if runtime.is_owner:
-                tasks.start("warm up", _warm_up(model))
+                tasks.start("warm up", partial(_warm_up, model))
         yield runtime
 
 
@@ -144,21 +144,35 @@ def _embedder(opener: Opener, setting: str, models_dir: Path) -> Embedder:
         return MissingEmbedder(setting, error.message)
 
 
+FIRST_PAUSE, MAX_PAUSE = 1.0, 300.0
+"""Seconds until background work that a bug has ended is begun again: twice as many each time."""
+
+GOOD_SECONDS = 600.0
+"""Work that has run so long before it fails is begun again after the first pause."""
+
+
 class Tasks:
-    """Background work. A failure does not end the worker; it is logged and shown by stats."""
+    """Background work, until it returns. A bug in it is logged, and it is begun again."""
 
     def __init__(self) -> None:
         self.running: list[asyncio.Task[None]] = []
 
-    def start(self, name: str, work: Coroutine[Any, Any, None]) -> None:
+    def start(self, name: str, work: Callable[[], Awaitable[None]]) -> None:
         self.running.append(asyncio.create_task(self._run(name, work), name=name))
 
     @staticmethod
-    async def _run(name: str, work: Coroutine[Any, Any, None]) -> None:
-        try:
-            await work
-        except Exception:
-            log.exception("%s stopped; restart the worker with `mem-search worker restart`", name)
+    async def _run(name: str, work: Callable[[], Awaitable[None]]) -> None:
+        pause = FIRST_PAUSE
+        while True:
+            began = time.monotonic()
+            try:
+                return await work()
+            except Exception:
+                if time.monotonic() - began > GOOD_SECONDS:
+                    pause = FIRST_PAUSE
+                log.exception("%s failed, and is begun again in %g s", name, pause)
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, MAX_PAUSE)
 
 
 @asynccontextmanager

@@ -29,10 +29,11 @@ from mem_search.jobs.enriching import EnrichJob, enrich_new
 from mem_search.jobs.following import follow
 from mem_search.jobs.hook_events import HookEvents
 from mem_search.jobs.kept_transcripts import KeptTranscripts
-from mem_search.jobs.queue import RETRY_SECONDS, Job, JobQueue
+from mem_search.jobs.queue import Job, JobQueue
 from mem_search.jobs.reader import LocationReader
 from mem_search.jobs.redacting import RedactJob, redact_if_older
 from mem_search.jobs.reembedding import ReembedJob, Serving
+from mem_search.jobs.sealed_params import RETRY_SECONDS
 from mem_search.jobs.tasks import AuditJob, FetchJob, ImportJob, RebuildJob, SyncJob, set_aside
 from mem_search.jobs.watching import watch
 from mem_search.research.operations import Research
@@ -114,28 +115,28 @@ async def open_features(runtime: Runtime, *, background: bool = True) -> AsyncIt
         stack.push_async_callback(ingest.jobs.close)
         if background:
             if not await _jobs_begun(store, ingest, mark):
-                tasks.start("jobs", _begin_jobs_later(store, ingest, mark))
-            tasks.start("index", indexer.run())
-            tasks.start("vectors", search.store.fill_caches())
-            tasks.start("tidying", store.tidy(search.service.give_way))
-            tasks.start("spool", spool.keep_swept(settings.spool_dir, ingest.jobs.uploads))
-            tasks.start("forgetting", ingest.forgetting.run())
+                tasks.start("jobs", partial(_begin_jobs_later, store, ingest, mark))
+            tasks.start("index", indexer.run)
+            tasks.start("vectors", search.store.fill_caches)
+            tasks.start("tidying", partial(store.tidy, search.service.give_way))
+            tasks.start("spool", partial(spool.keep_swept, settings.spool_dir, ingest.jobs.uploads))
+            tasks.start("forgetting", ingest.forgetting.run)
             if not space.in_store:  # nobody else writes to the index of the store itself
-                tasks.start("audit", audit_after(space.reset, indexer))
-                tasks.start("check", check_regularly(indexer))
-            tasks.start("follow", follow(store.ingest, ingest.reader, settings.follow))
+                tasks.start("audit", partial(audit_after, space.reset, indexer))
+                tasks.start("check", partial(check_regularly, indexer))
+            tasks.start("follow", partial(follow, store.ingest, ingest.reader, settings.follow))
             if runtime.is_owner:  # only the owner follows places of the machine
-                tasks.start("watch", watch(store.ingest, ingest.reader, settings.follow))
-                tasks.start("hooks", ingest.hooks.run())
-                tasks.start("enrichment", enrich_new(ingest.enriching, ingest.jobs))
-                tasks.start("memory", give_back_when_idle(partial(_rest, store)))
-                tasks.start("archives", ingest.archives.run())
-            tasks.start("search jobs", research.search_jobs.run())
-            tasks.start("saved searches", research.saved_searches.run())
-            tasks.start("webhooks", research.deliveries.run())
-            tasks.start("derived", _mend(store))
-            tasks.start("clock", _watch_clock(store, partial(_wake, ingest, research)))
-            tasks.start("other workers", store.watch(partial(_wake, ingest, research)))
+                tasks.start("watch", partial(watch, store.ingest, ingest.reader, settings.follow))
+                tasks.start("hooks", ingest.hooks.run)
+                tasks.start("enrichment", partial(enrich_new, ingest.enriching, ingest.jobs))
+                tasks.start("memory", partial(give_back_when_idle, partial(_rest, store)))
+                tasks.start("archives", ingest.archives.run)
+            tasks.start("search jobs", research.search_jobs.run)
+            tasks.start("saved searches", research.saved_searches.run)
+            tasks.start("webhooks", research.deliveries.run)
+            tasks.start("derived", partial(_mend, store))
+            tasks.start("clock", partial(_watch_clock, store, partial(_wake, ingest, research)))
+            tasks.start("other workers", partial(store.watch, partial(_wake, ingest, research)))
         yield
 
 

@@ -16,7 +16,7 @@ from http_worker import Client, lifecycle_of
 
 from chosen_store import in_a_file
 from mem_search.http.core.app import build_app
-from mem_search.jobs.queue import WAITS_FOR_RULES
+from mem_search.jobs.sealed_params import WAITS_FOR_RULES
 from mem_search.settings import Settings
 from mem_search.text import secret_rules
 from patience import PATIENCE

@@ -121,7 +121,7 @@ async def test_a_row_that_nothing_puts_right_is_told_until_something_is_forgotte
         connection.execute(ROWS["saved_searches"].replace("'{}'", "'Kestrel {'"))
     async with open_runtime(small(tmp_path / "home", store="")) as runtime:
         assert await runtime.store.odd_rows() == [
-            "a row of saved_searches: request is not what is written there"
+            "a row of saved_searches: request is not what is written there; it is set aside"
         ]
         await runtime.store.forgetting.begin([])
         assert await runtime.store.odd_rows() == []

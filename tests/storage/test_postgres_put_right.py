@@ -12,6 +12,7 @@ from mem_search.model import Batch, Location
 from mem_search.model.access import HOUR, Policy
 from mem_search.model.ingest import PreparedBatch
 from mem_search.storage.postgres.store import PostgresStore
+from mem_search.storage.rules.sealed import BYTES
 from mem_search.text.dates import now_ms
 from mem_search.text.sketch import SIZE
 from postgres_server import server
@@ -44,7 +45,13 @@ async def test_times_in_the_future_are_put_back(store: PostgresStore) -> None:
     await store.close()
 
 
-async def test_a_sketch_of_another_shape_is_made_again(store: PostgresStore) -> None:
+async def _sketches(store: PostgresStore) -> list[tuple[bytes]]:
+    return await store.database.read(
+        lambda c: c.execute("select sketch from sketches order by record_id").fetchall()
+    )
+
+
+async def test_a_sketch_that_is_not_what_was_written_is_made_again(store: PostgresStore) -> None:
     drafts = (draft("a", "the lighthouse burns oil"), draft("b", "a boat in the harbour"))
     ready = tuple(prepare(each) for each in drafts)
     await store.ingest.store_batch(
@@ -52,11 +59,15 @@ async def test_a_sketch_of_another_shape_is_made_again(store: PostgresStore) -> 
         PreparedBatch(Batch(drafts=drafts), ready, ("a", "b")),
         followed=True,
     )
-    kept = await store.database.read(lambda c: c.execute("select sketch from sketches").fetchall())
+    kept = await _sketches(store)
     await store.database.write(lambda c: c.execute("update sketches set sketch = '\\x00'"))
     assert await store.mend() == ["the sketches of near-duplicates"]
-    again = await store.database.read(lambda c: c.execute("select sketch from sketches").fetchall())
-    assert sorted(again) == sorted(kept)
-    assert all(len(made) == SIZE for (made,) in again)
+    again = await _sketches(store)
+    assert again == kept
+    assert all(len(made) == SIZE + BYTES for (made,) in again)
     assert await store.mend() == []
+    flip = "update sketches set sketch = set_byte(sketch, 9, 255 - get_byte(sketch, 9))"
+    await store.database.write(lambda c: c.execute(flip))
+    assert await store.mend() == ["the sketches of near-duplicates"]
+    assert await _sketches(store) == kept
     await store.close()

@@ -61,7 +61,7 @@ def expected(connection: Connection, query: vectors.Vectors) -> dict[int, float]
     """passage → the cosine of its nearer half, by a plain loop."""
     best: dict[int, float] = {}
     for entry, blob in connection.execute("select entry_id, vector from vectors"):
-        score = float(vectors.unpack([blob], DIMENSIONS)[0] @ query[0])
+        score = float(vectors.unpack([(entry, blob)], DIMENSIONS)[0] @ query[0])
         best[entry // 2] = max(score, best.get(entry // 2, -1.0))
     return best
 
@@ -88,14 +88,18 @@ def test_cosines_are_exact_in_any_order_and_however_often(
 def test_vectors_are_those_of_the_store_wherever_they_come_from(
     connection: Connection, model: int, tmp_path: Path, asked: list[int], known: set[int]
 ) -> None:
-    stored = dict(connection.execute("select entry_id, vector from vectors"))
+    stored = connection.execute("select entry_id, vector from vectors").fetchall()
     passages = np.array(asked, dtype=np.int64)
     with closing(VectorRows(tmp_path, model, DIMENSIONS)) as rows:
         if known:
             rows.cosines(connection, unit(1), np.array(sorted(known)))
         places, found = rows.of_passages(connection, passages)
-    told = sorted(zip(passages[places].tolist(), vectors.pack(found), strict=True))
-    wanted = [(entry >> 1, blob) for entry, blob in stored.items() if entry >> 1 in asked]
+    told = sorted(zip(passages[places].tolist(), found.tolist(), strict=True))
+    wanted = [
+        (entry >> 1, vectors.unpack([(entry, blob)], DIMENSIONS)[0].tolist())
+        for entry, blob in stored
+        if entry >> 1 in asked
+    ]
     assert told == sorted(wanted)
 
 

@@ -136,7 +136,7 @@ async def test_an_older_store_is_moved_while_it_is_read_and_written(tmp_path: Pa
         expected.pop(6 * number, None)
         again = unit(1)
         await database.write(vectors.save, 1, [2 * (COUNT - number)], again)
-        expected[2 * (COUNT - number)] = vectors.pack(again)[0]
+        expected.update(vectors.pack([2 * (COUNT - number)], again))
         assert await database.read(held) == dict(sorted(expected.items()))
 
     await vectors_move.move(database, meanwhile)

@@ -48,9 +48,8 @@ def worker(settings: Settings, state: WorkerState) -> Iterator[Finding]:
         detail = f"nothing can be stored, searches are answered: {reason}"
         yield Finding("store", "missing", detail, "df -h; what waits goes on by itself then")
     for row in stats["database"].get("odd_rows", ()):
-        yield Finding(
-            "row", "advice", f"{row}; it is set aside", "make it again, then: mem-search purge"
-        )
+        fix = "make it again" if "set aside" in row else "read or forget it"
+        yield Finding("row", "advice", row, f"{fix}, then: mem-search purge")
     yield from sample_search(client, stats)
     yield from replica(stats)
     yield from embedder(stats)

@@ -347,6 +347,11 @@ class Indexer:
                     log.warning("%s is waiting: %s", name, error)
                 self.errors[name] = str(error)
                 wait = RETRY_SECONDS
+            except Exception as error:
+                # The other loop goes on, and so does this one when the next passage is stored.
+                log.exception("%s failed", name)
+                self.errors[name] = f"internal error: {type(error).__name__}: {error}"
+                wait = RETRY_SECONDS
             try:
                 async with asyncio.timeout(wait):
                     await event.wait()

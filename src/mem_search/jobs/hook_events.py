@@ -30,22 +30,31 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
-from mem_search.agents import AGENTS
 from mem_search.errors import InputError, MemSearchError, StorageError, Unavailable
-from mem_search.ingest.copies import quotes
 from mem_search.jobs.hook_costs import drop
 from mem_search.jobs.hook_costs import forget as forget_costs
-from mem_search.jobs.hook_journals import SAFE_SESSION, Journals
+from mem_search.jobs.hook_journals import (
+    MAX_EVENT_BYTES,
+    SAFE_SESSION,
+    SOURCE,
+    Found,
+    Journals,
+    Place,
+    Session,
+    Taken,
+    of_other_agent,
+    quotes_forgotten,
+    remove,
+    transcript_at,
+)
 from mem_search.jobs.lanes import Lanes
-from mem_search.jobs.reader import PLACES, LocationReader, machine_from
+from mem_search.jobs.reader import LocationReader, machine_from
 from mem_search.jobs.suspect_events import SuspectEvents
 from mem_search.model import Filters, LedgerEntry, Location
 from mem_search.model.forgetting import Traces
 from mem_search.regular_file import read_regular_file
-from mem_search.sources.claude_code.files import transcript_of
 from mem_search.storage.ports import IngestStore, RecordStore
 from mem_search.text import secret_rules
-from mem_search.text.platforms import platform_named
 from mem_search.text.redaction import Redaction
 
 log = logging.getLogger(__name__)
@@ -59,30 +68,11 @@ GRACE_SECONDS: Final = 4.0
 PATIENCE_SECONDS: Final = 10.0
 """So long events wait for those before them to be read; what is slow goes on beside them."""
 
-_LOOK_SECONDS: Final = 2.0
-"""For a look whether a transcript is there, on a disk that may be gone."""
-
 AGAIN: Final = "to try again: move it from hooks/set-aside to hooks/events, in the home"
 
-MAX_EVENT_BYTES: Final = 10 * 2**20
 MAX_WAITING: Final = 5_000
 """Events that clients may leave before the first of them is read. A busy hour has hundreds."""
-_SOURCE: Final = "claude-code"
 _ALWAYS: Final = ("hook_event_name", "session_id", "cwd")
-_CLAUDE: Final = ("", "claude")
-"""Platforms that may be Claude Code."""
-
-Place = tuple[str, str]
-"""A source and the path to read; with an empty path all that the source knows or finds."""
-
-Session = tuple[str, str]
-"""An agent and the id of a session in it."""
-
-Found = tuple[Path, int, Mapping[str, Any] | None]
-"""The file of an event, when it was written (ns), and the event; None for one of no use."""
-
-Taken = tuple[Path, int, Place | None]
-"""The file of an event, when it was written (ns), and what to read for it."""
 
 
 class HookEvents:
@@ -128,7 +118,7 @@ class HookEvents:
         if not isinstance(session, str) or not SAFE_SESSION.fullmatch(session):
             raise InputError("has to be letters, digits and - _ : . @ +, at most 200", field=field)
         unique = unique or f"{time.time_ns():020}-{secrets.token_hex(4)}"
-        transcript = _transcript(event)
+        transcript = transcript_at(event)
         name = f"session-{session}" if transcript else unique
         if transcript:
             event = {**{name: event.get(name) for name in _ALWAYS}, "transcript_path": transcript}
@@ -167,7 +157,7 @@ class HookEvents:
         changed = 0
         if traces is not None:
             waiting = chain(self.folder.glob("*"), self.aside.glob("*"))
-            files += [file for file in waiting if _quotes(file, traces)]
+            files += [file for file in waiting if quotes_forgotten(file, traces)]
             changed = self._journals.forget(traces) + forget_costs(self.home, traces)
         for file in files:
             file.unlink(missing_ok=True)
@@ -187,6 +177,10 @@ class HookEvents:
                 except (OSError, MemSearchError) as error:
                     log.warning("events of hooks are taken later: %s", error)
                     waiting = True
+                except Exception:
+                    # A bug over some events must not end the taking of all later ones.
+                    log.exception("events of hooks are taken later")
+                    waiting = False
                 pause = GRACE_SECONDS / 4 if waiting else PAUSE_SECONDS
                 try:
                     async with asyncio.timeout(pause):
@@ -208,13 +202,13 @@ class HookEvents:
         if aside := await asyncio.to_thread(self._recover):
             reason = "the worker ended twice while it read this"
             await self._note_aside(dict.fromkeys(aside, reason))
-            self._reader.forget_deaths(Location(_SOURCE, str(self.sessions)))
+            self._reader.forget_deaths(Location(SOURCE, str(self.sessions)))
 
     async def _note_aside(self, aside: Mapping[str, str]) -> None:
         """Say in the ledger why events were set aside."""
         why = ((f"{name}.json", f"{reason}; {AGAIN}") for name, reason in aside.items())
         entries = [LedgerEntry(name, "failed", reason) for name, reason in why]
-        await self._store.note_items(Location(_SOURCE, str(self.sessions)), entries)
+        await self._store.note_items(Location(SOURCE, str(self.sessions)), entries)
 
     def _set_aside(self, name: str) -> None:
         self.aside.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -239,7 +233,16 @@ class HookEvents:
         written = {file.stem: (file, at) for file, at, _ in files}
         waiting = False
         for group in self._suspects.in_groups(sizes):
-            patience = None if group[0] in self._suspects.deaths else PATIENCE_SECONDS
+            waiting |= await self._take_group(group, written, now)
+        await asyncio.to_thread(self._journals.sweep, time.time())
+        return waiting
+
+    async def _take_group(
+        self, group: Sequence[str], written: Mapping[str, tuple[Path, int]], now: float
+    ) -> bool:
+        """Take these events; whether some wait. One over which there is a bug is set aside."""
+        patience = None if group[0] in self._suspects.deaths else PATIENCE_SECONDS
+        try:
             with self._suspects.taking(group):
                 found = await asyncio.to_thread(self._events, [written[name] for name in group])
                 read = await self._read_by_sources(found)
@@ -247,9 +250,17 @@ class HookEvents:
                 if aside:
                     await self._note_aside(aside)
                 await self._take(taken, patience)
-            waiting |= waits
-        await asyncio.to_thread(self._journals.sweep, time.time())
-        return waiting
+            return waits
+        except (OSError, MemSearchError):
+            raise  # a full disk is no fault of the events
+        except Exception as error:
+            if len(group) > 1:
+                return any([await self._take_group((name,), written, now) for name in group])
+            log.exception("the event %s is set aside", group[0])
+            await asyncio.to_thread(self._set_aside, group[0])
+            reason = f"internal error: {type(error).__name__}: {error}"
+            await self._note_aside({group[0]: reason})
+            return False
 
     async def _take(self, taken: list[Taken], patience: float | None) -> None:
         """Read what there is to read for these events; a place that is slow holds only its own."""
@@ -268,7 +279,7 @@ class HookEvents:
         with self._suspects.taking([file.stem for file, _, _ in events]):
             await self._read(locations)
             # Only now: an event whose records were not stored is taken again.
-            await asyncio.to_thread(_remove, events)
+            await asyncio.to_thread(remove, events)
 
     async def _read(self, locations: Iterable[Location]) -> None:
         for location in locations:
@@ -279,7 +290,7 @@ class HookEvents:
 
     async def _read_by_sources(self, found: list[Found]) -> set[Session]:
         """The sessions among those of other agents, told by clients, that sources have."""
-        told = {session for _, _, event in found if event and (session := _of_other_agent(event))}
+        told = {session for _, _, event in found if event and (session := of_other_agent(event))}
         places = await self._locations({(agent, "") for agent, _ in told})
         found_at = chain.from_iterable(places.values())
         await self._read({(each.source, each.path): each for each in found_at}.values())
@@ -313,18 +324,18 @@ class HookEvents:
         waiting, aside = False, dict[str, str]()
         for file, written, event in found:
             try:
-                if event is None or _of_other_agent(event) in read:
+                if event is None or of_other_agent(event) in read:
                     taken.append((file, written, None))
                 elif agent := str(event.get("agent") or ""):
                     taken.append((file, written, (agent, "")))
-                elif transcript := _transcript(event):
-                    taken.append((file, written, (_SOURCE, transcript)))
+                elif transcript := transcript_at(event):
+                    taken.append((file, written, (SOURCE, transcript)))
                 elif 0 <= now - written / 1e9 < GRACE_SECONDS:  # not of a clock that was ahead
                     waiting = True
                 else:
                     at = datetime.fromtimestamp(written / 1e9, UTC)
                     self._journals.append(event, file.stem, at)
-                    taken.append((file, written, (_SOURCE, str(self.sessions))))
+                    taken.append((file, written, (SOURCE, str(self.sessions))))
             except (OSError, MemSearchError):
                 raise  # a full disk is no fault of the event
             except Exception as error:
@@ -366,45 +377,3 @@ class HookEvents:
         except MemSearchError:
             drop(self.home, "its agent is none that has sessions here")
             return []
-
-
-def _of_other_agent(event: Mapping[str, Any]) -> Session | None:
-    """The session of an event that a client tells of another agent, whose sessions a source reads.
-
-    None for our own hooks, and for agents that are none of ours.
-    """
-    platform = platform_named(str(event.get("platform") or ""))
-    agents = {agent.sessions for agent in AGENTS} - {_SOURCE}
-    return (platform, event["session_id"]) if platform in agents else None
-
-
-def _transcript(event: Mapping[str, Any]) -> str:
-    """The transcript of the event's session on this machine; "" while there is none.
-
-    A client of claude-mem does not say where it is, and tells of the first prompt before it is
-    there: it has the name of the session.
-    """
-    path = str(event.get("transcript_path") or "")
-    # Not Path.is_file: it raises for a path that is too long, or in a folder of another user.
-    is_there = PLACES.call(os.path.isfile, path, seconds=_LOOK_SECONDS, otherwise=False)
-    if path.endswith(".jsonl") and is_there:
-        return path
-    platform = platform_named(str(event.get("platform") or ""))
-    return transcript_of(event["session_id"]) if platform in _CLAUDE else ""
-
-
-def _quotes(file: Path, traces: Traces) -> bool:
-    """Whether an event quotes what was forgotten; one that cannot be read may do so."""
-    try:
-        return quotes(read_regular_file(file, MAX_EVENT_BYTES, follow=False), traces)
-    except FileNotFoundError:
-        return False
-    except OSError:
-        return True
-
-
-def _remove(taken: list[Taken]) -> None:
-    for file, written, _ in taken:
-        # A hook may have written the file of its session again meanwhile.
-        if file.exists() and file.stat().st_mtime_ns == written:
-            file.unlink()

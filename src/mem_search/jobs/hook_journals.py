@@ -1,24 +1,50 @@
-"""Transcripts of sessions that keep none: what hooks told, as lines that a source can read.
+"""Where the transcript of an event's session lies, and transcripts of sessions that keep none.
 
-An event becomes one or two lines of ``HOME/hooks/sessions/SESSION.jsonl``. A line is there once
-and whole, however often its event is taken: a worker may have been killed, or the disk have been
-full, after some of them.
+Such a transcript is what hooks told, as lines that a source can read: an event becomes one or two
+lines of ``HOME/hooks/sessions/SESSION.jsonl``. A line is there once and whole, however often its
+event is taken: a worker may have been killed, or the disk have been full, after some of them.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import IO, Any, Final
 
+from mem_search.agents import AGENTS
 from mem_search.ingest.copies import quotes
 from mem_search.jobs.hook_costs import drop
+from mem_search.jobs.reader import PLACES
 from mem_search.model.forgetting import Traces
 from mem_search.patterns import pattern
+from mem_search.regular_file import read_regular_file
+from mem_search.sources.claude_code.files import transcript_of
+from mem_search.text.platforms import platform_named
 from mem_search.text.redaction import Redaction
+
+SOURCE: Final = "claude-code"
+_LOOK_SECONDS: Final = 2.0
+"""For a look whether a transcript is there, on a disk that may be gone."""
+
+MAX_EVENT_BYTES: Final = 10 * 2**20
+_CLAUDE: Final = ("", "claude")
+"""Platforms that may be Claude Code."""
+
+Place = tuple[str, str]
+"""A source and the path to read; with an empty path all that the source knows or finds."""
+
+Session = tuple[str, str]
+"""An agent and the id of a session in it."""
+
+Found = tuple[Path, int, Mapping[str, Any] | None]
+"""The file of an event, when it was written (ns), and the event; None for one of no use."""
+
+Taken = tuple[Path, int, Place | None]
+"""The file of an event, when it was written (ns), and what to read for it."""
 
 KEPT_SECONDS: Final = 7 * 24 * 3600.0
 """After the last event of a session; who comes back to it does so within days."""
@@ -168,3 +194,45 @@ def _words(answer: object) -> str:
         said = [answer.get(name) for name in ("stdout", "stderr", "error", "content")]
         return "\n".join(each for each in said if isinstance(each, str) and each)
     return ""
+
+
+def of_other_agent(event: Mapping[str, Any]) -> Session | None:
+    """The session of an event that a client tells of another agent, whose sessions a source reads.
+
+    None for our own hooks, and for agents that are none of ours.
+    """
+    platform = platform_named(str(event.get("platform") or ""))
+    agents = {agent.sessions for agent in AGENTS} - {SOURCE}
+    return (platform, event["session_id"]) if platform in agents else None
+
+
+def transcript_at(event: Mapping[str, Any]) -> str:
+    """The transcript of the event's session on this machine; "" while there is none.
+
+    A client of claude-mem does not say where it is, and tells of the first prompt before it is
+    there: it has the name of the session.
+    """
+    path = str(event.get("transcript_path") or "")
+    # Not Path.is_file: it raises for a path that is too long, or in a folder of another user.
+    is_there = PLACES.call(os.path.isfile, path, seconds=_LOOK_SECONDS, otherwise=False)
+    if path.endswith(".jsonl") and is_there:
+        return path
+    platform = platform_named(str(event.get("platform") or ""))
+    return transcript_of(event["session_id"]) if platform in _CLAUDE else ""
+
+
+def quotes_forgotten(file: Path, traces: Traces) -> bool:
+    """Whether an event quotes what was forgotten; one that cannot be read may do so."""
+    try:
+        return quotes(read_regular_file(file, MAX_EVENT_BYTES, follow=False), traces)
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True
+
+
+def remove(taken: Sequence[Taken]) -> None:
+    for file, written, _ in taken:
+        # A hook may have written the file of its session again meanwhile.
+        if file.exists() and file.stat().st_mtime_ns == written:
+            file.unlink()

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable, Coroutine, Sequence
 from types import TracebackType
 from typing import Any, Self
+
+from mem_search.errors import MemSearchError
+
+log = logging.getLogger(__name__)
 
 Work = Callable[[], Coroutine[Any, Any, None]]
 
@@ -32,19 +37,27 @@ class Lanes:
         before = self._running.get(name)
         if before is not None and not before.done():
             return False
-        if before is not None:
-            before.result()  # what went wrong in it is no secret
-        self._running[name] = asyncio.create_task(work(), name=f"lane {name}")
+        self._running[name] = asyncio.create_task(_logged(name, work), name=f"lane {name}")
         return True
 
     async def wait(self, seconds: float | None) -> None:
-        """Wait for all that runs, at most for so long. Raises what one of them raised."""
+        """Wait for all that runs, at most for so long."""
         running = [task for task in self._running.values() if not task.done()]
         if running:
             await asyncio.wait(running, timeout=seconds)
         for name, task in [*self._running.items()]:
             if task.done():
-                self._running.pop(name).result()
+                del self._running[name]
+
+
+async def _logged(name: str, work: Work) -> None:
+    """A failure of one lane is logged, and ends nothing else."""
+    try:
+        await work()
+    except (OSError, MemSearchError) as error:
+        log.warning("%s: %s", name, error)
+    except Exception:
+        log.exception("%s failed", name)
 
 
 async def each_in_turn(works: Sequence[Work], patience: float) -> None:

@@ -18,7 +18,6 @@ loss of power has, so a worker without other work tries it once more; then it wa
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import time
 import uuid
@@ -30,23 +29,22 @@ from typing import Any, Protocol
 
 from mem_search.errors import Conflict, InputError, MemSearchError, NotFound, StoreAway
 from mem_search.ingest import spool
+from mem_search.jobs.sealed_params import (
+    RETRY_SECONDS,
+    WAITS_FOR_RULES,
+    SealedParams,
+    names_a_secret,
+)
 from mem_search.model.ingest import SO_FAR
 from mem_search.model.jobs import DAMAGED, ENDED, TRIED, JobState, JobStatus, Pace
 from mem_search.storage.ports import JobStore
 from mem_search.storage.redacted import Seal, Sealed
-from mem_search.text import secret_rules
 from mem_search.text.dates import now_ms
-from mem_search.text.redaction import redact
 
 log = logging.getLogger(__name__)
 
 KEEP_MS = 7 * 24 * 3600 * 1000
 """Ended jobs are kept for a week."""
-
-RETRY_SECONDS = 5.0
-"""Until the store is asked again for a job, after it could not be."""
-
-WAITS_FOR_RULES = "waiting for the rules of secrets: the worker has started and compiles them"
 
 MAX_ASIDE = 1000
 """More jobs are not looked through for their uploads."""
@@ -95,10 +93,7 @@ class JobQueue:
         in_lanes: Collection[str] = (),
     ) -> None:
         self._store = store
-        self._seal = seal
-        self._has_rules = seal is None
-        self._submitting = asyncio.Lock()
-        """Between a look whether there are rules, and what is stored because of it."""
+        self._params = SealedParams(store, seal)
         self._aside_seconds = aside_seconds
         self._anywhere = anywhere
         self._in_lanes = frozenset(in_lanes)
@@ -109,8 +104,6 @@ class JobQueue:
         self._running: dict[str, asyncio.Task[Mapping[str, Any]]] = {}
         self._paces: dict[str, Pace] = {}
         self._cancelled: set[str] = set()
-        self._given: dict[str, Mapping[str, Any]] = {}
-        """Parameters of unfinished jobs, which are stored without secrets."""
         self._interrupted: set[str] = set()
         """Jobs that are run again, because the server of the store went away."""
         self._left: dict[str, str] = {}
@@ -126,7 +119,7 @@ class JobQueue:
         """
         await self._store.expire(now_ms() - KEEP_MS)
         for state in await self._store.unfinished(here=True):
-            if _names_a_secret(state):
+            if names_a_secret(state):
                 await self._end(
                     state.id, "failed",
                     "what it was to read contained a secret, which is not stored; start it again",
@@ -136,7 +129,7 @@ class JobQueue:
         if self._loops:
             return
         together = self._kinds.keys() - self._beside
-        rules = asyncio.create_task(self._await_rules(), name="rules for jobs")
+        rules = asyncio.create_task(self._params.ready(), name="rules for jobs")
         self._loops = [
             asyncio.create_task(self._work(names, added, rules), name="jobs")
             for names, added in zip((together, self._beside), self._added, strict=True)
@@ -163,20 +156,7 @@ class JobQueue:
                 f"no job is called {name!r}; known: {sorted(self._kinds)}", field="job"
             )
         job = uuid.uuid4().hex[:12]
-        self._given[job] = params
-        try:
-            async with self._submitting:
-                if is_early := not self._has_rules:
-                    sealed: Any = Sealed(params)
-                    await self._store.create(job, name, sealed)
-            if not is_early:
-                # Only this worker knows a parameter that is not stored.
-                is_secret = await asyncio.to_thread(_is_secret, params)
-                anywhere = name in self._anywhere and not is_secret
-                await self._store.create(job, name, params, anywhere=anywhere)
-        except BaseException:
-            del self._given[job]
-            raise
+        await self._params.store(job, name, params, anywhere=name in self._anywhere)
         self.wake()
         return job
 
@@ -196,7 +176,7 @@ class JobQueue:
         state = replace(_without_counts(state), pace=self._paces.get(state.id))
         if Sealed.hold(state.params):
             state = replace(state, params={})
-        if state.state == "queued" and not self._has_rules:
+        if state.state == "queued" and not self._params.has_rules:
             return replace(state, message=WAITS_FOR_RULES)
         if state.state == "queued" and self._waits:
             return replace(state, message=f"{self._waits}; it is tried again")
@@ -216,7 +196,7 @@ class JobQueue:
         self._cancelled.add(job)
         if job in self._running:
             self._running[job].cancel()
-        elif self._has_rules:  # else it ends when its parameters can be stored
+        elif self._params.has_rules:  # else it ends when its parameters can be stored
             await self._end(job, "cancelled", "cancelled before it ran")
         return await self.get(job)
 
@@ -272,35 +252,8 @@ class JobQueue:
             *await self._store.unfinished(),
             *await self._store.newest(MAX_ASIDE, "set_aside"),
         ]
-        known = [self._params(state) for state in waiting]
+        known = [self._params.of(state) for state in waiting]
         return {str(params["spooled"]) for params in known if "spooled" in params}
-
-    def _params(self, state: JobState) -> Mapping[str, Any]:
-        if self._seal is not None and Sealed.hold(state.params):
-            return Sealed.opened(state.params, self._seal)
-        return state.params
-
-    async def _await_rules(self) -> None:
-        """Wait for the rules of secrets, then store redacted what jobs were given before."""
-        if self._has_rules:
-            return
-        try:
-            await secret_rules.ready()
-        except Exception:  # each job that has something to redact fails with it
-            log.exception("the rules of secrets cannot be compiled")
-            self._has_rules = True
-        while not self._has_rules:
-            try:
-                async with self._submitting:
-                    for state in await self._store.unfinished(here=True):
-                        if Sealed.hold(state.params):
-                            params = self._params(state)
-                            self._given.setdefault(state.id, params)
-                            await self._store.queue_again(state.id, params)
-                    self._has_rules = True
-            except MemSearchError as error:
-                log.warning("jobs wait: %s", error)
-                await asyncio.sleep(RETRY_SECONDS)
 
     async def _work(
         self, names: Collection[str], added: asyncio.Event, rules: asyncio.Task[None]
@@ -323,10 +276,11 @@ class JobQueue:
                         state = await self._store.claim_aside(names)
                         is_aside = state is not None
                     self._waits = ""
-                except MemSearchError as error:
-                    if error.message != self._waits:
-                        log.warning("jobs wait: %s", error)
-                    self._waits = error.message
+                except Exception as error:
+                    why = error.message if isinstance(error, MemSearchError) else repr(error)
+                    if why != self._waits:  # a bug over one job must not end this loop
+                        log.warning("jobs wait: %s", error, exc_info=why == repr(error))
+                    self._waits = why
                     await _set(added, RETRY_SECONDS)
                     continue
                 if state is not None:
@@ -355,14 +309,15 @@ class JobQueue:
     async def _run_whole(self, state: JobState) -> None:
         try:
             await self._run(state)
-        except MemSearchError as error:
+        except Exception as error:
             # Its state could not be written (a full disk): the next start runs it again.
-            log.error("job %s was left: %s", state.id, error)
-            self._left[state.id] = error.message
+            is_ours = not isinstance(error, MemSearchError)
+            log.error("job %s was left: %s", state.id, error, exc_info=is_ours)
+            self._left[state.id] = repr(error) if is_ours else str(error)
         finally:
             self._cancelled.discard(state.id)
             if state.id not in self._interrupted:
-                self._given.pop(state.id, None)
+                self._params.given.pop(state.id, None)
             self._interrupted.discard(state.id)
 
     async def _run(self, state: JobState) -> None:
@@ -406,7 +361,7 @@ class JobQueue:
             self._paces.pop(state.id, None)
 
     async def _consume(self, state: JobState, report: Report) -> Mapping[str, Any]:
-        params = self._given.get(state.id, self._params(state))
+        params = self._params.given.get(state.id, self._params.of(state))
         result: Mapping[str, Any] = _without_counts(state).result
         if not result:
             result = await self._kinds[state.name].run({**params, "job": state.id}, report)
@@ -438,12 +393,3 @@ def _without_counts(state: JobState) -> JobState:
 def _fits(state: JobState, item: Mapping[str, str]) -> int:
     """How many parameters of the job name what ``item`` names."""
     return sum(state.params.get(name) == item.get(name) for name in ("source", "path"))
-
-
-def _is_secret(params: Mapping[str, Any]) -> bool:
-    return redact(json.dumps(params))[1] > 0
-
-
-def _names_a_secret(state: JobState) -> bool:
-    """Whether a parameter is known only to the worker that was given it."""
-    return "[redacted:" in json.dumps(state.params) and "spooled" not in state.params

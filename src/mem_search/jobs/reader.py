@@ -177,7 +177,8 @@ class LocationReader:
                     await self._store.note_unchanged(location, followed=followed)
                 if self.kept is not None and upload is None:
                     await self.kept.keep(location, changed=not is_unchanged)
-            except MemSearchError as error:
+            except Exception as fault:
+                error = fault if isinstance(fault, MemSearchError) else _internal(location, fault)
                 if upload is not None:
                     shown = error.message.replace(str(upload), location.path)
                     error.message = shown.replace(str(upload.parent), "the upload's folder")
@@ -185,7 +186,9 @@ class LocationReader:
                 await self._store.note_error(
                     location, error.message, followed=followed and not named
                 )
-                raise
+                if error is fault:
+                    raise
+                raise error from fault
         return total
 
     async def _next(self, steps: Steps[Batch], location: Location) -> Batch | None:
@@ -291,11 +294,14 @@ def _batches(
     except MemSearchError:
         raise
     except Exception as error:
-        # The log has the traceback.
-        log.exception("source %s failed on %s", location.source, location.path)
-        raise SourceError(
-            f"internal error in source {location.source}: {type(error).__name__}: {error}"
-        ) from error
+        raise _internal(location, error) from error
+
+
+def _internal(location: Location, error: Exception) -> SourceError:
+    """A bug in one source, or over one location, in words; the log has the traceback."""
+    log.error("source %s failed on %s", location.source, location.path, exc_info=error)
+    why = f"{type(error).__name__}: {error}"
+    return SourceError(f"internal error in source {location.source}: {why}")
 
 
 def progress_message(location: Location, taken: IngestCounts) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import ceil
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, get_args
 
 MIN_RATE_SECONDS: Final = 1.0
 """Before, a rate says more about the start than about the work."""
@@ -14,6 +14,8 @@ JobStatus = Literal["queued", "running", "done", "failed", "cancelled", "set_asi
 """``set_aside``: two workers in a row died over the same item. An idle worker tries it once more,
 then it waits until it is retried.
 """
+
+JOB_STATES: Final = frozenset(get_args(JobStatus))
 
 TRIED: Final = "tried_again"
 """The parameter of a job that was set aside and that a worker has tried once more by itself."""

@@ -192,8 +192,11 @@ class SearchJobs:
                     if found is not None:
                         task = asyncio.create_task(self._do(found), name=f"search job {found.id}")
                         self._running[found.id] = task
-            except StorageError as error:
-                log.warning("search jobs wait: %s", error)
+            except Exception as error:
+                if isinstance(error, StorageError):
+                    log.warning("search jobs wait: %s", error)
+                else:  # a row that cannot be read must not end this loop
+                    log.exception("search jobs wait")
                 with suppress(TimeoutError):
                     async with asyncio.timeout(RETRY_SECONDS):
                         await self._added.wait()
@@ -213,6 +216,9 @@ class SearchJobs:
             except StorageError as error:
                 # Its state could not be written either; the next start runs it again.
                 log.error("search job %s waits for the next start: %s", found.id, error)
+                self._left.add(found.id)
+            except Exception:
+                log.exception("search job %s waits for the next start", found.id)
                 self._left.add(found.id)
             finally:
                 self._running.pop(found.id, None)

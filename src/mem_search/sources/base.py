@@ -17,23 +17,28 @@ its entries and its cursor. ``docs/extending.md`` has a complete source as an ex
 
 from __future__ import annotations
 
+import logging
 import os
 import shutil
 import stat
 import tempfile
 import time
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from mem_search.contracts import FileFormat, Machine
-from mem_search.errors import UNWRITABLE, StorageError
+from mem_search.errors import UNWRITABLE, MemSearchError, StorageError
 from mem_search.model import Batch, Draft, LedgerEntry, Location
 from mem_search.model.forgetting import Tombstone
 from mem_search.model.ingest import WholeSession
 from mem_search.text.file_names import as_text
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 UPLOADED: Final = "upload"
 """The source of documents that were sent with their identity, in ``Location.options``:
@@ -98,6 +103,23 @@ def _has_ended(pid: str) -> bool:
     except ProcessLookupError:
         return True
     return False
+
+
+def alone(item: str, make: Callable[[], Iterable[T]]) -> Iterator[T | LedgerEntry]:
+    """What ``make`` gives for one of many items. A fault in it fails this item, and no other.
+
+    Only what is no fault of the item is raised: MemSearchError, such as a full disk.
+    """
+    try:
+        yield from make()
+    except MemSearchError:
+        raise
+    except RecursionError:
+        yield LedgerEntry(item, "failed", "it cannot be read: it is nested too deeply")
+    except Exception as error:  # noqa: BLE001  a foreign file may hold anything anywhere
+        log.warning("%s: %r", item, error)
+        why = f"it is not as expected ({type(error).__name__}: {error})"
+        yield LedgerEntry(item, "failed", why)
 
 
 class BaseSource:

@@ -10,6 +10,7 @@ from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
@@ -17,6 +18,7 @@ from mem_search.contracts import FileFormat
 from mem_search.model import Draft, LedgerEntry
 from mem_search.patterns import pattern
 from mem_search.regular_file import open_regular_file
+from mem_search.sources.base import alone
 from mem_search.sources.whole_files import (
     MAX_FILE_BYTES,
     ZIP,
@@ -72,10 +74,10 @@ class ConversationsExport(WholeFiles):
             for member in _members(export):
                 with export.text(member) as content:
                     for number, item in enumerate(array_items(content), 1):
-                        found = list(self.conversation(fields(item)))
+                        place = ":".join(filter(None, (file.name, member, str(number))))
+                        found = list(alone(place, partial(self.conversation, fields(item))))
                         yield from found
                         if not found:
-                            place = ":".join(filter(None, (file.name, member, str(number))))
                             yield LedgerEntry(place, "left", "the conversation is empty")
 
 

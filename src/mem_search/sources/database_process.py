@@ -81,8 +81,7 @@ class _Opened:
                     action, name, other, inside, allowed
                 )
             )
-            if as_bytes:
-                connection.text_factory = bytes
+            connection.text_factory = bytes if as_bytes else _replaced
         except BaseException:
             connection.close()
             raise
@@ -128,6 +127,10 @@ class _Opened:
                 raise ValueError(f"its {table} has generated columns ({', '.join(generated)})")
             columns[table] = frozenset(row[1] for row in listed)
         return columns
+
+
+def _replaced(text: bytes) -> str:
+    return text.decode("utf-8", "replace")
 
 
 class _Missing(ValueError):

@@ -44,6 +44,8 @@ class Refusal:
 
 
 MISSING: Final = "missing"
+ENDED: Final = "ended"
+"""The name of a Refusal after which nothing more can be asked: the process has ended."""
 
 
 class UnreadableDatabase(Exception):
@@ -91,7 +93,7 @@ def _asked(process: LimitedProcess, work: object) -> Any:
     try:
         reply = process.ask(work)
     except Ended as error:
-        raise UnreadableDatabase(Refusal(str(error))) from None
+        raise UnreadableDatabase(Refusal(str(error), ENDED)) from None
     if isinstance(reply, str):  # it needed too much memory
         reply = Refusal(reply)
     if isinstance(reply, Refusal):

@@ -10,12 +10,14 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 from mem_search.contracts import Machine
 from mem_search.errors import SourceError
 from mem_search.model import Batch, Draft, LedgerEntry, Location
+from mem_search.model.ingest import WholeSession
 from mem_search.patterns import pattern
 from mem_search.projects import identify
 from mem_search.sources.agent_work.drafts import VERSION
@@ -41,9 +43,9 @@ from mem_search.sources.agent_work.transcripts import (
     records_of,
     words,
 )
-from mem_search.sources.base import BaseSource, BatchBuilder
+from mem_search.sources.base import BaseSource, BatchBuilder, alone
 from mem_search.sources.conversations import fields
-from mem_search.sources.databases import ForeignDatabase
+from mem_search.sources.databases import ENDED, ForeignDatabase, UnreadableDatabase
 from mem_search.text.json_reading import loads
 
 NAME: Final = "opencode"
@@ -63,6 +65,8 @@ TOOLS: Final[Tools] = {
     "websearch": ("WebSearch", "query"),
 }
 _PATCHED: Final = pattern(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULTILINE)
+_OF_ALL: Final = (ENDED, "SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_IOERR")
+"""Errors of the whole database; another one is of the session that is read."""
 _UNTITLED: Final = pattern(r"(?:New|Child) session - ")
 _SESSIONS: Final = """
     select s.id, s.parent_id, s.directory, s.title, count(p.id), max(p.time_updated)
@@ -109,15 +113,20 @@ class OpenCode(BaseSource):
                 batch.outdate(item)
                 root = _root(session, parents)
                 title = "" if _UNTITLED.match(clean_text(title)) else clean_text(title)
-                lines = _lines(database, session, root, clean_text(folder), title)
-                for each in records_of(NAME, lines, identify):
+                make = partial(_records, database, session, root, clean_text(folder), title)
+                failed = False
+                for each in alone(item, make):
                     if isinstance(each, Draft):
                         batch.take(each, item)
+                    elif isinstance(each, LedgerEntry):
+                        failed = True
+                        batch.note(each)
                     else:
                         batch.finish(each)
-                if taken := batch.taken - taken:
+                taken = batch.taken - taken
+                if taken and not failed:
                     batch.note(LedgerEntry(item, "taken", records=taken))
-                else:
+                elif not failed:
                     batch.leave(item, "there is nothing in it that could be stored")
                 known[session] = stamp
                 if batch.is_full:
@@ -133,6 +142,18 @@ def _root(session: str, parents: Mapping[str, str | None]) -> str:
         seen.add(above)
         session = above
     return session
+
+
+def _records(
+    database: ForeignDatabase, session: str, root: str, folder: str, title: str
+) -> Iterator[Draft | WholeSession]:
+    """The records of a session. Raises SourceError when the database cannot be asked any more."""
+    try:
+        yield from records_of(NAME, _lines(database, session, root, folder, title), identify)
+    except UnreadableDatabase as error:
+        if error.name in _OF_ALL:
+            raise SourceError(f"the database cannot be read: {error}; sync again") from error
+        raise
 
 
 def _lines(

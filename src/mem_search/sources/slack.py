@@ -9,13 +9,14 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterator, Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, Final
 
 from mem_search.contracts import FileFormat
 from mem_search.model import Draft, LedgerEntry
 from mem_search.patterns import pattern
+from mem_search.sources.base import alone
 from mem_search.sources.conversations import Said, conversation, fields, items, moment, text
 from mem_search.sources.whole_files import (
     Export,
@@ -61,10 +62,17 @@ class Slack(WholeFiles):
             for day in filter(_DAY.fullmatch, export.names) if export.names else [path.as_posix()]:
                 match = _DAY.fullmatch(day) or _DAY.fullmatch(f"channel/{Path(name).name}")
                 channel, date = match.groups() if match else ("channel", Path(name).stem)
-                with export.text(day) as content:
-                    messages = whole(content)
-                if draft := _draft(channel, date, items(messages), people):
-                    yield draft
+                item = f"{name}:{day}" if export.names else name
+                yield from alone(item, partial(_day, export, day, channel, date, people))
+
+
+def _day(
+    export: Export, day: str, channel: str, date: str, people: Mapping[str, str]
+) -> Iterator[Draft]:
+    with export.text(day) as content:
+        messages = whole(content)
+    if draft := _draft(channel, date, items(messages), people):
+        yield draft
 
 
 def _is_slack(export: Export) -> bool:

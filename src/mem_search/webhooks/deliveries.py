@@ -113,6 +113,10 @@ class Deliveries:
         except StorageError as error:
             log.warning("webhook %s was tried, which could not be stored: %s", delivery.id, error)
             await asyncio.sleep(_RETRY_SECONDS)  # it is still due, and would be sent at once
+        except Exception:
+            # The group of attempts ends with an error, and with it all that are sent.
+            log.exception("webhook %s", delivery.id)
+            await asyncio.sleep(_RETRY_SECONDS)
         finally:
             self._busy.discard(receiver)
             self._scheduler.wake()

@@ -206,8 +206,11 @@ class Lifecycle:
         await users.wake()
         while True:
             await asyncio.sleep(LOOK_SECONDS)
-            await self._store_uses(tokens)
-            await users.close_idle()
+            try:
+                await self._store_uses(tokens)
+                await users.close_idle()
+            except Exception:  # the next round tries again
+                log.exception("idle users are looked after later")
 
     @staticmethod
     async def _store_uses(tokens: Tokens) -> None:

@@ -12,16 +12,18 @@ import hashlib
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 from mem_search.contracts import FileFormat, Machine
-from mem_search.model import Batch, LedgerEntry, Location
+from mem_search.model import Batch, Draft, LedgerEntry, Location
 from mem_search.regular_file import MAX_SETTINGS, read_regular_file
-from mem_search.sources.base import BaseSource, BatchBuilder
+from mem_search.sources.base import BaseSource, BatchBuilder, alone
 from mem_search.sources.claude_mem.changes import (
     NOTHING,
     Block,
+    Row,
     block_of,
     changed_rows,
     dump_blocks,
@@ -128,8 +130,11 @@ class _Reading:
         self._leave(table, OBSERVER_PROJECT, len(rows) - len(ours))
         silent: set[int] = set()
         for row in changed_rows(before, ours):
-            draft = draft_of(table, row, prefix=self.prefix)
-            if draft is None:
+            item = f"{self.prefix}{table.kind}:{row[0]}"
+            (draft,) = alone(item, partial(_drafts, table, row, self.prefix))
+            if isinstance(draft, LedgerEntry):
+                self.batch.note(draft)
+            elif draft is None:
                 silent.add(row[0])
             else:
                 self.batch.take(draft)
@@ -163,6 +168,10 @@ class _Reading:
     def _build(self, *, seen: list[int] | None = None) -> Batch:
         cursor: dict[str, Any] = {name: dump_blocks(blocks) for name, blocks in self.known.items()}
         return self.batch.build({**cursor, "seen": seen}, self.done)
+
+
+def _drafts(table: Table, row: Row, prefix: str) -> tuple[Draft | None]:
+    return (draft_of(table, row, prefix=prefix),)
 
 
 def _item(table: str, why: str) -> str:

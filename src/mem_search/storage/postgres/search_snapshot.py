@@ -31,6 +31,7 @@ from mem_search.storage.postgres.graph import GRAPH
 from mem_search.storage.postgres.word_lists import Holders, Phrase
 from mem_search.storage.postgres.words import PostgresVocabulary
 from mem_search.storage.rules import bm25
+from mem_search.storage.rules.sealed import is_whole
 from mem_search.storage.sql.snapshot import Snapshot
 from mem_search.text import sketch
 from mem_search.text.sketch import HEAD, NO_SKETCHES, WORDS, Sketches
@@ -144,11 +145,16 @@ class PostgresSnapshot(Snapshot):
 
     def near_duplicate_sketches(self, records: Numbers) -> tuple[Sequence[int], Sketches]:
         rows = self._connection.execute(
-            "select record_id, sketch from sketches where record_id = any(%s)"
-            " and octet_length(sketch) = %s",  # another one is damaged
-            (records.tolist(), sketch.SIZE),
+            "select record_id, sketch from sketches where record_id = any(%s)",
+            (records.tolist(),),
             binary=True,
         ).fetchall()
+        # A record whose sketch is damaged is no duplicate until the sketch is made again.
+        rows = [
+            (number, stored[: sketch.SIZE])
+            for number, stored in rows
+            if is_whole(stored, number, sketch.SIZE)
+        ]
         heads = np.frombuffer(b"".join(made[:HEAD] for _, made in rows), np.uint32)
         near = sketch.repeated(heads.reshape(-1, WORDS))
         suspects = [row for row, is_near in zip(rows, near, strict=True) if is_near]

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from mem_search.storage.postgres.connection import Connection
+from mem_search.storage.rules.sealed import is_whole, sealed
 from mem_search.text import sketch
 
 
 def remade(connection: Connection) -> int:
-    """Make the sketches again that are missing, or are of another shape; how many were."""
+    """Make the sketches again that are missing, or not what was written; how many were."""
     rows = connection.execute(
-        "select r.id, r.title, r.body from records r left join sketches s on s.record_id = r.id"
-        " where s.record_id is null or octet_length(s.sketch) != %s",
-        (sketch.SIZE,),
+        "select r.id, s.sketch from records r left join sketches s on s.record_id = r.id"
     ).fetchall()
-    for number, title, body in rows:
+    wrong = [number for number, stored in rows if not is_whole(stored, number, sketch.SIZE)]
+    texts = connection.execute("select id, title, body from records where id = any(%s)", (wrong,))
+    for number, title, body in texts.fetchall():
         connection.execute(
             "insert into sketches(record_id, sketch) values(%s, %s)"
             " on conflict(owner, record_id) do update set sketch = excluded.sketch",
-            (number, sketch.sketch(title, body)),
+            (number, sealed(sketch.sketch(title, body), number)),
         )
-    return len(rows)
+    return len(wrong)

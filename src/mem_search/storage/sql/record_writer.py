@@ -17,6 +17,7 @@ from mem_search.model.forgetting import Identity
 from mem_search.model.ingest import PreparedDraft, Stored
 from mem_search.model.records import CONTENT_ID
 from mem_search.storage.rules.own_ids import apart
+from mem_search.storage.rules.sealed import sealed
 from mem_search.storage.sql import passage_rows, similar
 from mem_search.storage.sql.passage_rows import Kept, Text
 from mem_search.text.dates import now_ms
@@ -289,7 +290,7 @@ class Writer(ABC):
         connection.insert(
             "sketches",
             ("record_id bigint", "sketch bytea"),
-            [(number, item.sketch) for number, item in prepared],
+            [(number, sealed(item.sketch, number)) for number, item in prepared],
             "on conflict(owner, record_id) do update set sketch = excluded.sketch",
         )
         self._index([row.item for row in rows], texts)

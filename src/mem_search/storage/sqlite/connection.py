@@ -144,6 +144,11 @@ def _value(value: Any) -> Any:
             return value
 
 
+def as_read(text: bytes) -> str:
+    """A stored text, with U+FFFD for what is not UTF-8: as ``text_factory`` it never raises."""
+    return text.decode("utf-8", "replace")
+
+
 def prepared(
     opened: SqliteConnection | None, path: Path, busy_seconds: float, *, readonly: bool
 ) -> SqliteConnection:

@@ -21,13 +21,19 @@ from typing import Concatenate, ParamSpec, TypeVar
 from mem_search.errors import StorageError
 from mem_search.priority import lower_thread
 from mem_search.storage.sqlite import derived
-from mem_search.storage.sqlite.connection import MAPPED, SqliteConnection, log_ahead, prepared
+from mem_search.storage.sqlite.connection import (
+    MAPPED,
+    SqliteConnection,
+    as_read,
+    log_ahead,
+    prepared,
+)
 from mem_search.storage.sqlite.derived import DerivedDamaged, Part
 from mem_search.storage.sqlite.fulltext import secure_words
 from mem_search.storage.sqlite.mark import Mark, check
 from mem_search.storage.sqlite.migrations import check_ours, is_older, migrate
 from mem_search.storage.sqlite.snapshot import before_upgrade
-from mem_search.storage.sqlite.translating import translated
+from mem_search.storage.sqlite.translating import UndecodableText, translated
 from mem_search.storage.sqlite.unwritable import AsItIs, is_full, open_as_it_is, why_unwritable
 
 log = logging.getLogger(__name__)
@@ -64,6 +70,8 @@ class Database:
         self.mended: tuple[Part, ...] = ()
         """What was damaged and made again since the store was opened."""
         self.on_mended: list[Callable[[], None]] = []
+        self.undecodable = ""
+        """What SQLite said of the first text that is not UTF-8; such texts are read in part."""
 
     @classmethod
     async def open(cls, path: Path, *, busy_seconds: float = _BUSY_SECONDS) -> Database:
@@ -154,6 +162,8 @@ class Database:
         except DerivedDamaged as error:
             log.error("%s", error)
             await self.mend()
+        except UndecodableText as error:
+            self._read_in_part(error)
         except Exception:
             if self.mended is mended:
                 raise
@@ -212,6 +222,8 @@ class Database:
             self.path, isolation_level=None, check_same_thread=False, factory=SqliteConnection
         )
 
+        reading.text_factory = as_read
+
         def call() -> T:
             with (
                 self.as_it_is.reading(),
@@ -263,6 +275,10 @@ class Database:
             with translated(self.path, self._local):
                 self.mended += derived.mend(self.path, self._busy_seconds)
             self._open_to_write()
+        except UndecodableText as error:
+            self._read_in_part(error)
+            self._drop_connection()
+            self._open_to_write()
         except StorageError as error:
             cause = error.__cause__
             if not isinstance(cause, sqlite3.Error) or not is_full(cause):
@@ -272,6 +288,13 @@ class Database:
             if not is_full(error):
                 raise
             self._open_as_it_is(error)
+
+    def _read_in_part(self, error: UndecodableText) -> None:
+        """Read texts that are not UTF-8 with U+FFFD from now on."""
+        if self.undecodable:
+            return  # another one has met it
+        log.error("a stored text is not UTF-8 and is read in part: %s", error)
+        self.undecodable = str(error)
 
     def _open_to_write(self) -> None:
         with translated(self.path, self._local):
@@ -351,4 +374,6 @@ class Database:
             self._local.connection = connection
             with self._lock:
                 self._open.append(connection)
+        if self.undecodable:
+            connection.text_factory = as_read
         return connection

@@ -14,22 +14,26 @@ from typing import Final, Literal
 
 from mem_search.errors import StoreDamaged
 from mem_search.storage.rules import bm25
-from mem_search.storage.sqlite import column_blocks
+from mem_search.storage.rules.sealed import is_whole, sealed
+from mem_search.storage.sqlite import column_blocks, odd_rows, odd_values
+from mem_search.storage.sqlite.connection import as_read
 from mem_search.storage.sqlite.fulltext import FILLED_BY
 from mem_search.storage.sqlite.postings import varints
 from mem_search.text import sketch
 
-Part = Literal["words", "columns", "sketches", "vectors"]
+Part = Literal["words", "columns", "sketches", "vectors", "values", "rows"]
 
 NAMES: Final[dict[Part, str]] = {
     "words": "the words index",
     "columns": "the stored columns",
     "sketches": "the sketches of near-duplicates",
     "vectors": "the stored vectors",
+    "values": "a value in the rows of records",
+    "rows": "a row of what runs by itself",
 }
 
-_BYTES: Final = 2
-"""Bytes of a number of a stored vector (``vectors.pack``)."""
+BYTES: Final = 2
+"""Bytes of a number of a stored vector (``vectors``)."""
 
 _SHADOWS: Final = ("data", "idx", "docsize", "config")
 
@@ -61,6 +65,8 @@ def damaged_parts(connection: sqlite3.Connection, *, deep: bool = False) -> tupl
         ("columns", not column_blocks.broken(connection)),
         ("sketches", not _wrong_sketches(connection)),
         ("vectors", not _wrong_vectors(connection)),
+        ("values", not odd_values.any_odd(connection)),
+        ("rows", not odd_rows.any_odd(connection, times=False)),
     )
     return tuple(part for part, whole in looks if not whole)  # type: ignore[misc]
 
@@ -79,7 +85,11 @@ def mend(database: Path, busy_seconds: float, *, deep: bool = False) -> tuple[Pa
         return ()
     with closing(_connection(database, busy_seconds)) as connection:
         connection.execute("begin immediate")
-        if "words" in parts:
+        if "rows" in parts:
+            odd_rows.put_right(connection)
+        if "values" in parts:
+            odd_rows.note(connection, odd_values.put_right(connection))
+        if "words" in parts or "values" in parts:  # a text may be another one now
             _remake_words(connection)
         if "columns" in parts:
             column_blocks.drop_broken(connection)
@@ -93,6 +103,7 @@ def mend(database: Path, busy_seconds: float, *, deep: bool = False) -> tuple[Pa
 
 def _connection(database: Path, busy_seconds: float) -> sqlite3.Connection:
     connection = sqlite3.connect(database, busy_seconds, isolation_level=None)
+    connection.text_factory = as_read
     connection.execute("pragma secure_delete = on")
     return connection
 
@@ -200,13 +211,11 @@ def _new_index(
 
 
 def _wrong_sketches(connection: sqlite3.Connection) -> list[int]:
-    """Records whose sketch is of another shape, or missing."""
+    """Records whose sketch is not what was written, or missing."""
     rows = connection.execute(
-        "select r.id from records r left join sketches s on s.record_id = r.id"
-        " where s.record_id is null or typeof(s.sketch) != 'blob' or length(s.sketch) != ?",
-        (sketch.SIZE,),
+        "select r.id, s.sketch from records r left join sketches s on s.record_id = r.id"
     )
-    return [number for (number,) in rows]
+    return [number for number, stored in rows if not is_whole(stored, number, sketch.SIZE)]
 
 
 def _remake_sketches(connection: sqlite3.Connection) -> None:
@@ -215,7 +224,8 @@ def _remake_sketches(connection: sqlite3.Connection) -> None:
             "select title, body from records where id = ?", (number,)
         ).fetchone()
         connection.execute(
-            "insert or replace into sketches values(?, ?)", (number, sketch.sketch(title, body))
+            "insert or replace into sketches values(?, ?)",
+            (number, sealed(sketch.sketch(title, body), number)),
         )
 
 
@@ -223,12 +233,16 @@ def _remake_sketches(connection: sqlite3.Connection) -> None:
 
 
 def _wrong_vectors(connection: sqlite3.Connection) -> list[tuple[int, int]]:
-    """(entry, model) of vectors of another length than their model's."""
-    return connection.execute(
-        "select v.entry_id, v.model_id from vectors v join embedding_models m on m.id = v.model_id"
-        " where typeof(v.vector) != 'blob' or length(v.vector) != ? * m.dimensions",
-        (_BYTES,),
-    ).fetchall()
+    """(entry, model) of vectors that are not what was written."""
+    rows = connection.execute(
+        "select v.entry_id, v.model_id, v.vector, m.dimensions"
+        " from vectors v join embedding_models m on m.id = v.model_id"
+    )
+    return [
+        (entry, model)
+        for entry, model, stored, dimensions in rows
+        if not is_whole(stored, entry, BYTES * dimensions)
+    ]
 
 
 def _drop_vectors(connection: sqlite3.Connection) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from mem_search.model.ingest import SO_FAR
-from mem_search.model.jobs import TRIED, JobState, JobStatus
+from mem_search.model.jobs import JOB_STATES, TRIED, JobState, JobStatus
 from mem_search.storage.sql.connection import Repository, reads, writes
 from mem_search.storage.sqlite.database import Connection
 from mem_search.text.dates import now_ms
@@ -146,16 +146,25 @@ class SqliteJobs(Repository):
 
 
 def _state(row: tuple[Any, ...]) -> JobState:
+    """Raises ValueError for a row that is none, which ``odd_rows`` puts right."""
     job, name, params, state, done, total, message, result, created, started, ended = row
+    given, so_far = json.loads(params), json.loads(result)
+    numbers = (done, total, created, started or 0, ended or 0)
+    if (
+        not all(isinstance(each, int) for each in numbers)
+        or not all(isinstance(each, str) for each in (job, name, message))
+        or not (isinstance(given, dict) and isinstance(so_far, dict) and state in JOB_STATES)
+    ):
+        raise ValueError("a row of jobs is none")
     return JobState(
         id=job,
         name=name,
-        params=json.loads(params),
+        params=given,
         state=state,
         done=done,
         total=total,
         message=message,
-        result=json.loads(result),
+        result=so_far,
         created_at=created,
         started_at=started,
         ended_at=ended,

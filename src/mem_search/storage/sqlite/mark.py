@@ -25,6 +25,7 @@ from shlex import quote
 from typing import Final
 
 from mem_search.errors import StoreDamaged
+from mem_search.storage.sqlite.connection import as_read
 from mem_search.storage.sqlite.unwritable import is_full, open_as_it_is
 
 log = logging.getLogger(__name__)
@@ -195,6 +196,7 @@ def reading(database: Path) -> sqlite3.Connection:
     """
     uri = f"{database.as_uri()}?mode=ro"
     connection = sqlite3.connect(uri, uri=True, timeout=5, isolation_level=None)
+    connection.text_factory = as_read
     try:
         connection.execute("select 1 from sqlite_master limit 1").fetchone()
     except sqlite3.OperationalError as error:

@@ -8,7 +8,10 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from mem_search.storage.rules.moving import PAGE, Identity, Row, Table
+from mem_search.storage.rules.sealed import sealed
+from mem_search.storage.sqlite import vectors
 from mem_search.storage.sqlite.database import Database
+from mem_search.storage.sqlite.derived import BYTES
 from mem_search.storage.sqlite.record_writer import TOKENS
 
 _TOMBSTONES: Final = (
@@ -66,6 +69,13 @@ def _page(connection: sqlite3.Connection, table: Table, after: Row | None) -> li
         f" order by {keys} limit {PAGE}",
         after or (),
     )
+    if table.name == "vectors":
+        models = connection.execute("select id, dimensions from embedding_models")
+        sizes = {model: BYTES * dimensions for model, dimensions in models}
+        return [
+            (model, entry, vectors.content(entry, stored, sizes[model]))
+            for model, entry, stored in rows
+        ]
     return [
         tuple(_read(table, column, value) for column, value in zip(table.columns, row, strict=True))
         for row in rows
@@ -110,6 +120,8 @@ def _put(connection: sqlite3.Connection, table: Table, rows: Sequence[Row]) -> N
                 written,
             )
         case _:
+            if table.name == "vectors":
+                written = [(*row[:2], sealed(row[2], row[1])) for row in rows]
             marks = ", ".join("?" * len(table.columns))
             connection.executemany(
                 f'insert or ignore into "{table.name}"({_names(table.columns)}) values({marks})',

@@ -12,12 +12,13 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 from mem_search.model.jobs import DAMAGED, TRIED
 from mem_search.storage.rules import future_times
+from mem_search.storage.sqlite import odd_values
 from mem_search.text.dates import now_ms
 
 KEY: Final = "odd_rows"
@@ -29,7 +30,7 @@ MAX_CHARACTERS: Final = 2000
 
 _NUMBER = "typeof({0}) = 'integer'"
 _NUMBER_OR_NONE = "typeof({0}) in ('integer', 'null')"
-_TEXT = "typeof({0}) = 'text'"
+_TEXT = f"typeof({{0}}) = 'text'{odd_values.IS_UTF8}"
 _JSON = (
     "typeof({{0}}) = 'text'"
     " and case when json_valid({{0}}) then json_type({{0}}) = '{0}' else 0 end"
@@ -123,6 +124,9 @@ TABLES: Final[Mapping[str, tuple[Column, ...]]] = {
 }  # fmt: skip
 """Table → its columns that code reads. What a model may say later is not looked at."""
 
+_LARGE: Final = ("ledger", "search_log", "search_operations")
+"""Tables whose texts are not decoded at each start: what is odd there holds nothing up."""
+
 _JOB: Final = (
     (_OBJECT.format("params"), "its parameters are not JSON"),
     (_OBJECT.format("result"), "its result is not JSON"),
@@ -135,13 +139,15 @@ _JOB: Final = (
     (_NUMBER_OR_NONE.format("started_at"), "the time of its start is no number"),
     (_NUMBER_OR_NONE.format("ended_at"), "the time of its end is no number"),
     (f"{_NUMBER.format('done')} and {_NUMBER.format('total')}", "its progress is no number"),
-    ("typeof(name) = 'text' and typeof(message) = 'text'", "its name or message is no text"),
+    (f"{_TEXT.format('name')} and {_TEXT.format('message')}", "its name or message is no text"),
+    (f"{_TEXT.format('params')} and {_TEXT.format('result')}", "its parameters are no text"),
 )
 
 
 def put_right(connection: sqlite3.Connection) -> int:
     """Put odd rows right, or move them; how many."""
     now = now_ms()
+    odd_values.can_tell_utf8(connection)
     moved = list(_moved(connection, now))
     changed = len(moved) + _jobs_set_aside(connection, now)
     for table, columns in TABLES.items():
@@ -152,26 +158,34 @@ def put_right(connection: sqlite3.Connection) -> int:
                     f" where not ({column.test.format(column.name)})",
                     {"now": now} if ":now" in column.otherwise else {},
                 ).rowcount
-    if moved:
-        kept = [*listed(connection), *moved][-MAX_ROWS:]
-        connection.execute(
-            "insert or replace into meta(key, value) values(?, ?)", (KEY, json.dumps(kept))
-        )
+    note(connection, moved)
     for statement in future_times.STATEMENTS:
         changed += connection.execute(statement.format(now=":now"), {"now": now}).rowcount
     return changed
 
 
-def any_odd(connection: sqlite3.Connection) -> bool:
+def note(connection: sqlite3.Connection, rows: Iterable[dict[str, Any]]) -> None:
+    """Keep what rows or values were that gave way; ``listed`` returns them."""
+    if new := [{**each, "row": each["row"][:MAX_CHARACTERS]} for each in rows]:
+        connection.execute(
+            "insert or replace into meta(key, value) values(?, ?)",
+            (KEY, json.dumps([*listed(connection), *new][-MAX_ROWS:])),
+        )
+
+
+def any_odd(connection: sqlite3.Connection, *, times: bool = True) -> bool:
     """Whether there is something to put right; a look at tables that are small, or read in order.
 
-    Ask it first: a start that changes nothing writes nothing.
+    Ask it first: a start that changes nothing writes nothing. ``times`` are those in the future.
     """
+    odd_values.can_tell_utf8(connection)
     tests = [f"select 1 from jobs where not ({' and '.join(f'({test})' for test, _ in _JOB)})"]
     for table, columns in TABLES.items():
         right = " and ".join(f"({each.test.format(each.name)})" for each in columns)
+        if table in _LARGE:
+            right = right.replace("is_utf8(", "true or (")
         tests.append(f"select 1 from {table} where not ({right})")
-    for statement in future_times.STATEMENTS:
+    for statement in future_times.STATEMENTS if times else ():
         table = statement.removeprefix("delete from ").removeprefix("update ").partition(" ")[0]
         condition = statement.rpartition(" where ")[2].format(now=now_ms())
         tests.append(f"select 1 from {table} where {condition}")
@@ -197,7 +211,7 @@ def _moved(connection: sqlite3.Connection, now: int) -> Iterator[dict[str, Any]]
             for row in connection.execute(f"select * from {table} where {condition}").fetchall():
                 yield {
                     "table": table,
-                    "row": repr(row)[:MAX_CHARACTERS],
+                    "row": repr(row),
                     "reason": f"{column.name} is not what is written there",
                     "at": now,
                 }
@@ -212,7 +226,7 @@ def _jobs_set_aside(connection: sqlite3.Connection, now: int) -> int:
         changed += connection.execute(
             "update jobs set params = json_object(?1, 1, ?2, 1), result = '{}', done = 0,"
             " total = 0, state = 'set_aside', message = ?3,"
-            " name = iif(typeof(name) = 'text', name, 'damaged'),"
+            f" name = iif({_TEXT.format('name')}, name, 'damaged'),"
             " started_at = null,"
             " created_at = iif(typeof(created_at) = 'integer', created_at, ?4), ended_at = ?4"
             f" where not ({test})",

@@ -19,10 +19,11 @@ from numpy.typing import NDArray
 
 from mem_search.model import Filters, Order
 from mem_search.model.rankings import KIND_CODES, MAX_CODES, Codes
-from mem_search.storage.sqlite import column_blocks
+from mem_search.storage.sqlite import column_blocks, sketches
 from mem_search.storage.sqlite.column_blocks import Block, kinds_by_code, kinds_by_name
 from mem_search.storage.sqlite.metadata_columns import MetadataColumns
-from mem_search.text.sketch import HEAD, WORDS, Heads
+from mem_search.text import sketch
+from mem_search.text.sketch import SIZE, WORDS, Heads
 
 Numbers = NDArray[np.int64]
 GONE: Final = MAX_CODES
@@ -213,12 +214,14 @@ def _fill(
         " json_group_array(created_at), json_group_array(updated_at),"
         " json_group_array(importance), json_group_array(archived),"
         " json_group_array(coalesce(superseded_by, 0)),"
-        f" json_group_array(coalesce(hex(substr(sketch, 1, {HEAD})), hex(zeroblob({HEAD}))))"
+        f" group_concat(coalesce(hex(sketch), hex(zeroblob({SIZE}))), ' ')"
         f" from records left join sketches on record_id = id {condition}",
         values,
     ).fetchone()
-    ids, kinds, projects, sessions, sources, *others = (json.loads(column) for column in row)
-    positions, created, updated, importance, archived, successors, heads = others
+    ids, kinds, projects, sessions, sources, *others = (json.loads(column) for column in row[:-1])
+    positions, created, updated, importance, archived, successors = others
+    stored = map(bytes.fromhex, (row[-1] or "").split(" " if row[-1] else None))
+    made = sketch.read(sketches.whole([*zip(ids, stored, strict=True)]))
     places = np.array(ids, dtype=np.int64)
     columns.kinds[places] = KIND_CODES.codes(kinds)
     columns.projects[places] = columns.names["project"].numbers(projects)
@@ -230,9 +233,7 @@ def _fill(
     columns.importance[places] = np.array(importance, dtype=np.float64)
     columns.archived[places] = np.array(archived, dtype=np.bool_)
     columns.successors[places] = successors
-    columns.heads[places] = np.frombuffer(bytes.fromhex("".join(heads)), np.uint32).reshape(
-        -1, WORDS
-    )
+    columns.heads[places] = sketch.heads(made)
 
 
 def _grown(known: Columns, size: int) -> Columns:

@@ -26,7 +26,7 @@ from mem_search.storage.sql.search_jobs import SearchJobs
 from mem_search.storage.sql.search_log import SearchLog
 from mem_search.storage.sql.statistics import WAITING, Statistics, corpus
 from mem_search.storage.sql.tokens import Tokens
-from mem_search.storage.sqlite import odd_rows, snapshot, vectors_move
+from mem_search.storage.sqlite import odd_rows, odd_values, snapshot, vectors_move
 from mem_search.storage.sqlite.connection import SqliteConnection
 from mem_search.storage.sqlite.database import Database
 from mem_search.storage.sqlite.derived import NAMES
@@ -40,8 +40,12 @@ from mem_search.storage.sqlite.redacting import SqliteRedacting
 from mem_search.storage.sqlite.search_snapshot import SqliteSearchStore
 from mem_search.storage.sqlite.vector_rows import VectorRows
 from mem_search.storage.sqlite.vectors import SqliteIndexing
+from mem_search.text.dates import now_ms
 
 log = logging.getLogger(__name__)
+
+LOOK_MS: Final = 600_000
+"""Between two looks for texts that are not UTF-8, after one was met: each reads the whole file."""
 
 _MIN_WRITES: Final = 2000
 """Writes of records after which a rest stores columns: 1.5 MB, more where old records changed."""
@@ -77,6 +81,8 @@ class SqliteStore:
     def __init__(self, database: Database) -> None:
         self.database = database
         self._searches: list[SqliteSearchStore] = []
+        self._not_utf8: list[str] = []
+        self._looked_at = 0
         self.records = SqliteRecords(database, FILTERS.where)
         self.ingest = SqliteIngest(database)
         self.forgetting = SqliteForgetting(database)
@@ -113,7 +119,11 @@ class SqliteStore:
 
     async def odd_rows(self) -> list[str]:
         rows = await self.database.read(odd_rows.listed)
-        return [f"a row of {each['table']}: {each['reason']}" for each in rows]
+        told = [f"a row of {each['table']}: {each['reason']}; it is set aside" for each in rows]
+        if self.database.undecodable and now_ms() - self._looked_at > LOOK_MS:
+            self._looked_at = now_ms()
+            self._not_utf8 = await self.database.aside(odd_values.not_utf8)
+        return told + self._not_utf8
 
     @property
     def replica(self) -> None:

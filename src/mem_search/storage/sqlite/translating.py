@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from mem_search.errors import MemSearchError, StorageError
+from mem_search.errors import MemSearchError, StorageError, StoreDamaged
 from mem_search.storage.sqlite.derived import DerivedDamaged, damaged_parts
 from mem_search.storage.sqlite.mark import damaged
 
@@ -22,6 +22,10 @@ _NO_DAMAGE = {
 }  # fmt: skip
 _UNREADABLE = (json.JSONDecodeError, UnicodeDecodeError, struct.error)
 """What decoding raises: the store wrote every value itself, so an unreadable one was changed."""
+
+
+class UndecodableText(StoreDamaged):
+    """A stored text is not UTF-8. It can be read as ``connection.as_read`` does."""
 
 
 @contextmanager
@@ -41,12 +45,14 @@ def translated(path: Path, local: threading.local) -> Iterator[None]:
         raise damaged(path, f"a stored value is unreadable ({error})") from error
     except sqlite3.DatabaseError as error:
         code, text = getattr(error, "sqlite_errorcode", 0), str(error)
+        if text.startswith("Could not decode"):
+            raise UndecodableText(damaged(path, text).message) from error
         if code & 0xFF not in _NO_DAMAGE:
             _raise_if_derived(local, error)
         if (
             code & 0xFF in _DAMAGE
             or code == sqlite3.SQLITE_IOERR_SHORT_READ
-            or text.startswith(("Could not decode", "no such ", "vtable constructor failed"))
+            or text.startswith(("no such ", "vtable constructor failed"))
             or _is_damaged(local)
         ):
             raise damaged(path, text) from error

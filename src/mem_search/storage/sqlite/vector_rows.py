@@ -165,31 +165,36 @@ class VectorRows:
             (json.dumps(passages.tolist()), self.model),
         ).fetchall()
         found.sort()
-        self._keep(found)
+        vectors = self._keep(found)
         of = np.array([entry >> 1 for entry, _ in found], dtype=np.int64)
         order = np.argsort(passages)
         places = order[np.searchsorted(passages, of, sorter=order)]
-        return places, unpack([blob for _, blob in found], self.dimensions)
+        return places, vectors
 
-    def _keep(self, found: list[tuple[int, bytes]]) -> None:
-        """Add rows in the order of their entries; both halves of a passage come together."""
+    def _keep(self, found: list[tuple[int, bytes]]) -> Vectors:
+        """Add rows in the order of their entries; both halves of a passage come together.
+
+        Returns their vectors. Raises DerivedDamaged.
+        """
+        vectors = unpack(found, self.dimensions)
         if not found:
-            return
+            return vectors
         entries = np.array([entry for entry, _ in found], dtype=np.int64)
         passages, first, halves = np.unique(entries >> 1, return_index=True, return_counts=True)
         with self._adding:
             if self._full:
-                return
+                return vectors
             try:
                 rows = self._room(int(passages[-1]) + 1, self._count + len(found))
-                self._write(unpack([blob for _, blob in found], self.dimensions).tobytes())
+                self._write(vectors.tobytes())
             except OSError as error:
                 self._full = True
                 log.warning("vectors are read from the store from now on: %s", error)
-                return
+                return vectors
             rows.two[passages] = halves > 1
             rows.first[passages] = self._count + first  # last, because this makes them known
             self._count += len(found)
+        return vectors
 
     def _write(self, content: bytes) -> None:
         assert self._file is not None

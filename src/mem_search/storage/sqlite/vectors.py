@@ -1,7 +1,8 @@
 """Stored vectors: the source of the vector index and of the rows for scoring; and the outbox.
 
 Vectors are stored as little-endian float16 of unit length. The index gets the same rounded values,
-so a rebuilt index equals the one that it replaces.
+so a rebuilt index equals the one that it replaces. Each has a checksum (``rules.sealed``), at
+which is looked wherever vectors are read from the file: searches do so once, and have them then.
 """
 
 from __future__ import annotations
@@ -15,9 +16,11 @@ import numpy as np
 
 from mem_search.contracts import VectorEntry, Vectors
 from mem_search.model.ingest import OutboxStep, ToEmbed
+from mem_search.storage.rules.sealed import is_whole, sealed
 from mem_search.storage.sql.connection import reads
 from mem_search.storage.sql.indexing import Indexing, waiting
 from mem_search.storage.sqlite.connection import SqliteConnection
+from mem_search.storage.sqlite.derived import BYTES, DerivedDamaged
 from mem_search.text.dates import now_ms
 
 
@@ -42,17 +45,27 @@ def known_model(connection: sqlite3.Connection, fingerprint: str) -> int | None:
     return row[0] if row else None
 
 
-def pack(vectors: Vectors) -> list[bytes]:
-    """One blob for each row."""
-    return [row.tobytes() for row in vectors.astype("<f2")]
+def pack(entries: Sequence[int], vectors: Vectors) -> list[tuple[int, bytes]]:
+    """Each entry with what is stored for it."""
+    packed = (row.tobytes() for row in vectors.astype("<f2"))
+    return [(entry, sealed(row, entry)) for entry, row in zip(entries, packed, strict=True)]
 
 
-def unpack(blobs: Sequence[bytes], dimensions: int) -> Vectors:
-    """Shape (n, dimensions), float32."""
-    if not blobs:
-        return np.zeros((0, dimensions), dtype=np.float32)
-    joined = np.frombuffer(b"".join(blobs), dtype="<f2")
-    return joined.reshape(len(blobs), dimensions).astype(np.float32)
+def content(entry: int, stored: object, size: int) -> bytes:
+    """The ``size`` bytes of the stored vector of ``entry``. Raises DerivedDamaged."""
+    if not is_whole(stored, entry, size):
+        raise DerivedDamaged(("vectors",), f"the one of passage {entry // 2} was changed")
+    return stored[:size]
+
+
+def unpack(rows: Sequence[tuple[int, bytes]], dimensions: int) -> Vectors:
+    """The vectors of rows of entry and stored value: shape (n, dimensions), float32.
+
+    Raises DerivedDamaged when one is not what was written.
+    """
+    packed = [content(entry, stored, BYTES * dimensions) for entry, stored in rows]
+    joined = np.frombuffer(b"".join(packed), dtype="<f2")
+    return joined.reshape(len(rows), dimensions).astype(np.float32)
 
 
 def save(
@@ -60,11 +73,11 @@ def save(
 ) -> None:
     """Store the vectors of passages that still exist."""
     # In order, because the newest passages come first, and keys that fall split the pages badly.
-    rows = sorted(zip(entries, pack(vectors), strict=True))
+    rows = sorted(pack(entries, vectors))
     connection.executemany(
         "insert or replace into vectors(entry_id, model_id, vector)"
         " select ?1, ?2, ?3 where exists (select 1 from passages where id = ?1 / 2)",
-        [(entry, model, blob) for entry, blob in rows],
+        [(entry, model, stored) for entry, stored in rows],
     )
 
 
@@ -78,7 +91,7 @@ def settled(
         " order by v.entry_id limit ?",
         (after, model, limit),
     ).fetchall()
-    return [entry for entry, _ in rows], unpack([blob for _, blob in rows], dimensions)
+    return [entry for entry, _ in rows], unpack(rows, dimensions)
 
 
 def read(
@@ -92,23 +105,28 @@ def read(
         " where p.id in (select value from json_each(?)) order by v.entry_id",
         (model, json.dumps(list(passages))),
     ).fetchall()
-    return [VectorEntry(*row[:4]) for row in rows], unpack([row[4] for row in rows], dimensions)
+    entries = [VectorEntry(*row[:4]) for row in rows]
+    return entries, unpack([(row[0], row[4]) for row in rows], dimensions)
 
 
 def of_equal_content(
     connection: sqlite3.Connection, model: int, hashes: Sequence[bytes]
-) -> dict[bytes, dict[int, bytes]]:
+) -> dict[bytes, dict[int, Vectors]]:
     """Content hash → half → stored vector: equal content is embedded once."""
-    found: dict[bytes, dict[int, bytes]] = {}
+    found: dict[bytes, dict[int, Vectors]] = {}
+    (dimensions,) = connection.execute(
+        "select dimensions from embedding_models where id = ?", (model,)
+    ).fetchone()
     for digest in dict.fromkeys(hashes):
         rows = connection.execute(
-            "select v.entry_id % 2, v.vector from passages p"
+            "select v.entry_id, v.vector from passages p"
             " join vectors v on v.entry_id in (2 * p.id, 2 * p.id + 1) and v.model_id = ?"
             " where p.content_hash = ?",
             (model, digest),
         ).fetchall()
         if rows:
-            found[digest] = dict(rows)
+            halves = [entry % 2 for entry, _ in rows]
+            found[digest] = dict(zip(halves, unpack(rows, dimensions), strict=True))
     return found
 
 
@@ -139,11 +157,7 @@ class SqliteIndexing(Indexing):
     def vectors_of_equal_content(
         self, connection: SqliteConnection, model: int, hashes: Sequence[bytes]
     ) -> dict[bytes, dict[int, Vectors]]:
-        found = of_equal_content(connection, model, hashes)
-        return {
-            digest: {half: unpack([blob], len(blob) // 2)[0] for half, blob in halves.items()}
-            for digest, halves in found.items()
-        }
+        return of_equal_content(connection, model, hashes)
 
     @reads
     def vectors(
