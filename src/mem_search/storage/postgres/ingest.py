@@ -51,8 +51,7 @@ class PostgresIngest(Ingest):
         tombstones.add(connection, batch.tombstones)
         if batch.even_forgotten:
             for item in offered:
-                draft = item.draft
-                tombstones.lift(connection, draft.source, draft.source_id, draft.kind)
+                tombstones.lift(connection, item.draft)
         stored = writer.store(offered)
         back = [
             item.draft.source_id
@@ -83,7 +82,7 @@ class PostgresIngest(Ingest):
         (offered,) = with_own_ids([prepared], _known(connection, [prepared]))
         draft = offered.draft
         if even_forgotten:
-            tombstones.lift(connection, draft.source, draft.source_id, draft.kind)
+            tombstones.lift(connection, draft)
         (stored,) = writer.store([offered])
         if stored.outcome == "changed" and not replace:
             raise Conflict(  # which takes the change back

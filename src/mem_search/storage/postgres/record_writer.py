@@ -13,13 +13,14 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from mem_search.model import Draft
-from mem_search.model.forgetting import Identity
+from mem_search.model.forgetting import Identity, of_session
 from mem_search.model.ingest import PreparedDraft, Stored
 from mem_search.model.records import CONTENT_ID
 from mem_search.storage.postgres import edges, passage_rows, postings, similar, tombstones, words
 from mem_search.storage.postgres.connection import Connection, as_json
 from mem_search.storage.postgres.passage_rows import drop_work
 from mem_search.storage.rules.own_ids import apart
+from mem_search.storage.rules.tombstones import akin, forgotten_since, of_words
 from mem_search.text.dates import now_ms
 
 
@@ -94,10 +95,8 @@ class RecordWriter:
         """
         wanted = (list(numbers),)
         rows = self._connection.execute(
-            "select source, source_id, kind from records where id = any(%s)", wanted
+            "select source, source_id, kind, session, body from records where id = any(%s)", wanted
         ).fetchall()
-        if forget:
-            tombstones.put(self._connection, rows, now_ms())
         self._tied |= edges.claimed_with(self._connection, numbers)
         similar.clear(self._connection, numbers)
         self._words.subtract(words.of_stored(self._connection, numbers))
@@ -107,9 +106,23 @@ class RecordWriter:
         )
         drop_work(self._connection, passages)
         self._connection.execute("delete from records where id = any(%s)", wanted)
+        if forget:
+            self._refuse(rows)
         self._count_words()
         edges.settle_successions(self._connection, self._tied)
         return len(rows)
+
+    def _refuse(self, removed: Sequence[Sequence[str]]) -> None:
+        """Leave tombstones of (source, source id, kind, session, body) that were removed."""
+        refused: list[Identity] = [(row[0], row[1], row[2]) for row in removed]
+        refused += [of_words(session, body) for *_, session, body in removed if session]
+        sessions = {session for *_, session, _ in removed if session}
+        left = self._connection.column(
+            "select distinct session from records where session = any(%s::text[])",
+            (sorted(sessions),),
+        )
+        refused += map(of_session, sorted(sessions.difference(left)))
+        tombstones.put(self._connection, dict.fromkeys(refused), now_ms())
 
     def _count_words(self) -> None:
         words.count(self._connection, self._words)
@@ -150,7 +163,7 @@ class RecordWriter:
             if old is not None and old[1:4] == (item.content_hash, created, updated):
                 stored.append(Stored(old.number, "unchanged"))
                 continue
-            since = _forgotten_since(refused, draft, updated if old else created)
+            since = forgotten_since(refused, draft, updated if old else created)
             if since is not None:
                 stored.append(
                     Stored(old.number, "unchanged") if old else Stored(0, "forgotten", since)
@@ -256,16 +269,9 @@ def _distinct(items: Sequence[PreparedDraft]) -> Iterator[list[PreparedDraft]]:
 
 
 def _identities(drafts: Sequence[Draft]) -> list[Identity]:
-    """What may have been forgotten: the drafts, and the ids that their words had earlier."""
+    """What may have been forgotten: the drafts, and what is akin to them."""
     own = [(draft.source, draft.source_id, draft.kind) for draft in drafts]
-    earlier = [(d.source, source_id, kind) for d in drafts for kind, source_id in d.earlier]
-    return own + earlier
-
-
-def _forgotten_since(refused: dict[Identity, int], draft: Draft, made: int) -> int | None:
-    """When words of a draft of that time were forgotten under an earlier id; None if never."""
-    times = (refused.get((draft.source, source_id, kind)) for kind, source_id in draft.earlier)
-    return max((at for at in times if at is not None and made <= at), default=None)
+    return [*own, *(each for draft in drafts for each in akin(draft))]
 
 
 def _known(connection: Connection, drafts: Sequence[Draft]) -> dict[tuple[str, str], Known]:

@@ -44,8 +44,7 @@ class SqliteIngest(Ingest):
         tombstones.add(connection, batch.tombstones)
         if batch.even_forgotten:
             for item in offered:
-                draft = item.draft
-                tombstones.lift(connection, draft.source, draft.source_id, draft.kind)
+                tombstones.lift(connection, item.draft)
         stored = record_writer.store(connection, offered)
         back = [
             item.draft.source_id
@@ -75,7 +74,7 @@ class SqliteIngest(Ingest):
         (offered,) = with_own_ids([prepared], partial(_known, connection))
         draft = offered.draft
         if even_forgotten:
-            tombstones.lift(connection, draft.source, draft.source_id, draft.kind)
+            tombstones.lift(connection, draft)
         (stored,) = record_writer.store(connection, [offered])
         if stored.outcome == "changed" and not replace:
             raise Conflict(  # which takes the change back

@@ -12,9 +12,11 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from mem_search.model import Draft
+from mem_search.model.forgetting import of_session
 from mem_search.model.ingest import PreparedDraft, Stored
 from mem_search.model.records import CONTENT_ID, SUMMARY
 from mem_search.storage.rules.own_ids import apart
+from mem_search.storage.rules.tombstones import akin, forgotten_since, of_words
 from mem_search.storage.sqlite import edges, phrases, sketches, successions, tombstones
 from mem_search.text.dates import now_ms
 
@@ -53,12 +55,8 @@ def _settle(connection: sqlite3.Connection, written: Sequence[int], tied: set[in
 
 
 def _forgotten_since(connection: sqlite3.Connection, draft: Draft, made: int) -> int | None:
-    """When words of a draft of that time were forgotten under an earlier id; None if never."""
-    times = (
-        tombstones.forgotten_at(connection, draft.source, source_id, kind)
-        for kind, source_id in draft.earlier
-    )
-    return max((at for at in times if at is not None and made <= at), default=None)
+    times = {each: tombstones.forgotten_at(connection, *each) for each in akin(draft)}
+    return forgotten_since({each: at for each, at in times.items() if at is not None}, draft, made)
 
 
 def _store(connection: sqlite3.Connection, item: PreparedDraft, tied: set[int]) -> Stored:
@@ -243,22 +241,36 @@ def remove(connection: sqlite3.Connection, numbers: Iterable[int], *, forget: bo
     tied: set[int] = set()
     for number in numbers:
         row = connection.execute(
-            "select source, source_id, kind from records where id = ?", (number,)
+            "select source, source_id, kind, session, body from records where id = ?", (number,)
         ).fetchone()
         if row is None:
             continue
         for digest_ids in _take_out_passages(connection, number).values():
             for passage in digest_ids:
                 _drop_passage(connection, passage)
-        if forget:
-            source, source_id, kind = row
-            tombstones.put(connection, source, source_id, kind, now_ms())
         tied |= successions.around(connection, [number])
         phrases.clear(connection, number)
         connection.execute("delete from records where id = ?", (number,))
+        if forget:
+            _refuse(connection, *row)
         removed += 1
     successions.settle(connection, tied)
     return removed
+
+
+def _refuse(
+    connection: sqlite3.Connection, source: str, source_id: str, kind: str, session: str, body: str
+) -> None:
+    """Leave tombstones of a record that was removed."""
+    refused = [(source, source_id, kind)]
+    if session:
+        refused.append(of_words(session, body))
+        if not connection.execute(
+            "select 1 from records where session = ? limit 1", (session,)
+        ).fetchone():
+            refused.append(of_session(session))
+    for each in refused:
+        tombstones.put(connection, *each, now_ms())
 
 
 def remove_by_source_id(
