@@ -20,6 +20,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO, Final
@@ -37,6 +38,10 @@ _PATIENCE: Final = 3
 _START_SECONDS: Final = 60.0
 _LOOK_SECONDS: Final = 0.5
 """Between two looks whether a reply is still waited for."""
+
+_STARTING: Final = ThreadPoolExecutor(1, "start-processes")
+"""Linux ends a process with the thread that started it (PR_SET_PDEATHSIG), and a reading's thread
+ends before the process, which waits for the next reading. So a thread that stays starts all."""
 
 HEAD: Final = struct.Struct(">Q")
 """The length of what follows, in bytes."""
@@ -128,13 +133,20 @@ class LimitedProcess:
 
 def started(module: str, *, seconds: int, megabytes: int) -> subprocess.Popen[bytes]:
     """The process of ``module``, for a caller in a thread; its first reply is ``None``."""
-    process = subprocess.Popen(  # noqa: S603  our own interpreter and module
-        command(module, seconds=seconds, megabytes=megabytes),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        env=environment(),
-        start_new_session=True,
-    )
+
+    def begin() -> subprocess.Popen[bytes]:
+        return subprocess.Popen(  # noqa: S603  our own interpreter and module
+            command(module, seconds=seconds, megabytes=megabytes),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env=environment(),
+            start_new_session=True,
+        )
+
+    try:
+        process = _STARTING.submit(begin).result()
+    except RuntimeError as error:  # the worker is ending
+        raise OSError(str(error)) from error
     assert process.stdin is not None
     process.stdin.write(framed(sys.path))
     process.stdin.flush()

@@ -213,7 +213,9 @@ def _ingest_runtime(
     writer = IngestWriter(store.ingest, stored, preparing, redaction)
     kept = KeptTranscripts(settings.transcripts_dir, redaction, on=settings.keep_transcripts)
     reader = LocationReader(store.ingest, writer, mark, kept, search.service.give_way)
-    hooks = HookEvents(settings.home, store.ingest, store.records, reader, redaction)
+    hooks = HookEvents(
+        settings.home, store.ingest, store.records, store.forgetting, reader, redaction
+    )
     importing = ImportJob(reader, store, settings.spool_dir)
     forgetting = Forgetting(
         store.forgetting, indexer, settings.home, settings.spool_dir, search.service.log.flush,

@@ -181,3 +181,42 @@ def test_the_cap_leaves_descriptors_for_the_store(
 ) -> None:
     monkeypatch.setattr("resource.getrlimit", lambda _: (256, 256))
     assert Limits.of(Settings(home=tmp_path)).most == 64  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("path", [BUSY, QUICK])
+async def test_a_client_that_ends_its_half_gets_its_reply_and_then_the_end(
+    served: Served, path: bytes
+) -> None:
+    reader, writer = await served.connect(path)
+    writer.write_eof()
+    if path is BUSY:
+        await served.until_busy(1)
+    served.go_on.set()
+    async with asyncio.timeout(PATIENCE):
+        reply = await reader.read()
+    assert reply.startswith(b"HTTP/1.1 200")
+    assert reply.endswith((b"at last", b"quick"))
+    writer.close()
+
+
+@pytest.mark.parametrize(
+    "first",
+    [
+        b"",
+        b"GET /bu",
+        b"GET /busy HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nhalf",
+        b"GET /busy HTTP/1.1\r\nHost: x\r\nAccept: text/event-stream\r\n\r\n",
+    ],
+)
+async def test_what_cannot_be_answered_to_such_a_client_ends_its_connection(
+    served: Served, first: bytes
+) -> None:
+    reader, writer = await served.connect(first)
+    writer.write_eof()
+    async with asyncio.timeout(PATIENCE):
+        reply = await reader.read()
+    assert reply == b"" or reply.startswith(b"HTTP/1.1 408")
+    writer.close()
+    async with asyncio.timeout(PATIENCE):
+        while served.connections._open:  # noqa: ASYNC110  it asks from outside
+            await asyncio.sleep(0.01)

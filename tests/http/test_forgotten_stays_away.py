@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from claude_mem_client import send
+import pytest
+from claude_mem_client import HOOKS, INIT, SESSION, send
 from http_worker import AUTHORIZED, Client, ended, lifecycle_of
 
 from mem_search.model import Filters, Location
@@ -119,3 +121,114 @@ async def status(client: Client, job: str) -> Any:
     """The job as it is shown; None once it is gone."""
     reply = await client.get(f"/api/v1/search/jobs/{job}", headers=AUTHORIZED)
     return await reply.json() if reply.status == 200 else None
+
+
+def transcript(prompt: str = INIT["prompt"], year: int = 2026) -> str:
+    """Lines as Claude Code writes them: a prompt, a call of a tool, the last words."""
+    use = {"type": "tool_use", "id": f"t{year}", "name": "Edit",
+           "input": {"file_path": "/gone/harbour/lamp.py"}}  # fmt: skip
+    result = {"type": "tool_result", "tool_use_id": f"t{year}", "content": "ok"}
+    messages = [
+        {"role": "user", "content": prompt},
+        {"role": "assistant", "id": f"m1{year}", "content": [use]},
+        {"role": "user", "content": [result]},
+        {"role": "assistant", "id": f"m2{year}", "content": [{"type": "text", "text": "Done."}]},
+    ]
+    return "".join(
+        json.dumps({
+            "type": message["role"], "uuid": f"u{year}-{number}", "sessionId": SESSION,
+            "timestamp": f"{year}-01-01T00:00:0{number}.000Z", "cwd": "/gone/harbour",
+            "message": message,
+        }) + "\n"
+        for number, message in enumerate(messages)
+    )  # fmt: skip
+
+
+async def captured(client: Client) -> list[str]:
+    """What is stored once every event was taken."""
+    runtime = lifecycle_of(client).runtime
+    await runtime.ingest.hooks.drain(9e12)
+    return await stored(runtime)
+
+
+async def tell(client: Client, hooks: Sequence[tuple[str, dict[str, Any]]]) -> None:
+    for path, body in hooks:
+        assert (await send(client, path, body)).status == 200
+
+
+@pytest.fixture
+def claude_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of the transcripts of Claude Code."""
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "claude"))
+    folder = tmp_path / "claude" / "projects" / "-gone-harbour"
+    folder.mkdir(parents=True)
+    return folder
+
+
+@pytest.mark.usefixtures("claude_folder")
+async def test_a_capture_that_is_told_again_is_left_out_and_the_ledger_says_why(
+    empty: Client,
+) -> None:
+    runtime = lifecycle_of(empty).runtime
+    await tell(empty, HOOKS)
+    assert len(await captured(empty)) >= 3
+    await forget_all(runtime)
+    for again in (HOOKS, HOOKS[1:], HOOKS[:1], [*reversed(HOOKS)]):
+        await tell(empty, again)
+        assert await captured(empty) == []
+    (said,) = await runtime.store.ingest.ledger("claude-code", SESSION, 5, 0)
+    assert (said.outcome, said.item) == ("left", SESSION)
+    assert "forgotten" in said.reason
+    assert "--even-forgotten" in said.reason
+
+
+async def test_a_session_that_was_forgotten_stays_away_by_every_door(
+    empty: Client, claude_folder: Path, tmp_path: Path
+) -> None:
+    runtime = lifecycle_of(empty).runtime
+    written = transcript()
+    await tell(empty, HOOKS)
+    assert await captured(empty)
+    await forget_all(runtime)
+    (claude_folder / f"{SESSION}.jsonl").write_text(written)
+    transcripts = Location("claude-code", str(claude_folder.parent))
+    rows = {"observations": [
+        {"id": 7, "memory_session_id": SESSION, "content_session_id": SESSION, "type": "bugfix",
+         "title": "Gauge", "narrative": "The gauge counts.", "created_at_epoch": 1_700_000_000_000}
+    ]}  # fmt: skip
+    await runtime.ingest.reader.read(transcripts, again=True)
+    await send(empty, "/api/import", rows)
+    await tell(empty, HOOKS)
+    assert await captured(empty) == []
+    counts = await runtime.ingest.reader.read(transcripts, again=True, even_forgotten=True)
+    assert counts.new
+    assert await captured(empty)
+
+
+@pytest.mark.usefixtures("claude_folder")
+async def test_a_prompt_that_was_forgotten_alone_is_not_taken_from_a_second_telling(
+    empty: Client,
+) -> None:
+    runtime = lifecycle_of(empty).runtime
+    await tell(empty, HOOKS)
+    assert INIT["prompt"] in await captured(empty)
+    prompts, _ = await runtime.store.records.page(Filters(kinds=("user_prompt",)), "date_asc", 9, 0)
+    await runtime.ingest.forgetting.forget([record.number for record, _ in prompts])
+    await runtime.ingest.forgetting.work()
+    await tell(empty, HOOKS)
+    assert INIT["prompt"] not in await captured(empty)
+
+
+async def test_what_was_said_since_the_forgetting_in_a_transcript_is_stored(
+    empty: Client, claude_folder: Path
+) -> None:
+    runtime = lifecycle_of(empty).runtime
+    file = claude_folder / f"{SESSION}.jsonl"
+    file.write_text(transcript())
+    transcripts = Location("claude-code", str(claude_folder.parent))
+    assert (await runtime.ingest.reader.read(transcripts)).new
+    await forget_all(runtime)
+    file.write_text(transcript() + transcript("Paint the pier", 2097))
+    await runtime.ingest.reader.read(transcripts, again=True)
+    assert "Paint the pier" in await stored(runtime)
+    assert not [text for text in await stored(runtime) if "gauge" in text]

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import mem_search
 from mem_search.renderers.fence import OTHERS, RECALLED, without_tags
 from mem_search.renderers.unasked import MAX_NAME, plain_name, quoted, unasked
+from named_orders import ORDERS
 
 SOURCES = Path(mem_search.__file__).parent
 RENDERERS = {"render_briefing", "render_context", "render_matches", "render_prompt_guide"}
@@ -158,9 +159,51 @@ HOSTILE_NAMES = [
     "a" * 300,
     "",
 ]
+ORDINARY = [
+    "harbour",
+    "mem-search",
+    "web",
+    "api-gateway",
+    "fix/login",
+    "feature/tide-tables",
+    "main",
+    "develop",
+    "release-2.14",
+    "hotfix/null-pointer",
+    "run-tests",
+    "skip-ci",
+    "file-upload",
+    "user-data",
+    "key-store",
+    "token-bucket",
+    "postgres",
+    "dotfiles",
+    "readme",
+    "dropbox-sync",
+    "printable",
+    "runtime",
+    "send-mail",
+    "pushgateway",
+    "all-in-one",
+    "home-assistant",
+    "shop-frontend",
+    "ada/chart.js",
+    "src/auth",
+    "gauge.py",
+    "executor",
+    "removal-tool",
+    "system-ui",
+    "password-manager",
+    "filesystem",
+    "data-science",
+    "showroom",
+    "useragent",
+    "openapi",
+    "sendgrid",
+]
 
 
-@pytest.mark.parametrize("name", HOSTILE_NAMES)
+@pytest.mark.parametrize("name", HOSTILE_NAMES + ORDERS)
 def test_a_name_that_could_be_a_sentence_is_a_number(name: str) -> None:
     plain = plain_name(name)
     assert plain.startswith("this project #")
@@ -182,6 +225,11 @@ def test_a_name_that_could_be_a_sentence_is_a_number(name: str) -> None:
 def test_an_ordinary_name_stays_what_it_is(name: str, plain: str) -> None:
     assert plain_name(name) == plain
     assert quoted(name) == f'"{plain}"'
+
+
+@pytest.mark.parametrize("name", ORDINARY)
+def test_a_name_that_tells_nobody_to_do_anything_is_readable(name: str) -> None:
+    assert quoted(name) == f'"{name}"'
 
 
 @given(st.text(max_size=400))

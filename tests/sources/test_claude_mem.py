@@ -197,6 +197,7 @@ def test_an_observation_keeps_all_fields_of_claude_mem(claude: Store) -> None:
         created_at=NOON,
         project="engine",
         session="c-m1",
+        earlier=(("session", "c-m1"),),
         metadata={
             "type": "bugfix",
             "subtitle": "It stayed open",

@@ -52,6 +52,7 @@ from mem_search.text import (
     question_times,
     record_ids,
     redaction,
+    secret_columns,
     secret_finders,
     secret_options,
     secret_places,
@@ -203,8 +204,15 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "secret_places.addresses": lambda text: [*secret_places.addresses(text)],
     "secret_places.headers": lambda text: [*secret_places.headers(text)],
     "secret_places.kubernetes": lambda text: [*secret_places.kubernetes(text)],
-    "secret_places.tables": lambda text: [
-        *secret_places.tables(text, secret_finders.name_of_secret)
+    "secret_columns.columns": lambda text: [
+        *secret_columns.columns(text, secret_finders._names, secret_finders.name_of_secret)
+    ],
+    "secret_columns.html_tables": lambda text: [
+        *secret_columns.html_tables(text, secret_finders._names, secret_finders.name_of_secret)
+    ],
+    "secret_columns.lines": lambda text: [*secret_columns.lines(text)],
+    "secret_columns.statements": lambda text: [
+        *secret_columns.statements(text, secret_finders._names, secret_finders.name_of_secret)
     ],
     "safe_text.one_line": safe_text.one_line,
     "secret_places.with_breaks": secret_places.with_breaks,
@@ -305,6 +313,10 @@ RUNS = {
     "options": "mysql -h login -p curl -u net use ",
     "cookies": "Cookie: a=b; Authorization: ",
     "tables": "|password|\n|---|\n",
+    "heads of columns": "password,token\n",
+    "wide tables": "| user | password | token |\n|---|---|---|\n| a | b | c |\n",
+    "cells": "<tr><th>password</th><td>a</td>",
+    "statements": "into users (id, password) values ('a', 'b'), (",
     "kubernetes": "kind: Secret\ndata:\n  a: b\n",
     "names and braces": 'password" { value, ',
     "escaped quotes": 'token\\\\\\"\\n',

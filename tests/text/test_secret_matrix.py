@@ -1,4 +1,4 @@
-"""Secrets of 150 shapes in nineteen places, with every sign behind them."""
+"""Secrets of more than 240 shapes in nineteen places, with every sign behind them."""
 
 from __future__ import annotations
 

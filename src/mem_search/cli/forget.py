@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -44,7 +45,9 @@ def forget(
     query: Annotated[str, typer.Option("--query", help="Those with every word of this.")] = "",
     source: Annotated[str, typer.Option("--source", help="Those of this source.")] = "",
     project: Annotated[str, typer.Option("--project", help="Those of this project.")] = "",
-    path: Annotated[str, typer.Option("--path", help="Those about this file or folder.")] = "",
+    path: Annotated[
+        str, typer.Option("--path", help="Those about this file or folder, or read from it.")
+    ] = "",
     before: Annotated[
         str, typer.Option("--before", metavar="WHEN", help="Those from before this date.")
     ] = "",
@@ -67,11 +70,15 @@ def forget(
         "query": query, "source": source, "project": project, "path": path, "before": before
     }  # fmt: skip
     selection: dict[str, Any] = {name: value for name, value in narrowed.items() if value}
+    if path and (place := Path(path).expanduser()).exists():
+        selection["read_from"] = str(place.resolve())
     if bool(refs) == bool(selection):
         raise InputError("name records, or give filters such as --project NAME (not both)")
     if refs:
         selection = {"refs": [ref_of(client, text) for text in refs]}
     found = client.json("POST", "/api/forget", body={**selection, "count_only": True})
+    for each in found["unread"]:
+        note(f"could not look for what came from {folded(each)}; try --query or --source")
     if not found["count"]:
         note("no records are selected; nothing was forgotten")
         raise typer.Exit(1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -20,6 +21,7 @@ from mem_search.http.schemas.forgetting import (
     Selected,
     SelectedRecord,
 )
+from mem_search.jobs.below_path import records_below
 from mem_search.model import DateRange, Filters, Ref, SearchRequest
 
 ACCEPTED: Final = 202
@@ -35,7 +37,14 @@ class ForgetBody(Body):
     source: Stripped = Field(default="", description="Records of this source")
     project: Stripped = Field(default="", description="Records of this project")
     path: Stripped = Field(
-        default="", description="Records about this file; src/ is all below, src/* directly in"
+        default="",
+        description="Records about this file or folder, and what was read from it if it is"
+        " absolute; src/* is directly in",
+    )
+    read_from: Stripped = Field(
+        default="",
+        description="With path: the same as an absolute path of the worker's machine. What was read"
+        " there goes, too: from a mailbox, a folder, a repository",
     )
     before: Start = Field(default=None, description="Records from before this moment")
     expected: int | None = Field(
@@ -47,9 +56,9 @@ class ForgetBody(Body):
 async def forget(call: Call) -> web.StreamResponse:
     """Forget the selected records, or say which they are."""
     body = call.json_body(ForgetBody)
-    numbers = await _selected(call, body)
+    numbers, unread = await _selected(call, body)
     if body.count_only:
-        return json_reply(await _shown(call, numbers))
+        return json_reply(await _shown(call, numbers, unread))
     if body.expected is not None and body.expected != len(numbers):
         raise Conflict(
             f"{len(numbers)} records are selected by now, not {body.expected}; look again",
@@ -79,12 +88,14 @@ async def receipt(call: Call) -> web.StreamResponse:
     return json_reply(Receipt.of(found))
 
 
-async def _selected(call: Call, body: ForgetBody) -> list[int]:
-    by_filter = (body.query.strip(), body.source, body.project, body.path, body.before)
+async def _selected(call: Call, body: ForgetBody) -> tuple[list[int], Sequence[str]]:
+    """The numbers of the records, the newest first, and what of a path could not be read."""
+    place = body.read_from or body.path
+    by_filter = (body.query.strip(), body.source, body.project, place, body.before)
     if body.refs:
         if any(by_filter):
             raise Conflict("give refs or filters, not both", field="refs")
-        return await _of_refs(call, body.refs)
+        return await _of_refs(call, body.refs), ()
     if not any(by_filter):
         raise MissingField(
             "say which records: refs, query, source, project, path or before", field="refs"
@@ -92,7 +103,6 @@ async def _selected(call: Call, body: ForgetBody) -> list[int]:
     filters = Filters(
         source=body.source,
         project=body.project,
-        files=(body.path,) if body.path else (),
         created=DateRange(end=None if body.before is None else body.before - 1),
     )
     if body.query.strip():
@@ -100,7 +110,17 @@ async def _selected(call: Call, body: ForgetBody) -> list[int]:
             text=body.query, filters=filters, hide_scratchpad=False, asked_at=call.now
         )
         filters = await call.runtime.search.pipeline.selection(asked)
-    return await call.runtime.store.forgetting.matching(replace(filters, without=()), MAX_RECORDS)
+    filters, matching = replace(filters, without=()), call.runtime.store.forgetting.matching
+    if not place:
+        return await matching(filters, MAX_RECORDS), ()
+    paths = [each for each in dict.fromkeys((body.path, body.read_from)) if each]
+    folders = [f"{each}/" for each in paths if not each.endswith(("/", "/*"))]
+    named = replace(filters, files=(*paths, *folders))
+    about = set(await matching(named, MAX_RECORDS))
+    below = await records_below(place, call.runtime.store, call.runtime.redaction)
+    wanted = about | below.numbers
+    # Also where nothing else narrows it: this is their order.
+    return [each for each in await matching(filters, MAX_RECORDS) if each in wanted], below.unread
 
 
 async def _of_refs(call: Call, refs: list[str]) -> list[int]:
@@ -112,7 +132,7 @@ async def _of_refs(call: Call, refs: list[str]) -> list[int]:
     return [ref.number for ref in wanted]
 
 
-async def _shown(call: Call, numbers: list[int]) -> Selected:
+async def _shown(call: Call, numbers: list[int], unread: Sequence[str]) -> Selected:
     held = await call.runtime.store.records.fetch(numbers[:_SHOWN])
     return Selected(
         count=len(numbers),
@@ -121,5 +141,6 @@ async def _shown(call: Call, numbers: list[int]) -> Selected:
             for number in numbers[:_SHOWN]
             if number in held
         ],
+        unread=list(unread),
         saved_searches=await call.runtime.store.forgetting.saved_searches_naming(numbers),
     )

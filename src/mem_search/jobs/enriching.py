@@ -34,7 +34,7 @@ from mem_search.model_endpoint import ChatEndpoint, ChatTask, Refused
 from mem_search.records.registry import installed_kinds
 from mem_search.settings import Settings
 from mem_search.storage.ports import Store
-from mem_search.text import token_count
+from mem_search.text import secret_rules, token_count
 from mem_search.text.dates import now_ms
 from mem_search.text.redaction import redact, redacted_values
 from mem_search.text.search_fields import FROM_MODEL
@@ -205,6 +205,7 @@ class EnrichJob:
 
     async def _ask(self, record: Record, endpoint: ChatEndpoint) -> tuple[bool, int]:
         """Store what the model says of one record: whether it is usable, and its tokens."""
+        await secret_rules.ready()
         title = redact(record.title)[0]  # stored texts are redacted; these rules may be newer
         text = redact(record.text[: 2 * self._asking.most_text])[0]
         question = self._asking.question(record, title, text)

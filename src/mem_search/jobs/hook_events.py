@@ -51,9 +51,9 @@ from mem_search.jobs.lanes import Lanes
 from mem_search.jobs.reader import LocationReader, machine_from
 from mem_search.jobs.suspect_events import SuspectEvents
 from mem_search.model import Filters, LedgerEntry, Location
-from mem_search.model.forgetting import Traces
+from mem_search.model.forgetting import Traces, of_session
 from mem_search.regular_file import read_regular_file
-from mem_search.storage.ports import IngestStore, RecordStore
+from mem_search.storage.ports import ForgetStore, IngestStore, RecordStore
 from mem_search.text import secret_rules
 from mem_search.text.redaction import Redaction
 
@@ -67,6 +67,11 @@ GRACE_SECONDS: Final = 4.0
 
 PATIENCE_SECONDS: Final = 10.0
 """So long events wait for those before them to be read; what is slow goes on beside them."""
+
+FORGOTTEN: Final = (
+    "this session was forgotten, so what hooks tell of it is left out; to store it again, import a"
+    " file that has it: mem-search import --even-forgotten FILE"
+)
 
 AGAIN: Final = "to try again: move it from hooks/set-aside to hooks/events, in the home"
 
@@ -83,13 +88,14 @@ class HookEvents:
         home: Path,
         store: IngestStore,
         records: RecordStore,
+        forgetting: ForgetStore,
         reader: LocationReader,
         redaction: Redaction,
     ) -> None:
         self.home = home
         self.folder = home / "hooks" / "events"
         self.sessions = home / "hooks" / "sessions"
-        self._store, self._records = store, records
+        self._store, self._records, self._forgetting = store, records, forgetting
         self._reader = reader
         self._redaction = redaction
         self._journals = Journals(self.sessions, redaction)
@@ -246,9 +252,15 @@ class HookEvents:
             with self._suspects.taking(group):
                 found = await asyncio.to_thread(self._events, [written[name] for name in group])
                 read = await self._read_by_sources(found)
-                taken, waits, aside = await asyncio.to_thread(self._sorted_events, found, read, now)
+                refused = await self._refused(found)
+                taken, waits, aside, left = await asyncio.to_thread(
+                    self._sorted_events, found, read, refused, now
+                )
                 if aside:
                     await self._note_aside(aside)
+                if left:
+                    entries = [LedgerEntry(session, "left", FORGOTTEN) for session in sorted(left)]
+                    await self._store.note_items(Location(SOURCE, str(self.sessions)), entries)
                 await self._take(taken, patience)
             return waits
         except (OSError, MemSearchError):
@@ -313,15 +325,26 @@ class HookEvents:
     def _events(self, files: list[tuple[Path, int]]) -> list[Found]:
         return [(file, written, self._event(file)) for file, written in files]
 
-    def _sorted_events(
-        self, found: list[Found], read: set[Session], now: float
-    ) -> tuple[list[Taken], bool, dict[str, str]]:
-        """Each event that is ready, whether others wait, and what was set aside, with the reason.
+    async def _refused(self, found: list[Found]) -> set[str]:
+        """The sessions among those told here that were forgotten.
 
-        ``read`` are the sessions of other agents that their sources have.
+        An event says when it came and not when what it tells was said. So nothing of them is
+        taken; a transcript has times, and what was said in it since is.
+        """
+        told = {of_session(event["session_id"]) for _, _, event in found if event}
+        return {session for _, session, _ in await self._forgetting.forgotten([*told])}
+
+    def _sorted_events(
+        self, found: list[Found], read: set[Session], refused: set[str], now: float
+    ) -> tuple[list[Taken], bool, dict[str, str], set[str]]:
+        """Each event that is ready, whether others wait, what was set aside, with the reason, and
+        the sessions of which something is left out.
+
+        ``read`` are the sessions of other agents that their sources have, ``refused`` those that
+        were forgotten.
         """
         taken: list[Taken] = []
-        waiting, aside = False, dict[str, str]()
+        waiting, aside, left = False, dict[str, str](), set[str]()
         for file, written, event in found:
             try:
                 if event is None or of_other_agent(event) in read:
@@ -330,6 +353,9 @@ class HookEvents:
                     taken.append((file, written, (agent, "")))
                 elif transcript := transcript_at(event):
                     taken.append((file, written, (SOURCE, transcript)))
+                elif event["session_id"] in refused:
+                    taken.append((file, written, None))
+                    left.add(event["session_id"])
                 elif 0 <= now - written / 1e9 < GRACE_SECONDS:  # not of a clock that was ahead
                     waiting = True
                 else:
@@ -342,7 +368,7 @@ class HookEvents:
                 log.exception("%s is not as expected: it is set aside", file.name)
                 self._set_aside(file.stem)
                 aside[file.stem] = f"it is not as expected ({type(error).__name__}: {error})"
-        return taken, waiting, aside
+        return taken, waiting, aside, left
 
     def _event(self, file: Path) -> Mapping[str, Any] | None:
         try:

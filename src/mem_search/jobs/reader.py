@@ -143,7 +143,7 @@ class LocationReader:
                     if report is not None:
                         message = f"{_named(location)}: looking for what is new"
                         await report(0, 0, message, begins=True)
-                    start = partial(_batches, source, location, to_read, cursor)
+                    start = partial(read_batches, source, location, to_read, cursor)
                     steps = Steps(start, f"read {location.source}")
                     stack.callback(steps.end)
                     while (batch := await self._next(steps, location)) is not None:
@@ -285,7 +285,7 @@ def _existing_projects(locations: Iterable[Location]) -> frozenset[str]:
     return frozenset(location.label or Path(location.path).name for location in existing)
 
 
-def _batches(
+def read_batches(
     source: Source, location: Location, to_read: Location, cursor: Mapping[str, Any]
 ) -> Iterator[Batch]:
     """What the source reads. Raises SourceError for a bug in it, which must not stop others."""

@@ -29,6 +29,14 @@ FORGET_STEPS: Final[tuple[ForgetStep, ...]] = (
 Identity = tuple[str, str, str]
 """(source, source id, kind) of a record."""
 
+SESSION: Final = "session"
+"""The kind in the identity of a session, and in ``Draft.earlier`` of what an agent did in one."""
+
+
+def of_session(session: str) -> Identity:
+    """The identity of a session, which several sources may tell."""
+    return "", session, SESSION
+
 
 @dataclass(frozen=True, slots=True)
 class Copies:

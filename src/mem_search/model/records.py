@@ -70,7 +70,8 @@ class Draft:
     the conversation the record belongs to, and drafts of one session arrive in its order.
     ``metadata`` holds what only this kind has (see ``records/``). ``earlier`` are kinds
     and source ids that may have had the same words: if one of them was forgotten after this draft
-    was made, it is neither stored as a new record nor changes the stored one.
+    was made, it is neither stored as a new record nor changes the stored one. ``SESSION`` of
+    ``model.forgetting`` with a session: that is an agent's, whose words can be told again.
     """
 
     kind: Kind

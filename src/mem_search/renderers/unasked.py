@@ -57,8 +57,8 @@ def unasked(said: str, about: str, blocks: Iterable[str], example: Record | None
 def plain_name(name: str, instead: str = "this project") -> str:
     """``name`` as it can stand anywhere: a few plain letters that say which it is.
 
-    For one that could be read as a sentence, or that has letters of other alphabets, ``instead``
-    with a number that is always the same for it.
+    For one that could be read as a sentence or an order, or that has letters of other alphabets,
+    ``instead`` with a number that is always the same for it.
     """
     folded = unicodedata.normalize("NFKD", name)
     letters = "".join(each for each in folded if not unicodedata.combining(each))
@@ -73,11 +73,21 @@ def plain_name(name: str, instead: str = "this project") -> str:
         or len(parts) > _MAX_WORDS
         or any(len(each) > _MAX_WORD for each in parts)
         or any(map(instructions.found, (one_line(name), " ".join(parts))))
+        or instructions.is_order(_words_of(slug))
     )
     if says_more:
         digest = hashlib.blake2s(name.encode("utf-8", "surrogatepass"), digest_size=3)
         return f"{instead} #{digest.hexdigest()}"
     return slug[:MAX_NAME]
+
+
+def _words_of(slug: str) -> list[str]:
+    """Its words in lower case; one that has digits in it is a word as well."""
+    return [
+        word.lower()
+        for part in _PARTS.findall(slug)
+        for word in (_WORDS.findall(part) if part.isalpha() else [part])
+    ]
 
 
 def quoted(name: str, instead: str = "this project") -> str:

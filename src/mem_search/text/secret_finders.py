@@ -11,12 +11,13 @@ Every pattern is bounded or possessive and starts at a literal, so the time is l
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache, partial
 from typing import Final
 
 from mem_search.patterns import pattern
 from mem_search.text import secret_rules
+from mem_search.text.secret_columns import columns, html_tables, lines, statements
 from mem_search.text.secret_options import options
 from mem_search.text.secret_places import (
     Span,
@@ -24,7 +25,6 @@ from mem_search.text.secret_places import (
     after_name,
     headers,
     kubernetes,
-    tables,
     with_breaks,
 )
 from mem_search.text.secret_values import Place, is_placeholder, is_secret
@@ -32,13 +32,20 @@ from mem_search.text.secret_values import Place, is_placeholder, is_secret
 Finder = Callable[[str], Iterator[Span]]
 
 
+_MAX_NAME_CHARS: Final = 100
+"""Of the end of a key, which is what names a secret."""
+
+
 def name_of_secret(key: object) -> str:
     """The part of a key that names a secret: ``password`` of ``dbPassword``; "" for none."""
-    if not isinstance(key, str):
-        return ""
+    return _name_of(key[-_MAX_NAME_CHARS:]) if isinstance(key, str) else ""
+
+
+@lru_cache(4096)  # the keys of records, and heads of columns, come again and again
+def _name_of(key: str) -> str:
     if key.lower().endswith(("words", "keys", "tokens")):
         key = key[:-1]
-    return next((name for _, end, name in _names(key) if end == len(key)), "")
+    return next((name for _, end, name in _names.__wrapped__(key) if end == len(key)), "")
 
 
 def says_password(name: str) -> bool:
@@ -109,7 +116,9 @@ _NAMES: Final = tuple(
         ("pw", "pw(?:d|(?<![a-z0-9]pw))"),
         ("secret", "secret"), ("token", "token"), ("credential", "credentials?"),
         ("_auth", "_auth"), ("key", "key"), ("_pat", "_pat(?=[^\\n]{1,8}[A-Za-z0-9]{20})"),
-        ("identified by", "identified by"), ('"auth"', '"auth'), ("'auth'", "'auth"),
+        ("identified by", "identified by"),
+        ("identified with", "identified with [\"'`\\w]{1,40} (?:by|as)"),
+        ('"auth"', '"auth'), ("'auth'", "'auth"),
         *((word, f"{word}(?<![a-z]{word})") for word in _PASSWORDS),
     )
 )  # fmt: skip
@@ -119,13 +128,13 @@ _KEY_OF: Final = pattern(
     r"(?:api|app|access|private|account|shared|signing|encryption|master|auth|client)[_\- ]?\Z"
 )
 _MAX_KEY_OF_CHARS: Final = 11
-_PASSWORD: Final = ("pass", "pw", "identified by", *_PASSWORDS)
+_PASSWORD: Final = ("pass", "pw", "identified ", *_PASSWORDS)
 _VALUE: Final = pattern(
     r"""(?:\\{0,7}["'`]\]?)?
     (?:\s{0,5}:\s{0,5}(?P<type>[A-Za-z&][\w.|\[\] ?&'<>]{0,30}+)(?==))?  # password: str = …
     (?P<sign>\s{0,5}(?:=>|:=|==|=|::?)\s{0,5}|\s{1,3})
     (?:[&!][\w!.-]{1,30}\s)?  # an anchor or a tag of YAML
-    (?:[A-Za-z]{0,2}(?P<quote>(?P<one>\\{0,7}["'`])(?:(?P=one){2})?)(?P<string>[^\n]{1,400}?)(?P=quote)
+    (?:[A-Za-z]{0,2}(?P<quote>(?P<one>\\{0,7}["'`])(?:(?P=one){2})?)(?P<string>[^\n]{1,400}?)(?:(?<!\\)|(?<=\\\\))(?P=quote)
       |(?:\\{0,7}["'`])?  # a string that is cut off
           (?P<bare>[^\s"'`\\,;&(){}<>\[\]\x00-\x1f]{1,400}+
           (?:&(?!\w{1,30}=)[^\s"'`\\,;&(){}<>\[\]\x00-\x1f]{0,100}+){0,3}+)(?P<call>[(\[])?)""",
@@ -139,7 +148,8 @@ _WIDE: Final = (("：", ":"), ("﹕", ":"), ("＝", "="))
 """Signs between a name and its value in Chinese and Japanese, each read as the ASCII one."""
 
 
-def _names(text: str) -> list[tuple[int, int, str]]:
+@lru_cache(2)  # four finders ask for those of a text
+def _names(text: str) -> Sequence[tuple[int, int, str]]:
     """(start, end, name) of each name of a secret, in their order."""
     # İ is the only letter whose lower case is longer, which would shift all places after it.
     lower = text.replace("İ", "I").lower()
@@ -244,7 +254,11 @@ FINDERS: Final[tuple[Finder, ...]] = (
     options,
     headers,
     _assigned,
-    partial(tables, names_secret=name_of_secret),
+    *(
+        partial(find, names=_names, name_of=name_of_secret)
+        for find in (columns, statements, html_tables)
+    ),
+    lines,
     kubernetes,
     _by_rules,
 )

@@ -13,17 +13,24 @@ from mem_search.text.secret_places import QUOTE, Span
 from mem_search.text.secret_values import is_placeholder, is_secret
 
 _VALUE: Final = r"""(?:\\{0,7}["'])?(?P<value>[^\s"'`|;&<>()\\]{4,200})"""
+
+
+def _of(program: str, option: str, gap: str = r"\s{1,3}", value: str = _VALUE) -> str:
+    """A password that ``program`` takes by ``option``, somewhere in its arguments."""
+    return rf"{program}\s(?:[^\n|]{{0,120}}?\s)?{option}{gap}{value}"
+
+
 _OPTIONS: Final = tuple(
     (sign, word, pattern(form))
     for sign, word, form in (
         (" -p", "login", rf"login\s[^\n|]{{0,120}}?-p[\s=]{{1,3}}{_VALUE}"),
         (" -p", "sshpass", rf"sshpass\s{{1,3}}-p\s{{0,3}}{_VALUE}"),
-        (" -p", "mysql", rf"mysql\w{{0,10}}\s(?:[^\n|]{{0,120}}?\s)?-p{_VALUE}"),
-        (" -p", "mariadb", rf"mariadb[\w-]{{0,10}}\s(?:[^\n|]{{0,120}}?\s)?-p{_VALUE}"),
-        (" -p", "mongo", rf"mongo\w{{0,10}}\s(?:[^\n|]{{0,120}}?\s)?-p\s{{1,3}}{_VALUE}"),
-        (" -a", "redis-cli", rf"redis-cli\s(?:[^\n|]{{0,120}}?\s)?-a\s{{1,3}}{_VALUE}"),
-        (" -w", "ldap", rf"ldap\w{{1,10}}\s(?:[^\n|]{{0,120}}?\s)?-w\s{{1,3}}{_VALUE}"),
-        (" -P", "zip", rf"zip\s(?:[^\n|]{{0,80}}?\s)?-P\s{{1,3}}{_VALUE}"),
+        (" -p", "mysql", _of(r"mysql\w{0,10}", "-p", "")),
+        (" -p", "mariadb", _of(r"mariadb[\w-]{0,10}", "-p", "")),
+        (" -p", "mongo", _of(r"mongo\w{0,10}", "-p")),
+        (" -a", "redis-cli", _of("redis-cli", "-a")),
+        (" -w", "ldap", _of(r"ldap\w{1,10}", "-w")),
+        (" -P", "zip", _of("zip", "-P")),
         ("htpasswd", "htpasswd",
          rf"htpasswd\s-\w{{0,5}}b\w{{0,5}}\s\S{{1,99}}\s\S{{1,60}}\s{_VALUE}"),
         ("net use", "net use", rf"net use\s[^\n|]{{0,120}}?/user:\S{{1,60}}\s{{1,3}}{_VALUE}"),
@@ -34,7 +41,7 @@ _OPTIONS: Final = tuple(
                          "(?:-stdin|-fd 0|sudo -S|passwd)"),
         ("sqlplus", "sqlplus", r"sqlplus\s[^\s/]{1,40}/(?P<value>[^\s@\"'/]{4,100})@"),
         (":thin:", ":thin:", r":thin:[^\s/]{1,40}/(?P<value>[^\s@\"'/]{4,100})@"),
-        (" -a", "http", rf"https?\s(?:[^\n|]{{0,80}}?\s)?-a\s[^\s:]{{1,60}}:{_VALUE}"),
+        (" -a", "http", _of("https?", r"-a\s[^\s:]{1,60}:", "")),
         ("pass:", "pass:", r"pass:(?:(?<=-passin pass:)|(?<=-passout pass:)|(?<=-pass pass:))"
                            + _VALUE),
         (" -P", " -U", rf"\s-U\s\S{{1,60}}\s(?:[^\n|]{{0,60}}?\s)?-P\s{_VALUE}"),
@@ -46,18 +53,18 @@ _OPTIONS: Final = tuple(
          rf"""curl(?:\s[^\n]{{0,120}}?)?\s(?:-[uU]|--user|--proxy-user)[\s=]{{1,3}}["']?"""
                  rf"""[^\s:"']{{1,60}}:{_VALUE}"""),
         ("curl", "curl",
-         rf"""curl\s(?:[^\n|]{{0,99}}?\s)?(?:-b|--cookie)\s["']?[\w.-]{{1,40}}={_VALUE}"""),
-        (" -p", "7z", rf"7z\w?\s[^\n|]{{0,80}}?-p{_VALUE}"),
-        (" -p", "rar", rf"rar\s[^\n|]{{0,80}}?-p{_VALUE}"),
-        (" -N", "ssh-keygen", rf"ssh-keygen\s(?:[^\n|]{{0,120}}?\s)?-N\s{{1,3}}{_VALUE}"),
-        (" -P", "ssh-keygen", rf"ssh-keygen\s(?:[^\n|]{{0,120}}?\s)?-P\s{{1,3}}{_VALUE}"),
-        (" -k", "openssl", rf"openssl\s(?:[^\n|]{{0,120}}?\s)?-k\s{{1,3}}{_VALUE}"),
-        (" -P", "mosquitto", rf"mosquitto_\w{{2,4}}\s(?:[^\n|]{{0,120}}?\s)?-P\s{{1,3}}{_VALUE}"),
+         _of("curl", r"""(?:-b|--cookie)\s["']?[\w.-]{1,40}=""", "")),
+        (" -p", "7z", _of(r"7z\w?", "-p", "")),
+        (" -p", "rar", _of("rar", "-p", "")),
+        (" -N", "ssh-keygen", _of("ssh-keygen", "-N")),
+        (" -P", "ssh-keygen", _of("ssh-keygen", "-P")),
+        (" -k", "openssl", _of("openssl", "-k")),
+        (" -P", "mosquitto", _of(r"mosquitto_\w{2,4}", "-P")),
         ("rabbitmqctl", "rabbitmqctl",
          rf"rabbitmqctl\s(?:add_user|change_password)\s{{1,3}}\S{{1,60}}\s{{1,3}}{_VALUE}"),
         ("snmp", "snmp-server", rf"snmp-server community\s(?!public\s|private\s){_VALUE}"),
         ("snmp", "snmp",
-         rf"snmp[a-z]{{3,8}}\s(?:[^\n|]{{0,80}}?\s)?-c\s{{1,3}}(?!public\s|private\s){_VALUE}"),
+         _of("snmp[a-z]{3,8}", r"-c\s{1,3}(?!public\s|private\s)", "")),
         ("WIFI:", "WIFI:", r"WIFI:(?:[^\n]{0,120}?;)?P:(?P<value>[^;\n\"']{4,100})"),
         (" -pw", " -pw", rf"\s-pw\s{{1,3}}{_VALUE}"),
         ("send", "assword", rf"""assword[^\n]{{0,40}}?(?:\n|\\n|[;{{}}])[^\n]{{0,40}}?"""
@@ -77,9 +84,10 @@ _JUDGED: Final = tuple(
     for word, form in (
         ("login(", rf"login\(\s?{QUOTE}[^\"'\n]{{1,60}}{QUOTE},\s?(?={QUOTE}){_VALUE}"),
         ("Auth(", rf"Auth\(\s?{QUOTE}[^\"'\n]{{1,60}}{QUOTE},\s?(?={QUOTE}){_VALUE}"),
+        *((word, rf"{word}\(\s?(?={QUOTE}){_VALUE}") for word in ("PASSWORD", "_password")),
         ("/p:", r"/p:(?<=\s/p:)(?P<value>[^\s\"'=;<>|&)\\]{4,100})"),
         ("cred", rf"cred(?:s|entials)?\s?[:=]\s?[\w.@-]{{1,40}}/{_VALUE}"),
-        *((word, rf"{word}\s(?:[^\n|]{{0,120}}?\s)?[\w.-]{{1,40}}:(?P<value>[^\s@/:]{{4,100}})@")
+        *((word, _of(word, r"[\w.-]{1,40}:", "", r"(?P<value>[^\s@/:]{4,100})@"))
           for word in ("scp", "sftp", "rsync", "ssh")),
     )
 )  # fmt: skip

@@ -2,7 +2,7 @@
 
 ``after_name`` reads the value of a name that is not followed by a sign and the value: in XML, in
 a block of YAML, in Terraform, in prose. The other finders know the place without a name: cookies,
-headers, logins in URLs, tables and Kubernetes secrets.
+headers, logins in URLs and Kubernetes secrets; ``secret_columns`` has tables.
 
 Every pattern is bounded and starts at a literal, so the time is linear in the text.
 """
@@ -10,7 +10,7 @@ Every pattern is bounded and starts at a literal, so the time is linear in the t
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Final
 
 from mem_search.patterns import pattern
@@ -167,11 +167,8 @@ def _is_token(value: str) -> bool:
     return len(value) >= _MIN_TOKEN and is_secret(value, "code", password=False)
 
 
-# ---- tables and Kubernetes -------------------------------------------------------------------
+# ---- Kubernetes ---------------------------------------------------------------------------
 
-_RULE: Final = pattern(r"\|[ ]{0,3}:?-{2,}[ :|-]{0,400}(?=\n|\Z)")
-_MAX_LINE_CHARS: Final = 2000
-_MAX_ROWS: Final = 200
 _SECRET_KIND: Final = pattern(r"""kind["']?:\s{0,3}["']?Secret\b""")
 _DATA: Final = pattern(r"""\bdata(?<=[\s"'{,]data)["']?:\s{0,9}\{?|\bstringData["']?:\s{0,9}\{?""")
 _ENTRY: Final = pattern(
@@ -179,36 +176,6 @@ _ENTRY: Final = pattern(
 )
 _MAX_SECRET_CHARS: Final = 6000
 _MAX_ENTRIES: Final = 100
-
-
-def tables(text: str, names_secret: Callable[[str], str]) -> Iterator[Span]:
-    """Values of a Markdown table under a column that ``names_secret``."""
-    if "|-" not in text and "| -" not in text and "|:" not in text:
-        return
-    text = with_breaks(text)
-    for match in _RULE.finditer(text):
-        line = text.rfind("\n", 0, match.start())
-        head = text.rfind("\n", max(0, line - _MAX_LINE_CHARS), max(0, line)) + 1
-        columns = text[head : max(head, line)].split("|")
-        told = [bool(names_secret(cell.strip(" *`\r"))) for cell in columns]
-        at = match.end() + 1
-        for _ in range(_MAX_ROWS):
-            end = text.find("\n", at, at + _MAX_LINE_CHARS)
-            row = text[at : end if end >= 0 else at + _MAX_LINE_CHARS]
-            if "|" not in row:
-                break
-            place, is_named = at, False
-            for cell, secret in zip(row.split("|"), told, strict=False):
-                value = cell.strip(" *`\r")
-                named = is_named or secret
-                is_named = bool(value and names_secret(value))  # | DB_PASSWORD | its value |
-                if named and value and is_secret(value, "string", password=True):
-                    first = place + cell.index(value)
-                    yield first, first + len(value), "password"
-                place += len(cell) + 1
-            if end < 0:
-                break
-            at = end + 1
 
 
 def kubernetes(text: str) -> Iterator[Span]:

@@ -28,6 +28,7 @@ from mem_search.sources import opencode
 from mem_search.sources.agent_work import pi_entries
 from mem_search.sources.agent_work.text import headline, without_injected
 from mem_search.sources.agent_work.transcripts import Tools, called
+from mem_search.text import secret_rules
 
 _NO_PROMPTS: Final = ("", "[media prompt]", "session start", "after compaction", "agent run")
 """What clients send where a person wrote nothing; the last three are OpenClaw's plug-in."""
@@ -139,6 +140,7 @@ async def end(call: Call) -> web.StreamResponse:
 async def save(call: Call) -> web.StreamResponse:
     """Store a memory as an observation."""
     body = call.json_body(MemoryBody)
+    await secret_rules.ready()
     title = body.title.strip() or headline(body.text)
     metadata = {**body.metadata, "type": "discovery", "platform": platform_of(call.request, body)}
     draft = Draft(

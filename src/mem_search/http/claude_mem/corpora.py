@@ -45,7 +45,7 @@ from mem_search.renderers.schema import dumped, to_values
 from mem_search.research.requests import load
 from mem_search.research.saved_searches import Plan
 from mem_search.search.service import UNLOGGED
-from mem_search.text import dates, token_count
+from mem_search.text import dates, secret_rules, token_count
 from mem_search.text.redaction import redact
 
 PREFIX: Final = "corpus."
@@ -100,6 +100,7 @@ async def build(call: Call) -> web.StreamResponse:
     """Save the search of a corpus; one of the same name is replaced."""
     body = call.json_body(CorpusBody)
     searches, name = call.runtime.research.saved_searches, PREFIX + body.name
+    await secret_rules.ready()
     plan = Plan(body.request(call), inbox=False, description=redact(body.description)[0])
     known = {each.name.lower() for each in await searches.listed()}
     save = searches.change if name.lower() in known else searches.create

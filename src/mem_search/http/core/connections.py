@@ -84,7 +84,7 @@ class Connection(asyncio.Protocol):
         self.address = address
         self.transport: asyncio.Transport | None = None
         self._request: web.Request | None = None
-        self._answered = False
+        self._answered = self._ended = False
         self._reading = False
         """Whether a part of a request's head has come."""
         self._since = self._heard = self._clock()
@@ -101,8 +101,15 @@ class Connection(asyncio.Protocol):
             self._reading, self._since = True, self._heard
         self._handler.data_received(data)
 
-    def eof_received(self) -> None:
+    def eof_received(self) -> bool:
+        """The other side sends no more. It may still read: ``nc -N`` and some clients of HTTP end
+        their half with the request. So what is being answered is answered, and then it is closed;
+        a body that cannot come any more and a stream without an end are not waited for.
+        """
         self._handler.eof_received()
+        self._ended = True
+        self._handler.close()
+        return self._request is None or not self._is_endless(self._request)
 
     def pause_writing(self) -> None:
         self._stalled = self._clock()
@@ -119,6 +126,8 @@ class Connection(asyncio.Protocol):
     def begin(self, request: web.Request) -> None:
         """The head of the request is complete."""
         self._request = request
+        if self._ended and self._is_endless(request) and self.transport is not None:
+            self.transport.close()
 
     def end(self) -> None:
         """The request has its reply, which is now sent."""
@@ -129,6 +138,8 @@ class Connection(asyncio.Protocol):
         """When it has waited for the other side for too long; infinite while it is our turn."""
         if self._stalled is not None:
             return self._stalled + limits.idle
+        if self._request is None and self._ended:
+            return self._heard + _SILENT  # the rest of the head cannot come
         if self._request is None:
             fresh = self._reading or not self._answered
             return self._since + (limits.head if fresh else limits.idle)
@@ -146,6 +157,10 @@ class Connection(asyncio.Protocol):
         )
         # A request that makes progress comes after every connection without one.
         return quiet + 1e6 if waits and now - quiet >= _SILENT else None
+
+    def _is_endless(self, request: web.Request) -> bool:
+        streams = "text/event-stream" in request.headers.get("Accept", "")
+        return streams or self._waits_for_body(request)
 
     def _waits_for_body(self, request: web.Request) -> bool:
         # While reading is paused, we are the slow side.

@@ -84,11 +84,16 @@ class SelectedRecord:
 
 @schema
 class Selected:
-    """How many records are selected, the newest of them, and the saved searches that go, too."""
+    """How many records are selected, the newest of them, and the saved searches that go, too.
+
+    `unread`: what was read at or below the path before, and cannot be read now, with the reason;
+    records that came from there are not among those selected.
+    """
 
     count: Count
     records: list[SelectedRecord]
     saved_searches: list[str]
+    unread: list[str]
 
 
 @schema

@@ -16,6 +16,7 @@ from functools import cache
 from typing import Any, Final
 
 from mem_search.model import Draft, Kind, Link
+from mem_search.model.forgetting import SESSION
 from mem_search.projects import Project, named_after
 from mem_search.sources.agent_work import events, tools
 from mem_search.sources.agent_work.choices import answers_in, decision_in, decision_of_person
@@ -347,7 +348,10 @@ class DraftBuilder:
             project=name,
             session=session.id,
             metadata={**metadata, **{key: value for key, value in known.items() if value}},
-            earlier=tuple(("observation", f"{session.id}/{key}") for key in earlier),
+            earlier=(
+                *(("observation", f"{session.id}/{key}") for key in earlier),
+                (SESSION, session.id),
+            ),
         )
 
 

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from mem_search.model import Draft
+from mem_search.model.forgetting import SESSION
 from mem_search.patterns import pattern
 from mem_search.sources.claude_mem.changes import Row
 from mem_search.sources.claude_mem.tables import Table
@@ -59,7 +60,8 @@ def draft_of(table: Table, row: Row, *, prefix: str) -> Draft | None:
         text=text,
         created_at=_milliseconds(fields["created_at_epoch"]),
         project=project,
-        session=_session(fields),
+        session=(session := _session(fields)),
+        earlier=((SESSION, session),) if session else (),
         metadata={name: value for name, value in metadata.items() if value not in (None, "", [])},
     )
 

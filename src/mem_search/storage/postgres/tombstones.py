@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from mem_search.model import Draft
 from mem_search.model.forgetting import Identity, Tombstone
 from mem_search.storage.postgres.connection import Connection
-from mem_search.storage.rules.tombstones import MAX_KEYS, digest
+from mem_search.storage.rules.tombstones import MAX_KEYS, digest, lifted_with
 
 
 def _found(
@@ -50,15 +51,11 @@ def put(connection: Connection, records: Iterable[Sequence[str]], at: int) -> No
     )
 
 
-def lift(connection: Connection, source: str, source_id: str, kind: str) -> None:
+def lift(connection: Connection, draft: Draft) -> None:
     """Accept this record again."""
     connection.many(
         "delete from tombstones where digest = %s and key = %s",
-        [
-            row[:2]
-            for rows in _found(connection, [(source, source_id, kind)]).values()
-            for row in rows
-        ],
+        [row[:2] for rows in _found(connection, [*lifted_with(draft)]).values() for row in rows],
     )
 
 

@@ -63,8 +63,7 @@ class Ingest(Repository):
         self.add_tombstones(connection, batch.tombstones)
         if batch.even_forgotten:
             for item in offered:
-                draft = item.draft
-                self.lift_tombstone(connection, draft.source, draft.source_id, draft.kind)
+                self.lift_tombstone(connection, item.draft)
         stored = writer.store(offered)
         back = [
             item.draft.source_id
@@ -95,7 +94,7 @@ class Ingest(Repository):
         (offered,) = with_own_ids([prepared], _stored(connection, [prepared]))
         draft = offered.draft
         if even_forgotten:
-            self.lift_tombstone(connection, draft.source, draft.source_id, draft.kind)
+            self.lift_tombstone(connection, draft)
         (stored,) = writer.store([offered])
         if stored.outcome == "changed" and not replace:
             raise Conflict(  # which takes the change back

@@ -13,11 +13,12 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Final, NamedTuple
 
 from mem_search.model import Draft
-from mem_search.model.forgetting import Identity
+from mem_search.model.forgetting import Identity, of_session
 from mem_search.model.ingest import PreparedDraft, Stored
 from mem_search.model.records import CONTENT_ID
 from mem_search.storage.rules.own_ids import apart
 from mem_search.storage.rules.sealed import sealed
+from mem_search.storage.rules.tombstones import akin, forgotten_since, of_words
 from mem_search.storage.sql import passage_rows, similar
 from mem_search.storage.sql.passage_rows import Kept, Text
 from mem_search.text.dates import now_ms
@@ -153,10 +154,10 @@ class Writer(ABC):
             return 0
         wanted = (numbers,)
         rows = self._connection.execute(
-            "select source, source_id, kind from records where id = any(%s::bigint[])", wanted
+            "select source, source_id, kind, session, body from records"
+            " where id = any(%s::bigint[])",
+            wanted,
         ).fetchall()
-        if forget:
-            self._refuse(rows, now_ms())
         self._tied |= self.tied_to(self._connection, numbers)
         similar.clear(self._connection, numbers)
         self._unindex(numbers)
@@ -165,9 +166,22 @@ class Writer(ABC):
         )
         passage_rows.drop_work(self._connection, passages)
         self._connection.execute("delete from records where id = any(%s::bigint[])", wanted)
+        if forget:
+            self._refuse(self._identities_of(rows), now_ms())
         self._finish()
         self.settle_successions(self._connection, self._tied)
         return len(rows)
+
+    def _identities_of(self, removed: Sequence[Sequence[str]]) -> list[Identity]:
+        """What is refused of (source, source id, kind, session, body) that were removed."""
+        refused: list[Identity] = [(row[0], row[1], row[2]) for row in removed]
+        refused += [of_words(session, body) for *_, session, body in removed if session]
+        sessions = sorted({session for *_, session, _ in removed if session})
+        left = self._connection.column(
+            "select distinct session from records where session = any(%s::text[])", (sessions,)
+        )
+        refused += [of_session(session) for session in sessions if session not in left]
+        return list(dict.fromkeys(refused))
 
     def remove_by_source_id(self, source: str, source_ids: Sequence[str]) -> int:
         """Delete what a source reports as gone, without a tombstone: it may come back."""
@@ -231,7 +245,7 @@ class Writer(ABC):
             if old is not None and old[1:4] == (item.content_hash, created, updated):
                 stored.append(Stored(old.number, "unchanged"))
                 continue
-            since = _forgotten_since(refused, draft, updated if old else created)
+            since = forgotten_since(refused, draft, updated if old else created)
             if since is not None:
                 stored.append(
                     Stored(old.number, "unchanged") if old else Stored(0, "forgotten", since)
@@ -344,13 +358,6 @@ def _distinct(items: Sequence[PreparedDraft]) -> Iterator[list[PreparedDraft]]:
 
 
 def _identities(drafts: Sequence[Draft]) -> list[Identity]:
-    """What may have been forgotten: the drafts, and the ids that their words had earlier."""
+    """What may have been forgotten: the drafts, and what is akin to them."""
     own = [(draft.source, draft.source_id, draft.kind) for draft in drafts]
-    earlier = [(d.source, source_id, kind) for d in drafts for kind, source_id in d.earlier]
-    return own + earlier
-
-
-def _forgotten_since(refused: dict[Identity, int], draft: Draft, made: int) -> int | None:
-    """When words of a draft of that time were forgotten under an earlier id; None if never."""
-    times = (refused.get((draft.source, source_id, kind)) for kind, source_id in draft.earlier)
-    return max((at for at in times if at is not None and made <= at), default=None)
+    return [*own, *(each for draft in drafts for each in akin(draft))]

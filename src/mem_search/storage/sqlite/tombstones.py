@@ -8,8 +8,9 @@ from contextlib import closing
 from pathlib import Path
 
 from mem_search.errors import StorageError
+from mem_search.model import Draft
 from mem_search.model.forgetting import Tombstone
-from mem_search.storage.rules.tombstones import MAX_KEYS, digest
+from mem_search.storage.rules.tombstones import MAX_KEYS, digest, lifted_with
 
 
 def _found(
@@ -46,11 +47,11 @@ def put(connection: sqlite3.Connection, source: str, source_id: str, kind: str, 
     )
 
 
-def lift(connection: sqlite3.Connection, source: str, source_id: str, kind: str) -> None:
+def lift(connection: sqlite3.Connection, draft: Draft) -> None:
     """Accept this record again."""
     connection.executemany(
         "delete from tombstones where digest = ? and key_id = ?",
-        [row[:2] for row in _found(connection, source, source_id, kind)],
+        [row[:2] for each in lifted_with(draft) for row in _found(connection, *each)],
     )
 
 
