@@ -1,6 +1,6 @@
 """The worker in the foreground: it takes the lock and the port, serves, and ends in order.
 
-It binds the port and the Unix socket before it opens anything heavy, so that a conflict is reported
+It binds the port, the Unix socket and the viewer's address before it opens anything heavy, so that a conflict is reported
 at once and connections wait instead of being refused. Then it writes the state file, once and
 whole, and removes it last, so that a worker that hangs while it starts or stops can be named and
 ended.
@@ -34,6 +34,7 @@ from mem_search.daemon.restore import finish as finish_restore
 from mem_search.daemon.state import WorkerState, clear_state, process_start, read_state, write_state
 from mem_search.daemon.unix_socket import NAME as SOCKET
 from mem_search.daemon.unix_socket import unix_socket
+from mem_search.daemon.viewer_socket import origin_of, viewer_socket
 from mem_search.errors import Conflict, Forbidden, InputError
 from mem_search.settings import Settings
 
@@ -109,7 +110,7 @@ def _run(settings: Settings, listener: socket.socket, echo: bool) -> None:
     os.chdir(settings.home)
     token = read_or_create(settings)
     foreign = make_private(settings.home)
-    with unix_socket(settings.home) as local:
+    with unix_socket(settings.home) as local, viewer_socket() as viewer:
         state = _state(settings, listener, local)
         write_state(settings.worker_file, state)
         try:
@@ -119,14 +120,19 @@ def _run(settings: Settings, listener: socket.socket, echo: bool) -> None:
                 log.warning("others may read %s: %d file(s) of other users", foreign[0], others)
             if isinstance(local, str):
                 log.warning("there is no Unix socket: %s", local)
-            listeners = [listener] if isinstance(local, str) else [listener, local]
-            asyncio.run(_serve(settings, listeners, state))
+            if isinstance(viewer, str):
+                log.warning("there is no viewer: %s", viewer)
+            extra = [each for each in (local, viewer) if not isinstance(each, str)]
+            asyncio.run(_serve(settings, [listener, *extra], state, viewer))
         finally:
             clear_state(settings.worker_file)
 
 
 async def _serve(
-    settings: Settings, listeners: Sequence[socket.socket], state: WorkerState
+    settings: Settings,
+    listeners: Sequence[socket.socket],
+    state: WorkerState,
+    viewer: socket.socket | str,
 ) -> None:
     stop = asyncio.Event()
     _listen_to_signals(stop)
@@ -147,6 +153,10 @@ async def _serve(
     app = build_app(settings, opener)
     lifecycle = app[LIFECYCLE]
     lifecycle.instance, lifecycle.key, lifecycle.url = state.instance_id, state.key, state.url
+    if isinstance(viewer, str):
+        lifecycle.no_viewer = viewer
+    else:
+        lifecycle.viewer = origin_of(viewer)
     app.middlewares.insert(0, in_progress)
     gc.freeze()  # modules and schemas stay: collecting need not look at them each time
     gc.enable()  # see ``cli.fast_path.work``

@@ -11,7 +11,7 @@ from typing import Final
 
 from aiohttp import web
 
-from mem_search.http.access.authentication import named_origin
+from mem_search.http.access.browsers import named_origin
 from mem_search.settings import Settings
 
 _SECONDS: Final = "600"
