@@ -182,7 +182,9 @@ class TestLogins:
         first = BrowserSessions(workers.first.logins, "a token")
         second = BrowserSessions(workers.second.logins, "another token")
         code, _ = await first.link(PLACE)
-        found = await asyncio.gather(*(each.redeem(code, PLACE, "") for each in (first, second, first)))
+        found = await asyncio.gather(
+            *(each.redeem(code, PLACE, "") for each in (first, second, first))
+        )
         assert len([each for each in found if each is not None]) == 1
         assert await second.redeem("unknown", PLACE, "") is None
 
@@ -204,7 +206,9 @@ class TestLogins:
         # The worker of the first home has started again; that of the second goes on.
         renewed = BrowserSessions(workers.first.logins, "a token, a later start")
         assert not await renewed.is_valid(secret, PLACE)
-        assert not await BrowserSessions(workers.second.logins, "another token").is_valid(secret, PLACE)
+        assert not await BrowserSessions(workers.second.logins, "another token").is_valid(
+            secret, PLACE
+        )
         assert await renewed.listed() == []
 
     async def test_a_session_that_one_worker_ends_has_ended_at_any(self, workers: Workers) -> None:

@@ -61,7 +61,9 @@ async def replies(
 ) -> list[tuple[int, str]]:
     found = []
     for body in BODIES.get(route.path, [None]):
-        sent = {} if route.method in ("GET", "DELETE") or isinstance(body, bytes) else {"json": body}
+        sent = (
+            {} if route.method in ("GET", "DELETE") or isinstance(body, bytes) else {"json": body}
+        )
         reply = await client.request(
             route.method, filled(route, dict(known)), headers=headers, allow_redirects=False, **sent
         )
@@ -192,7 +194,7 @@ async def test_addresses_of_records_stay_those_of_the_port(
     seen = []
     for asker, headers in ((client, {}), (viewer, page)):
         reply = await asker.post("/api/v1/search", json=asked, headers=headers)
-        seen.append([each["url"] for each in (await reply.json())["results"]])
+        seen.append([each["url"] for each in (await reply.json())["items"]])
     assert seen[0] == seen[1]
     assert f"http://127.0.0.1:{client.port}/v/note:6" in seen[0]
 

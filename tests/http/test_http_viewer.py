@@ -110,9 +110,7 @@ async def test_a_logged_in_browser_may_change_and_log_out(
     client: Client, viewer: ClientSession
 ) -> None:
     page = await logged_in(viewer, client)
-    found = await (
-        await viewer.get("/api/search?query=login&format=json", headers=page)
-    ).json()
+    found = await (await viewer.get("/api/search?query=login&format=json", headers=page)).json()
     path = f"/api/records/{found['results'][0]['ref']}"
     for archived in (True, None):
         body = {"metadata": {"archived": archived}}

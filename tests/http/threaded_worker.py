@@ -27,7 +27,7 @@ from runtimes import settled
 
 @contextmanager
 def serving(directory: Path) -> Iterator[str]:
-    """The address of a worker that has indexed ``RECORDS`` and has a viewer; it ends with the block."""
+    """The address of a worker with ``RECORDS`` and a viewer; it ends with the block."""
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, name="worker", daemon=True)
     thread.start()

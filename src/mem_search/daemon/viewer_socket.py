@@ -2,7 +2,8 @@
 
 Another user of the machine can take the worker's port while no worker runs, and leave a service
 worker or a cached script for ``http://127.0.0.1:PORT`` in the owner's browser. So the viewer has an
-address of its own, drawn anew with each start: 127.a.b.c and a port that the system picks (ADR 0059).
+address of its own, drawn anew with each start: 127.a.b.c, and a port that the system picks (ADR
+0059).
 """
 
 from __future__ import annotations

@@ -131,10 +131,10 @@ def check_without_token(
 
     Only programs of the worker's own user, and of root, need none: to read, and to tell what a
     session says (``capture``, ADR 0039). A browser is none of them (ADR 0059), but where a page of
-    ``cors_origins`` reads; it redeems the link of a login, at the place of logins alone. The setting
+    ``cors_origins`` reads; the link of a login it redeems at the place of logins alone. The setting
     ``neighbours_read`` lets browsers and other users of this machine read, too, but for what is
-    ``private``. ``read_token`` and a proxy that names users demand the token of everybody: whom the
-    proxy forgets to name is not us. ``remote``: the request may come from another machine.
+    ``private``. ``read_token`` and a proxy that names users demand the token of everybody: whom
+    the proxy forgets to name is not us. ``remote``: it may come from another machine.
     """
     own, browser = peer_user(request.transport) in OWN_USERS, is_browser(request)
     demanded = settings.read_token or bool(settings.proxy_header)

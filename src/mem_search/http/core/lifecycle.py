@@ -168,9 +168,7 @@ class Lifecycle:
         """Answer searches, and everything once it is wanted, until ``close``."""
         self._tokens = Tokens(runtime.store.tokens)
         self._limits = RateLimits(runtime.store.limits)
-        self._sessions = BrowserSessions(
-            runtime.store.logins, f"{self._token} {self.instance}"
-        )
+        self._sessions = BrowserSessions(runtime.store.logins, f"{self._token} {self.instance}")
         try:
             await self._sessions.open()
             await runtime.store.limits.expire(now_ms() - 1000 * HOUR)
