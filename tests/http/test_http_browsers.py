@@ -1,7 +1,7 @@
 """A browser is a program of the owner's, but what runs in it may be anybody's.
 
 Another user who held the port while no worker ran leaves a service worker or a cached script for
-``http://127.0.0.1:PORT`` in the owner's browser. It asks as our own page does, and must get nothing.
+``http://127.0.0.1:PORT`` in the owner's browser. It asks as our own page does, and gets nothing.
 """
 
 from __future__ import annotations
@@ -52,8 +52,9 @@ def headers_of(client: Client) -> list[dict[str, str]]:
     stream = {**PAGE, "Accept": "text/event-stream"}
     socket = {**PAGE, **old[0], "Sec-Fetch-Mode": "websocket", "Upgrade": "websocket",
               "Connection": "Upgrade"}  # fmt: skip
-    return [PAGE, {**PAGE, **old[0]}, TYPED, {**TYPED, "Sec-Fetch-Site": "same-origin"}, *old,
-            stream, socket, {"Sec-Fetch-Dest": "empty"}, {**PAGE, "Accept": "text/html"}]  # fmt: skip
+    followed = {**TYPED, "Sec-Fetch-Site": "same-origin"}
+    return [PAGE, {**PAGE, **old[0]}, TYPED, followed, *old, stream, socket,
+            {"Sec-Fetch-Dest": "empty"}, {**PAGE, "Accept": "text/html"}]  # fmt: skip
 
 
 async def replies(
@@ -75,8 +76,8 @@ async def test_a_browser_gets_nothing_of_the_store_at_the_port_on_any_route(
     client: Client, viewer: ClientSession
 ) -> None:
     known = await write_something(client)
-    secrets = (TOKEN, str(lifecycle_of(client).settings.home),
-               *(str(each[name]) for each in RECORDS for name in ("text", "title") if each[name]))  # fmt: skip
+    texts = (str(each[name]) for each in RECORDS for name in ("text", "title") if each[name])
+    secrets = (TOKEN, str(lifecycle_of(client).settings.home), *texts)
     for route in ROUTES:
         for headers in headers_of(client):
             led = route.page and headers.get("Sec-Fetch-Mode") == "navigate"

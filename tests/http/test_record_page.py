@@ -95,4 +95,4 @@ async def test_a_browser_is_led_to_the_viewer_and_told_nothing(
 async def test_without_a_viewer_a_browser_is_told_why(filled: Client) -> None:
     refused = await filled.get("/v/note:2", headers=TYPED)
     assert refused.status == 401
-    assert "there is no viewer" in (await refused.json())["detail"]
+    assert "none can be logged in" in (await refused.json())["detail"]

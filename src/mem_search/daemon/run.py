@@ -1,9 +1,9 @@
 """The worker in the foreground: it takes the lock and the port, serves, and ends in order.
 
 It binds the port, the Unix socket and the viewer's address before it opens anything heavy, so that
-a conflict is reported at once and connections wait instead of being refused. Then it writes the state file, once and
-whole, and removes it last, so that a worker that hangs while it starts or stops can be named and
-ended.
+a conflict is reported at once and connections wait instead of being refused. Then it writes the
+state file, once and whole, and removes it last, so that a worker that hangs while it starts or
+stops can be named and ended.
 """
 
 from __future__ import annotations

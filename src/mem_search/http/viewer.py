@@ -61,9 +61,10 @@ async def page(call: Call) -> web.StreamResponse:
     """
     lifecycle = call.lifecycle
     if login_place(call.request, lifecycle.settings) or lifecycle.settings.neighbours_read:
-        text, policy = (_FOLDER / "index.html").read_text("utf-8"), POLICY
+        text, policy = (_FOLDER / "index.html").read_bytes().decode(), POLICY
     else:
-        body = f"<h1>mem-search</h1>\n<p>Here {escape(no_login(lifecycle))}.</p>\n"
+        told = no_login(lifecycle)
+        body = f"<h1>mem-search</h1>\n<p>{escape(told[:1].upper() + told[1:])}.</p>\n"
         text, policy = html_page("mem-search", _STYLE, body), style_policy(_STYLE)
     return web.Response(
         text=text,

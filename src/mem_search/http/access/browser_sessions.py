@@ -3,8 +3,8 @@
 A page of the viewer keeps the secret of its session in the storage of its origin and sends it in a
 header. That is no cookie, because browsers send a cookie to every port of a host, and so to servers
 of other users of this machine. The store has links and sessions by their digests, which are bound
-to a place (``browsers.login_place``). A session ends with the worker that began it: when that is gone,
-its origin may be somebody else's.
+to a place (``browsers.login_place``). A session ends with the worker that began it: when that is
+gone, its origin may be somebody else's.
 """
 
 from __future__ import annotations

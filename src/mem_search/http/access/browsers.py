@@ -74,12 +74,12 @@ def no_login(lifecycle: Lifecycle) -> str:
     """Why a browser gets nothing here, and what to do."""
     if lifecycle.viewer:
         return (
-            "a browser gets nothing at this address without a token; open the viewer, which has"
+            "at this address a browser gets nothing without a token; open the viewer, which has"
             " an address of its own: mem-search view"
         )
     return (
-        "a browser gets nothing without a token, and none can be logged in: there is no viewer,"
-        f" since {lifecycle.no_viewer}; use the command line, or send a token"
+        "a browser gets nothing without a token, and none can be logged in, since"
+        f" {lifecycle.no_viewer}; use the command line, or send a token"
     )
 
 
