@@ -11,7 +11,7 @@ import pytest
 from aiohttp import ClientSession, web
 from aiohttp.test_utils import TestClient
 
-from mem_search.daemon.viewer_socket import origin_of, viewer_socket
+from mem_search.daemon.run import origin_of, viewer_socket
 from mem_search.http.access.browser_sessions import SESSION
 from mem_search.http.core.lifecycle import LIFECYCLE, Lifecycle
 from patience import PATIENCE

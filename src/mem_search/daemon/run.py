@@ -16,6 +16,7 @@ import os
 import secrets
 import signal
 import socket
+import sys
 import threading
 import time
 from collections.abc import Coroutine, Iterator, Sequence
@@ -34,7 +35,6 @@ from mem_search.daemon.restore import finish as finish_restore
 from mem_search.daemon.state import WorkerState, clear_state, process_start, read_state, write_state
 from mem_search.daemon.unix_socket import NAME as SOCKET
 from mem_search.daemon.unix_socket import unix_socket
-from mem_search.daemon.viewer_socket import origin_of, viewer_socket
 from mem_search.errors import Conflict, Forbidden, InputError
 from mem_search.settings import Settings
 
@@ -51,6 +51,9 @@ STOP_LIMIT = 5.0
 
 What was acknowledged is stored by then, and the next start does the rest, as after a crash.
 """
+
+_TRIES = 4
+"""Addresses that are tried for the viewer; the first is free where the system has any."""
 
 _SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
@@ -246,6 +249,43 @@ def _port(settings: Settings) -> Iterator[socket.socket]:
             raise conflict(host, settings.port) from error
         listener.setblocking(False)
         yield listener
+
+
+@contextmanager
+def viewer_socket() -> Iterator[socket.socket | str]:
+    """Listen at the viewer's address until the block ends: one that nobody held before (ADR 0059).
+
+    Yields why there is none where the system does not tell whose a connection is, so that nobody
+    could be logged in, or has no such address.
+    """
+    if sys.platform != "linux":
+        yield "this system does not tell whose program opens a connection"
+        return
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as listener:
+        listener.setblocking(False)
+        yield _bound_at_random(listener) or listener
+
+
+def origin_of(listener: socket.socket) -> str:
+    """The origin of the pages that are served there."""
+    host, port = listener.getsockname()
+    return f"http://{host}:{port}"
+
+
+def _bound_at_random(listener: socket.socket) -> str:
+    """Bind and listen; why that cannot be, or an empty text."""
+    refusal = ""
+    for _ in range(_TRIES):
+        address = ".".join(str(1 + secrets.randbelow(254)) for _ in range(3))
+        try:
+            # Without SO_REUSEADDR: a port where anybody listens at all addresses is not taken.
+            listener.bind((f"127.{address}", 0))
+            listener.listen(128)
+        except OSError as error:
+            refusal = f"the system gives it no address in 127.0.0.0/8 ({error.strerror})"
+            continue
+        return ""
+    return refusal
 
 
 def _state(settings: Settings, listener: socket.socket, local: socket.socket | str) -> WorkerState:

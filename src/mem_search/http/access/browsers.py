@@ -3,11 +3,14 @@
 A browser is a program of the owner's, but what runs in it is whatever somebody once served for an
 origin. So it gets nothing of the store for being the owner's program: only a session counts, at the
 viewer's origin, which nobody held before this worker, or at a name of ``allowed_hosts``.
+
+Pages of the origins that ``cors_origins`` names may read replies (CORS, Fetch standard). No reply
+allows every origin, and none allows credentials: a page sends its token like any other client.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from aiohttp import web
@@ -143,3 +146,40 @@ def sockname(request: web.Request) -> tuple[str, int] | None:
     transport = request.transport
     name = transport.get_extra_info("sockname") if transport is not None else None
     return (str(name[0]), int(name[1])) if isinstance(name, tuple) else None
+
+
+_SECONDS: Final = "600"
+"""How long a browser remembers the answer to a preflight."""
+
+_EXPOSED: Final = (
+    "ETag, Link, Retry-After, RateLimit, RateLimit-Policy, X-Request-Id, X-Total-Count,"
+    " X-Next-Offset, Deprecation, Content-Disposition, Mcp-Session-Id"
+)
+_SENT: Final = (
+    "Authorization, Content-Type, Accept, If-None-Match, X-Request-Id, Mcp-Session-Id,"
+    " Mcp-Protocol-Version, Last-Event-ID"
+)
+
+
+def preflight(request: web.Request, settings: Settings) -> web.Response | None:
+    """The answer to a preflight of a named origin; None for every other request."""
+    if request.method != "OPTIONS" or "Access-Control-Request-Method" not in request.headers:
+        return None
+    if not named_origin(request, settings):
+        return None
+    headers = {
+        "Access-Control-Allow-Methods": "GET, HEAD, POST, PUT, DELETE",
+        "Access-Control-Allow-Headers": _SENT,
+        "Access-Control-Max-Age": _SECONDS,
+    }
+    if request.headers.get("Access-Control-Request-Private-Network") == "true":
+        headers["Access-Control-Allow-Private-Network"] = "true"
+    return web.Response(status=204, headers=headers)
+
+
+def cross_origin_headers(request: web.Request, settings: Settings) -> Mapping[str, str]:
+    """The headers by which the page of a named origin may read a reply."""
+    origin = named_origin(request, settings)
+    if not origin:
+        return {}
+    return {"Access-Control-Allow-Origin": origin, "Access-Control-Expose-Headers": _EXPOSED}

@@ -38,8 +38,12 @@ from mem_search.http.access.authentication import (
     check_without_token,
     is_remote,
 )
-from mem_search.http.access.browsers import is_navigation, login_place
-from mem_search.http.access.cross_origin import cross_origin_headers, preflight
+from mem_search.http.access.browsers import (
+    cross_origin_headers,
+    is_navigation,
+    login_place,
+    preflight,
+)
 from mem_search.http.access.rate_limits import (
     RESEARCH,
     admit,
