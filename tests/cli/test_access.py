@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.error import HTTPError
@@ -139,6 +140,7 @@ def test_a_browser_is_logged_in_by_a_link_listed_and_logged_out(shared: Home) ->
             f"{address}/api/viewer/sessions", json.dumps({"code": code}).encode(),
             {"Content-Type": "application/json", "User-Agent": "Firefox/140.0 Linux"},
         )  # fmt: skip
+        assert re.fullmatch(r"http://127\.(?!0\.)[0-9.]+:[0-9]+", address)  # the viewer's own
         with urlopen(request) as reply:
             return str(json.load(reply)["id"])
 

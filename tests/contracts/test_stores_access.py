@@ -173,16 +173,22 @@ class TestLimits:
         assert 0 < said[1].reset <= 3600
 
 
+PLACE = "box.lan"
+"""A name by which browsers reach all workers of a store."""
+
+
 class TestLogins:
     async def test_a_link_of_one_worker_works_once_at_any(self, workers: Workers) -> None:
         first = BrowserSessions(workers.first.logins, "a token")
         second = BrowserSessions(workers.second.logins, "another token")
-        code, _ = await first.link()
-        found = await asyncio.gather(*(each.redeem(code, "") for each in (first, second, first)))
+        code, _ = await first.link(PLACE)
+        found = await asyncio.gather(
+            *(each.redeem(code, PLACE, "") for each in (first, second, first))
+        )
         assert len([each for each in found if each is not None]) == 1
-        assert await second.redeem("unknown", "") is None
+        assert await second.redeem("unknown", PLACE, "") is None
 
-    async def test_a_session_of_one_worker_is_known_to_any_until_its_home_has_a_new_token(
+    async def test_a_session_of_one_worker_is_known_to_any_until_its_worker_starts_again(
         self, workers: Workers
     ) -> None:
         first = BrowserSessions(workers.first.logins, "a token")
@@ -190,27 +196,29 @@ class TestLogins:
         if workers.second is not workers.first:
             second = BrowserSessions(workers.second.logins, "another token")
             assert await second.listed() == []
-        found = await first.redeem((await first.link())[0], "Firefox/140.0 Linux")
+        found = await first.redeem((await first.link(PLACE))[0], PLACE, "Firefox/140.0 Linux")
         assert found is not None
         session, secret = found
-        assert await second.is_valid(secret)
-        assert not await second.is_valid(f"9{secret}")
+        assert await second.is_valid(secret, PLACE)
+        assert not await second.is_valid(f"9{secret}", PLACE)
         assert await second.listed() == [session]
         await workers.restarted()
-        # The home of the first has a new token; that of the second stays.
-        renewed = BrowserSessions(workers.first.logins, "a new token")
-        assert not await renewed.is_valid(secret)
-        assert not await BrowserSessions(workers.second.logins, "another token").is_valid(secret)
+        # The worker of the first home has started again; that of the second goes on.
+        renewed = BrowserSessions(workers.first.logins, "a token, a later start")
+        assert not await renewed.is_valid(secret, PLACE)
+        assert not await BrowserSessions(workers.second.logins, "another token").is_valid(
+            secret, PLACE
+        )
         assert await renewed.listed() == []
 
     async def test_a_session_that_one_worker_ends_has_ended_at_any(self, workers: Workers) -> None:
         first = BrowserSessions(workers.first.logins, "a token")
         second = BrowserSessions(workers.second.logins, "a token")
-        kept, gone = [await first.redeem((await first.link())[0], "") for _ in range(2)]
+        kept, gone = [await first.redeem((await first.link(PLACE))[0], PLACE, "") for _ in range(2)]
         assert kept is not None
         assert gone is not None
         await second.end(gone[0].id)
-        assert [await first.is_valid(secret) for _, secret in (kept, gone)] == [True, False]
+        assert [await first.is_valid(secret, PLACE) for _, secret in (kept, gone)] == [True, False]
         with pytest.raises(NotFound):
             await first.end(gone[0].id)
 

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from aiohttp import ClientSession
 from aiohttp.test_utils import TestClient, TestServer
 from described import Watcher
-from http_worker import RECORDS, TOKEN, Client, Get, lifecycle_of
+from http_worker import RECORDS, TOKEN, Client, Get, lifecycle_of, viewer_of
 
 import chosen_store
 from mem_search.http.core.app import build_app
@@ -55,6 +56,13 @@ async def client(empty: Client, tmp_path: Path) -> Client:
     assert taken.new == len(RECORDS)
     await settled(runtime)  # until then one search may know more vectors than the one before
     return empty
+
+
+@pytest.fixture
+async def viewer(empty: Client) -> AsyncIterator[ClientSession]:
+    """A client at the viewer's origin of the same worker."""
+    async with viewer_of(empty) as found:
+        yield found
 
 
 @pytest.fixture

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
 import pytest
-from aiohttp import web
+from aiohttp import ClientSession, web
 from aiohttp.test_utils import TestClient
 
+from mem_search.daemon.run import origin_of, viewer_socket
 from mem_search.http.access.browser_sessions import SESSION
 from mem_search.http.core.lifecycle import LIFECYCLE, Lifecycle
 from patience import PATIENCE
@@ -107,13 +108,44 @@ def lifecycle_of(client: Client) -> Lifecycle:
     return app[LIFECYCLE]
 
 
-async def logged_in(client: Client) -> dict[str, str]:
+@asynccontextmanager
+async def viewer_of(client: Client) -> AsyncIterator[ClientSession]:
+    """A client at the origin of the viewer, which the app of ``client`` then has."""
+    assert client.server.runner is not None
+    async with viewer_opened(client.server.runner) as origin, ClientSession(origin) as session:
+        yield session
+
+
+@asynccontextmanager
+async def viewer_opened(runner: web.BaseRunner[Any]) -> AsyncIterator[str]:
+    """Open the viewer's listener for the app of ``runner``, as the worker's process does."""
+    with viewer_socket() as listener:
+        assert not isinstance(listener, str), listener
+        app = runner.app  # type: ignore[attr-defined]
+        app[LIFECYCLE].viewer = origin_of(listener)
+        site = web.SockSite(runner, listener)
+        await site.start()
+        try:
+            yield app[LIFECYCLE].viewer
+        finally:
+            await site.stop()
+            app[LIFECYCLE].viewer = ""
+
+
+PAGE = {"Sec-Fetch-Site": "same-origin", "Sec-Fetch-Mode": "cors", "Sec-Fetch-Dest": "empty"}
+"""What browsers send with a request of our own page."""
+
+TYPED = {"Sec-Fetch-Site": "none", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}
+"""What browsers send for an address that a person opens."""
+
+
+async def logged_in(viewer: ClientSession, client: Client) -> dict[str, str]:
     """The headers of a page of the viewer that a link has logged in."""
     made = await (await client.post("/api/viewer/links", headers=AUTHORIZED)).json()
     code = made["url"].rpartition("/")[2]
-    reply = await client.post("/api/viewer/sessions", json={"code": code})
+    reply = await viewer.post("/api/viewer/sessions", json={"code": code}, headers=PAGE)
     assert reply.status == 201, await reply.text()
-    return {SESSION: (await reply.json())["secret"], "Sec-Fetch-Site": "same-origin"}
+    return {SESSION: (await reply.json())["secret"], **PAGE}
 
 
 async def ended(client: Client, job: str, headers: dict[str, str] = AUTHORIZED) -> dict[str, Any]:

@@ -19,7 +19,7 @@ import pytest
 from aiohttp import web
 from claude_mem_client import BUN, HOOKS, NODE
 from every_route import BODIES, ENDLESS, filled
-from http_worker import AUTHORIZED, RECORDS, TOKEN
+from http_worker import AUTHORIZED, PAGE, RECORDS, TOKEN, viewer_opened
 
 from mem_search.http.access.browser_sessions import SESSION
 from mem_search.http.core.app import build_app
@@ -30,7 +30,7 @@ from mem_search.settings import Settings
 from patience import PATIENCE
 
 NEIGHBOUR: Final = 12345
-WAYS: Final = ("ipv4", "ipv6", "mapped", "unix")
+WAYS: Final = ("ipv4", "ipv6", "mapped", "unix", "viewer")
 KNOWN: Final = {
     "ref": "observation:1", "number": "1", "name": "known", "job": "x", "operation": "x",
     "session": "x", "receipt": "x",
@@ -161,7 +161,10 @@ async def machine(
         file.write_text("".join(json.dumps(record) + "\n" for record in RECORDS), "utf-8")
         await app[LIFECYCLE].runtime.ingest.reader.read(Location("jsonl", str(file)))
         askers = Asker(os.getuid(), places), Asker(NEIGHBOUR, places)
-        yield Machine(app, *askers)
+        async with viewer_opened(runner) as origin:
+            host, _, own_port = origin.removeprefix("http://").partition(":")
+            places["viewer"] = socket.AF_INET, (host, int(own_port)), f"{host}:{own_port}"
+            yield Machine(app, *askers)
         for asker in askers:
             asker.end()
         await runner.cleanup()
@@ -208,28 +211,31 @@ async def test_a_program_of_the_owner_reads_and_tells_sessions_without_a_token(
     assert (await machine.own.ask(way, "GET", "/api/stats", **forwarded)).status == 401
 
 
-@pytest.mark.parametrize("way", WAYS)
-async def test_a_neighbour_redeems_no_link_and_does_not_use_it_up(
-    machine: Machine, way: str
-) -> None:
-    made = await machine.own.ask(way, "POST", "/api/viewer/links", **AUTHORIZED)
+async def test_a_neighbour_redeems_no_link_and_does_not_use_it_up(machine: Machine) -> None:
+    made = await machine.own.ask("unix", "POST", "/api/viewer/links", **AUTHORIZED)
     body = {"code": made.json()["url"].rpartition("/")[2]}
     path = "/api/viewer/sessions"
-    for headers in ({}, {"Sec-Fetch-Site": "same-origin"}, {"X-Forwarded-For": "192.0.2.1"}):
-        assert (await machine.neighbour.ask(way, "POST", path, body, **headers)).status == 401
-    assert (await machine.own.ask(way, "POST", path, body)).status == 201
+    for way in WAYS:
+        for headers in ({}, PAGE, {"X-Forwarded-For": "192.0.2.1"}):
+            assert (await machine.neighbour.ask(way, "POST", path, body, **headers)).status == 401
+            own = await machine.own.ask(way, "POST", path, body, **headers)
+            if way != "viewer":  # not at the port, which others may have held
+                assert own.status == 401
+            elif not headers:
+                assert own.status == 201
 
 
 @pytest.mark.parametrize("way", WAYS)
 async def test_a_neighbour_cannot_replay_the_session_of_a_browser(
     machine: Machine, way: str
 ) -> None:
-    made = await machine.own.ask(way, "POST", "/api/viewer/links", **AUTHORIZED)
+    made = await machine.own.ask("ipv4", "POST", "/api/viewer/links", **AUTHORIZED)
     body = {"code": made.json()["url"].rpartition("/")[2]}
-    redeemed = await machine.own.ask(way, "POST", "/api/viewer/sessions", body)
-    stolen = {SESSION: redeemed.json()["secret"], "Sec-Fetch-Site": "same-origin"}
+    redeemed = await machine.own.ask("viewer", "POST", "/api/viewer/sessions", body, **PAGE)
+    stolen = {SESSION: redeemed.json()["secret"], **PAGE}
     for path in ("/api/export", "/api/v1/tokens", "/api/v1/webhooks/secret", "/api/stats"):
-        assert (await machine.own.ask(way, "GET", path, **stolen)).status == 200
+        own = await machine.own.ask(way, "GET", path, **stolen)
+        assert own.status == (200 if way == "viewer" else 401)
         for more in ({}, {"X-Forwarded-For": "192.0.2.1"}):
             replayed = await machine.neighbour.ask(way, "GET", path, **stolen, **more)
             assert (replayed.status, told(replayed, machine)) == (401, [])

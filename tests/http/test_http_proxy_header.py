@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from aiohttp.test_utils import TestClient, TestServer
-from http_worker import AUTHORIZED, Client, lifecycle_of, logged_in
+from http_worker import AUTHORIZED, Client, lifecycle_of, logged_in, viewer_of
 from people import join
 
 from mem_search.daemon.run import refuse_foreign_hosts
@@ -181,9 +181,10 @@ async def test_a_token_of_somebody_else_beside_the_header_is_refused(client: Cli
 
 
 async def test_the_session_of_the_owner_does_not_make_a_user_the_owner(client: Client) -> None:
-    own_page = await logged_in(client)
-    assert await status(client, own_page, "/api/v1/tokens") == 200
-    assert await status(client, {**own_page, HEADER: "ada"}, "/api/v1/tokens") == 403
+    async with viewer_of(client) as viewer:
+        own_page = await logged_in(viewer, client)
+        for headers, answer in ((own_page, 200), ({**own_page, HEADER: "ada"}, 403)):
+            assert (await viewer.get("/api/v1/tokens", headers=headers)).status == answer
 
 
 async def test_requests_of_a_named_user_are_counted_whichever_way_they_come(opens: Opens) -> None:

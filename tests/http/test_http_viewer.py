@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from http_worker import AUTHORIZED, TOKEN, Client, logged_in
+from aiohttp import ClientSession
+from http_worker import AUTHORIZED, PAGE, TOKEN, Client, lifecycle_of, logged_in
 
 from mem_search.http.access.browser_sessions import (
     IDLE_MS,
@@ -29,15 +30,15 @@ from patience import PATIENCE
 FOLDER = files("mem_search") / "viewer"
 
 
-async def test_the_page_takes_only_its_own_files(empty: Client) -> None:
-    reply = await empty.get("/")
+async def test_the_page_takes_only_its_own_files(viewer: ClientSession) -> None:
+    reply = await viewer.get("/")
     page = await reply.text()
     policy = reply.headers["Content-Security-Policy"]
     assert reply.content_type == "text/html"
     assert "default-src 'none'; script-src 'self'; style-src 'self'" in policy
     assert "unsafe" not in policy
     for address in re.findall(r'(?:src|href)="([^"]+)"', page):
-        found = await empty.get(address)
+        found = await viewer.get(address)
         assert found.status == 200, address
         assert found.content_type in ("text/javascript", "text/css", "image/svg+xml")
 
@@ -67,55 +68,61 @@ async def test_nothing_else_is_served(empty: Client, name: str) -> None:
     assert (await empty.get(f"/viewer/{name}")).status == 404
 
 
-async def test_a_link_logs_one_browser_in_once(client: Client) -> None:
+async def test_a_link_logs_one_browser_in_once(client: Client, viewer: ClientSession) -> None:
     made = await (await client.post("/api/viewer/links", headers=AUTHORIZED)).json()
     address, _, code = made["url"].partition("/#/login/")  # a browser does not send what follows #
-    assert address == f"http://127.0.0.1:{client.port}"
-    redeemed = await client.post("/api/viewer/sessions", json={"code": code})
+    assert address == lifecycle_of(client).viewer
+    elsewhere = await client.post("/api/viewer/sessions", json={"code": code}, headers=PAGE)
+    assert elsewhere.status == 401
+    redeemed = await viewer.post("/api/viewer/sessions", json={"code": code}, headers=PAGE)
     session = await redeemed.json()
     assert (redeemed.status, "Set-Cookie" in redeemed.headers) == (201, False)
     page = {SESSION: session["secret"]}
-    assert (await client.get("/api/jobs")).status == 401
-    assert (await client.get("/api/jobs", headers=page)).status == 200
-    again = await client.post("/api/viewer/sessions", json={"code": code})
+    assert (await viewer.get("/api/jobs")).status == 401
+    assert (await viewer.get("/api/jobs", headers=page)).status == 200
+    again = await viewer.post("/api/viewer/sessions", json={"code": code}, headers=PAGE)
     assert again.status == 403
     assert "mem-search view" in (await again.json())["detail"]
 
 
 @pytest.mark.parametrize("site", ["same-site", "cross-site"])
-async def test_a_session_counts_for_our_own_pages_alone(client: Client, site: str) -> None:
-    page = await logged_in(client)
+async def test_a_session_counts_for_our_own_pages_alone(
+    client: Client, viewer: ClientSession, site: str
+) -> None:
+    page = await logged_in(viewer, client)
     for headers in ({**page, "Sec-Fetch-Site": site}, {**page, "Origin": "http://127.0.0.1:1"}):
-        assert (await client.get("/api/jobs", headers=headers)).status == 403
-        assert (await client.delete("/api/records/observation:2", headers=headers)).status == 403
+        assert (await viewer.get("/api/jobs", headers=headers)).status == 403
+        assert (await viewer.delete("/api/records/observation:2", headers=headers)).status == 403
 
 
 @pytest.mark.parametrize("secret", ["", ".", "x", "é.é.é", "x" * 7000])
 async def test_a_session_that_was_not_made_here_is_refused_on_reads_too(
-    client: Client, secret: str
+    client: Client, viewer: ClientSession, secret: str
 ) -> None:
-    page = await logged_in(client)
+    page = await logged_in(viewer, client)
     for headers in ([(SESSION, secret)], [(SESSION, page[SESSION]), (SESSION, secret)]):
         for path in ("/api/stats", "/api/search?query=auth"):
-            assert (await client.get(path, headers=headers)).status == 401
-    assert (await client.get("/", headers={SESSION: secret})).status == 200
+            assert (await viewer.get(path, headers=headers)).status == 401
+    assert (await viewer.get("/", headers={SESSION: secret})).status == 200
 
 
-async def test_a_logged_in_browser_may_change_and_log_out(client: Client) -> None:
-    page = await logged_in(client)
-    found = await (await client.get("/api/search?query=login&format=json")).json()
+async def test_a_logged_in_browser_may_change_and_log_out(
+    client: Client, viewer: ClientSession
+) -> None:
+    page = await logged_in(viewer, client)
+    found = await (await viewer.get("/api/search?query=login&format=json", headers=page)).json()
     path = f"/api/records/{found['results'][0]['ref']}"
     for archived in (True, None):
         body = {"metadata": {"archived": archived}}
-        changed = await client.patch(path, json=body, headers=page)
+        changed = await viewer.patch(path, json=body, headers=page)
         assert (changed.status, (await changed.json())["archived"]) == (200, bool(archived))
-    listed = await (await client.get("/api/viewer/sessions", headers=page)).json()
+    listed = await (await viewer.get("/api/viewer/sessions", headers=page)).json()
     (session,) = listed["sessions"]
-    other = await logged_in(client)
-    ended = await client.delete(f"/api/viewer/sessions/{session['id']}", headers=page)
+    other = await logged_in(viewer, client)
+    ended = await viewer.delete(f"/api/viewer/sessions/{session['id']}", headers=page)
     assert (ended.status, (await ended.json())["deleted"]) == (200, session["id"])
-    assert (await client.get("/api/jobs", headers=page)).status == 401
-    assert (await client.get("/api/jobs", headers=other)).status == 200
+    assert (await viewer.get("/api/jobs", headers=page)).status == 401
+    assert (await viewer.get("/api/jobs", headers=other)).status == 200
     again = await client.delete(f"/api/viewer/sessions/{session['id']}", headers=AUTHORIZED)
     assert again.status == 404
 
@@ -159,14 +166,19 @@ async def test_settings_are_told_without_secrets(client: Client) -> None:
     assert TOKEN not in str(reply)
 
 
-async def test_a_question_that_is_being_typed_is_not_logged(client: Client) -> None:
-    page = await logged_in(client)
+async def test_a_question_that_is_being_typed_is_not_logged(
+    client: Client, viewer: ClientSession
+) -> None:
+    page = await logged_in(viewer, client)
     params = {"query": "auth", "format": "json"}
     for headers in ({"X-Draft": "1"}, {}):
-        found = await client.get("/api/search", params=params, headers={**page, **headers})
+        found = await viewer.get("/api/search", params=params, headers={**page, **headers})
         assert found.status == 200
         logged = await (await client.get("/api/search/popular")).json()
         assert [each["query"] for each in logged["queries"]] == ([] if headers else ["auth"])
+
+
+PLACE = "127.3.2.1:4000"
 
 
 class Clock:
@@ -181,8 +193,8 @@ class Clock:
 
 async def begun(sessions: BrowserSessions) -> str:
     """The secret of a new session."""
-    code, _ = await sessions.link()
-    found = await sessions.redeem(code, "Mozilla/5.0 (X11; Linux x86_64) Firefox/140.0")
+    code, _ = await sessions.link(PLACE)
+    found = await sessions.redeem(code, PLACE, "Mozilla/5.0 (X11; Linux x86_64) Firefox/140.0")
     assert found is not None
     return found[1]
 
@@ -190,26 +202,38 @@ async def begun(sessions: BrowserSessions) -> str:
 async def test_links_and_sessions_end(store: SqliteStore) -> None:
     clock = Clock()
     sessions = BrowserSessions(store.logins, "a token", clock)
-    late, _ = await sessions.link()
+    late, _ = await sessions.link(PLACE)
     clock.now += 1000 * LINK_SECONDS
-    assert await sessions.redeem(late, "") is None
+    assert await sessions.redeem(late, PLACE, "") is None
     used, unused = await begun(sessions), await begun(sessions)
-    again = BrowserSessions(store.logins, "a token", clock)  # after a restart
     began = clock.now
     while clock.now + IDLE_MS - 1 < began + LIFE_MS:
         clock.now += IDLE_MS - 1
-        assert await again.is_valid(used)
-    assert not await again.is_valid(unused)
+        assert await sessions.is_valid(used, PLACE)
+    assert not await sessions.is_valid(unused, PLACE)
     clock.now = began + LIFE_MS
-    assert not await again.is_valid(used)
-    assert await again.listed() == []
+    assert not await sessions.is_valid(used, PLACE)
+    assert await sessions.listed() == []
 
 
-async def test_a_new_token_ends_every_session(store: SqliteStore) -> None:
-    secret = await begun(BrowserSessions(store.logins, "a token"))
-    assert await BrowserSessions(store.logins, "a token").is_valid(secret)
-    assert not await BrowserSessions(store.logins, "another token").is_valid(secret)
-    assert not await BrowserSessions(store.logins, "a token").is_valid("")
+async def test_a_later_start_of_the_worker_ends_every_session(store: SqliteStore) -> None:
+    secret = await begun(BrowserSessions(store.logins, "a token, one start"))
+    assert await BrowserSessions(store.logins, "a token, one start").is_valid(secret, PLACE)
+    later = BrowserSessions(store.logins, "a token, another start")
+    assert not await later.is_valid(secret, PLACE)
+    assert await later.listed() == []
+    assert not await BrowserSessions(store.logins, "a token, one start").is_valid("", PLACE)
+
+
+async def test_links_and_sessions_count_at_their_own_place_alone(store: SqliteStore) -> None:
+    sessions = BrowserSessions(store.logins, "a token")
+    secret = await begun(sessions)
+    code, _ = await sessions.link(PLACE)
+    for other in ("127.3.2.1:4001", "127.0.0.1:4000", "box.lan", ""):
+        assert not await sessions.is_valid(secret, other)
+        assert await sessions.redeem(code, other, "") is None
+    assert await sessions.is_valid(secret, PLACE)
+    assert await sessions.redeem(code, PLACE, "") is not None
 
 
 async def test_a_session_of_a_clock_that_was_ahead_does_not_go_on(store: SqliteStore) -> None:
@@ -217,21 +241,21 @@ async def test_a_session_of_a_clock_that_was_ahead_does_not_go_on(store: SqliteS
     sessions = BrowserSessions(store.logins, "a token", clock)
     secret = await begun(sessions)
     clock.now -= 86_400_000
-    assert not await sessions.is_valid(secret)
+    assert not await sessions.is_valid(secret, PLACE)
 
 
 async def test_the_oldest_link_and_session_give_way(store: SqliteStore) -> None:
     clock = Clock()
     sessions = BrowserSessions(store.logins, "a token", clock)
-    codes = [(await sessions.link())[0] for _ in range(MAX_LINKS + 1)]
-    assert await sessions.redeem(codes[0], "") is None
-    assert await sessions.redeem(codes[1], "") is not None
+    codes = [(await sessions.link(PLACE))[0] for _ in range(MAX_LINKS + 1)]
+    assert await sessions.redeem(codes[0], PLACE, "") is None
+    assert await sessions.redeem(codes[1], PLACE, "") is not None
     secrets = []
     for _ in range(MAX_SESSIONS + 1):
         clock.now += 1
         secrets.append(await begun(sessions))
-    assert not await sessions.is_valid(secrets[0])
-    assert await sessions.is_valid(secrets[1])
+    assert not await sessions.is_valid(secrets[0], PLACE)
+    assert await sessions.is_valid(secrets[1], PLACE)
     assert len(await sessions.listed()) == MAX_SESSIONS
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from http_worker import Client, lifecycle_of
+from aiohttp import ClientSession
+from http_worker import TYPED, Client, lifecycle_of
 
 from mem_search.http.record_page import POLICY
 from mem_search.model import Draft
@@ -72,13 +73,26 @@ async def test_what_is_not_there_is_a_problem(filled: Client, path: str, status:
     assert (reply.status, reply.content_type) == (status, "application/problem+json")
 
 
-async def test_no_page_of_another_site_opens_it_and_no_frame_does(filled: Client) -> None:
-    typed = await filled.get("/v/note:2", headers={"Sec-Fetch-Site": "none"})
-    assert typed.status == 200
-    assert "frame-ancestors 'none'" in typed.headers["Content-Security-Policy"]
-    link = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate",
-            "Sec-Fetch-Dest": "document"}  # fmt: skip
-    followed = await filled.get("/v/note:2", headers=link)
-    assert (followed.status, "type it" in await followed.text()) == (403, True)
+async def test_a_browser_is_led_to_the_viewer_and_told_nothing(
+    filled: Client, viewer: ClientSession
+) -> None:
+    origin = lifecycle_of(filled).viewer
+    link = {**TYPED, "Sec-Fetch-Site": "cross-site"}
+    for way in (TYPED, link):
+        for ref in ("note:2", "note:99", "%22%3Cscript%3E"):  # which need not be there
+            led = await filled.get(f"/v/{ref}", headers=way, allow_redirects=False)
+            assert (led.status, await led.read()) == (303, b"")
+            assert led.headers["Location"] == f"{origin}/#/record/{ref.replace(':', '%3A')}"
+    here = await viewer.get("/v/note:2", headers=TYPED, allow_redirects=False)
+    assert here.headers["Location"] == "/#/record/note%3A2"
+    for dest in ("iframe", "object", "empty"):
+        framed = await filled.get("/v/note:2", headers={**TYPED, "Sec-Fetch-Dest": dest})
+        assert framed.status == 401
     foreign = await filled.get("/v/note:2", headers={"Host": "evil.example"})
     assert foreign.status == 421
+
+
+async def test_without_a_viewer_a_browser_is_told_why(filled: Client) -> None:
+    refused = await filled.get("/v/note:2", headers=TYPED)
+    assert refused.status == 401
+    assert "none can be logged in" in (await refused.json())["detail"]

@@ -10,11 +10,11 @@ import asyncio
 import json
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AsyncExitStack, contextmanager
 from pathlib import Path
 
 from aiohttp.test_utils import TestServer
-from http_worker import RECORDS, TOKEN
+from http_worker import RECORDS, TOKEN, viewer_opened
 
 import chosen_store
 from mem_search.http.core.app import MAX_LINE_BYTES, build_app
@@ -27,21 +27,22 @@ from runtimes import settled
 
 @contextmanager
 def serving(directory: Path) -> Iterator[str]:
-    """The address of a worker that has indexed ``RECORDS``; it ends with the block."""
+    """The address of a worker with ``RECORDS`` and a viewer; it ends with the block."""
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, name="worker", daemon=True)
     thread.start()
     try:
-        server = asyncio.run_coroutine_threadsafe(_start(directory), loop).result(PATIENCE)
-        yield str(server.make_url("/")).rstrip("/")
-        asyncio.run_coroutine_threadsafe(server.close(), loop).result(PATIENCE)
+        opened = AsyncExitStack()
+        url = asyncio.run_coroutine_threadsafe(_start(directory, opened), loop).result(PATIENCE)
+        yield url
+        asyncio.run_coroutine_threadsafe(opened.aclose(), loop).result(PATIENCE)
     finally:
         loop.call_soon_threadsafe(loop.stop)
         thread.join(PATIENCE)
         loop.close()
 
 
-async def _start(directory: Path) -> TestServer:
+async def _start(directory: Path, opened: AsyncExitStack) -> str:
     settings = Settings(
         home=directory / "home",
         port=0,
@@ -55,9 +56,13 @@ async def _start(directory: Path) -> TestServer:
     app = build_app(settings)
     server = TestServer(app)
     await server.start_server(max_line_size=MAX_LINE_BYTES)
+    opened.push_async_callback(server.close)
+    assert server.runner is not None
+    await opened.enter_async_context(viewer_opened(server.runner))
+    app[LIFECYCLE].url = str(server.make_url("/")).rstrip("/")
     runtime = await app[LIFECYCLE].ready()
     file = directory / "records.jsonl"
     file.write_text("".join(json.dumps(record) + "\n" for record in RECORDS), "utf-8")
     await runtime.ingest.reader.read(Location("jsonl", str(file)))
     await settled(runtime)
-    return server
+    return app[LIFECYCLE].url

@@ -7,7 +7,6 @@ without a mouse cannot use.
 from __future__ import annotations
 
 import json
-import shutil
 import socket
 import urllib.request
 from collections.abc import Iterator, Sequence
@@ -23,8 +22,6 @@ from mem_search.contracts import Vectors
 from mem_search.embedders.hashing import HashingEmbedder
 from patience import PATIENCE, until
 
-webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
-BROWSER, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
 AXE: Final = (Path(__file__).parent / "vendor" / "axe.min.js").read_text("utf-8")
 PAGES: Final = (
     "search", "search?q=auth", "calendar?year=2025", "projects", "jobs", "saved", "research",
@@ -40,22 +37,6 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
                    "project": EVIL, "url": "javascript:document.title=1"}  # fmt: skip
         ask(found, "POST", "/api/records", hostile)
         yield found
-
-
-@pytest.fixture(scope="module")
-def driver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    if not BROWSER or not DRIVER:
-        pytest.skip("no browser: install chromium and chromedriver (Debian: chromium-driver)")
-    options = webdriver.ChromeOptions()
-    options.binary_location = BROWSER
-    profile = tmp_path_factory.mktemp("profile")
-    for argument in ("headless=new", "no-sandbox", "disable-dev-shm-usage", "window-size=1200,900",
-                     f"user-data-dir={profile}"):  # fmt: skip
-        options.add_argument(f"--{argument}")
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    found = webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER))
-    yield found
-    found.quit()
 
 
 def ask(address: str, method: str, path: str, body: object = None) -> Any:
@@ -94,10 +75,12 @@ class Viewer:
     """What a person sees and does; elements are named by CSS selectors."""
 
     def __init__(self, driver: Any, address: str) -> None:
+        """``address`` is where programs ask, ``origin`` where the viewer is."""
         self.driver, self.address = driver, address
+        self.origin = str(ask(address, "POST", "/api/viewer/links")["url"]).partition("/#")[0]
 
     def open(self, place: str, wanted: str = "main h1, main .found, main article") -> None:
-        self.driver.get(f"{self.address}/#/{place}")
+        self.driver.get(f"{self.origin}/#/{place}")
         self.wait(wanted)
         until(lambda: not self.all("main [role=status].quiet"))  # nothing is on its way
 
@@ -126,21 +109,33 @@ class Viewer:
 
     def log_in(self) -> None:
         self.driver.get(ask(self.address, "POST", "/api/viewer/links")["url"])
-        until(lambda: self.driver.execute_script("return sessionStorage.length"))
+        until(self.session)
         self.wait("#question")
         assert "login" not in self.driver.current_url  # neither in the history
 
+    def session(self) -> Any:
+        return self.driver.execute_script("return localStorage.getItem('mem-search-session')")
+
 
 @pytest.fixture
-def viewer(driver: Any, address: str) -> Iterator[Viewer]:
+def stranger(driver: Any, address: str) -> Iterator[Viewer]:
     """A browser that is not logged in. What its console says beside refusals is a failure."""
-    driver.get(f"{address}/")
+    found = Viewer(driver, address)
+    driver.get(f"{found.origin}/")
     driver.execute_script("localStorage.clear(); sessionStorage.clear()")
+    driver.get("about:blank")  # what that page had asked as somebody who is logged in
     driver.set_window_size(1200, 900)
     driver.get_log("browser")
-    yield Viewer(driver, address)
+    yield found
     told = [each["message"] for each in driver.get_log("browser")]
     assert [each for each in told if "401 (Unauthorized)" not in each] == []
+
+
+@pytest.fixture
+def viewer(stranger: Viewer) -> Viewer:
+    """A browser that a link has logged in."""
+    stranger.log_in()
+    return stranger
 
 
 def test_one_finds_opens_and_comes_back(viewer: Viewer) -> None:
@@ -335,29 +330,45 @@ def test_a_day_of_the_calendar_leads_to_its_records(viewer: Viewer) -> None:
     until(lambda: len(viewer.all(".result")) == int(wanted))
 
 
-def test_only_a_browser_that_is_logged_in_sees_jobs_and_changes(viewer: Viewer) -> None:
-    viewer.open("jobs", ".problem")
-    viewer.says("mem-search view", ".problem")
-    viewer.log_in()
-    viewer.open("jobs")
-    assert not viewer.all(".problem")
-    viewer.open("settings", "table")
-    viewer.says("MEM_SEARCH_EMBEDDER")
-    viewer.press("Log this browser out")
-    viewer.says("mem-search view", ".problem")
+def test_only_a_browser_that_is_logged_in_sees_anything(stranger: Viewer) -> None:
+    for page in (*PAGES, "record/note%3A1"):
+        stranger.open(page, ".problem")
+        stranger.says("mem-search view", ".problem")
+    stranger.log_in()
+    stranger.open("jobs")
+    assert not stranger.all(".problem")
+    stranger.open("settings", "table")
+    stranger.says("MEM_SEARCH_EMBEDDER")
+    stranger.press("Log this browser out")
+    stranger.says("mem-search view", ".problem")
 
 
-def test_a_link_leads_to_its_place_also_in_a_tab_that_shows_the_viewer(viewer: Viewer) -> None:
-    viewer.open("projects")
-    link = ask(viewer.address, "POST", "/api/viewer/links")["url"]
-    viewer.driver.get(f"{link}/search?q=auth")
-    viewer.wait('.columns[data-query="auth"]')
-    until(lambda: viewer.driver.execute_script("return sessionStorage.length"))
-    assert viewer.driver.current_url == f"{viewer.address}/#/search?q=auth"
-    viewer.driver.get("about:blank")
-    viewer.driver.get(f"{link}/jobs")  # once more
-    viewer.says("this link was used", ".notices")
-    viewer.driver.get_log("browser")  # which notes the refusal
+def test_the_address_of_a_record_leads_a_new_tab_to_its_page(viewer: Viewer) -> None:
+    made = ask(
+        viewer.address, "POST", "/api/records", {"kind": "note", "text": "The pier is long."}
+    )
+    viewer.driver.switch_to.new_window("tab")
+    viewer.driver.get(f"{viewer.address}/v/{made['ref']}")
+    viewer.says("The pier is long.", "article")
+    assert viewer.driver.current_url.startswith(f"{viewer.origin}/#/record/")
+    viewer.driver.get(f"{viewer.address}/")
+    viewer.says("mem-search view", "body")
+    viewer.driver.close()
+    viewer.driver.switch_to.window(viewer.driver.window_handles[0])
+
+
+def test_a_link_leads_to_its_place_also_in_a_tab_that_shows_the_viewer(stranger: Viewer) -> None:
+    stranger.driver.get(f"{stranger.origin}/#/projects")
+    stranger.wait(".problem")
+    link = ask(stranger.address, "POST", "/api/viewer/links")["url"]
+    stranger.driver.get(f"{link}/search?q=auth")
+    stranger.wait('.columns[data-query="auth"]')
+    until(stranger.session)
+    assert stranger.driver.current_url == f"{stranger.origin}/#/search?q=auth"
+    stranger.driver.get("about:blank")
+    stranger.driver.get(f"{link}/jobs")  # once more
+    stranger.says("this link was used", ".notices")
+    stranger.driver.get_log("browser")  # which notes the refusal
 
 
 def test_browsers_that_are_logged_in_are_shown_and_ended(viewer: Viewer) -> None:
@@ -381,8 +392,7 @@ def test_browsers_that_are_logged_in_are_shown_and_ended(viewer: Viewer) -> None
     ended(own)
     viewer.open("jobs", ".problem")
     viewer.says("mem-search view", ".problem")
-    viewer.open("search?q=auth", ".results")  # one reads all the same
-    assert not viewer.driver.execute_script("return sessionStorage.length")
+    assert not viewer.session()
 
 
 def test_a_page_on_another_port_gets_nothing_of_the_login(viewer: Viewer) -> None:
@@ -404,7 +414,7 @@ def test_a_page_on_another_port_gets_nothing_of_the_login(viewer: Viewer) -> Non
         thread.join()
     assert heard[0].startswith(b"GET / ")
     assert b"cookie" not in heard[0].lower()
-    assert viewer.driver.execute_script("return sessionStorage.length") == 0
+    assert viewer.driver.execute_script("return localStorage.length") == 0
     viewer.driver.get_log("browser")  # the neighbour has no icon
 
 
@@ -440,7 +450,7 @@ def test_forgetting_and_archiving_can_be_undone_before_they_are_final(viewer: Vi
     viewer.press("Take out of the archive")
     viewer.says("Out of the archive", ".notices")
     viewer.press("Forget")
-    viewer.driver.get(f"{viewer.address}/docs")  # a page that is left does not wait
+    viewer.driver.get(f"{viewer.origin}/docs")  # a page that is left does not wait
     ends = "/api/search?query=Forget+me+soon&kinds=note&format=json"
     until(lambda: made["ref"] not in json.dumps(ask(viewer.address, "GET", ends)))
 

@@ -33,8 +33,8 @@ def view(
 ) -> None:
     """Open the viewer in a browser, which the link logs in.
 
-    The link works once, for two minutes; the tab then stays logged in for 12 hours after its last
-    use.
+    The link works once, for two minutes; the browser then stays logged in for 12 hours after its
+    last use, or until the worker ends.
     """
     if end:
         ended = open_client().json("DELETE", f"/api/viewer/sessions/{quote(end, safe='')}")

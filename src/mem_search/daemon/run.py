@@ -1,9 +1,9 @@
 """The worker in the foreground: it takes the lock and the port, serves, and ends in order.
 
-It binds the port and the Unix socket before it opens anything heavy, so that a conflict is reported
-at once and connections wait instead of being refused. Then it writes the state file, once and
-whole, and removes it last, so that a worker that hangs while it starts or stops can be named and
-ended.
+It binds the port, the Unix socket and the viewer's address before it opens anything heavy, so that
+a conflict is reported at once and connections wait instead of being refused. Then it writes the
+state file, once and whole, and removes it last, so that a worker that hangs while it starts or
+stops can be named and ended.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import os
 import secrets
 import signal
 import socket
+import sys
 import threading
 import time
 from collections.abc import Coroutine, Iterator, Sequence
@@ -50,6 +51,9 @@ STOP_LIMIT = 5.0
 
 What was acknowledged is stored by then, and the next start does the rest, as after a crash.
 """
+
+_TRIES = 4
+"""Addresses that are tried for the viewer; the first is free where the system has any."""
 
 _SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
@@ -109,7 +113,7 @@ def _run(settings: Settings, listener: socket.socket, echo: bool) -> None:
     os.chdir(settings.home)
     token = read_or_create(settings)
     foreign = make_private(settings.home)
-    with unix_socket(settings.home) as local:
+    with unix_socket(settings.home) as local, viewer_socket() as viewer:
         state = _state(settings, listener, local)
         write_state(settings.worker_file, state)
         try:
@@ -119,14 +123,19 @@ def _run(settings: Settings, listener: socket.socket, echo: bool) -> None:
                 log.warning("others may read %s: %d file(s) of other users", foreign[0], others)
             if isinstance(local, str):
                 log.warning("there is no Unix socket: %s", local)
-            listeners = [listener] if isinstance(local, str) else [listener, local]
-            asyncio.run(_serve(settings, listeners, state))
+            if isinstance(viewer, str):
+                log.warning("there is no viewer: %s", viewer)
+            extra = [each for each in (local, viewer) if not isinstance(each, str)]
+            asyncio.run(_serve(settings, [listener, *extra], state, viewer))
         finally:
             clear_state(settings.worker_file)
 
 
 async def _serve(
-    settings: Settings, listeners: Sequence[socket.socket], state: WorkerState
+    settings: Settings,
+    listeners: Sequence[socket.socket],
+    state: WorkerState,
+    viewer: socket.socket | str,
 ) -> None:
     stop = asyncio.Event()
     _listen_to_signals(stop)
@@ -147,6 +156,10 @@ async def _serve(
     app = build_app(settings, opener)
     lifecycle = app[LIFECYCLE]
     lifecycle.instance, lifecycle.key, lifecycle.url = state.instance_id, state.key, state.url
+    if isinstance(viewer, str):
+        lifecycle.no_viewer = viewer
+    else:
+        lifecycle.viewer = origin_of(viewer)
     app.middlewares.insert(0, in_progress)
     gc.freeze()  # modules and schemas stay: collecting need not look at them each time
     gc.enable()  # see ``cli.fast_path.work``
@@ -236,6 +249,43 @@ def _port(settings: Settings) -> Iterator[socket.socket]:
             raise conflict(host, settings.port) from error
         listener.setblocking(False)
         yield listener
+
+
+@contextmanager
+def viewer_socket() -> Iterator[socket.socket | str]:
+    """Listen at the viewer's address until the block ends: one that nobody held before (ADR 0059).
+
+    Yields why there is none where the system does not tell whose a connection is, so that nobody
+    could be logged in, or has no such address.
+    """
+    if sys.platform != "linux":
+        yield "this system does not tell whose program opens a connection"
+        return
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as listener:
+        listener.setblocking(False)
+        yield _bound_at_random(listener) or listener
+
+
+def origin_of(listener: socket.socket) -> str:
+    """The origin of the pages that are served there."""
+    host, port = listener.getsockname()
+    return f"http://{host}:{port}"
+
+
+def _bound_at_random(listener: socket.socket) -> str:
+    """Bind and listen; why that cannot be, or an empty text."""
+    refusal = ""
+    for _ in range(_TRIES):
+        address = ".".join(str(1 + secrets.randbelow(254)) for _ in range(3))
+        try:
+            # Without SO_REUSEADDR: a port where anybody listens at all addresses is not taken.
+            listener.bind((f"127.{address}", 0))
+            listener.listen(128)
+        except OSError as error:
+            refusal = f"the system gives it no address in 127.0.0.0/8 ({error.strerror})"
+            continue
+        return ""
+    return refusal
 
 
 def _state(settings: Settings, listener: socket.socket, local: socket.socket | str) -> WorkerState:

@@ -126,7 +126,7 @@ UNIVERSAL = (
     POST(UNIVERSAL_PATH, universal.search, "Search all records, with citations", "universal", body=UniversalSearchRequest, response=UniversalSearchResponse | ChosenSearchResponse, errors=(404, 409)),
     POST("/api/v1/mcp/search", universal.agent_search, "Search for research agents, with short results", "universal", body=McpSearchRequest, response=McpSearchResponse),
     POST("/api/v1/mcp/fetch", universal.agent_fetch, "Open a whole record with its citation", "universal", body=McpFetchRequest, response=McpFetchResponse, errors=(404, 409)),
-    GET("/v/{ref}", record_page.show, "Show a record as a web page", "universal", content_type=HTML, other_types=(JSON,), response=WholeRecord),
+    GET("/v/{ref}", record_page.show, "Show a record as a web page", "universal", content_type=HTML, other_types=(JSON,), response=WholeRecord, page="record/{ref}"),
 )
 RESEARCH = (
     GET("/api/v1/search/jobs", search_jobs.newest, "List searches in the background, newest first", "research", search_jobs.JobsListing, response=search_job_schemas.SearchJobs, private=True),
@@ -203,7 +203,7 @@ DOCUMENTS = (
     POST("/documents/upload", uploads.upload, "Add a document with what is known of it", "documents", form=uploads.UploadForm, body_type=uploads.FORM, write=True, status=ACCEPTED, response=job_schemas.SubmittedJob, errors=(409, 429)),
     POST("/documents/mail", incoming_mail.receive, "Add an incoming mail", "documents", body_type=ANY_TYPE, write=True, basic=True, response=job_schemas.SubmittedJob, errors=(429,)),
     POST("/documents/fetch", uploads.fetch, "Add a page or a document by its URL", "documents", body=uploads.FetchBody, write=True, status=ACCEPTED, response=job_schemas.SubmittedJob, errors=(429,)),
-    GET("/documents/{id}", documents.one, "Show what is known of a document", "documents", response=document_schemas.Document),
+    GET("/documents/{id}", documents.one, "Show what is known of a document", "documents", response=document_schemas.Document, page="record/{id}"),
     GET("/documents/{id}/content", documents.content, "Show the text of a document", "documents", documents.ContentParameters, content_type=TEXT),
     GET("/documents/{id}/passages", documents.passages, "List the passages of a document", "documents", documents.PassageParameters, response=document_schemas.DocumentPassages),
     GET("/documents/{id}/original", documents.original, "Download the file that a document was read from", "documents", write=True, content_type=ANY_TYPE),
@@ -266,7 +266,7 @@ VIEWER = (
     GET("/", viewer.page, "Show the viewer", "viewer", early=True, content_type=HTML, is_rest=False),
     GET("/viewer/{name}", viewer.file(), "A file of the viewer", "viewer", early=True, content_type=ANY_TYPE, is_rest=False),
     GET("/viewer/vendor/{name}", viewer.file("vendor/"), "A file that the viewer uses", "viewer", early=True, content_type=ANY_TYPE, is_rest=False),
-    POST("/api/viewer/links", viewer.link, "Create a link that logs one browser in, once", "access", write=True, only="home", response=viewer_schemas.ViewLink),
+    POST("/api/viewer/links", viewer.link, "Create a link that logs one browser in, once", "access", write=True, only="home", response=viewer_schemas.ViewLink, errors=(409,)),
     GET("/api/viewer/settings", viewer.settings, "List the settings of the worker", "access", write=True, only="home", response=viewer_schemas.SettingList),
     POST("/api/viewer/sessions", viewer.login, "Log this browser in by the code of a link", "viewer", body=viewer.LoginBody, login=True, only="home", status=CREATED, response=viewer_schemas.NewSession),
     GET("/api/viewer/sessions", viewer.sessions, "List the browsers that are logged in", "access", write=True, only="home", response=viewer_schemas.SessionList),

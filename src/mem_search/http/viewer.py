@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import fields
 from functools import cache
+from html import escape
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import Final
@@ -15,9 +16,10 @@ from typing import Final
 from aiohttp import web
 from pydantic import Field
 
-from mem_search.errors import Forbidden, NotFound
+from mem_search.errors import Conflict, Forbidden, NotFound
+from mem_search.http.access.browsers import is_allowed_name, login_place, no_login
 from mem_search.http.core.parameters import Body
-from mem_search.http.core.replies import HTML, json_reply
+from mem_search.http.core.replies import HTML, html_page, json_reply, style_policy
 from mem_search.http.core.routing import Call, Handler
 from mem_search.http.schemas.common import Deleted
 from mem_search.http.schemas.viewer import (
@@ -37,6 +39,12 @@ POLICY: Final = (
     " connect-src 'self'; base-uri 'none'; form-action 'none';"
     " frame-ancestors 'none'"
 )
+_STYLE: Final = """
+body { font: 16px/1.6 system-ui, sans-serif; max-width: 40rem; margin: 3rem auto; padding: 0 1rem }
+:root { color-scheme: light dark }
+"""
+"""Of the page at the worker's port."""
+
 _TYPES: Final = {
     "js": "text/javascript", "mjs": "text/javascript", "css": "text/css", "svg": "image/svg+xml",
 }  # fmt: skip
@@ -46,13 +54,22 @@ _DRAWN_BY: Final = ("cytoscape.min.js", "drawing.js")
 """What the exported picture of a graph is drawn by, too."""
 
 
-async def page(_call: Call) -> web.StreamResponse:
-    """The page, which is the same for everything that it shows."""
+async def page(call: Call) -> web.StreamResponse:
+    """The page, which is the same for everything that it shows.
+
+    At the worker's port it would show nothing, and says instead where the viewer is.
+    """
+    lifecycle = call.lifecycle
+    if login_place(call.request, lifecycle.settings) or lifecycle.settings.neighbours_read:
+        text, policy = (_FOLDER / "index.html").read_bytes().decode(), POLICY
+    else:
+        told = no_login(lifecycle)
+        body = f"<h1>mem-search</h1>\n<p>{escape(told[:1].upper() + told[1:])}.</p>\n"
+        text, policy = html_page("mem-search", _STYLE, body), style_policy(_STYLE)
     return web.Response(
-        body=(_FOLDER / "index.html").read_bytes(),
+        text=text,
         content_type=HTML,
-        charset="utf-8",
-        headers={"Content-Security-Policy": POLICY, "Referrer-Policy": "no-referrer"},
+        headers={"Content-Security-Policy": policy, "Referrer-Policy": "no-referrer"},
     )
 
 
@@ -82,8 +99,14 @@ def _files() -> dict[str, Traversable]:
 
 async def link(call: Call) -> web.StreamResponse:
     """A link that logs one browser in, once. No log has its code: browsers send no fragment."""
-    code, ends = await call.lifecycle.sessions.link()
-    return json_reply(ViewLink(url=f"{call.base}/#/login/{code}", expires_at=ends))
+    place, base = login_place(call.request, call.lifecycle.settings), call.base
+    if not is_allowed_name(place, call.lifecycle.settings):
+        base = call.lifecycle.viewer
+        place = base.removeprefix("http://")
+    if not place:
+        raise Conflict(no_login(call.lifecycle))
+    code, ends = await call.lifecycle.sessions.link(place)
+    return json_reply(ViewLink(url=f"{base}/#/login/{code}", expires_at=ends))
 
 
 class LoginBody(Body):
@@ -95,7 +118,10 @@ class LoginBody(Body):
 async def login(call: Call) -> web.StreamResponse:
     """Redeem a link for a session. Raises Forbidden for a link that is used up."""
     browser = call.request.headers.get("User-Agent", "")
-    begun = await call.lifecycle.sessions.redeem(call.json_body(LoginBody).code, browser)
+    place = login_place(call.request, call.lifecycle.settings)
+    if not place:
+        raise Forbidden(no_login(call.lifecycle))
+    begun = await call.lifecycle.sessions.redeem(call.json_body(LoginBody).code, place, browser)
     if begun is None:
         raise Forbidden("this link was used or is too old; get a new one: mem-search view")
     session, secret = begun

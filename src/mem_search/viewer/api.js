@@ -19,24 +19,25 @@ function addressed(path, params) {
   return query.size ? `${path}?${query}` : path;
 }
 
-const SESSION = "mem-search-session"; // in the storage of this tab: the id and the secret of its login
+// In the storage of this origin, so that new tabs are logged in: the id and the secret of the login. The origin is new
+// with each worker, and the session ends with it.
+const SESSION = "mem-search-session";
 
-/** `{id, secret}` of the session by which this tab is logged in, or null. */
-export const session = () => JSON.parse(sessionStorage.getItem(SESSION));
+/** `{id, secret}` of the session by which this browser is logged in, or null. */
+export const session = () => JSON.parse(localStorage.getItem(SESSION));
 
 /** Redeems the code of a link of `mem-search view`. Throws Problem. */
 export async function logIn(code) {
-  sessionStorage.removeItem(SESSION);
-  sessionStorage.setItem(SESSION, JSON.stringify(await api("/api/viewer/sessions", { method: "POST", body: { code } })));
+  localStorage.removeItem(SESSION);
+  localStorage.setItem(SESSION, JSON.stringify(await api("/api/viewer/sessions", { method: "POST", body: { code } })));
 }
 
-/** A reply to `path`, asked by the session of this tab. One that has ended is dropped: without it one may still read. */
+/** A reply to `path`, asked by the session of this browser. One that has ended is dropped. */
 async function ask(path, { headers, ...options }) {
   const current = session();
   const reply = await fetch(path, { ...options, headers: current ? { ...headers, "X-Mem-Search-Session": current.secret } : headers });
-  if (reply.status !== 401 || !current) return reply;
-  if (session()?.id === current.id) sessionStorage.removeItem(SESSION);
-  return fetch(path, { ...options, headers });
+  if (reply.status === 401 && current && session()?.id === current.id) localStorage.removeItem(SESSION);
+  return reply;
 }
 
 /** The JSON reply of `path`; `body` is a form, or a value that is sent as JSON. Throws Problem. */

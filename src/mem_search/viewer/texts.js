@@ -89,7 +89,7 @@ export const texts = {
   },
   login: {
     needed: "Run this in a terminal, and open the link that it shows:",
-    command: "mem-search view", why: "Only a browser that you logged in may change something or see this page. It stays logged in for 12 hours after its last use, in this tab.",
+    command: "mem-search view", why: "Only a browser that you logged in sees what is stored. It stays logged in for 12 hours after its last use, until the worker ends.",
   },
   help: {
     title: "Keys", close: "Close",
@@ -99,7 +99,7 @@ export const texts = {
       ["g then s c p", "search, calendar, projects"], ["g then j i r e", "jobs, saved searches, research, settings"], ["?", "show these keys"],
     ],
   },
-  loading: "Loading …", failed: "That did not work:", again: "Try again", offline: "The worker does not answer. Start it: mem-search worker start",
+  loading: "Loading …", failed: "That did not work:", again: "Try again", offline: "The worker of this page does not answer. A new one has another address: mem-search view",
   undo: "Undo", dark: "Dark", light: "Light", theme: "Light or dark", menu: "Pages", keys: "Keys",
 };
 

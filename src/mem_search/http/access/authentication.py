@@ -12,7 +12,6 @@ from __future__ import annotations
 import base64
 import ipaddress
 import secrets
-from collections.abc import Sequence
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -21,6 +20,16 @@ from aiohttp import web
 from mem_search.access.callers import ANONYMOUS, NEEDED, OWNER, Caller, check_may_change
 from mem_search.errors import Forbidden, Misdirected, Unauthorized
 from mem_search.http.access.browser_sessions import SESSION
+from mem_search.http.access.browsers import (
+    check_page,
+    is_allowed_name,
+    is_browser,
+    login_place,
+    named_origin,
+    no_login,
+    sockname,
+    viewer_host,
+)
 from mem_search.http.access.peers import OWN_USERS, is_unix, peer_user
 from mem_search.http.access.proxy_header import caller_by_proxy
 from mem_search.http.core.lifecycle import LIFECYCLE
@@ -77,11 +86,16 @@ async def _caller_by_token(request: web.Request, *, basic: bool) -> Caller:
 async def _caller_by_session(request: web.Request) -> Caller:
     """The owner, in a browser that a link of ``mem-search view`` logged in.
 
-    A key that another user of this machine came by is worth nothing to them.
+    A key is worth nothing to another user of this machine who came by it, nor at another place
+    than that of its login.
     """
+    lifecycle = request.app[LIFECYCLE]
+    place = login_place(request, lifecycle.settings)
+    if not place:
+        raise Unauthorized(no_login(lifecycle))
     sent = request.headers.getall(SESSION)
     ours = len(sent) == 1 and peer_user(request.transport) in OWN_USERS
-    if ours and await request.app[LIFECYCLE].sessions.is_valid(sent[0]):
+    if ours and await lifecycle.sessions.is_valid(sent[0], place):
         return OWNER
     raise Unauthorized(
         "this browser is not logged in any more: its session was ended, was not used for long, or"
@@ -110,34 +124,35 @@ def check_rights(route: Route, caller: Caller) -> None:
         check_may_change(caller)
 
 
-_OF_BROWSERS: Final = ("Origin", "Referer", "Cookie", "Sec-Fetch-Site", "Sec-Fetch-Dest")
-"""Headers that pages cannot leave out. Node's fetch sends ``Sec-Fetch-Mode`` alone."""
-
-
 def check_without_token(
     request: web.Request, route: Route, settings: Settings, *, remote: bool
 ) -> None:
     """Raises Unauthorized unless ``route`` answers this request without a token (ADR 0007).
 
-    Only programs of the worker's own user, and of root, need none: to read, to log a browser in
-    with a link, and to tell what a session says (``capture``, ADR 0039), which browsers may not.
-    The setting ``neighbours_read`` lets other users of this machine read, too, but for what is
-    ``private``. ``read_token`` and a proxy that names users demand the token of everybody: whom the
-    proxy forgets to name is not us. ``remote``: the request may come from another machine.
+    Only programs of the worker's own user, and of root, need none: to read, and to tell what a
+    session says (``capture``, ADR 0039). A browser is none of them (ADR 0059), but where a page of
+    ``cors_origins`` reads; the link of a login it redeems at the place of logins alone. The setting
+    ``neighbours_read`` lets browsers and other users of this machine read, too, but for what is
+    ``private``. ``read_token`` and a proxy that names users demand the token of everybody: whom
+    the proxy forgets to name is not us. ``remote``: it may come from another machine.
     """
-    own = peer_user(request.transport) in OWN_USERS
+    own, browser = peer_user(request.transport) in OWN_USERS, is_browser(request)
     demanded = settings.read_token or bool(settings.proxy_header)
     if route.login:
-        allowed = own
+        allowed = own and bool(login_place(request, settings))
     elif route.capture:
-        marked = any(name in request.headers for name in _OF_BROWSERS)
-        allowed = own and not (remote or demanded or marked or settings.capture_token)
+        allowed = own and not (remote or demanded or browser or settings.capture_token)
     elif route.write or remote or demanded:
         allowed = False
+    elif own and (not browser or named_origin(request, settings)):
+        allowed = True
     else:
-        allowed = own or (settings.neighbours_read and not route.private)
-    if not allowed:
-        raise Unauthorized(NEEDED if own else f"{NEEDED}; {_NOT_OURS}")
+        allowed = settings.neighbours_read and not route.private
+    if allowed:
+        return
+    if own and (browser or route.login):
+        raise Unauthorized(f"{NEEDED}; {no_login(request.app[LIFECYCLE])}")
+    raise Unauthorized(NEEDED if own else f"{NEEDED}; {_NOT_OURS}")
 
 
 _NOT_OURS: Final = "only programs of the worker's own user do without, and this is none, or unknown"
@@ -148,77 +163,36 @@ _FORWARDED: Final = ("Forwarded", "X-Forwarded-For", "X-Real-IP", "Via")
 """Headers that proxies and tunnels add."""
 
 
-_BROWSER: Final = "Sec-Fetch-Site"
-"""Every browser sends it to loopback, and no page can leave it out (Fetch Metadata)."""
-
-_STATIC_PAGES: Final = ("/", "/docs")
-"""Pages without data, to which pages of other sites may link."""
-
-
 def check_place(request: web.Request, settings: Settings) -> None:
     """Raises Misdirected for a foreign Host, Forbidden for a foreign page."""
-    port = port_of(request)
+    port, viewer = port_of(request), viewer_host(request)
     hosts = request.headers.getall("Host", [])
-    if len(hosts) != 1 or not allowed(hosts[0], port, settings):
-        here = f"127.0.0.1:{port}" if port > 0 else "localhost"
+    named = len(hosts) == 1 and (
+        hosts[0].lower() == viewer if viewer else allowed(hosts[0], port, settings)
+    )
+    if not named:
+        here = viewer or (f"127.0.0.1:{port}" if port > 0 else "localhost")
         raise Misdirected(
             f"this worker is not {', '.join(hosts)[:100] or 'without a name'};"
             f" ask for {here}, or add the name to MEM_SEARCH_ALLOWED_HOSTS"
         )
-    if _BROWSER in request.headers:
-        _check_address(request, hosts[0], port, settings)
     for origin in request.headers.getall("Origin", []):
-        scheme, _, authority = origin.partition("://")
-        ours = (scheme == "http" and allowed(authority, port, settings)) or (
-            # A proxy speaks TLS for a name that the settings have, and never for loopback.
-            scheme == "https" and authority.lower() in map(str.lower, settings.allowed_hosts)
-        )
-        if not ours and origin not in settings.cors_origins:
+        if not _is_ours(origin, port, viewer, settings):
             raise Forbidden(f"pages of {origin[:100]} may not ask this worker")
-    said = request.headers.getall(_BROWSER, ())
-    if said and _is_of_another_site(request, said) and not named_origin(request, settings):
-        raise Forbidden(
-            "web pages of other sites may not use this worker; to open an address that one of them"
-            " shows, type it into the browser"
-        )
+    check_page(request, settings)
 
 
-def _check_address(request: web.Request, host: str, port: int, settings: Settings) -> None:
-    """Raises Misdirected where a page has a name of loopback instead of the worker's own address.
-
-    A browser asks ``localhost`` at ``[::1]`` first. Another user can listen there, on the same
-    port: a page of theirs would be of the same origin as ours.
-    """
-    transport = request.transport
-    own = transport.get_extra_info("sockname") if transport is not None else None
-    name = host.lower().rpartition(":")[0] or host.lower()
-    also = {each.lower() for each in settings.allowed_hosts}
-    if not isinstance(own, tuple) or name in also or host.lower() in also:
-        return
-    plain = own[0].removeprefix("::ffff:") if "." in own[0] else own[0]  # IPv4 as IPv6 writes it
-    address = f"[{plain}]" if ":" in plain else plain
-    if name != address:
-        raise Misdirected(
-            f"in a browser, open http://{address}:{port}: another program of this machine may"
-            f" answer to {name[:100]}"
-        )
-
-
-def _is_of_another_site(request: web.Request, said: Sequence[str]) -> bool:
-    """Whether a browser says that another page asks, but to show one without data in its tab."""
-    if all(each.lower() in ("same-origin", "none") for each in said):
-        return False
-    is_followed_link = (
-        request.headers.get("Sec-Fetch-Mode", "").lower() == "navigate"
-        and request.headers.get("Sec-Fetch-Dest", "").lower() == "document"
+def _is_ours(origin: str, port: int, viewer: str, settings: Settings) -> bool:
+    """Whether a page of this origin may ask. The viewer's listener answers the viewer alone."""
+    if viewer:
+        return origin == f"http://{viewer}"
+    scheme, _, authority = origin.partition("://")
+    return (
+        (scheme == "http" and allowed(authority, port, settings))
+        # A proxy speaks TLS for a name that the settings have, and never for loopback.
+        or (scheme == "https" and authority.lower() in map(str.lower, settings.allowed_hosts))
+        or origin in settings.cors_origins
     )
-    return not (is_followed_link and request.method == "GET" and request.path in _STATIC_PAGES)
-
-
-def named_origin(request: web.Request, settings: Settings) -> str:
-    """The origin of the page that asks, where the setting ``cors_origins`` names it; else ""."""
-    sent = request.headers.getall("Origin", [])
-    return sent[0] if len(sent) == 1 and sent[0] in settings.cors_origins else ""
 
 
 def is_remote(request: web.Request, settings: Settings) -> bool:
@@ -230,6 +204,8 @@ def is_remote(request: web.Request, settings: Settings) -> bool:
     marks = (*_FORWARDED, settings.proxy_header or _FORWARDED[0])
     if any(map(request.headers.__contains__, marks)):
         return True
+    if viewer_host(request):  # which listens on loopback, whatever address the worker has
+        return False
     if is_open(settings) and not is_unix(request.transport):
         return True
     return not _is_own(request.headers.get("Host", "").lower(), port_of(request), settings)
@@ -245,9 +221,7 @@ def allowed(authority: str, port: int, settings: Settings) -> bool:
         return False
     if parts.netloc != authority or "@" in authority or not parts.hostname:
         return False
-    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
-    also = {name.lower() for name in settings.allowed_hosts}
-    return authority in also or host in also or _is_own(authority, port, settings)
+    return is_allowed_name(authority, settings) or _is_own(authority, port, settings)
 
 
 def _is_own(authority: str, port: int, settings: Settings) -> bool:
@@ -275,8 +249,7 @@ def port_of(request: web.Request) -> int:
     """The port of the connection, since the setting may be any; 0 for a Unix socket, which has
     none, and -1 for a connection that is gone.
     """
-    transport = request.transport
-    if transport is None:
-        return -1
-    name = transport.get_extra_info("sockname")
-    return int(name[1]) if isinstance(name, tuple) else 0
+    own = sockname(request)
+    if own is not None:
+        return own[1]
+    return -1 if request.transport is None else 0

@@ -1,9 +1,10 @@
 """Logins of browsers: a link that works once, and the session that it begins.
 
-A page of the viewer keeps the secret of its session in its ``sessionStorage`` and sends it in a
+A page of the viewer keeps the secret of its session in the storage of its origin and sends it in a
 header. That is no cookie, because browsers send a cookie to every port of a host, and so to servers
-of other users of this machine. The store has links and sessions by their digests, so that any
-worker of the store takes what another one made. A session ends with the home's token.
+of other users of this machine. The store has links and sessions by their digests, which are bound
+to a place (``browsers.login_place``). A session ends with the worker that began it: when that is
+gone, its origin may be somebody else's.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ MAX_LINKS: Final = 16
 """Links that wait to be opened; the oldest gives way."""
 
 IDLE_MS: Final = 12 * 3_600_000
-"""A session that was not used for so long ends: a tab of yesterday is not logged in."""
+"""A session that was not used for so long ends: a browser of yesterday is not logged in."""
 
 LIFE_MS: Final = 7 * 86_400_000
 """Every session ends then, also in a tab that asks something all the time."""
@@ -50,42 +51,44 @@ _SYSTEMS: Final = (
 
 
 class BrowserSessions:
-    """Makes links and sessions that ``token`` vouches for, for all workers of a store."""
+    """Makes links and sessions that ``secret`` vouches for: the home's token and this start."""
 
-    def __init__(self, store: LoginStore, token: str, clock: Callable[[], int] = now_ms) -> None:
+    def __init__(self, store: LoginStore, secret: str, clock: Callable[[], int] = now_ms) -> None:
         self._store = store
-        self._key = hmac.digest(token.encode(), b"mem-search viewer", "sha256")
+        self._key = hmac.digest(secret.encode(), b"mem-search viewer", "sha256")
         self._clock = clock
         self._is_open = False
 
     async def open(self) -> None:
-        """End the sessions of an earlier token of this home. Raises StorageError."""
+        """End the sessions of earlier workers of this home. Raises StorageError."""
         await self._store.put_key(self._key)
         self._is_open = True
 
-    async def link(self) -> tuple[str, int]:
-        """A code that can be redeemed once, and when it ends (ms since 1970)."""
+    async def link(self, place: str) -> tuple[str, int]:
+        """A code that can be redeemed once, at ``place``, and when it ends (ms since 1970)."""
         code, ends = secrets.token_urlsafe(24), self._clock() // 1000 + LINK_SECONDS
-        await self._store.keep_link(_digest(code), ends, MAX_LINKS)
+        await self._store.keep_link(_digest(code, place), ends, MAX_LINKS)
         return code, ends * 1000
 
-    async def redeem(self, code: str, browser: str) -> tuple[BrowserSession, str] | None:
-        """A new session and its secret; None for a code that is unknown, used or too old."""
+    async def redeem(
+        self, code: str, place: str, browser: str
+    ) -> tuple[BrowserSession, str] | None:
+        """A new session and its secret; None for a code that is unknown here, used or too old."""
         now = self._clock()
-        if not await self._store.take_link(_digest(code), now // 1000):
+        if not await self._store.take_link(_digest(code, place), now // 1000):
             return None
         await self._opened()
         secret = secrets.token_urlsafe(32)
         began = BrowserSession(
-            secrets.token_hex(4), _digest(secret), self._key, browser_in(browser), now, now
+            secrets.token_hex(4), _digest(secret, place), self._key, browser_in(browser), now, now
         )
         await self._store.begin(began, now - IDLE_MS, MAX_SESSIONS)
         return began, secret
 
-    async def is_valid(self, secret: str) -> bool:
-        """Whether it is the secret of a session that goes on."""
+    async def is_valid(self, secret: str, place: str) -> bool:
+        """Whether it is the secret of a session that goes on at ``place``."""
         await self._opened()
-        found, now = await self._store.session(_digest(secret)), self._clock()
+        found, now = await self._store.session(_digest(secret, place)), self._clock()
         if found is None or not _goes_on(found, now):
             return False
         if now - found.used_at >= _NOTED_MS:
@@ -106,7 +109,7 @@ class BrowserSessions:
             )
 
     async def _opened(self) -> None:
-        """Until the store knows the token of this home, sessions of an earlier one would count."""
+        """Until the store knows the key of this worker, sessions of earlier ones would count."""
         if not self._is_open:
             await self.open()
 
@@ -123,5 +126,5 @@ def _goes_on(session: BrowserSession, now: int) -> bool:
     return now - IDLE_MS < session.used_at <= now + _NOTED_MS and now - LIFE_MS < session.began_at
 
 
-def _digest(secret: str) -> bytes:
-    return hashlib.sha256(secret.encode("utf-8", "replace")).digest()
+def _digest(secret: str, place: str) -> bytes:
+    return hashlib.sha256(f"{place} {secret}".encode("utf-8", "replace")).digest()

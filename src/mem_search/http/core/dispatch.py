@@ -15,6 +15,7 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from functools import cache
 from typing import Any, Final, TypeVar, get_args, get_origin
+from urllib.parse import quote
 
 from aiohttp import web
 from aiohttp.typedefs import Handler
@@ -37,7 +38,12 @@ from mem_search.http.access.authentication import (
     check_without_token,
     is_remote,
 )
-from mem_search.http.access.cross_origin import cross_origin_headers, preflight
+from mem_search.http.access.browsers import (
+    cross_origin_headers,
+    is_navigation,
+    login_place,
+    preflight,
+)
 from mem_search.http.access.rate_limits import (
     RESEARCH,
     admit,
@@ -81,6 +87,8 @@ _ID = pattern(r"[A-Za-z0-9._-]{1,64}")
 _HEADERS = {
     "Cache-Control": "no-store",
     "X-Content-Type-Options": "nosniff",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
     "Server": "mem-search",
 }
 
@@ -163,6 +171,8 @@ def bound(route: Route) -> Handler:
             if caller.is_known:
                 check_rights(route, caller)
             else:
+                if route.page and (led := _led_on(request, route)) is not None:
+                    return led
                 check_without_token(request, route, lifecycle.settings, remote=remote)
             context = RequestContext(caller, lifecycle.runtime, remote)  # raises while it opens
         if stores:  # its names are redacted in this thread, also by the models below
@@ -202,6 +212,23 @@ def bound(route: Route) -> Handler:
             return await route.handler(call)
 
     return handle
+
+
+def _led_on(request: web.Request, route: Route) -> web.Response | None:
+    """The way to the page of the viewer for an address that a browser opens in a tab.
+
+    A tab sends no session. The reply says nothing of the store, not even whether it has the record.
+    None for everybody else, and where there is no viewer.
+    """
+    lifecycle = request.app[LIFECYCLE]
+    is_here = bool(login_place(request, lifecycle.settings))
+    if not is_navigation(request) or not (is_here or lifecycle.viewer):
+        return None
+    origin = "" if is_here else lifecycle.viewer
+    named = {name: quote(value, safe="") for name, value in request.match_info.items()}
+    return web.Response(
+        status=303, headers={"Location": f"{origin}/#/{route.page.format(**named)}"}
+    )
 
 
 def deprecation(routes: Iterable[Route]) -> dict[str, Mapping[str, str]]:

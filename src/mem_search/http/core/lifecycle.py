@@ -44,7 +44,8 @@ class Lifecycle:
     """Holds the runtime while the app lives. ``instance`` names this run of the worker.
 
     ``key`` proves to clients that this worker answers (``access/proof``); empty when it stops.
-    ``url`` is where it listens; empty where that is not known.
+    ``url`` is where it listens; empty where that is not known. ``viewer`` is the origin of the
+    viewer, ``no_viewer`` says why there is none.
     """
 
     def __init__(self, settings: Settings, opener: Opener = open_embedder, token: str = "") -> None:
@@ -54,6 +55,8 @@ class Lifecycle:
         self.instance = secrets.token_hex(16)
         self.key = secrets.token_hex(32)
         self.url = ""
+        self.viewer = ""
+        self.no_viewer = "this worker has not opened its address"
         self._since = time.monotonic()
         self.store_id: str | None = None
         self.error: MemSearchError | None = None
@@ -165,7 +168,7 @@ class Lifecycle:
         """Answer searches, and everything once it is wanted, until ``close``."""
         self._tokens = Tokens(runtime.store.tokens)
         self._limits = RateLimits(runtime.store.limits)
-        self._sessions = BrowserSessions(runtime.store.logins, self._token)
+        self._sessions = BrowserSessions(runtime.store.logins, f"{self._token} {self.instance}")
         try:
             await self._sessions.open()
             await runtime.store.limits.expire(now_ms() - 1000 * HOUR)

@@ -11,6 +11,7 @@ from aiohttp import web
 from pydantic import BaseModel
 
 from mem_search.access.callers import Caller, check_may_change
+from mem_search.http.access.browsers import viewer_host
 from mem_search.http.access.peers import is_unix
 from mem_search.http.core.lifecycle import Lifecycle
 from mem_search.http.core.parameter_types import Zone, zone
@@ -104,9 +105,11 @@ class Call:
     def base(self) -> str:
         """The URL by which the caller reached this worker; ``check_place`` has checked its Host.
 
-        The Host of a request by the Unix socket has no port, so it is where this worker listens.
+        The Host of a request by the Unix socket has no port, and the viewer's address ends with
+        this worker, so there it is where this worker listens.
         """
-        if is_unix(self.request.transport) and self.lifecycle.url:
+        passes = is_unix(self.request.transport) or viewer_host(self.request)
+        if passes and self.lifecycle.url:
             return self.lifecycle.url
         secure = self.request.headers.get("X-Forwarded-Proto", "").strip().lower() == "https"
         return f"{'https' if secure else self.request.scheme}://{self.request.host}"
@@ -135,6 +138,7 @@ class Route:
     ``capture``: adds records, and a program of the owner's needs no token for that. ``login``:
     a link of the body stands for the token. ``private``: it tells what is on the disk, or what
     nobody but the owner may read even where ``neighbours_read`` lets others read the rest.
+    ``page`` is the page of the viewer to which a browser is led that opens the address in a tab.
     ``basic``: the token may be the password of HTTP Basic, as in a URL that a service is given.
     ``tagged``: replies have an ETag, and the route answers 304.
     ``waits``: it waits for the store however long that takes to open. ``is_rest``: it is in the
@@ -170,6 +174,7 @@ class Route:
     defers: bool = False
     login: bool = False
     private: bool = False
+    page: str = ""
     for_clients: Route | None = None
     status: int = 200
     successor: str = ""

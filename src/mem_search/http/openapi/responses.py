@@ -41,6 +41,13 @@ _UNCHANGED = {
     "description": "The answer with the tag in If-None-Match is still the answer",
     "headers": {"X-Request-Id": _REQUEST_ID, "ETag": {**_ETAG, "required": True}},
 }
+_LED_ON = {
+    "description": "A browser that opens the address in a tab is led to the viewer",
+    "headers": {
+        "X-Request-Id": _REQUEST_ID,
+        "Location": {"required": True, "schema": {"type": "string"}},
+    },
+}
 CSL_JSON = "application/vnd.citationstyles.csl+json"
 _SECONDS = {"type": "integer", "minimum": 0}
 _TOLD_BY = {
@@ -69,7 +76,8 @@ def refusals(route: Route) -> dict[str, Any]:
         statuses.add(404)
     if searches(route.query, route.body) or route.research or route.is_for_agents:
         statuses.add(429)
-    found = {str(s): {"$ref": f"#/components/responses/Problem{s}"} for s in sorted(statuses)}
+    led = {"303": _LED_ON} if route.page else {}
+    found = led | {str(s): {"$ref": f"#/components/responses/Problem{s}"} for s in sorted(statuses)}
     return {"304": _UNCHANGED, **found} if route.tagged else found
 
 

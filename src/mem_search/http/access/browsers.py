@@ -1,0 +1,185 @@
+"""What comes from a browser, and the places at which one may be logged in (ADR 0059).
+
+A browser is a program of the owner's, but what runs in it is whatever somebody once served for an
+origin. So it gets nothing of the store for being the owner's program: only a session counts, at the
+viewer's origin, which nobody held before this worker, or at a name of ``allowed_hosts``.
+
+Pages of the origins that ``cors_origins`` names may read replies (CORS, Fetch standard). No reply
+allows every origin, and none allows credentials: a page sends its token like any other client.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from aiohttp import web
+
+from mem_search.errors import Forbidden, Misdirected
+from mem_search.http.core.lifecycle import LIFECYCLE, Lifecycle
+from mem_search.settings import Settings
+
+_SIGNS: Final = (
+    "Origin", "Referer", "Cookie", "Sec-Fetch-Site", "Sec-Fetch-Dest", "Sec-Fetch-User",
+    "Sec-Purpose", "Service-Worker",
+)  # fmt: skip
+"""Headers that pages cannot leave out. Node's fetch sends ``Sec-Fetch-Mode`` alone."""
+
+_SITE: Final = "Sec-Fetch-Site"
+"""Every browser sends it to loopback, and no page can leave it out (Fetch Metadata)."""
+
+_STATIC_PAGES: Final = ("/", "/docs")
+_LEADS_ON: Final = "/v/"
+"""Pages without data, to which pages of other sites may link: a browser is led on by the last."""
+
+_SCRIPT_OF_A_PAGE: Final = "Service-Worker"
+"""Browsers fetch the script of a service worker with it; the viewer has none."""
+
+
+def is_browser(request: web.Request) -> bool:
+    """Whether a browser sent it, or a program that says of itself what browsers do."""
+    return any(name in request.headers for name in _SIGNS)
+
+
+def is_navigation(request: web.Request) -> bool:
+    """Whether a browser opens the address in a tab, and no page reads the reply."""
+    headers = request.headers
+    return (
+        request.method in ("GET", "HEAD")
+        and headers.get("Sec-Fetch-Mode", "").lower() == "navigate"
+        and headers.get("Sec-Fetch-Dest", "").lower() == "document"
+    )
+
+
+def viewer_host(request: web.Request) -> str:
+    """``127.a.b.c:PORT`` where the request came by the listener of the viewer; else ""."""
+    own = sockname(request)
+    host = f"{own[0]}:{own[1]}" if own else ""
+    return host if host and request.app[LIFECYCLE].viewer == f"http://{host}" else ""
+
+
+def login_place(request: web.Request, settings: Settings) -> str:
+    """The place at which a browser may be logged in, to which its session is bound; "" elsewhere.
+
+    That is the viewer's origin, or the Host where ``allowed_hosts`` names it. With the worker's own
+    port that name would be the worker's port again, which others may have held.
+    """
+    if viewer := viewer_host(request):
+        return viewer
+    host = request.headers.get("Host", "").lower()
+    own = sockname(request)
+    if not is_allowed_name(host, settings) or (own and host.endswith(f":{own[1]}")):
+        return ""
+    return host
+
+
+def no_login(lifecycle: Lifecycle) -> str:
+    """Why a browser gets nothing here, and what to do."""
+    if lifecycle.viewer:
+        return (
+            "at this address a browser gets nothing without a token; open the viewer, which has"
+            " an address of its own: mem-search view"
+        )
+    return (
+        "a browser gets nothing without a token, and none can be logged in, since"
+        f" {lifecycle.no_viewer}; use the command line, or send a token"
+    )
+
+
+def is_allowed_name(authority: str, settings: Settings) -> bool:
+    """Whether ``allowed_hosts`` has this lower-case ``host[:port]``, with its port or without."""
+    also = {name.lower() for name in settings.allowed_hosts}
+    name, _, port = authority.rpartition(":")
+    return authority in also or (port.isdecimal() and name in also)
+
+
+def named_origin(request: web.Request, settings: Settings) -> str:
+    """The origin of the page that asks, where the setting ``cors_origins`` names it; else ""."""
+    sent = request.headers.getall("Origin", [])
+    return sent[0] if len(sent) == 1 and sent[0] in settings.cors_origins else ""
+
+
+def check_page(request: web.Request, settings: Settings) -> None:
+    """Raises Forbidden for pages of other sites and for scripts that would stay in the browser,
+    Misdirected where a page has a name of loopback. ``check_place`` has checked Host and Origin.
+    """
+    if _SCRIPT_OF_A_PAGE in request.headers:
+        raise Forbidden("nothing here is the script of a service worker")
+    said = request.headers.getall(_SITE, ())
+    if said:
+        _check_address(request, settings)
+    if said and _is_of_another_site(request, said) and not named_origin(request, settings):
+        raise Forbidden(
+            "web pages of other sites may not use this worker; to open an address that one of them"
+            " shows, type it into the browser"
+        )
+
+
+def _check_address(request: web.Request, settings: Settings) -> None:
+    """Raises Misdirected where a page has a name of loopback instead of the worker's own address.
+
+    A browser asks ``localhost`` at ``[::1]`` first, where another user can listen.
+    """
+    own, host = sockname(request), request.headers["Host"].lower()
+    if own is None or is_allowed_name(host, settings):
+        return
+    plain = own[0].removeprefix("::ffff:") if "." in own[0] else own[0]  # IPv4 as IPv6 writes it
+    address = f"[{plain}]" if ":" in plain else plain
+    name = host.rpartition(":")[0] or host
+    if name != address:
+        raise Misdirected(
+            f"in a browser, open http://{address}:{own[1]}: another program of this machine may"
+            f" answer to {name[:100]}"
+        )
+
+
+def _is_of_another_site(request: web.Request, said: Sequence[str]) -> bool:
+    """Whether a browser says that another page asks, but to show one without data in its tab."""
+    if all(each.lower() in ("same-origin", "none") for each in said):
+        return False
+    is_static = request.path in _STATIC_PAGES or request.path.startswith(_LEADS_ON)
+    return not (is_navigation(request) and is_static and request.method == "GET")
+
+
+def sockname(request: web.Request) -> tuple[str, int] | None:
+    """The worker's own end of the connection; None for a Unix socket and for one that is gone."""
+    transport = request.transport
+    name = transport.get_extra_info("sockname") if transport is not None else None
+    return (str(name[0]), int(name[1])) if isinstance(name, tuple) else None
+
+
+_SECONDS: Final = "600"
+"""How long a browser remembers the answer to a preflight."""
+
+_EXPOSED: Final = (
+    "ETag, Link, Retry-After, RateLimit, RateLimit-Policy, X-Request-Id, X-Total-Count,"
+    " X-Next-Offset, Deprecation, Content-Disposition, Mcp-Session-Id"
+)
+_SENT: Final = (
+    "Authorization, Content-Type, Accept, If-None-Match, X-Request-Id, Mcp-Session-Id,"
+    " Mcp-Protocol-Version, Last-Event-ID"
+)
+
+
+def preflight(request: web.Request, settings: Settings) -> web.Response | None:
+    """The answer to a preflight of a named origin; None for every other request."""
+    if request.method != "OPTIONS" or "Access-Control-Request-Method" not in request.headers:
+        return None
+    if not named_origin(request, settings):
+        return None
+    headers = {
+        "Access-Control-Allow-Methods": "GET, HEAD, POST, PUT, DELETE",
+        "Access-Control-Allow-Headers": _SENT,
+        "Access-Control-Max-Age": _SECONDS,
+    }
+    if request.headers.get("Access-Control-Request-Private-Network") == "true":
+        headers["Access-Control-Allow-Private-Network"] = "true"
+    return web.Response(status=204, headers=headers)
+
+
+def cross_origin_headers(request: web.Request, settings: Settings) -> Mapping[str, str]:
+    """The headers by which the page of a named origin may read a reply."""
+    origin = named_origin(request, settings)
+    if not origin:
+        return {}
+    return {"Access-Control-Allow-Origin": origin, "Access-Control-Expose-Headers": _EXPOSED}
