@@ -28,7 +28,7 @@ def test_every_package_is_in_the_layers_and_knows_the_store_by_its_ports() -> No
         if path.suffix == ".py" or (path / "__init__.py").is_file()
     }
     packages -= {"__init__", "__main__"}
-    assert packages - layers == set()
+    assert packages - layers == {"features"}  # see the contracts below the layers
     assert packages - without_store == set()
 
 
@@ -67,6 +67,25 @@ def test_every_name_that_a_script_imports_exists() -> None:
         if name not in _names_in(module)
     ]
     assert missing == []
+
+
+_KNOWN_FEATURES: dict[str, set[str]] = {}
+"""Feature → the other features that it imports; each pair is a decision."""
+
+
+def test_a_feature_imports_no_other_feature_that_it_does_not_declare() -> None:
+    features = ROOT / "src" / "mem_search" / "features"
+    imported: dict[str, set[str]] = {}
+    for file in features.rglob("*.py"):
+        own = file.relative_to(features).parts[0]
+        others = {
+            module.split(".")[2]
+            for module, _ in _imported(file)
+            if module.startswith("mem_search.features.")
+        }
+        if others - {own}:
+            imported.setdefault(own, set()).update(others - {own})
+    assert imported == _KNOWN_FEATURES
 
 
 _OURS = "package data, or a file of the home"
@@ -120,7 +139,7 @@ _NOT_FILES = {
 def test_a_path_that_somebody_else_chose_is_opened_only_as_a_regular_file() -> None:
     package = ROOT / "src" / "mem_search"
     wrong = []
-    for layer in ("sources", "agents", "extractors", "jobs", "ingest", "http"):
+    for layer in ("sources", "agents", "extractors", "features", "jobs", "ingest", "http"):
         for file in sorted((package / layer).rglob("*.py")):
             name = file.relative_to(package).as_posix()
             for node in ast.walk(ast.parse(file.read_text("utf-8"))):

@@ -6,6 +6,9 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
+from mem_search.features.saved_searches import http as saved_searches
+from mem_search.features.scopes import http as scopes
+from mem_search.features.webhooks import http as webhooks
 from mem_search.http import (
     about,
     archive_search,
@@ -27,8 +30,6 @@ from mem_search.http import (
     record_page,
     records,
     research,
-    saved_searches,
-    scopes,
     search,
     search_jobs,
     stats,
@@ -66,7 +67,6 @@ from mem_search.http.schemas import hooks as hook_schemas
 from mem_search.http.schemas import jobs as job_schemas
 from mem_search.http.schemas import records as record_schemas
 from mem_search.http.schemas import research as research_schemas
-from mem_search.http.schemas import saved_searches as saved_schemas
 from mem_search.http.schemas import search as search_schemas
 from mem_search.http.schemas import search_jobs as search_job_schemas
 from mem_search.http.schemas import stats as stats_schemas
@@ -141,22 +141,6 @@ RESEARCH = (
     POST("/api/v1/search/sessions/{id}/replay", research.replay_session, "Repeat all steps of a session", "research", research.SessionReplayParameters, response=research_schemas.ReplayedSession, errors=(429,)),
     GET("/api/v1/search/sessions/{id}/export", research.export, "Export a session with its citations", "research", research.ExportParameters, other_types=("text/markdown",), response=research_schemas.ExportedSession, private=True),
     DELETE("/api/v1/search/sessions/{id}", research.forget, "Delete a research session", "research", write=True, response=Deleted),
-)
-SAVED = (
-    GET("/api/v1/saved-searches", saved_searches.listed, "List saved searches", "saved", response=saved_schemas.SavedSearches, private=True),
-    POST("/api/v1/saved-searches", saved_searches.create, "Save a search", "saved", body=saved_searches.SavedSearchBody, write=True, status=CREATED, response=saved_schemas.SavedSearch, errors=(409,)),
-    GET("/api/v1/saved-searches/{name}", saved_searches.one, "Show a saved search", "saved", response=saved_schemas.SavedSearch, private=True),
-    PUT("/api/v1/saved-searches/{name}", saved_searches.change, "Change a saved search", "saved", body=saved_searches.SavedSearchPlan, write=True, response=saved_schemas.SavedSearch),
-    DELETE("/api/v1/saved-searches/{name}", saved_searches.remove, "Delete a saved search", "saved", write=True, response=Deleted),
-    POST("/api/v1/saved-searches/{name}/run", saved_searches.run, "Run a saved search now", "saved", write=True, response=saved_schemas.SavedSearchRun, errors=(429,)),
-    GET("/api/v1/notifications", saved_searches.inbox, "List notifications of saved searches, newest first", "saved", saved_searches.NotificationsListing, response=saved_schemas.Notifications, private=True),
-    POST("/api/v1/notifications/{number}/read", saved_searches.read, "Mark a notification as read", "saved", write=True, response=saved_schemas.Notification),
-    DELETE("/api/v1/notifications/{number}", saved_searches.dismiss, "Delete a notification", "saved", write=True, response=Deleted),
-    GET("/api/v1/scopes", scopes.listed, "List scopes: filters with a name", "saved", response=saved_schemas.Scopes),
-    GET("/api/v1/scopes/{name}", scopes.one, "Show a scope", "saved", response=saved_schemas.Scope),
-    PUT("/api/v1/scopes/{name}", scopes.put, "Create or replace a scope", "saved", body=scopes.ScopeBody, write=True, response=saved_schemas.Scope),
-    DELETE("/api/v1/scopes/{name}", scopes.remove, "Delete a scope", "saved", write=True, response=Deleted),
-    GET("/api/v1/webhooks/secret", saved_searches.webhook_secret, "Show the secret that messages to webhooks are signed with", "saved", write=True, response=saved_schemas.WebhookSecret),
 )
 WEIGHTED = (
     POST("/api/v2/search/hybrid", hybrid.search, "Search by words, meaning and links with your own weights", "weighted", body=HybridBody, response=weighted_schemas.HybridReply),
@@ -277,7 +261,9 @@ ROUTES: tuple[Route, ...] = (
     *SEARCH,
     *UNIVERSAL,
     *RESEARCH,
-    *SAVED,
+    *saved_searches.ROUTES,
+    *scopes.ROUTES,
+    *webhooks.ROUTES,
     *WEIGHTED,
     *TIMELINE,
     *RECORDS,

@@ -19,7 +19,6 @@ from mem_search.storage.postgres.indexing import PostgresIndexing
 from mem_search.storage.postgres.ingest import PostgresIngest
 from mem_search.storage.postgres.jobs import (
     ClaimedDeliveries,
-    ClaimedSavedSearches,
     ClaimedSearchJobs,
     PostgresJobs,
 )
@@ -31,6 +30,7 @@ from mem_search.storage.postgres.vector_index import PgvectorIndex
 from mem_search.storage.postgres.workers import LEASE
 from mem_search.storage.rules import future_times
 from mem_search.storage.sql.archives import Archives
+from mem_search.storage.sql.connection import Parts
 from mem_search.storage.sql.records import Records
 from mem_search.storage.sql.research import Operations
 from mem_search.storage.sql.scopes import Scopes
@@ -39,11 +39,13 @@ from mem_search.storage.sql.tokens import Tokens
 from mem_search.text.dates import now_ms
 
 
-class PostgresStore:
+class PostgresStore(Parts):
     """The store of one owner. ``PostgresStore.open`` makes it; always ``close`` it."""
 
+    database: Database
+
     def __init__(self, database: Database) -> None:
-        self.database = database
+        super().__init__(database)
         self._caches = Caches.of(database)
         self.records = Records(database, where)
         self.ingest = PostgresIngest(database)
@@ -54,7 +56,6 @@ class PostgresStore:
         self.jobs = PostgresJobs(database)
         self.research = Operations(database)
         self.search_jobs = ClaimedSearchJobs(database)
-        self.saved_searches = ClaimedSavedSearches(database)
         self.deliveries = ClaimedDeliveries(database)
         self.scopes = Scopes(database)
         self.archives = Archives(database)

@@ -16,7 +16,8 @@ in a shared statement                      for SQLite
 ``is not distinct from``                   ``is``
 ``jsonb_agg``, ``jsonb_build_array``       ``json_group_array``, ``json_array``
 ``project_lower``                          ``lower(project)``: a column of PostgreSQL's
-``, worker = null``, ``for update``        nothing: a file has one worker and one writer
+``, worker = null``, ``FREE``, ``claim``,    nothing: a file has one worker and one writer
+``for update``, ``skip locked``
 ``home``                                   nothing: all is read in the home of the file
 =========================================  ==================================================
 
@@ -26,15 +27,16 @@ JSON goes in as ``Json`` and comes out through ``from_json``; truth values come 
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
 from mem_search.patterns import pattern
-from mem_search.storage.sql.connection import Json, Values
+from mem_search.storage.sql.connection import FREE, Json, Values
 
 MAPPED: Final = 2**31 - 2**16
 """Bytes of the file that a connection may map."""
@@ -54,6 +56,7 @@ _CAST: Final = r"(?:::\w+(?:\[\])?)?"
 _FORMS: Final = tuple(
     (pattern(form), own)
     for form, own in (
+        (re.escape(FREE), "true"),
         (rf"= any\((%s|%\(\w+\)s){_CAST}\)", r"in (select value from json_each(\1))"),
         (rf"!= all\((%s|%\(\w+\)s){_CAST}\)", r"not in (select value from json_each(\1))"),
         (r"::\w+(?:\[\])?", ""),
@@ -70,7 +73,7 @@ _FORMS: Final = tuple(
         (r", (?:home|current_setting\('mem_search.home'\))\)", ")"),
         (r"\bhome = excluded\.home,", ""),
         (r" or cursors\.home != excluded\.home", ""),
-        (r" for update\b", ""),
+        (r" for update(?: skip locked)?\b", ""),
         (r"\bjsonb_agg\(", "json_group_array("),
         (r"\bjsonb_build_array\(", "json_array("),
         (r"\b(\w+)_lower\b", r"lower(\1)"),
@@ -120,6 +123,9 @@ class SqliteConnection(sqlite3.Connection):
 
     def many(self, statement: str, rows: Iterable[Values], /) -> int:
         return self.executemany(for_sqlite(statement), map(_bound, rows)).rowcount
+
+    def claim(self, table: str, rows: Sequence[int], /) -> None:
+        """Nothing: a file has one worker."""
 
     def lock_store(self) -> None:
         """Nothing: a file has one writer."""

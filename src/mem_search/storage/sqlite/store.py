@@ -14,10 +14,10 @@ from mem_search.errors import StorageError
 from mem_search.model import Kind
 from mem_search.storage.rules.corpus_cache import CorpusCache
 from mem_search.storage.sql.archives import Archives
+from mem_search.storage.sql.connection import Parts
 from mem_search.storage.sql.deliveries import Deliveries
 from mem_search.storage.sql.logins import Logins
 from mem_search.storage.sql.research import Operations
-from mem_search.storage.sql.saved_searches import SavedSearches
 from mem_search.storage.sql.scopes import Scopes
 from mem_search.storage.sql.search_jobs import SearchJobs
 from mem_search.storage.sql.search_log import SearchLog
@@ -44,11 +44,13 @@ _MIN_WRITES: Final = 2000
 """Writes of records after which a rest stores columns: 1.5 MB, more where old records changed."""
 
 
-class SqliteStore:
+class SqliteStore(Parts):
     """An open file. ``SqliteStore.open`` makes it; always ``close`` it."""
 
+    database: Database
+
     def __init__(self, database: Database) -> None:
-        self.database = database
+        super().__init__(database)
         self._searches: list[SqliteSearchStore] = []
         self.records = SqliteRecords(database, lambda _, filters: where(filters))
         self.ingest = SqliteIngest(database)
@@ -59,7 +61,6 @@ class SqliteStore:
         self.jobs = SqliteJobs(database)
         self.research = Operations(database)
         self.search_jobs = SearchJobs(database)
-        self.saved_searches = SavedSearches(database)
         self.deliveries = Deliveries(database)
         self.scopes = Scopes(database)
         self.archives = Archives(database)
