@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import tomllib
 from collections.abc import Iterator
 from functools import cache
@@ -88,6 +89,24 @@ def test_a_feature_imports_no_other_feature_that_it_does_not_declare() -> None:
     assert imported == _KNOWN_FEATURES
 
 
+_KNOWS_CLAUDE_MEM = (
+    "agents/", "features/claude_mem/", "sources/", "storage/sqlite/migrations/",
+    "cli/", "http/first_routes.py", "http/routes.py",  # the lists that mount it, and commands
+    "text/record_ids.py", "text/search_fields.py", "model/ingest.py", "http/core/parameters.py",
+)  # fmt: skip
+"""The feature itself, and what it is mounted by; the names of sources, and the ids that one has."""
+
+
+def test_the_core_does_not_know_whose_clients_it_has() -> None:
+    package = ROOT / "src" / "mem_search"
+    named = {
+        str(file.relative_to(package))
+        for file in package.rglob("*.py")
+        if re.search(r"claude.?mem", file.read_text("utf-8"), re.IGNORECASE)
+    }
+    assert sorted(name for name in named if not name.startswith(_KNOWS_CLAUDE_MEM)) == []
+
+
 _OURS = "package data, or a file of the home"
 _OPENED_OTHERWISE = {
     "sources/agent_work/wording.py": {"_FILE.open": _OURS},
@@ -103,7 +122,7 @@ _OPENED_OTHERWISE = {
         "(_PROC / 'self' / 'uid_map').read_text": "of the system",
         "(_PROC / 'sys' / 'kernel' / 'overflowuid').read_text": "of the system",
     },
-    "http/claude_mem/status.py": {"path.open": _OURS},
+    "features/claude_mem/status.py": {"path.open": _OURS},
     "ingest/crash_mark.py": {"file.read_bytes": _OURS},
     "ingest/copies.py": {"os.walk": _OURS},
     "jobs/kept_transcripts.py": {

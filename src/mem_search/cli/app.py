@@ -16,7 +16,6 @@ from mem_search.cli import (
     archive_search,
     archives,
     backup,
-    claude_mem,
     context,
     doctor,
     documents,
@@ -39,6 +38,7 @@ from mem_search.cli.output import guard, write
 from mem_search.cli.shell_words import whole_words
 from mem_search.cli.written import remembering_completion
 from mem_search.errors import MemSearchError
+from mem_search.features.claude_mem import cli as claude_mem
 from mem_search.features.saved_searches import cli as saved_searches
 from mem_search.features.scopes import cli as scopes
 from mem_search.features.webhooks import cli as webhooks

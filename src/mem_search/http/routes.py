@@ -6,6 +6,8 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
+from mem_search.features.claude_mem import http as claude_mem
+from mem_search.features.claude_mem.clients import CLIENTS
 from mem_search.features.saved_searches import http as saved_searches
 from mem_search.features.scopes import http as scopes
 from mem_search.features.webhooks import http as webhooks
@@ -41,7 +43,6 @@ from mem_search.http import (
     why,
 )
 from mem_search.http.access import tokens
-from mem_search.http.claude_mem.routes import CLAUDE_MEM, IMPORT
 from mem_search.http.core.event_stream import CONTENT_TYPE as EVENTS
 from mem_search.http.core.parameters import (
     ConceptParameters,
@@ -54,7 +55,7 @@ from mem_search.http.core.parameters import (
     TypeParameters,
 )
 from mem_search.http.core.replies import HTML, JSON, TEXT
-from mem_search.http.core.routing import ANY_TYPE, Route
+from mem_search.http.core.routing import ANY_TYPE, Route, shared_with
 from mem_search.http.first_routes import FIRST_ABOUT, FIRST_SEARCH, FOUND
 from mem_search.http.schemas import about as about_schemas
 from mem_search.http.schemas import access as access_schemas
@@ -196,7 +197,7 @@ INTAKE = (
     POST("/api/sync", jobs.sync, "Import what is new on this machine", "import", body=jobs.SyncBody, write=True, defers=True, only="owner", status=ACCEPTED, response=job_schemas.SubmittedJob, errors=(429,)),
     POST("/api/hooks", hooks.event, "Say that a hook of an agent left an event in the home", "import", body=hooks.HookBody, write=True, defers=True, only="owner", response=hook_schemas.HookReply),
     POST("/api/unfollow", jobs.unfollow, "Stop reading a location", "import", body=jobs.UnfollowBody, write=True, only="owner", response=job_schemas.Unfollowed, errors=(404,)),
-    POST("/api/import", jobs.import_file, "Import a file of this machine", "import", body=jobs.ImportBody, write=True, defers=True, only="owner", for_clients=IMPORT, status=ACCEPTED, response=job_schemas.SubmittedJob, errors=(429,)),
+    POST("/api/import", jobs.import_file, "Import a file of this machine", "import", body=jobs.ImportBody, write=True, defers=True, only="owner", status=ACCEPTED, response=job_schemas.SubmittedJob, errors=(429,)),
     POST("/api/import/upload", jobs.import_upload, "Import the file in the body", "import", jobs.UploadParameters, body_type=ANY_TYPE, write=True, defers=True, status=ACCEPTED, response=job_schemas.SubmittedJob, errors=(429,)),
     POST("/api/import/jsonl", jobs.import_lines, "Import the records in the body, one a line", "import", jobs.UploadedName, body_type=jobs.NDJSON, write=True, defers=True, status=ACCEPTED, response=job_schemas.SubmittedJob, errors=(429,)),
     GET("/api/export", exports.export_records, "Export all records, one a line", "import", exports.ExportParameters, write=True, content_type=jobs.NDJSON),
@@ -257,7 +258,7 @@ VIEWER = (
     DELETE("/api/viewer/sessions/{id}", viewer.end_session, "Log a browser out", "access", write=True, only="home", response=Deleted),
 )
 # fmt: on
-ROUTES: tuple[Route, ...] = (
+_ALL = (
     *SEARCH,
     *UNIVERSAL,
     *RESEARCH,
@@ -273,6 +274,7 @@ ROUTES: tuple[Route, ...] = (
     *CITATIONS,
     *ACCESS,
     *ABOUT,
-    *CLAUDE_MEM,
+    *claude_mem.ROUTES,
     *VIEWER,
 )
+ROUTES: tuple[Route, ...] = shared_with(CLIENTS, _ALL, claude_mem.INSTEAD)
