@@ -26,7 +26,7 @@ PACKAGE = SOURCE / "mem_search"
 
 MAX_LINES = 100_710
 """Lines of ``src``; the budget is 86,000 for the code as it is, and 92,000 with what comes."""
-MAX_MODULES = 723
+MAX_MODULES = 725
 MAX_ONE_IMPORTER = 251
 """Modules with one importer, whatever their size and folder; 120 are the aim."""
 MAX_FRAGMENTS = 56
