@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import tomllib
 from collections.abc import Iterator
 from functools import cache
@@ -28,7 +29,7 @@ def test_every_package_is_in_the_layers_and_knows_the_store_by_its_ports() -> No
         if path.suffix == ".py" or (path / "__init__.py").is_file()
     }
     packages -= {"__init__", "__main__"}
-    assert packages - layers == set()
+    assert packages - layers == {"features"}  # see the contracts below the layers
     assert packages - without_store == set()
 
 
@@ -69,6 +70,46 @@ def test_every_name_that_a_script_imports_exists() -> None:
     assert missing == []
 
 
+_KNOWN_FEATURES: dict[str, set[str]] = {
+    "claude_mem": {"saved_searches"},  # a corpus is kept as a saved search
+}
+"""Feature → the other features that it imports; each pair is a decision."""
+
+
+def test_a_feature_imports_no_other_feature_that_it_does_not_declare() -> None:
+    features = ROOT / "src" / "mem_search" / "features"
+    imported: dict[str, set[str]] = {}
+    for file in features.rglob("*.py"):
+        own = file.relative_to(features).parts[0]
+        others = {
+            module.split(".")[2]
+            for module, _ in _imported(file)
+            if module.startswith("mem_search.features.")
+        }
+        if others - {own}:
+            imported.setdefault(own, set()).update(others - {own})
+    assert imported == _KNOWN_FEATURES
+
+
+_KNOWS_CLAUDE_MEM = (
+    "agents/", "features/claude_mem/", "sources/", "storage/sqlite/migrations/",
+    "cli/", "http/first_routes.py", "http/routes.py",  # the lists that mount it, and commands
+    "text/record_ids.py", "text/search_fields.py", "model/ingest.py", "http/core/parameters.py",
+    "records/observation.py",
+)  # fmt: skip
+"""The feature itself, and what it is mounted by; the names of sources, and the ids that one has."""
+
+
+def test_the_core_does_not_know_whose_clients_it_has() -> None:
+    package = ROOT / "src" / "mem_search"
+    named = {
+        str(file.relative_to(package))
+        for file in package.rglob("*.py")
+        if re.search(r"claude.?mem", file.read_text("utf-8"), re.IGNORECASE)
+    }
+    assert sorted(name for name in named if not name.startswith(_KNOWS_CLAUDE_MEM)) == []
+
+
 _OURS = "package data, or a file of the home"
 _OPENED_OTHERWISE = {
     "sources/agent_work/wording.py": {"_FILE.open": _OURS},
@@ -84,7 +125,7 @@ _OPENED_OTHERWISE = {
         "(_PROC / 'self' / 'uid_map').read_text": "of the system",
         "(_PROC / 'sys' / 'kernel' / 'overflowuid').read_text": "of the system",
     },
-    "http/claude_mem/status.py": {"path.open": _OURS},
+    "features/claude_mem/status.py": {"path.open": _OURS},
     "ingest/crash_mark.py": {"file.read_bytes": _OURS},
     "ingest/copies.py": {"os.walk": _OURS},
     "jobs/kept_transcripts.py": {
@@ -120,7 +161,7 @@ _NOT_FILES = {
 def test_a_path_that_somebody_else_chose_is_opened_only_as_a_regular_file() -> None:
     package = ROOT / "src" / "mem_search"
     wrong = []
-    for layer in ("sources", "agents", "extractors", "jobs", "ingest", "http"):
+    for layer in ("sources", "agents", "extractors", "features", "jobs", "ingest", "http"):
         for file in sorted((package / layer).rglob("*.py")):
             name = file.relative_to(package).as_posix()
             for node in ast.walk(ast.parse(file.read_text("utf-8"))):

@@ -63,8 +63,8 @@ class RecordKind(Protocol):
     threaded: bool
     """Whether records of one session are one talk that is read as a whole: a thread of mail."""
     coding: bool
-    """Whether claude-mem has the kind, too. Its clients rely on the route of such a kind; the
-    others have the universal search as their successor."""
+    """Whether programs of agents have the kind, too. Clients rely on the route of such a kind;
+    the others have the universal search as their successor."""
     documents: bool
     """Whether records are documents, whose texts state amounts, dates and the like
     (``metadata.extraction``)."""

@@ -24,6 +24,7 @@ from mem_search.storage.redacted import Seal
 from mem_search.text.redaction import Redaction
 
 if TYPE_CHECKING:
+    from mem_search.features.saved_searches.service import SavedSearches
     from mem_search.ingest.forgetting import Forgetting
     from mem_search.ingest.indexer import Indexer
     from mem_search.ingest.writer import IngestWriter
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     from mem_search.jobs.reembedding import Serving
     from mem_search.research.operations import Research
     from mem_search.research.replay import Replays
-    from mem_search.research.saved_searches import SavedSearches
     from mem_search.research.search_jobs import SearchJobs
     from mem_search.webhooks.deliveries import Deliveries
 

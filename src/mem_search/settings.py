@@ -82,7 +82,7 @@ class Settings:
     ``search_log``: whether searches are logged in the store.
     ``keep_transcripts``: whether a copy of agents' transcripts is kept in the home.
     ``read_token``: whether the owner's programs need a token to read, too; ``capture_token``:
-    whether hooks of claude-mem need one. ``neighbours_read``: whether other users of this machine,
+    whether hooks of others need one. ``neighbours_read``: whether other users of this machine,
     and programs of which nobody knows whose they are, read without one.
     ``limit_…``: for each caller except the owner: searches an hour, research steps an hour (in all
     and from another machine), and unfinished jobs; 0 means no limit.

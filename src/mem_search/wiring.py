@@ -17,6 +17,7 @@ from functools import partial
 from mem_search.contracts import Embedder
 from mem_search.embedders import Opener, open_embedder
 from mem_search.errors import StorageError, StoreDamaged
+from mem_search.features.saved_searches.service import SavedSearches
 from mem_search.idle_memory import give_back, give_back_when_idle
 from mem_search.ingest import spool
 from mem_search.ingest.crash_mark import CrashMark
@@ -38,7 +39,6 @@ from mem_search.jobs.tasks import AuditJob, FetchJob, ImportJob, RebuildJob, Syn
 from mem_search.jobs.watching import watch
 from mem_search.research.operations import Research
 from mem_search.research.replay import Replays
-from mem_search.research.saved_searches import SavedSearches
 from mem_search.research.search_jobs import SearchJobs
 from mem_search.runtime import EmbeddingModel, Features, IngestRuntime, ResearchRuntime, Runtime
 from mem_search.search.stages import STAGES
@@ -253,5 +253,5 @@ def _research_runtime(runtime: Runtime) -> ResearchRuntime:
     deliveries = Deliveries(store.deliveries, sender)
     replays = Replays(store.research, store.records, operations)
     search_jobs = SearchJobs(store.search_jobs, operations, deliveries, most=settings.limit_jobs)
-    saved = SavedSearches(store.saved_searches, store.records, search.service, deliveries)
+    saved = SavedSearches(store, search.service, deliveries)
     return ResearchRuntime(operations, replays, search_jobs, saved, deliveries)

@@ -11,10 +11,11 @@ from pathlib import Path
 import pytest
 
 from homes import Home
-from mem_search.cli import claude_mem, worker
-from mem_search.cli.claude_mem import KEY, finding
+from mem_search.cli import worker
 from mem_search.daemon.probe import conflict
 from mem_search.errors import Conflict, InputError, Unavailable
+from mem_search.features.claude_mem import cli as claude_mem
+from mem_search.features.claude_mem.cli import KEY, finding
 from source_samples import claude_mem as sample_store
 
 USUAL = 37700 + 1000 % 100

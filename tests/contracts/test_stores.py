@@ -16,6 +16,8 @@ import pytest
 
 from drafts import draft, forget
 from mem_search.errors import Conflict
+from mem_search.features.saved_searches.model import Match, SavedSearch
+from mem_search.features.saved_searches.sql import SavedSearchStore
 from mem_search.ingest.prepare import prepare
 from mem_search.model import Batch, Draft, Filters, LedgerEntry, Link, Location, Record, Ref
 from mem_search.model.archives import Archive
@@ -23,9 +25,10 @@ from mem_search.model.forgetting import Tombstone
 from mem_search.model.graph import Edge, ExportedGraph, GraphPart
 from mem_search.model.ingest import IngestCounts, PreparedBatch
 from mem_search.model.records import SUMMARY
+from mem_search.model.requests import Scope
 from mem_search.model.research import IndexState, Operation, OperationFilter, StoredResult
-from mem_search.model.saved_searches import Match, Message, SavedSearch, Scope
 from mem_search.model.statistics import LoggedSearch, ProjectTotals
+from mem_search.model.webhooks import Message
 from mem_search.storage.ports import Store
 from mem_search.storage.postgres.store import PostgresStore
 from mem_search.storage.rules.tombstones import digest
@@ -724,10 +727,10 @@ PLAN: dict[str, Any] = {"every_seconds": 60, "inbox": True, "webhook_url": "http
 
 
 async def saved_search(store: Store, **plan: Any) -> SavedSearch:
-    assert await store.saved_searches.create(
+    assert await store.part(SavedSearchStore).create(
         "news", {"search": {"query": "x"}}, **{**PLAN, **plan}, at=1000
     )
-    found = await store.saved_searches.get("news")
+    found = await store.part(SavedSearchStore).get("news")
     assert found is not None
     return found
 
@@ -736,7 +739,7 @@ async def run(
     store: Store, saved: SavedSearch, **values: Any
 ) -> tuple[tuple[Match, ...], int | None]:
     hashes = await store.records.content_hashes(list((await numbers(store)).values()))
-    return await store.saved_searches.finish_run_and_notify(
+    return await store.part(SavedSearchStore).finish_run_and_notify(
         saved, list(hashes.items()), at=2000, since=1500, **values
     )
 
@@ -745,7 +748,7 @@ class TestSavedSearches:
     async def test_a_run_reports_what_is_new_once(self, store: Store) -> None:
         await fill(store, draft("old"))
         saved = await saved_search(store)
-        assert not await store.saved_searches.create("news", {}, **PLAN, at=1)
+        assert not await store.part(SavedSearchStore).create("news", {}, **PLAN, at=1)
         await fill(store, draft("old", "changed"), draft("new"))
         known = await numbers(store)
         seen: list[list[str]] = []
@@ -758,7 +761,7 @@ class TestSavedSearches:
         assert {m.number: m.changed for m in matches} == {known["old"]: True, known["new"]: False}
         assert seen == [["new", "old"]]
         assert await store.deliveries.due(99) == [("msg_1", "https://example.org/")]
-        (told,), total = await store.saved_searches.notifications("news", 9, 0, unread=True)
+        (told,), total = await store.part(SavedSearchStore).notifications("news", 9, 0, unread=True)
         assert (told.id, told.count, told.delivery_id, total) == (notification, 2, "msg_1", 1)
         assert await run(store, saved, message=message) == ((), None)
         await fill(store, draft("new", "changed as well"))
@@ -773,57 +776,57 @@ class TestSavedSearches:
 
         with pytest.raises(KeyError):
             await run(store, saved, message=message)
-        again = await store.saved_searches.get("news")
+        again = await store.part(SavedSearchStore).get("news")
         assert again == saved
-        assert await store.saved_searches.notifications("", 9, 0, unread=False) == ([], 0)
+        assert await store.part(SavedSearchStore).notifications("", 9, 0, unread=False) == ([], 0)
         assert len((await run(store, saved))[0]) == 1
 
     async def test_the_next_run_is_a_whole_interval_later(self, store: Store) -> None:
         saved = await saved_search(store)
-        assert await store.saved_searches.next_at() == saved.next_at == 61_000
-        assert await store.saved_searches.due(60_999) == []
-        assert await store.saved_searches.due(61_000) == ["news"]
-        await store.saved_searches.note_failure(saved, 61_000, "no such scope")
-        failed = await store.saved_searches.get("NEWS")
+        assert await store.part(SavedSearchStore).next_at() == saved.next_at == 61_000
+        assert await store.part(SavedSearchStore).due(60_999) == []
+        assert await store.part(SavedSearchStore).due(61_000) == ["news"]
+        await store.part(SavedSearchStore).note_failure(saved, 61_000, "no such scope")
+        failed = await store.part(SavedSearchStore).get("NEWS")
         assert failed is not None
         assert (failed.error, failed.next_at, failed.since) == ("no such scope", 121_000, 1000)
         await run(store, failed)
-        after = await store.saved_searches.get("news")
+        after = await store.part(SavedSearchStore).get("news")
         assert after is not None
         assert (after.error, after.next_at, after.since) == ("", 62_000, 1500)
 
     async def test_another_query_looks_from_now_on(self, store: Store) -> None:
         await saved_search(store)
         same = {"search": {"query": "x"}}
-        assert await store.saved_searches.change("news", same, **PLAN, at=5000)
-        assert [s.since for s in await store.saved_searches.listed()] == [1000]
+        assert await store.part(SavedSearchStore).change("news", same, **PLAN, at=5000)
+        assert [s.since for s in await store.part(SavedSearchStore).listed()] == [1000]
         other = {"search": {"query": "y"}}
-        assert await store.saved_searches.change(
+        assert await store.part(SavedSearchStore).change(
             "news", other, **{**PLAN, "every_seconds": None}, at=6000
         )
-        (changed,) = await store.saved_searches.listed()
+        (changed,) = await store.part(SavedSearchStore).listed()
         assert (changed.since, changed.request, changed.next_at) == (6000, other, None)
-        assert not await store.saved_searches.change("other", other, **PLAN, at=1)
+        assert not await store.part(SavedSearchStore).change("other", other, **PLAN, at=1)
 
     async def test_a_notification_is_read_and_dismissed(self, store: Store) -> None:
         saved = await saved_search(store)
         await fill(store, draft("a"), draft("b"))
         _, number = await run(store, saved)
         assert number is not None
-        read = await store.saved_searches.mark_read(number, 5)
+        read = await store.part(SavedSearchStore).mark_read(number, 5)
         assert read is not None
         assert (read.read_at, [match.changed for match in read.matches]) == (5, [False, False])
-        assert (await store.saved_searches.mark_read(number, 9)) == read
-        assert (await store.saved_searches.notifications("", 9, 0, unread=True))[1] == 0
+        assert (await store.part(SavedSearchStore).mark_read(number, 9)) == read
+        assert (await store.part(SavedSearchStore).notifications("", 9, 0, unread=True))[1] == 0
         await forget(store, read.matches[0].number)
-        ((left,), _) = await store.saved_searches.notifications("", 9, 0, unread=False)
+        ((left,), _) = await store.part(SavedSearchStore).notifications("", 9, 0, unread=False)
         assert left.matches == read.matches[1:]
-        assert await store.saved_searches.dismiss(number)
-        assert not await store.saved_searches.dismiss(number)
-        assert await store.saved_searches.mark_read(number, 5) is None
+        assert await store.part(SavedSearchStore).dismiss(number)
+        assert not await store.part(SavedSearchStore).dismiss(number)
+        assert await store.part(SavedSearchStore).mark_read(number, 5) is None
         assert (await run(store, saved))[1] is None
-        assert await store.saved_searches.remove("news")
-        assert not await store.saved_searches.remove("news")
+        assert await store.part(SavedSearchStore).remove("news")
+        assert not await store.part(SavedSearchStore).remove("news")
 
 
 class TestDeliveries:
@@ -954,7 +957,9 @@ class TestStatistics:
         saved = await saved_search(store)
         assert saved.next_at is not None
         assert await due()
-        await store.saved_searches.change("news", {}, **{**PLAN, "every_seconds": None}, at=1)
+        await store.part(SavedSearchStore).change(
+            "news", {}, **{**PLAN, "every_seconds": None}, at=1
+        )
         assert not await due()
 
 

@@ -14,9 +14,11 @@ from drafts import draft, forget
 from mem_search.daemon import moving
 from mem_search.daemon.lock import worker_lock
 from mem_search.errors import Conflict, InputError, NotFound, StorageError
+from mem_search.features.saved_searches.sql import SavedSearchStore
 from mem_search.model import Filters, Link
 from mem_search.model.access import Token
-from mem_search.model.saved_searches import Message, Scope
+from mem_search.model.requests import Scope
+from mem_search.model.webhooks import Message
 from mem_search.settings import Settings
 from mem_search.storage.ports import Store
 from mem_search.storage.postgres.store import PostgresStore
@@ -55,14 +57,14 @@ def filled(settings: Settings) -> None:
             await store.jobs.create("j1", "import", {"path": "/here", "odd": "\0"})
             await store.jobs.finish("j1", "failed", "torn", {})
             await store.ingest.count_tokens("enrich", "2026-01-01", 70)
-            await store.saved_searches.create(
+            await store.part(SavedSearchStore).create(
                 "news", {"search": {"query": "x"}}, every_seconds=None, inbox=True,
                 webhook_url="", at=1,
             )  # fmt: skip
-            saved = await store.saved_searches.get("news")
+            saved = await store.part(SavedSearchStore).get("news")
             assert saved is not None
             hashes = await store.records.content_hashes([1, 2])
-            await store.saved_searches.finish_run_and_notify(
+            await store.part(SavedSearchStore).finish_run_and_notify(
                 saved, list(hashes.items()), at=2, since=1,
                 message=lambda *_: Message("msg", "e", "https://example.org", b"{}", 2),
             )  # fmt: skip
@@ -77,7 +79,7 @@ async def told(store: Store) -> object:
         await store.statistics.store_id(),
         await store.scopes.listed(),
         await store.tokens.all(),
-        await store.saved_searches.notifications("", 9, 0, unread=False),
+        await store.part(SavedSearchStore).notifications("", 9, 0, unread=False),
         await store.deliveries.fetch(["msg"]),
         await store.ingest.count_tokens("enrich", "2026-01-01", 0),
     )

@@ -9,7 +9,7 @@ from typing import Any
 from aiohttp import web
 from jsonschema import Draft202012Validator
 
-from mem_search.http.claude_mem.clients import is_client
+from mem_search.features.claude_mem.clients import CLIENTS
 from mem_search.http.openapi.document import describe
 from mem_search.http.routes import ROUTES
 from mem_search.renderers.schema import adapter
@@ -60,7 +60,7 @@ class Watcher:
         resource = request.match_info.route.resource
         path = resource.canonical if resource is not None else ""
         body = response.body if isinstance(response, web.Response) else None
-        if path in _FOR_CLIENTS and is_client(request):
+        if path in _FOR_CLIENTS and CLIENTS.is_one(request):
             return  # a route of claude-mem's, which the document does not have
         if (
             path in document()["paths"]

@@ -20,7 +20,7 @@ from mem_search.errors import StoreAway
 from mem_search.http.core.app import build_app
 from mem_search.model import Draft
 from mem_search.model.rankings import Ranking
-from mem_search.model.saved_searches import Scope
+from mem_search.model.requests import Scope
 from mem_search.research.requests import dump
 from mem_search.research.search_jobs import AT_ONCE, SearchJobs
 from mem_search.settings import Settings

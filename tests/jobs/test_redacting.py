@@ -10,12 +10,13 @@ from pathlib import Path
 import pytest
 
 from drafts import draft
+from mem_search.features.saved_searches.sql import SavedSearchStore
 from mem_search.ingest import prepare as preparing
 from mem_search.ingest.prepare import prepare
 from mem_search.model import Batch, LedgerEntry, Link, Location, SearchRequest
 from mem_search.model.ingest import PreparedBatch
 from mem_search.model.jobs import ENDED, JobState
-from mem_search.model.saved_searches import Scope
+from mem_search.model.requests import Scope
 from mem_search.model.statistics import LoggedSearch
 from mem_search.storage.rules.redacted_texts import TEXTS
 from mem_search.storage.sqlite.store import SqliteStore
@@ -60,7 +61,7 @@ async def fill_as_before(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     await store.jobs.finish("job", "failed", f"cannot read {SECRET}", {"path": SECRET})
     await store.search_log.add([LoggedSearch(1, SECRET, SECRET, "hybrid", 1, 1.0, "cli")])
     plan = {"every_seconds": None, "inbox": True, "webhook_url": HOOK, "at": 1}
-    await store.saved_searches.create("watch", {"search": {"query": SECRET}}, **plan)
+    await store.part(SavedSearchStore).create("watch", {"search": {"query": SECRET}}, **plan)
     await store.scopes.put(Scope("mine", f'project:"p {SECRET}"', 1))
     await store.redacting.note_rules("")
     await store.close()
@@ -98,7 +99,7 @@ async def test_a_store_of_an_older_version_is_redacted_again_once(
         assert held[2].text == "the key [redacted:github-token] opens the harbour"
         found = await runtime.search.pipeline.search(SearchRequest(text="harbour"))
         assert {each.record.number for each in found.results} == {1, 2}
-        saved = await runtime.store.saved_searches.get("watch")
+        saved = await runtime.store.part(SavedSearchStore).get("watch")
         assert saved is not None
         assert saved.webhook_url == HOOK
         again = await runtime.ingest.writer.take(HERE, Batch(drafts=RECORDS[1:7]))

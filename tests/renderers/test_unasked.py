@@ -22,7 +22,7 @@ RENDERERS = {"render_briefing", "render_context", "render_matches", "render_prom
 CALLERS = {
     "http/context.py": {"render_briefing", "render_context", "render_matches"},
     "http/hooks.py": {"render_briefing", "render_matches", "render_prompt_guide"},
-    "http/claude_mem/corpora.py": {"render_matches"},
+    "features/claude_mem/corpora.py": {"render_matches"},
 }
 """Who gives an agent what it did not ask for; ``tests/http/test_unasked_routes.py`` asks each."""
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mem_search.errors import InputError
-from mem_search.research.saved_searches import (
+from mem_search.features.saved_searches.service import (
     MAX_INTERVAL_SECONDS,
     MIN_INTERVAL_SECONDS,
     seconds,

@@ -15,7 +15,7 @@ from mem_search.errors import InputError
 from mem_search.http.core.parameters import SearchParameters
 from mem_search.http.schemas.universal_requests import UniversalSearchRequest
 from mem_search.model import Draft, Filters, Mode, SearchPage, SearchRequest
-from mem_search.model.saved_searches import Scope
+from mem_search.model.requests import Scope
 from mem_search.text.search_fields import FIELDS
 from mem_search.wiring import Runtime
 from runtimes import fill

@@ -12,6 +12,7 @@ import pytest
 
 from drafts import draft, forget
 from growth import check_growth
+from mem_search.features.saved_searches.sql import SavedSearchStore
 from mem_search.ingest.prepare import prepare
 from mem_search.model import Batch, Draft, Filters, Location
 from mem_search.model.forgetting import Copies, Tombstone, Traces
@@ -166,13 +167,13 @@ async def test_the_saved_searches_that_go_are_known_before(store: SqliteStore) -
         "ref": "note:1", "other": "harbour", "other ref": "note:2", "no record": "quorvexel",
     }  # fmt: skip
     for name, query in asked.items():
-        await store.saved_searches.create(
+        await store.part(SavedSearchStore).create(
             name, {"search": {"query": query}}, every_seconds=None, inbox=True, webhook_url="", at=1
         )
     going = ["inside", "ref", "tag", "word"]
     assert await store.forgetting.saved_searches_naming([1]) == going
     await forget(store, 1)
-    left = {each.name for each in await store.saved_searches.listed()}
+    left = {each.name for each in await store.part(SavedSearchStore).listed()}
     assert left == set(asked) - set(going)
 
 
@@ -279,11 +280,11 @@ async def test_words_of_our_own_take_no_search_with_them_and_words_of_the_caller
     }
     for name, text in asked.items():
         request = {**stored, "search": {**stored["search"], "text": text}}  # type: ignore[dict-item]
-        await either.saved_searches.create(
+        await either.part(SavedSearchStore).create(
             name, request, every_seconds=None, inbox=True, webhook_url="", at=1
         )
         await either.search_jobs.create(name, request, surface="", webhook_url="", at=1, most=9)
     assert await either.forgetting.saved_searches_naming([1]) == ["value", "word"]
     await forget(either, 1)
-    assert [each.name for each in await either.saved_searches.listed()] == ["fields"]
+    assert [each.name for each in await either.part(SavedSearchStore).listed()] == ["fields"]
     assert await either.search_jobs.unfinished() == ["fields"]

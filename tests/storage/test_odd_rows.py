@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from mem_search.errors import Conflict
+from mem_search.features.saved_searches.sql import SavedSearchStore
 from mem_search.model.access import HOUR, Policy
 from mem_search.storage.sqlite import odd_rows
 from mem_search.text.dates import now_ms
@@ -78,7 +79,7 @@ async def test_no_value_of_a_row_keeps_the_worker_from_starting_and_listing(
     async with open_runtime(small(tmp_path / "home", store="")) as runtime:
         store = runtime.store
         await runtime.ingest.jobs.newest(1000)
-        await store.saved_searches.listed()
+        await store.part(SavedSearchStore).listed()
         await store.tokens.all()
         await store.scopes.listed()
         await store.archives.listed()
@@ -146,7 +147,7 @@ async def test_times_of_a_clock_that_was_ahead_hold_nothing(tmp_path: Path) -> N
     async with open_runtime(small(tmp_path / "home", store=""), background=False) as runtime:
         store, now = runtime.store, now_ms()
         assert (await store.limits.take("b", Policy("p", 5, HOUR))).granted
-        assert await store.saved_searches.due(now) == ["s"]
+        assert await store.part(SavedSearchStore).due(now) == ["s"]
         assert [each for each, _ in await store.deliveries.due(now)] == ["w"]
         (job,) = await store.jobs.newest(10)
         assert job.created_at <= now

@@ -17,10 +17,11 @@ import pytest
 from drafts import draft
 from mem_search.cli import local_checks
 from mem_search.errors import Conflict, InputError, StorageError
+from mem_search.features.saved_searches.sql import SavedSearchStore
 from mem_search.ingest.prepare import prepare
 from mem_search.model import Batch, Filters, LedgerEntry, Location
 from mem_search.model.ingest import PreparedBatch
-from mem_search.model.saved_searches import Message
+from mem_search.model.webhooks import Message
 from mem_search.settings import Settings
 from mem_search.storage.postgres import database as of_postgres
 from mem_search.storage.postgres.migrations import KEYS, SCHEMA
@@ -231,14 +232,14 @@ class TestWorkers:
         self, store: PostgresStore, opens: Opens
     ) -> None:
         plan = {"every_seconds": 60, "inbox": True, "webhook_url": ""}
-        await store.saved_searches.create("news", {}, **plan, at=1)
+        await store.part(SavedSearchStore).create("news", {}, **plan, at=1)
         await fill(store, "a")
-        saved = await store.saved_searches.get("news")
+        saved = await store.part(SavedSearchStore).get("news")
         assert saved is not None
         other = await opens()
         found = list((await store.records.content_hashes([1])).items())
         runs = await asyncio.gather(
-            *(w.saved_searches.finish_run_and_notify(saved, found, at=2, since=2)
+            *(w.part(SavedSearchStore).finish_run_and_notify(saved, found, at=2, since=2)
               for w in (store, other, store, other))
         )  # fmt: skip
         assert [len(matches) for matches, _ in runs].count(1) == 1

@@ -7,6 +7,7 @@ from uuid import uuid4
 import pytest
 
 from drafts import draft
+from mem_search.features.saved_searches.sql import SavedSearchStore
 from mem_search.ingest.prepare import prepare
 from mem_search.model import Batch, Location
 from mem_search.model.access import HOUR, Policy
@@ -30,7 +31,7 @@ async def test_times_in_the_future_are_put_back(store: PostgresStore) -> None:
     for _ in range(3):
         assert (await store.limits.take("b", policy, now=late)).granted
     assert not (await store.limits.take("b", policy, now=late)).granted
-    await store.saved_searches.create(
+    await store.part(SavedSearchStore).create(
         "s", {}, every_seconds=3600, inbox=True, webhook_url="", at=late
     )
     await store.jobs.create("j", "sync", {})
@@ -39,7 +40,7 @@ async def test_times_in_the_future_are_put_back(store: PostgresStore) -> None:
     )
     assert (await store.limits.take("b", policy)).granted
     await store.put_right()
-    assert await store.saved_searches.due(now_ms()) == ["s"]
+    assert await store.part(SavedSearchStore).due(now_ms()) == ["s"]
     (job,) = await store.jobs.newest(10)
     assert job.created_at <= now_ms()
     await store.close()

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mem_search.errors import StorageError
-from mem_search.model.saved_searches import Delivery, Message
+from mem_search.model.webhooks import Delivery, Message
 from mem_search.storage.sql import deliveries as stored_deliveries
 from mem_search.storage.sql.deliveries import Deliveries as StoredDeliveries
 from mem_search.storage.sqlite.store import SqliteStore

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from mem_search.agents import (
     claude_code,
     codex,
@@ -28,6 +30,9 @@ AGENTS: tuple[Agent, ...] = (
     openclaw.AGENT,
 )
 
+SESSION_SOURCES: Final = ("claude-mem", *(agent.sessions for agent in AGENTS))
+"""Sources that read sessions of an agent."""
+
 
 def by_name(name: str) -> Agent:
     """The agent called ``codex``, ...; raises InputError listing the names."""
@@ -38,7 +43,7 @@ def by_name(name: str) -> Agent:
 
 
 def of_session(source: str, platform: str) -> Agent | None:
-    """The agent that had a session: that of the ``platform``, as claude-mem names it, where a
+    """The agent that had a session: that of the ``platform``, as records name it, where a
     record says so, else that whose sessions the ``source`` reads; None for neither.
     """
     own = {"claude": "claude-code"}.get(platform, platform.removesuffix("-cli"))

@@ -16,7 +16,6 @@ from mem_search.cli import (
     archive_search,
     archives,
     backup,
-    claude_mem,
     context,
     doctor,
     documents,
@@ -27,7 +26,6 @@ from mem_search.cli import (
     quickstart,
     records,
     research,
-    saved_searches,
     search,
     service,
     stats,
@@ -40,6 +38,10 @@ from mem_search.cli.output import guard, write
 from mem_search.cli.shell_words import whole_words
 from mem_search.cli.written import remembering_completion
 from mem_search.errors import MemSearchError
+from mem_search.features.claude_mem import cli as claude_mem
+from mem_search.features.saved_searches import cli as saved_searches
+from mem_search.features.scopes import cli as scopes
+from mem_search.features.webhooks import cli as webhooks
 
 _HELP = """Search everything that you and your coding agents have seen.
 
@@ -98,8 +100,8 @@ app.add_typer(archives.app, name="archive")
 app.add_typer(graph.app, name="graph")
 app.add_typer(research.app, name="research")
 app.add_typer(saved_searches.app, name="saved")
-app.add_typer(saved_searches.scope_app, name="scope")
-app.add_typer(saved_searches.webhook_app, name="webhook")
+app.add_typer(scopes.app, name="scope")
+app.add_typer(webhooks.app, name="webhook")
 
 
 def main(argv: list[str]) -> int:

@@ -61,8 +61,8 @@ def sync(
 
 
 def _tell_of_claude_mem() -> None:
-    from mem_search.cli import claude_mem
     from mem_search.daemon.control import running
+    from mem_search.features.claude_mem import cli as claude_mem
     from mem_search.settings import Settings
 
     state = running(Settings.read())

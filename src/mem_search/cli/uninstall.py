@@ -20,13 +20,14 @@ import typer
 from mem_search.agents import AGENTS, by_name
 from mem_search.agents.base import NAME, Setup, plugin_folder
 from mem_search.agents.installing import Installation
-from mem_search.cli import claude_mem, written
+from mem_search.cli import written
 from mem_search.cli.options import Yes, confirm
 from mem_search.cli.output import note, say
 from mem_search.daemon import service
 from mem_search.daemon.address import is_locked
 from mem_search.daemon.control import stop
 from mem_search.errors import Conflict, InputError, MemSearchError, StorageError
+from mem_search.features.claude_mem import cli as claude_mem
 from mem_search.settings import Settings, is_shared
 
 Names = Annotated[

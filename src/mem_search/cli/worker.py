@@ -9,7 +9,6 @@ from typing import Annotated
 
 import typer
 
-from mem_search.cli import claude_mem
 from mem_search.cli.commands import Group
 from mem_search.cli.fast_path import BACKGROUND, work
 from mem_search.cli.local_checks import unix_socket
@@ -21,6 +20,7 @@ from mem_search.daemon.control import start as start_worker
 from mem_search.daemon.control import stop as stop_worker
 from mem_search.daemon.service import service_of
 from mem_search.errors import InputError, NotFound, Unavailable
+from mem_search.features.claude_mem import cli as claude_mem
 from mem_search.settings import Settings
 
 app = typer.Typer(cls=Group, help="Run, start, stop and watch the worker.", no_args_is_help=True)

@@ -6,10 +6,10 @@ import http.client
 import json
 from dataclasses import dataclass
 
+from mem_search.agents.neighbours import neighbour_in, neighbour_named
 from mem_search.errors import Conflict
 
 SERVICE = "mem-search"
-CLAUDE_MEM = "claude-mem"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +50,8 @@ def probe(host: str, port: int, timeout: float = 2.0) -> Answer | None:
     if not isinstance(health, dict):
         return Answer(server=server, status=reply.status)
     pid = health.get("pid")
-    own = CLAUDE_MEM if "mcpReady" in health else ""  # its worker does not name itself
     return Answer(
-        service=str(health.get("service") or own),
+        service=str(health.get("service") or neighbour_in(health)),
         instance=str(health.get("instance_id") or ""),
         pid=pid if isinstance(pid, int) else 0,
         state=str(health.get("status") or ""),
@@ -72,12 +71,9 @@ def conflict(host: str, port: int) -> Conflict:
         who = "a program that does not speak HTTP"
     elif found.is_worker:
         who = f"the mem-search worker of another home (pid {found.pid})"
-    elif found.service == CLAUDE_MEM:
-        who = f"claude-mem's worker (pid {found.pid}), which goes on recording"
-        hint = (
-            "run mem-search beside it: MEM_SEARCH_PORT=0 for any free port, or port in config.toml;"
-            " then mem-search sync claude-mem reads its store"
-        )
+    elif (neighbour := neighbour_named(found.service)) is not None:
+        who = f"{neighbour.name}'s worker (pid {found.pid}), {neighbour.also}"
+        hint = neighbour.hint
     else:
         name = found.service or found.server
         who = f"another program ({name or 'an HTTP server'}, status {found.status})"

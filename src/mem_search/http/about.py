@@ -76,7 +76,7 @@ async def health(call: Call) -> web.StreamResponse:
 
 
 async def api_health(call: Call) -> web.StreamResponse:
-    """Which worker answers. There is no version: hooks of claude-mem stop a worker of another
+    """Which worker answers. There is no version: hooks of some clients stop a worker of another
     version.
     """
     lifecycle = call.lifecycle

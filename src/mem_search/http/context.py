@@ -104,7 +104,7 @@ class BriefingParameters(TimeZoneParameters, PlatformParameters):
     prompt: Text = Field(default="", description="What it was asked")
     max_tokens: int | None = budget()
     full: bool = Field(default=False, description="More records than an agent gets by itself")
-    colors: bool = Field(default=False, description="Accepted from claude-mem's clients; no effect")
+    colors: bool = Field(default=False, description="Accepted from other clients; no effect")
 
     @property
     def situation(self) -> Situation:
@@ -173,7 +173,7 @@ def _records(rendered: RenderedBriefing) -> list[BriefedRecord]:
 
 
 class SemanticBody(Body):
-    """A prompt, as claude-mem's hook sends it."""
+    """A prompt, as a hook sends it."""
 
     q: str = Field(max_length=100_000, description="The prompt; a short one gets nothing")
     project: str = Field(default="", max_length=4096, description="Project by name")

@@ -8,9 +8,10 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
+from mem_search.features.claude_mem.clients import CLIENTS
 from mem_search.http import about, search
 from mem_search.http.core.parameters import SearchParameters
-from mem_search.http.core.routing import Route
+from mem_search.http.core.routing import Route, shared_with
 from mem_search.http.schemas import about as about_schemas
 from mem_search.http.schemas import search as search_schemas
 from mem_search.renderers.search_reply import ChosenReply, SearchReply
@@ -31,4 +32,4 @@ FIRST_ABOUT = (
     GET("/api/readiness", about.readiness, "Tell whether searches are answered", "about", early=True, response=about_schemas.Ready),
 )
 # fmt: on
-FIRST: tuple[Route, ...] = (*FIRST_SEARCH, *FIRST_ABOUT)
+FIRST: tuple[Route, ...] = shared_with(CLIENTS, (*FIRST_SEARCH, *FIRST_ABOUT))

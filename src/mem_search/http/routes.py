@@ -6,6 +6,11 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
+from mem_search.features.claude_mem import http as claude_mem
+from mem_search.features.claude_mem.clients import CLIENTS
+from mem_search.features.saved_searches import http as saved_searches
+from mem_search.features.scopes import http as scopes
+from mem_search.features.webhooks import http as webhooks
 from mem_search.http import (
     about,
     archive_search,
@@ -27,8 +32,6 @@ from mem_search.http import (
     record_page,
     records,
     research,
-    saved_searches,
-    scopes,
     search,
     search_jobs,
     stats,
@@ -40,7 +43,6 @@ from mem_search.http import (
     why,
 )
 from mem_search.http.access import tokens
-from mem_search.http.claude_mem.routes import CLAUDE_MEM, IMPORT
 from mem_search.http.core.event_stream import CONTENT_TYPE as EVENTS
 from mem_search.http.core.parameters import (
     ConceptParameters,
@@ -53,7 +55,7 @@ from mem_search.http.core.parameters import (
     TypeParameters,
 )
 from mem_search.http.core.replies import HTML, JSON, TEXT
-from mem_search.http.core.routing import ANY_TYPE, Route
+from mem_search.http.core.routing import ANY_TYPE, Route, shared_with
 from mem_search.http.first_routes import FIRST_ABOUT, FIRST_SEARCH, FOUND
 from mem_search.http.schemas import about as about_schemas
 from mem_search.http.schemas import access as access_schemas
@@ -66,7 +68,6 @@ from mem_search.http.schemas import hooks as hook_schemas
 from mem_search.http.schemas import jobs as job_schemas
 from mem_search.http.schemas import records as record_schemas
 from mem_search.http.schemas import research as research_schemas
-from mem_search.http.schemas import saved_searches as saved_schemas
 from mem_search.http.schemas import search as search_schemas
 from mem_search.http.schemas import search_jobs as search_job_schemas
 from mem_search.http.schemas import stats as stats_schemas
@@ -142,22 +143,6 @@ RESEARCH = (
     GET("/api/v1/search/sessions/{id}/export", research.export, "Export a session with its citations", "research", research.ExportParameters, other_types=("text/markdown",), response=research_schemas.ExportedSession, private=True),
     DELETE("/api/v1/search/sessions/{id}", research.forget, "Delete a research session", "research", write=True, response=Deleted),
 )
-SAVED = (
-    GET("/api/v1/saved-searches", saved_searches.listed, "List saved searches", "saved", response=saved_schemas.SavedSearches, private=True),
-    POST("/api/v1/saved-searches", saved_searches.create, "Save a search", "saved", body=saved_searches.SavedSearchBody, write=True, status=CREATED, response=saved_schemas.SavedSearch, errors=(409,)),
-    GET("/api/v1/saved-searches/{name}", saved_searches.one, "Show a saved search", "saved", response=saved_schemas.SavedSearch, private=True),
-    PUT("/api/v1/saved-searches/{name}", saved_searches.change, "Change a saved search", "saved", body=saved_searches.SavedSearchPlan, write=True, response=saved_schemas.SavedSearch),
-    DELETE("/api/v1/saved-searches/{name}", saved_searches.remove, "Delete a saved search", "saved", write=True, response=Deleted),
-    POST("/api/v1/saved-searches/{name}/run", saved_searches.run, "Run a saved search now", "saved", write=True, response=saved_schemas.SavedSearchRun, errors=(429,)),
-    GET("/api/v1/notifications", saved_searches.inbox, "List notifications of saved searches, newest first", "saved", saved_searches.NotificationsListing, response=saved_schemas.Notifications, private=True),
-    POST("/api/v1/notifications/{number}/read", saved_searches.read, "Mark a notification as read", "saved", write=True, response=saved_schemas.Notification),
-    DELETE("/api/v1/notifications/{number}", saved_searches.dismiss, "Delete a notification", "saved", write=True, response=Deleted),
-    GET("/api/v1/scopes", scopes.listed, "List scopes: filters with a name", "saved", response=saved_schemas.Scopes),
-    GET("/api/v1/scopes/{name}", scopes.one, "Show a scope", "saved", response=saved_schemas.Scope),
-    PUT("/api/v1/scopes/{name}", scopes.put, "Create or replace a scope", "saved", body=scopes.ScopeBody, write=True, response=saved_schemas.Scope),
-    DELETE("/api/v1/scopes/{name}", scopes.remove, "Delete a scope", "saved", write=True, response=Deleted),
-    GET("/api/v1/webhooks/secret", saved_searches.webhook_secret, "Show the secret that messages to webhooks are signed with", "saved", write=True, response=saved_schemas.WebhookSecret),
-)
 WEIGHTED = (
     POST("/api/v2/search/hybrid", hybrid.search, "Search by words, meaning and links with your own weights", "weighted", body=HybridBody, response=weighted_schemas.HybridReply),
     POST("/api/v2/search/vector", vector.search, "Search by meaning alone", "weighted", body=VectorBody, response=weighted_schemas.VectorReply),
@@ -212,7 +197,7 @@ INTAKE = (
     POST("/api/sync", jobs.sync, "Import what is new on this machine", "import", body=jobs.SyncBody, write=True, defers=True, only="owner", status=ACCEPTED, response=job_schemas.SubmittedJob, errors=(429,)),
     POST("/api/hooks", hooks.event, "Say that a hook of an agent left an event in the home", "import", body=hooks.HookBody, write=True, defers=True, only="owner", response=hook_schemas.HookReply),
     POST("/api/unfollow", jobs.unfollow, "Stop reading a location", "import", body=jobs.UnfollowBody, write=True, only="owner", response=job_schemas.Unfollowed, errors=(404,)),
-    POST("/api/import", jobs.import_file, "Import a file of this machine", "import", body=jobs.ImportBody, write=True, defers=True, only="owner", for_clients=IMPORT, status=ACCEPTED, response=job_schemas.SubmittedJob, errors=(429,)),
+    POST("/api/import", jobs.import_file, "Import a file of this machine", "import", body=jobs.ImportBody, write=True, defers=True, only="owner", status=ACCEPTED, response=job_schemas.SubmittedJob, errors=(429,)),
     POST("/api/import/upload", jobs.import_upload, "Import the file in the body", "import", jobs.UploadParameters, body_type=ANY_TYPE, write=True, defers=True, status=ACCEPTED, response=job_schemas.SubmittedJob, errors=(429,)),
     POST("/api/import/jsonl", jobs.import_lines, "Import the records in the body, one a line", "import", jobs.UploadedName, body_type=jobs.NDJSON, write=True, defers=True, status=ACCEPTED, response=job_schemas.SubmittedJob, errors=(429,)),
     GET("/api/export", exports.export_records, "Export all records, one a line", "import", exports.ExportParameters, write=True, content_type=jobs.NDJSON),
@@ -273,11 +258,13 @@ VIEWER = (
     DELETE("/api/viewer/sessions/{id}", viewer.end_session, "Log a browser out", "access", write=True, only="home", response=Deleted),
 )
 # fmt: on
-ROUTES: tuple[Route, ...] = (
+_ALL = (
     *SEARCH,
     *UNIVERSAL,
     *RESEARCH,
-    *SAVED,
+    *saved_searches.ROUTES,
+    *scopes.ROUTES,
+    *webhooks.ROUTES,
     *WEIGHTED,
     *TIMELINE,
     *RECORDS,
@@ -287,6 +274,7 @@ ROUTES: tuple[Route, ...] = (
     *CITATIONS,
     *ACCESS,
     *ABOUT,
-    *CLAUDE_MEM,
+    *claude_mem.ROUTES,
     *VIEWER,
 )
+ROUTES: tuple[Route, ...] = shared_with(CLIENTS, _ALL, claude_mem.INSTEAD)

@@ -53,10 +53,9 @@ def search(*kinds: Kind, order: Order = "relevance", topic: Topic | None = None)
         if topic is not None:
             query = replace(query, filters=replace(query.filters, any_facets=topic.facets))
         tolerated = call.request[REQUEST_CONTEXT].tolerated
-        if tolerated is not None and tolerated.rows and params.format == "json" and not kinds:
-            from mem_search.http.claude_mem import exporting  # for few callers
-
-            return await exporting.rows(call, query, tolerated.limit or params.limit)
+        as_theirs = None if tolerated is None else tolerated.search
+        if as_theirs is not None and params.format == "json" and not kinds:
+            return await as_theirs(call, query)
         display = call.display(params.tz)
         with call.runtime.search.store.view():  # the tag is of what the search reads
             # Before the search: a record that is written meanwhile must change the next tag.

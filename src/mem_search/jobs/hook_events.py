@@ -4,8 +4,8 @@ An event is one file in ``HOME/hooks/events``. A hook writes it and wakes the wo
 the content, which the worker redacts before it writes the file. Without a worker the file waits. An
 event of a session whose transcript lies on this machine only says that there is something to read,
 and so does every event of another agent than Claude Code, whose source finds its sessions. Where a
-client of claude-mem tells of another agent, its source is read first, and an event of a session
-that it has is done.
+client of another program tells of another agent, its source is read first, and an event of a
+session that it has is done.
 
 Other events have their content, and become lines of a transcript of our own in
 ``HOME/hooks/sessions``, which the source ``claude-code`` reads like any other. It stays for a week

@@ -156,6 +156,15 @@ Demand = Term | Condition | Not | AllOf | AnyOf
 
 
 @dataclass(frozen=True, slots=True)
+class Scope:
+    """A filter with a name; ``filter`` is written in the query language."""
+
+    name: str
+    filter: str
+    created_at: int
+
+
+@dataclass(frozen=True, slots=True)
 class ResultTexts:
     """Which parts of a record's text the results contain.
 

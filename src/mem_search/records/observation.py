@@ -1,6 +1,6 @@
 """What an agent did or learned: what changed, why, and in which files.
 
-Metadata uses claude-mem's names, so that its rows need no translation.
+Metadata has the names of the store that such records came from first (sources/claude_mem).
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ from mem_search.errors import (
 )
 from mem_search.model import SearchRequest
 from mem_search.model.jobs import UNFINISHED, SearchJob, SearchJobStatus
-from mem_search.model.saved_searches import Delivery
+from mem_search.model.webhooks import Delivery
 from mem_search.renderers.schema import to_json
 from mem_search.renderers.universal import UniversalSearchResponse
 from mem_search.research.operations import Research

@@ -25,7 +25,7 @@ HALF_LIFE_DAYS: Final = 7.0
 """After so many days a record counts half; people come back to work within a week or so."""
 
 MIN_PROMPT_CHARS: Final = 20
-"""Characters. "Yes, go on" asks for nothing that memory could know; claude-mem has the same."""
+"""Characters. "Yes, go on" asks for nothing that memory could know."""
 
 _MAX_PROMPT_CHARS: Final = 1_000
 _MAX_CANDIDATES: Final = {

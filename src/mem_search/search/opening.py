@@ -9,32 +9,32 @@ from mem_search.model import Ref
 from mem_search.model.records import RecordWithLinks
 from mem_search.records.registry import installed_kinds
 from mem_search.storage.ports.search import SearchSnapshot, SearchStore
-from mem_search.text.record_ids import RecordId, is_of_default_store
+from mem_search.text.record_ids import ALIASED, RecordId, is_of_default_store
 
 
 async def open_record(store: SearchStore, called: RecordId, field: str = "ref") -> RecordWithLinks:
     """The record that ``called`` means, with its links.
 
     Raises NotFound naming ``field``; InputError for an unknown kind, and for an alias that records
-    of several claude-mem stores have.
+    of several stores have.
     """
     found, others = await store.read(_looked_up, called)
     if called.alias:
         if not found:
             raise NotFound(
-                f"no record of claude-mem has the id {called};"
-                " read its store again: mem-search sync claude-mem",
+                f"no record of {ALIASED} has the id {called};"
+                f" read its store again: mem-search sync {ALIASED}",
                 field=field,
             )
         if len(found) > 1:
             refs = ", ".join(str(record.ref) for record, _ in found)
-            raise InputError(f"{called} is in several claude-mem stores: open {refs}", field=field)
+            raise InputError(f"{called} is in several {ALIASED} stores: open {refs}", field=field)
         return found[0]
     kinds = installed_kinds()
     if called.kind and (not found or found[0][0].kind != called.kind):
         kinds.check(Ref(called.kind, called.number), field)
     hint = "".join(
-        f"; claude-mem's own is {called.in_claude_mem}, here {record.ref}" for record, _ in others
+        f"; {ALIASED}'s own is {called.as_alias}, here {record.ref}" for record, _ in others
     )
     if not found:
         raise NotFound(f"no record has the number {called.number}{hint}", field=field)
@@ -59,13 +59,13 @@ async def open_records(
 def _looked_up(
     snapshot: SearchSnapshot, called: RecordId
 ) -> tuple[list[RecordWithLinks], list[RecordWithLinks]]:
-    """What ``called`` means; and what claude-mem means by it, where it opens nothing here."""
+    """What ``called`` means; and what another program means by it, where it opens nothing here."""
     if called.alias:
         return _chosen(snapshot, called), []
     found = snapshot.records_with_links([called.number])
     if found and called.kind in ("", found[0][0].kind):
         return found, []
-    alias = called.in_claude_mem
+    alias = called.as_alias
     return found, _chosen(snapshot, RecordId(alias=alias))[:1] if alias else []
 
 
@@ -84,7 +84,7 @@ def _all_looked_up(
 
 
 def _chosen(snapshot: SearchSnapshot, called: RecordId) -> list[RecordWithLinks]:
-    """The records that ``called`` means. Of several, the one of claude-mem's usual store."""
+    """The records that ``called`` means. Of several, the one of the usual store."""
     found = snapshot.records_with_links(snapshot.records_called([called])[0])
     usual = [each for each in found if is_of_default_store(each[0].source_id)]
     return usual if len(usual) == 1 else found

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from mem_search.model import Draft, Link
 from mem_search.model.ingest import PreparedDraft
-from mem_search.model.saved_searches import Message
+from mem_search.model.webhooks import Message
 from mem_search.storage.ports import Store
 from mem_search.text import secret_rules
 from mem_search.text.redaction import Redaction
@@ -128,6 +128,10 @@ class _RedactedStore:
             part = _RedactedPart(part, self._redaction, self._seal)
             setattr(self, name, part)
         return part
+
+    def part(self, of: Callable[[Any], T]) -> T:
+        """What a feature stores, redacted on its way in as everything else."""
+        return cast(T, _RedactedPart(self._store.part(of), self._redaction, self._seal))
 
 
 class _RedactedPart:

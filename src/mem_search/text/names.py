@@ -1,6 +1,6 @@
 """Names in a question: identifiers, paths, flags, versions, hashes, tickets, addresses. Pure.
 
-A full-text index cuts ``CLAUDE_MEM_WORKER_PORT`` into four common words. Whoever writes a name
+A full-text index cuts ``MEM_SEARCH_WORKER_PORT`` into four common words. Whoever writes a name
 means all of it, so a name is looked up as a phrase (``Name.query``) and then compared as it is
 written (``Name.held``), because the index does not tell ``foo_bar`` from ``foo bar``.
 

@@ -1,4 +1,4 @@
-"""The names of agents in records: claude-mem's, so that its clients find what we read ourselves."""
+"""The names of agents in records: those of other programs, whose clients find what we read, too."""
 
 from __future__ import annotations
 

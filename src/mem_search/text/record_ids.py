@@ -1,8 +1,8 @@
-"""What callers write for a record: a ref, its number, or the id that claude-mem gave it. Pure.
+"""What callers write for a record: a ref, its number, or the id of another program. Pure.
 
 Listings show ``#42``, so people and agents send that back, and ``S12`` or ``P12`` for a session
-summary or a prompt. Clients of claude-mem know its own ids; each is kept as an *alias* of the
-record, because our numbers differ: ``cm:2001``, ``cm:S12``, ``cm:P7``.
+summary or a prompt. Clients of a program whose records were taken over know its own ids; each is
+kept as an *alias* of the record, because our numbers differ: ``cm:2001``, ``cm:S12``, ``cm:P7``.
 """
 
 from __future__ import annotations
@@ -16,6 +16,9 @@ from mem_search.model import Kind, Ref
 from mem_search.model.records import KIND_PATTERN
 from mem_search.patterns import pattern
 from mem_search.text.words import STOP_WORDS, runs_of
+
+ALIASED: Final = "claude-mem"
+"""The source whose own ids are aliases, written with ``cm:``."""
 
 LETTERS: Final[dict[str, Kind]] = {"S": "session_summary", "P": "user_prompt"}
 """The letter before a number → the kind that it means."""
@@ -50,8 +53,8 @@ class RecordId:
         return self.alias or (f"{self.kind}:{self.number}" if self.kind else f"#{self.number}")
 
     @property
-    def in_claude_mem(self) -> str:
-        """The alias of what claude-mem calls so; empty for an alias and for kinds of ours."""
+    def as_alias(self) -> str:
+        """The alias of what ``ALIASED`` calls so; empty for an alias and for kinds of ours."""
         letter = _LETTER_OF.get(self.kind or "observation")
         return "" if self.alias or letter is None else f"cm:{letter}{self.number}"
 
@@ -71,20 +74,20 @@ class RecordId:
         try:
             return cls.of(Ref.parse(written))
         except InputError as error:
-            more = "the number alone, or cm:2001 for an id of claude-mem"
+            more = f"the number alone, or cm:2001 for an id of {ALIASED}"
             raise InputError(f"{error.message}, {more}", field=field) from None
 
 
 def alias_of(source: str, source_id: str) -> str:
-    """The alias of a record that came from claude-mem; empty for any other record."""
-    row = _ROW.fullmatch(source_id) if source == "claude-mem" else None
+    """The alias of a record that came from ``ALIASED``; empty for any other record."""
+    row = _ROW.fullmatch(source_id) if source == ALIASED else None
     if row is None or row[1] not in _LETTER_OF:
         return ""
     return f"cm:{_LETTER_OF[row[1]]}{int(row[2])}"
 
 
 def is_of_default_store(source_id: str) -> bool:
-    """Whether a row of claude-mem is from the store where it keeps its data by default."""
+    """Whether a row of ``ALIASED`` is from the store where it keeps its data by default."""
     return _ROW.fullmatch(source_id) is not None and source_id.count(":") == 1
 
 

@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mem_search.errors import StorageError
-from mem_search.model.saved_searches import Delivery, DeliveryState, Message
+from mem_search.model.webhooks import Delivery, DeliveryState, Message
 from mem_search.scheduler import Scheduler
 from mem_search.storage.ports import DeliveryStore
 from mem_search.text import dates

@@ -51,16 +51,8 @@ from mem_search.http.access.rate_limits import (
     limit_headers,
     searches,
 )
-from mem_search.http.claude_mem.clients import (
-    IGNORED,
-    PLATFORM_HEADERS,
-    RUNTIMES,
-    SHARED,
-    is_client,
-    tolerate,
-    tolerate_body,
-)
 from mem_search.http.core import problems
+from mem_search.http.core.clients import IGNORED, Clients
 from mem_search.http.core.lifecycle import LIFECYCLE, OPENING_SECONDS
 from mem_search.http.core.measuring import MEASURED, pattern_of
 from mem_search.http.core.parameter_types import zone
@@ -154,11 +146,12 @@ def bound(route: Route) -> Handler:
     searching = route.research or searches(route.query, route.body)
     for_agents, streams_body = route.is_for_agents, route.streams_body
     stores = route.write and route.method != "GET" and not route.defers
-    shared = route.path in SHARED
+    clients = route.clients
     for_clients = None if route.for_clients is None else bound(route.for_clients)
 
     async def handle(request: web.Request) -> web.StreamResponse:
-        if for_clients is not None and is_client(request):
+        theirs = clients if clients is not None and clients.is_one(request) else None
+        if for_clients is not None and theirs is not None:
             return await for_clients(request)
         lifecycle = request.app[LIFECYCLE]
         context = RequestContext(ANONYMOUS)
@@ -178,21 +171,12 @@ def bound(route: Route) -> Handler:
         if stores:  # its names are redacted in this thread, also by the models below
             await secret_rules.ready()
         sent: MultiMapping[str] = request.query
-        if (
-            shared
-            and (
-                request.headers.get("User-Agent", "").startswith(RUNTIMES)
-                or PLATFORM_HEADERS[0] in request.headers
-                or PLATFORM_HEADERS[1] in request.headers
-            )
-            and is_client(request)
-        ):
-            sent, context.tolerated = tolerate(request, model)
+        if theirs is not None:
+            sent, context.tolerated = theirs.read_query(request, model)
         query = read_query(model, sent, lifecycle.settings.timezone)
         body = None
         if route.body is not None:
-            as_client = context.tolerated is not None
-            body = await read_body(request, route.body, as_client=as_client)
+            body = await read_body(request, route.body, theirs)
         elif streams_body and route.body_type not in (ANY_TYPE, request.content_type):
             raise UnknownType(f"send the body with the Content-Type {route.body_type}")
         request[REQUEST_CONTEXT] = context
@@ -207,8 +191,8 @@ def bound(route: Route) -> Handler:
             return await route.handler(call)
         await lifecycle.settled(OPENING_SECONDS, complete=True)
         may_create = context.caller.may_change
-        async with lifecycle.users.lease(context.caller.user, may_create=may_create) as theirs:
-            context.runtime = theirs
+        async with lifecycle.users.lease(context.caller.user, may_create=may_create) as own:
+            context.runtime = own
             return await route.handler(call)
 
     return handle
@@ -295,10 +279,10 @@ def read_query(model: type[M], sent: MultiMapping[str], default_zone: str = "") 
     return read
 
 
-async def read_body(request: web.Request, model: type[M], *, as_client: bool = False) -> M:
+async def read_body(request: web.Request, model: type[M], clients: Clients | None = None) -> M:
     """The JSON body of a request; nothing at all counts as ``{}``.
 
-    ``as_client``: it is read as claude-mem's worker reads it.
+    With ``clients`` it is read as their program reads it.
     Raises MalformedBody, Invalid, UnknownType, or aiohttp's 413.
     """
     raw = await request.read() if request.can_read_body else b""
@@ -312,8 +296,8 @@ async def read_body(request: web.Request, model: type[M], *, as_client: bool = F
         raise Invalid([Fault(error.message, pointer=_pointer(error.path))]) from None
     except ValueError as error:
         raise MalformedBody(f"the body is not JSON: {str(error)[:200]}") from None
-    if as_client:
-        value = tolerate_body(request, model, value)
+    if clients is not None:
+        value = clients.read_body(request, model, value)
     try:
         return model.model_validate(value)
     except ValidationError as error:

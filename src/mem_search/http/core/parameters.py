@@ -74,7 +74,7 @@ def spellings(name: str, field: FieldInfo) -> tuple[str, ...]:
 
 
 def _platform() -> Any:
-    """The field of that name, as claude-mem's clients spell it."""
+    """The field of that name, as clients of other programs spell it, too."""
     return Field(
         default="",
         alias="platformSource",
@@ -319,7 +319,7 @@ class SearchParameters(KindParameters):
     """A search over all kinds, or those in ``types``.
 
     A word in ``type`` that means a kind (``observations``, ``sessions``) selects it, as
-    claude-mem's clients expect.
+    clients of other programs expect.
     """
 
     types: Kinds = Field(

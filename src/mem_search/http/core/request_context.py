@@ -12,7 +12,7 @@ from aiohttp import web
 
 from mem_search.access.callers import Caller
 from mem_search.access.security_levels import Level
-from mem_search.http.claude_mem.clients import Tolerated
+from mem_search.http.core.clients import Tolerated
 from mem_search.model.access import Allowance
 from mem_search.runtime import Runtime
 
@@ -24,7 +24,7 @@ class RequestContext:
     ``remote``: the request may come from another machine. ``allowances`` are the counted limits,
     by policy. ``flags`` are the patterns in the query (``access/security_levels``). ``message`` is
     the id of an inspected MCP message: errors then have the form that its client reads.
-    ``tolerated`` is what was taken as claude-mem's worker takes it; None for all other clients.
+    ``tolerated`` is what was taken as another program takes it; None for our own clients.
     """
 
     caller: Caller

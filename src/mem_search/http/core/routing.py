@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Literal, TypeVar, get_args
@@ -13,6 +13,7 @@ from pydantic import BaseModel
 from mem_search.access.callers import Caller, check_may_change
 from mem_search.http.access.browsers import viewer_host
 from mem_search.http.access.peers import is_unix
+from mem_search.http.core.clients import Clients
 from mem_search.http.core.lifecycle import Lifecycle
 from mem_search.http.core.parameter_types import Zone, zone
 from mem_search.http.core.request_context import REQUEST_CONTEXT
@@ -148,8 +149,8 @@ class Route:
     is the path that replaces a deprecated one. ``response`` is the schema of the JSON reply, or a
     union of several: every route that answers JSON has one. ``other_types`` are content types
     beside ``content_type``; ``errors`` are statuses beyond those that follow from all this.
-    ``for_clients`` answers clients of claude-mem that send no token, where its worker has a route
-    of the same method and path that takes something else.
+    ``clients``: those of another program use the route, too, in its way; ``for_clients`` answers
+    these, where that program has a route of the same method and path that takes something else.
     """
 
     method: str
@@ -175,6 +176,7 @@ class Route:
     login: bool = False
     private: bool = False
     page: str = ""
+    clients: Clients | None = None
     for_clients: Route | None = None
     status: int = 200
     successor: str = ""
@@ -210,3 +212,21 @@ class Route:
 
 ROUTE_TABLE: web.AppKey[Callable[[], tuple[Route, ...]]] = web.AppKey("routes")
 """Gives all routes of the app to the handlers that describe them."""
+
+
+def shared_with(
+    clients: Clients, routes: Iterable[Route], instead: Mapping[str, Route] | None = None
+) -> tuple[Route, ...]:
+    """The routes, where those that ``clients`` use know them.
+
+    ``instead``: path → the route that answers such a client, where its program has one of the same
+    method and path that takes something else.
+    """
+
+    def known(route: Route) -> Route:
+        other = (instead or {}).get(route.path)
+        if other is not None and other.method == route.method:
+            return replace(route, clients=clients, for_clients=other)
+        return replace(route, clients=clients) if route.path in clients.shared else route
+
+    return tuple(map(known, routes))

@@ -6,8 +6,8 @@ import json
 from typing import Any, Literal, Self
 
 from mem_search.http.schemas.common import Paged
-from mem_search.http.schemas.saved_searches import WebhookDelivery
 from mem_search.http.schemas.universal_requests import request_body
+from mem_search.http.schemas.webhooks import WebhookDelivery
 from mem_search.renderers.schema import Count, Stored, Time, schema
 from mem_search.renderers.universal import UniversalSearchResponse
 from mem_search.research.search_jobs import JobWithDelivery

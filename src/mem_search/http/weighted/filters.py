@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from mem_search import agents
+from mem_search.agents import SESSION_SOURCES
 from mem_search.model import AllOf, AnyOf, Condition, Demand, Filters, Kind, Not
 from mem_search.records.registry import installed_kinds
 
@@ -20,9 +20,6 @@ SourceType = Literal[
     "checkpoint",
     "checkpoint_recall",
 ]
-
-AGENTS: Final = ("claude-mem", *(agent.sessions for agent in agents.AGENTS))
-"""Sources that read sessions of an agent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +53,7 @@ checkpoint: ``checkpoint_recall`` is a valid filter that matches nothing.
 def word_for(kind: Kind, source: str) -> str:
     """The source type of a record of ``kind`` from ``source``."""
     found = installed_kinds().get(kind)
-    return (source in AGENTS and found.agent_source_type) or found.source_type
+    return (source in SESSION_SOURCES and found.agent_source_type) or found.source_type
 
 
 def rules_for(words: Iterable[SourceType]) -> tuple[Rule, ...]:
@@ -102,7 +99,9 @@ def _met(rule: Rule) -> Demand:
     of_kind = Condition(f"source_type:{rule.word}", (Filters(kinds=rule.kinds),))
     if rule.of_agents is None:
         return of_kind
-    of_agents = Condition("source:agents", tuple(Filters(source=source) for source in AGENTS))
+    of_agents = Condition(
+        "source:agents", tuple(Filters(source=source) for source in SESSION_SOURCES)
+    )
     return AllOf((of_kind, of_agents if rule.of_agents else Not(of_agents)))
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol, TypeVar
 
 from mem_search.model import Kind
 from mem_search.model.statistics import ReplicaState
@@ -18,7 +18,6 @@ from mem_search.storage.ports.activity import (
     DeliveryStore,
     JobStore,
     ResearchStore,
-    SavedSearchStore,
     ScopeStore,
     SearchJobStore,
     SearchLogStore,
@@ -48,7 +47,6 @@ __all__ = [
     "RecordStore",
     "RedactingStore",
     "ResearchStore",
-    "SavedSearchStore",
     "ScopeStore",
     "SearchJobStore",
     "SearchLogStore",
@@ -58,6 +56,8 @@ __all__ = [
     "Store",
     "TokenStore",
 ]
+
+T = TypeVar("T")
 
 
 class Store(Protocol):
@@ -115,8 +115,6 @@ class Store(Protocol):
     @property
     def search_jobs(self) -> SearchJobStore: ...
     @property
-    def saved_searches(self) -> SavedSearchStore: ...
-    @property
     def deliveries(self) -> DeliveryStore: ...
     @property
     def scopes(self) -> ScopeStore: ...
@@ -132,6 +130,10 @@ class Store(Protocol):
     def logins(self) -> LoginStore: ...
     @property
     def search_log(self) -> SearchLogStore: ...
+
+    def part(self, of: Callable[[Any], T]) -> T:
+        """What a feature stores: its class of ``features.NAME.sql``, over this store's database."""
+        ...
 
     def open_search(
         self, folder: Path, model: int, dimensions: int, chats: Collection[Kind]

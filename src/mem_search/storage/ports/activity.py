@@ -5,22 +5,14 @@ Times are milliseconds since 1970.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Protocol
 
-from mem_search.model import Record
 from mem_search.model.jobs import JobState, JobStatus, SearchJob, SearchJobStatus
+from mem_search.model.requests import Scope
 from mem_search.model.research import Operation, OperationFilter, Session
-from mem_search.model.saved_searches import (
-    Delivery,
-    DeliveryState,
-    Match,
-    Message,
-    Notification,
-    SavedSearch,
-    Scope,
-)
 from mem_search.model.statistics import AskedQuery, LoggedSearch
+from mem_search.model.webhooks import Delivery, DeliveryState, Message
 
 
 class JobStore(Protocol):
@@ -185,96 +177,6 @@ class SearchJobStore(Protocol):
 
     async def expire(self, before: int) -> int:
         """Delete jobs that ended at or before; returns how many."""
-        ...
-
-
-class SavedSearchStore(Protocol):
-    """Saved searches, which records each has reported, and the inbox."""
-
-    async def create(
-        self,
-        name: str,
-        request: Mapping[str, Any],
-        *,
-        every_seconds: int | None,
-        inbox: bool,
-        webhook_url: str,
-        at: int,
-    ) -> bool:
-        """Add one, which reports what is stored from now on; False when the name is taken."""
-        ...
-
-    async def change(
-        self,
-        name: str,
-        request: Mapping[str, Any],
-        *,
-        every_seconds: int | None,
-        inbox: bool,
-        webhook_url: str,
-        at: int,
-    ) -> bool:
-        """Change query, schedule or receivers; False when no search has the name.
-
-        Reported records stay reported. A changed query looks at what is stored from now on.
-        """
-        ...
-
-    async def get(self, name: str) -> SavedSearch | None: ...
-
-    async def listed(self) -> list[SavedSearch]:
-        """All saved searches by name."""
-        ...
-
-    async def remove(self, name: str) -> bool:
-        """Delete one with its notifications; False when no search has the name."""
-        ...
-
-    async def due(self, now: int) -> list[str]:
-        """The names of the searches that should have run by now, the longest waiting first.
-
-        Without those that another living worker is running.
-        """
-        ...
-
-    async def next_at(self) -> int | None:
-        """When the next search runs; None when none has a schedule."""
-        ...
-
-    async def note_failure(self, saved: SavedSearch, at: int, error: str) -> None:
-        """The run failed; the next one is a whole interval later."""
-        ...
-
-    async def finish_run_and_notify(
-        self,
-        saved: SavedSearch,
-        found: Sequence[tuple[int, str]],
-        *,
-        at: int,
-        since: int,
-        message: Callable[[Sequence[Match], Mapping[int, Record]], Message] | None = None,
-    ) -> tuple[tuple[Match, ...], int | None]:
-        """Store a run: the new ones of ``found``, the notification and its message.
-
-        ``found`` are (number, content hash in hex). New is a record that was not reported with
-        this content. ``message`` makes the webhook message of the new matches and the records of
-        the first ``MAX_IN_MESSAGE``; it is called inside the transaction and must be quick.
-        Returns the matches and the number of the notification, None when nothing is new.
-        """
-        ...
-
-    async def notifications(
-        self, search: str, limit: int, offset: int, *, unread: bool
-    ) -> tuple[list[Notification], int]:
-        """A page of the inbox, newest first, and how many there are; ``search`` "" is any."""
-        ...
-
-    async def mark_read(self, notification: int, at: int) -> Notification | None:
-        """Mark a notification as read, unless it was; None when there is none."""
-        ...
-
-    async def dismiss(self, notification: int) -> bool:
-        """Delete a notification; what it reported is not reported again."""
         ...
 
 

@@ -31,7 +31,7 @@ from mem_search.model.rankings import (
     Vectors,
 )
 from mem_search.model.records import RecordWithLinks
-from mem_search.model.saved_searches import Scope
+from mem_search.model.requests import Scope
 from mem_search.model.statistics import AskedQuery, Corpus
 from mem_search.text.names import Name
 from mem_search.text.record_ids import RecordId

@@ -100,6 +100,12 @@ class Connection(Asking, psycopg.Connection[tuple[Any, ...]]):
         set_json_dumps(as_json, self)
         set_json_loads(_loads, self)
 
+    def claim(self, table: str, rows: Sequence[int]) -> None:
+        """See ``storage.sql.connection.Connection``."""
+        if rows:
+            mine = f"update {table} set worker = current_setting('mem_search.worker')"
+            self.execute(f"{mine} where id = any(%s)", (rows,))
+
     def lock_store(self) -> None:
         """See ``storage.sql.connection.Connection``."""
         self.execute("select 1 from stores for update")

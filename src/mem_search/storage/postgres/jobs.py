@@ -9,13 +9,12 @@ from typing import Any
 
 from mem_search.model.ingest import SO_FAR
 from mem_search.model.jobs import TRIED, JobState, JobStatus, SearchJob
-from mem_search.model.saved_searches import Delivery
+from mem_search.model.webhooks import Delivery
 from mem_search.storage.postgres.connection import Connection, Jsonb
-from mem_search.storage.postgres.workers import FREE, HERE, MINE
+from mem_search.storage.postgres.workers import HERE, MINE
 from mem_search.storage.sql import deliveries
-from mem_search.storage.sql.connection import Repository, reads, writes, writes_beside
+from mem_search.storage.sql.connection import FREE, Repository, reads, writes_beside
 from mem_search.storage.sql.deliveries import Deliveries
-from mem_search.storage.sql.saved_searches import SavedSearches
 from mem_search.storage.sql.search_jobs import WHOLE, SearchJobs, search_job
 from mem_search.text.dates import now_ms
 
@@ -188,21 +187,3 @@ class ClaimedDeliveries(Deliveries):
             (list(deliveries_), now),
         )
         return {row[0]: Delivery(*row) for row in rows}
-
-
-class ClaimedSavedSearches(SavedSearches):
-    """Runs of saved searches."""
-
-    @writes
-    def due(self, connection: Connection, now: int) -> list[str]:
-        due = connection.execute(
-            f"select id, name from saved_searches where next_at <= %s and {FREE}"
-            " order by next_at, id for update skip locked",
-            (now,),
-        ).fetchall()
-        if due:
-            connection.execute(
-                f"update saved_searches set worker = {MINE} where id = any(%s)",
-                ([number for number, _ in due],),
-            )
-        return [name for _, name in due]

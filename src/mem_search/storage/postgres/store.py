@@ -18,7 +18,6 @@ from mem_search.storage.postgres.graph_export import PostgresGraph
 from mem_search.storage.postgres.indexing import PostgresIndexing
 from mem_search.storage.postgres.jobs import (
     ClaimedDeliveries,
-    ClaimedSavedSearches,
     ClaimedSearchJobs,
     PostgresJobs,
 )
@@ -30,7 +29,7 @@ from mem_search.storage.postgres.vector_index import PgvectorIndex
 from mem_search.storage.postgres.workers import LEASE
 from mem_search.storage.rules import future_times
 from mem_search.storage.sql.archives import Archives
-from mem_search.storage.sql.connection import reads
+from mem_search.storage.sql.connection import Parts, reads
 from mem_search.storage.sql.records import Records
 from mem_search.storage.sql.research import Operations
 from mem_search.storage.sql.scopes import Scopes
@@ -56,11 +55,13 @@ class PostgresStatistics(Statistics):
         return StoreSize(stored)
 
 
-class PostgresStore:
+class PostgresStore(Parts):
     """The store of one owner. ``PostgresStore.open`` makes it; always ``close`` it."""
 
+    database: Database
+
     def __init__(self, database: Database) -> None:
-        self.database = database
+        super().__init__(database)
         self._caches = Caches.of(database)
         self.records = Records(database, where)
         self.ingest = PostgresIngest(database)
@@ -71,7 +72,6 @@ class PostgresStore:
         self.jobs = PostgresJobs(database)
         self.research = Operations(database)
         self.search_jobs = ClaimedSearchJobs(database)
-        self.saved_searches = ClaimedSavedSearches(database)
         self.deliveries = ClaimedDeliveries(database)
         self.scopes = Scopes(database)
         self.archives = Archives(database)

@@ -6,13 +6,19 @@ import json
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import wraps
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, Final, ParamSpec, Protocol, TypeVar
 
 P = ParamSpec("P")
 T = TypeVar("T")
 R = TypeVar("R", bound="Repository")
 C = TypeVar("C")
 Values = Sequence[Any] | Mapping[str, Any]
+
+FREE: Final = (
+    "(worker is null or worker = current_setting('mem_search.worker') or not exists"
+    " (select 1 from workers w where w.id = worker and w.until > clock_timestamp()))"
+)
+"""Of a row that is claimed by its column ``worker``: this worker may have it."""
 
 
 class Rows(Protocol):
@@ -48,6 +54,9 @@ class Connection(Protocol):
         self, table: str, columns: Sequence[str], rows: Sequence[Sequence[Any]], then: str = "", /
     ) -> None:
         """Insert ``rows``. A column is its name and PostgreSQL's type: ``id bigint``."""
+
+    def claim(self, table: str, rows: Sequence[int], /) -> None:
+        """These ``rows``, ids, which were ``FREE``, are this worker's."""
 
     def lock_store(self) -> None:
         """Let no other worker of this store write what is counted here, to the end of the
@@ -100,6 +109,17 @@ class Repository:
 
     def __init__(self, database: Any) -> None:
         self._database = database
+
+
+class Parts:
+    """Base of a store: what features store, over its database."""
+
+    def __init__(self, database: Any) -> None:
+        self.database = database
+
+    def part(self, of: Callable[[Any], T]) -> T:
+        """See ``ports.Store``."""
+        return of(self.database)
 
 
 def reads(

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from mem_search.model.saved_searches import Delivery, DeliveryState, Message
+from mem_search.model.webhooks import Delivery, DeliveryState, Message
 from mem_search.storage.sql.connection import Connection, Repository, reads, writes_beside
 
 COLUMNS: Final = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from mem_search.model.saved_searches import Scope
+from mem_search.model.requests import Scope
 from mem_search.storage.sql.connection import Connection, Repository, reads, writes
 
 NAMED: Final = 'lower(name) = lower(%(name)s::text collate "C")'

@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 
 from mem_search.model.jobs import SearchJob, SearchJobStatus
-from mem_search.model.saved_searches import Message
+from mem_search.model.webhooks import Message
 from mem_search.storage.rules.quotes import check_held
 from mem_search.storage.sql import deliveries
 from mem_search.storage.sql.connection import (

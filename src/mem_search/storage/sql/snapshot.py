@@ -28,7 +28,7 @@ from mem_search.model.rankings import (
     distinct,
 )
 from mem_search.model.records import RecordWithLinks
-from mem_search.model.saved_searches import Scope
+from mem_search.model.requests import Scope
 from mem_search.model.statistics import AskedQuery, Corpus
 from mem_search.storage.ports.search import Counted, Names
 from mem_search.storage.rules import bm25

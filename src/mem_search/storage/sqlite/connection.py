@@ -18,7 +18,8 @@ in a shared statement                      for SQLite
 ``jsonb_agg``, ``jsonb_build_array``       ``json_group_array``, ``json_array``
 ``chr(10)``                                ``char(10)``
 ``project_lower``                          ``lower(project)``: a column of PostgreSQL's
-``, worker = null``, ``for update``        nothing: a file has one worker and one writer
+``, worker = null``, ``FREE``, ``claim``,    nothing: a file has one worker and one writer
+``for update``, ``skip locked``
 ``home``                                   nothing: all is read in the home of the file
 =========================================  ==================================================
 
@@ -28,6 +29,7 @@ JSON goes in as ``Json`` and comes out through ``from_json``; truth values come 
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 import time
 from collections.abc import Iterable, Mapping, Sequence
@@ -36,7 +38,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from mem_search.patterns import pattern
-from mem_search.storage.sql.connection import Asking, Json, Values
+from mem_search.storage.sql.connection import FREE, Asking, Json, Values
 
 MAPPED: Final = 2**31 - 2**16
 """Bytes of the file that a connection may map."""
@@ -59,6 +61,7 @@ _CAST: Final = r"(?:::\w+(?:\[\])?)?"
 _FORMS: Final = tuple(
     (pattern(form), own)
     for form, own in (
+        (re.escape(FREE), "true"),
         (rf"= any\((%s|%\(\w+\)s){_CAST}\)", r"in (select value from json_each(\1))"),
         (rf"!= all\((%s|%\(\w+\)s){_CAST}\)", r"not in (select value from json_each(\1))"),
         (
@@ -79,7 +82,7 @@ _FORMS: Final = tuple(
         (r", (?:home|current_setting\('mem_search.home'\))\)", ")"),
         (r"\bhome = excluded\.home,", ""),
         (r" or cursors\.home != excluded\.home", ""),
-        (r" for update\b", ""),
+        (r" for update(?: skip locked)?\b", ""),
         (r"\bjsonb_agg\(", "json_group_array("),
         (r"\bjsonb_build_array\(", "json_array("),
         (r"\b((?:\w+\.)?\w+)_lower\b", r"lower(\1)"),
@@ -123,6 +126,9 @@ class SqliteConnection(Asking, sqlite3.Connection):
         names = ", ".join(column.split()[0] for column in columns)
         marks = ", ".join(["%s"] * len(columns))
         self.many(f"insert into {table}({names}) values({marks}) {then}", rows)
+
+    def claim(self, table: str, rows: Sequence[int], /) -> None:
+        """Nothing: a file has one worker."""
 
     def lock_store(self) -> None:
         """Nothing: a file has one writer."""

@@ -15,12 +15,11 @@ from mem_search.model import Kind
 from mem_search.model.statistics import StoreSize
 from mem_search.storage.rules.corpus_cache import CorpusCache
 from mem_search.storage.sql.archives import Archives
-from mem_search.storage.sql.connection import reads
+from mem_search.storage.sql.connection import Parts, reads
 from mem_search.storage.sql.deliveries import Deliveries
 from mem_search.storage.sql.logins import Logins
 from mem_search.storage.sql.records import Records
 from mem_search.storage.sql.research import Operations
-from mem_search.storage.sql.saved_searches import SavedSearches
 from mem_search.storage.sql.scopes import Scopes
 from mem_search.storage.sql.search_jobs import SearchJobs
 from mem_search.storage.sql.search_log import SearchLog
@@ -75,11 +74,13 @@ class SqliteStatistics(Statistics):
         return StoreSize(stored, free, vectors_move.progress(connection))
 
 
-class SqliteStore:
+class SqliteStore(Parts):
     """An open file. ``SqliteStore.open`` makes it; always ``close`` it."""
 
+    database: Database
+
     def __init__(self, database: Database) -> None:
-        self.database = database
+        super().__init__(database)
         self._searches: list[SqliteSearchStore] = []
         self._not_utf8: list[str] = []
         self._looked_at = 0
@@ -92,7 +93,6 @@ class SqliteStore:
         self.jobs = SqliteJobs(database)
         self.research = Operations(database)
         self.search_jobs = SearchJobs(database)
-        self.saved_searches = SavedSearches(database)
         self.deliveries = Deliveries(database)
         self.scopes = Scopes(database)
         self.archives = Archives(database)

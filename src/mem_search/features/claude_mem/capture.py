@@ -17,10 +17,10 @@ from typing import Annotated, Any, Final
 from aiohttp import web
 from pydantic import AfterValidator, AliasChoices, Field
 
-from mem_search.http.claude_mem.clients import ClientBody, platform_of
+from mem_search.features.claude_mem.clients import ClientBody, platform_of
+from mem_search.features.claude_mem.replies import MemorySaved, SessionBegun, Taken
 from mem_search.http.core.replies import json_reply
 from mem_search.http.core.routing import Call
-from mem_search.http.schemas.claude_mem import MemorySaved, SessionBegun, Taken
 from mem_search.ingest.prepare import content_id
 from mem_search.model import Draft, Filters
 from mem_search.patterns import pattern

@@ -17,10 +17,10 @@ from typing import Any, Final
 from aiohttp import web
 from pydantic import Field
 
-from mem_search.http.claude_mem.clients import ClientBody
+from mem_search.features.claude_mem.clients import ClientBody
+from mem_search.features.claude_mem.replies import Imported, ImportStats
 from mem_search.http.core.replies import json_reply
 from mem_search.http.core.routing import Call
-from mem_search.http.schemas.claude_mem import Imported, ImportStats
 from mem_search.model import Batch, DateRange, Draft, Filters, Location, Record
 from mem_search.sources.claude_mem.drafts import draft_of, is_observer
 from mem_search.sources.claude_mem.tables import (

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from aiohttp import web
 
-from mem_search.http.claude_mem.rows import row_of
+from mem_search.features.claude_mem.rows import row_of
 from mem_search.http.core.event_stream import PING, event_of, send_events
 from mem_search.http.core.routing import Call
 from mem_search.model import DateRange, Filters, Record

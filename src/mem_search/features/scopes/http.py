@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Self
+
 from aiohttp import web
 from pydantic import Field
 
@@ -10,11 +12,11 @@ from mem_search.http.core.parameter_types import NAME
 from mem_search.http.core.parameters import Body
 from mem_search.http.core.problems import Fault, Invalid
 from mem_search.http.core.replies import json_reply
-from mem_search.http.core.routing import Call
+from mem_search.http.core.routing import Call, Route
 from mem_search.http.schemas.common import Deleted
-from mem_search.http.schemas.saved_searches import Scope, Scopes
-from mem_search.model import saved_searches as stored
+from mem_search.model import requests as stored
 from mem_search.records.registry import installed_kinds
+from mem_search.renderers.schema import Time, schema
 from mem_search.search.query_understanding import MAX_FILTER_CHARS, demand_of
 from mem_search.text.dates import now_ms
 from mem_search.text.redaction import refuse_secret
@@ -28,6 +30,26 @@ class ScopeBody(Body):
         description="Fields of the query language: project:web -tag:draft",
         examples=["project:web OR tag:work"],
     )
+
+
+@schema
+class Scope:
+    """A filter with a name."""
+
+    name: str
+    filter: str
+    created_at: Time
+
+    @classmethod
+    def of(cls, scope: stored.Scope) -> Self:
+        return cls(name=scope.name, filter=scope.filter, created_at=scope.created_at)
+
+
+@schema
+class Scopes:
+    """All scopes, by name."""
+
+    scopes: list[Scope]
 
 
 async def put(call: Call) -> web.StreamResponse:
@@ -78,3 +100,13 @@ def _nothing(name: str) -> NotFound:
     return NotFound(
         f"no scope {name[:60]!r}; `mem-search scope list` and GET /api/v1/scopes list them"
     )
+
+
+# fmt: off
+# ruff: noqa: E501 - a route is a row of a table
+ROUTES = (
+    Route("GET", "/api/v1/scopes", listed, "List scopes: filters with a name", "saved", response=Scopes),
+    Route("GET", "/api/v1/scopes/{name}", one, "Show a scope", "saved", response=Scope),
+    Route("PUT", "/api/v1/scopes/{name}", put, "Create or replace a scope", "saved", body=ScopeBody, write=True, response=Scope),
+    Route("DELETE", "/api/v1/scopes/{name}", remove, "Delete a scope", "saved", write=True, response=Deleted),
+)

@@ -12,7 +12,7 @@ from typing import Final
 
 from aiohttp import web
 
-from mem_search.http.claude_mem.rows import row_of
+from mem_search.features.claude_mem.rows import row_of
 from mem_search.http.core.parameters import MAX_OFFSET
 from mem_search.http.core.routing import Call
 from mem_search.model import Record, SearchRequest

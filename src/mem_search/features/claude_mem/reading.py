@@ -11,8 +11,8 @@ from typing import Annotated, Any, Final
 from aiohttp import web
 from pydantic import BeforeValidator, Field
 
-from mem_search.http.claude_mem.clients import ClientBody
-from mem_search.http.claude_mem.rows import ObservationRow, SessionRow
+from mem_search.features.claude_mem.clients import ClientBody
+from mem_search.features.claude_mem.rows import ObservationRow, SessionRow
 from mem_search.http.core.parameter_types import Words
 from mem_search.http.core.parameters import PlatformParameters
 from mem_search.http.core.replies import json_reply

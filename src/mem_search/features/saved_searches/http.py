@@ -2,49 +2,44 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Any, Self
 
 from aiohttp import web
 from pydantic import AfterValidator, Field
 
 from mem_search.errors import InputError, NotFound
+from mem_search.features.saved_searches import model as stored
+from mem_search.features.saved_searches.service import Plan, seconds, written
 from mem_search.http.access.rate_limits import admit, check_schedule
 from mem_search.http.core.dispatch import number_in_path
 from mem_search.http.core.parameter_types import Name
 from mem_search.http.core.parameters import Body, Listing
 from mem_search.http.core.problems import Fault, Invalid
 from mem_search.http.core.replies import json_reply
-from mem_search.http.core.routing import Call
-from mem_search.http.schemas.common import Deleted
-from mem_search.http.schemas.saved_searches import (
-    NewMatch,
-    Notification,
-    Notifications,
-    SavedSearch,
-    SavedSearches,
-    SavedSearchRun,
-    WebhookSecret,
+from mem_search.http.core.routing import Call, Route
+from mem_search.http.schemas.common import Deleted, Paged
+from mem_search.http.schemas.universal_requests import (
+    MAX_URL_CHARS,
+    UniversalSearchRequest,
+    request_body,
 )
-from mem_search.http.schemas.universal_requests import MAX_URL_CHARS, UniversalSearchRequest
+from mem_search.http.schemas.webhooks import WebhookDelivery
 from mem_search.model import Record
-from mem_search.model import saved_searches as stored
+from mem_search.model.webhooks import Delivery
+from mem_search.renderers.schema import Count, Time, schema
 from mem_search.renderers.universal import UniversalSearchResponse, id_of, url_of
-from mem_search.research import saved_searches
 from mem_search.research.requests import load
-from mem_search.research.saved_searches import Plan
 from mem_search.search.citations import citation
 from mem_search.text.dates import now_ms
 from mem_search.validation import input_errors_as_invalid
-from mem_search.webhooks import signing
 
 
 def _interval(text: str) -> str:
     with input_errors_as_invalid():
-        return saved_searches.written(saved_searches.seconds(text))
+        return written(seconds(text))
 
 
 Every = Annotated[str, Field(max_length=40), AfterValidator(_interval)]
@@ -86,7 +81,7 @@ class SavedSearchPlan(Body):
             raise Invalid(faults)
         return Plan(
             request=self.search.request(asked_at),
-            every=None if self.every is None else saved_searches.seconds(self.every),
+            every=None if self.every is None else seconds(self.every),
             inbox=self.inbox,
             webhook_url=self.webhook_url,
         )
@@ -103,6 +98,103 @@ class NotificationsListing(Listing):
 
     unread: bool = Field(default=False, description="Only those that were not read")
     search: str = Field(default="", max_length=64, description="Only of this saved search")
+
+
+@schema
+class SavedSearch:
+    """A saved search; `error` says why its last run failed."""
+
+    name: str
+    search: dict[str, Any] | None
+    every: str | None
+    inbox: bool
+    webhook_url: str | None
+    created_at: Time
+    last_run_at: Time | None
+    next_run_at: Time | None
+    error: str | None
+
+    @classmethod
+    def of(cls, saved: stored.SavedSearch) -> Self:
+        every = saved.every_seconds
+        return cls(
+            name=saved.name,
+            search=request_body(saved.request),
+            every=None if every is None else written(every),
+            inbox=saved.inbox,
+            webhook_url=saved.webhook_url or None,
+            created_at=saved.created_at,
+            last_run_at=saved.ran_at,
+            next_run_at=saved.next_at,
+            error=saved.error or None,
+        )
+
+
+@schema
+class SavedSearches:
+    """All saved searches, by name."""
+
+    saved_searches: list[SavedSearch]
+
+
+@schema
+class NewMatch:
+    """A record that a saved search reports. `changed`: it matched before and has changed since."""
+
+    id: str
+    content_type: str
+    title: str
+    url: str
+    created_at: Time
+    changed: bool
+
+
+@schema
+class SavedSearchRun:
+    """All results of a saved search, and which of them are new."""
+
+    saved_search: str
+    new: list[NewMatch]
+    new_count: Count
+    notification: int | None
+    result: UniversalSearchResponse
+
+
+@schema
+class Notification:
+    """The new matches of one run of a saved search."""
+
+    id: int
+    saved_search: str
+    at: Time
+    count: Count
+    matches: list[NewMatch]
+    read_at: Time | None
+    webhook: WebhookDelivery | None
+
+    @classmethod
+    def of(
+        cls,
+        notification: stored.Notification,
+        matches: list[NewMatch],
+        delivery: Delivery | None,
+    ) -> Self:
+        return cls(
+            id=notification.id,
+            saved_search=notification.search,
+            at=notification.at,
+            count=notification.count,
+            matches=matches,
+            read_at=notification.read_at,
+            webhook=None if delivery is None else WebhookDelivery.of(delivery),
+        )
+
+
+@schema
+class Notifications(Paged):
+    """Notifications, newest first."""
+
+    notifications: list[Notification]
 
 
 async def create(call: Call) -> web.StreamResponse:
@@ -169,7 +261,7 @@ async def run(call: Call) -> web.StreamResponse:
 async def inbox(call: Call) -> web.StreamResponse:
     """The notifications of saved searches, the newest first."""
     params = call.parameters(NotificationsListing)
-    found, total = await call.runtime.store.saved_searches.notifications(
+    found, total = await call.runtime.research.saved_searches.store.notifications(
         params.search, params.limit, params.offset, unread=params.unread
     )
     return json_reply(
@@ -185,7 +277,7 @@ async def inbox(call: Call) -> web.StreamResponse:
 async def read(call: Call) -> web.StreamResponse:
     """Mark a notification as read."""
     number = number_in_path(call.request)
-    found = await call.runtime.store.saved_searches.mark_read(number, now_ms())
+    found = await call.runtime.research.saved_searches.store.mark_read(number, now_ms())
     if found is None:
         raise _nothing(number)
     (schema,) = await _notifications(call, [found])
@@ -195,20 +287,9 @@ async def read(call: Call) -> web.StreamResponse:
 async def dismiss(call: Call) -> web.StreamResponse:
     """Delete a notification. Its matches are not reported again."""
     number = number_in_path(call.request)
-    if not await call.runtime.store.saved_searches.dismiss(number):
+    if not await call.runtime.research.saved_searches.store.dismiss(number):
         raise _nothing(number)
     return json_reply(Deleted(deleted=number))
-
-
-async def webhook_secret(call: Call) -> web.StreamResponse:
-    """The secret that messages to webhooks are signed with; it is created on first use.
-
-    A token that may only read does not get it: with the secret one can write messages, not only
-    verify them.
-    """
-    call.check_may_change()
-    secret = await asyncio.to_thread(signing.webhook_secret, call.runtime.settings)
-    return json_reply(WebhookSecret(secret=secret))
 
 
 @contextmanager
@@ -260,3 +341,18 @@ def _matches(
         for match in matches
         if (record := named.get(match.number)) is not None
     ]
+
+
+# fmt: off
+# ruff: noqa: E501 - a route is a row of a table
+ROUTES = (
+    Route("GET", "/api/v1/saved-searches", listed, "List saved searches", "saved", response=SavedSearches, private=True),
+    Route("POST", "/api/v1/saved-searches", create, "Save a search", "saved", body=SavedSearchBody, write=True, status=201, response=SavedSearch, errors=(409,)),
+    Route("GET", "/api/v1/saved-searches/{name}", one, "Show a saved search", "saved", response=SavedSearch, private=True),
+    Route("PUT", "/api/v1/saved-searches/{name}", change, "Change a saved search", "saved", body=SavedSearchPlan, write=True, response=SavedSearch),
+    Route("DELETE", "/api/v1/saved-searches/{name}", remove, "Delete a saved search", "saved", write=True, response=Deleted),
+    Route("POST", "/api/v1/saved-searches/{name}/run", run, "Run a saved search now", "saved", write=True, response=SavedSearchRun, errors=(429,)),
+    Route("GET", "/api/v1/notifications", inbox, "List notifications of saved searches, newest first", "saved", NotificationsListing, response=Notifications, private=True),
+    Route("POST", "/api/v1/notifications/{number}/read", read, "Mark a notification as read", "saved", write=True, response=Notification),
+    Route("DELETE", "/api/v1/notifications/{number}", dismiss, "Delete a notification", "saved", write=True, response=Deleted),
+)

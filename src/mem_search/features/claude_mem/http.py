@@ -5,7 +5,7 @@ from __future__ import annotations
 # ruff: noqa: E501 - a route is a row of a table
 from functools import partial
 
-from mem_search.http.claude_mem import (
+from mem_search.features.claude_mem import (
     capture,
     corpora,
     importing,
@@ -14,18 +14,18 @@ from mem_search.http.claude_mem import (
     stream,
     tool_uses,
 )
-from mem_search.http.claude_mem.rows import SessionRow
+from mem_search.features.claude_mem import replies as schemas
+from mem_search.features.claude_mem.rows import SessionRow
 from mem_search.http.core.replies import TEXT
 from mem_search.http.core.routing import Route
-from mem_search.http.schemas import claude_mem as schemas
 
 GET = partial(Route, "GET", tag="claude-mem", is_rest=False)
 POST = partial(Route, "POST", tag="claude-mem", is_rest=False)
 CAPTURE = partial(POST, write=True, capture=True)
 
 # fmt: off
-IMPORT = CAPTURE("/api/import", importing.take, "Import rows of claude-mem", only="owner", body=importing.ExportBody, response=schemas.Imported)
-CLAUDE_MEM = (
+INSTEAD = {"/api/import": CAPTURE("/api/import", importing.take, "Import rows of claude-mem", only="owner", body=importing.ExportBody, response=schemas.Imported)}
+ROUTES = (
     CAPTURE("/api/sessions/init", capture.begin, "Take a prompt", only="owner", body=capture.InitBody, response=schemas.SessionBegun),
     CAPTURE("/api/sessions/observations", capture.observe, "Take a call of a tool", only="owner", body=capture.ToolBody, response=schemas.Taken),
     CAPTURE("/api/sessions/summarize", capture.summarize, "Take what the agent said last", only="owner", body=capture.SummaryBody, response=schemas.Taken),

@@ -16,10 +16,11 @@ from typing import Annotated, Any, Final
 
 import typer
 
+from mem_search.agents.neighbours import CLAUDE_MEM
 from mem_search.cli.local_checks import Finding
 from mem_search.cli.migrate_store import migrate_store
 from mem_search.cli.output import note, say
-from mem_search.daemon.probe import CLAUDE_MEM, probe
+from mem_search.daemon.probe import probe
 from mem_search.errors import Conflict, InputError, SourceError
 from mem_search.regular_file import MAX_SETTINGS, read_regular_file
 from mem_search.settings import Settings
@@ -67,7 +68,7 @@ def tell(port: int) -> None:
         return
     theirs = _port(folder_of(os.environ) / "settings.json", os.environ, os.getuid())
     answer = probe("127.0.0.1", theirs, timeout=_PATIENCE)
-    runs = answer is not None and answer.service == CLAUDE_MEM
+    runs = answer is not None and answer.service == CLAUDE_MEM.name
     if found.state != "ok" and not runs:
         note(f"mem-search: claude-mem: {found.detail}; run: {found.fix}")
     elif runs and theirs != port:

@@ -1,4 +1,4 @@
-"""``mem-search saved``, ``scope`` and ``webhook``: saved searches, their inbox, named filters."""
+"""``mem-search saved``: saved searches and their inbox."""
 
 from __future__ import annotations
 
@@ -12,23 +12,15 @@ from mem_search.cli import completion
 from mem_search.cli.client import open_client
 from mem_search.cli.commands import Group
 from mem_search.cli.options import Json, Kinds, Limit, clock_time, folded, show
-from mem_search.cli.output import say, write
+from mem_search.cli.output import say
 
 app = typer.Typer(cls=Group, help="Save searches, and see their new results.", no_args_is_help=True)
-scope_app = typer.Typer(
-    cls=Group, help="Save filters by name, to search with scope:NAME.", no_args_is_help=True
-)
-webhook_app = typer.Typer(cls=Group, help="What receivers of webhooks need.", no_args_is_help=True)
-
-SAVED, INBOX, SCOPES = "/api/v1/saved-searches", "/api/v1/notifications", "/api/v1/scopes"
+SAVED, INBOX = "/api/v1/saved-searches", "/api/v1/notifications"
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="Its name.")]
 Saved = Annotated[
     str,
     typer.Argument(metavar="NAME", help="Its name.", autocompletion=completion.saved_searches),
-]
-ScopeName = Annotated[
-    str, typer.Argument(metavar="NAME", help="Its name.", autocompletion=completion.scopes)
 ]
 
 
@@ -121,43 +113,6 @@ def inbox(
             client.json("POST", f"{INBOX}/{each['id']}/read")
     if not notifications:
         raise typer.Exit(1)
-
-
-@scope_app.command("add")
-def add_scope(
-    name: Name,
-    fields: Annotated[
-        list[str], typer.Argument(metavar="FILTER", help="Fields: project:web -tag:draft")
-    ],
-) -> None:
-    """Save a filter under a name; replaces one of that name."""
-    path = f"{SCOPES}/{quote(name, safe='')}"
-    scope = open_client().json("PUT", path, body={"filter": " ".join(fields)})
-    write(f"scope:{scope['name']}  {scope['filter']}\n")
-
-
-@scope_app.command("list")
-def list_scopes(as_json: Json = False) -> None:
-    """List scopes with their filters."""
-    answer = open_client().json("GET", SCOPES)
-    lines = (f"scope:{each['name']}  {each['filter']}" for each in answer["scopes"])
-    empty = "no scopes; to save one: mem-search scope add NAME FILTER"
-    show(answer, lines, as_json=as_json, empty=empty)
-    if not answer["scopes"]:
-        raise typer.Exit(1)
-
-
-@scope_app.command("remove")
-def remove_scope(name: ScopeName) -> None:
-    """Delete a scope."""
-    open_client().json("DELETE", f"{SCOPES}/{quote(name, safe='')}")
-    say(f"removed scope:{name}\n")
-
-
-@webhook_app.command()
-def secret() -> None:
-    """Print the secret that signs webhooks; do not share it."""
-    write(f"{open_client().json('GET', '/api/v1/webhooks/secret')['secret']}\n")
 
 
 def saved_line(saved: Mapping[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""Saved searches, which records each has reported, and the inbox of their notifications.
+"""The tables ``saved_searches``, ``saved_told`` and ``notifications``.
 
 A record that was forgotten disappears from the inbox too. Names ignore the case of ASCII letters.
 """
@@ -8,17 +8,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from mem_search.model import Record
-from mem_search.model.saved_searches import (
+from mem_search.features.saved_searches.model import (
     MAX_IN_MESSAGE,
     MAX_LISTED,
     Match,
-    Message,
     Notification,
     SavedSearch,
 )
+from mem_search.model import Record
+from mem_search.model.webhooks import Message
 from mem_search.storage.sql import deliveries, records
 from mem_search.storage.sql.connection import (
+    FREE,
     Connection,
     Json,
     Repository,
@@ -41,8 +42,8 @@ _NOTIFICATIONS = (
 )
 
 
-class SavedSearches(Repository):
-    """``ports.SavedSearchStore`` over ``saved_searches``, ``saved_told`` and ``notifications``."""
+class SavedSearchStore(Repository):
+    """Saved searches, which records each has reported, and the inbox."""
 
     @writes
     def create(
@@ -56,6 +57,7 @@ class SavedSearches(Repository):
         webhook_url: str,
         at: int,
     ) -> bool:
+        """Add one, which reports what is stored from now on; False when the name is taken."""
         return bool(
             connection.execute(
                 "insert into saved_searches(name, request, every_seconds, inbox, webhook_url,"
@@ -78,6 +80,10 @@ class SavedSearches(Repository):
         webhook_url: str,
         at: int,
     ) -> bool:
+        """Change query, schedule or receivers; False when no search has the name.
+
+        Reported records stay reported. A changed query looks at what is stored from now on.
+        """
         row = connection.maybe(
             f"select request, since from saved_searches where {NAMED} for update", {"name": name}
         )
@@ -98,6 +104,7 @@ class SavedSearches(Repository):
 
     @reads
     def get(self, connection: Connection, name: str) -> SavedSearch | None:
+        """All saved searches by name."""
         row = connection.maybe(
             f"select {_COLUMNS} from saved_searches where {NAMED}", {"name": name}
         )
@@ -110,22 +117,33 @@ class SavedSearches(Repository):
 
     @writes
     def remove(self, connection: Connection, name: str) -> bool:
+        """Delete one with its notifications; False when no search has the name."""
         deleted = connection.execute(f"delete from saved_searches where {NAMED}", {"name": name})
         return bool(deleted.rowcount)
 
-    @reads
+    @writes
     def due(self, connection: Connection, now: int) -> list[str]:
-        return connection.column(
-            "select name from saved_searches where next_at <= %s order by next_at, id", (now,)
-        )
+        """The names of the searches that should have run by now, the longest waiting first.
+
+        Without those that another living worker is running.
+        """
+        due = connection.execute(
+            f"select id, name from saved_searches where next_at <= %s and {FREE}"
+            " order by next_at, id for update skip locked",
+            (now,),
+        ).fetchall()
+        connection.claim("saved_searches", [number for number, _ in due])
+        return [name for _, name in due]
 
     @reads
     def next_at(self, connection: Connection) -> int | None:
+        """When the next search runs; None when none has a schedule."""
         (at,) = connection.one("select min(next_at) from saved_searches")
         return None if at is None else int(at)
 
     @writes
     def note_failure(self, connection: Connection, saved: SavedSearch, at: int, error: str) -> None:
+        """The run failed; the next one is a whole interval later."""
         _ran(connection, saved, at, since=saved.since, error=error)
 
     @writes
@@ -139,6 +157,13 @@ class SavedSearches(Repository):
         since: int,
         message: Callable[[Sequence[Match], Mapping[int, Record]], Message] | None = None,
     ) -> tuple[tuple[Match, ...], int | None]:
+        """Store a run: the new ones of ``found``, the notification and its message.
+
+        ``found`` are (number, content hash in hex). New is a record that was not reported with
+        this content. ``message`` makes the webhook message of the new matches and the records of
+        the first ``MAX_IN_MESSAGE``; it is called inside the transaction and must be quick.
+        Returns the matches and the number of the notification, None when nothing is new.
+        """
         # The row is locked first, so that two workers that run the search report a record once.
         _ran(connection, saved, at, since=since)
         matches = _new_matches(connection, saved, found)
@@ -155,6 +180,7 @@ class SavedSearches(Repository):
     def notifications(
         self, connection: Connection, search: str, limit: int, offset: int, *, unread: bool
     ) -> tuple[list[Notification], int]:
+        """A page of the inbox, newest first, and how many there are; ``search`` "" is any."""
         wanted = (
             "where n.inbox and (%(name)s = ''"
             f" or s.id in (select id from saved_searches where {NAMED}))"
@@ -174,6 +200,7 @@ class SavedSearches(Repository):
 
     @writes
     def mark_read(self, connection: Connection, notification: int, at: int) -> Notification | None:
+        """Mark a notification as read, unless it was; None when there is none."""
         connection.execute(
             "update notifications set read_at = coalesce(read_at, %s) where id = %s",
             (at, notification),
@@ -183,6 +210,7 @@ class SavedSearches(Repository):
 
     @writes
     def dismiss(self, connection: Connection, notification: int) -> bool:
+        """Delete a notification; what it reported is not reported again."""
         return bool(
             connection.execute("delete from notifications where id = %s", (notification,)).rowcount
         )

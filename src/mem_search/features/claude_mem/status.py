@@ -10,11 +10,7 @@ from typing import Final, Literal
 from aiohttp import web
 from pydantic import Field
 
-from mem_search.http import about
-from mem_search.http.core.parameters import Parameters
-from mem_search.http.core.replies import TEXT, json_reply
-from mem_search.http.core.routing import ROUTE_TABLE, Call
-from mem_search.http.schemas.claude_mem import (
+from mem_search.features.claude_mem.replies import (
     Dependency,
     DependencyHealth,
     Logs,
@@ -25,6 +21,10 @@ from mem_search.http.schemas.claude_mem import (
     SyncStatus,
     VectorIndexStatus,
 )
+from mem_search.http import about
+from mem_search.http.core.parameters import Parameters
+from mem_search.http.core.replies import TEXT, json_reply
+from mem_search.http.core.routing import ROUTE_TABLE, Call
 from mem_search.text import dates
 from mem_search.text.dates import now_ms
 

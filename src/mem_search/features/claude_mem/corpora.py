@@ -18,15 +18,9 @@ from multidict import MultiDict
 from pydantic import BeforeValidator, Field
 
 from mem_search.errors import NotFound
-from mem_search.http.access.rate_limits import admit
-from mem_search.http.claude_mem.clients import ClientBody
-from mem_search.http.claude_mem.reading import words_of
-from mem_search.http.core.dispatch import read_query
-from mem_search.http.core.parameter_types import Name
-from mem_search.http.core.parameters import SearchParameters
-from mem_search.http.core.replies import json_reply
-from mem_search.http.core.routing import Call
-from mem_search.http.schemas.claude_mem import (
+from mem_search.features.claude_mem.clients import ClientBody
+from mem_search.features.claude_mem.reading import words_of
+from mem_search.features.claude_mem.replies import (
     Corpus,
     CorpusAnswer,
     CorpusDates,
@@ -37,13 +31,19 @@ from mem_search.http.schemas.claude_mem import (
     McpText,
     Success,
 )
+from mem_search.features.saved_searches.model import SavedSearch
+from mem_search.features.saved_searches.service import Plan
+from mem_search.http.access.rate_limits import admit
+from mem_search.http.core.dispatch import read_query
+from mem_search.http.core.parameter_types import Name
+from mem_search.http.core.parameters import SearchParameters
+from mem_search.http.core.replies import json_reply
+from mem_search.http.core.routing import Call
 from mem_search.model import Record, SearchRequest
 from mem_search.model.briefing import Briefing, Candidate, Situation
-from mem_search.model.saved_searches import SavedSearch
 from mem_search.renderers import quoted, render_matches
 from mem_search.renderers.schema import dumped, to_values
 from mem_search.research.requests import load
-from mem_search.research.saved_searches import Plan
 from mem_search.search.service import UNLOGGED
 from mem_search.text import dates, secret_rules, token_count
 from mem_search.text.redaction import redact

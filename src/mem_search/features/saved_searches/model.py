@@ -1,4 +1,4 @@
-"""Saved searches and scopes, what saved searches report, and the webhook deliveries of it.
+"""Saved searches, and what they report.
 
 Times are milliseconds since 1970.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,46 +54,3 @@ class Notification:
     delivery_id: str | None
     read_at: int | None
     matches: tuple[Match, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Scope:
-    """A filter with a name; ``filter`` is written in the query language."""
-
-    name: str
-    filter: str
-    created_at: int
-
-
-@dataclass(frozen=True, slots=True)
-class Message:
-    """A webhook message to queue together with what it reports; due at once."""
-
-    id: str
-    event: str
-    url: str
-    body: bytes
-    created_at: int
-
-
-DeliveryState = Literal["pending", "delivered", "failed"]
-
-
-@dataclass(frozen=True, slots=True)
-class Delivery:
-    """One webhook message to one receiver, with exactly the ``body`` that is signed and sent.
-
-    ``next_at`` is the time of the next attempt while the message is pending.
-    """
-
-    id: str
-    event: str
-    url: str
-    body: bytes
-    state: DeliveryState
-    attempts: int
-    next_at: int
-    status: int | None
-    error: str
-    created_at: int
-    ended_at: int | None

@@ -16,14 +16,14 @@ from typing import Annotated, Any, Final, Literal, TypeVar
 from aiohttp import web
 from pydantic import BeforeValidator, Field
 
-from mem_search.http.claude_mem.clients import ClientBody
-from mem_search.http.claude_mem.reading import words_of
-from mem_search.http.claude_mem.rows import UNKNOWN_PLATFORM
+from mem_search.features.claude_mem.clients import ClientBody
+from mem_search.features.claude_mem.reading import words_of
+from mem_search.features.claude_mem.replies import ListedToolUse, ToolUse, ToolUses
+from mem_search.features.claude_mem.rows import UNKNOWN_PLATFORM
 from mem_search.http.core.parameter_types import End, Start, Stripped, Words
 from mem_search.http.core.parameters import FARTHEST, PlatformParameters, also
 from mem_search.http.core.replies import json_reply
 from mem_search.http.core.routing import Call
-from mem_search.http.schemas.claude_mem import ListedToolUse, ToolUse, ToolUses
 from mem_search.model import Filters
 from mem_search.regular_file import open_regular_file
 from mem_search.renderers.schema import dumped

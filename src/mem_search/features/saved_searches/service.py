@@ -16,6 +16,8 @@ from datetime import datetime
 from typing import Any, Final
 
 from mem_search.errors import Conflict, InputError, MemSearchError, NotFound, StorageError
+from mem_search.features.saved_searches.model import Match, SavedSearch
+from mem_search.features.saved_searches.sql import SavedSearchStore
 from mem_search.model import (
     DateRange,
     Record,
@@ -24,13 +26,13 @@ from mem_search.model import (
     SearchPage,
     SearchRequest,
 )
-from mem_search.model.saved_searches import Match, Message, SavedSearch
+from mem_search.model.webhooks import Message
 from mem_search.patterns import pattern
 from mem_search.renderers.universal import id_of
 from mem_search.research.requests import dump, load, redacted_text
 from mem_search.scheduler import Scheduler
 from mem_search.search.service import UNLOGGED, SearchService
-from mem_search.storage.ports import RecordStore, SavedSearchStore
+from mem_search.storage.ports import Store
 from mem_search.text import dates, secret_rules
 from mem_search.text.dates import now_ms
 from mem_search.webhooks.deliveries import Deliveries, new_message
@@ -104,13 +106,12 @@ class SavedSearches:
 
     def __init__(
         self,
-        store: SavedSearchStore,
-        records: RecordStore,
+        store: Store,
         service: SearchService,
         deliveries: Deliveries,
     ) -> None:
-        self._store = store
-        self._records = records
+        self.store = store.part(SavedSearchStore)
+        self._records = store.records
         self._service = service
         self._deliveries = deliveries
         self._locks: dict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
@@ -119,7 +120,7 @@ class SavedSearches:
     async def create(self, name: str, plan: Plan) -> SavedSearch:
         """Save a search. Raises Conflict when the name is in use, and what ``check`` raises."""
         await self._check(plan)
-        if not await self._store.create(name, plan.dumped(), **_values(plan), at=now_ms()):
+        if not await self.store.create(name, plan.dumped(), **_values(plan), at=now_ms()):
             raise Conflict(f"there is a saved search {name!r} already", field="name")
         self.wake()
         return await self.get(name)
@@ -127,13 +128,13 @@ class SavedSearches:
     async def change(self, name: str, plan: Plan) -> SavedSearch:
         """Replace a saved search. Raises NotFound, and what ``check`` raises."""
         await self._check(plan)
-        await self._store.change(name, plan.dumped(), **_values(plan), at=now_ms())
+        await self.store.change(name, plan.dumped(), **_values(plan), at=now_ms())
         self.wake()
         return await self.get(name)
 
     async def get(self, name: str) -> SavedSearch:
         """One saved search. Raises NotFound."""
-        found = await self._store.get(name)
+        found = await self.store.get(name)
         if found is None:
             raise NotFound(
                 f"no saved search {name[:60]!r};"
@@ -143,12 +144,12 @@ class SavedSearches:
 
     async def listed(self) -> list[SavedSearch]:
         """All saved searches by name."""
-        return await self._store.listed()
+        return await self.store.listed()
 
     async def remove(self, name: str) -> None:
         """Delete it with its notifications. Raises NotFound."""
         saved = await self.get(name)
-        await self._store.remove(saved.name)
+        await self.store.remove(saved.name)
 
     async def search(self, saved: SavedSearch, surface: str) -> SearchPage:
         """All results of the search, new or not."""
@@ -170,7 +171,7 @@ class SavedSearches:
 
     async def _run_due(self) -> int | None:
         """Run every search that is due; returns when the next one is."""
-        for name in await self._store.due(now_ms()):
+        for name in await self.store.due(now_ms()):
             try:
                 await self.run_now(name)
             except NotFound:  # removed a moment ago
@@ -180,14 +181,14 @@ class SavedSearches:
             except MemSearchError as error:
                 log.warning("saved search %s failed: %s", name, error)
                 saved = await self.get(name)
-                await self._store.note_failure(saved, now_ms(), error.message)
+                await self.store.note_failure(saved, now_ms(), error.message)
             except Exception as error:
                 # One search that cannot be read must not end all others.
                 log.exception("saved search %s failed", name)
                 saved = await self.get(name)
                 why = f"internal error: {type(error).__name__}; save the search again"
-                await self._store.note_failure(saved, now_ms(), why)
-        return await self._store.next_at()
+                await self.store.note_failure(saved, now_ms(), why)
+        return await self.store.next_at()
 
     async def _check(self, plan: Plan) -> None:
         """Run it once, to report errors now. Raises RefusedReceiver, and what a search raises."""
@@ -204,7 +205,7 @@ class SavedSearches:
         def message(matches: Sequence[Match], named: Mapping[int, Record]) -> Message:
             return new_message(EVENT, saved.webhook_url, started, _data(saved, matches, named))
 
-        matches, number = await self._store.finish_run_and_notify(
+        matches, number = await self.store.finish_run_and_notify(
             saved,
             [(number, hashes[number]) for number in found if number in hashes],
             at=started,

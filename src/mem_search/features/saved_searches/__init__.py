@@ -1,0 +1,1 @@
+"""Searches that are repeated, and the inbox of what they find."""

@@ -1,0 +1,1 @@
+"""Filters with a name. The core reads them: ``scope:`` is a field of the query language."""

@@ -1,0 +1,1 @@
+"""What receivers of webhooks need."""
