@@ -69,7 +69,7 @@ def test_every_name_that_a_script_imports_exists() -> None:
     assert missing == []
 
 
-_KNOWN_FEATURES: dict[str, set[str]] = {}
+_KNOWN_FEATURES = {"search_jobs": {"research"}}
 """Feature → the other features that it imports; each pair is a decision."""
 
 

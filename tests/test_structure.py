@@ -24,10 +24,10 @@ from pathlib import Path
 SOURCE = Path(__file__).parents[1] / "src"
 PACKAGE = SOURCE / "mem_search"
 
-MAX_LINES = 100_710
+MAX_LINES = 100_500
 """Lines of ``src``; the budget is 86,000 for the code as it is, and 92,000 with what comes."""
-MAX_MODULES = 723
-MAX_ONE_IMPORTER = 251
+MAX_MODULES = 719
+MAX_ONE_IMPORTER = 252
 """Modules with one importer, whatever their size and folder; 120 are the aim."""
 MAX_FRAGMENTS = 56
 MAX_TWINS = 145

@@ -31,8 +31,8 @@ from mem_search.model import Record
 from mem_search.model.webhooks import Delivery
 from mem_search.renderers.schema import Count, Time, schema
 from mem_search.renderers.universal import UniversalSearchResponse, id_of, url_of
-from mem_search.research.requests import load
 from mem_search.search.citations import citation
+from mem_search.search.stored_requests import load
 from mem_search.text.dates import now_ms
 from mem_search.validation import input_errors_as_invalid
 

@@ -16,8 +16,7 @@ from mem_search.contracts import VectorEntry, Vectors
 from mem_search.model.ingest import OutboxStep, ToEmbed
 from mem_search.model.statistics import VectorSpace
 from mem_search.storage.postgres.connection import Connection
-from mem_search.storage.postgres.workers import MINE
-from mem_search.storage.sql.connection import FREE, Repository, reads, writes
+from mem_search.storage.sql.connection import FREE, MINE, Repository, reads, writes
 from mem_search.text.dates import now_ms
 
 _LACKING: Final = (

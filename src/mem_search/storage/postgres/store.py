@@ -19,7 +19,6 @@ from mem_search.storage.postgres.indexing import PostgresIndexing
 from mem_search.storage.postgres.ingest import PostgresIngest
 from mem_search.storage.postgres.jobs import (
     ClaimedDeliveries,
-    ClaimedSearchJobs,
     PostgresJobs,
 )
 from mem_search.storage.postgres.migrations import KEYS
@@ -29,10 +28,8 @@ from mem_search.storage.postgres.statistics import PostgresStatistics
 from mem_search.storage.postgres.vector_index import PgvectorIndex
 from mem_search.storage.postgres.workers import LEASE
 from mem_search.storage.rules import future_times
-from mem_search.storage.sql.archives import Archives
 from mem_search.storage.sql.connection import Parts
 from mem_search.storage.sql.records import Records
-from mem_search.storage.sql.research import Operations
 from mem_search.storage.sql.scopes import Scopes
 from mem_search.storage.sql.search_log import SearchLog
 from mem_search.storage.sql.tokens import Tokens
@@ -54,11 +51,8 @@ class PostgresStore(Parts):
         self.indexing = PostgresIndexing(database)
         self.statistics = PostgresStatistics(database)
         self.jobs = PostgresJobs(database)
-        self.research = Operations(database)
-        self.search_jobs = ClaimedSearchJobs(database)
         self.deliveries = ClaimedDeliveries(database)
         self.scopes = Scopes(database)
-        self.archives = Archives(database)
         self.graph = PostgresGraph(database)
         self.tokens = Tokens(database)
         self.limits = PostgresLimits(database)

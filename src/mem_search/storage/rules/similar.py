@@ -10,7 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from mem_search.model.archives import HOLDINGS
+from mem_search.model.records import HOLDINGS
 from mem_search.text.shared_phrases import LENGTH, SharedRun, shared
 
 SIMILAR: Final = "similar"

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal, Self
 
+from mem_search.features.research.export import Export
+from mem_search.features.research.service import Change, Drift, Replay
 from mem_search.http.schemas.common import Paged
 from mem_search.http.schemas.universal_requests import request_body
 from mem_search.model import research
@@ -16,8 +18,6 @@ from mem_search.renderers.universal import (
     SearchOperation,
     UniversalSearchResponse,
 )
-from mem_search.research.export import Export
-from mem_search.research.replay import Change, Drift, Replay
 
 
 @schema

@@ -9,19 +9,27 @@ from typing import Annotated, Self
 from pydantic import Field
 
 from mem_search.errors import MissingField
-from mem_search.mcp.argument_types import BUDGET, MAX_TEXT_CHARS, Budget, Text
-from mem_search.mcp.tool import Arguments, Tool, ToolContext
-from mem_search.model import Record
-from mem_search.model.archives import (
+from mem_search.features.archives.model import (
     FIELDS,
-    HOLDINGS,
     MAX_CITATION_STEPS,
     ArchiveQuestion,
     DocumentCitations,
 )
+from mem_search.features.archives.replies import CitationLink, CitationReport
+from mem_search.features.archives.search import (
+    citations_of,
+    confidences,
+    matches_of,
+    related_to,
+    request_of,
+)
+from mem_search.features.archives.sql import ArchiveStore
+from mem_search.mcp.argument_types import BUDGET, MAX_TEXT_CHARS, Budget, Text
+from mem_search.mcp.tool import Arguments, Tool, ToolContext
+from mem_search.model import Record
 from mem_search.model.graph import PageCitation
+from mem_search.model.records import HOLDINGS
 from mem_search.records.origin import flags_of
-from mem_search.renderers.archives import CitationLink, CitationReport
 from mem_search.renderers.record_json import title_of
 from mem_search.renderers.record_line import reading_notes
 from mem_search.renderers.safe_text import fenced, fenced_title, marked
@@ -29,8 +37,6 @@ from mem_search.renderers.schema import Absent, Count, Share, Time, schema, to_v
 from mem_search.renderers.token_budget import cost, first_that_fit
 from mem_search.renderers.universal import id_of, url_of
 from mem_search.runtime import Runtime
-from mem_search.search.archive_check import confidences
-from mem_search.search.archive_search import citations_of, matches_of, related_to, request_of
 from mem_search.search.opening import open_record
 from mem_search.text.record_ids import RecordId
 
@@ -132,7 +138,9 @@ async def search_local_archives(context: ToolContext, arguments: ArchiveArgument
     kept, spent = first_that_fit(hits, arguments.max_tokens)
     reply = ArchiveHits(results=hits[:kept], total=total, confidence=sure)
     if arguments.include_citations or arguments.id.strip():
-        around = await citations_of(runtime.store.archives, numbers, arguments.citation_depth)
+        around = await citations_of(
+            runtime.store.part(ArchiveStore), numbers, arguments.citation_depth
+        )
         links = [CitationLink.of(each) for each in _distinct(around.values())]
         links = [replace(each, context=marked(each.context)) for each in links]
         fitting, _ = first_that_fit(links, max(0, arguments.max_tokens - spent))
@@ -153,7 +161,7 @@ async def _counted(runtime: Runtime, arguments: ArchiveArguments) -> ArchiveHits
         record, _ = await open_record(runtime.search.store, ref, "id")
     archive, most = arguments.archive.strip(), arguments.limit
     while True:
-        found = await runtime.store.archives.citation_report(
+        found = await runtime.store.part(ArchiveStore).citation_report(
             number=record.number if record else None, project=archive, most=most
         )
         report = CitationReport.of(found, str(record.ref) if record else None, archive)

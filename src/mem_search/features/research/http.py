@@ -8,12 +8,9 @@ from aiohttp import web
 from pydantic import Field
 
 from mem_search.errors import NotFound
-from mem_search.http.access.rate_limits import admit
-from mem_search.http.core.parameters import Listing, Parameters, TimeZoneParameters
-from mem_search.http.core.replies import TEXT, json_reply, prefers
-from mem_search.http.core.routing import Call
-from mem_search.http.schemas.common import Deleted
-from mem_search.http.schemas.research import (
+from mem_search.features.research.export import export as exported
+from mem_search.features.research.export import export_markdown
+from mem_search.features.research.replies import (
     ExportedSession,
     Replayed,
     ReplayedResult,
@@ -25,12 +22,16 @@ from mem_search.http.schemas.research import (
     SessionTree,
     WholeStep,
 )
+from mem_search.features.research.service import Replay
+from mem_search.features.research.sql import ResearchStore
+from mem_search.http.access.rate_limits import admit
+from mem_search.http.core.parameters import Listing, Parameters, TimeZoneParameters
+from mem_search.http.core.replies import TEXT, json_reply, prefers
+from mem_search.http.core.routing import Call, Route
+from mem_search.http.schemas.common import Deleted
 from mem_search.http.schemas.universal_requests import Id
 from mem_search.model.research import OperationFilter
 from mem_search.renderers.universal import McpFetchResponse, UniversalSearchResponse
-from mem_search.research.export import export as exported
-from mem_search.research.export import export_markdown
-from mem_search.research.replay import Replay
 from mem_search.search.citations import citation
 
 MARKDOWN = "text/markdown"
@@ -70,7 +71,9 @@ async def listed(call: Call) -> web.StreamResponse:
     """List operations, newest first."""
     params = call.parameters(OperationsListing)
     wanted = OperationFilter(params.session_id, params.operation_type or "")
-    found, total = await call.runtime.store.research.newest(wanted, params.limit, params.offset)
+    found, total = await call.runtime.store.part(ResearchStore).newest(
+        wanted, params.limit, params.offset
+    )
     return json_reply(
         ResearchSteps(
             operations=[ResearchStep.of_step(operation) for operation in found],
@@ -96,7 +99,9 @@ async def replay(call: Call) -> web.StreamResponse:
 async def sessions(call: Call) -> web.StreamResponse:
     """List research sessions, last active first."""
     params = call.parameters(Listing)
-    found, total = await call.runtime.store.research.sessions(params.limit, params.offset)
+    found, total = await call.runtime.store.part(ResearchStore).sessions(
+        params.limit, params.offset
+    )
     return json_reply(
         ResearchSessions(
             sessions=[ResearchSession.of(session) for session in found],
@@ -154,7 +159,7 @@ async def export(call: Call) -> web.StreamResponse:
 
 async def forget(call: Call) -> web.StreamResponse:
     """Delete a session with its queries and results; the records stay."""
-    count = await call.runtime.store.research.forget_session(_id(call))
+    count = await call.runtime.store.part(ResearchStore).forget_session(_id(call))
     if not count:
         raise NotFound(
             f"no session {_id(call)[:60]!r};"
@@ -179,3 +184,17 @@ def _result(call: Call, done: Replay) -> UniversalSearchResponse | McpFetchRespo
     if done.record is None:
         return None
     return McpFetchResponse.of(done.record, citation(done.record), call.base, done.operation)
+
+
+# fmt: off
+# ruff: noqa: E501 - a route is a row of a table
+ROUTES = (
+    Route("GET", "/api/v1/search/operations", listed, "List steps of research, newest first", "research", OperationsListing, response=ResearchSteps),
+    Route("GET", "/api/v1/search/operations/{id}", one, "Show a step of research with its results", "research", response=WholeStep),
+    Route("POST", "/api/v1/search/operations/{id}/replay", replay, "Repeat a step and report what differs", "research", ReplayParameters, research=True, response=ReplayedResult | Replayed, errors=(409,)),
+    Route("GET", "/api/v1/search/sessions", sessions, "List research sessions, last active first", "research", Listing, response=ResearchSessions),
+    Route("GET", "/api/v1/search/sessions/{id}", session, "Show a research session as trees", "research", response=SessionTree),
+    Route("POST", "/api/v1/search/sessions/{id}/replay", replay_session, "Repeat all steps of a session", "research", SessionReplayParameters, response=ReplayedSession, errors=(429,)),
+    Route("GET", "/api/v1/search/sessions/{id}/export", export, "Export a session with its citations", "research", ExportParameters, other_types=("text/markdown",), response=ExportedSession, private=True),
+    Route("DELETE", "/api/v1/search/sessions/{id}", forget, "Delete a research session", "research", write=True, response=Deleted),
+)

@@ -7,10 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
 from mem_search.model.graph import PageCitation
-from mem_search.model.records import Kind, Ref
-
-HOLDINGS: Final[Mapping[Kind, str]] = {"report": "research", "website": "url-content"}
-"""The kinds of an archive's documents, and the folder that holds each, as ``archive`` says it."""
+from mem_search.model.records import Ref
 
 ArchiveField = Literal["title", "content", "query"]
 """Where words are looked for; ``query`` is the question that a report answers."""

@@ -20,14 +20,15 @@ from cronsim import CronSim, CronSimError
 from dateutil.tz import gettz, tzlocal
 
 from mem_search.errors import InputError, MemSearchError, NotFound
+from mem_search.features.archives.model import Archive
+from mem_search.features.archives.sql import ArchiveStore
 from mem_search.jobs.queue import JobQueue, Report
 from mem_search.jobs.reader import LocationReader
 from mem_search.model import Location
-from mem_search.model.archives import Archive
 from mem_search.model.ingest import IngestCounts
 from mem_search.scheduler import Scheduler
 from mem_search.sources.files.archives import PAGES, RESEARCH
-from mem_search.storage.ports import ArchiveStore, IngestStore
+from mem_search.storage.ports import Store
 from mem_search.text.dates import now_ms
 
 log = logging.getLogger(__name__)
@@ -65,9 +66,9 @@ class ArchiveJob:
 
     name = JOB
 
-    def __init__(self, archives: ArchiveStore, ingest: IngestStore, reader: LocationReader) -> None:
-        self._archives = archives
-        self._ingest = ingest
+    def __init__(self, store: Store, reader: LocationReader) -> None:
+        self._archives = store.part(ArchiveStore)
+        self._ingest = store.ingest
         self._reader = reader
 
     async def run(self, params: Mapping[str, Any], report: Report) -> Mapping[str, Any]:
@@ -110,8 +111,8 @@ class ArchiveJob:
 class Archives:
     """The archives of a store, and the schedules by which they are read."""
 
-    def __init__(self, store: ArchiveStore, jobs: JobQueue, reader: LocationReader) -> None:
-        self._store = store
+    def __init__(self, store: Store, jobs: JobQueue, reader: LocationReader) -> None:
+        self._store = store.part(ArchiveStore)
         self._jobs = jobs
         self._reader = reader
         self._scheduler = Scheduler("archives", self._run_due, retry=_RETRY_SECONDS)

@@ -32,11 +32,12 @@ _COLUMNS: Final = (
 )
 
 
-class Operations(Repository):
-    """``ports.ResearchStore`` over the table ``search_operations``."""
+class ResearchStore(Repository):
+    """The operations of research sessions: the table ``search_operations``."""
 
     @writes
     def add(self, connection: Connection, operation: Operation) -> None:
+        """Store ``operation``, in place of one with the same id that was interrupted."""
         connection.execute("delete from search_operations where id = %s", (operation.id,))
         connection.execute(
             f"insert into search_operations({_COLUMNS})"
@@ -69,6 +70,7 @@ class Operations(Repository):
 
     @reads
     def chain_length(self, connection: Connection, operation: str) -> int:
+        """The number of operations from the first of the chain to ``operation``, inclusive."""
         return connection.count(
             "with recursive chain(id) as ("
             ' select %s::text collate "C" union all select o.parent_id from search_operations o'
@@ -81,6 +83,7 @@ class Operations(Repository):
     def newest(
         self, connection: Connection, wanted: OperationFilter, limit: int, offset: int
     ) -> tuple[list[Operation], int]:
+        """A page of operations, the newest first, and how many there are."""
         condition = (
             "from search_operations where %(session_id)s in ('', session_id)"
             " and %(type)s in ('', type)"
@@ -97,6 +100,7 @@ class Operations(Repository):
 
     @reads
     def of_session(self, connection: Connection, session: str) -> list[Operation]:
+        """All operations of a session, oldest first; empty for an unknown session."""
         rows = connection.execute(
             f"select {_COLUMNS} from search_operations where session_id = %s order by seq",
             (session,),
@@ -107,6 +111,7 @@ class Operations(Repository):
     def sessions(
         self, connection: Connection, limit: int, offset: int
     ) -> tuple[list[Session], int]:
+        """A page of sessions, the last active first, and how many there are."""
         total = connection.count(
             "select count(distinct session_id) from search_operations where session_id != ''"
         )
@@ -123,6 +128,7 @@ class Operations(Repository):
 
     @writes
     def forget_session(self, connection: Connection, session: str) -> int:
+        """Delete the operations of a session; returns how many there were."""
         # Steps of other sessions that follow from these go with them and are not counted.
         count = connection.count(
             "select count(*) from search_operations where session_id = %s", (session,)

@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 
-from mem_search.model.jobs import SearchJob, SearchJobStatus
+from mem_search.features.search_jobs.model import SearchJob, SearchJobStatus
 from mem_search.model.webhooks import Message
 from mem_search.storage.rules.quotes import check_held
 from mem_search.storage.sql import deliveries
 from mem_search.storage.sql.connection import (
+    FREE,
+    MINE,
     Connection,
     Json,
     Repository,
@@ -26,12 +28,12 @@ _BARE: Final = (
     "id, status, request, surface, webhook_url, delivery_id, step, done, total,"
     " {result}, error, created_at, started_at, completed_at"
 )
-WHOLE: Final = _BARE.format(result="result")
+_WHOLE: Final = _BARE.format(result="result")
 _WITHOUT_RESULT: Final = _BARE.format(result="null")
 
 
-class SearchJobs(Repository):
-    """``ports.SearchJobStore`` over the table ``search_jobs``."""
+class SearchJobStore(Repository):
+    """The table ``search_jobs``."""
 
     @writes_beside
     def create(
@@ -45,6 +47,10 @@ class SearchJobs(Repository):
         at: int,
         most: int,
     ) -> bool:
+        """Add a job; False, without any change, when ``most`` are unfinished (0: no limit).
+
+        Only jobs with the same ``budget`` in their ``request`` count.
+        """
         if most:
             # Two workers that count at once must not both find room for the last one.
             connection.lock_store()
@@ -66,13 +72,18 @@ class SearchJobs(Repository):
     def claim(
         self, connection: Connection, at: int, running: Collection[str] = ()
     ) -> SearchJob | None:
+        """The oldest job that waits, or that a dead worker was running, and not one of ``running``.
+
+        It is running now. None when there is none.
+        """
         row = connection.maybe(
-            "update search_jobs set status = 'running', started_at = %s, step = '', done = 0"
-            " where id = (select id from search_jobs where status in ('pending', 'running')"
-            f" and id != all(%s) order by seq limit 1) returning {WHOLE}",
+            f"update search_jobs set status = 'running', worker = {MINE}, started_at = %s,"
+            " step = '', done = 0 where id = (select id from search_jobs"
+            " where status in ('pending', 'running') and id != all(%s)"
+            f" and {FREE} order by seq limit 1 for update skip locked) returning {_WHOLE}",
             (at, list(running)),
         )
-        return search_job(row) if row else None
+        return _search_job(row) if row else None
 
     @writes_beside
     def report_progress(
@@ -96,6 +107,11 @@ class SearchJobs(Repository):
         message: Message | None = None,
         records: Collection[int] = (),
     ) -> bool:
+        """End the job and queue ``message`` in one transaction.
+
+        False, without any change, when the job had ended already. Raises Conflict when one of the
+        ``records`` in its result was forgotten while it ran.
+        """
         held = connection.count(
             "select count(*) from records where id = any(%s::bigint[])", (list(records),)
         )
@@ -120,17 +136,19 @@ class SearchJobs(Repository):
 
     @reads
     def get(self, connection: Connection, job: str, ended_after: int) -> SearchJob | None:
+        """The job, unless it ended at or before ``ended_after``: then it has expired."""
         row = connection.maybe(
-            f"select {WHOLE} from search_jobs where id = %s"
+            f"select {_WHOLE} from search_jobs where id = %s"
             " and (completed_at is null or completed_at > %s)",
             (job, ended_after),
         )
-        return search_job(row) if row else None
+        return _search_job(row) if row else None
 
     @reads
     def newest(
         self, connection: Connection, ended_after: int, status: str, limit: int, offset: int
     ) -> tuple[list[SearchJob], int]:
+        """A page of jobs without their results, the newest first, and how many there are."""
         wanted = (
             "from search_jobs where (completed_at is null or completed_at > %(after)s)"
             " and %(status)s in ('', status)"
@@ -142,10 +160,11 @@ class SearchJobs(Repository):
             " order by seq desc limit %(limit)s offset %(offset)s",
             values,
         )
-        return [search_job(row) for row in rows], total
+        return [_search_job(row) for row in rows], total
 
     @reads
     def unfinished(self, connection: Connection) -> list[str]:
+        """Jobs that wait, or that a former worker was running; oldest first."""
         return connection.column(
             "select id from search_jobs where status in ('pending', 'running') order by seq"
         )
@@ -156,12 +175,13 @@ class SearchJobs(Repository):
 
     @writes_beside
     def expire(self, connection: Connection, before: int) -> int:
+        """Delete jobs that ended at or before; returns how many."""
         return connection.execute(
             "delete from search_jobs where completed_at <= %s", (before,)
         ).rowcount
 
 
-def search_job(row: Sequence[Any]) -> SearchJob:
-    """A row of ``WHOLE``."""
+def _search_job(row: Sequence[Any]) -> SearchJob:
+    """A row of ``_WHOLE``."""
     job, status, request, *rest = row
     return SearchJob(job, status, from_json(request), *rest)

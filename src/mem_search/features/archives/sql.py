@@ -1,15 +1,16 @@
-"""Archives of research, and the citations between records: ``ports.ArchiveStore``."""
+"""The table ``archives``, and citations: the tables ``edges`` and ``cites``."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from mem_search.features.archives.model import Archive, CitationReport
+from mem_search.features.archives.report import CitationReader, counted
 from mem_search.model import Ref
-from mem_search.model.archives import HOLDINGS, Archive, CitationReport
-from mem_search.model.graph import CITES, CitePlace, GraphLabel, PageCitation
-from mem_search.storage.rules.citation_counts import Citation, counted
+from mem_search.model.graph import CITES, CitePlace, PageCitation
+from mem_search.model.records import HOLDINGS
 from mem_search.storage.sql.connection import (
     Connection,
     Json,
@@ -18,7 +19,6 @@ from mem_search.storage.sql.connection import (
     reads,
     writes,
 )
-from mem_search.storage.sql.graph import labels
 
 _COLUMNS: Final = "name, research, pages, schedule, watch, next_at, indexed_at, statistics"
 _CITATIONS: Final = """
@@ -32,15 +32,15 @@ _CITATIONS: Final = """
     where e.place <= %s order by e.{side}, e.place
 """
 _IN_TEXT: Final = "(select min(c.place_start) from cites c where c.edge_id = e.id), e.id"
-_ALL: Final = 2**62
 _NEWEST: Final = "f.created_at desc, e.id"
 
 
-class Archives(Repository):
-    """``ports.ArchiveStore`` over the tables ``archives``, ``edges`` and ``cites``."""
+class ArchiveStore(Repository):
+    """Archives by name, and the citations between records."""
 
     @writes
     def put(self, connection: Connection, archive: Archive) -> None:
+        """Store an archive; one of this name gets other folders, schedule and next run."""
         connection.execute(
             "insert into archives(name, research, pages, schedule, watch, next_at)"
             " values(%s, %s, %s, %s, %s, %s) on conflict(owner, name) do update set"
@@ -57,17 +57,20 @@ class Archives(Repository):
 
     @reads
     def listed(self, connection: Connection) -> list[Archive]:
+        """Every archive, by name."""
         rows = connection.execute(f"select {_COLUMNS} from archives order by name")
         return [_archive(row) for row in rows]
 
     @writes
     def remove(self, connection: Connection, name: str) -> bool:
+        """Remove an archive; its records stay. False when there is none of this name."""
         return bool(connection.execute("delete from archives where name = %s", (name,)).rowcount)
 
     @writes
     def note_run(
         self, connection: Connection, name: str, at: int, statistics: Mapping[str, Any]
     ) -> None:
+        """An indexing of the archive ended ``at`` with these statistics."""
         connection.execute(
             "update archives set indexed_at = %s, statistics = %s where name = %s",
             (at, Json(dict(statistics)), name),
@@ -75,24 +78,30 @@ class Archives(Repository):
 
     @writes
     def set_next(self, connection: Connection, name: str, next_at: int | None) -> None:
+        """The next run of the archive's schedule."""
         connection.execute("update archives set next_at = %s where name = %s", (next_at, name))
 
     @reads
     def references(
         self, connection: Connection, numbers: Sequence[int], each: int
     ) -> list[PageCitation]:
+        """What these records cite, at most ``each``; by record, in the order of its text."""
         return _read(connection, _CITATIONS.format(side="from_id", order=_IN_TEXT), numbers, each)
 
     @reads
     def citations(
         self, connection: Connection, numbers: Sequence[int], each: int
     ) -> list[PageCitation]:
+        """What cites these records, at most ``each``; by record, the newest report first."""
         return _read(connection, _CITATIONS.format(side="to_id", order=_NEWEST), numbers, each)
 
     @reads
     def page(
         self, connection: Connection, names: Sequence[str], each: int
     ) -> tuple[list[int], list[PageCitation]]:
+        """The documents that have one of ``names``, the newest first, and what cites such a page,
+        stored or not; at most ``each`` of both. A name is that of an edge, such as ``url:…``.
+        """
         numbers = connection.column(
             "select r.id from records r where r.kind = any(%s::text[]) and exists (select 1"
             " from names n where n.record_id = r.id and n.name = any(%s::text[]))"
@@ -110,63 +119,21 @@ class Archives(Repository):
         project: str = "",
         most: int = 10,
     ) -> CitationReport:
-        return counted(_Reader(connection), number=number, project=project, most=most)
+        """Citations counted: of a record, of the records of a project, or of all.
+
+        Its lists have at most ``most`` items.
+        """
+        return counted(CitationReader(connection), number=number, project=project, most=most)
 
     @reads
     def citation_counts(self, connection: Connection, project: str) -> tuple[int, int]:
+        """How many pages the records of a project cite, and how many of those are stored."""
         cited, stored = connection.one(
             "select count(*), count(e.to_id) from records f join edges e on e.from_id = f.id"
             " where f.project = %s and e.relation = %s",
             (project, CITES),
         )
         return cited, stored
-
-
-class _Reader:
-    """``CitationReader`` inside one snapshot."""
-
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
-
-    def documents(self, project: str) -> list[int]:
-        return self._connection.column(
-            "select id from records where kind = any(%s::text[]) and %s in ('', project)"
-            " order by id",
-            (list(HOLDINGS), project),
-        )
-
-    def citations(self, end: str, values: Sequence[int | str], most: int | None) -> list[Citation]:
-        sort = "text[]" if end == "key" else "bigint[]"
-        rows = self._connection.execute(
-            "select from_id, key, max(to_id), max(strength) from edges"
-            f" where {end} = any(%s::{sort}) and relation = %s group by from_id, key"
-            " order by from_id, key limit %s",
-            (list(values), CITES, _ALL if most is None else most),
-        )
-        return [Citation(*row) for row in rows]
-
-    def urls(self, keys: Sequence[str]) -> dict[str, str]:
-        rows = self._connection.execute(
-            "select key, min(target) from edges where key = any(%s::text[]) and relation = %s"
-            " group by key",
-            (list(keys), CITES),
-        )
-        return dict(rows.fetchall())
-
-    def labels(self, numbers: Iterable[int]) -> dict[int, GraphLabel]:
-        return labels(self._connection, numbers)
-
-    def places(self, documents: Sequence[int]) -> int:
-        return self._connection.count(
-            "select count(*) from edges e join cites c on c.edge_id = e.id"
-            " where e.from_id = any(%s::bigint[]) and e.relation = %s",
-            (list(documents), CITES),
-        )
-
-    def dates(self, numbers: Sequence[int]) -> list[int]:
-        return self._connection.column(
-            "select created_at from records where id = any(%s::bigint[])", (list(numbers),)
-        )
 
 
 def _read(

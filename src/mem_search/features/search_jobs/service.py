@@ -22,14 +22,15 @@ from mem_search.errors import (
     StorageError,
     StoreAway,
 )
+from mem_search.features.research.service import Research
+from mem_search.features.search_jobs.model import UNFINISHED, SearchJob, SearchJobStatus
+from mem_search.features.search_jobs.sql import SearchJobStore
 from mem_search.model import SearchRequest
-from mem_search.model.jobs import UNFINISHED, SearchJob, SearchJobStatus
 from mem_search.model.webhooks import Delivery
 from mem_search.renderers.schema import to_json
 from mem_search.renderers.universal import UniversalSearchResponse
-from mem_search.research.operations import Research
-from mem_search.research.requests import dump, load, redacted_text
-from mem_search.storage.ports import SearchJobStore
+from mem_search.search.stored_requests import dump, load, redacted_text
+from mem_search.storage.ports import Store
 from mem_search.text import dates, secret_rules
 from mem_search.text.dates import now_ms
 from mem_search.webhooks.deliveries import Deliveries, new_message
@@ -79,10 +80,10 @@ class SearchJobs:
     """
 
     def __init__(
-        self, store: SearchJobStore, research: Research, deliveries: Deliveries, *, most: int
+        self, store: Store, research: Research, deliveries: Deliveries, *, most: int
     ) -> None:
         self._most = most
-        self._store = store
+        self._store = store.part(SearchJobStore)
         self._research = research
         self._deliveries = deliveries
         self._added = asyncio.Event()

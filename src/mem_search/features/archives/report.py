@@ -1,7 +1,7 @@
 """Citations counted: of one document, of an archive, or of the whole store.
 
 The citations are read as rows and counted in memory. Pages are told apart by the key of their
-edge, so one that is not stored counts as well. A store brings a ``CitationReader``.
+edge, so one that is not stored counts as well.
 """
 
 from __future__ import annotations
@@ -10,16 +10,19 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 from statistics import median_low
-from typing import Final, Literal, NamedTuple, Protocol, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
-from mem_search.model.archives import (
+from mem_search.features.archives.model import (
     CitationReport,
     CountedDocument,
     CountedPage,
     Freshness,
     PagePair,
 )
-from mem_search.model.graph import GraphLabel
+from mem_search.model.graph import CITES, GraphLabel
+from mem_search.model.records import HOLDINGS
+from mem_search.storage.sql.connection import Connection
+from mem_search.storage.sql.graph import labels
 
 PAIRED: Final = 50
 """Pages whose pairs are counted, the most cited ones: 1,000 pages have 500,000 pairs."""
@@ -28,6 +31,8 @@ READ: Final = 20_000
 """Citations read to find what is cited together with one document, and by which others."""
 
 T = TypeVar("T", int, str, tuple[str, str])
+
+_NO_LIMIT: Final = 2**62
 
 
 class Citation(NamedTuple):
@@ -39,40 +44,63 @@ class Citation(NamedTuple):
     strength: float
 
 
-class CitationReader(Protocol):
-    """What a store reads for a report, all of one moment."""
+class CitationReader:
+    """What a report reads, all of one moment."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
 
     def documents(self, project: str) -> list[int]:
         """The reports and pages of a project, or of all, in order."""
-        ...
+        return self._connection.column(
+            "select id from records where kind = any(%s::text[]) and %s in ('', project)"
+            " order by id",
+            (list(HOLDINGS), project),
+        )
 
-    def citations(
-        self, end: Literal["from_id", "to_id", "key"], values: Sequence[int | str], most: int | None
-    ) -> list[Citation]:
+    def citations(self, end: str, values: Sequence[int | str], most: int | None) -> list[Citation]:
         """The citations with one of ``values`` at ``end``, one for each document and page."""
-        ...
+        sort = "text[]" if end == "key" else "bigint[]"
+        rows = self._connection.execute(
+            "select from_id, key, max(to_id), max(strength) from edges"  # noqa: S608 - our words
+            f" where {end} = any(%s::{sort}) and relation = %s group by from_id, key"
+            " order by from_id, key limit %s",
+            (list(values), CITES, _NO_LIMIT if most is None else most),
+        )
+        return [Citation(*row) for row in rows]
 
     def urls(self, keys: Sequence[str]) -> dict[str, str]:
         """Key → the first address that cites it."""
-        ...
+        rows = self._connection.execute(
+            "select key, min(target) from edges where key = any(%s::text[]) and relation = %s"
+            " group by key",
+            (list(keys), CITES),
+        )
+        return dict(rows.fetchall())
 
     def labels(self, numbers: Iterable[int]) -> dict[int, GraphLabel]:
         """Number → what the record is called."""
-        ...
+        return labels(self._connection, numbers)
 
     def places(self, documents: Sequence[int]) -> int:
         """At how many places these documents cite."""
-        ...
+        return self._connection.count(
+            "select count(*) from edges e join cites c on c.edge_id = e.id"
+            " where e.from_id = any(%s::bigint[]) and e.relation = %s",
+            (list(documents), CITES),
+        )
 
     def dates(self, numbers: Sequence[int]) -> list[int]:
         """When these records were created."""
-        ...
+        return self._connection.column(
+            "select created_at from records where id = any(%s::bigint[])", (list(numbers),)
+        )
 
 
 def counted(
     reader: CitationReader, *, number: int | None, project: str, most: int
 ) -> CitationReport:
-    """See ``ports.ArchiveStore.citation_report``."""
+    """See ``ArchiveStore.citation_report``."""
     documents = reader.documents(project) if number is None else [number]
     own = reader.citations("from_id", documents, None)
     towards = reader.citations("to_id", documents, None)
