@@ -10,6 +10,7 @@ from pydantic import Field
 from mem_search.features.archives import model as archives
 from mem_search.model import Record, Ref, SearchPage, graph
 from mem_search.model.records import HOLDINGS
+from mem_search.renderers.projection import From, Projection, projected, text_or_none
 from mem_search.renderers.record_json import title_of
 from mem_search.renderers.safe_text import caution_of
 from mem_search.renderers.schema import Absent, Count, HowSearched, Share, Time, schema
@@ -24,69 +25,45 @@ class ArchiveDocument:
     its text reads like instructions to an agent.
     """
 
-    caution: Absent[str] = None
-    id: str
-    title: str
-    path: str
-    source: str
-    type: str
+    caution: Annotated[Absent[str], From(".", caution_of)] = None
+    id: Annotated[str, From("ref", str)]
+    title: Annotated[str, From(".", title_of)]
+    path: Annotated[str, From(".", lambda record: str(record.metadata.get("path") or ""))]
+    source: Annotated[str, From(".", lambda record: HOLDINGS.get(record.kind, record.source))]
+    type: Annotated[str, From(".", lambda record: str(record.metadata.get("type") or record.kind))]
     url: str
-    date: Time
+    date: Annotated[Time, From("created_at")]
     score: Share
 
     @classmethod
     def of(cls, record: Record, score: float) -> Self:
-        said = record.metadata
-        return cls(
-            caution=caution_of(record),
-            id=str(record.ref),
-            title=title_of(record),
-            path=str(said.get("path") or ""),
-            source=HOLDINGS.get(record.kind, record.source),
-            type=str(said.get("type") or record.kind),
-            url=record.url,
-            date=record.created_at,
-            score=round(score, 6),
-        )
+        return projected(cls, record, score=round(score, 6))
 
 
 @schema
-class FieldMatch:
+class FieldMatch(Projection[archives.FieldMatch]):
     """A word of the question in a field; `term` is empty for what was found by its meaning."""
 
     field: archives.ArchiveField
     term: str
     snippets: tuple[str, ...]
 
-    @classmethod
-    def of(cls, match: archives.FieldMatch) -> Self:
-        return cls(field=match.field, term=match.term, snippets=match.snippets)
-
 
 @schema
-class CitationLink:
+class CitationLink(Projection[graph.PageCitation]):
     """`sourceId` cites `targetUrl`, in the words of `context`.
 
     `targetId` is null while the page is not stored. `confidence` is 1 for what the text says
     explicitly, and less for what similar words show.
     """
 
-    source_id: Annotated[str, Field(serialization_alias="sourceId")]
-    target_url: Annotated[str, Field(serialization_alias="targetUrl")]
-    target_id: Annotated[str | None, Field(serialization_alias="targetId")]
-    context: str
+    source_id: Annotated[str, Field(serialization_alias="sourceId"), From("citing", str)]
+    target_url: Annotated[str, Field(serialization_alias="targetUrl"), From("target")]
+    target_id: Annotated[
+        str | None, Field(serialization_alias="targetId"), From("cited", text_or_none)
+    ]
+    context: Annotated[str, From("places", lambda places: places[0].context if places else "")]
     confidence: float
-
-    @classmethod
-    def of(cls, citation: graph.PageCitation, /, **more: object) -> Self:
-        return cls(
-            source_id=str(citation.citing),
-            target_url=citation.target,
-            target_id=str(citation.cited) if citation.cited else None,
-            context=citation.places[0].context if citation.places else "",
-            confidence=citation.confidence,
-            **more,
-        )
 
 
 @schema
@@ -241,36 +218,27 @@ class RelatedDocuments:
 
 
 @schema
-class CountedPage:
+class CountedPage(Projection[archives.CountedPage]):
     """A page, its record where it is stored (`id`), and how many documents cite it."""
 
     url: str
-    id: str | None
+    id: Annotated[str | None, From("ref", text_or_none)]
     title: str
     count: Count
 
-    @classmethod
-    def of(cls, page: archives.CountedPage) -> Self:
-        ref = str(page.ref) if page.ref else None
-        return cls(url=page.url, id=ref, title=page.title, count=page.count)
-
 
 @schema
-class CountedDocument:
+class CountedDocument(Projection[archives.CountedDocument]):
     """A document and how many pages it cites; `shared` of them are cited by others, too."""
 
-    id: str
+    id: Annotated[str, From("ref", str)]
     title: str
     count: Count
     shared: Count
 
-    @classmethod
-    def of(cls, found: archives.CountedDocument) -> Self:
-        return cls(id=str(found.ref), title=found.title, count=found.count, shared=found.shared)
-
 
 @schema
-class PagePair:
+class PagePair(Projection[archives.PagePair]):
     """Two pages that `count` documents cite together."""
 
     one: CountedPage
@@ -279,7 +247,7 @@ class PagePair:
 
 
 @schema
-class Freshness:
+class Freshness(Projection[archives.Freshness]):
     """The dates of the stored pages that are cited."""
 
     dated: Count
@@ -321,40 +289,11 @@ class CitationReport:
 
     @classmethod
     def of(cls, report: archives.CitationReport, ref: str | None, archive: str) -> Self:
-        fresh = report.freshness
-        return cls(
-            ref=ref,
-            archive=archive,
-            documents=report.documents,
-            citing=report.citing,
-            citations=report.citations,
-            implicit=report.implicit,
-            places=report.places,
-            pages=report.pages,
-            stored=report.stored,
-            cited_by=report.cited_by,
-            most_cited=list(map(CountedPage.of, report.most_cited)),
-            hubs=list(map(CountedDocument.of, report.hubs)),
-            together=[
-                PagePair(
-                    one=CountedPage.of(pair.one),
-                    other=CountedPage.of(pair.other),
-                    count=pair.count,
-                )
-                for pair in report.together
-            ],
-            dead_ends=list(map(CountedPage.of, report.dead_ends)),
-            orphan_count=report.orphan_count,
-            orphans=list(map(CountedDocument.of, report.orphans)),
-            freshness=Freshness(
-                dated=fresh.dated, oldest=fresh.oldest, newest=fresh.newest, median=fresh.median
-            ),
-            coupled=list(map(CountedDocument.of, report.coupled)),
-        )
+        return projected(cls, report, ref=ref, archive=archive)
 
 
 @schema
-class Archive:
+class Archive(Projection[archives.Archive]):
     """An archive: its folders, when they are read, and the statistics of the last run."""
 
     name: str
@@ -366,19 +305,6 @@ class Archive:
     indexed_at: Time | None
     statistics: dict[str, Any]
 
-    @classmethod
-    def of(cls, archive: archives.Archive) -> Self:
-        return cls(
-            name=archive.name,
-            research=archive.research,
-            pages=archive.pages,
-            schedule=archive.schedule,
-            watch=archive.watch,
-            next_at=archive.next_at,
-            indexed_at=archive.indexed_at,
-            statistics=dict(archive.statistics),
-        )
-
 
 @schema
 class Archives:
@@ -388,7 +314,7 @@ class Archives:
 
 
 @schema
-class CitePlace:
+class CitePlace(Projection[graph.CitePlace]):
     """A place of the citing text: `start` and `end` are characters, `context` is its sentence."""
 
     form: graph.CiteForm
@@ -402,14 +328,6 @@ class PageCitation(CitationLink):
     """A citation with all its places in the text; `context` is that of the first."""
 
     places: list[CitePlace]
-
-    @classmethod
-    def of(cls, citation: graph.PageCitation, /, **more: object) -> Self:
-        places = [
-            CitePlace(form=each.form, start=each.start, end=each.end, context=each.context)
-            for each in citation.places
-        ]
-        return super(PageCitation, cls).of(citation, places=places, **more)
 
 
 @schema

@@ -76,7 +76,7 @@ async def listed(call: Call) -> web.StreamResponse:
     )
     return json_reply(
         ResearchSteps(
-            operations=[ResearchStep.of_step(operation) for operation in found],
+            operations=[ResearchStep.of(operation) for operation in found],
             total=total,
             limit=params.limit,
             offset=params.offset,

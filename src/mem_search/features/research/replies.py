@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from mem_search.features.research.export import Export
 from mem_search.features.research.service import Change, Drift, Replay
@@ -11,6 +11,7 @@ from mem_search.http.schemas.common import Paged
 from mem_search.http.schemas.universal_requests import request_body
 from mem_search.model import research
 from mem_search.model.research import Operation, Session
+from mem_search.renderers.projection import From, Projection, projected
 from mem_search.renderers.schema import Count, Share, Time, schema
 from mem_search.renderers.universal import (
     CitationMetadata,
@@ -28,22 +29,10 @@ class ResearchStep(SearchOperation):
     """
 
     session_id: str
-    parent_operation_id: str | None
+    parent_operation_id: Annotated[str | None, From("parent_id")]
     mode: str
     total_count: Count
     redacted: bool
-
-    @classmethod
-    def of_step(cls, operation: Operation, /, **more: Any) -> Self:
-        return cls.of(
-            operation,
-            session_id=operation.session_id,
-            parent_operation_id=operation.parent_id,
-            mode=operation.mode,
-            total_count=operation.total_count,
-            redacted=operation.redacted,
-            **more,
-        )
 
 
 @schema
@@ -57,7 +46,7 @@ class StepResult:
 
 
 @schema
-class IndexState:
+class IndexState(Projection[research.IndexState]):
     """The state of store and index that results depend on."""
 
     revision: Count
@@ -65,16 +54,6 @@ class IndexState:
     waiting: Count
     embedder: str
     version: str
-
-    @classmethod
-    def of(cls, state: research.IndexState) -> Self:
-        return cls(
-            revision=state.revision,
-            passages=state.passages,
-            waiting=state.waiting,
-            embedder=state.embedder,
-            version=state.version,
-        )
 
 
 @schema
@@ -90,7 +69,7 @@ class WholeStep(ResearchStep):
 
     @classmethod
     def whole(cls, operation: Operation) -> Self:
-        return cls.of_step(
+        return cls.of(
             operation,
             request=request_body(operation.request),
             asked_at=operation.request.get("asked_at"),
@@ -105,7 +84,6 @@ class WholeStep(ResearchStep):
                 for rank, seen in enumerate(operation.results, start=1)
             ],
             search=dict(operation.report) or None,
-            index_state=IndexState.of(operation.index_state),
         )
 
 
@@ -148,18 +126,14 @@ class DriftReport:
     moved: list[Moved]
     rescored: list[Moved]
     total_before: Count
-    total_now: Count
+    total_now: Annotated[Count, From("total_after")]
 
     @classmethod
     def of(cls, drift: Drift, deleted: frozenset[str]) -> Self:
-        return cls(
-            appeared=[Moved.of(each) for each in drift.appeared],
+        return projected(
+            cls,
+            drift,
             gone=[Gone.of(each, deleted=each.ref in deleted) for each in drift.gone],
-            changed=[Moved.of(each) for each in drift.changed],
-            moved=[Moved.of(each) for each in drift.moved],
-            rescored=[Moved.of(each) for each in drift.rescored],
-            total_before=drift.total_before,
-            total_now=drift.total_after,
         )
 
 
@@ -171,20 +145,18 @@ class Replayed:
     """
 
     operation: ResearchStep
-    identical: bool
-    index_unchanged: bool
-    index_before: IndexState
-    index_now: IndexState
+    identical: Annotated[bool, From("is_identical")]
+    index_unchanged: Annotated[bool, From("is_same_index")]
+    index_before: Annotated[IndexState, From("operation.index_state")]
+    index_now: Annotated[IndexState, From("index_state")]
     drift: DriftReport | None
 
     @classmethod
     def of(cls, done: Replay, /, **more: Any) -> Self:
-        return cls(
-            operation=ResearchStep.of_step(done.operation),
-            identical=done.is_identical,
-            index_unchanged=done.is_same_index,
-            index_before=IndexState.of(done.operation.index_state),
-            index_now=IndexState.of(done.index_state),
+        return projected(
+            cls,
+            done,
+            operation=ResearchStep.of(done.operation),
             drift=DriftReport.of(done.drift, done.deleted) if done.drift else None,
             **more,
         )
@@ -209,24 +181,14 @@ class ReplayedSession:
 
 
 @schema
-class ResearchSession:
+class ResearchSession(Projection[Session]):
     """A session in a list."""
 
-    session_id: str
+    session_id: Annotated[str, From("id")]
     operations: Count
     first_query: str
     started_at: Time
     last_at: Time
-
-    @classmethod
-    def of(cls, session: Session) -> Self:
-        return cls(
-            session_id=session.id,
-            operations=session.operations,
-            first_query=session.first_query,
-            started_at=session.started_at,
-            last_at=session.last_at,
-        )
 
 
 @schema
@@ -260,7 +222,7 @@ class SessionTree:
         nodes: dict[str, StepInTree] = {}
         roots: list[StepInTree] = []
         for step in steps:
-            node = nodes[step.id] = StepInTree.of_step(step, children=[])
+            node = nodes[step.id] = StepInTree.of(step, children=[])
             parent = nodes.get(step.parent_id or "")
             (parent.children if parent is not None else roots).append(node)
         return cls(

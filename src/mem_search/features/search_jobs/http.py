@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from aiohttp import web
 from pydantic import Field
@@ -15,6 +15,7 @@ from mem_search.http.core.routing import Call, Route
 from mem_search.http.schemas.common import Deleted, Paged
 from mem_search.http.schemas.universal_requests import UniversalSearchRequest, request_body
 from mem_search.http.schemas.webhooks import WebhookDelivery
+from mem_search.renderers.projection import From, or_none, projected
 from mem_search.renderers.schema import Count, Stored, Time, schema
 from mem_search.renderers.universal import NotSearchedYet, UniversalSearchResponse
 
@@ -43,12 +44,12 @@ class SearchJob:
     """A search in the background. `id` and `job_id` are the same."""
 
     id: str
-    job_id: str
+    job_id: Annotated[str, From("id")]
     status: Literal["pending", "running", "completed", "failed", "cancelled"]
     progress: Progress
     request_payload: dict[str, Any] | None
-    error_message: str | None
-    webhook_url: str | None
+    error_message: Annotated[str | None, From("error", or_none)]
+    webhook_url: Annotated[str | None, From(then=or_none)]
     webhook_called_at: Time | None
     notification: WebhookDelivery | None
     created_at: Time
@@ -60,19 +61,13 @@ class SearchJob:
     def of(cls, found: JobWithDelivery, /, **more: Any) -> Self:
         job, delivery = found.job, found.delivery
         is_delivered = delivery is not None and delivery.state == "delivered"
-        return cls(
-            id=job.id,
-            job_id=job.id,
-            status=job.status,
+        return projected(
+            cls,
+            job,
             progress=Progress(step=job.step, done=job.done, total=job.total),
             request_payload=request_body(job.request),
-            error_message=job.error or None,
-            webhook_url=job.webhook_url or None,
             webhook_called_at=delivery.ended_at if delivery and is_delivered else None,
             notification=None if delivery is None else WebhookDelivery.of(delivery),
-            created_at=job.created_at,
-            started_at=job.started_at,
-            completed_at=job.completed_at,
             expires_at=found.expires_at,
             **more,
         )

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import Annotated, Self
 
 from mem_search.model.access import BrowserSession
+from mem_search.renderers.projection import From, Projection
 from mem_search.renderers.schema import Time, schema
 
 
@@ -17,22 +18,13 @@ class ViewLink:
 
 
 @schema
-class Session:
+class Session(Projection[BrowserSession]):
     """A browser that is logged in."""
 
     id: str
     browser: str
     began_at: Time
-    last_used_at: Time
-
-    @classmethod
-    def of(cls, session: BrowserSession) -> Self:
-        return cls(
-            id=session.id,
-            browser=session.browser,
-            began_at=session.began_at,
-            last_used_at=session.used_at,
-        )
+    last_used_at: Annotated[Time, From("used_at")]
 
 
 @schema
