@@ -54,7 +54,6 @@ from mem_search.http.core.parameters import (
 from mem_search.http.core.replies import HTML, JSON, TEXT
 from mem_search.http.core.routing import ANY_TYPE, Route
 from mem_search.http.first_routes import FIRST_ABOUT, FIRST_SEARCH, FOUND
-from mem_search.http.schemas import about as about_schemas
 from mem_search.http.schemas import access as access_schemas
 from mem_search.http.schemas import context as context_schemas
 from mem_search.http.schemas import documents as document_schemas
@@ -65,8 +64,6 @@ from mem_search.http.schemas import jobs as job_schemas
 from mem_search.http.schemas import records as record_schemas
 from mem_search.http.schemas import search as search_schemas
 from mem_search.http.schemas import stats as stats_schemas
-from mem_search.http.schemas import suggest as suggest_schemas
-from mem_search.http.schemas import viewer as viewer_schemas
 from mem_search.http.schemas import weighted as weighted_schemas
 from mem_search.http.schemas.common import Deleted, TextReply
 from mem_search.http.schemas.universal_requests import (
@@ -108,12 +105,12 @@ SEARCH = (
     TAGGED("/api/decisions", search.search("observation", topic=search.DECISIONS), "Search decisions", "search", KindParameters, response=FOUND),
     TAGGED("/api/changes", search.search("observation", topic=search.CHANGES), "Search changes", "search", KindParameters, response=FOUND),
     TAGGED("/api/how-it-works", search.search("observation", topic=search.HOW_IT_WORKS), "Search explanations of how things work", "search", KindParameters, response=FOUND),
-    GET("/api/search/related", suggest.related, "Suggest further searches for a question", "suggest", suggest.RelatedParameters, response=suggest_schemas.RelatedSearches),
-    GET("/api/search/popular", suggest.popular, "List the most frequent questions", "suggest", suggest.LogParameters, response=suggest_schemas.LoggedQueries),
-    GET("/api/search/zero-results", suggest.zero_results, "List the questions without results", "suggest", suggest.LogParameters, response=suggest_schemas.LoggedQueries),
-    GET("/api/search/slow", suggest.slow, "List the slowest searches", "suggest", suggest.LogParameters, response=suggest_schemas.LoggedSearches),
+    GET("/api/search/related", suggest.related, "Suggest further searches for a question", "suggest", suggest.RelatedParameters, response=suggest.RelatedSearches),
+    GET("/api/search/popular", suggest.popular, "List the most frequent questions", "suggest", suggest.LogParameters, response=suggest.LoggedQueries),
+    GET("/api/search/zero-results", suggest.zero_results, "List the questions without results", "suggest", suggest.LogParameters, response=suggest.LoggedQueries),
+    GET("/api/search/slow", suggest.slow, "List the slowest searches", "suggest", suggest.LogParameters, response=suggest.LoggedSearches),
     DELETE("/api/search/log", suggest.forget, "Empty the search log", "suggest", write=True, response=Deleted),
-    GET("/api/suggest", suggest.suggest, "Complete what is being typed", "suggest", suggest.SuggestParameters, response=suggest_schemas.Completions, other_types=(TEXT,)),
+    GET("/api/suggest", suggest.suggest, "Complete what is being typed", "suggest", suggest.SuggestParameters, response=suggest.Completions, other_types=(TEXT,)),
     GET("/api/search/help", about.search_help, "Explain routes and parameters as text", "search", early=True, response=TextReply),
 )
 UNIVERSAL = (
@@ -206,7 +203,7 @@ ACCESS = (
 ABOUT = (
     *FIRST_ABOUT,
     GET("/metrics", metrics.metrics, "Show metrics for a monitoring system", "about", content_type=TEXT, only="owner", errors=(404,), private=True),
-    GET("/api/version", about.version, "Show the version", "about", early=True, response=about_schemas.Version),
+    GET("/api/version", about.version, "Show the version", "about", early=True, response=about.Version),
     GET("/api/projects", stats.projects, "List projects, the last active first", "about", PlatformParameters, response=stats_schemas.Projects),
     GET("/api/stats", stats.totals, "Count what is stored and indexed", "about", response=stats_schemas.Stats, private=True),
     GET("/api/ledger", stats.ledger, "List what became of each item that a source read", "about", stats.LedgerParameters, response=stats_schemas.Ledger, private=True),
@@ -219,10 +216,10 @@ VIEWER = (
     GET("/", viewer.page, "Show the viewer", "viewer", early=True, content_type=HTML, is_rest=False),
     GET("/viewer/{name}", viewer.file(), "A file of the viewer", "viewer", early=True, content_type=ANY_TYPE, is_rest=False),
     GET("/viewer/vendor/{name}", viewer.file("vendor/"), "A file that the viewer uses", "viewer", early=True, content_type=ANY_TYPE, is_rest=False),
-    POST("/api/viewer/links", viewer.link, "Create a link that logs one browser in, once", "access", write=True, only="home", response=viewer_schemas.ViewLink),
-    GET("/api/viewer/settings", viewer.settings, "List the settings of the worker", "access", write=True, only="home", response=viewer_schemas.SettingList),
-    POST("/api/viewer/sessions", viewer.login, "Log this browser in by the code of a link", "viewer", body=viewer.LoginBody, login=True, only="home", status=CREATED, response=viewer_schemas.NewSession),
-    GET("/api/viewer/sessions", viewer.sessions, "List the browsers that are logged in", "access", write=True, only="home", response=viewer_schemas.SessionList),
+    POST("/api/viewer/links", viewer.link, "Create a link that logs one browser in, once", "access", write=True, only="home", response=viewer.ViewLink),
+    GET("/api/viewer/settings", viewer.settings, "List the settings of the worker", "access", write=True, only="home", response=viewer.SettingList),
+    POST("/api/viewer/sessions", viewer.login, "Log this browser in by the code of a link", "viewer", body=viewer.LoginBody, login=True, only="home", status=CREATED, response=viewer.NewSession),
+    GET("/api/viewer/sessions", viewer.sessions, "List the browsers that are logged in", "access", write=True, only="home", response=viewer.SessionList),
     DELETE("/api/viewer/sessions/{id}", viewer.end_session, "Log a browser out", "access", write=True, only="home", response=Deleted),
 )
 # fmt: on
