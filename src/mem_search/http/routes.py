@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 from mem_search.features.archives import http as archives
+from mem_search.features.citations import http as citations
 from mem_search.features.research import http as research
 from mem_search.features.saved_searches import http as saved_searches
 from mem_search.features.scopes import http as scopes
@@ -16,7 +17,6 @@ from mem_search.http import (
     about,
     backup,
     batch,
-    citations,
     context,
     documents,
     exports,
@@ -188,9 +188,7 @@ INTAKE = (
     POST("/api/compress", jobs.compress, "Shorten agents' work by a language model, or take that back", "import", body=jobs.CompressBody, write=True, only="owner", status=ACCEPTED, response=job_schemas.SubmittedJob, errors=(409, 429)),
     POST("/api/index/rebuild", jobs.submit("rebuild"), "Rebuild the vector index", "import", write=True, only="owner", status=ACCEPTED, response=job_schemas.SubmittedJob, errors=(429,)),
 )
-CITATIONS = (
-    GET("/api/citations", citations.cite, "Cite records, in a style or as a file", "citations", citations.CitationParameters, content_type=TEXT, other_types=citations.CONTENT_TYPES, errors=(404,)),
-    POST("/api/citations", citations.cite_body, "Cite records, in a style or as a file", "citations", body=citations.CitationsBody, content_type=TEXT, other_types=citations.CONTENT_TYPES, errors=(404,)),
+EXPORTS = (
     GET("/api/search/export", exports.export_results, "Export the results of a search as a file", "citations", exports.SearchExportParameters, content_type="text/csv", other_types=exports.CONTENT_TYPES, response=SearchReply | ChosenReply, private=True),
 )
 ACCESS = (
@@ -237,7 +235,8 @@ ROUTES: tuple[Route, ...] = (
     *DOCUMENTS,
     *INTAKE,
     *archives.ROUTES,
-    *CITATIONS,
+    *citations.ROUTES,
+    *EXPORTS,
     *ACCESS,
     *ABOUT,
     *CLAUDE_MEM,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import tzinfo
 from typing import Literal
 
-from mem_search.citations import csl, formats
+from mem_search.features.citations import csl, formats
 from mem_search.model import Citation, Ref
 from mem_search.model.research import Operation
 from mem_search.patterns import pattern

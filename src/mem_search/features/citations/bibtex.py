@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from urllib.parse import quote
 
-from mem_search.citations.authors import OTHERS, Name
-from mem_search.citations.csl import Item, day_of
+from mem_search.features.citations.authors import OTHERS, Name
+from mem_search.features.citations.csl import Item, day_of
 from mem_search.patterns import pattern
 from mem_search.renderers.safe_text import one_line
 

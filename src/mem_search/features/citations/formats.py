@@ -16,12 +16,12 @@ from dataclasses import dataclass
 from functools import cache, partial
 from typing import TYPE_CHECKING
 
-from mem_search.citations.bibtex import as_bibtex
-from mem_search.citations.csl import Item
-from mem_search.citations.ris import as_ris
+from mem_search.features.citations.bibtex import as_bibtex
+from mem_search.features.citations.csl import Item
+from mem_search.features.citations.ris import as_ris
 
 if TYPE_CHECKING:
-    from mem_search.citations.processor import Style
+    from mem_search.features.citations.processor import Style
 
 
 STYLES: Mapping[str, str] = {
@@ -57,7 +57,7 @@ def as_html(items: Sequence[Item], style: str) -> str:
 
 @cache
 def _style(file: str) -> Style:
-    from mem_search.citations.processor import Style  # heavy: lxml and citeproc
+    from mem_search.features.citations.processor import Style  # heavy: lxml and citeproc
 
     return Style(file)
 

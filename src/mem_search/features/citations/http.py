@@ -9,12 +9,13 @@ from typing import Annotated, Literal
 from aiohttp import web
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from mem_search.citations import csl, formats
-from mem_search.citations.formats import BY_NAME, FORMATS
 from mem_search.errors import InputError, NotFound
+from mem_search.features.citations import csl, formats
+from mem_search.features.citations.formats import BY_NAME, FORMATS
 from mem_search.http.core.parameter_types import IdOfRecord, TimeZone, Zone, split
 from mem_search.http.core.parameters import TimeZoneParameters, also
-from mem_search.http.core.routing import Call
+from mem_search.http.core.replies import TEXT
+from mem_search.http.core.routing import Call, Route
 from mem_search.http.records import MAX_RECORDS
 from mem_search.model import Record, Ref
 from mem_search.records.registry import installed_kinds
@@ -108,3 +109,11 @@ async def _records(call: Call, refs: Sequence[str]) -> list[Record]:
     if missing:
         raise NotFound(f"there is no record {', '.join(map(str, missing))}", field="refs")
     return [record for record, _ in found]
+
+
+# fmt: off
+# ruff: noqa: E501 - a route is a row of a table
+ROUTES = (
+    Route("GET", "/api/citations", cite, "Cite records, in a style or as a file", "citations", CitationParameters, content_type=TEXT, other_types=CONTENT_TYPES, errors=(404,)),
+    Route("POST", "/api/citations", cite_body, "Cite records, in a style or as a file", "citations", body=CitationsBody, content_type=TEXT, other_types=CONTENT_TYPES, errors=(404,)),
+)

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from mem_search.citations.authors import Name
-from mem_search.citations.csl import Item, day_of
+from mem_search.features.citations.authors import Name
+from mem_search.features.citations.csl import Item, day_of
 from mem_search.renderers.safe_text import one_line
 
 _TYPES: Mapping[str, str] = {

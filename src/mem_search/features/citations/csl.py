@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from typing import Any
 
-from mem_search.citations.authors import Name, name, names
+from mem_search.features.citations.authors import Name, name, names
 from mem_search.model import Citation, Record
 from mem_search.patterns import pattern
 from mem_search.records.registry import installed_kinds
