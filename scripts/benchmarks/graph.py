@@ -16,13 +16,14 @@ from typing import Any
 from figures import Bar, median, percentile
 from process import worker
 
+from mem_search.features.archives.model import Archive
+from mem_search.features.archives.service import ArchiveJob
+from mem_search.features.archives.sql import ArchiveStore
 from mem_search.ingest.crash_mark import CrashMark
 from mem_search.ingest.preparing import Preparing
 from mem_search.ingest.writer import IngestWriter
-from mem_search.jobs.archives import ArchiveJob
 from mem_search.jobs.reader import LocationReader
 from mem_search.model import Location
-from mem_search.model.archives import Archive
 from mem_search.model.graph import ExportedGraph, GraphPart
 from mem_search.renderers.graph import FORMATS, write
 from mem_search.storage.sqlite.store import SqliteStore
@@ -145,8 +146,8 @@ async def _read_archive(home: Path) -> int:
             text = f"# Report {number}\n\nSee https://example.org/{number % 97} for more.\n"
             (folder / f"{number}.md").write_text(text, "utf-8")
     store, reader, preparing = await _opened(home)
-    await store.archives.put(Archive("papers", str(folder)))
-    job = ArchiveJob(store.archives, store.ingest, reader)
+    await store.part(ArchiveStore).put(Archive("papers", str(folder)))
+    job = ArchiveJob(store.part(ArchiveStore), store.ingest, reader)
     run = await job.run({"name": "papers"}, _silent)
     await preparing.close()
     await store.close()

@@ -1,7 +1,7 @@
 """Is what an archive answers told from what it does not: precision and recall of ``archive check``.
 
-The questions are those of check.toml. The constants of ``search/archive_check.py`` were fitted on
-the questions with an even number; the others are held out. A document that answers has to be the
+The questions are those of check.toml. The constants of ``features/archives/search.py`` were fitted
+on the questions with an even number; the others are held out. A document that answers has to be the
 one that the question was written for.
 """
 
@@ -19,9 +19,9 @@ from typing import NamedTuple
 
 from data_folder import SHARED, add_data
 
+from mem_search.features.archives.model import ANSWERED
+from mem_search.features.archives.search import confidences, request_of
 from mem_search.model import Location
-from mem_search.model.archives import ANSWERED
-from mem_search.search.archive_check import confidences, request_of
 from mem_search.settings import Settings
 from mem_search.wiring import open_runtime
 

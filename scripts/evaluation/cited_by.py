@@ -33,7 +33,7 @@ from implicit import DATA, plain
 from metrics import judge
 
 from mem_search.model import Filters, Location, SearchRequest
-from mem_search.model.archives import HOLDINGS
+from mem_search.model.records import HOLDINGS
 from mem_search.settings import Settings
 from mem_search.text import cites
 from mem_search.text.page_names import page_name

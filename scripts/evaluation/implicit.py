@@ -24,6 +24,7 @@ from pathlib import Path
 
 from data_folder import SHARED, add_data
 
+from mem_search.features.archives.sql import ArchiveStore
 from mem_search.model import Location
 from mem_search.settings import Settings
 from mem_search.text.page_names import page_name
@@ -162,7 +163,7 @@ async def found_in(reports: Sequence[str], pages: Sequence[str]) -> dict[tuple[i
             counts = await runtime.ingest.reader.read(Location("jsonl", str(lines)))
             assert counts.new == len(drafts), counts
             numbers = list(range(1, len(drafts) + 1))
-            cited = await runtime.store.archives.references(numbers, 1000)
+            cited = await runtime.store.part(ArchiveStore).references(numbers, 1000)
         names = {
             page_name(f"https://pages.example/{number}"): number for number in range(len(pages))
         }

@@ -17,7 +17,10 @@ from functools import partial
 from mem_search.contracts import Embedder
 from mem_search.embedders import Opener, open_embedder
 from mem_search.errors import StorageError, StoreDamaged
+from mem_search.features.archives.service import ArchiveJob, Archives
+from mem_search.features.research.service import Replays, Research
 from mem_search.features.saved_searches.service import SavedSearches
+from mem_search.features.search_jobs.service import SearchJobs
 from mem_search.idle_memory import give_back, give_back_when_idle
 from mem_search.ingest import spool
 from mem_search.ingest.crash_mark import CrashMark
@@ -25,7 +28,6 @@ from mem_search.ingest.forgetting import Forgetting
 from mem_search.ingest.indexer import Indexer, audit_after, check_regularly
 from mem_search.ingest.preparing import Preparing
 from mem_search.ingest.writer import IngestWriter
-from mem_search.jobs.archives import ArchiveJob, Archives
 from mem_search.jobs.enriching import EnrichJob, enrich_new
 from mem_search.jobs.following import follow
 from mem_search.jobs.hook_events import HookEvents
@@ -37,9 +39,6 @@ from mem_search.jobs.reembedding import ReembedJob, Serving
 from mem_search.jobs.sealed_params import RETRY_SECONDS
 from mem_search.jobs.tasks import AuditJob, FetchJob, ImportJob, RebuildJob, SyncJob, set_aside
 from mem_search.jobs.watching import watch
-from mem_search.research.operations import Research
-from mem_search.research.replay import Replays
-from mem_search.research.search_jobs import SearchJobs
 from mem_search.runtime import EmbeddingModel, Features, IngestRuntime, ResearchRuntime, Runtime
 from mem_search.search.stages import STAGES
 from mem_search.search.state import Stage
@@ -228,7 +227,7 @@ def _ingest_runtime(
         FetchJob(importing, settings.spool_dir, settings.fetch_allow),
         AuditJob(store, indexer),
         RebuildJob(indexer),
-        ArchiveJob(store.archives, store.ingest, reader),
+        ArchiveJob(store, reader),
         RedactJob(store, preparing, forgetting, redaction, runtime.seal, stored, kept),
     )
     opened = partial(open_embedder, models_dir=settings.models_dir)
@@ -239,19 +238,19 @@ def _ingest_runtime(
         aside_seconds=settings.retry_aside, seal=runtime.seal,
         in_lanes=(SyncJob.name, ImportJob.name, FetchJob.name),
     )  # fmt: skip
-    archives = Archives(store.archives, jobs, reader)
+    archives = Archives(store, jobs, reader)
     return IngestRuntime(writer, reader, indexer, jobs, forgetting, hooks, enriching, archives)
 
 
 def _research_runtime(runtime: Runtime) -> ResearchRuntime:
     settings, store, search = runtime.settings, runtime.store, runtime.search
     operations = Research(
-        store.research, store.records, search.service, search.store.corpus,
+        store, search.service, search.store.corpus,
         lambda: runtime.model.embedder.fingerprint,
     )  # fmt: skip
     sender = Sender(lambda: webhook_secret(settings), settings.webhook_allow)
     deliveries = Deliveries(store.deliveries, sender)
-    replays = Replays(store.research, store.records, operations)
-    search_jobs = SearchJobs(store.search_jobs, operations, deliveries, most=settings.limit_jobs)
+    replays = Replays(store, operations)
+    search_jobs = SearchJobs(store, operations, deliveries, most=settings.limit_jobs)
     saved = SavedSearches(store, search.service, deliveries)
     return ResearchRuntime(operations, replays, search_jobs, saved, deliveries)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, tzinfo
 from typing import Any
 
-from mem_search.citations import csl
+from mem_search.features.citations import csl
 from mem_search.model import Kind, Record
 from mem_search.records.registry import installed_kinds
 

@@ -17,7 +17,7 @@ from cited_records import BARE, KNOWN, item, record
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mem_search.citations.formats import STYLES, as_html, as_text, references
+from mem_search.features.citations.formats import STYLES, as_html, as_text, references
 from patience import PATIENCE
 
 WORDS = st.text(st.sampled_from("aB <>&\"'“”.?!,:;-_\\{}$%#[]()é漢\n\ufdd0\ufdd2"), min_size=1)

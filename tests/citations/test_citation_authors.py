@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mem_search.citations.authors import OTHERS, names
+from mem_search.features.citations.authors import OTHERS, names
 from mem_search.renderers.safe_text import harmless
 
 ADA = {"family": "Lovelace", "given": "Ada"}

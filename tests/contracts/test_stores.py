@@ -16,11 +16,14 @@ import pytest
 
 from drafts import draft, forget
 from mem_search.errors import Conflict
+from mem_search.features.archives.model import Archive
+from mem_search.features.archives.sql import ArchiveStore
+from mem_search.features.research.sql import ResearchStore
 from mem_search.features.saved_searches.model import Match, SavedSearch
 from mem_search.features.saved_searches.sql import SavedSearchStore
+from mem_search.features.search_jobs.sql import SearchJobStore
 from mem_search.ingest.prepare import prepare
 from mem_search.model import Batch, Draft, Filters, LedgerEntry, Link, Location, Record, Ref
-from mem_search.model.archives import Archive
 from mem_search.model.forgetting import Tombstone
 from mem_search.model.graph import Edge, ExportedGraph, GraphPart
 from mem_search.model.ingest import IngestCounts, PreparedBatch
@@ -592,7 +595,7 @@ MESSAGE = Message("msg_1", "search_job.completed", "https://example.org/", b"{}"
 
 
 async def search_job(store: Store, job: str, most: int = 0) -> bool:
-    return await store.search_jobs.create(
+    return await store.part(SearchJobStore).create(
         job, {"query": "x"}, surface="http", webhook_url="", at=1, most=most
     )
 
@@ -600,15 +603,15 @@ async def search_job(store: Store, job: str, most: int = 0) -> bool:
 class TestSearchJobs:
     async def test_ending_a_job_queues_its_message_in_the_same_step(self, store: Store) -> None:
         assert await search_job(store, "a")
-        claimed = await store.search_jobs.claim(2)
+        claimed = await store.part(SearchJobStore).claim(2)
         assert claimed is not None
         assert (claimed.id, claimed.status, claimed.started_at) == ("a", "running", 2)
-        assert await store.search_jobs.claim(3, running=["a"]) is None
-        await store.search_jobs.report_progress("a", "searching", 1, 2)
-        assert await store.search_jobs.finish_and_notify(
+        assert await store.part(SearchJobStore).claim(3, running=["a"]) is None
+        await store.part(SearchJobStore).report_progress("a", "searching", 1, 2)
+        assert await store.part(SearchJobStore).finish_and_notify(
             "a", "completed", 7, result="{}", message=MESSAGE
         )
-        job = await store.search_jobs.get("a", 0)
+        job = await store.part(SearchJobStore).get("a", 0)
         assert job is not None
         assert (job.status, job.result, job.done, job.delivery_id) == (
             "completed",
@@ -626,13 +629,13 @@ class TestSearchJobs:
         assert await search_job(store, "job")
         await forget(store, known["a"])
         with pytest.raises(Conflict, match="forgotten"):
-            await store.search_jobs.finish_and_notify(
+            await store.part(SearchJobStore).finish_and_notify(
                 "job", "completed", 7, result="{}", records=list(known.values())
             )
-        job = await store.search_jobs.get("job", 0)
+        job = await store.part(SearchJobStore).get("job", 0)
         assert job is not None
         assert (job.status, job.result) == ("pending", None)
-        assert await store.search_jobs.finish_and_notify(
+        assert await store.part(SearchJobStore).finish_and_notify(
             "job", "completed", 7, result="{}", records=[known["b"]]
         )
 
@@ -650,10 +653,12 @@ class TestSearchJobs:
 
     async def test_a_job_ends_once_and_notifies_once(self, store: Store) -> None:
         await search_job(store, "a")
-        assert await store.search_jobs.finish_and_notify("a", "cancelled", 3)
-        assert await store.search_jobs.claim(4) is None
-        assert not await store.search_jobs.finish_and_notify("a", "completed", 5, message=MESSAGE)
-        job = await store.search_jobs.get("a", 0)
+        assert await store.part(SearchJobStore).finish_and_notify("a", "cancelled", 3)
+        assert await store.part(SearchJobStore).claim(4) is None
+        assert not await store.part(SearchJobStore).finish_and_notify(
+            "a", "completed", 5, message=MESSAGE
+        )
+        job = await store.part(SearchJobStore).get("a", 0)
         assert job is not None
         assert (job.status, job.completed_at) == ("cancelled", 3)
         assert await store.deliveries.due(99) == []
@@ -661,23 +666,23 @@ class TestSearchJobs:
     async def test_only_so_many_may_be_unfinished(self, store: Store) -> None:
         assert await search_job(store, "a", most=1)
         assert not await search_job(store, "b", most=1)
-        assert await store.search_jobs.unfinished() == ["a"]
-        await store.search_jobs.finish_and_notify("a", "failed", 2, error="no")
+        assert await store.part(SearchJobStore).unfinished() == ["a"]
+        await store.part(SearchJobStore).finish_and_notify("a", "failed", 2, error="no")
         assert await search_job(store, "b", most=1)
 
     async def test_an_ended_job_expires(self, store: Store) -> None:
         for job in ("a", "b"):
             await search_job(store, job)
-        await store.search_jobs.finish_and_notify("a", "completed", 5, result="{}")
-        assert await store.search_jobs.get("a", 5) is None
-        page, total = await store.search_jobs.newest(4, "", 9, 0)
+        await store.part(SearchJobStore).finish_and_notify("a", "completed", 5, result="{}")
+        assert await store.part(SearchJobStore).get("a", 5) is None
+        page, total = await store.part(SearchJobStore).newest(4, "", 9, 0)
         assert ([(job.id, job.result) for job in page], total) == ([("b", None), ("a", None)], 2)
-        assert [job.id for job in (await store.search_jobs.newest(4, "completed", 9, 0))[0]] == [
-            "a"
-        ]
-        assert await store.search_jobs.expire(5) == 1
-        await store.search_jobs.delete("b")
-        assert await store.search_jobs.newest(0, "", 9, 0) == ([], 0)
+        assert [
+            job.id for job in (await store.part(SearchJobStore).newest(4, "completed", 9, 0))[0]
+        ] == ["a"]
+        assert await store.part(SearchJobStore).expire(5) == 1
+        await store.part(SearchJobStore).delete("b")
+        assert await store.part(SearchJobStore).newest(0, "", 9, 0) == ([], 0)
 
 
 def operation(name: str, parent: str | None = None, session: str = "s", at: int = 1) -> Operation:
@@ -693,34 +698,33 @@ class TestResearch:
     async def test_operations_are_kept_whole_and_form_chains(self, store: Store) -> None:
         chain = [operation("a"), operation("b", "a"), operation("c", "b", at=3)]
         for each in chain:
-            await store.research.add(each)
-        assert await store.research.get("b") == chain[1]
-        assert await store.research.get("x") is None
-        assert await store.research.chain_length("c") == 3
-        assert await store.research.of_session("s") == chain
-        assert await store.research.newest(OperationFilter(), 1, 1) == ([chain[1]], 3)
-        assert await store.research.newest(OperationFilter(type="search", until=1), 9, 0) == (
-            [chain[0]], 1,
-        )  # fmt: skip
+            await store.part(ResearchStore).add(each)
+        assert await store.part(ResearchStore).get("b") == chain[1]
+        assert await store.part(ResearchStore).get("x") is None
+        assert await store.part(ResearchStore).chain_length("c") == 3
+        assert await store.part(ResearchStore).of_session("s") == chain
+        assert await store.part(ResearchStore).newest(OperationFilter(), 1, 1) == ([chain[1]], 3)
+        early = OperationFilter(type="search", until=1)
+        assert await store.part(ResearchStore).newest(early, 9, 0) == ([chain[0]], 1)
 
     async def test_the_same_operation_again_takes_the_place_of_an_interrupted_one(
         self, store: Store
     ) -> None:
-        await store.research.add(operation("a"))
-        await store.research.add(operation("a", at=9))
-        assert [each.created_at for each in await store.research.of_session("s")] == [9]
+        await store.part(ResearchStore).add(operation("a"))
+        await store.part(ResearchStore).add(operation("a", at=9))
+        assert [each.created_at for each in await store.part(ResearchStore).of_session("s")] == [9]
 
     async def test_a_session_is_summed_up_and_forgotten(self, store: Store) -> None:
         for each in (operation("a"), operation("z", session="t"), operation("b", "a", at=5)):
-            await store.research.add(each)
-        (first, second), total = await store.research.sessions(9, 0)
+            await store.part(ResearchStore).add(each)
+        (first, second), total = await store.part(ResearchStore).sessions(9, 0)
         assert (first.id, first.operations, first.first_query, first.last_at) == (
             "s", 2, "query a", 5,
         )  # fmt: skip
         assert (second.id, total) == ("t", 2)
-        assert await store.research.forget_session("s") == 2
-        assert await store.research.forget_session("s") == 0
-        assert await store.research.of_session("s") == []
+        assert await store.part(ResearchStore).forget_session("s") == 2
+        assert await store.part(ResearchStore).forget_session("s") == 0
+        assert await store.part(ResearchStore).of_session("s") == []
 
 
 PLAN: dict[str, Any] = {"every_seconds": 60, "inbox": True, "webhook_url": "https://x.example/"}
@@ -832,7 +836,7 @@ class TestSavedSearches:
 class TestDeliveries:
     async def test_a_message_is_tried_again_until_it_ends(self, store: Store) -> None:
         await search_job(store, "a")
-        await store.search_jobs.finish_and_notify("a", "completed", 7, message=MESSAGE)
+        await store.part(SearchJobStore).finish_and_notify("a", "completed", 7, message=MESSAGE)
         assert await store.deliveries.next_at(6) == 7
         await store.deliveries.retry_later("msg_1", status=500, error="busy", again_at=50)
         assert await store.deliveries.due(49) == []
@@ -950,7 +954,7 @@ class TestStatistics:
         assert not await due()
         await search_job(store, "s")
         assert await due()
-        await store.search_jobs.finish_and_notify("s", "completed", 7, message=MESSAGE)
+        await store.part(SearchJobStore).finish_and_notify("s", "completed", 7, message=MESSAGE)
         assert await due()
         await store.deliveries.finish("msg_1", "failed", status=410, error="", at=8)
         assert not await due()
@@ -971,20 +975,20 @@ REPORT = """Rents rose. [1] Wages [did not](https://a.org/wages).
 
 class TestArchives:
     async def test_an_archive_keeps_its_runs_when_its_folders_change(self, store: Store) -> None:
-        await store.archives.put(Archive("b", "/r", "/p", "0 3 * * *", True, 9))
-        await store.archives.put(Archive("a"))
-        await store.archives.note_run("b", 5, {"documents": 3})
-        await store.archives.put(Archive("b", "/other"))
-        (first, second) = await store.archives.listed()
+        await store.part(ArchiveStore).put(Archive("b", "/r", "/p", "0 3 * * *", True, 9))
+        await store.part(ArchiveStore).put(Archive("a"))
+        await store.part(ArchiveStore).note_run("b", 5, {"documents": 3})
+        await store.part(ArchiveStore).put(Archive("b", "/other"))
+        (first, second) = await store.part(ArchiveStore).listed()
         assert first == Archive("a")
         assert second == Archive("b", "/other", indexed_at=5, statistics={"documents": 3})
-        await store.archives.set_next("a", 7)
-        changed = await store.archives.get("a")
+        await store.part(ArchiveStore).set_next("a", 7)
+        changed = await store.part(ArchiveStore).get("a")
         assert changed is not None
         assert changed.next_at == 7
-        assert await store.archives.remove("a")
-        assert not await store.archives.remove("a")
-        assert await store.archives.get("a") is None
+        assert await store.part(ArchiveStore).remove("a")
+        assert not await store.part(ArchiveStore).remove("a")
+        assert await store.part(ArchiveStore).get("a") is None
 
     async def test_citations_are_read_from_both_ends_with_their_contexts(
         self, store: Store
@@ -992,7 +996,7 @@ class TestArchives:
         page = draft("p", "Rents.", kind="website", url="http://m.a.org/rents#now")
         await fill(store, draft("r", REPORT, kind="report", title="On rents", project="a"))
         report = (await numbers(store))["r"]
-        first, second = await store.archives.references([report], 10)
+        first, second = await store.part(ArchiveStore).references([report], 10)
         assert (first.target, first.cited, first.confidence) == (
             "https://www.a.org/rents/",
             None,
@@ -1004,15 +1008,15 @@ class TestArchives:
         ]
         place = second.places[0]
         assert REPORT[place.start : place.end] == "[did not](https://a.org/wages)"
-        assert await store.archives.references([report], 1) == [first]
-        assert await store.archives.citation_counts("a") == (2, 0)
+        assert await store.part(ArchiveStore).references([report], 1) == [first]
+        assert await store.part(ArchiveStore).citation_counts("a") == (2, 0)
         await fill(store, page)
         stored = (await numbers(store))["p"]
-        assert await store.archives.citation_counts("a") == (2, 1)
-        (cited,) = await store.archives.citations([stored], 10)
+        assert await store.part(ArchiveStore).citation_counts("a") == (2, 1)
+        (cited,) = await store.part(ArchiveStore).citations([stored], 10)
         assert (cited.citing, cited.cited) == (Ref("report", report), Ref("website", stored))
-        assert await store.archives.page(["url:a.org/rents"], 9) == ([stored], [cited])
-        assert (await store.archives.page(["url:a.org/wages"], 9))[0] == []
+        assert await store.part(ArchiveStore).page(["url:a.org/rents"], 9) == ([stored], [cited])
+        assert (await store.part(ArchiveStore).page(["url:a.org/wages"], 9))[0] == []
 
     async def test_citations_are_counted(self, store: Store) -> None:
         await fill(
@@ -1022,13 +1026,13 @@ class TestArchives:
             draft("p", "Rents.", kind="website", title="Rents", url="https://a.org/rents"),
         )
         known = await numbers(store)
-        report = await store.archives.citation_report(project="a")
+        report = await store.part(ArchiveStore).citation_report(project="a")
         assert (report.documents, report.citing, report.citations) == (1, 1, 2)
         assert (report.pages, report.stored, report.places) == (2, 1, 3)
         assert [(each.ref, each.count) for each in report.hubs] == [(Ref("report", known["r"]), 2)]
-        whole = await store.archives.citation_report()
+        whole = await store.part(ArchiveStore).citation_report()
         assert [(each.url, each.count) for each in whole.dead_ends] == [("https://a.org/wages", 2)]
-        own = await store.archives.citation_report(number=known["r"])
+        own = await store.part(ArchiveStore).citation_report(number=known["r"])
         assert [each.ref.number for each in own.coupled] == [known["s"]]
 
 

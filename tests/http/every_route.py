@@ -9,6 +9,7 @@ from typing import Any
 from http_worker import Client, lifecycle_of
 from people import OWNER, Person, bring_in
 
+from mem_search.features.search_jobs.sql import SearchJobStore
 from mem_search.http.core.routing import Route
 from mem_search.wiring import Runtime
 from patience import PATIENCE
@@ -106,7 +107,7 @@ async def write_something(client: Client, person: Person = OWNER) -> dict[str, s
 
 async def _searched(runtime: Runtime) -> None:
     async with asyncio.timeout(PATIENCE):
-        while await runtime.store.search_jobs.unfinished():  # noqa: ASYNC110  it asks the store
+        while await runtime.store.part(SearchJobStore).unfinished():  # noqa: ASYNC110  it asks the store
             await asyncio.sleep(0.01)
 
 

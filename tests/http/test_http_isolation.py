@@ -354,7 +354,9 @@ def test_no_handler_asks_the_store_of_the_machine_by_another_way() -> None:
     """``Call.runtime`` is whose who asks; ``Opening.runtime`` is always the person's."""
     root = Path(mem_search.__file__).parent
     known = {"http/core/lifecycle.py", "http/core/dispatch.py", "http/core/routing.py"}
-    for file in [*(root / "http").rglob("*.py"), *(root / "mcp").rglob("*.py")]:
+    for file in [
+        each for part in ("http", "mcp", "features") for each in (root / part).rglob("*.py")
+    ]:
         if file.relative_to(root).as_posix() not in known:
             used = re.findall(r"opening\.runtime|OPENING\]\.runtime", file.read_text())
             assert not used, file

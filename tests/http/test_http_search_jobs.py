@@ -17,12 +17,13 @@ from people import join
 from mem_search.access.callers import OWNER
 from mem_search.contracts import Question, Retriever
 from mem_search.errors import StoreAway
+from mem_search.features.search_jobs.service import AT_ONCE, SearchJobs
+from mem_search.features.search_jobs.sql import SearchJobStore
 from mem_search.http.core.app import build_app
 from mem_search.model import Draft
 from mem_search.model.rankings import Ranking
 from mem_search.model.requests import Scope
-from mem_search.research.requests import dump
-from mem_search.research.search_jobs import AT_ONCE, SearchJobs
+from mem_search.search.stored_requests import dump
 from mem_search.settings import Settings
 from mem_search.webhooks.signing import webhook_secret
 from patience import PATIENCE
@@ -96,8 +97,10 @@ async def unfinished(client: Client, *jobs: str) -> None:
         "budget": OWNER.budget,
     }
     for job in jobs:
-        await lifecycle_of(client).runtime.store.search_jobs.create(
-            job, request, surface="http", webhook_url="", at=1, most=1000
+        await (
+            lifecycle_of(client)
+            .runtime.store.part(SearchJobStore)
+            .create(job, request, surface="http", webhook_url="", at=1, most=1000)
         )
 
 
@@ -194,7 +197,7 @@ async def test_a_failed_search_states_the_reason_and_calls_the_webhook(
     runtime = lifecycle_of(client).runtime
     await runtime.store.scopes.put(Scope("work", "kind:note", 0))
     later = SearchJobs(
-        runtime.store.search_jobs, runtime.research.operations, runtime.research.deliveries, most=10
+        runtime.store, runtime.research.operations, runtime.research.deliveries, most=10
     )
     request = universal("auth", scope="work")
     job = await later.submit(request, "http", base="", webhook_url=receiver.url)
@@ -378,7 +381,7 @@ async def test_what_a_former_worker_left_is_done_by_the_next(
             await fill(runtime, Draft("note", "jsonl", "a", "All about auth.", "Auth"))
             until_it_has_ended.enter_context(held_searches(first))
             await unfinished(first, "was running", "waits")
-            claimed = await runtime.store.search_jobs.claim(5)
+            claimed = await runtime.store.part(SearchJobStore).claim(5)
             # A worker on a server finds and begins them itself, within a second.
             assert claimed is None or claimed.id in ("was running", "waits")
             await runtime.store.database.write(

@@ -24,9 +24,9 @@ from mem_search.runtime import Runtime
 from mem_search.settings import Settings
 
 LATER = (
-    "mem_search.http.routes", "mem_search.http.jobs", "mem_search.http.schemas.research",
+    "mem_search.http.routes", "mem_search.http.jobs", "mem_search.features",
     "mem_search.http.openapi.document", "mem_search.wiring", "mem_search.jobs", "mem_search.ingest",
-    "mem_search.research", "mem_search.sources", "mem_search.extractors", "mem_search.webhooks",
+    "mem_search.sources", "mem_search.extractors", "mem_search.webhooks",
     "mem_search.mcp.tool", "prometheus_client",
 )  # fmt: skip
 

@@ -10,8 +10,9 @@ import pytest
 from dateutil.tz import gettz, tzlocal
 
 from mem_search.errors import InputError, NotFound
-from mem_search.jobs.archives import JOB, folder, next_run
-from mem_search.model.archives import Archive
+from mem_search.features.archives.model import Archive
+from mem_search.features.archives.service import JOB, folder, next_run
+from mem_search.features.archives.sql import ArchiveStore
 from mem_search.settings import Settings
 from mem_search.wiring import Runtime, open_runtime
 from patience import PATIENCE
@@ -80,7 +81,7 @@ async def test_a_run_that_was_due_while_no_worker_ran_is_made_at_the_next_start(
         await runtime.ingest.archives.put(archive(tmp_path, schedule="0 4 * * *"))
         (waiting,) = await runtime.ingest.archives.listed()
         assert waiting.next_at
-        await runtime.store.archives.set_next("homes", 1)
+        await runtime.store.part(ArchiveStore).set_next("homes", 1)
     async with open_runtime(settings(home)) as runtime, asyncio.timeout(PATIENCE):
         while not (known := (await runtime.ingest.archives.listed())[0]).indexed_at:  # noqa: ASYNC110  nothing tells of it
             await asyncio.sleep(0.05)

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from drafts import draft
+from mem_search.features.archives.sql import ArchiveStore
 from mem_search.features.saved_searches.sql import SavedSearchStore
 from mem_search.ingest import prepare as preparing
 from mem_search.ingest.prepare import prepare
@@ -162,7 +163,7 @@ async def test_reports_of_an_older_version_get_their_citations_and_keep_their_ve
     async with open_runtime(small(home)) as runtime:
         job = await redacted_again(runtime)
         assert (job.state, job.result["citations"], job.result["left"]) == ("done", 3, 0), job
-        cited = await runtime.store.archives.references([1], 10)
+        cited = await runtime.store.part(ArchiveStore).references([1], 10)
         assert {(each.target, str(each.cited), each.confidence < 1) for each in cited} == {
             ("https://a.org/said", "website:3", False),
             ("https://b.org/roofs", "website:2", True),

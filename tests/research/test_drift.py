@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mem_search.features.research.service import drift
 from mem_search.model.research import StoredResult
-from mem_search.research.replay import drift
 
 REFS = st.sampled_from([f"note:{n}" for n in range(8)])
 RESULTS = st.lists(

@@ -25,7 +25,7 @@ from mem_search.model import (
     SearchRequest,
 )
 from mem_search.records.registry import installed_kinds
-from mem_search.research.requests import dump, load
+from mem_search.search.stored_requests import dump, load
 
 TEXT = st.text(min_size=1, max_size=20).filter(str.strip)
 NAME = st.just("") | TEXT.map(str.strip)

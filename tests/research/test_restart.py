@@ -11,9 +11,10 @@ import signal
 import sys
 from pathlib import Path
 
+from mem_search.features.research.sql import ResearchStore
+from mem_search.features.search_jobs.service import JobWithDelivery
 from mem_search.model import Draft
 from mem_search.model.research import OperationFilter
-from mem_search.research.search_jobs import JobWithDelivery
 from mem_search.webhooks.signing import webhook_secret
 from mem_search.wiring import Runtime, open_runtime
 from patience import PATIENCE
@@ -70,7 +71,7 @@ async def test_searches_and_messages_survive_a_kill(tmp_path: Path) -> None:
         receiver.hold = None
         async with open_runtime(small(home, webhook_allow=(receiver.authority,))) as runtime:
             told = [await delivered(runtime, job) for job in jobs]
-            steps, total = await runtime.store.research.newest(OperationFilter(), 100, 0)
+            steps, total = await runtime.store.part(ResearchStore).newest(OperationFilter(), 100, 0)
     assert {one.job.status for one in told} == {"completed"}
     # Each search is one step, however often it was begun, and each message one id.
     assert total == JOBS

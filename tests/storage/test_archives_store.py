@@ -8,8 +8,9 @@ import pytest
 from old_stores import Old, store_before
 
 from drafts import draft, store
+from mem_search.features.archives.model import Archive
+from mem_search.features.archives.sql import ArchiveStore
 from mem_search.model import Ref
-from mem_search.model.archives import Archive
 from mem_search.storage.sqlite import migrations
 from mem_search.storage.sqlite.record_writer import RecordWriter
 from mem_search.storage.sqlite.store import SqliteStore
@@ -29,7 +30,7 @@ async def test_what_a_report_cites_is_empty_until_it_arrives_and_after_it_has_le
         report = draft("r", TEXT, kind="report", project="a")
         (stored,) = await opened.database.write(store, report)
         number = stored.number
-        first, second = await opened.archives.references([number], 10)
+        first, second = await opened.part(ArchiveStore).references([number], 10)
         assert (first.target, first.cited, first.confidence) == (
             "https://www.a.org/rents/",
             None,
@@ -43,8 +44,8 @@ async def test_what_a_report_cites_is_empty_until_it_arrives_and_after_it_has_le
             TEXT[second.places[0].start : second.places[0].end] == "[did not](https://a.org/wages)"
         )
         (arrived,) = await opened.database.write(store, page)
-        assert await opened.archives.citation_counts("a") == (2, 1)
-        (cited,) = await opened.archives.citations([arrived.number], 10)
+        assert await opened.part(ArchiveStore).citation_counts("a") == (2, 1)
+        (cited,) = await opened.part(ArchiveStore).citations([arrived.number], 10)
         assert (cited.citing, cited.cited) == (
             Ref("report", number),
             Ref("website", arrived.number),
@@ -52,9 +53,9 @@ async def test_what_a_report_cites_is_empty_until_it_arrives_and_after_it_has_le
         await opened.database.write(
             lambda c: RecordWriter(c).remove([arrived.number], forget=False)
         )
-        assert await opened.archives.citation_counts("a") == (2, 0)
+        assert await opened.part(ArchiveStore).citation_counts("a") == (2, 0)
         await opened.database.write(lambda c: RecordWriter(c).remove([number], forget=False))
-        assert await opened.archives.references([number], 10) == []
+        assert await opened.part(ArchiveStore).references([number], 10) == []
         rows = await opened.database.read(lambda c: c.execute("select * from cites").fetchall())
         assert rows == []
     finally:
@@ -64,7 +65,7 @@ async def test_what_a_report_cites_is_empty_until_it_arrives_and_after_it_has_le
 async def test_archives_are_stored_by_name(tmp_path: Path) -> None:
     opened = await SqliteStore.open(tmp_path / "store.db")
     try:
-        archives = opened.archives
+        archives = opened.part(ArchiveStore)
         one = Archive("one", "/r", "/p", "0 4 * * *", watch=True, next_at=5)
         await archives.put(one)
         await archives.put(Archive("a", "/a"))

@@ -13,6 +13,7 @@ import pytest
 from drafts import draft, forget
 from growth import check_growth
 from mem_search.features.saved_searches.sql import SavedSearchStore
+from mem_search.features.search_jobs.sql import SearchJobStore
 from mem_search.ingest.prepare import prepare
 from mem_search.model import Batch, Draft, Filters, Location
 from mem_search.model.forgetting import Copies, Tombstone, Traces
@@ -283,8 +284,10 @@ async def test_words_of_our_own_take_no_search_with_them_and_words_of_the_caller
         await either.part(SavedSearchStore).create(
             name, request, every_seconds=None, inbox=True, webhook_url="", at=1
         )
-        await either.search_jobs.create(name, request, surface="", webhook_url="", at=1, most=9)
+        await either.part(SearchJobStore).create(
+            name, request, surface="", webhook_url="", at=1, most=9
+        )
     assert await either.forgetting.saved_searches_naming([1]) == ["value", "word"]
     await forget(either, 1)
     assert [each.name for each in await either.part(SavedSearchStore).listed()] == ["fields"]
-    assert await either.search_jobs.unfinished() == ["fields"]
+    assert await either.part(SearchJobStore).unfinished() == ["fields"]

@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 from mem_search.errors import Conflict
+from mem_search.features.archives.sql import ArchiveStore
 from mem_search.features.saved_searches.sql import SavedSearchStore
+from mem_search.features.search_jobs.sql import SearchJobStore
 from mem_search.model.access import HOUR, Policy
 from mem_search.storage.sqlite import odd_rows
 from mem_search.text.dates import now_ms
@@ -82,11 +84,11 @@ async def test_no_value_of_a_row_keeps_the_worker_from_starting_and_listing(
         await store.part(SavedSearchStore).listed()
         await store.tokens.all()
         await store.scopes.listed()
-        await store.archives.listed()
+        await store.part(ArchiveStore).listed()
         await store.ingest.locations()
         await store.ingest.ledger("", "", 500, 0)
         await store.logins.sessions()
-        await store.search_jobs.newest(0, "", 500, 0)
+        await store.part(SearchJobStore).newest(0, "", 500, 0)
         await store.search_log.slow(500)
         await store.limits.take("b", Policy("p", 5, HOUR))
         await store.forgetting.receipts()

@@ -18,6 +18,7 @@ from drafts import draft
 from mem_search.cli import local_checks
 from mem_search.errors import Conflict, InputError, StorageError
 from mem_search.features.saved_searches.sql import SavedSearchStore
+from mem_search.features.search_jobs.sql import SearchJobStore
 from mem_search.ingest.prepare import prepare
 from mem_search.model import Batch, Filters, LedgerEntry, Location
 from mem_search.model.ingest import PreparedBatch
@@ -340,12 +341,12 @@ class TestClaims:
         assert not {each.passage for each in mine} & {each.passage for each in theirs}
         assert await one.indexing.to_embed(2) == mine  # a step that failed is done again
         for name in ("x", "y"):
-            await one.search_jobs.create(
+            await one.part(SearchJobStore).create(
                 name, {"query": "x"}, surface="http", webhook_url="", at=1, most=0
             )
             message = Message(f"msg_{name}", "e", "https://example.org", b"{}", 1)
             await one.database.write(lambda c, m=message: deliveries.add(c, m))
-        jobs = await asyncio.gather(*(each.search_jobs.claim(1) for each in both))
+        jobs = await asyncio.gather(*(each.part(SearchJobStore).claim(1) for each in both))
         assert {each.id for each in jobs if each} == {"x", "y"}
         sent = await asyncio.gather(
             *(each.deliveries.claim(["msg_x", "msg_y"], 2) for each in both)

@@ -13,8 +13,6 @@ from mem_search import __version__
 from mem_search.cli import (
     access,
     agents,
-    archive_search,
-    archives,
     backup,
     context,
     doctor,
@@ -25,7 +23,6 @@ from mem_search.cli import (
     jobs,
     quickstart,
     records,
-    research,
     search,
     service,
     stats,
@@ -38,7 +35,9 @@ from mem_search.cli.output import guard, write
 from mem_search.cli.shell_words import whole_words
 from mem_search.cli.written import remembering_completion
 from mem_search.errors import MemSearchError
+from mem_search.features.archives import cli as archives
 from mem_search.features.claude_mem import cli as claude_mem
+from mem_search.features.research import cli as research
 from mem_search.features.saved_searches import cli as saved_searches
 from mem_search.features.scopes import cli as scopes
 from mem_search.features.webhooks import cli as webhooks
@@ -85,7 +84,7 @@ for group in (
     search, records, context, forget, documents, ingest, agents, backup, stats, jobs
 ):  # fmt: skip
     group.add_to(app)
-archive_search.add_to(app, archives.app)
+archives.add_to(app)
 app.command()(mcp)
 app.command()(quickstart.quickstart)
 app.command()(view.view)

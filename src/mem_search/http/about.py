@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from functools import cache
-from typing import Any
+from typing import Any, Literal
 
 from aiohttp import web
 
@@ -14,7 +14,7 @@ from mem_search.http.access.authentication import port_of
 from mem_search.http.core.parameters import SearchParameters, spellings
 from mem_search.http.core.replies import json_reply, text_reply
 from mem_search.http.core.routing import ROUTE_TABLE, Call, Route
-from mem_search.http.schemas.about import Alive, Health, Ready, Version
+from mem_search.renderers.schema import Count, schema
 from mem_search.text.dates import now_ms
 
 _EXAMPLES = """\
@@ -26,6 +26,45 @@ Examples
   /api/search?query=login&orderBy=date_desc&format=json
   /api/timeline?anchor=42&depth_before=5&depth_after=5
   /api/records/observation:42"""
+
+
+@schema
+class Alive:
+    """The worker answers; `timestamp` is in milliseconds since 1970."""
+
+    status: Literal["ok"] = "ok"
+    timestamp: Count
+
+
+@schema
+class Health:
+    """Which worker answers. `store_id` names its store, `instance_id` this run of the worker.
+
+    `unwritable` says why nothing can be stored at the moment; empty when it can be.
+    """
+
+    status: Literal["ok", "starting", "failed"]
+    uptime: float
+    pid: int
+    initialized: bool
+    service: Literal["mem-search"] = "mem-search"
+    instance_id: str
+    store_id: str | None
+    unwritable: str
+
+
+@schema
+class Ready:
+    """Searches are answered."""
+
+    status: Literal["ready"] = "ready"
+
+
+@schema
+class Version:
+    """The version of mem-search."""
+
+    version: str
 
 
 def guide(routes: tuple[Route, ...], part: str = "all") -> str:

@@ -11,9 +11,9 @@ from aiohttp import web
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from mem_search.citations.formats import BY_NAME, FORMATS
 from mem_search.errors import MemSearchError
-from mem_search.http.citations import file_reply, items_of
+from mem_search.features.citations.formats import BY_NAME, FORMATS
+from mem_search.features.citations.http import file_reply, items_of
 from mem_search.http.core.parameter_types import Kinds
 from mem_search.http.core.parameters import FilterParameters, SearchParameters, also
 from mem_search.http.core.routing import Call

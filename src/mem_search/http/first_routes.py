@@ -12,7 +12,6 @@ from mem_search.features.claude_mem.clients import CLIENTS
 from mem_search.http import about, search
 from mem_search.http.core.parameters import SearchParameters
 from mem_search.http.core.routing import Route, shared_with
-from mem_search.http.schemas import about as about_schemas
 from mem_search.http.schemas import search as search_schemas
 from mem_search.renderers.search_reply import ChosenReply, SearchReply
 
@@ -27,9 +26,9 @@ FIRST_SEARCH = (
     TAGGED("/api/search", search.search(), "Search all records, best first", "search", SearchParameters, response=FOUND),
 )
 FIRST_ABOUT = (
-    GET("/health", about.health, "Tell that the worker is alive", "about", early=True, response=about_schemas.Alive),
-    GET("/api/health", about.api_health, "Tell which worker answers", "about", early=True, response=about_schemas.Health),
-    GET("/api/readiness", about.readiness, "Tell whether searches are answered", "about", early=True, response=about_schemas.Ready),
+    GET("/health", about.health, "Tell that the worker is alive", "about", early=True, response=about.Alive),
+    GET("/api/health", about.api_health, "Tell which worker answers", "about", early=True, response=about.Health),
+    GET("/api/readiness", about.readiness, "Tell whether searches are answered", "about", early=True, response=about.Ready),
 )
 # fmt: on
 FIRST: tuple[Route, ...] = shared_with(CLIENTS, (*FIRST_SEARCH, *FIRST_ABOUT))

@@ -6,18 +6,19 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
+from mem_search.features.archives import http as archives
+from mem_search.features.citations import http as citations
 from mem_search.features.claude_mem import http as claude_mem
 from mem_search.features.claude_mem.clients import CLIENTS
+from mem_search.features.research import http as research
 from mem_search.features.saved_searches import http as saved_searches
 from mem_search.features.scopes import http as scopes
+from mem_search.features.search_jobs import http as search_jobs
 from mem_search.features.webhooks import http as webhooks
 from mem_search.http import (
     about,
-    archive_search,
-    archives,
     backup,
     batch,
-    citations,
     context,
     documents,
     exports,
@@ -31,9 +32,7 @@ from mem_search.http import (
     record_changes,
     record_page,
     records,
-    research,
     search,
-    search_jobs,
     stats,
     suggest,
     timeline,
@@ -48,7 +47,6 @@ from mem_search.http.core.parameters import (
     ConceptParameters,
     FileParameters,
     KindParameters,
-    Listing,
     ListParameters,
     PlatformParameters,
     RecordParameters,
@@ -57,9 +55,7 @@ from mem_search.http.core.parameters import (
 from mem_search.http.core.replies import HTML, JSON, TEXT
 from mem_search.http.core.routing import ANY_TYPE, Route, shared_with
 from mem_search.http.first_routes import FIRST_ABOUT, FIRST_SEARCH, FOUND
-from mem_search.http.schemas import about as about_schemas
 from mem_search.http.schemas import access as access_schemas
-from mem_search.http.schemas import archives as archive_schemas
 from mem_search.http.schemas import context as context_schemas
 from mem_search.http.schemas import documents as document_schemas
 from mem_search.http.schemas import forgetting as forgetting_schemas
@@ -67,12 +63,8 @@ from mem_search.http.schemas import graph as graph_schemas
 from mem_search.http.schemas import hooks as hook_schemas
 from mem_search.http.schemas import jobs as job_schemas
 from mem_search.http.schemas import records as record_schemas
-from mem_search.http.schemas import research as research_schemas
 from mem_search.http.schemas import search as search_schemas
-from mem_search.http.schemas import search_jobs as search_job_schemas
 from mem_search.http.schemas import stats as stats_schemas
-from mem_search.http.schemas import suggest as suggest_schemas
-from mem_search.http.schemas import viewer as viewer_schemas
 from mem_search.http.schemas import weighted as weighted_schemas
 from mem_search.http.schemas.common import Deleted, TextReply
 from mem_search.http.schemas.universal_requests import (
@@ -83,7 +75,6 @@ from mem_search.http.schemas.universal_requests import (
 from mem_search.http.weighted import hybrid, vector
 from mem_search.http.weighted.requests import HybridBody, VectorBody
 from mem_search.records.registry import installed_kinds
-from mem_search.renderers import archives as rendered_archives
 from mem_search.renderers.graph.drawing import Drawing
 from mem_search.renderers.graph.files import GraphFile
 from mem_search.renderers.record_json import RecordExcerpt, WholeRecord
@@ -115,12 +106,12 @@ SEARCH = (
     TAGGED("/api/decisions", search.search("observation", topic=search.DECISIONS), "Search decisions", "search", KindParameters, response=FOUND),
     TAGGED("/api/changes", search.search("observation", topic=search.CHANGES), "Search changes", "search", KindParameters, response=FOUND),
     TAGGED("/api/how-it-works", search.search("observation", topic=search.HOW_IT_WORKS), "Search explanations of how things work", "search", KindParameters, response=FOUND),
-    GET("/api/search/related", suggest.related, "Suggest further searches for a question", "suggest", suggest.RelatedParameters, response=suggest_schemas.RelatedSearches),
-    GET("/api/search/popular", suggest.popular, "List the most frequent questions", "suggest", suggest.LogParameters, response=suggest_schemas.LoggedQueries),
-    GET("/api/search/zero-results", suggest.zero_results, "List the questions without results", "suggest", suggest.LogParameters, response=suggest_schemas.LoggedQueries),
-    GET("/api/search/slow", suggest.slow, "List the slowest searches", "suggest", suggest.LogParameters, response=suggest_schemas.LoggedSearches),
+    GET("/api/search/related", suggest.related, "Suggest further searches for a question", "suggest", suggest.RelatedParameters, response=suggest.RelatedSearches),
+    GET("/api/search/popular", suggest.popular, "List the most frequent questions", "suggest", suggest.LogParameters, response=suggest.LoggedQueries),
+    GET("/api/search/zero-results", suggest.zero_results, "List the questions without results", "suggest", suggest.LogParameters, response=suggest.LoggedQueries),
+    GET("/api/search/slow", suggest.slow, "List the slowest searches", "suggest", suggest.LogParameters, response=suggest.LoggedSearches),
     DELETE("/api/search/log", suggest.forget, "Empty the search log", "suggest", write=True, response=Deleted),
-    GET("/api/suggest", suggest.suggest, "Complete what is being typed", "suggest", suggest.SuggestParameters, response=suggest_schemas.Completions, other_types=(TEXT,)),
+    GET("/api/suggest", suggest.suggest, "Complete what is being typed", "suggest", suggest.SuggestParameters, response=suggest.Completions, other_types=(TEXT,)),
     GET("/api/search/help", about.search_help, "Explain routes and parameters as text", "search", early=True, response=TextReply),
 )
 UNIVERSAL = (
@@ -128,20 +119,6 @@ UNIVERSAL = (
     POST("/api/v1/mcp/search", universal.agent_search, "Search for research agents, with short results", "universal", body=McpSearchRequest, response=McpSearchResponse),
     POST("/api/v1/mcp/fetch", universal.agent_fetch, "Open a whole record with its citation", "universal", body=McpFetchRequest, response=McpFetchResponse, errors=(404, 409)),
     GET("/v/{ref}", record_page.show, "Show a record as a web page", "universal", content_type=HTML, other_types=(JSON,), response=WholeRecord, page="record/{ref}"),
-)
-RESEARCH = (
-    GET("/api/v1/search/jobs", search_jobs.newest, "List searches in the background, newest first", "research", search_jobs.JobsListing, response=search_job_schemas.SearchJobs, private=True),
-    GET("/api/v1/search/jobs/{id}", search_jobs.one, "Show a search in the background and its results", "research", response=search_job_schemas.SearchJobResult, private=True),
-    POST("/api/v1/search/jobs/{id}/cancel", search_jobs.cancel, "Cancel a search in the background", "research", write=True, response=search_job_schemas.SearchJobResult, errors=(409,)),
-    DELETE("/api/v1/search/jobs/{id}", search_jobs.delete, "Cancel a search in the background, or delete it once it has ended", "research", write=True, response=search_job_schemas.SearchJobResult | Deleted, errors=(409,)),
-    GET("/api/v1/search/operations", research.listed, "List steps of research, newest first", "research", research.OperationsListing, response=research_schemas.ResearchSteps),
-    GET("/api/v1/search/operations/{id}", research.one, "Show a step of research with its results", "research", response=research_schemas.WholeStep),
-    POST("/api/v1/search/operations/{id}/replay", research.replay, "Repeat a step and report what differs", "research", research.ReplayParameters, research=True, response=research_schemas.ReplayedResult | research_schemas.Replayed, errors=(409,)),
-    GET("/api/v1/search/sessions", research.sessions, "List research sessions, last active first", "research", Listing, response=research_schemas.ResearchSessions),
-    GET("/api/v1/search/sessions/{id}", research.session, "Show a research session as trees", "research", response=research_schemas.SessionTree),
-    POST("/api/v1/search/sessions/{id}/replay", research.replay_session, "Repeat all steps of a session", "research", research.SessionReplayParameters, response=research_schemas.ReplayedSession, errors=(429,)),
-    GET("/api/v1/search/sessions/{id}/export", research.export, "Export a session with its citations", "research", research.ExportParameters, other_types=("text/markdown",), response=research_schemas.ExportedSession, private=True),
-    DELETE("/api/v1/search/sessions/{id}", research.forget, "Delete a research session", "research", write=True, response=Deleted),
 )
 WEIGHTED = (
     POST("/api/v2/search/hybrid", hybrid.search, "Search by words, meaning and links with your own weights", "weighted", body=HybridBody, response=weighted_schemas.HybridReply),
@@ -212,20 +189,7 @@ INTAKE = (
     POST("/api/compress", jobs.compress, "Shorten agents' work by a language model, or take that back", "import", body=jobs.CompressBody, write=True, only="owner", status=ACCEPTED, response=job_schemas.SubmittedJob, errors=(409, 429)),
     POST("/api/index/rebuild", jobs.submit("rebuild"), "Rebuild the vector index", "import", write=True, only="owner", status=ACCEPTED, response=job_schemas.SubmittedJob, errors=(429,)),
 )
-ARCHIVES = (
-    POST("/api/archive/index", archives.index, "Read the folders of an archive of research", "archives", body=archives.ArchiveBody, write=True, only="owner", status=ACCEPTED, response=job_schemas.SubmittedJob, errors=(429,)),
-    GET("/api/archives", archives.listed, "List archives of research", "archives", write=True, only="owner", response=archive_schemas.Archives),
-    DELETE("/api/archives/{name}", archives.remove, "Stop reading an archive; its records stay", "archives", write=True, only="owner", response=Deleted),
-    GET("/api/archive/citations", archives.citations, "Show what a report cites, what cites a page, or the words in which pages are cited", "archives", archives.CitationParameters, response=archive_schemas.PageCitations, errors=(404,)),
-    GET("/api/archive/search", archive_search.search, "Search reports and saved pages, with citations", "archives", archive_search.ArchiveSearchParameters, response=rendered_archives.ArchiveResults),
-    POST("/api/archive/search", archive_search.search, "Search reports and saved pages, with citations", "archives", body=archive_search.ArchiveSearchBody, response=rendered_archives.ArchiveResults),
-    POST("/api/archive/check", archive_search.check, "Say whether a question is answered, or a page saved, before the web is asked", "archives", body=archive_search.ArchiveCheckBody, response=rendered_archives.ArchiveCheck),
-    GET("/api/archive/related", archive_search.related, "List the documents most related to one through citations", "archives", archive_search.RelatedDocumentParameters, response=rendered_archives.RelatedDocuments, errors=(404,)),
-    GET("/api/archive/citation-report", archive_search.report, "Count citations: of a document, of an archive, or of everything", "archives", archive_search.ReportParameters, response=rendered_archives.CitationReport, errors=(404,)),
-)
-CITATIONS = (
-    GET("/api/citations", citations.cite, "Cite records, in a style or as a file", "citations", citations.CitationParameters, content_type=TEXT, other_types=citations.CONTENT_TYPES, errors=(404,)),
-    POST("/api/citations", citations.cite_body, "Cite records, in a style or as a file", "citations", body=citations.CitationsBody, content_type=TEXT, other_types=citations.CONTENT_TYPES, errors=(404,)),
+EXPORTS = (
     GET("/api/search/export", exports.export_results, "Export the results of a search as a file", "citations", exports.SearchExportParameters, content_type="text/csv", other_types=exports.CONTENT_TYPES, response=SearchReply | ChosenReply, private=True),
 )
 ACCESS = (
@@ -238,7 +202,7 @@ ACCESS = (
 ABOUT = (
     *FIRST_ABOUT,
     GET("/metrics", metrics.metrics, "Show metrics for a monitoring system", "about", content_type=TEXT, only="owner", errors=(404,), private=True),
-    GET("/api/version", about.version, "Show the version", "about", early=True, response=about_schemas.Version),
+    GET("/api/version", about.version, "Show the version", "about", early=True, response=about.Version),
     GET("/api/projects", stats.projects, "List projects, the last active first", "about", PlatformParameters, response=stats_schemas.Projects),
     GET("/api/stats", stats.totals, "Count what is stored and indexed", "about", response=stats_schemas.Stats, private=True),
     GET("/api/ledger", stats.ledger, "List what became of each item that a source read", "about", stats.LedgerParameters, response=stats_schemas.Ledger, private=True),
@@ -251,17 +215,18 @@ VIEWER = (
     GET("/", viewer.page, "Show the viewer", "viewer", early=True, content_type=HTML, is_rest=False),
     GET("/viewer/{name}", viewer.file(), "A file of the viewer", "viewer", early=True, content_type=ANY_TYPE, is_rest=False),
     GET("/viewer/vendor/{name}", viewer.file("vendor/"), "A file that the viewer uses", "viewer", early=True, content_type=ANY_TYPE, is_rest=False),
-    POST("/api/viewer/links", viewer.link, "Create a link that logs one browser in, once", "access", write=True, only="home", response=viewer_schemas.ViewLink, errors=(409,)),
-    GET("/api/viewer/settings", viewer.settings, "List the settings of the worker", "access", write=True, only="home", response=viewer_schemas.SettingList),
-    POST("/api/viewer/sessions", viewer.login, "Log this browser in by the code of a link", "viewer", body=viewer.LoginBody, login=True, only="home", status=CREATED, response=viewer_schemas.NewSession),
-    GET("/api/viewer/sessions", viewer.sessions, "List the browsers that are logged in", "access", write=True, only="home", response=viewer_schemas.SessionList),
+    POST("/api/viewer/links", viewer.link, "Create a link that logs one browser in, once", "access", write=True, only="home", response=viewer.ViewLink, errors=(409,)),
+    GET("/api/viewer/settings", viewer.settings, "List the settings of the worker", "access", write=True, only="home", response=viewer.SettingList),
+    POST("/api/viewer/sessions", viewer.login, "Log this browser in by the code of a link", "viewer", body=viewer.LoginBody, login=True, only="home", status=CREATED, response=viewer.NewSession),
+    GET("/api/viewer/sessions", viewer.sessions, "List the browsers that are logged in", "access", write=True, only="home", response=viewer.SessionList),
     DELETE("/api/viewer/sessions/{id}", viewer.end_session, "Log a browser out", "access", write=True, only="home", response=Deleted),
 )
 # fmt: on
 _ALL = (
     *SEARCH,
     *UNIVERSAL,
-    *RESEARCH,
+    *search_jobs.ROUTES,
+    *research.ROUTES,
     *saved_searches.ROUTES,
     *scopes.ROUTES,
     *webhooks.ROUTES,
@@ -270,8 +235,9 @@ _ALL = (
     *RECORDS,
     *DOCUMENTS,
     *INTAKE,
-    *ARCHIVES,
-    *CITATIONS,
+    *archives.ROUTES,
+    *citations.ROUTES,
+    *EXPORTS,
     *ACCESS,
     *ABOUT,
     *claude_mem.ROUTES,

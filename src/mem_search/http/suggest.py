@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from typing import Literal
 
 from aiohttp import web
 from pydantic import Field
@@ -12,21 +13,83 @@ from mem_search.http.core.parameters import FilterParameters, Parameters, TimeZo
 from mem_search.http.core.replies import TEXT, json_reply, prefers, text_reply
 from mem_search.http.core.routing import Call
 from mem_search.http.schemas.common import Deleted
-from mem_search.http.schemas.suggest import (
-    Completion,
-    Completions,
-    LoggedQueries,
-    LoggedQuery,
-    LoggedSearch,
-    LoggedSearches,
-    RelatedSearch,
-    RelatedSearches,
-)
 from mem_search.model import SearchRequest
+from mem_search.renderers.schema import Count, Time, schema
 from mem_search.search.service import UNLOGGED
 from mem_search.storage.ports import SearchLogStore
 
 NOTHING = "No results found"
+
+
+@schema
+class Completion:
+    """A text that could be typed, what it is, and how many records have it."""
+
+    text: str
+    what: Literal["word", "title", "project", "tag", "file"]
+    records: Count
+
+
+@schema
+class Completions:
+    """How `prefix` may go on, best first."""
+
+    prefix: str
+    completions: list[Completion]
+    total: Count
+
+
+@schema
+class RelatedSearch:
+    """A further search, and where it comes from."""
+
+    text: str
+    what: Literal["tag", "concept", "title", "asked before"]
+
+
+@schema
+class RelatedSearches:
+    """Further searches for a question."""
+
+    query: str
+    related: list[RelatedSearch]
+
+
+@schema
+class LoggedQuery:
+    """A question: how often and when last it was searched, and how many records matched then."""
+
+    query: str
+    times: Count
+    last_at: Time
+    total: Count
+
+
+@schema
+class LoggedQueries:
+    """Questions of the search log."""
+
+    queries: list[LoggedQuery]
+
+
+@schema
+class LoggedSearch:
+    """One search of the log; `filters` is a digest, empty for none."""
+
+    at: Time
+    query: str
+    filters: str
+    mode: str
+    total: Count
+    took_ms: float
+    surface: str
+
+
+@schema
+class LoggedSearches:
+    """Searches of the log, slowest first."""
+
+    searches: list[LoggedSearch]
 
 
 class SuggestParameters(Parameters):

@@ -10,7 +10,7 @@ import time
 
 from aiohttp import web
 
-from mem_search.http import search_jobs
+from mem_search.features.search_jobs import http as search_jobs
 from mem_search.http.core.replies import json_reply
 from mem_search.http.core.routing import Call
 from mem_search.http.records import find

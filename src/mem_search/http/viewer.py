@@ -11,7 +11,7 @@ from functools import cache
 from html import escape
 from importlib.resources import files
 from importlib.resources.abc import Traversable
-from typing import Final
+from typing import Annotated, Final, Self
 
 from aiohttp import web
 from pydantic import Field
@@ -22,14 +22,9 @@ from mem_search.http.core.parameters import Body
 from mem_search.http.core.replies import HTML, html_page, json_reply, style_policy
 from mem_search.http.core.routing import Call, Handler
 from mem_search.http.schemas.common import Deleted
-from mem_search.http.schemas.viewer import (
-    NewSession,
-    Session,
-    SessionList,
-    Setting,
-    SettingList,
-    ViewLink,
-)
+from mem_search.model.access import BrowserSession
+from mem_search.renderers.projection import From, Projection
+from mem_search.renderers.schema import Time, schema
 from mem_search.settings import Settings
 from mem_search.text import secret_rules
 from mem_search.text.redaction import redact
@@ -52,6 +47,60 @@ _FOLDER: Final = files("mem_search") / "viewer"
 _DRAWING: Final = files("mem_search") / "renderers" / "graph" / "data"
 _DRAWN_BY: Final = ("cytoscape.min.js", "drawing.js")
 """What the exported picture of a graph is drawn by, too."""
+
+
+@schema
+class ViewLink:
+    """An address that logs one browser in, once, until `expires_at`."""
+
+    url: str
+    expires_at: Time
+
+
+@schema
+class Session(Projection[BrowserSession]):
+    """A browser that is logged in."""
+
+    id: str
+    browser: str
+    began_at: Time
+    last_used_at: Annotated[Time, From("used_at")]
+
+
+@schema
+class SessionList:
+    """The browsers that are logged in, the last used first."""
+
+    sessions: list[Session]
+
+
+@schema
+class NewSession:
+    """A new session. Only this reply has its secret."""
+
+    id: str
+    secret: str
+
+    @classmethod
+    def of(cls, session: BrowserSession, *, secret: str) -> Self:
+        return cls(id=session.id, secret=secret)
+
+
+@schema
+class Setting:
+    """A setting of this worker. `value` is `set` for a secret that has one."""
+
+    name: str
+    variable: str
+    value: str
+    is_default: bool
+
+
+@schema
+class SettingList:
+    """All settings, by name."""
+
+    settings: list[Setting]
 
 
 async def page(call: Call) -> web.StreamResponse:

@@ -13,9 +13,8 @@ from mem_search.ingest.preparing import Preparing
 from mem_search.jobs.kept_transcripts import KeptTranscripts
 from mem_search.jobs.queue import JobQueue, Report
 from mem_search.model import Draft, Filters, Record
-from mem_search.model.archives import HOLDINGS
 from mem_search.model.ingest import PreparedDraft
-from mem_search.model.records import RecordWithLinks
+from mem_search.model.records import HOLDINGS, RecordWithLinks
 from mem_search.records.registry import installed_kinds
 from mem_search.storage.ports import Store
 from mem_search.storage.redacted import Seal, clean

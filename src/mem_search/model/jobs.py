@@ -1,4 +1,4 @@
-"""Background work: the state of jobs and of background searches. Times are in ms since 1970."""
+"""Background work: the state of jobs. Times are in ms since 1970."""
 
 from __future__ import annotations
 
@@ -64,32 +64,3 @@ class JobState:
     started_at: int | None
     ended_at: int | None
     pace: Pace | None = None
-
-
-SearchJobStatus = Literal["pending", "running", "completed", "failed", "cancelled"]
-
-
-UNFINISHED: tuple[SearchJobStatus, ...] = ("pending", "running")
-
-
-@dataclass(frozen=True, slots=True)
-class SearchJob:
-    """A background search. ``done`` of ``total`` steps are done, ``step`` is the current one.
-
-    ``result`` is the reply as JSON text, as a search in the foreground would have sent it.
-    """
-
-    id: str
-    status: SearchJobStatus
-    request: Mapping[str, Any]
-    surface: str
-    webhook_url: str
-    delivery_id: str | None
-    step: str
-    done: int
-    total: int
-    result: str | None
-    error: str
-    created_at: int
-    started_at: int | None
-    completed_at: int | None

@@ -16,6 +16,9 @@ leaves its records out; ``storage/sqlite`` names it in triggers, too."""
 Kind = str
 """The name of a kind of record; ``records.registry`` has all kinds."""
 
+HOLDINGS: Final[Mapping[Kind, str]] = {"report": "research", "website": "url-content"}
+"""The kinds of an archive's documents, and the folder that holds each, as ``archive`` says it."""
+
 KIND_PATTERN = "[a-z][a-z0-9_]{0,39}"
 WHOLE_TEXT = "whole_text"
 """The metadata field with a text in its order, of whose parts only some are searched."""

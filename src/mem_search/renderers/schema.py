@@ -36,6 +36,7 @@ from mem_search.model import (
     ReadPart,
     SearchReport,
 )
+from mem_search.renderers.projection import From, Projection
 from mem_search.renderers.record_line import reading_notes
 from mem_search.text import dates
 
@@ -151,7 +152,7 @@ def dumped(value: Any) -> str:
 
 
 @schema
-class SearchLeg:
+class SearchLeg(Projection[LegReport]):
     """The state, count and time of one leg."""
 
     name: str
@@ -160,29 +161,21 @@ class SearchLeg:
     ms: float
     detail: str
 
-    @classmethod
-    def of(cls, leg: LegReport) -> Self:
-        return cls(name=leg.name, state=leg.state, count=leg.count, ms=leg.ms, detail=leg.detail)
-
 
 @schema
-class QuestionDate:
+class QuestionDate(Projection[FoundDate]):
     """A time that the question names in plain words. `use` is `lift` where records from it are
     raised, `filter` where the question asks for nothing else and finds all that is from it.
     """
 
     phrase: str
-    start: Time | None
-    end: Time | None
+    start: Annotated[Time | None, From("range.start")]
+    end: Annotated[Time | None, From("range.end")]
     use: Literal["lift", "filter"]
-
-    @classmethod
-    def of(cls, found: FoundDate) -> Self:
-        return cls(phrase=found.phrase, start=found.range.start, end=found.range.end, use=found.use)
 
 
 @schema
-class QuestionFilter:
+class QuestionFilter(Projection[FoundFilter]):
     """A kind or a person that the question names in plain words, as `filter` of the query language.
     `use` is `lift` where such records are raised, `filter` where only they are found.
     """
@@ -192,13 +185,9 @@ class QuestionFilter:
     part: ReadPart
     use: Literal["lift", "filter"]
 
-    @classmethod
-    def of(cls, found: FoundFilter) -> Self:
-        return cls(phrase=found.phrase, filter=found.filter, part=found.part, use=found.use)
-
 
 @schema
-class AnalyzedWords:
+class AnalyzedWords(Projection[Analyzed]):
     """How the query was parsed. `near` are other spellings of a word that were tried, `operators`
     the words AND, OR and NOT that were read as operators. `readings` are kinds and people, and
     `dates` times, that the question names in plain words.
@@ -214,22 +203,6 @@ class AnalyzedWords:
     operators: tuple[str, ...]
     dates: list[QuestionDate]
     readings: list[QuestionFilter]
-
-    @classmethod
-    def of(cls, analyzed: Analyzed, /, **more: Any) -> Self:
-        return cls(
-            text=analyzed.text,
-            words=analyzed.words,
-            phrases=analyzed.phrases,
-            demanded=analyzed.demanded,
-            filters=analyzed.filters,
-            excluded=analyzed.excluded,
-            near=dict(analyzed.near),
-            operators=analyzed.operators,
-            dates=[QuestionDate.of(found) for found in analyzed.dates],
-            readings=[QuestionFilter.of(found) for found in analyzed.readings],
-            **more,
-        )
 
 
 @schema

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any, Final, Literal, Self
 
 from mem_search.model import Order, Result, SearchPage
+from mem_search.renderers.projection import From, or_none, projected
 from mem_search.renderers.record_json import RecordFields, SnippetSpan, title_of
 from mem_search.renderers.schema import Absent, Count, HowSearched, SomeFields, schema
 from mem_search.search.citations import words_of
@@ -35,9 +36,10 @@ class SearchResult(RecordFields):
     similar: list[str]
 
     @classmethod
-    def of(cls, result: Result, matcher: WordMatcher) -> Self:
+    def of(cls, result: Result, matcher: WordMatcher) -> Self:  # type: ignore[override]
         title = title_of(result.record)
-        return cls.of_record(
+        return projected(
+            cls,
             result.record,
             snippet=result.snippet.text,
             snippet_span=SnippetSpan.of(result.snippet),
@@ -91,36 +93,28 @@ class SearchReply:
     results cost.
     """
 
-    query: str
+    query: Annotated[str, From("request.text")]
     results: list[SearchResult]
     total: Count
-    counts_by_type: dict[str, int]
+    counts_by_type: Annotated[dict[str, int], From("counts")]
     folded: Count
     weaker: Count
-    limit: int
-    offset: int
-    order: Order | Literal["fields"]
-    sort: Absent[tuple[str, ...]] = None
+    limit: Annotated[int, From("request.limit")]
+    offset: Annotated[int, From("request.offset")]
+    order: Annotated[Order | Literal["fields"], From("request.order")]
+    sort: Annotated[Absent[tuple[str, ...]], From("request.sort", or_none)] = None
     facets: Facets = None
-    search: HowSearched
+    search: Annotated[HowSearched, From("report")]
     tokens_used: Absent[int] = None
 
     @classmethod
     def of(cls, page: SearchPage) -> Self:
         matcher = word_matcher(words_of(page.report.analyzed))
-        return cls(
-            query=page.request.text,
+        return projected(
+            cls,
+            page,
             results=[SearchResult.of(result, matcher) for result in page.results],
-            total=page.total,
             facets=facets_of(page),
-            counts_by_type=dict(page.counts),
-            folded=page.folded,
-            weaker=page.weaker,
-            limit=page.request.limit,
-            offset=page.request.offset,
-            order=page.request.order,
-            sort=page.request.sort or None,
-            search=HowSearched.of(page.report),
         )
 
 

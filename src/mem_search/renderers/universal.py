@@ -9,13 +9,14 @@ there, or a relative one without ``base``.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import Field
 
 from mem_search.model import Citation, Record, SearchPage
 from mem_search.model.research import Operation
+from mem_search.renderers.projection import From, Projection, or_none, projected
 from mem_search.renderers.record_json import SnippetSpan
 from mem_search.renderers.safe_text import caution_of
 from mem_search.renderers.schema import (
@@ -70,76 +71,60 @@ Month = Annotated[str, Field(pattern=r"^\d{4}(-\d{2})?$")]
 """A year or a month whose day is not known, as in ISO 8601: ``2024``, ``2024-02``."""
 
 
+def _local(source_id: str) -> str:
+    return f"{SOURCE}:{source_id}"
+
+
+def _published(citation: Citation) -> Any:
+    return citation.published_month or citation.published_at
+
+
+def _text(span: citations.Span | None) -> str | None:
+    return None if span is None else span.text
+
+
+def _sources(_: object) -> list[str]:
+    return [SOURCE]
+
+
+def _list_or_none(values: Iterable[str]) -> list[str] | None:
+    return list(values) or None
+
+
 @schema
-class ShortCitation:
+class ShortCitation(Projection[Citation]):
     """Where a record comes from."""
 
-    source_id: str
+    source_id: Annotated[str, From(then=_local)]
     source_type: str
     source_title: str
-    url: str | None
-    created_date: Time | None
-
-    @classmethod
-    def of(cls, citation: Citation, /, **more: Any) -> Self:
-        return cls(
-            source_id=f"{SOURCE}:{citation.source_id}",
-            source_type=citation.source_type,
-            source_title=citation.source_title,
-            url=citation.url or None,
-            created_date=citation.created_at,
-            **more,
-        )
+    url: Annotated[str | None, From(then=or_none)]
+    created_date: Annotated[Time | None, From("created_at")]
 
 
 @schema
 class CitationMetadata(ShortCitation):
     """Where a record comes from, as far as it is known."""
 
-    author: str | None
-    published_date: Time | Month | None
-    last_accessed: Time | None
-    folder: str | None
-    domain: str | None
-
-    @classmethod
-    def of(cls, citation: Citation, /, **more: Any) -> Self:
-        return super(CitationMetadata, cls).of(
-            citation,
-            author=citation.author or None,
-            published_date=citation.published_month or citation.published_at,
-            last_accessed=citation.accessed_at,
-            folder=citation.folder or None,
-            domain=citation.domain or None,
-            **more,
-        )
+    author: Annotated[str | None, From(then=or_none)]
+    published_date: Annotated[Time | Month | None, From(".", _published)]
+    last_accessed: Annotated[Time | None, From("accessed_at")]
+    folder: Annotated[str | None, From(then=or_none)]
+    domain: Annotated[str | None, From(then=or_none)]
 
 
 @schema
-class Annotation:
+class Annotation(Projection[citations.Annotation]):
     """A span of the record's text that matches; `highlight` shows it in its context."""
 
-    text: str
-    start_index: Count
-    end_index: Count
-    source_id: str
-    highlight: str | None
-    sha256: str
-    page: Absent[int] = None
-    heading: Absent[str] = None
-
-    @classmethod
-    def of(cls, noted: citations.Annotation) -> Self:
-        return cls(
-            text=noted.span.text,
-            start_index=noted.span.start,
-            end_index=noted.span.end,
-            source_id=f"{SOURCE}:{noted.source_id}",
-            highlight=noted.highlight or None,
-            sha256=noted.span.sha256,
-            page=noted.span.page,
-            heading=noted.span.heading or None,
-        )
+    text: Annotated[str, From("span.text")]
+    start_index: Annotated[Count, From("span.start")]
+    end_index: Annotated[Count, From("span.end")]
+    source_id: Annotated[str, From(then=_local)]
+    highlight: Annotated[str | None, From(then=or_none)]
+    sha256: Annotated[str, From("span.sha256")]
+    page: Annotated[Absent[int], From("span.page")] = None
+    heading: Annotated[Absent[str], From("span.heading", or_none)] = None
 
 
 @schema
@@ -148,76 +133,48 @@ class SearchResultItem:
     text reads like instructions to an agent.
     """
 
-    caution: Absent[str] = None
-    id: str
-    content_type: str
+    caution: Annotated[Absent[str], From("record", caution_of)] = None
+    id: Annotated[str, From("record", id_of)]
+    content_type: Annotated[str, From("record.kind")]
     source: Literal["local"]
-    title: str
+    title: Annotated[str, From("citation.source_title")]
     url: str
-    snippet: str | None
-    snippet_span: SnippetSpan | None
+    snippet: Annotated[str | None, From(then=_text)]
+    snippet_span: Annotated[SnippetSpan | None, From("snippet")]
     highlights: Highlights
-    relevance_score: Share
-    created_at: Time
-    updated_at: Time | None
-    last_opened_at: Time | None
+    relevance_score: Annotated[Share, From("relevance")]
+    created_at: Annotated[Time, From("record.created_at")]
+    updated_at: Annotated[Time | None, From("record.updated_at")]
+    last_opened_at: Annotated[Time | None, From("citation.accessed_at")]
     citation: CitationMetadata
-    metadata: dict[str, Any]
+    metadata: Annotated[dict[str, Any], From("record", metadata_of)]
     match_fields: tuple[Literal["title", "content"], ...]
     full_content: str | None
     annotations: list[Annotation] | None
 
     @classmethod
     def of(cls, cited: CitedResult, base: str = "") -> Self:
-        record, span, noted = cited.record, cited.snippet, cited.annotations
-        return cls(
-            caution=caution_of(record),
-            id=id_of(record),
-            content_type=record.kind,
+        return projected(
+            cls,
+            cited,
             source=SOURCE,
-            title=cited.citation.source_title,
-            url=url_of(record, base),
-            snippet=None if span is None else span.text,
-            snippet_span=None if span is None else SnippetSpan.of(span),
+            url=url_of(cited.record, base),
             highlights=Highlights(title=cited.title_words, snippet=cited.snippet_words),
-            relevance_score=cited.relevance,
-            created_at=record.created_at,
-            updated_at=record.updated_at,
-            last_opened_at=cited.citation.accessed_at,
-            citation=CitationMetadata.of(cited.citation),
-            metadata=metadata_of(record),
-            match_fields=cited.match_fields,
-            full_content=cited.full_content,
-            annotations=None if noted is None else [Annotation.of(each) for each in noted],
         )
 
 
 @schema
-class SearchOperation:
+class SearchOperation(Projection[Operation]):
     """One step of a research chain."""
 
     id: str
-    operation_type: str
+    operation_type: Annotated[str, From("type")]
     query: str
-    sources: list[str]
-    content_types: list[str] | None
-    result_count: Count
-    execution_time_ms: float
+    sources: Annotated[list[str], From(".", _sources)]
+    content_types: Annotated[list[str] | None, From(then=_list_or_none)]
+    result_count: Annotated[Count, From("results", len)]
+    execution_time_ms: Annotated[float, From("took_ms")]
     created_at: Time
-
-    @classmethod
-    def of(cls, operation: Operation, /, **more: Any) -> Self:
-        return cls(
-            id=operation.id,
-            operation_type=operation.type,
-            query=operation.query,
-            sources=[SOURCE],
-            content_types=list(operation.content_types) or None,
-            result_count=len(operation.results),
-            execution_time_ms=operation.took_ms,
-            created_at=operation.created_at,
-            **more,
-        )
 
 
 @schema
@@ -236,17 +193,17 @@ class UniversalSearchResponse:
     """
 
     items: list[SearchResultItem]
-    total_count: Count
+    total_count: Annotated[Count, From("total")]
     weaker: Count
-    counts_by_type: dict[str, int]
+    counts_by_type: Annotated[dict[str, int], From("counts")]
     facets: Facets = None
-    query: str
-    execution_time_ms: float
+    query: Annotated[str, From("request.text")]
+    execution_time_ms: Annotated[float, From("report.took_ms")]
     operations: list[SearchOperation] | None
     session_id: str | None
     job_id: str | None
-    limit: int
-    offset: int
+    limit: Annotated[int, From("request.limit")]
+    offset: Annotated[int, From("request.offset")]
     search: HowSearched | NotSearchedYet
 
     @classmethod
@@ -257,19 +214,14 @@ class UniversalSearchResponse:
         step: Operation | None = None,
         flags: tuple[str, ...] = (),
     ) -> Self:
-        return cls(
+        return projected(
+            cls,
+            page,
             items=[SearchResultItem.of(cited, base) for cited in cite(page)],
-            total_count=page.total,
-            weaker=page.weaker,
-            counts_by_type=dict(page.counts),
             facets=facets_of(page),
-            query=page.request.text,
-            execution_time_ms=page.report.took_ms,
             operations=None if step is None else [SearchOperation.of(step)],
             session_id=None if step is None else step.session_id,
             job_id=None,
-            limit=page.request.limit,
-            offset=page.request.offset,
             search=HowSearched.of(page.report, flags, _BOUNDS),
         )
 
@@ -332,18 +284,17 @@ class McpSearchResponse:
     """Short results, best first."""
 
     results: list[McpSearchResult]
-    total_count: Count
+    total_count: Annotated[Count, From("total")]
     weaker: Count
-    counts_by_type: dict[str, int]
+    counts_by_type: Annotated[dict[str, int], From("counts")]
     search: HowSearched
 
     @classmethod
     def of(cls, page: SearchPage, base: str = "", flags: tuple[str, ...] = ()) -> Self:
-        return cls(
+        return projected(
+            cls,
+            page,
             results=[McpSearchResult.of(cited, base) for cited in cite(page)],
-            total_count=page.total,
-            weaker=page.weaker,
-            counts_by_type=dict(page.counts),
             search=HowSearched.of(page.report, flags, _BOUNDS),
         )
 
@@ -359,9 +310,9 @@ class McpFetchResponse:
     title: str
     url: str
     text: str
-    content: str
+    content: Annotated[str, From("text")]
     source: Literal["local"]
-    content_type: str
+    content_type: Annotated[str, From("kind")]
     citation: CitationMetadata
     metadata: dict[str, Any]
     operations: list[SearchOperation] | None
@@ -371,15 +322,14 @@ class McpFetchResponse:
     def of(
         cls, record: Record, citation: Citation, base: str = "", step: Operation | None = None
     ) -> Self:
-        return cls(
+        return projected(
+            cls,
+            record,
             caution=caution_of(record),
             id=id_of(record),
             title=citation.source_title,
             url=url_of(record, base),
-            text=record.text,
-            content=record.text,
             source=SOURCE,
-            content_type=record.kind,
             citation=CitationMetadata.of(citation),
             metadata=metadata_of(record),
             operations=None if step is None else [SearchOperation.of(step)],

@@ -43,8 +43,8 @@ from mem_search.model import Record, SearchRequest
 from mem_search.model.briefing import Briefing, Candidate, Situation
 from mem_search.renderers import quoted, render_matches
 from mem_search.renderers.schema import dumped, to_values
-from mem_search.research.requests import load
 from mem_search.search.service import UNLOGGED
+from mem_search.search.stored_requests import load
 from mem_search.text import dates, secret_rules, token_count
 from mem_search.text.redaction import redact
 

@@ -7,9 +7,10 @@ of the record here: that is what its clients show, and send back to open it.
 from __future__ import annotations
 
 import json
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 from mem_search.model import Record
+from mem_search.renderers.projection import From, projected
 from mem_search.renderers.record_json import title_of
 from mem_search.renderers.schema import schema
 from mem_search.text import dates
@@ -22,14 +23,14 @@ UNKNOWN_PLATFORM = "claude"
 class Row:
     """What every row has. `memory_session_id` is the session, however it was captured."""
 
-    id: int
-    memory_session_id: str
-    content_session_id: str
+    id: Annotated[int, From("number")]
+    memory_session_id: Annotated[str, From("session")]
+    content_session_id: Annotated[str, From("session")]
     project: str
     platform_source: str
     prompt_number: int | None
     created_at: str
-    created_at_epoch: int
+    created_at_epoch: Annotated[int, From("created_at")]
     discovery_tokens: int = 0
     merged_into_project: str | None = None
 
@@ -38,15 +39,13 @@ class Row:
         """The row of ``record`` with ``more``, which a subclass has."""
         metadata = record.metadata
         worktree = _text(record, "worktree")
-        return cls(
-            id=record.number,
-            memory_session_id=record.session,
-            content_session_id=record.session,
+        return projected(
+            cls,
+            record,
             project=f"{record.project}/{worktree}" if worktree else record.project,
             platform_source=_text(record, "platform") or UNKNOWN_PLATFORM,
             prompt_number=_whole(metadata.get("prompt_number")),
             created_at=dates.iso(record.created_at),
-            created_at_epoch=record.created_at,
             discovery_tokens=_whole(metadata.get("discovery_tokens")) or 0,
             **more,
         )
@@ -123,15 +122,15 @@ class PromptRow(Row):
 class SessionRow:
     """A session, put together from its records."""
 
-    id: int
-    content_session_id: str
-    memory_session_id: str
+    id: Annotated[int, From("number")]
+    content_session_id: Annotated[str, From("session")]
+    memory_session_id: Annotated[str, From("session")]
     project: str
     platform_source: str
     user_prompt: str | None
     custom_title: str | None
     started_at: str
-    started_at_epoch: int
+    started_at_epoch: Annotated[int, From("created_at")]
     completed_at: str | None
     completed_at_epoch: int | None
     status: str
@@ -140,16 +139,13 @@ class SessionRow:
     def of(cls, first: Record, last: Record, prompt: Record | None, summary: Record | None) -> Self:
         """The session from ``first`` to ``last`` record; its ``prompt`` is the first one."""
         ended = None if summary is None else last.created_at
-        return cls(
-            id=first.number,
-            content_session_id=first.session,
-            memory_session_id=first.session,
-            project=first.project,
+        return projected(
+            cls,
+            first,
             platform_source=_text(first, "platform") or UNKNOWN_PLATFORM,
             user_prompt=None if prompt is None else prompt.text,
             custom_title=None if summary is None else title_of(summary),
             started_at=dates.iso(first.created_at),
-            started_at_epoch=first.created_at,
             completed_at=None if ended is None else dates.iso(ended),
             completed_at_epoch=ended,
             status="active" if ended is None else "completed",

@@ -29,10 +29,11 @@ from mem_search.http.schemas.universal_requests import (
 from mem_search.http.schemas.webhooks import WebhookDelivery
 from mem_search.model import Record
 from mem_search.model.webhooks import Delivery
+from mem_search.renderers.projection import From, or_none, projected
 from mem_search.renderers.schema import Count, Time, schema
 from mem_search.renderers.universal import UniversalSearchResponse, id_of, url_of
-from mem_search.research.requests import load
 from mem_search.search.citations import citation
+from mem_search.search.stored_requests import load
 from mem_search.text.dates import now_ms
 from mem_search.validation import input_errors_as_invalid
 
@@ -108,25 +109,20 @@ class SavedSearch:
     search: dict[str, Any] | None
     every: str | None
     inbox: bool
-    webhook_url: str | None
+    webhook_url: Annotated[str | None, From(then=or_none)]
     created_at: Time
-    last_run_at: Time | None
-    next_run_at: Time | None
-    error: str | None
+    last_run_at: Annotated[Time | None, From("ran_at")]
+    next_run_at: Annotated[Time | None, From("next_at")]
+    error: Annotated[str | None, From(then=or_none)]
 
     @classmethod
     def of(cls, saved: stored.SavedSearch) -> Self:
         every = saved.every_seconds
-        return cls(
-            name=saved.name,
+        return projected(
+            cls,
+            saved,
             search=request_body(saved.request),
             every=None if every is None else written(every),
-            inbox=saved.inbox,
-            webhook_url=saved.webhook_url or None,
-            created_at=saved.created_at,
-            last_run_at=saved.ran_at,
-            next_run_at=saved.next_at,
-            error=saved.error or None,
         )
 
 
@@ -165,7 +161,7 @@ class Notification:
     """The new matches of one run of a saved search."""
 
     id: int
-    saved_search: str
+    saved_search: Annotated[str, From("search")]
     at: Time
     count: Count
     matches: list[NewMatch]
@@ -179,13 +175,10 @@ class Notification:
         matches: list[NewMatch],
         delivery: Delivery | None,
     ) -> Self:
-        return cls(
-            id=notification.id,
-            saved_search=notification.search,
-            at=notification.at,
-            count=notification.count,
+        return projected(
+            cls,
+            notification,
             matches=matches,
-            read_at=notification.read_at,
             webhook=None if delivery is None else WebhookDelivery.of(delivery),
         )
 

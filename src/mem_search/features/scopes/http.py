@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Self
-
 from aiohttp import web
 from pydantic import Field
 
@@ -16,6 +14,7 @@ from mem_search.http.core.routing import Call, Route
 from mem_search.http.schemas.common import Deleted
 from mem_search.model import requests as stored
 from mem_search.records.registry import installed_kinds
+from mem_search.renderers.projection import Projection
 from mem_search.renderers.schema import Time, schema
 from mem_search.search.query_understanding import MAX_FILTER_CHARS, demand_of
 from mem_search.text.dates import now_ms
@@ -33,16 +32,12 @@ class ScopeBody(Body):
 
 
 @schema
-class Scope:
+class Scope(Projection[stored.Scope]):
     """A filter with a name."""
 
     name: str
     filter: str
     created_at: Time
-
-    @classmethod
-    def of(cls, scope: stored.Scope) -> Self:
-        return cls(name=scope.name, filter=scope.filter, created_at=scope.created_at)
 
 
 @schema

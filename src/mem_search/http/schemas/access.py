@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
-
 from mem_search.model.access import Token
+from mem_search.renderers.projection import Projection
 from mem_search.renderers.schema import Count, Time, schema
 
 
 @schema
-class TokenInfo:
+class TokenInfo(Projection[Token]):
     """A token without its secret. `user` is empty for the owner of the worker."""
 
     name: str
@@ -18,18 +17,6 @@ class TokenInfo:
     created_at: Time
     expires_at: Time | None
     last_used_at: Time | None
-
-    @classmethod
-    def of(cls, token: Token, /, **more: Any) -> Self:
-        return cls(
-            name=token.name,
-            user=token.user,
-            read_only=token.read_only,
-            created_at=token.created_at,
-            expires_at=token.expires_at,
-            last_used_at=token.last_used_at,
-            **more,
-        )
 
 
 @schema

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from mem_search.model import Passage, Record
 from mem_search.model.records import SUMMARY
+from mem_search.renderers.projection import From, projected
 from mem_search.renderers.record_json import title_of
 from mem_search.renderers.schema import Absent, Count, Time, schema
 from mem_search.text.outline import place_in
@@ -30,7 +31,7 @@ class WhyPath:
 class Document:
     """A document without its text. `length` counts characters, `source_uri` is a path or a URL."""
 
-    id: str
+    id: Annotated[str, From("ref", str)]
     number: int
     kind: str
     source_type: str
@@ -49,19 +50,12 @@ class Document:
     @classmethod
     def of(cls, record: Record, passages: int) -> Self:
         metadata = dict(record.metadata)
-        return cls(
-            id=str(record.ref),
-            number=record.number,
-            kind=record.kind,
+        return projected(
+            cls,
+            record,
             source_type=str(metadata.get("source_type") or record.kind),
-            source=record.source,
-            source_id=record.source_id,
             source_uri=record.url or str(metadata.get("path") or ""),
             title=title_of(record),
-            created_at=record.created_at,
-            updated_at=record.updated_at,
-            project=record.project,
-            tags=record.tags,
             metadata=metadata,
             length=len(record.text),
             passages=passages,

@@ -6,6 +6,7 @@ from typing import Self
 
 from mem_search.model import forgetting
 from mem_search.model.forgetting import ForgetStep
+from mem_search.renderers.projection import projected
 from mem_search.renderers.schema import Count, Time, schema
 
 
@@ -48,15 +49,11 @@ class Receipt:
 
     @classmethod
     def of(cls, receipt: forgetting.Receipt) -> Self:
-        return cls(
-            id=receipt.id,
+        return projected(
+            cls,
+            receipt,
             state="pending" if receipt.pending else "done",
-            purge=receipt.purge,
             removed={place: count for place, count in receipt.removed.items() if count},
-            pending=list(receipt.pending),
-            waiting=receipt.waiting,
-            begun_at=receipt.begun_at,
-            done_at=receipt.done_at,
             copies=Copies(
                 looked_at=receipt.copies.looked_at,
                 still_in=list(receipt.copies.still_in),

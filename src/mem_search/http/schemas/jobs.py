@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Self
 
 from mem_search.model.jobs import JobState, JobStatus, Pace
+from mem_search.renderers.projection import projected
 from mem_search.renderers.schema import Absent, Count, Time, schema
 from mem_search.text.dates import now_ms
 
@@ -38,20 +39,11 @@ class Job:
         if job.state == "running" and job.pace is not None:
             now = now_ms() if now is None else now
             rate, seconds_left = job.pace.of(job.done, job.total, now)
-        return cls(
+        return projected(
+            cls,
+            job,
             rate=rate,
             seconds_left=seconds_left,
-            id=job.id,
-            name=job.name,
-            params=dict(job.params),
-            state=job.state,
-            done=job.done,
-            total=job.total,
-            message=job.message,
-            result=dict(job.result),
-            created_at=job.created_at,
-            started_at=job.started_at,
-            ended_at=job.ended_at,
         )
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Literal, Self
+from typing import Annotated, Literal
 
 from mem_search.model.ingest import FollowedLocation
+from mem_search.renderers.projection import From, Projection
 from mem_search.renderers.schema import Count, Share, Time, schema
 
 
@@ -59,26 +60,15 @@ class EmbedderStatus:
 
 
 @schema
-class Location:
+class Location(Projection[FollowedLocation]):
     """A location that a source reads, and how the last reading went."""
 
-    source: str
-    path: str
-    label: str
+    source: Annotated[str, From("location.source")]
+    path: Annotated[str, From("location.path")]
+    label: Annotated[str, From("location.label")]
     followed: bool
     read_at: Time
     error: str
-
-    @classmethod
-    def of(cls, known: FollowedLocation) -> Self:
-        return cls(
-            source=known.location.source,
-            path=known.location.path,
-            label=known.location.label,
-            followed=known.followed,
-            read_at=known.read_at,
-            error=known.error,
-        )
 
 
 @schema

@@ -54,8 +54,8 @@ from mem_search.model.requests import (
     to_wire,
 )
 from mem_search.renderers.universal import SOME_FIELDS
-from mem_search.research.requests import load
 from mem_search.search.citations import SNIPPET_LENGTH
+from mem_search.search.stored_requests import load
 from mem_search.text import dates
 from mem_search.text.search_fields import FIELDS
 from mem_search.validation import not_blank, rfc3339

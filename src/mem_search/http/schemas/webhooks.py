@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
 
 from mem_search.model.webhooks import Delivery
+from mem_search.renderers.projection import From, or_none, projected
 from mem_search.renderers.schema import Count, Time, schema
 
 
@@ -18,20 +19,14 @@ class WebhookDelivery:
     state: Literal["pending", "delivered", "failed"]
     attempts: Count
     status: int | None
-    error: str | None
+    error: Annotated[str | None, From(then=or_none)]
     next_attempt_at: Time | None
     ended_at: Time | None
 
     @classmethod
     def of(cls, delivery: Delivery) -> Self:
-        return cls(
-            id=delivery.id,
-            event=delivery.event,
-            url=delivery.url,
-            state=delivery.state,
-            attempts=delivery.attempts,
-            status=delivery.status,
-            error=delivery.error or None,
+        return projected(
+            cls,
+            delivery,
             next_attempt_at=delivery.next_at if delivery.state == "pending" else None,
-            ended_at=delivery.ended_at,
         )

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Final, Literal, Self
+from typing import Annotated, Any, Final, Literal, Self
 
 import mem_search
 from mem_search.http.schemas.stats import SearchableStats
 from mem_search.http.weighted.filters import word_for
 from mem_search.model import Record, Result, SearchReport
+from mem_search.renderers.projection import From, projected
 from mem_search.renderers.record_json import SnippetSpan
 from mem_search.renderers.safe_text import caution_of
 from mem_search.renderers.schema import Absent, AnalyzedWords, Count, SearchLeg, Share, Time, schema
@@ -60,11 +61,11 @@ class WeightedItem:
     """
 
     caution: Absent[str] = None
-    id: str
+    id: Annotated[str, From("ref", str)]
     number: int
     kind: str
     title: str
-    content: str
+    content: Annotated[str, From("text")]
     snippet: str
     snippet_span: SnippetSpan
     score: float
@@ -88,23 +89,13 @@ class WeightedItem:
         record, context = result.record, result.context
         assert context is not None  # the bodies always ask for neighbours
         newer = record.superseded_by
-        return cls(
+        return projected(
+            cls,
+            record,
             caution=caution_of(record),
-            id=str(record.ref),
-            number=record.number,
-            kind=record.kind,
-            title=record.title,
-            content=record.text,
             snippet=result.snippet.text,
             snippet_span=SnippetSpan.of(result.snippet),
             source_type=word_for(record.kind, record.source),
-            source=record.source,
-            project=record.project,
-            session=record.session,
-            url=record.url,
-            created_at=record.created_at,
-            updated_at=record.updated_at,
-            tags=record.tags,
             superseded_by=None if newer is None else str(newer),
             supersedes=[str(ref) for ref in record.supersedes],
             content_with_context=record.text[context.start : context.end],

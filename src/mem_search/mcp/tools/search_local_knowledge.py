@@ -13,6 +13,7 @@ from mem_search.mcp.tool import Arguments, Tool, ToolContext
 from mem_search.model import ResultTexts, SearchRequest
 from mem_search.model.requests import At, ResearchMode, to_request
 from mem_search.records.origin import flags_of
+from mem_search.renderers.projection import From, projected
 from mem_search.renderers.record_line import reading_notes
 from mem_search.renderers.safe_text import fenced, fenced_title
 from mem_search.renderers.schema import Absent, Count, Share, Time, schema
@@ -74,7 +75,7 @@ class KnowledgeResult:
     """A record that matches; ``content`` is its text or a snippet of it."""
 
     id: str
-    type: str
+    type: Annotated[str, From("kind")]
     title: str
     content: str
     relevance_score: Share
@@ -91,16 +92,15 @@ class KnowledgeResult:
         if flags_of(record.metadata):
             source = replace(source, source_title=fenced_title(source.source_title))
             content = fenced(content)
-        return cls(
+        return projected(
+            cls,
+            record,
             id=id_of(record),
-            type=record.kind,
             title=source.source_title,
             content=content,
             relevance_score=cited.relevance,
             citation=ShortCitation.of(source),
             url=url_of(record, base),
-            created_at=record.created_at,
-            updated_at=record.updated_at,
         )
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Self
 
+from mem_search.renderers.projection import projected
 from mem_search.renderers.schema import Count, schema
 from mem_search.text.dates import iso
 
@@ -37,15 +38,12 @@ class DrawnNode:
     @classmethod
     def of(cls, drawn: Drawn) -> Self:
         node = drawn.node
-        return cls(
-            id=node.id,
+        return projected(
+            cls,
+            node,
             label=drawn.label,
-            title=node.title,
-            kind=node.kind,
             colour=drawn.colour,
             date="" if node.created_at is None else iso(node.created_at)[:10],
-            url=node.url,
-            degree=node.degree,
             x=round(drawn.x, 1),
             y=round(drawn.y, 1),
             size=round(2 * drawn.radius, 1),

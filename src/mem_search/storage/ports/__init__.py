@@ -17,12 +17,9 @@ from mem_search.storage.ports.access import LimitStore, LoginStore, TokenStore
 from mem_search.storage.ports.activity import (
     DeliveryStore,
     JobStore,
-    ResearchStore,
     ScopeStore,
-    SearchJobStore,
     SearchLogStore,
 )
-from mem_search.storage.ports.archives import ArchiveStore
 from mem_search.storage.ports.forgetting import ForgetStore
 from mem_search.storage.ports.graph import GraphStore
 from mem_search.storage.ports.records import (
@@ -35,7 +32,6 @@ from mem_search.storage.ports.records import (
 from mem_search.storage.ports.search import SearchSnapshot, SearchStore
 
 __all__ = [
-    "ArchiveStore",
     "DeliveryStore",
     "ForgetStore",
     "GraphStore",
@@ -46,9 +42,7 @@ __all__ = [
     "LoginStore",
     "RecordStore",
     "RedactingStore",
-    "ResearchStore",
     "ScopeStore",
-    "SearchJobStore",
     "SearchLogStore",
     "SearchSnapshot",
     "SearchStore",
@@ -111,15 +105,9 @@ class Store(Protocol):
     @property
     def jobs(self) -> JobStore: ...
     @property
-    def research(self) -> ResearchStore: ...
-    @property
-    def search_jobs(self) -> SearchJobStore: ...
-    @property
     def deliveries(self) -> DeliveryStore: ...
     @property
     def scopes(self) -> ScopeStore: ...
-    @property
-    def archives(self) -> ArchiveStore: ...
     @property
     def graph(self) -> GraphStore: ...
     @property

@@ -8,11 +8,10 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Protocol
 
-from mem_search.model.jobs import JobState, JobStatus, SearchJob, SearchJobStatus
+from mem_search.model.jobs import JobState, JobStatus
 from mem_search.model.requests import Scope
-from mem_search.model.research import Operation, OperationFilter, Session
 from mem_search.model.statistics import AskedQuery, LoggedSearch
-from mem_search.model.webhooks import Delivery, DeliveryState, Message
+from mem_search.model.webhooks import Delivery, DeliveryState
 
 
 class JobStore(Protocol):
@@ -78,105 +77,6 @@ class JobStore(Protocol):
 
     async def expire(self, before: int) -> int:
         """Delete jobs that ended before, except those set aside; returns how many."""
-        ...
-
-
-class ResearchStore(Protocol):
-    """The operations of research sessions."""
-
-    async def add(self, operation: Operation) -> None:
-        """Store ``operation``, in place of one with the same id that was interrupted."""
-        ...
-
-    async def get(self, operation: str) -> Operation | None: ...
-
-    async def chain_length(self, operation: str) -> int:
-        """The number of operations from the first of the chain to ``operation``, inclusive."""
-        ...
-
-    async def newest(
-        self, wanted: OperationFilter, limit: int, offset: int
-    ) -> tuple[list[Operation], int]:
-        """A page of operations, the newest first, and how many there are."""
-        ...
-
-    async def of_session(self, session: str) -> list[Operation]:
-        """All operations of a session, oldest first; empty for an unknown session."""
-        ...
-
-    async def sessions(self, limit: int, offset: int) -> tuple[list[Session], int]:
-        """A page of sessions, the last active first, and how many there are."""
-        ...
-
-    async def forget_session(self, session: str) -> int:
-        """Delete the operations of a session; returns how many there were."""
-        ...
-
-
-class SearchJobStore(Protocol):
-    """Background searches: their state, and their result until it expires."""
-
-    async def create(
-        self,
-        job: str,
-        request: Mapping[str, Any],
-        *,
-        surface: str,
-        webhook_url: str,
-        at: int,
-        most: int,
-    ) -> bool:
-        """Add a job; False, without any change, when ``most`` are unfinished (0: no limit).
-
-        Only jobs with the same ``budget`` in their ``request`` count.
-        """
-        ...
-
-    async def claim(self, at: int, running: Collection[str] = ()) -> SearchJob | None:
-        """The oldest job that waits, or that a dead worker was running, and not one of ``running``.
-
-        It is running now. None when there is none.
-        """
-        ...
-
-    async def report_progress(self, job: str, step: str, done: int, total: int) -> None: ...
-
-    async def finish_and_notify(
-        self,
-        job: str,
-        status: SearchJobStatus,
-        at: int,
-        *,
-        result: str | None = None,
-        error: str = "",
-        message: Message | None = None,
-        records: Collection[int] = (),
-    ) -> bool:
-        """End the job and queue ``message`` in one transaction.
-
-        False, without any change, when the job had ended already. Raises Conflict when one of the
-        ``records`` in its result was forgotten while it ran.
-        """
-        ...
-
-    async def get(self, job: str, ended_after: int) -> SearchJob | None:
-        """The job, unless it ended at or before ``ended_after``: then it has expired."""
-        ...
-
-    async def newest(
-        self, ended_after: int, status: str, limit: int, offset: int
-    ) -> tuple[list[SearchJob], int]:
-        """A page of jobs without their results, the newest first, and how many there are."""
-        ...
-
-    async def unfinished(self) -> list[str]:
-        """Jobs that wait, or that a former worker was running; oldest first."""
-        ...
-
-    async def delete(self, job: str) -> None: ...
-
-    async def expire(self, before: int) -> int:
-        """Delete jobs that ended at or before; returns how many."""
         ...
 
 

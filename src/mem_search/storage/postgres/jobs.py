@@ -8,14 +8,13 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from mem_search.model.ingest import SO_FAR
-from mem_search.model.jobs import TRIED, JobState, JobStatus, SearchJob
+from mem_search.model.jobs import TRIED, JobState, JobStatus
 from mem_search.model.webhooks import Delivery
 from mem_search.storage.postgres.connection import Connection, Jsonb
-from mem_search.storage.postgres.workers import HERE, MINE
+from mem_search.storage.postgres.workers import HERE
 from mem_search.storage.sql import deliveries
-from mem_search.storage.sql.connection import FREE, Repository, reads, writes_beside
+from mem_search.storage.sql.connection import FREE, MINE, Repository, reads, writes_beside
 from mem_search.storage.sql.deliveries import Deliveries
-from mem_search.storage.sql.search_jobs import WHOLE, SearchJobs, search_job
 from mem_search.text.dates import now_ms
 
 _JOB = "id, name, params, state, done, total, message, result, created_at, started_at, ended_at"
@@ -153,23 +152,6 @@ class PostgresJobs(Repository):
         return connection.execute(
             "delete from jobs where ended_at < %s and state != 'set_aside'", (before,)
         ).rowcount
-
-
-class ClaimedSearchJobs(SearchJobs):
-    """Searches in the background."""
-
-    @writes_beside
-    def claim(
-        self, connection: Connection, at: int, running: Collection[str] = ()
-    ) -> SearchJob | None:
-        row = connection.maybe(
-            f"update search_jobs set status = 'running', worker = {MINE}, started_at = %s,"
-            " step = '', done = 0 where id = (select id from search_jobs"
-            " where status in ('pending', 'running') and id != all(%s)"
-            f" and {FREE} order by seq limit 1 for update skip locked) returning {WHOLE}",
-            (at, list(running)),
-        )
-        return search_job(row) if row else None
 
 
 class ClaimedDeliveries(Deliveries):

@@ -18,7 +18,6 @@ from mem_search.storage.postgres.graph_export import PostgresGraph
 from mem_search.storage.postgres.indexing import PostgresIndexing
 from mem_search.storage.postgres.jobs import (
     ClaimedDeliveries,
-    ClaimedSearchJobs,
     PostgresJobs,
 )
 from mem_search.storage.postgres.migrations import KEYS
@@ -28,10 +27,8 @@ from mem_search.storage.postgres.search_store import Caches, PostgresSearchStore
 from mem_search.storage.postgres.vector_index import PgvectorIndex
 from mem_search.storage.postgres.workers import LEASE
 from mem_search.storage.rules import future_times
-from mem_search.storage.sql.archives import Archives
 from mem_search.storage.sql.connection import Parts, reads
 from mem_search.storage.sql.records import Records
-from mem_search.storage.sql.research import Operations
 from mem_search.storage.sql.scopes import Scopes
 from mem_search.storage.sql.search_log import SearchLog
 from mem_search.storage.sql.statistics import WAITING, Statistics
@@ -70,11 +67,8 @@ class PostgresStore(Parts):
         self.indexing = PostgresIndexing(database)
         self.statistics = PostgresStatistics(database)
         self.jobs = PostgresJobs(database)
-        self.research = Operations(database)
-        self.search_jobs = ClaimedSearchJobs(database)
         self.deliveries = ClaimedDeliveries(database)
         self.scopes = Scopes(database)
-        self.archives = Archives(database)
         self.graph = PostgresGraph(database)
         self.tokens = Tokens(database)
         self.limits = PostgresLimits(database)

@@ -31,8 +31,6 @@ LEASE: Final = 20.0
 _WORDS_A_LEASE: Final = 4
 _FORGOTTEN: Final = "1 day"
 
-MINE: Final = "current_setting('mem_search.worker')"
-
 HERE: Final = "home in ('', current_setting('mem_search.home'))"
 """Of a row with a ``home``: it is for this worker's, or for any."""
 

@@ -20,6 +20,9 @@ FREE: Final = (
 )
 """Of a row that is claimed by its column ``worker``: this worker may have it."""
 
+MINE: Final = "current_setting('mem_search.worker')"
+"""``worker = {MINE}`` claims a row for this worker."""
+
 
 class Rows(Protocol):
     """What a statement returns."""

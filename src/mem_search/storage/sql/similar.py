@@ -12,8 +12,8 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from typing import Final
 
-from mem_search.model.archives import HOLDINGS
 from mem_search.model.graph import CITES
+from mem_search.model.records import HOLDINGS
 from mem_search.storage.sql.connection import Connection
 from mem_search.text.cites import context_of
 from mem_search.text.shared_phrases import LENGTH, SharedRun, shared

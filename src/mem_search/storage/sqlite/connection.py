@@ -18,7 +18,7 @@ in a shared statement                      for SQLite
 ``jsonb_agg``, ``jsonb_build_array``       ``json_group_array``, ``json_array``
 ``chr(10)``                                ``char(10)``
 ``project_lower``                          ``lower(project)``: a column of PostgreSQL's
-``, worker = null``, ``FREE``, ``claim``,    nothing: a file has one worker and one writer
+``, worker = …``, ``FREE``, ``claim``,       nothing: a file has one worker and one writer
 ``for update``, ``skip locked``
 ``home``                                   nothing: all is read in the home of the file
 =========================================  ==================================================
@@ -77,7 +77,7 @@ _FORMS: Final = tuple(
         (r"\bleast\(", "min("),
         (r"\bstrpos\(", "instr("),
         (r"\bis not distinct from\b", "is"),
-        (r", worker = null\b", ""),
+        (r", worker = (?:null\b|current_setting\('mem_search.worker'\))", ""),
         (r"home in \('', current_setting\('mem_search.home'\)\)", "true"),
         (r", (?:home|current_setting\('mem_search.home'\))\)", ")"),
         (r"\bhome = excluded\.home,", ""),

@@ -14,14 +14,11 @@ from mem_search.errors import StorageError
 from mem_search.model import Kind
 from mem_search.model.statistics import StoreSize
 from mem_search.storage.rules.corpus_cache import CorpusCache
-from mem_search.storage.sql.archives import Archives
 from mem_search.storage.sql.connection import Parts, reads
 from mem_search.storage.sql.deliveries import Deliveries
 from mem_search.storage.sql.logins import Logins
 from mem_search.storage.sql.records import Records
-from mem_search.storage.sql.research import Operations
 from mem_search.storage.sql.scopes import Scopes
-from mem_search.storage.sql.search_jobs import SearchJobs
 from mem_search.storage.sql.search_log import SearchLog
 from mem_search.storage.sql.statistics import WAITING, Statistics, corpus
 from mem_search.storage.sql.tokens import Tokens
@@ -91,11 +88,8 @@ class SqliteStore(Parts):
         self.indexing = SqliteIndexing(database)
         self.statistics = SqliteStatistics(database)
         self.jobs = SqliteJobs(database)
-        self.research = Operations(database)
-        self.search_jobs = SearchJobs(database)
         self.deliveries = Deliveries(database)
         self.scopes = Scopes(database)
-        self.archives = Archives(database)
         self.graph = SqliteGraph(database)
         self.tokens = Tokens(database)
         self.limits = SqliteLimits(database)

@@ -1,0 +1,276 @@
+"""Searches among the documents of archives: where the words stand, and who cites whom.
+
+A question becomes a ``SearchRequest`` of the one pipeline; its page is completed by matches and
+citations. Every ``report`` and ``website`` is such a document, wherever it came from.
+
+A check says whether a question is answered already. Two signals decide: the cosine of the question
+and the passage that matched, and how much of the question the passage and the title say, by its
+words, of which rare ones weigh more. A logistic function makes a probability of them. Its constants
+were fitted on one half of the questions of ``scripts/evaluate check`` with the bundled embedding
+model; docs/retrieval.md has the figures.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+from mem_search.features.archives.model import (
+    FIELDS,
+    ArchiveField,
+    ArchiveQuestion,
+    DocumentCitations,
+    FieldMatch,
+)
+from mem_search.features.archives.sql import ArchiveStore
+from mem_search.model import (
+    Condition,
+    Demand,
+    Filters,
+    MetadataTest,
+    Record,
+    Result,
+    SearchPage,
+    SearchRequest,
+    Term,
+)
+from mem_search.model.graph import CITES, PageCitation
+from mem_search.model.records import HOLDINGS
+from mem_search.retrievers import graph
+from mem_search.search.citations import words_of
+from mem_search.storage.ports.search import SearchSnapshot, SearchStore
+from mem_search.text import snippets, words
+from mem_search.text.highlight import WordMatcher, word_matcher
+from mem_search.text.query import demands
+from mem_search.text.words import WordPhrase, is_cjk
+
+MAX_SNIPPETS: Final = 3
+"""Places of a word that are shown for each field."""
+
+SNIPPET: Final = 160
+"""Characters of a snippet."""
+
+READ: Final = 200_000
+"""Characters of a text in which the words of a question are looked for."""
+
+MAX_CITATIONS: Final = 100
+"""Citations of a document in one direction, at most."""
+
+_THROUGH_CITATIONS: Final = (CITES, "same_page")
+
+_MIN_GUESSED_LETTERS: Final = 4
+"""Letters of a word of which misspellings are looked for in single fields."""
+
+
+async def request_of(store: SearchStore, asked: ArchiveQuestion) -> SearchRequest:
+    """The search that answers ``asked``."""
+    filters, fields = Filters(kinds=tuple(HOLDINGS), project=asked.archive), asked.fields
+    if asked.fuzzy and set(fields) == set(FIELDS):
+        return SearchRequest(asked.query, filters, limit=asked.limit)
+    found = words.read(asked.query)
+    atoms = [*((word,) for word in (*found.words, *found.cjk)), *found.phrases]
+    near = await store.read(_misspelled, found.words) if asked.fuzzy else {}
+    each = [
+        # The pipeline looks for a misspelled word by the same near ones.
+        demands.any_of(_in_fields([(word,) for word in near.get(atom[0], ())] or [atom], fields))
+        for atom in atoms
+    ]
+    demand = demands.any_of(each) if asked.fuzzy else demands.all_of(each)
+    return SearchRequest(
+        asked.query,
+        Filters(kinds=filters.kinds, project=filters.project, demand=demand if each else None),
+        mode="hybrid" if asked.fuzzy else "keyword",
+        limit=asked.limit,
+    )
+
+
+def _misspelled(snapshot: SearchSnapshot, asked: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
+    """The near words of those of ``asked`` that no document has."""
+    unknown = [word for word in snapshot.unknown_words(asked) if len(word) >= _MIN_GUESSED_LETTERS]
+    near = snapshot.expand_words([f"{word}~" for word in unknown])
+    return {word: near[f"{word}~"] for word in unknown if near[f"{word}~"]}
+
+
+def _in_fields(
+    atoms: Sequence[tuple[str, ...]], fields: Sequence[ArchiveField]
+) -> Iterator[Demand]:
+    for atom in atoms:
+        if set(fields) == set(FIELDS):  # a question stands in the text of its report, too
+            yield Term(atom)
+            continue
+        if "title" in fields:
+            yield Term(atom, column="title")
+        if "content" in fields:
+            yield Term(atom, column="text")
+        if "query" in fields:
+            text = " ".join(atom)
+            test = MetadataTest(("query",), "contains", text)
+            yield Condition(f"meta.query:{text}", (Filters(metadata=(test,)),))
+
+
+def matches_of(page: SearchPage, fields: Sequence[ArchiveField]) -> list[tuple[FieldMatch, ...]]:
+    """For each result of ``page`` the words of the question in its ``fields``."""
+    asked = words_of(page.report.analyzed)
+    matcher = word_matcher(asked)
+    return [
+        tuple(_matches(result, fields, asked, matcher))
+        or (FieldMatch("content", "", (_one_line(result.snippet.text),)),)
+        for result in page.results
+    ]
+
+
+def _matches(
+    result: Result, fields: Sequence[ArchiveField], asked: Sequence[str], matcher: WordMatcher
+) -> Iterator[FieldMatch]:
+    for field in fields:
+        text = text_of(result.record, field)[:READ]
+        found: dict[str, list[int]] = defaultdict(list)
+        for at, root in matcher.places(text, 0, len(text)):
+            if len(found[root]) < MAX_SNIPPETS:
+                found[root].append(at)
+        for root, places in found.items():
+            term = next((word for word in asked if word.startswith(root)), root)
+            cut = [
+                snippets.snippet(text, max(0, at - SNIPPET // 2), min(len(text), at + SNIPPET // 2),
+                                 (term,), length=SNIPPET).text
+                for at in places
+            ]  # fmt: skip
+            yield FieldMatch(field, term, tuple(dict.fromkeys(map(_one_line, cut))))
+
+
+def text_of(record: Record, field: ArchiveField) -> str:
+    """What the field of a document says."""
+    if field == "title":
+        return record.title
+    return record.text if field == "content" else str(record.metadata.get("query") or "")
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+async def citations_of(
+    archives: ArchiveStore, numbers: Sequence[int], depth: int
+) -> dict[int, DocumentCitations]:
+    """For each of ``numbers`` what cites it and what it cites, up to ``depth`` steps away."""
+    citing = await _followed(archives, numbers, depth, backwards=True)
+    cited = await _followed(archives, numbers, depth, backwards=False)
+    return {number: DocumentCitations(citing[number], cited[number]) for number in numbers}
+
+
+async def _followed(
+    archives: ArchiveStore, numbers: Sequence[int], depth: int, *, backwards: bool
+) -> dict[int, tuple[tuple[PageCitation, int], ...]]:
+    """Breadth first, each document once, so a circle of citations ends."""
+    found: dict[int, list[tuple[PageCitation, int]]] = {number: [] for number in numbers}
+    reached = {number: {number} for number in numbers}
+    frontiers = {number: [number] for number in numbers}
+    known: dict[int, list[PageCitation]] = {}
+    for distance in range(1, depth + 1):
+        wanted = sorted({each for some in frontiers.values() for each in some} - known.keys())
+        read = archives.citations if backwards else archives.references
+        for citation in await read(wanted, MAX_CITATIONS):
+            end = citation.cited if backwards else citation.citing
+            assert end is not None  # it was looked up by it
+            known.setdefault(end.number, []).append(citation)
+        for number, frontier in frontiers.items():
+            onward: list[int] = []
+            for place in frontier:
+                for citation in known.get(place, ()):
+                    if len(found[number]) == MAX_CITATIONS:
+                        break
+                    found[number].append((citation, distance))
+                    other = citation.citing if backwards else citation.cited
+                    if other is not None and other.number not in reached[number]:
+                        reached[number].add(other.number)
+                        onward.append(other.number)
+            frontiers[number] = onward
+        if not any(frontiers.values()):
+            break
+    return {number: tuple(each) for number, each in found.items()}
+
+
+def related_to(
+    snapshot: SearchSnapshot, number: int, *, depth: int, limit: int
+) -> list[tuple[Record, float, int]]:
+    """The documents most related to one through citations, each with its score and distance.
+
+    The distance counts steps from a document to one that it cites or that cites it, or to one that
+    cites the same page where that page is not stored.
+    """
+    filters = Filters(kinds=tuple(HOLDINGS))
+    found = graph.expand(
+        snapshot, {number: 1.0}, depth=depth, filters=filters, relations=_THROUGH_CITATIONS
+    )
+    depths, scores = found.walk.depths, found.scores
+    best = sorted(depths.keys() - {number}, key=lambda each: (-scores.get(each, 0.0), each))[:limit]
+    records = snapshot.records(best)
+    return [
+        (records[each], scores.get(each, 0.0), depths[each]) for each in best if each in records
+    ]
+
+
+MIN_SCORE: Final = 0.1
+"""What is less sure is not worth opening, so a check does not name it."""
+
+_COSINE, _SHARE, _BOTH = 12.5, 4.5, -9.0
+_SHARE_ALONE, _ALONE = 9.0, -7.0
+"""Without vectors words decide, and more of them are wanted."""
+
+
+LOOKED_AT: Final = 5
+"""Results that are judged at least: the best one need not be the one that answers."""
+
+
+def check_request(query: str, archive: str, limit: int) -> SearchRequest:
+    """The search whose page ``confidences`` judges."""
+    filters = Filters(kinds=tuple(HOLDINGS), project=archive)
+    return SearchRequest(query, filters, limit=max(limit, LOOKED_AT), neighbours=0)
+
+
+async def confidences(store: SearchStore, page: SearchPage) -> list[float]:
+    """For each result of ``page`` how sure it is that it answers the question, 0 to 1."""
+    analyzed = page.report.analyzed
+    near = dict(analyzed.near)
+    asked = dict.fromkeys(
+        (*analyzed.words, *(word for phrase in analyzed.phrases for word in phrase.split()))
+    )
+    forms = {word: (word, *(each.rstrip("*") for each in near.get(word, ()))) for word in asked}
+    weights = await store.read(_weights, forms)
+    return [_confidence(result, forms, weights) for result in page.results]
+
+
+def _weights(snapshot: SearchSnapshot, forms: Mapping[str, Sequence[str]]) -> Mapping[str, float]:
+    """How much each word says: the inverse document frequency (Spärck Jones 1972), smoothed."""
+    size = sum(snapshot.counts(Filters()).values())
+    found = {}
+    for word, several in forms.items():
+        # A run of CJK is no word of the index; it counts as a rare one.
+        counts = [
+            0 if is_cjk(each) else len(snapshot.records_with_words(WordPhrase((each,))))
+            for each in several
+        ]
+        found[word] = math.log1p(size / (max(counts) + 0.5))
+    return found
+
+
+def _confidence(
+    result: Result, forms: Mapping[str, Sequence[str]], weights: Mapping[str, float]
+) -> float:
+    record, place = result.record, result.context
+    start, end = (place.start, place.end) if place else (0, len(record.text))
+    text = f"{record.title}\n{record.text[start:end]}"
+    said = sum(
+        weights[word]
+        for word, several in forms.items()
+        if word_matcher(tuple(several)).stands_in(text)
+    )
+    share = said / (sum(weights.values()) or 1.0)
+    cosine = result.scores.get("vector")
+    if cosine is None:
+        evidence = _SHARE_ALONE * share + _ALONE
+    else:
+        evidence = _COSINE * cosine + _SHARE * share + _BOTH
+    return round(1 / (1 + math.exp(-evidence)), 3)

@@ -1,0 +1,106 @@
+"""Citations as BibTeX, for LaTeX and reference managers.
+
+Every entry is ``@misc``, the one type for anything but books and articles that all styles of
+BibTeX and biblatex know. UTF-8; characters that mean something to TeX are escaped, and a second
+pair of braces keeps the capitals of a title. Source: B. Beeton and O. Patashnik,
+"BibTeXing", 1988, section 3, and the biblatex manual for ``url`` and ``urldate``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from urllib.parse import quote
+
+from mem_search.features.citations.authors import OTHERS, Name
+from mem_search.features.citations.csl import Item, day_of
+from mem_search.patterns import pattern
+from mem_search.renderers.safe_text import one_line
+
+MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
+"""Macros that every style of BibTeX defines."""
+
+# Not \{ and \}: BibTeX counts braces, also escaped ones, to find the end of a field.
+_ESCAPES = str.maketrans(
+    {
+        "\\": r"\textbackslash{}",
+        "{": r"\textbraceleft{}",
+        "}": r"\textbraceright{}",
+        "$": r"\$",
+        "&": r"\&",
+        "#": r"\#",
+        "%": r"\%",
+        "_": r"\_",
+        "^": r"\textasciicircum{}",
+        "~": r"\textasciitilde{}",
+        "<": r"\textless{}",
+        ">": r"\textgreater{}",
+        "|": r"\textbar{}",
+    }
+)
+_NO_KEY = pattern(r"[^A-Za-z0-9_]+")
+_UNSAFE_IN_URL = pattern(r"[\s{}\\]")
+
+
+def as_bibtex(items: Sequence[Item]) -> str:
+    """The entries, separated by blank lines."""
+    return "\n".join(_entry(item) for item in items)
+
+
+def key(ref: str) -> str:
+    """``note-3`` for ``note:3``: unique, and the same in every export."""
+    return _NO_KEY.sub("-", ref)
+
+
+def escaped(text: str) -> str:
+    """``text`` on one line, escaped so that TeX prints it unchanged."""
+    return one_line(text).translate(_ESCAPES)
+
+
+def _entry(item: Item) -> str:
+    fields = "".join(f"  {name} = {value},\n" for name, value in _fields(item))
+    return f"@misc{{{key(item['id'])},\n{fields}}}\n"
+
+
+def _fields(item: Item) -> Iterator[tuple[str, str]]:
+    if people := item.get("author"):
+        yield "author", f"{{{_people(people)}}}"
+    if title := item.get("title"):
+        yield "title", f"{{{{{escaped(title)}}}}}"
+    for name, part in zip(("year", "month", "day"), day_of(item.get("issued")), strict=False):
+        yield name, MONTHS[part - 1] if name == "month" else f"{{{part:0{4 * (name == 'year')}}}}"
+    where = (item.get("genre"), item.get("archive"), item.get("archive_location"))
+    if found := ", ".join(escaped(part) for part in where if part):
+        yield "howpublished", f"{{{found}}}"
+    if site := item.get("container-title"):
+        yield "organization", f"{{{escaped(site)}}}"
+    if url := item.get("URL"):
+        yield "url", f"{{{_url(url)}}}"
+    if accessed := day_of(item.get("accessed")):
+        yield "urldate", "{{{:04}-{:02}-{:02}}}".format(*accessed)
+    if keywords := item.get("keyword"):
+        yield "keywords", f"{{{escaped(keywords)}}}"
+
+
+def _people(people: Iterable[Name]) -> str:
+    return " and ".join("others" if person == OTHERS else _person(person) for person in people)
+
+
+def _person(person: Name) -> str:
+    """``van Beethoven, Ludwig`` or ``King, Jr., Martin``; braces keep anything else whole."""
+    if "literal" in person:
+        return f"{{{escaped(person['literal'])}}}"
+    # Without braces "Ortega y" would be read as particles, and "Le" alone as a given name.
+    family = escaped(person["family"])
+    particle = escaped(person.get("non-dropping-particle", ""))
+    if "given" not in person:
+        return f"{{{f'{particle} {family}'.strip()}}}"
+    if any(word[0].islower() for word in person["family"].split()):
+        family = f"{{{family}}}"
+    whole = f"{particle} {family}".strip()
+    others = (escaped(person[part]) for part in ("suffix", "given") if part in person)
+    return ", ".join((whole, *others))
+
+
+def _url(url: str) -> str:
+    """The URL for a verbatim field of biblatex, in which nothing can be escaped."""
+    return _UNSAFE_IN_URL.sub(lambda found: quote(found[0]), one_line(url))

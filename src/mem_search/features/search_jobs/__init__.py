@@ -1,0 +1,1 @@
+"""Searches in the background, whose result is kept for a day."""
