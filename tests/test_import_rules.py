@@ -73,7 +73,8 @@ def test_every_name_that_a_script_imports_exists() -> None:
 _KNOWN_FEATURES = {
     "claude_mem": {"saved_searches"},  # a corpus is kept as a saved search
     "research": {"citations"},
-    "search_jobs": {"research"},
+    "saved_searches": {"webhooks"},  # both queue messages, and say what became of them
+    "search_jobs": {"research", "webhooks"},
 }
 """Feature → the other features that it imports; each pair is a decision."""
 

@@ -21,6 +21,8 @@ from mem_search.features.archives.service import ArchiveJob, Archives
 from mem_search.features.research.service import Replays, Research
 from mem_search.features.saved_searches.service import SavedSearches
 from mem_search.features.search_jobs.service import SearchJobs
+from mem_search.features.webhooks.sending import Sender, webhook_secret
+from mem_search.features.webhooks.service import Deliveries
 from mem_search.idle_memory import give_back, give_back_when_idle
 from mem_search.ingest import spool
 from mem_search.ingest.crash_mark import CrashMark
@@ -45,9 +47,6 @@ from mem_search.search.state import Stage
 from mem_search.search_wiring import background_tasks, open_search
 from mem_search.settings import Settings
 from mem_search.storage.ports import SearchStore, Store
-from mem_search.webhooks.deliveries import Deliveries
-from mem_search.webhooks.sending import Sender
-from mem_search.webhooks.signing import webhook_secret
 
 log = logging.getLogger(__name__)
 

@@ -34,13 +34,13 @@ from mem_search.http.core.routing import Call
 from mem_search.http.jobs import submitted
 from mem_search.ingest import spool
 from mem_search.metadata import faults as metadata_faults
+from mem_search.outgoing import RefusedPage, check_url
 from mem_search.regular_file import open_regular_file
 from mem_search.sources.base import UPLOADED
 from mem_search.text import secret_rules
 from mem_search.text.json_reading import UnusableJson, read_json
 from mem_search.text.urls import normal_url
 from mem_search.validation import invalid_value, nearest, rfc3339
-from mem_search.webhooks.receivers import RefusedPage, check_url
 from mem_search.zip_files import DAMAGED_ZIP, TooManyNames, check_names
 
 FORM: Final = "multipart/form-data"

@@ -1,6 +1,6 @@
 """Fetching a page or a document from its URL into the spool.
 
-Only http and https, and only addresses on the internet: ``webhooks.receivers`` checks each URL and
+Only http and https, and only addresses on the internet: ``outgoing`` checks each URL and
 each address that a connection uses, after every redirect again. No cookies, no proxies, no
 credentials, and nothing compressed, which could unpack to anything.
 """
@@ -14,23 +14,13 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import unquote
 
-from aiohttp import (
-    ClientError,
-    ClientResponse,
-    ClientSession,
-    ClientTimeout,
-    DummyCookieJar,
-    TCPConnector,
-    hdrs,
-)
+from aiohttp import ClientError, ClientResponse, hdrs
 from yarl import URL
 
-from mem_search import __version__
 from mem_search.errors import SourceError
 from mem_search.ingest import spool
+from mem_search.outgoing import Lookup, RefusedPage, check_url, open_session, refusal_in
 from mem_search.text.shortening import cut
-from mem_search.webhooks.receivers import CheckedResolver, Lookup, RefusedPage, check_url
-from mem_search.webhooks.sending import refusal_in
 
 MAX_BYTES: Final = 100 * 2**20
 SECONDS: Final = 60.0
@@ -66,27 +56,14 @@ async def fetch(
     lookup: Lookup | None = None,
 ) -> Fetched:
     """Fetch ``text`` into ``folder``. Raises SourceError, or RefusedPage for where it leads."""
-    connector = TCPConnector(
-        resolver=CheckedResolver(allowed, lookup, RefusedPage),
-        use_dns_cache=False,  # every connection uses addresses that were checked for it
-        force_close=True,
-    )
     headers = {
-        "User-Agent": f"mem-search/{__version__}",
         "Accept": "text/html, application/pdf;q=0.9, */*;q=0.8",
         "Accept-Encoding": "identity",
     }
     try:
         async with (
             asyncio.timeout(seconds),
-            ClientSession(
-                connector=connector,
-                cookie_jar=DummyCookieJar(),
-                timeout=ClientTimeout(total=seconds),
-                trust_env=False,  # a proxy could connect to any address
-                auto_decompress=False,
-                headers=headers,
-            ) as session,
+            open_session(allowed, seconds, headers, lookup, RefusedPage) as session,
         ):
             url = check_url(text, allowed, RefusedPage)
             for _ in range(_MAX_REDIRECTS + 1):

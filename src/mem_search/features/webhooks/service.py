@@ -16,12 +16,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mem_search.errors import StorageError
+from mem_search.features.webhooks.sending import Sender
 from mem_search.model.webhooks import Delivery, DeliveryState, Message
 from mem_search.scheduler import Scheduler
 from mem_search.storage.ports import DeliveryStore
 from mem_search.text import dates
 from mem_search.text.dates import now_ms
-from mem_search.webhooks.sending import Sender
 
 log = logging.getLogger(__name__)
 

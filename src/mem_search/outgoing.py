@@ -1,15 +1,16 @@
-"""Which URLs the worker may call for somebody, and which addresses their names may resolve to.
+"""Requests to URLs that somebody gave: which may be called, and what their names may resolve to.
 
 ``check_url`` checks a URL when somebody gives it. ``CheckedResolver`` checks the addresses of its
 name whenever it is called, and passes exactly those to the connection. So a name that changes its
-address in between (DNS rebinding) has no effect. Webhooks and the fetching of pages use it.
+address in between (DNS rebinding) has no effect. Webhooks and the fetching of pages use both, by
+``open_session``.
 """
 
 from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from ipaddress import (
     IPv4Address,
     IPv4Network,
@@ -19,9 +20,11 @@ from ipaddress import (
     ip_network,
 )
 
+from aiohttp import ClientSession, ClientTimeout, DummyCookieJar, TCPConnector
 from aiohttp.abc import AbstractResolver, ResolveResult
 from yarl import URL
 
+from mem_search import __version__
 from mem_search.errors import InputError
 from mem_search.patterns import pattern
 
@@ -211,6 +214,39 @@ class CheckedResolver(AbstractResolver):
 
     async def close(self) -> None:
         """Does nothing: nothing stays open."""
+
+
+def open_session(
+    allowed: Collection[str],
+    seconds: float,
+    headers: Mapping[str, str],
+    lookup: Lookup | None = None,
+    refused: type[RefusedReceiver] = RefusedReceiver,
+) -> ClientSession:
+    """A session without cookies and proxies that connects to checked addresses alone.
+
+    A connection to another one fails with an error in which ``refusal_in`` finds ``refused``.
+    """
+    connector = TCPConnector(
+        resolver=CheckedResolver(allowed, lookup, refused),
+        use_dns_cache=False,  # every connection uses addresses that were checked for it
+        force_close=True,
+    )
+    return ClientSession(
+        connector=connector,
+        cookie_jar=DummyCookieJar(),
+        timeout=ClientTimeout(total=seconds),
+        trust_env=False,  # a proxy could connect to any address
+        auto_decompress=False,
+        headers={"User-Agent": f"mem-search/{__version__}", **headers},
+    )
+
+
+def refusal_in(error: BaseException | None) -> RefusedReceiver | None:
+    """The refusal inside an error: aiohttp wraps what the resolver raises."""
+    while error is not None and not isinstance(error, RefusedReceiver):
+        error = error.__cause__ or error.__context__
+    return error
 
 
 async def _look_up(host: str, port: int) -> list[str]:

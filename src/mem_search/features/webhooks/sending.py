@@ -1,23 +1,31 @@
 """One attempt to deliver one message: a signed POST, and its outcome as a value.
 
-It follows no redirects, uses no proxies or cookies, takes at most ten seconds, and reads nothing
-from the reply but the status. ``receivers`` decides which addresses are allowed, ``deliveries``
-when to try again.
+It follows no redirects, takes at most ten seconds, and reads nothing from the reply but the status.
+``outgoing`` decides which addresses are allowed, ``service`` when to try again. The secret that
+signs the messages of this home is stored beside its token.
 """
 
 from __future__ import annotations
 
 import asyncio
+import base64
+import binascii
+import hashlib
+import hmac
+import secrets
 import time
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
-from aiohttp import ClientError, ClientSession, ClientTimeout, DummyCookieJar, TCPConnector
+from aiohttp import ClientError, ClientSession
 
-from mem_search import __version__
-from mem_search.errors import InputError, MemSearchError
-from mem_search.webhooks.receivers import CheckedResolver, Lookup, RefusedReceiver, check_url
-from mem_search.webhooks.signing import key_of, signed
+from mem_search import secret_file
+from mem_search.errors import InputError, MemSearchError, StorageError
+from mem_search.outgoing import Lookup, RefusedReceiver, check_url, open_session, refusal_in
+from mem_search.settings import Settings
+
+PREFIX = "whsec_"
+_SECRET_BYTES = 32
 
 SECONDS = 10.0
 """The limit for name lookup, connection, request and reply together."""
@@ -96,21 +104,8 @@ class Sender:
 
     def _open(self) -> ClientSession:
         if self._session is None:
-            connector = TCPConnector(
-                resolver=CheckedResolver(self._allowed, self._lookup),
-                use_dns_cache=False,  # every connection uses addresses that were checked for it
-                force_close=True,
-            )
-            self._session = ClientSession(
-                connector=connector,
-                cookie_jar=DummyCookieJar(),
-                timeout=ClientTimeout(total=self._seconds),
-                trust_env=False,  # a proxy could connect to any address
-                auto_decompress=False,
-                headers={
-                    "Content-Type": "application/json",
-                    "User-Agent": f"mem-search/{__version__}",
-                },
+            self._session = open_session(
+                self._allowed, self._seconds, {"Content-Type": "application/json"}, self._lookup
             )
         return self._session
 
@@ -125,13 +120,49 @@ def _judged(status: int) -> Attempt:
     return Attempt(False, status, f"answered {status}")
 
 
-def refusal_in(error: BaseException | None) -> RefusedReceiver | None:
-    """The refusal inside an error: aiohttp wraps what the resolver raises."""
-    while error is not None and not isinstance(error, RefusedReceiver):
-        error = error.__cause__ or error.__context__
-    return error
-
-
 def _said(error: Exception) -> str:
     text = " ".join(str(error).split())[:200]
     return f"cannot be reached: {text or type(error).__name__}"
+
+
+def new_secret() -> str:
+    """``whsec_`` and 32 random bytes in Base64."""
+    return PREFIX + base64.b64encode(secrets.token_bytes(_SECRET_BYTES)).decode("ascii")
+
+
+def key_of(secret: str) -> bytes:
+    """The signing key. Raises InputError for a secret of another form."""
+    try:
+        key = base64.b64decode(secret.removeprefix(PREFIX), validate=True)
+    except (binascii.Error, ValueError):
+        key = b""
+    if not secret.startswith(PREFIX) or not key:
+        raise InputError(
+            f"the webhook secret must be {PREFIX} and Base64; remove its file to get a new one",
+            field="webhook_secret",
+        )
+    return key
+
+
+def signed(key: bytes, message: str, at: int, body: bytes) -> dict[str, str]:
+    """The three headers of a message; ``at`` is the time of sending in seconds since 1970."""
+    digest = hmac.new(key, f"{message}.{at}.".encode() + body, hashlib.sha256).digest()
+    return {
+        "webhook-id": message,
+        "webhook-timestamp": str(at),
+        "webhook-signature": f"v1,{base64.b64encode(digest).decode('ascii')}",
+    }
+
+
+def webhook_secret(settings: Settings) -> str:
+    """``whsec_…``; the first call creates it.
+
+    Raises StorageError when it cannot be stored, InputError when the file has other content.
+    """
+    file = settings.webhook_secret_file
+    try:
+        secret = secret_file.read_or_create(file, new_secret)
+    except (OSError, UnicodeDecodeError) as error:
+        raise StorageError(f"cannot store the webhook secret in {file}: {error}") from error
+    key_of(secret)
+    return secret

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mem_search.webhooks.receivers import (
+from mem_search.outgoing import (
     CheckedResolver,
     RefusedReceiver,
     check_url,
