@@ -123,7 +123,7 @@ _OPENED_OTHERWISE = {
     },
     "features/citations/processor.py": {"(DATA / file).open": _OURS},
     "http/viewer.py": {"(_FOLDER / 'index.html').read_bytes": _OURS, "found.read_bytes": _OURS},
-    "http/backup.py": {"config.read_text": _OURS},
+    "features/backup/http.py": {"config.read_text": _OURS},
     "http/access/peers.py": {
         "(_PROC / 'net' / table).read_bytes": "of the system",
         "(_PROC / 'self' / 'uid_map').read_text": "of the system",

@@ -39,9 +39,10 @@ FRAGMENT_LINES = 120
 ALIKE = 0.7
 
 ONE_FILE_EACH = (
-    "agents", "embedders", "extractors", "features.citations", "http", "mcp.tools", "metadata",
-    "records", "renderers", "rerankers", "retrievers", "search.stages", "sources", "storage.ports",
-    "text.languages", "storage.sqlite.migrations", "storage.postgres.migrations",
+    "agents", "embedders", "extractors", "features.citations", "features.graph", "http",
+    "mcp.tools", "metadata", "records", "renderers", "rerankers", "retrievers", "search.stages",
+    "sources", "storage.ports", "text.languages", "storage.sqlite.migrations",
+    "storage.postgres.migrations",
 )  # fmt: skip
 """Folders whose members are registered in one place: a kind, a source, a route, a migration."""
 

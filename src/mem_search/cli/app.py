@@ -11,14 +11,11 @@ import typer
 
 from mem_search import __version__
 from mem_search.cli import (
-    access,
     agents,
-    backup,
     context,
     doctor,
     documents,
     forget,
-    graph,
     ingest,
     jobs,
     quickstart,
@@ -35,8 +32,11 @@ from mem_search.cli.output import guard, write
 from mem_search.cli.shell_words import whole_words
 from mem_search.cli.written import remembering_completion
 from mem_search.errors import MemSearchError
+from mem_search.features.access import cli as access
 from mem_search.features.archives import cli as archives
+from mem_search.features.backup import cli as backup
 from mem_search.features.claude_mem import cli as claude_mem
+from mem_search.features.graph import cli as graph
 from mem_search.features.research import cli as research
 from mem_search.features.saved_searches import cli as saved_searches
 from mem_search.features.scopes import cli as scopes

@@ -6,10 +6,13 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
+from mem_search.features.access import http as access
 from mem_search.features.archives import http as archives
+from mem_search.features.backup import http as backup
 from mem_search.features.citations import http as citations
 from mem_search.features.claude_mem import http as claude_mem
 from mem_search.features.claude_mem.clients import CLIENTS
+from mem_search.features.graph import http as graph
 from mem_search.features.research import http as research
 from mem_search.features.saved_searches import http as saved_searches
 from mem_search.features.scopes import http as scopes
@@ -17,13 +20,11 @@ from mem_search.features.search_jobs import http as search_jobs
 from mem_search.features.webhooks import http as webhooks
 from mem_search.http import (
     about,
-    backup,
     batch,
     context,
     documents,
     exports,
     forgetting,
-    graph,
     hooks,
     incoming_mail,
     jobs,
@@ -41,7 +42,6 @@ from mem_search.http import (
     viewer,
     why,
 )
-from mem_search.http.access import tokens
 from mem_search.http.core.event_stream import CONTENT_TYPE as EVENTS
 from mem_search.http.core.parameters import (
     ConceptParameters,
@@ -55,11 +55,9 @@ from mem_search.http.core.parameters import (
 from mem_search.http.core.replies import HTML, JSON, TEXT
 from mem_search.http.core.routing import ANY_TYPE, Route, shared_with
 from mem_search.http.first_routes import FIRST_ABOUT, FIRST_SEARCH, FOUND
-from mem_search.http.schemas import access as access_schemas
 from mem_search.http.schemas import context as context_schemas
 from mem_search.http.schemas import documents as document_schemas
 from mem_search.http.schemas import forgetting as forgetting_schemas
-from mem_search.http.schemas import graph as graph_schemas
 from mem_search.http.schemas import hooks as hook_schemas
 from mem_search.http.schemas import jobs as job_schemas
 from mem_search.http.schemas import records as record_schemas
@@ -75,8 +73,6 @@ from mem_search.http.schemas.universal_requests import (
 from mem_search.http.weighted import hybrid, vector
 from mem_search.http.weighted.requests import HybridBody, VectorBody
 from mem_search.records.registry import installed_kinds
-from mem_search.renderers.graph.drawing import Drawing
-from mem_search.renderers.graph.files import GraphFile
 from mem_search.renderers.record_json import RecordExcerpt, WholeRecord
 from mem_search.renderers.search_reply import ChosenReply, SearchReply
 from mem_search.renderers.universal import (
@@ -137,9 +133,7 @@ TIMELINE = (
 )
 RECORDS = (
     GET("/api/records/{ref}", records.open_ref, "Open a record by its ref", "records", RecordParameters, response=OPENED),
-    GET("/api/graph/export", graph.export, "Export the graph, or what is around a record, as a file or a picture", "records", graph.GraphExportParameters, response=GraphFile, other_types=graph.CONTENT_TYPES, errors=(404,), private=True),
-    GET("/api/graph/{ref}", graph.related, "Show the records related to a record", "records", graph.GraphParameters, response=graph_schemas.RelatedRecords | graph_schemas.RelatedText),
-    GET("/api/graph/{ref}/drawing", graph.drawing, "Place and colour the records around a record, to draw them", "records", graph.DrawingParameters, response=Drawing),
+    *graph.ROUTES,
     GET("/api/observation/{number}", records.open_kind("observation"), "Open an observation", "records", RecordParameters, response=OPENED),
     GET("/api/session/{number}", records.open_kind("session_summary"), "Open a session summary", "records", RecordParameters, response=OPENED),
     GET("/api/prompt/{number}", records.open_kind("user_prompt"), "Open a prompt", "records", RecordParameters, response=OPENED),
@@ -178,7 +172,7 @@ INTAKE = (
     POST("/api/import/upload", jobs.import_upload, "Import the file in the body", "import", jobs.UploadParameters, body_type=ANY_TYPE, write=True, defers=True, status=ACCEPTED, response=job_schemas.SubmittedJob, errors=(429,)),
     POST("/api/import/jsonl", jobs.import_lines, "Import the records in the body, one a line", "import", jobs.UploadedName, body_type=jobs.NDJSON, write=True, defers=True, status=ACCEPTED, response=job_schemas.SubmittedJob, errors=(429,)),
     GET("/api/export", exports.export_records, "Export all records, one a line", "import", exports.ExportParameters, write=True, content_type=jobs.NDJSON),
-    GET("/api/v1/backup", backup.backup, "Download everything that is stored, of all users, as one file", "import", backup.BackupParameters, write=True, only="home", content_type=backup.ZIP, errors=(409,)),
+    *backup.ROUTES,
     GET("/api/jobs", jobs.newest, "List jobs, newest first", "import", jobs.JobListParameters, write=True, response=job_schemas.Jobs),
     GET("/api/jobs/events", jobs.events, "Send the newest jobs again whenever one changes", "import", jobs.JobListParameters, write=True, content_type=EVENTS, is_rest=False),
     GET("/api/jobs/{id}", jobs.one, "Show a job", "import", write=True, response=job_schemas.Job),
@@ -191,13 +185,6 @@ INTAKE = (
 )
 EXPORTS = (
     GET("/api/search/export", exports.export_results, "Export the results of a search as a file", "citations", exports.SearchExportParameters, content_type="text/csv", other_types=exports.CONTENT_TYPES, response=SearchReply | ChosenReply, private=True),
-)
-ACCESS = (
-    POST("/api/v1/tokens", tokens.create_token, "Create a token", "access", body=tokens.TokenBody, write=True, only="home", status=CREATED, response=access_schemas.NewToken, errors=(409,)),
-    GET("/api/v1/tokens", tokens.tokens, "List tokens", "access", write=True, only="home", response=access_schemas.TokenList),
-    DELETE("/api/v1/tokens/{name}", tokens.revoke_token, "Revoke a token", "access", write=True, only="home", response=access_schemas.RevokedToken),
-    GET("/api/v1/users", tokens.users, "List users who have a store of their own", "access", write=True, only="home", response=access_schemas.UserList),
-    DELETE("/api/v1/users/{name}", tokens.remove_user, "Delete a user and everything that they stored", "access", write=True, only="home", response=access_schemas.RemovedUser, errors=(409,)),
 )
 ABOUT = (
     *FIRST_ABOUT,
@@ -238,7 +225,7 @@ _ALL = (
     *archives.ROUTES,
     *citations.ROUTES,
     *EXPORTS,
-    *ACCESS,
+    *access.ROUTES,
     *ABOUT,
     *claude_mem.ROUTES,
     *VIEWER,

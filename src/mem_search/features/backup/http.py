@@ -16,7 +16,7 @@ import mem_search
 from mem_search.errors import StorageError
 from mem_search.http.core.parameters import Parameters
 from mem_search.http.core.replies import sent_file
-from mem_search.http.core.routing import Call
+from mem_search.http.core.routing import Call, Route
 from mem_search.http.core.user_runtimes import homes
 from mem_search.patterns import pattern
 from mem_search.settings import Settings
@@ -102,3 +102,10 @@ def _check_room(settings: Settings) -> None:
         file.stat().st_size for place in places for file in place.glob(f"{archive.DATABASE}*")
     )
     archive.check_room(settings.home, 2 * stores + (16 << 20))  # the copies, then the archive
+
+
+# fmt: off
+# ruff: noqa: E501 - a route is a row of a table
+ROUTES = (
+    Route("GET", "/api/v1/backup", backup, "Download everything that is stored, of all users, as one file", "import", BackupParameters, write=True, only="home", content_type=ZIP, errors=(409,)),
+)

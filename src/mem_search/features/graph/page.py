@@ -13,9 +13,9 @@ from functools import cache
 from pathlib import Path
 from typing import IO, Final
 
+from mem_search.features.graph.drawing import Drawing
+from mem_search.features.graph.picture import drawn
 from mem_search.model.graph import ExportedGraph
-from mem_search.renderers.graph.drawing import Drawing
-from mem_search.renderers.graph.picture import drawn
 from mem_search.renderers.schema import to_json
 
 _DATA: Final = Path(__file__).parent / "data"

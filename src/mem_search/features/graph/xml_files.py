@@ -9,8 +9,8 @@ from typing import IO, Final
 
 from lxml import etree
 
+from mem_search.features.graph.files import OF_EDGE, OF_NODE, values_of
 from mem_search.model.graph import ExportedEdge, ExportedGraph, ExportedNode
-from mem_search.renderers.graph.files import OF_EDGE, OF_NODE, values_of
 
 _BUILT_IN: Final = ("label", "weight")
 """What GEXF has of its own, so that it is declared nowhere."""

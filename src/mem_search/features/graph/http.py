@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import tempfile
+from collections.abc import Mapping
 from functools import partial
-from typing import Any, Final, Literal, Self
+from typing import Annotated, Any, Final, Literal, Self
 
 from aiohttp import web
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from mem_search.errors import StorageError
+from mem_search.features.graph.drawing import Drawing
+from mem_search.features.graph.files import GraphFile
+from mem_search.features.graph.formats import FORMATS, draw, write
 from mem_search.http.core.parameter_types import IdOfRecord, Kinds, Words
 from mem_search.http.core.parameters import (
     FARTHEST,
@@ -21,13 +25,13 @@ from mem_search.http.core.parameters import (
     also,
 )
 from mem_search.http.core.replies import TEXT, json_reply, prefers, sent_file, text_reply
-from mem_search.http.core.routing import Call
+from mem_search.http.core.routing import Call, Route
 from mem_search.http.records import find, id_in_path
-from mem_search.http.schemas.graph import RelatedRecords, RelatedText
-from mem_search.model import Filters, Record
-from mem_search.model.graph import Edge, ExportedGraph, GraphPart, KnowledgeCloud
+from mem_search.http.schemas.common import TextReply
+from mem_search.model import Filters, Record, Ref
+from mem_search.model.graph import CloudEdge, Edge, ExportedGraph, GraphPart, KnowledgeCloud
 from mem_search.renderers import DisplayOptions, render_related
-from mem_search.renderers.graph import FORMATS, draw, write
+from mem_search.renderers.schema import Count, Time, schema
 from mem_search.retrievers import graph
 from mem_search.text.record_ids import RecordId
 
@@ -44,6 +48,107 @@ _DRAWN: Final = 500
 """Nodes of a picture unless told otherwise."""
 _WALKED: Final = 300
 """Records of a walk, which has no more."""
+
+
+@schema
+class GraphNode:
+    """A record; `depth` is its distance from the record of the request."""
+
+    id: str
+    title: str
+    kind: str
+    depth: Count
+    score: float
+    created_at: Time
+
+
+@schema
+class GraphEdge:
+    """`from` has the relation `type` to `to`."""
+
+    start: Annotated[str, Field(serialization_alias="from")]
+    end: Annotated[str, Field(serialization_alias="to")]
+    type: str
+    strength: float
+    origin: str
+    created_at: Time
+
+
+@schema
+class GraphStats:
+    """How many records and edges there are; `reached` counts records shown or not."""
+
+    seed_count: Count
+    cloud_count: Count
+    edge_count: Count
+    reached: Count
+
+
+@schema
+class RelatedRecords:
+    """The record and those related to it, best first; edges strongest first."""
+
+    ref: str
+    nodes: list[GraphNode]
+    edges: list[GraphEdge]
+    stats: GraphStats
+
+    @classmethod
+    def of(cls, ref: Ref, cloud: KnowledgeCloud) -> Self:
+        created = created_at(cloud)
+        return cls(
+            ref=str(ref),
+            nodes=[
+                GraphNode(
+                    id=str(node.ref),
+                    title=node.title,
+                    kind=node.ref.kind,
+                    depth=node.depth,
+                    score=round(node.score, 6),
+                    created_at=node.created_at,
+                )
+                for node in cloud.nodes
+            ],
+            edges=[
+                GraphEdge(
+                    start=str(edge.start),
+                    end=str(edge.end),
+                    type=edge.relation,
+                    strength=round(edge.strength, 4),
+                    origin=edge.origin,
+                    created_at=edge_time(edge, created),
+                )
+                for edge in cloud.edges
+            ],
+            stats=GraphStats(
+                seed_count=cloud.seed_count,
+                cloud_count=len(cloud.nodes) - cloud.seed_count,
+                edge_count=len(cloud.edges),
+                reached=cloud.reached,
+            ),
+        )
+
+
+@schema
+class RelatedText(TextReply):
+    """The related records as a listing."""
+
+    ref: str
+    total: Count
+
+
+def created_at(cloud: KnowledgeCloud) -> dict[Ref, int]:
+    """When each record of the cloud was created, in milliseconds."""
+    return {node.ref: node.created_at for node in cloud.nodes}
+
+
+def edge_time(edge: CloudEdge, created: Mapping[Ref, int]) -> int:
+    """When the edge came to be, in milliseconds.
+
+    An edge that one record states is as old as that record; a derived one as the newer of both.
+    """
+    ends = (edge.start, edge.end) if edge.origin == "derived" else (edge.start,)
+    return max(created[end] for end in ends)
 
 
 class GraphParameters(TimeZoneParameters):
@@ -153,7 +258,7 @@ async def export(call: Call) -> web.StreamResponse:
         await call.runtime.store.graph.export(part, written)
         headers = {"Content-Type": form.content_type}
         if form.is_picture:
-            from mem_search.renderers.graph.page import policy  # with lxml, as above
+            from mem_search.features.graph.page import policy  # with lxml, as above
 
             # A browser shows it, apart from everything else that this worker answers.
             rules = policy() if params.format == "html" else _SVG_POLICY
@@ -199,3 +304,12 @@ async def _around(
         relations=relations,
         most=most,
     )
+
+
+# fmt: off
+# ruff: noqa: E501 - a route is a row of a table
+ROUTES = (
+    Route("GET", "/api/graph/export", export, "Export the graph, or what is around a record, as a file or a picture", "records", GraphExportParameters, response=GraphFile, other_types=CONTENT_TYPES, errors=(404,), private=True),
+    Route("GET", "/api/graph/{ref}", related, "Show the records related to a record", "records", GraphParameters, response=RelatedRecords | RelatedText),
+    Route("GET", "/api/graph/{ref}/drawing", drawing, "Place and colour the records around a record, to draw them", "records", DrawingParameters, response=Drawing),
+)

@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import IO, Final
 
+from mem_search.features.graph.drawing import Drawing
 from mem_search.model.graph import ExportedGraph
 from mem_search.patterns import pattern
-from mem_search.renderers.graph.drawing import Drawing
 from mem_search.renderers.safe_text import one_line
 
 _UNWRITABLE: Final = pattern("[\ud800-\udfff\ufffe\uffff]")
@@ -42,7 +42,7 @@ def write(graph: ExportedGraph, format: str, file: IO[bytes]) -> None:  # noqa: 
     Only addresses of the web stay addresses. Raises OSError where the file cannot be written.
     """
     # lxml takes as long to import as the rest of the worker's routes.
-    from mem_search.renderers.graph import files, page, picture, xml_files
+    from mem_search.features.graph import files, page, picture, xml_files
 
     writers = {
         "json": files.write_json,
@@ -57,7 +57,7 @@ def write(graph: ExportedGraph, format: str, file: IO[bytes]) -> None:  # noqa: 
 
 def draw(graph: ExportedGraph) -> Drawing:
     """``graph`` placed and coloured, for a script that draws it."""
-    from mem_search.renderers.graph import picture
+    from mem_search.features.graph import picture
 
     return Drawing.of(picture.drawn(_writable(graph)))
 

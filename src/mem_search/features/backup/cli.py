@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 import os
-import secrets
-import signal
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import IO, Annotated, Final
+from typing import Annotated
 
 import typer
 
-from mem_search.cli.client import open_client
+from mem_search.cli.client import open_client, part_of
 from mem_search.cli.options import Yes, clock_time, confirm
 from mem_search.cli.output import note, say
-from mem_search.errors import Conflict, InputError, StorageError
+from mem_search.errors import Conflict, InputError
 from mem_search.settings import Settings
-
-_ENDING: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def add_to(app: typer.Typer) -> None:
@@ -107,32 +101,6 @@ def restore(
         note(f"what was forgotten since then may be back: its tombstones cannot be read in {each}")
     if aside is not None:
         say(f"what was there before is in {aside}; delete it when all is well\n")
-
-
-@contextmanager
-def part_of(target: Path) -> Iterator[tuple[Path, IO[bytes]]]:
-    """A file that becomes ``target`` when the block ends.
-
-    It vanishes when the block fails, and when a signal ends the program: Ctrl-C runs no block.
-    """
-    part = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
-
-    def ended(number: int, _frame: object) -> None:
-        part.unlink(missing_ok=True)
-        os._exit(128 + number)
-
-    before = {number: signal.signal(number, ended) for number in _ENDING}
-    try:
-        handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        with os.fdopen(handle, "wb") as sink:
-            yield part, sink
-        part.rename(target)
-    except OSError as error:
-        raise StorageError(f"cannot write {target}: {error.strerror or error}") from error
-    finally:
-        part.unlink(missing_ok=True)
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 class _Progress:

@@ -8,8 +8,7 @@ from typing import Annotated, Final
 import typer
 
 from mem_search.cli import completion
-from mem_search.cli.backup import part_of
-from mem_search.cli.client import local, open_client
+from mem_search.cli.client import local, open_client, part_of
 from mem_search.cli.commands import Group
 from mem_search.cli.options import Kinds
 from mem_search.cli.output import say, write_lines_of_json

@@ -12,7 +12,7 @@ from mem_search.renderers.schema import Count, schema
 from mem_search.text.dates import iso
 
 if TYPE_CHECKING:
-    from mem_search.renderers.graph.picture import Drawn, Picture
+    from mem_search.features.graph.picture import Drawn, Picture
 
 
 @schema

@@ -16,19 +16,70 @@ from mem_search.access.tokens import LIFETIME, NAME, check_lifetime, check_name
 from mem_search.errors import NotFound
 from mem_search.http.core.parameters import Body
 from mem_search.http.core.replies import json_reply
-from mem_search.http.core.routing import Call
+from mem_search.http.core.routing import Call, Route
 from mem_search.http.core.user_runtimes import homes
-from mem_search.http.schemas.access import (
-    NewToken,
-    RemovedUser,
-    RevokedToken,
-    TokenInfo,
-    TokenList,
-    UserInfo,
-    UserList,
-)
 from mem_search.model.access import Token
+from mem_search.renderers.projection import Projection
+from mem_search.renderers.schema import Count, Time, schema
 from mem_search.validation import input_errors_as_invalid
+
+
+@schema
+class TokenInfo(Projection[Token]):
+    """A token without its secret. `user` is empty for the owner of the worker."""
+
+    name: str
+    user: str
+    read_only: bool
+    created_at: Time
+    expires_at: Time | None
+    last_used_at: Time | None
+
+
+@schema
+class NewToken(TokenInfo):
+    """A token with its secret, which is shown only once."""
+
+    token: str
+
+
+@schema
+class TokenList:
+    """All tokens, by name."""
+
+    tokens: list[TokenInfo]
+
+
+@schema
+class RevokedToken:
+    """The name of a token that is no longer accepted."""
+
+    revoked: str
+
+
+@schema
+class UserInfo:
+    """A user with a token or a store; `bytes` is the size of the store."""
+
+    name: str
+    tokens: list[str]
+    bytes: Count
+    last_used_at: Time | None
+
+
+@schema
+class UserList:
+    """All users, by name."""
+
+    users: list[UserInfo]
+
+
+@schema
+class RemovedUser:
+    """A user who was removed, and the tokens that were revoked with them."""
+
+    removed: str
+    revoked: list[str]
 
 
 def _checked(check: Callable[[str], object], *, optional: bool = False) -> Callable[[str], str]:
@@ -127,3 +178,14 @@ def _users(home: Path, known: list[Token]) -> list[UserInfo]:
 
 def _size(home: Path) -> int:
     return sum(file.stat().st_size for file in home.rglob("*") if file.is_file())
+
+
+# fmt: off
+# ruff: noqa: E501 - a route is a row of a table
+ROUTES = (
+    Route("POST", "/api/v1/tokens", create_token, "Create a token", "access", body=TokenBody, write=True, only="home", status=201, response=NewToken, errors=(409,)),
+    Route("GET", "/api/v1/tokens", tokens, "List tokens", "access", write=True, only="home", response=TokenList),
+    Route("DELETE", "/api/v1/tokens/{name}", revoke_token, "Revoke a token", "access", write=True, only="home", response=RevokedToken),
+    Route("GET", "/api/v1/users", users, "List users who have a store of their own", "access", write=True, only="home", response=UserList),
+    Route("DELETE", "/api/v1/users/{name}", remove_user, "Delete a user and everything that they stored", "access", write=True, only="home", response=RemovedUser, errors=(409,)),
+)

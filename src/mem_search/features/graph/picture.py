@@ -15,9 +15,9 @@ from typing import IO, Final
 
 from lxml import etree
 
+from mem_search.features.graph.layout import placed
 from mem_search.model.graph import ExportedEdge, ExportedGraph, ExportedNode
 from mem_search.patterns import pattern
-from mem_search.renderers.graph.layout import placed
 from mem_search.renderers.safe_text import cut
 
 COLOURS: Final = (
