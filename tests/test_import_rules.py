@@ -71,7 +71,7 @@ def test_every_name_that_a_script_imports_exists() -> None:
 
 
 _KNOWN_FEATURES = {
-    "claude_mem": {"saved_searches"},  # a corpus is kept as a saved search
+    "claude_mem": {"context", "saved_searches"},  # a corpus is a saved search, and is told as context
     "research": {"citations"},
     "saved_searches": {"webhooks"},  # both queue messages, and say what became of them
     "search_jobs": {"research", "webhooks"},
@@ -121,6 +121,7 @@ _OPENED_OTHERWISE = {
     "agents/base.py": {
         "text.read_text": _OURS, "(self.plugin / 'hooks' / 'hooks.json').read_text": _OURS,
     },
+    "features/graph/page.py": {"(_DATA / name).read_text": _OURS},
     "features/citations/processor.py": {"(DATA / file).open": _OURS},
     "http/viewer.py": {"(_FOLDER / 'index.html').read_bytes": _OURS, "found.read_bytes": _OURS},
     "features/backup/http.py": {"config.read_text": _OURS},

@@ -12,21 +12,22 @@ from mem_search.features.backup import http as backup
 from mem_search.features.citations import http as citations
 from mem_search.features.claude_mem import http as claude_mem
 from mem_search.features.claude_mem.clients import CLIENTS
+from mem_search.features.context import http as context
+from mem_search.features.documents import http as documents
+from mem_search.features.forgetting import http as forgetting
 from mem_search.features.graph import http as graph
 from mem_search.features.research import http as research
 from mem_search.features.saved_searches import http as saved_searches
 from mem_search.features.scopes import http as scopes
 from mem_search.features.search_jobs import http as search_jobs
+from mem_search.features.timeline import http as timeline
 from mem_search.features.webhooks import http as webhooks
+from mem_search.features.why import http as why
 from mem_search.http import (
     about,
     batch,
-    context,
-    documents,
     exports,
-    forgetting,
     hooks,
-    incoming_mail,
     jobs,
     mcp,
     metrics,
@@ -36,11 +37,8 @@ from mem_search.http import (
     search,
     stats,
     suggest,
-    timeline,
     universal,
-    uploads,
     viewer,
-    why,
 )
 from mem_search.http.core.event_stream import CONTENT_TYPE as EVENTS
 from mem_search.http.core.parameters import (
@@ -55,13 +53,8 @@ from mem_search.http.core.parameters import (
 from mem_search.http.core.replies import HTML, JSON, TEXT
 from mem_search.http.core.routing import ANY_TYPE, Route, shared_with
 from mem_search.http.first_routes import FIRST_ABOUT, FIRST_SEARCH, FOUND
-from mem_search.http.schemas import context as context_schemas
-from mem_search.http.schemas import documents as document_schemas
-from mem_search.http.schemas import forgetting as forgetting_schemas
-from mem_search.http.schemas import hooks as hook_schemas
 from mem_search.http.schemas import jobs as job_schemas
 from mem_search.http.schemas import records as record_schemas
-from mem_search.http.schemas import search as search_schemas
 from mem_search.http.schemas import stats as stats_schemas
 from mem_search.http.schemas import weighted as weighted_schemas
 from mem_search.http.schemas.common import Deleted, TextReply
@@ -88,7 +81,6 @@ GET, POST, PUT, PATCH, DELETE = (
 TAGGED = partial(Route, "GET", tagged=True)
 CREATED, ACCEPTED = 201, 202
 UNIVERSAL_PATH = "/api/v1/search"
-TIMELINE_FOUND: Any = search_schemas.Timeline | search_schemas.TimelineText | FOUND
 OPENED: Any = record_schemas.OpenedRecord | RecordExcerpt | record_schemas.RecordText
 
 # fmt: off
@@ -122,14 +114,9 @@ WEIGHTED = (
     GET("/api/v2/search/stats", stats.search_stats, "Count what can be searched", "weighted", response=weighted_schemas.SearchableStatsReply),
 )
 TIMELINE = (
-    GET("/api/timeline", timeline.timeline, "Show the records around a record, a time or the best result", "timeline", timeline.TimelineParameters, response=TIMELINE_FOUND, errors=(404, 429)),
-    GET("/api/timeline/by-query", timeline.by_query, "Show the records around the best result", "timeline", timeline.ByQueryParameters, response=TIMELINE_FOUND, errors=(404,)),
-    GET("/api/context/timeline", timeline.timeline, "The same as /api/timeline", "timeline", timeline.TimelineParameters, response=TIMELINE_FOUND, errors=(404, 429)),
-    GET("/api/context/recent", context.recent, "Summarize the newest sessions for an agent", "timeline", context.RecentParameters, response=search_schemas.RecentContext | TextReply),
-    GET("/api/context/inject", context.inject, "Show what an agent gets at the start of a session", "timeline", context.BriefingParameters, content_type=TEXT, other_types=(JSON,), response=context_schemas.BriefingReply),
-    GET("/api/context/preview", context.preview, "Show what an agent gets, with the reason for each record", "timeline", context.BriefingParameters, other_types=(TEXT,), response=context_schemas.BriefingReply),
-    GET("/api/context/costs", hooks.cost, "Show what the hooks of agents cost", "timeline", hooks.CostParameters, response=context_schemas.HookCosts, private=True),
-    POST("/api/context/semantic", context.semantic, "Show what an agent gets with a prompt", "timeline", body=context.SemanticBody, response=context_schemas.SemanticContext),
+    *timeline.ROUTES,
+    *context.ROUTES,
+    GET("/api/context/costs", hooks.cost, "Show what the hooks of agents cost", "timeline", hooks.CostParameters, response=hooks.HookCosts, private=True),
 )
 RECORDS = (
     GET("/api/records/{ref}", records.open_ref, "Open a record by its ref", "records", RecordParameters, response=OPENED),
@@ -142,31 +129,14 @@ RECORDS = (
     GET("/api/observations", records.list_kind("observation"), "List observations, newest first", "records", ListParameters, response=record_schemas.RecordList),
     GET("/api/summaries", records.list_kind("session_summary"), "List session summaries, newest first", "records", ListParameters, response=record_schemas.RecordList),
     GET("/api/prompts", records.list_kind("user_prompt"), "List prompts, newest first", "records", ListParameters, response=record_schemas.RecordList),
-    POST("/api/forget", forgetting.forget, "Forget records, or say which are selected", "records", body=forgetting.ForgetBody, write=True, response=forgetting_schemas.Selected | forgetting_schemas.Forgotten, errors=(404, 409)),
-    GET("/api/forget", forgetting.receipts, "List the last receipts of forgetting", "records", response=forgetting_schemas.Receipts, private=True),
-    GET("/api/forget/{id}", forgetting.receipt, "Show how far a forgetting is", "records", response=forgetting_schemas.Receipt, private=True),
-    POST("/api/purge", forgetting.purge, "Remove what earlier deletions left in files", "records", write=True, status=ACCEPTED, response=forgetting_schemas.Receipt),
+    *forgetting.ROUTES,
     POST("/api/records", record_changes.add, "Add a record", "records", record_changes.NewRecordParameters, body=record_changes.NewRecordBody, write=True, status=CREATED, response=WholeRecord, errors=(409,)),
     PUT("/api/records/{ref}", record_changes.put, "Replace a record", "records", body=record_changes.WholeRecordBody, write=True, response=WholeRecord),
     PATCH("/api/records/{ref}", record_changes.patch, "Change some fields of a record", "records", body=record_changes.RecordPatch, write=True, response=WholeRecord),
-    DELETE("/api/records/{ref}", records.forget_ref, "Delete a record", "records", write=True, response=record_schemas.DeletedRecord),
-    DELETE("/api/observation/{number}", records.forget_kind("observation"), "Delete an observation", "records", write=True, response=record_schemas.DeletedRecord),
-    DELETE("/api/session/{number}", records.forget_kind("session_summary"), "Delete a session summary", "records", write=True, response=record_schemas.DeletedRecord),
-    DELETE("/api/summary/{number}", records.forget_kind("session_summary"), "Delete a session summary", "records", write=True, response=record_schemas.DeletedRecord),
-    DELETE("/api/prompt/{number}", records.forget_kind("user_prompt"), "Delete a prompt", "records", write=True, response=record_schemas.DeletedRecord),
-)
-DOCUMENTS = (
-    POST("/documents/upload", uploads.upload, "Add a document with what is known of it", "documents", form=uploads.UploadForm, body_type=uploads.FORM, write=True, status=ACCEPTED, response=job_schemas.SubmittedJob, errors=(409, 429)),
-    POST("/documents/mail", incoming_mail.receive, "Add an incoming mail", "documents", body_type=ANY_TYPE, write=True, basic=True, response=job_schemas.SubmittedJob, errors=(429,)),
-    POST("/documents/fetch", uploads.fetch, "Add a page or a document by its URL", "documents", body=uploads.FetchBody, write=True, status=ACCEPTED, response=job_schemas.SubmittedJob, errors=(429,)),
-    GET("/documents/{id}", documents.one, "Show what is known of a document", "documents", response=document_schemas.Document, page="record/{id}"),
-    GET("/documents/{id}/content", documents.content, "Show the text of a document", "documents", documents.ContentParameters, content_type=TEXT),
-    GET("/documents/{id}/passages", documents.passages, "List the passages of a document", "documents", documents.PassageParameters, response=document_schemas.DocumentPassages),
-    GET("/documents/{id}/original", documents.original, "Download the file that a document was read from", "documents", write=True, content_type=ANY_TYPE),
 )
 INTAKE = (
     POST("/api/sync", jobs.sync, "Import what is new on this machine", "import", body=jobs.SyncBody, write=True, defers=True, only="owner", status=ACCEPTED, response=job_schemas.SubmittedJob, errors=(429,)),
-    POST("/api/hooks", hooks.event, "Say that a hook of an agent left an event in the home", "import", body=hooks.HookBody, write=True, defers=True, only="owner", response=hook_schemas.HookReply),
+    POST("/api/hooks", hooks.event, "Say that a hook of an agent left an event in the home", "import", body=hooks.HookBody, write=True, defers=True, only="owner", response=hooks.HookReply),
     POST("/api/unfollow", jobs.unfollow, "Stop reading a location", "import", body=jobs.UnfollowBody, write=True, only="owner", response=job_schemas.Unfollowed, errors=(404,)),
     POST("/api/import", jobs.import_file, "Import a file of this machine", "import", body=jobs.ImportBody, write=True, defers=True, only="owner", status=ACCEPTED, response=job_schemas.SubmittedJob, errors=(429,)),
     POST("/api/import/upload", jobs.import_upload, "Import the file in the body", "import", jobs.UploadParameters, body_type=ANY_TYPE, write=True, defers=True, status=ACCEPTED, response=job_schemas.SubmittedJob, errors=(429,)),
@@ -193,7 +163,7 @@ ABOUT = (
     GET("/api/projects", stats.projects, "List projects, the last active first", "about", PlatformParameters, response=stats_schemas.Projects),
     GET("/api/stats", stats.totals, "Count what is stored and indexed", "about", response=stats_schemas.Stats, private=True),
     GET("/api/ledger", stats.ledger, "List what became of each item that a source read", "about", stats.LedgerParameters, response=stats_schemas.Ledger, private=True),
-    GET("/api/why", why.why, "Say what became of a file or folder", "about", why.WhyParameters, response=document_schemas.WhyPath, private=True),
+    *why.ROUTES,
     GET("/openapi.json", about.openapi_json, "Describe this API as OpenAPI 3.1", "about", early=True, response=dict[str, Any]),
     GET("/docs", about.docs, "Show all operations on one page", "about", early=True, content_type=HTML),
     POST("/mcp", mcp.answer, "MCP over streamable HTTP", "mcp", waits=True, is_rest=False),
@@ -220,7 +190,7 @@ _ALL = (
     *WEIGHTED,
     *TIMELINE,
     *RECORDS,
-    *DOCUMENTS,
+    *documents.ROUTES,
     *INTAKE,
     *archives.ROUTES,
     *citations.ROUTES,

@@ -16,6 +16,7 @@ from mem_search.errors import StorageError
 from mem_search.features.graph.drawing import Drawing
 from mem_search.features.graph.files import GraphFile
 from mem_search.features.graph.formats import FORMATS, draw, write
+from mem_search.features.graph.listing import render_related
 from mem_search.http.core.parameter_types import IdOfRecord, Kinds, Words
 from mem_search.http.core.parameters import (
     FARTHEST,
@@ -30,7 +31,7 @@ from mem_search.http.records import find, id_in_path
 from mem_search.http.schemas.common import TextReply
 from mem_search.model import Filters, Record, Ref
 from mem_search.model.graph import CloudEdge, Edge, ExportedGraph, GraphPart, KnowledgeCloud
-from mem_search.renderers import DisplayOptions, render_related
+from mem_search.renderers import DisplayOptions
 from mem_search.renderers.schema import Count, Time, schema
 from mem_search.retrievers import graph
 from mem_search.text.record_ids import RecordId

@@ -8,10 +8,10 @@ credentials, and nothing compressed, which could unpack to anything.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Collection
+from collections.abc import AsyncIterator, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 from urllib.parse import unquote
 
 from aiohttp import ClientError, ClientResponse, hdrs
@@ -19,6 +19,8 @@ from yarl import URL
 
 from mem_search.errors import SourceError
 from mem_search.ingest import spool
+from mem_search.jobs.queue import Report
+from mem_search.jobs.tasks import ImportJob
 from mem_search.outgoing import Lookup, RefusedPage, check_url, open_session, refusal_in
 from mem_search.text.shortening import cut
 
@@ -119,3 +121,27 @@ def _name(url: URL, content_type: str) -> str:
     name = "".join(letter for letter in last if letter.isprintable())[-100:].strip(". ")
     suffix = _SUFFIXES.get(content_type, "")
     return name if name.lower().endswith(suffix or "\0") else f"{name or 'page'}{suffix}"
+
+
+class FetchJob:
+    """Read a page or a document from its URL, once: it is not followed."""
+
+    name = "fetch"
+
+    def __init__(self, importing: ImportJob, spool_dir: Path, allowed: Collection[str]) -> None:
+        self._importing = importing
+        self._spool = spool_dir
+        self._allowed = tuple(allowed)
+
+    async def run(self, params: Mapping[str, Any], report: Report) -> Mapping[str, Any]:
+        """``url`` is read; ``options`` are what was said about the document."""
+        url = str(params["url"])
+        await report(0, 0, f"fetching {url}")
+        found = await fetch(url, self._spool, self._allowed)
+        options = {**params.get("options", {}), "name": found.name, "fetched_from": found.url}
+        done = {"source": "files", "path": url, "spooled": found.spooled, "options": options}
+        done["job"] = params.get("job", "")
+        try:
+            return await self._importing.run(done, report)
+        finally:
+            await asyncio.to_thread(spool.discard, self._spool, found.spooled)

@@ -1,18 +1,23 @@
-"""Timelines: the anchor that a caller names, and the records around it. An anchor is a record or a
-moment.
+"""Timelines: the anchor that a caller names, the records around it, and their listing. An anchor is
+a record or a moment.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
+from itertools import groupby
 
 from mem_search.errors import InputError
 from mem_search.model import Filters, Record
+from mem_search.renderers.record_line import DisplayOptions, marks, name_of
 from mem_search.search.opening import open_record
 from mem_search.storage.ports.search import SearchSnapshot, SearchStore
 from mem_search.text import dates
 from mem_search.text.record_ids import RecordId
+
+_NOTHING = "No records in this stretch of time"
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,3 +84,24 @@ def _records_around(
     middle = [anchor.record] if anchor.record else []
     seen = (*(found[n] for n in earlier), *middle, *(found[n] for n in later))
     return Timeline(seen, len(earlier))
+
+
+def render_timeline(
+    records: Sequence[Record], anchor: Record | None, display: DisplayOptions
+) -> str:
+    """A heading for each day and a line for each record, the anchor marked by ``<- anchor``.
+
+    The heading has the day, so a line has only the time: ``(5:45 PM)``.
+    """
+    blocks = [f"Timeline around {name_of(anchor, display)}"] if anchor else ["Timeline"]
+    for day, of_day in groupby(records, key=lambda record: display.day(record.created_at)):
+        blocks.append(
+            f"### {day}\n" + "\n".join(_line(record, anchor, display) for record in of_day)
+        )
+    return "\n\n".join(blocks if records else [*blocks, _NOTHING])
+
+
+def _line(record: Record, anchor: Record | None, display: DisplayOptions) -> str:
+    marked = marks(record)
+    mark = "  <- anchor" if anchor and record.ref == anchor.ref else ""
+    return f"{name_of(record, display, marked)} ({display.time(record.created_at)}){marked}{mark}"

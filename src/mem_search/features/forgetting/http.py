@@ -4,29 +4,127 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Final
+from typing import Final, Self
 
 from aiohttp import web
 from pydantic import Field
 
 from mem_search.errors import Conflict, MissingField, NotFound
+from mem_search.features.forgetting.below_path import records_below
+from mem_search.http.core.dispatch import number_in_path
 from mem_search.http.core.parameter_types import RefName, Start, Stripped, Text
 from mem_search.http.core.parameters import Body
 from mem_search.http.core.replies import json_reply
-from mem_search.http.core.routing import Call
-from mem_search.http.schemas.forgetting import (
-    Forgotten,
-    Receipt,
-    Receipts,
-    Selected,
-    SelectedRecord,
-)
-from mem_search.jobs.below_path import records_below
-from mem_search.model import DateRange, Filters, Ref, SearchRequest
+from mem_search.http.core.routing import Call, Handler, Route
+from mem_search.http.records import find, id_in_path
+from mem_search.model import DateRange, Filters, Kind, Ref, SearchRequest, forgetting
+from mem_search.model.forgetting import ForgetStep
+from mem_search.renderers.projection import projected
+from mem_search.renderers.schema import Count, Time, schema
+from mem_search.text.record_ids import RecordId
 
 ACCEPTED: Final = 202
 MAX_RECORDS: Final = 1_000_000
 _SHOWN: Final = 10
+
+
+@schema
+class Copies:
+    """Other files of the home, looked through for words that only forgotten records had.
+
+    `looked_at`: how many; null before that, when the records had no such word, and for a purge.
+    `still_in`: files that hold such words, as they are at this moment. `unread`: files that could
+    not be read to their end. `gone`: files that held such words and are no longer there.
+    `changed`: files that held such words and have other content by now.
+    """
+
+    looked_at: Count | None
+    still_in: list[str]
+    unread: list[str]
+    gone: list[str]
+    changed: list[str]
+
+
+@schema
+class Receipt:
+    """What was removed, by place, and which steps are pending.
+
+    `state` is `done` when the store and the vector index are written anew without what was
+    forgotten. `copies` says which other files of the home hold words of it; these stay as they are.
+    The memory of the worker may hold it until it stops. `waiting` says why a pending step does
+    not go on; it is tried again.
+    """
+
+    id: str
+    state: str
+    purge: bool
+    removed: dict[str, Count]
+    pending: list[ForgetStep]
+    waiting: str
+    begun_at: Time
+    done_at: Time | None
+    copies: Copies
+
+    @classmethod
+    def of(cls, receipt: forgetting.Receipt) -> Self:
+        return projected(
+            cls,
+            receipt,
+            state="pending" if receipt.pending else "done",
+            removed={place: count for place, count in receipt.removed.items() if count},
+            copies=Copies(
+                looked_at=receipt.copies.looked_at,
+                still_in=list(receipt.copies.still_in),
+                unread=list(receipt.copies.unread),
+                gone=list(receipt.copies.gone),
+                changed=list(receipt.copies.changed),
+            ),
+        )
+
+
+@schema
+class Receipts:
+    """Receipts, the newest first."""
+
+    receipts: list[Receipt]
+
+
+@schema
+class SelectedRecord:
+    """A record that is selected."""
+
+    id: str
+    title: str
+
+
+@schema
+class Selected:
+    """How many records are selected, the newest of them, and the saved searches that go, too.
+
+    `unread`: what was read at or below the path before, and cannot be read now, with the reason;
+    records that came from there are not among those selected.
+    """
+
+    count: Count
+    records: list[SelectedRecord]
+    saved_searches: list[str]
+    unread: list[str]
+
+
+@schema
+class Forgotten:
+    """How many records were selected, and the receipt."""
+
+    count: Count
+    receipt: Receipt
+
+
+@schema
+class DeletedRecord:
+    """The ref of the record that was deleted, and what was removed with it."""
+
+    deleted: str
+    receipt: Receipt
 
 
 class ForgetBody(Body):
@@ -144,3 +242,38 @@ async def _shown(call: Call, numbers: list[int], unread: Sequence[str]) -> Selec
         unread=list(unread),
         saved_searches=await call.runtime.store.forgetting.saved_searches_naming(numbers),
     )
+
+
+def forget_kind(kind: Kind) -> Handler:
+    """The handler that deletes the record of ``kind`` with the number in the path."""
+
+    async def forgotten(call: Call) -> web.StreamResponse:
+        return await _forgotten(call, RecordId(number_in_path(call.request), kind))
+
+    return forgotten
+
+
+async def forget_ref(call: Call) -> web.StreamResponse:
+    """Delete the record that the id in the path names."""
+    return await _forgotten(call, id_in_path(call))
+
+
+async def _forgotten(call: Call, called: RecordId) -> web.StreamResponse:
+    record, _ = await find(call, called)
+    receipt = await call.runtime.ingest.forgetting.forget([record.number])
+    return json_reply(DeletedRecord(deleted=str(record.ref), receipt=Receipt.of(receipt)))
+
+
+# fmt: off
+# ruff: noqa: E501 - a route is a row of a table
+ROUTES = (
+    Route("POST", "/api/forget", forget, "Forget records, or say which are selected", "records", body=ForgetBody, write=True, response=Selected | Forgotten, errors=(404, 409)),
+    Route("GET", "/api/forget", receipts, "List the last receipts of forgetting", "records", response=Receipts, private=True),
+    Route("GET", "/api/forget/{id}", receipt, "Show how far a forgetting is", "records", response=Receipt, private=True),
+    Route("POST", "/api/purge", purge, "Remove what earlier deletions left in files", "records", write=True, status=202, response=Receipt),
+    Route("DELETE", "/api/records/{ref}", forget_ref, "Delete a record", "records", write=True, response=DeletedRecord),
+    Route("DELETE", "/api/observation/{number}", forget_kind("observation"), "Delete an observation", "records", write=True, response=DeletedRecord),
+    Route("DELETE", "/api/session/{number}", forget_kind("session_summary"), "Delete a session summary", "records", write=True, response=DeletedRecord),
+    Route("DELETE", "/api/summary/{number}", forget_kind("session_summary"), "Delete a session summary", "records", write=True, response=DeletedRecord),
+    Route("DELETE", "/api/prompt/{number}", forget_kind("user_prompt"), "Delete a prompt", "records", write=True, response=DeletedRecord),
+)

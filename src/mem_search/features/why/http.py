@@ -7,17 +7,17 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Literal
 
 from aiohttp import web
 from pydantic import AfterValidator, Field
 
 from mem_search.http.core.parameters import TimeZoneParameters
 from mem_search.http.core.replies import json_reply
-from mem_search.http.core.routing import Call
-from mem_search.http.schemas.documents import PathState, WhyPath
+from mem_search.http.core.routing import Call, Route
 from mem_search.model import Location, Record
 from mem_search.model.ingest import FollowedLocation, LedgerRow
+from mem_search.renderers.schema import Absent, Time, schema
 from mem_search.sources.exclusions import IGNORE_FILE
 from mem_search.sources.files import digests_of, left_to
 from mem_search.sources.files.folder import look_at
@@ -37,6 +37,22 @@ _SAID: Mapping[str, str] = {
     "failed": "could not be read",
     "deleted": "was removed from the store",
 }
+
+
+PathState = Literal["stored", "waiting", "left", "failed", "deleted", "read", "unseen"]
+
+
+@schema
+class WhyPath:
+    """What became of a path. `read`: a place with several items, which the ledger lists."""
+
+    path: str
+    state: PathState
+    sentence: str
+    source: Absent[str] = None
+    record: Absent[str] = None
+    reason: Absent[str] = None
+    at: Absent[Time] = None
 
 
 def _absolute(text: str) -> str:
@@ -266,3 +282,10 @@ def _stamp(path: str) -> str:
         return look_at(Path(path)).stamp
     except OSError:
         return "gone"
+
+
+# fmt: off
+# ruff: noqa: E501 - a route is a row of a table
+ROUTES = (
+    Route("GET", "/api/why", why, "Say what became of a file or folder", "about", WhyParameters, response=WhyPath, private=True),
+)

@@ -4,25 +4,54 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Literal
+from typing import Any, Literal
 
 from aiohttp import web
 from pydantic import Field
 
 from mem_search.errors import InputError, MissingField
+from mem_search.features.timeline.service import (
+    Anchor,
+    find_anchor,
+    records_around,
+    render_timeline,
+)
 from mem_search.http.access.rate_limits import admit
 from mem_search.http.core.parameter_types import Kinds, Text
 from mem_search.http.core.parameters import FilterParameters, Format, also, budget
 from mem_search.http.core.replies import json_reply, page_reply, text_reply
-from mem_search.http.core.routing import Call
-from mem_search.http.schemas.search import Timeline, TimelineText
+from mem_search.http.core.routing import Call, Route
+from mem_search.http.schemas.common import TextReply
+from mem_search.http.schemas.search import SearchListing
 from mem_search.model import Record, SearchPage, SearchReport, SearchRequest
-from mem_search.renderers import render_record, render_timeline
+from mem_search.renderers import render_record
 from mem_search.renderers.listing import RULE
 from mem_search.renderers.record_json import WholeRecord
-from mem_search.renderers.schema import HowSearched, dumped, to_values
+from mem_search.renderers.schema import Absent, Count, HowSearched, dumped, schema, to_values
+from mem_search.renderers.search_reply import ChosenReply, SearchReply
 from mem_search.renderers.token_budget import around, cost
-from mem_search.search.timeline import Anchor, find_anchor, records_around
+
+
+@schema
+class TimelineText(TextReply):
+    """A timeline as text. `search` is there when a question had to be answered to find it."""
+
+    anchor: str
+    total: Count
+    note: Absent[str] = None
+    search: Absent[HowSearched] = None
+
+
+@schema
+class Timeline:
+    """Records around the anchor, in the order of time."""
+
+    anchor: str
+    total: Count
+    note: Absent[str] = None
+    search: Absent[HowSearched] = None
+    records: list[WholeRecord]
+    tokens_used: Count
 
 
 class AroundParameters(FilterParameters):
@@ -157,3 +186,14 @@ async def _around(
         search=search,
     )
     return text_reply(call.request, seen.text, envelope)
+
+
+TIMELINE_FOUND: Any = Timeline | TimelineText | SearchReply | SearchListing | ChosenReply
+
+# fmt: off
+# ruff: noqa: E501 - a route is a row of a table
+ROUTES = (
+    Route("GET", "/api/timeline", timeline, "Show the records around a record, a time or the best result", "timeline", TimelineParameters, response=TIMELINE_FOUND, errors=(404, 429)),
+    Route("GET", "/api/timeline/by-query", by_query, "Show the records around the best result", "timeline", ByQueryParameters, response=TIMELINE_FOUND, errors=(404,)),
+    Route("GET", "/api/context/timeline", timeline, "The same as /api/timeline", "timeline", TimelineParameters, response=TIMELINE_FOUND, errors=(404, 429)),
+)

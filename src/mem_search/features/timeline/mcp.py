@@ -7,6 +7,7 @@ from typing import Annotated
 from pydantic import Field
 
 from mem_search.errors import InputError, MissingField, NotFound
+from mem_search.features.timeline.service import Anchor, find_anchor, records_around
 from mem_search.mcp.argument_types import Budget, Kinds, Text
 from mem_search.mcp.tool import Arguments, Tool, ToolContext
 from mem_search.model import Filters, Record, SearchRequest
@@ -15,7 +16,6 @@ from mem_search.renderers.safe_text import fenced_title
 from mem_search.renderers.schema import Absent, Time, schema
 from mem_search.renderers.token_budget import nearest
 from mem_search.renderers.universal import id_of
-from mem_search.search.timeline import Anchor, find_anchor, records_around
 
 Depth = Annotated[int, Field(ge=0, le=50)]
 

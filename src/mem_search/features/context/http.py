@@ -11,6 +11,14 @@ from aiohttp import web
 from pydantic import Field
 
 from mem_search.errors import MissingField
+from mem_search.features.context.model import Situation
+from mem_search.features.context.service import MIN_PROMPT_CHARS, brief
+from mem_search.features.context.text import (
+    RenderedBriefing,
+    render_briefing,
+    render_context,
+    render_matches,
+)
 from mem_search.http.access.rate_limits import admit
 from mem_search.http.core.parameter_types import Platform, Text, Words
 from mem_search.http.core.parameters import (
@@ -21,29 +29,65 @@ from mem_search.http.core.parameters import (
     budget,
 )
 from mem_search.http.core.replies import JSON, TEXT, json_reply, prefers, text_reply
-from mem_search.http.core.routing import Call
-from mem_search.http.schemas.context import BriefedRecord, BriefingReply, SemanticContext
-from mem_search.http.schemas.search import RecentContext
+from mem_search.http.core.routing import Call, Route
+from mem_search.http.schemas.common import TextReply
 from mem_search.model import Filters
-from mem_search.model.briefing import Situation
 from mem_search.records.origin import is_given
 from mem_search.records.registry import installed_kinds
-from mem_search.renderers import (
-    RenderedBriefing,
-    harmless,
-    quoted,
-    render_briefing,
-    render_context,
-    render_matches,
-)
+from mem_search.renderers import harmless, quoted
+from mem_search.renderers.schema import Absent, Count, schema
 from mem_search.renderers.token_budget import fits, most_that
-from mem_search.search.briefing import MIN_PROMPT_CHARS, brief
 from mem_search.text.dates import now_ms
 
 OBSERVATIONS_A_SESSION = 20
 _MAX_PROJECTS = 5
 _FULL = 10
 """So many times the usual records with ``full``."""
+
+
+@schema
+class BriefedRecord:
+    """A record of a briefing; `reasons` say why it is in it, the heaviest first."""
+
+    ref: str
+    title: str
+    score: float
+    reasons: list[str]
+
+
+@schema
+class BriefingReply:
+    """`context` is what the agent gets: `tokens_used` of at most `max_tokens`.
+
+    `total` records are known of the projects, `on_branch` of them of the branch, and `matching`
+    match the prompt (null without one). `left_out` further records were read and not shown.
+    """
+
+    context: str
+    tokens_used: Count
+    max_tokens: Count
+    total: Count
+    on_branch: Count
+    matching: Count | None
+    records: list[BriefedRecord]
+    left_out: Count
+
+
+@schema
+class SemanticContext:
+    """The records that match a prompt, as text, and how many they are."""
+
+    context: str
+    count: Count
+    tokens_used: Count
+
+
+@schema
+class RecentContext(TextReply):
+    """The newest sessions as text; empty lists where nothing is known."""
+
+    sessions: Absent[list[str]] = None
+    observations: Absent[list[str]] = None
 
 
 class RecentParameters(TimeZoneParameters, PlatformParameters):
@@ -201,3 +245,13 @@ async def semantic(call: Call) -> web.StreamResponse:
             context=rendered.text, count=len(rendered.shown), tokens_used=rendered.tokens
         )
     )
+
+
+# fmt: off
+# ruff: noqa: E501 - a route is a row of a table
+ROUTES = (
+    Route("GET", "/api/context/recent", recent, "Summarize the newest sessions for an agent", "timeline", RecentParameters, response=RecentContext | TextReply),
+    Route("GET", "/api/context/inject", inject, "Show what an agent gets at the start of a session", "timeline", BriefingParameters, content_type=TEXT, other_types=(JSON,), response=BriefingReply),
+    Route("GET", "/api/context/preview", preview, "Show what an agent gets, with the reason for each record", "timeline", BriefingParameters, other_types=(TEXT,), response=BriefingReply),
+    Route("POST", "/api/context/semantic", semantic, "Show what an agent gets with a prompt", "timeline", body=SemanticBody, response=SemanticContext),
+)

@@ -21,10 +21,10 @@ from aiohttp.base_protocol import BaseProtocol
 from aiohttp.http import HttpProcessingError
 
 from mem_search.errors import Forbidden, InputError, MalformedBody, TooLarge, UnknownType
+from mem_search.features.documents.uploads import FORM
 from mem_search.http.access.rate_limits import check_jobs
 from mem_search.http.core.routing import ANY_TYPE, Call
 from mem_search.http.jobs import submitted
-from mem_search.http.uploads import FORM
 from mem_search.ingest import spool
 from mem_search.settings import Settings
 from mem_search.sources.mail.forms import KNOWN, File, Form, from_form, from_json

@@ -6,26 +6,117 @@ import asyncio
 import hashlib
 import os
 from pathlib import Path
-from typing import IO, Final
+from typing import IO, Annotated, Any, Final, Literal, Self
 
 from aiohttp import web
 from pydantic import Field
 
 from mem_search.errors import Forbidden, InputError, NotFound
+from mem_search.features.documents import incoming_mail, uploads
 from mem_search.http.core.parameters import FARTHEST, Parameters
 from mem_search.http.core.replies import TEXT, json_reply
-from mem_search.http.core.routing import ANY_TYPE, Call
+from mem_search.http.core.routing import ANY_TYPE, Call, Route
 from mem_search.http.records import find
-from mem_search.http.schemas.documents import Document, DocumentPassage, DocumentPassages
-from mem_search.model import Record
+from mem_search.http.schemas.jobs import SubmittedJob
+from mem_search.model import Passage, Record
 from mem_search.model.documents import PAGE_BREAK
+from mem_search.model.records import SUMMARY
 from mem_search.records.registry import installed_kinds
 from mem_search.regular_file import open_regular_file
+from mem_search.renderers.projection import From, projected
+from mem_search.renderers.record_json import title_of
+from mem_search.renderers.schema import Absent, Count, Time, schema
 from mem_search.sources.files import digests_of
 from mem_search.sources.files.folder import MAX_BYTES
+from mem_search.text.outline import place_in
 from mem_search.text.record_ids import RecordId
 
 _PIECE: Final = 2**18
+
+
+@schema
+class Document:
+    """A document without its text. `length` counts characters, `source_uri` is a path or a URL."""
+
+    id: Annotated[str, From("ref", str)]
+    number: int
+    kind: str
+    source_type: str
+    source: str
+    source_id: str
+    source_uri: str
+    title: str
+    created_at: Time
+    updated_at: Time
+    project: str
+    tags: tuple[str, ...]
+    metadata: dict[str, Any]
+    length: Count
+    passages: Count
+
+    @classmethod
+    def of(cls, record: Record, passages: int) -> Self:
+        metadata = dict(record.metadata)
+        return projected(
+            cls,
+            record,
+            source_type=str(metadata.get("source_type") or record.kind),
+            source_uri=record.url or str(metadata.get("path") or ""),
+            title=title_of(record),
+            metadata=metadata,
+            length=len(record.text),
+            passages=passages,
+        )
+
+
+@schema
+class DocumentPassage:
+    """A passage. `type` is `title` or `summary` at index 0, else `content`, `code` or `ocr`.
+
+    It is `text[start:end]` of the document, but for a title or summary from elsewhere. `heading` is
+    the path of headings above it; `above` are these and the head of its table, as they are embedded
+    before it. `model` made its vector; a title is embedded with every passage.
+    """
+
+    index: Count
+    type: Literal["title", "summary", "content", "code", "ocr"]
+    text: str
+    start: Absent[int] = None
+    end: Absent[int] = None
+    page: Absent[int] = None
+    heading: Absent[str] = None
+    above: Absent[str] = None
+    model: Absent[str] = None
+
+    @classmethod
+    def of_title(cls, record: Record, model: str | None) -> Self:
+        return cls(index=0, type="title", text=title_of(record), model=model)
+
+    @classmethod
+    def of(cls, passage: Passage, record: Record, model: str | None) -> Self:
+        if passage.ordinal == SUMMARY and passage.above:
+            return cls(index=0, type="summary", text=passage.above, model=model)
+        _, heading = place_in(record.text, (passage.start, None, passage.above), passage.start)
+        return cls(
+            index=passage.ordinal + 1,
+            type=passage.field,  # type: ignore[arg-type]  # the store has these alone
+            text=record.text[passage.start : passage.end],
+            start=passage.start,
+            end=passage.end,
+            page=passage.page,
+            heading=heading or None,
+            above=passage.above or None,
+            model=model,
+        )
+
+
+@schema
+class DocumentPassages:
+    """Some passages of a document; `total` counts all, with title and summary."""
+
+    document: str
+    total: Count
+    passages: list[DocumentPassage]
 
 
 class ContentParameters(Parameters):
@@ -151,3 +242,16 @@ def _opened(path: Path, digest: str) -> IO[bytes] | None:
         pass
     file.close()
     return None
+
+
+# fmt: off
+# ruff: noqa: E501 - a route is a row of a table
+ROUTES = (
+    Route("POST", "/documents/upload", uploads.upload, "Add a document with what is known of it", "documents", form=uploads.UploadForm, body_type=uploads.FORM, write=True, status=202, response=SubmittedJob, errors=(409, 429)),
+    Route("POST", "/documents/mail", incoming_mail.receive, "Add an incoming mail", "documents", body_type=ANY_TYPE, write=True, basic=True, response=SubmittedJob, errors=(429,)),
+    Route("POST", "/documents/fetch", uploads.fetch, "Add a page or a document by its URL", "documents", body=uploads.FetchBody, write=True, status=202, response=SubmittedJob, errors=(429,)),
+    Route("GET", "/documents/{id}", one, "Show what is known of a document", "documents", response=Document, page="record/{id}"),
+    Route("GET", "/documents/{id}/content", content, "Show the text of a document", "documents", ContentParameters, content_type=TEXT),
+    Route("GET", "/documents/{id}/passages", passages, "List the passages of a document", "documents", PassageParameters, response=DocumentPassages),
+    Route("GET", "/documents/{id}/original", original, "Download the file that a document was read from", "documents", write=True, content_type=ANY_TYPE),
+)

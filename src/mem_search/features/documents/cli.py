@@ -1,4 +1,4 @@
-"""``add`` and ``why``: what a person keeps goes in, and what became of it."""
+"""``add``: what a person keeps goes in."""
 
 from __future__ import annotations
 
@@ -15,10 +15,9 @@ from typing import IO, Annotated, Any, Final
 
 import typer
 
-from mem_search.cli.client import Client, local, open_client
-from mem_search.cli.ingest import absolute, check_text
+from mem_search.cli.client import Client, open_client
+from mem_search.cli.ingest import absolute
 from mem_search.cli.jobs import import_lines, tell_embedding, wait
-from mem_search.cli.options import Json, show
 from mem_search.cli.output import note, say
 from mem_search.errors import Forbidden, InputError, MemSearchError, SourceError
 from mem_search.patterns import pattern
@@ -34,7 +33,6 @@ _SHOWN: Final = 10
 def add_to(app: typer.Typer) -> None:
     """Register the commands."""
     app.command()(add)
-    app.command()(why)
 
 
 def add(
@@ -221,19 +219,6 @@ def _form(fields: Mapping[str, str], file: IO[bytes], boundary: str) -> Iterator
     yield f'{head}"file"; filename="file"\r\n\r\n'.encode()
     yield from iter(lambda: file.read(2**16), b"")
     yield f"\r\n--{boundary}--\r\n".encode()
-
-
-def why(
-    path: Annotated[str, typer.Argument(help="A file or a folder.")], as_json: Json = False
-) -> None:
-    """Say in one sentence what became of a file: stored, left out, failed, or never seen."""
-    if not path.strip():
-        raise InputError("is empty; write . for this folder", field="PATH")
-    given = Path(path).expanduser().absolute()  # of a link, and not of what it leads to
-    place = given.parent.resolve() / given.name if given.is_symlink() else given.resolve()
-    check_text(str(place))
-    told = open_client().json("GET", "/api/why", local([("path", str(place))]))
-    show(told, [told["sentence"]], as_json=as_json)
 
 
 def _entries(client: Client, path: str, outcome: str) -> list[dict[str, Any]]:

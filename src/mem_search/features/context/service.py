@@ -12,8 +12,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
+from mem_search.features.context.model import Briefing, Candidate, Situation
 from mem_search.model import Filters, Record, SearchRequest
-from mem_search.model.briefing import Briefing, Candidate, Situation
 from mem_search.model.requests import ResultTexts
 from mem_search.patterns import pattern
 from mem_search.records.origin import is_given
