@@ -71,7 +71,7 @@ def test_every_name_that_a_script_imports_exists() -> None:
 
 
 _KNOWN_FEATURES = {
-    "claude_mem": {"context", "saved_searches"},  # a corpus is a saved search, and is told as context
+    "claude_mem": {"context", "saved_searches"},  # what a corpus is, and its text
     "research": {"citations"},
     "saved_searches": {"webhooks"},  # both queue messages, and say what became of them
     "search_jobs": {"research", "webhooks"},
