@@ -71,6 +71,7 @@ def test_every_name_that_a_script_imports_exists() -> None:
 
 
 _KNOWN_FEATURES = {
+    "capture": {"context"},
     "claude_mem": {"context", "saved_searches"},  # what a corpus is, and its text
     "research": {"citations"},
     "saved_searches": {"webhooks"},  # both queue messages, and say what became of them
@@ -137,12 +138,12 @@ _OPENED_OTHERWISE = {
         "target.open": "a copy that is written", "state.with_name(copy.file).open": _OURS,
         "state.read_bytes": _OURS, "os.walk": _OURS,
     },
-    "jobs/hook_journals.py": {
+    "features/capture/journals.py": {
         "(self._folder / f'{session}.jsonl').open": _OURS, "file.read_bytes": _OURS,
     },
-    "jobs/suspect_events.py": {"self._file.read_bytes": _OURS},
-    "jobs/hook_events.py": {"file.read_bytes": _OURS},
-    "jobs/hook_costs.py": {
+    "features/capture/suspect_events.py": {"self._file.read_bytes": _OURS},
+    "features/capture/service.py": {"file.read_bytes": _OURS},
+    "features/capture/costs.py": {
         "(home / 'hooks' / name).read_text": _OURS, "(folder / name).read_bytes": _OURS,
         "file.read_bytes": _OURS,
     },

@@ -9,6 +9,7 @@ from typing import Any
 from mem_search.features.access import http as access
 from mem_search.features.archives import http as archives
 from mem_search.features.backup import http as backup
+from mem_search.features.capture import http as capture
 from mem_search.features.citations import http as citations
 from mem_search.features.claude_mem import http as claude_mem
 from mem_search.features.claude_mem.clients import CLIENTS
@@ -27,7 +28,6 @@ from mem_search.http import (
     about,
     batch,
     exports,
-    hooks,
     jobs,
     mcp,
     metrics,
@@ -113,11 +113,6 @@ WEIGHTED = (
     POST("/api/v2/search/vector", vector.search, "Search by meaning alone", "weighted", body=VectorBody, response=weighted_schemas.VectorReply),
     GET("/api/v2/search/stats", stats.search_stats, "Count what can be searched", "weighted", response=weighted_schemas.SearchableStatsReply),
 )
-TIMELINE = (
-    *timeline.ROUTES,
-    *context.ROUTES,
-    GET("/api/context/costs", hooks.cost, "Show what the hooks of agents cost", "timeline", hooks.CostParameters, response=hooks.HookCosts, private=True),
-)
 RECORDS = (
     GET("/api/records/{ref}", records.open_ref, "Open a record by its ref", "records", RecordParameters, response=OPENED),
     *graph.ROUTES,
@@ -136,7 +131,6 @@ RECORDS = (
 )
 INTAKE = (
     POST("/api/sync", jobs.sync, "Import what is new on this machine", "import", body=jobs.SyncBody, write=True, defers=True, only="owner", status=ACCEPTED, response=job_schemas.SubmittedJob, errors=(429,)),
-    POST("/api/hooks", hooks.event, "Say that a hook of an agent left an event in the home", "import", body=hooks.HookBody, write=True, defers=True, only="owner", response=hooks.HookReply),
     POST("/api/unfollow", jobs.unfollow, "Stop reading a location", "import", body=jobs.UnfollowBody, write=True, only="owner", response=job_schemas.Unfollowed, errors=(404,)),
     POST("/api/import", jobs.import_file, "Import a file of this machine", "import", body=jobs.ImportBody, write=True, defers=True, only="owner", status=ACCEPTED, response=job_schemas.SubmittedJob, errors=(429,)),
     POST("/api/import/upload", jobs.import_upload, "Import the file in the body", "import", jobs.UploadParameters, body_type=ANY_TYPE, write=True, defers=True, status=ACCEPTED, response=job_schemas.SubmittedJob, errors=(429,)),
@@ -188,7 +182,9 @@ _ALL = (
     *scopes.ROUTES,
     *webhooks.ROUTES,
     *WEIGHTED,
-    *TIMELINE,
+    *timeline.ROUTES,
+    *context.ROUTES,
+    *capture.ROUTES,
     *RECORDS,
     *documents.ROUTES,
     *INTAKE,
