@@ -96,12 +96,12 @@ def test_a_feature_imports_no_other_feature_that_it_does_not_declare() -> None:
 
 
 _KNOWS_CLAUDE_MEM = (
-    "agents/", "features/claude_mem/", "sources/", "storage/sqlite/migrations/",
-    "cli/", "http/first_routes.py", "http/routes.py",  # the lists that mount it, and commands
-    "text/record_ids.py", "text/search_fields.py", "model/ingest.py", "http/core/parameters.py",
-    "records/observation.py",
+    "features/claude_mem/", "sources/",
+    "cli/app.py", "cli/neighbours.py", "http/first_routes.py", "http/routes.py",  # they mount it
+    "agents/neighbours.py",  # how its worker is told from ours
+    "cli/records.py", "text/record_ids.py", "storage/sqlite/migrations/",  # ids of its rows
 )  # fmt: skip
-"""The feature itself, and what it is mounted by; the names of sources, and the ids that one has."""
+"""The feature itself, the source that reads its store, the lists that mount both, and its ids."""
 
 
 def test_the_core_does_not_know_whose_clients_it_has() -> None:
