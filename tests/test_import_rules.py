@@ -76,6 +76,7 @@ _KNOWN_FEATURES = {
     "research": {"citations"},
     "saved_searches": {"webhooks"},  # both queue messages, and say what became of them
     "search_jobs": {"research", "webhooks"},
+    "weighted": {"graph"},  # what is in a cloud
 }
 """Feature → the other features that it imports; each pair is a decision."""
 
