@@ -14,8 +14,7 @@ import numpy as np
 from mem_search.contracts import VectorEntry, Vectors
 from mem_search.model.ingest import OutboxStep, ToEmbed
 from mem_search.storage.postgres.connection import Connection
-from mem_search.storage.postgres.workers import FREE, MINE
-from mem_search.storage.sql.connection import reads, writes
+from mem_search.storage.sql.connection import FREE, MINE, reads, writes
 from mem_search.storage.sql.indexing import SETTLED, Indexing
 from mem_search.text.dates import now_ms
 

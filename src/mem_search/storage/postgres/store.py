@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from pathlib import Path
 
 from mem_search.errors import Conflict, StorageError
 from mem_search.model import Kind
+from mem_search.model.saved_searches import Delivery
 from mem_search.model.statistics import ReplicaState, StoreSize
 from mem_search.storage.postgres import sketches
 from mem_search.storage.postgres.access import PostgresLimits, PostgresLogins
@@ -16,12 +17,6 @@ from mem_search.storage.postgres.filters import where
 from mem_search.storage.postgres.forgetting import PostgresForgetting
 from mem_search.storage.postgres.graph_export import PostgresGraph
 from mem_search.storage.postgres.indexing import PostgresIndexing
-from mem_search.storage.postgres.jobs import (
-    ClaimedDeliveries,
-    ClaimedSavedSearches,
-    ClaimedSearchJobs,
-    PostgresJobs,
-)
 from mem_search.storage.postgres.migrations import KEYS
 from mem_search.storage.postgres.record_writer import PostgresIngest
 from mem_search.storage.postgres.redacting import PostgresRedacting
@@ -29,11 +24,16 @@ from mem_search.storage.postgres.search_store import Caches, PostgresSearchStore
 from mem_search.storage.postgres.vector_index import PgvectorIndex
 from mem_search.storage.postgres.workers import LEASE
 from mem_search.storage.rules import future_times
+from mem_search.storage.sql import deliveries
 from mem_search.storage.sql.archives import Archives
-from mem_search.storage.sql.connection import reads
+from mem_search.storage.sql.connection import FREE, MINE, reads, writes, writes_beside
+from mem_search.storage.sql.deliveries import Deliveries
+from mem_search.storage.sql.jobs import Jobs
 from mem_search.storage.sql.records import Records
 from mem_search.storage.sql.research import Operations
+from mem_search.storage.sql.saved_searches import SavedSearches
 from mem_search.storage.sql.scopes import Scopes
+from mem_search.storage.sql.search_jobs import SearchJobs
 from mem_search.storage.sql.search_log import SearchLog
 from mem_search.storage.sql.statistics import WAITING, Statistics
 from mem_search.storage.sql.tokens import Tokens
@@ -56,6 +56,41 @@ class PostgresStatistics(Statistics):
         return StoreSize(stored)
 
 
+class ClaimedDeliveries(Deliveries):
+    """Webhook messages."""
+
+    @writes_beside
+    def claim(
+        self, connection: Connection, deliveries_: Sequence[str], now: int
+    ) -> dict[str, Delivery]:
+        rows = connection.execute(
+            f"update webhook_deliveries set worker = {MINE} where id in"
+            " (select id from webhook_deliveries where id = any(%s::text[])"
+            f" and state = 'pending' and next_at <= %s and {FREE} for update skip locked)"
+            f" returning {deliveries.COLUMNS}",
+            (list(deliveries_), now),
+        )
+        return {row[0]: Delivery(*row) for row in rows}
+
+
+class ClaimedSavedSearches(SavedSearches):
+    """Runs of saved searches."""
+
+    @writes
+    def due(self, connection: Connection, now: int) -> list[str]:
+        due = connection.execute(
+            f"select id, name from saved_searches where next_at <= %s and {FREE}"
+            " order by next_at, id for update skip locked",
+            (now,),
+        ).fetchall()
+        if due:
+            connection.execute(
+                f"update saved_searches set worker = {MINE} where id = any(%s)",
+                ([number for number, _ in due],),
+            )
+        return [name for _, name in due]
+
+
 class PostgresStore:
     """The store of one owner. ``PostgresStore.open`` makes it; always ``close`` it."""
 
@@ -68,9 +103,9 @@ class PostgresStore:
         self.redacting = PostgresRedacting(database)
         self.indexing = PostgresIndexing(database)
         self.statistics = PostgresStatistics(database)
-        self.jobs = PostgresJobs(database)
+        self.jobs = Jobs(database)
         self.research = Operations(database)
-        self.search_jobs = ClaimedSearchJobs(database)
+        self.search_jobs = SearchJobs(database)
         self.saved_searches = ClaimedSavedSearches(database)
         self.deliveries = ClaimedDeliveries(database)
         self.scopes = Scopes(database)

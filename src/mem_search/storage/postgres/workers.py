@@ -31,17 +31,6 @@ LEASE: Final = 20.0
 _WORDS_A_LEASE: Final = 4
 _FORGOTTEN: Final = "1 day"
 
-FREE: Final = (
-    "(worker is null or worker = current_setting('mem_search.worker') or not exists"
-    " (select 1 from workers w where w.id = worker and w.until > clock_timestamp()))"
-)
-"""Of a row that is claimed by its column ``worker``: this worker may have it."""
-
-MINE: Final = "current_setting('mem_search.worker')"
-
-HERE: Final = "home in ('', current_setting('mem_search.home'))"
-"""Of a row with a ``home``: it is for this worker's, or for any."""
-
 
 class Worker:
     """A worker of a store. ``home`` is the same after a restart; the worker before it is dead."""

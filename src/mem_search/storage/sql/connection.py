@@ -6,13 +6,28 @@ import json
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import wraps
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, Final, ParamSpec, Protocol, TypeVar
 
 P = ParamSpec("P")
 T = TypeVar("T")
 R = TypeVar("R", bound="Repository")
 C = TypeVar("C")
 Values = Sequence[Any] | Mapping[str, Any]
+
+MINE: Final = "current_setting('mem_search.worker')"
+"""This worker. What is said of workers and homes falls away in a file: it has one of each."""
+
+FREE: Final = (
+    f"(worker is null or worker = {MINE} or not exists"
+    " (select 1 from workers w where w.id = worker and w.until > clock_timestamp()))"
+)
+"""Of a row that is claimed by its column ``worker``: this worker may have it."""
+
+OWN_HOME: Final = "home = current_setting('mem_search.home')"
+"""Of a row with a ``home``: it is for this worker's."""
+
+HERE: Final = "home in ('', current_setting('mem_search.home'))"
+"""Of a row with a ``home``: it is for this worker's, or for any."""
 
 
 class Rows(Protocol):

@@ -20,6 +20,7 @@ from mem_search.model.ingest import (
 from mem_search.model.records import CONTENT_ID
 from mem_search.storage.rules.own_ids import Known, with_own_ids
 from mem_search.storage.sql.connection import (
+    HERE,
     Connection,
     Json,
     Repository,
@@ -35,8 +36,6 @@ _LEDGER: Final = "select source, location, item, outcome, reason, records, at fr
 
 _HOME: Final = "current_setting('mem_search.home')"
 """The home that reads a location: its files may be nowhere else."""
-
-_HERE: Final = f"home in ('', {_HOME})"
 
 
 class Ingest(Repository):
@@ -233,7 +232,7 @@ class Ingest(Repository):
     @reads
     def locations(self, connection: Connection) -> list[FollowedLocation]:
         rows = connection.execute(
-            f"select source, location, label, options, followed, read_at, error, {_HERE}"
+            f"select source, location, label, options, followed, read_at, error, {HERE}"
             " from cursors order by source, location"
         )
         return [

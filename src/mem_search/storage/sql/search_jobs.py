@@ -14,6 +14,8 @@ from mem_search.model.saved_searches import Message
 from mem_search.storage.rules.quotes import check_held
 from mem_search.storage.sql import deliveries
 from mem_search.storage.sql.connection import (
+    FREE,
+    MINE,
     Connection,
     Json,
     Repository,
@@ -26,7 +28,7 @@ _BARE: Final = (
     "id, status, request, surface, webhook_url, delivery_id, step, done, total,"
     " {result}, error, created_at, started_at, completed_at"
 )
-WHOLE: Final = _BARE.format(result="result")
+_WHOLE: Final = _BARE.format(result="result")
 _WITHOUT_RESULT: Final = _BARE.format(result="null")
 
 
@@ -67,12 +69,13 @@ class SearchJobs(Repository):
         self, connection: Connection, at: int, running: Collection[str] = ()
     ) -> SearchJob | None:
         row = connection.maybe(
-            "update search_jobs set status = 'running', started_at = %s, step = '', done = 0"
-            " where id = (select id from search_jobs where status in ('pending', 'running')"
-            f" and id != all(%s) order by seq limit 1) returning {WHOLE}",
+            f"update search_jobs set status = 'running', worker = {MINE}, started_at = %s,"
+            " step = '', done = 0 where id = (select id from search_jobs"
+            f" where status in ('pending', 'running') and id != all(%s) and {FREE}"
+            f" order by seq limit 1 for update skip locked) returning {_WHOLE}",
             (at, list(running)),
         )
-        return search_job(row) if row else None
+        return _search_job(row) if row else None
 
     @writes_beside
     def report_progress(
@@ -121,11 +124,11 @@ class SearchJobs(Repository):
     @reads
     def get(self, connection: Connection, job: str, ended_after: int) -> SearchJob | None:
         row = connection.maybe(
-            f"select {WHOLE} from search_jobs where id = %s"
+            f"select {_WHOLE} from search_jobs where id = %s"
             " and (completed_at is null or completed_at > %s)",
             (job, ended_after),
         )
-        return search_job(row) if row else None
+        return _search_job(row) if row else None
 
     @reads
     def newest(
@@ -142,7 +145,7 @@ class SearchJobs(Repository):
             " order by seq desc limit %(limit)s offset %(offset)s",
             values,
         )
-        return [search_job(row) for row in rows], total
+        return [_search_job(row) for row in rows], total
 
     @reads
     def unfinished(self, connection: Connection) -> list[str]:
@@ -161,7 +164,7 @@ class SearchJobs(Repository):
         ).rowcount
 
 
-def search_job(row: Sequence[Any]) -> SearchJob:
-    """A row of ``WHOLE``."""
+def _search_job(row: Sequence[Any]) -> SearchJob:
+    """A row of ``_WHOLE``."""
     job, status, request, *rest = row
     return SearchJob(job, status, from_json(request), *rest)
