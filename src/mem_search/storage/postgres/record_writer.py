@@ -9,9 +9,8 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from mem_search.model.forgetting import Identity
 from mem_search.model.ingest import PreparedDraft
-from mem_search.storage.postgres import edges, postings, tombstones, words
+from mem_search.storage.postgres import edges, postings, words
 from mem_search.storage.postgres.connection import Connection, as_json, as_stored
 from mem_search.storage.postgres.postings import PassageText
 from mem_search.storage.sql.connection import writes
@@ -45,12 +44,6 @@ class RecordWriter(Writer):
 
     def _json(self, metadata: Mapping[str, Any]) -> str:
         return as_json(metadata)
-
-    def _refused(self, identities: Sequence[Identity]) -> dict[Identity, int]:
-        return tombstones.times(self._connection, identities)
-
-    def _refuse(self, identities: Sequence[Identity], at: int) -> None:
-        tombstones.put(self._connection, identities, at)
 
     def _last_positions(self, asked: Sequence[Conversation]) -> dict[Conversation, int]:
         rows = self._connection.execute(
@@ -94,8 +87,6 @@ class PostgresIngest(Ingest):
     """``ports.IngestStore``: stores what sources read."""
 
     writer = RecordWriter
-    add_tombstones = staticmethod(tombstones.add)
-    lift_tombstone = staticmethod(tombstones.lift)
 
     @writes
     def count_tokens(self, connection: Connection, task: str, day: str, tokens: int) -> int:

@@ -41,10 +41,8 @@ _HOME: Final = "current_setting('mem_search.home')"
 class Ingest(Repository):
     """``ports.IngestStore``; an engine has its own writer of records, and counts tokens."""
 
-    writer: ClassVar[Callable[..., Writer]]
+    writer: ClassVar[type[Writer]]
     """What stores and removes records in a transaction."""
-    add_tombstones: ClassVar[Callable[..., None]]
-    lift_tombstone: ClassVar[Callable[..., None]]
 
     @writes
     def store_batch(
@@ -59,11 +57,12 @@ class Ingest(Repository):
         batch = prepared.batch
         writer = self.writer(connection)
         offered = with_own_ids(prepared.drafts, _stored(connection, prepared.drafts))
-        self.add_tombstones(connection, batch.tombstones)
+        tombstones = self.writer.tombstones(connection)
+        tombstones.add(batch.tombstones)
         if batch.even_forgotten:
             for item in offered:
                 draft = item.draft
-                self.lift_tombstone(connection, draft.source, draft.source_id, draft.kind)
+                tombstones.lift((draft.source, draft.source_id, draft.kind))
         stored = writer.store(offered)
         back = [
             item.draft.source_id
@@ -94,7 +93,7 @@ class Ingest(Repository):
         (offered,) = with_own_ids([prepared], _stored(connection, [prepared]))
         draft = offered.draft
         if even_forgotten:
-            self.lift_tombstone(connection, draft.source, draft.source_id, draft.kind)
+            self.writer.tombstones(connection).lift((draft.source, draft.source_id, draft.kind))
         (stored,) = writer.store([offered])
         if stored.outcome == "changed" and not replace:
             raise Conflict(  # which takes the change back

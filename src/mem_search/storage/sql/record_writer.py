@@ -19,6 +19,7 @@ from mem_search.model.records import CONTENT_ID
 from mem_search.storage.rules.own_ids import apart
 from mem_search.storage.sql import passage_rows, similar
 from mem_search.storage.sql.passage_rows import Kept, Text
+from mem_search.storage.sql.tombstones import Tombstones
 from mem_search.text.dates import now_ms
 
 Relation = tuple[int, int, PreparedDraft]
@@ -74,6 +75,7 @@ _COLUMNS: Final = (
 class Writer(ABC):
     """Writes records of one transaction; ``_records`` and ``_passages`` are the last numbers."""
 
+    tombstones: ClassVar[type[Tombstones]] = Tombstones
     tied_to: ClassVar[Callable[..., set[int]]]
     """The records whose successor the edges of some may decide."""
     resolve: ClassVar[Callable[..., None]]
@@ -94,14 +96,6 @@ class Writer(ABC):
     @abstractmethod
     def _json(self, metadata: Mapping[str, Any]) -> str:
         """Metadata as the engine keeps it."""
-
-    @abstractmethod
-    def _refused(self, identities: Sequence[Identity]) -> dict[Identity, int]:
-        """When each of ``identities`` was forgotten, in ms, of those that were."""
-
-    @abstractmethod
-    def _refuse(self, identities: Sequence[Identity], at: int) -> None:
-        """Leave a tombstone of each."""
 
     @abstractmethod
     def _last_positions(self, asked: Sequence[Conversation]) -> dict[Conversation, int]:
@@ -155,7 +149,7 @@ class Writer(ABC):
             "select source, source_id, kind from records where id = any(%s::bigint[])", wanted
         ).fetchall()
         if forget:
-            self._refuse(rows, now_ms())
+            self.tombstones(self._connection).put(rows, now_ms())
         self._tied |= self.tied_to(self._connection, numbers)
         similar.clear(self._connection, numbers)
         self._unindex(numbers)
@@ -212,7 +206,7 @@ class Writer(ABC):
         """Store ``items``, whose identities differ."""
         now = now_ms()
         drafts = [item.draft for item in items]
-        refused = self._refused(_identities(drafts))
+        refused = self.tombstones(self._connection).times(_identities(drafts))
         known = self._known(drafts)
         rows: list[Row] = []
         stored: list[Stored] = []

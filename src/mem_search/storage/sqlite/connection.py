@@ -16,7 +16,7 @@ in a shared statement                      for SQLite
 ``data || %s::jsonb``                      ``json_patch(data, ?)``: no null stays
 ``greatest``, ``least``, ``strpos``        ``max``, ``min``, ``instr``
 ``is not distinct from``                   ``is``
-``jsonb_agg``                              ``json_group_array``
+``jsonb_agg``, ``string_agg``              ``json_group_array``, ``group_concat``
 ``jsonb_build_array``, ``…_object``        ``json_array``, ``json_object``
 ``chr(10)``                                ``char(10)``
 ``project_lower``                          ``lower(project)``: a column of PostgreSQL's
@@ -82,7 +82,7 @@ _FORMS: Final = tuple(
         (r' collate "C"', ""),
         (r"on conflict\(owner, lower\((\w+)\)\)", r"on conflict(\1)"),
         (r"on conflict\(owner, ", "on conflict("),
-        (r"(\w+) ->>? '(\w+)'", r"json_extract(\1, '$.\2')"),
+        (r"((?:\w+\.)?\w+) ->>? '(\w+)'", r"json_extract(\1, '$.\2')"),
         (r"\bgreatest\(", "max("),
         (r"\bleast\(", "min("),
         (r"\bstrpos\(", "instr("),
@@ -97,6 +97,7 @@ _FORMS: Final = tuple(
         (r" or cursors\.home != excluded\.home", ""),
         (r" for update(?: skip locked)?", ""),
         (r"\bjsonb_agg\(", "json_group_array("),
+        (r"\bstring_agg\(", "group_concat("),
         (r"\bjsonb_build_(array|object)\(", r"json_\1("),
         (r"\b((?:\w+\.)?\w+)_lower\b", r"lower(\1)"),
         (r"\bchr\(", "char("),

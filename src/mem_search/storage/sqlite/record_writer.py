@@ -6,14 +6,14 @@ import json
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 
-from mem_search.model.forgetting import Identity
 from mem_search.model.ingest import PreparedDraft
 from mem_search.storage.sql.connection import writes
 from mem_search.storage.sql.ingest import Ingest
 from mem_search.storage.sql.passage_rows import Text
 from mem_search.storage.sql.record_writer import Conversation, Relation, Writer
-from mem_search.storage.sqlite import edges, successions, tombstones
+from mem_search.storage.sqlite import edges, successions
 from mem_search.storage.sqlite.database import Connection
+from mem_search.storage.sqlite.tombstones import SqliteTombstones
 
 TOKENS: Final = "tokens "
 """The key of a task's tokens in ``meta`` begins so; the value is [day, count] as JSON."""
@@ -22,6 +22,7 @@ TOKENS: Final = "tokens "
 class RecordWriter(Writer):
     """Writes records of one transaction."""
 
+    tombstones = SqliteTombstones
     tied_to = staticmethod(successions.around)
     resolve = staticmethod(edges.resolve)
     settle_successions = staticmethod(successions.settle)
@@ -42,14 +43,6 @@ class RecordWriter(Writer):
 
     def _json(self, metadata: Mapping[str, Any]) -> str:
         return json.dumps(metadata, ensure_ascii=False, sort_keys=True)
-
-    def _refused(self, identities: Sequence[Identity]) -> dict[Identity, int]:
-        asked = ((each, tombstones.forgotten_at(self._connection, *each)) for each in identities)
-        return {identity: at for identity, at in asked if at is not None}
-
-    def _refuse(self, identities: Sequence[Identity], at: int) -> None:
-        for identity in identities:
-            tombstones.put(self._connection, *identity, at)
 
     def _last_positions(self, asked: Sequence[Conversation]) -> dict[Conversation, int]:
         last = (
@@ -101,8 +94,6 @@ class SqliteIngest(Ingest):
     """``ports.IngestStore``: stores what sources read."""
 
     writer = RecordWriter
-    add_tombstones = staticmethod(tombstones.add)
-    lift_tombstone = staticmethod(tombstones.lift)
 
     @writes
     def count_tokens(self, connection: Connection, task: str, day: str, tokens: int) -> int:
