@@ -64,6 +64,9 @@ class Connection(Protocol):
     ) -> None:
         """Insert ``rows``. A column is its name and PostgreSQL's type: ``id bigint``."""
 
+    def assign(self, table: str, column: str, values: Mapping[int, int | None], /) -> None:
+        """Set a ``column`` of numbers in the rows with these ids."""
+
     def lock_store(self) -> None:
         """Let no other worker of this store write what is counted here, to the end of the
         transaction.

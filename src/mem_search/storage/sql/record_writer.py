@@ -2,13 +2,13 @@
 
 Derived are facets, edges, passages, their words, phrases, sketches and the outbox: all rows of a
 record change together. The rows of a batch are written together, one statement a table where the
-engine has one. The index of words, edges and tombstones are each engine's own.
+engine has one. The index of words is each engine's own.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final, NamedTuple
 
@@ -17,7 +17,7 @@ from mem_search.model.forgetting import Identity
 from mem_search.model.ingest import PreparedDraft, Stored
 from mem_search.model.records import CONTENT_ID
 from mem_search.storage.rules.own_ids import apart
-from mem_search.storage.sql import passage_rows, similar
+from mem_search.storage.sql import edges, passage_rows, similar
 from mem_search.storage.sql.passage_rows import Kept, Text
 from mem_search.storage.sql.tombstones import Tombstones
 from mem_search.text.dates import now_ms
@@ -76,12 +76,6 @@ class Writer(ABC):
     """Writes records of one transaction; ``_records`` and ``_passages`` are the last numbers."""
 
     tombstones: ClassVar[type[Tombstones]] = Tombstones
-    tied_to: ClassVar[Callable[..., set[int]]]
-    """The records whose successor the edges of some may decide."""
-    resolve: ClassVar[Callable[..., None]]
-    """Finds the other ends of edges from and to some records."""
-    settle_successions: ClassVar[Callable[..., None]]
-    """Decides which record is the successor of each."""
 
     def __init__(self, connection: Any) -> None:
         self._connection = connection
@@ -110,14 +104,6 @@ class Writer(ABC):
         """Put the words of records and of their passages into the index."""
 
     @abstractmethod
-    def _relate(self, records: Sequence[Relation]) -> None:
-        """Write the edges and names of records."""
-
-    @abstractmethod
-    def _clear_edges(self, numbers: Sequence[int]) -> None:
-        """Remove the edges and names of records before they are written again."""
-
-    @abstractmethod
     def _finish(self) -> None:
         """Note what the engine counts."""
 
@@ -136,6 +122,9 @@ class Writer(ABC):
         similar.write(self._connection, [(number, item.phrases) for number, _, item in items])
         self._settle(numbers)
 
+    def _relate(self, records: Sequence[Relation]) -> None:
+        edges.write(self._connection, [(n, item.edges, item.names, at) for n, at, item in records])
+
     def remove(self, numbers: Collection[int], *, forget: bool) -> int:
         """Delete records with everything derived from them; returns how many existed.
 
@@ -150,7 +139,7 @@ class Writer(ABC):
         ).fetchall()
         if forget:
             self.tombstones(self._connection).put(rows, now_ms())
-        self._tied |= self.tied_to(self._connection, numbers)
+        self._tied |= edges.claimed_with(self._connection, numbers)
         similar.clear(self._connection, numbers)
         self._unindex(numbers)
         passages = self._connection.column(
@@ -159,7 +148,7 @@ class Writer(ABC):
         passage_rows.drop_work(self._connection, passages)
         self._connection.execute("delete from records where id = any(%s::bigint[])", wanted)
         self._finish()
-        self.settle_successions(self._connection, self._tied)
+        edges.settle_successions(self._connection, self._tied)
         return len(rows)
 
     def remove_by_source_id(self, source: str, source_ids: Sequence[str]) -> int:
@@ -191,16 +180,16 @@ class Writer(ABC):
 
     def _settle(self, written: Sequence[int]) -> None:
         """Find the other ends of what was written."""
-        self.resolve(self._connection, written)
+        edges.resolve(self._connection, written)
         similar.settle(self._connection, written)
-        self.settle_successions(self._connection, {*written, *self._tied})
+        edges.settle_successions(self._connection, {*written, *self._tied})
 
     def _unrelate(self, numbers: Sequence[int]) -> None:
         """Remove the edges and names of records, and note whose successor they may decide."""
         if numbers:
-            self._tied |= self.tied_to(self._connection, numbers)
+            self._tied |= edges.claimed_with(self._connection, numbers)
             similar.clear(self._connection, numbers)
-            self._clear_edges(numbers)
+            edges.clear(self._connection, numbers)
 
     def _store(self, items: Sequence[PreparedDraft]) -> list[Stored]:
         """Store ``items``, whose identities differ."""

@@ -141,6 +141,12 @@ class SqliteConnection(Asking, sqlite3.Connection):
         marks = ", ".join(["%s"] * len(columns))
         self.many(f"insert into {table}({names}) values({marks}) {then}", rows)
 
+    def assign(self, table: str, column: str, values: Mapping[int, int | None], /) -> None:
+        self.executemany(
+            f"update {table} set {column} = ?1 where id = ?2 and {column} is not ?1",
+            [(value, number) for number, value in values.items()],
+        )
+
     def lock_store(self) -> None:
         """Nothing: a file has one writer."""
 

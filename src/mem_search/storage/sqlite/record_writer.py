@@ -10,8 +10,7 @@ from mem_search.model.ingest import PreparedDraft
 from mem_search.storage.sql.connection import writes
 from mem_search.storage.sql.ingest import Ingest
 from mem_search.storage.sql.passage_rows import Text
-from mem_search.storage.sql.record_writer import Conversation, Relation, Writer
-from mem_search.storage.sqlite import edges, successions
+from mem_search.storage.sql.record_writer import Conversation, Writer
 from mem_search.storage.sqlite.database import Connection
 from mem_search.storage.sqlite.tombstones import SqliteTombstones
 
@@ -23,9 +22,6 @@ class RecordWriter(Writer):
     """Writes records of one transaction."""
 
     tombstones = SqliteTombstones
-    tied_to = staticmethod(successions.around)
-    resolve = staticmethod(edges.resolve)
-    settle_successions = staticmethod(successions.settle)
 
     def _last_numbers(self) -> tuple[int, int]:
         # As SQLite itself numbers a key that only grows.
@@ -80,14 +76,6 @@ class RecordWriter(Writer):
             "insert into passages_fts(rowid, title, text, parts, people) values(?, ?, ?, ?, ?)",
             texts,
         )
-
-    def _relate(self, records: Sequence[Relation]) -> None:
-        for number, created, item in records:
-            edges.write(self._connection, number, item.edges, item.names, created)
-
-    def _clear_edges(self, numbers: Sequence[int]) -> None:
-        for number in numbers:
-            edges.clear(self._connection, number)
 
 
 class SqliteIngest(Ingest):

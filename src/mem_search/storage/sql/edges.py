@@ -7,14 +7,11 @@ supersedes which decide ``records.superseded_by`` (``storage.rules.successions``
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Final
 
-from mem_search.model import Filters
 from mem_search.model.ingest import NewEdge
 from mem_search.patterns import pattern
-from mem_search.storage.postgres.connection import Connection
-from mem_search.storage.postgres.filters import passing
 from mem_search.storage.rules.names import shortened
 from mem_search.storage.rules.successions import (
     BACKWARD,
@@ -25,16 +22,17 @@ from mem_search.storage.rules.successions import (
     successors,
     up_to,
 )
+from mem_search.storage.sql.connection import Connection
 
 _COMMIT: Final = "commit:"
-_REF: Final = pattern("ref:([^:]*):([0-9]{1,18})")
+_REF: Final = "ref:"
+_NUMBER: Final = pattern("[0-9]{1,18}")
 _RELATION: Final = "lower(replace(replace(e.relation, '-', '_'), ' ', '_'))"
-_CLAIMS: Final = f"""
-    select e.from_id, e.to_id, {_RELATION} = any(%(forward)s::text[]), e.origin = 'given',
+_CLAIM: Final = f"""
+    select e.from_id, e.to_id, {_RELATION} in {FORWARD}, e.origin = 'given',
         f.created_at, t.created_at
     from edges e join records f on f.id = e.from_id join records t on t.id = e.to_id
-    where (e.from_id = any(%(numbers)s) or e.to_id = any(%(numbers)s))
-    and {_RELATION} = any(%(either)s::text[])
+    where {_RELATION} in {FORWARD + BACKWARD}
     and (e.origin = 'given' or (f.project != '' and f.project = t.project))
 """
 
@@ -47,11 +45,10 @@ def write(
 
     Each of ``records`` is its number, edges, names, and when it was made.
     """
-    rows = {
-        (number, e.target, e.relation, e.origin): (e, created)
-        for number, edges, _, created in records
-        for e in reversed(edges)  # of equal ones the first counts
-    }
+    rows: dict[tuple[int, str, str, str], tuple[NewEdge, int]] = {}
+    for number, edges, _, created in records:
+        for e in edges:  # of equal ones the first counts
+            rows.setdefault((number, e.target, e.relation, e.origin), (e, created))
     connection.insert(
         "edges",
         (
@@ -67,8 +64,9 @@ def write(
             "select id, from_id, target, relation, origin from edges where from_id = any(%s)",
             ([number for number, *_ in citing],),
         )
-        write_cites(
-            connection,
+        connection.many(
+            "insert into cites(edge_id, place_start, place_end, context_start, context_end, form)"
+            " values(%s, %s, %s, %s, %s, %s) on conflict do nothing",
             [
                 (edge, c.start, c.end, c.context_start, c.context_end, c.form)
                 for edge, *same in ids
@@ -80,17 +78,6 @@ def write(
         ("name text", "record_id bigint"),
         [(name, number) for number, _, names, _ in records for name in names],
         "on conflict do nothing",
-    )
-
-
-def write_cites(
-    connection: Connection, places: Iterable[tuple[int, int, int, int, int, str]]
-) -> None:
-    """Write where a text cites: edge, the place, its context, and its form."""
-    connection.many(
-        "insert into cites(edge_id, place_start, place_end, context_start, context_end, form)"
-        " values(%s, %s, %s, %s, %s, %s) on conflict do nothing",
-        places,
     )
 
 
@@ -111,9 +98,10 @@ def resolve(connection: Connection, numbers: Sequence[int]) -> None:
         " union all select 'ref:' || kind || ':' || id from records where id = any(%(numbers)s)",
         {"numbers": list(numbers)},
     )
-    waiting: list[tuple[int, int, str]] = connection.execute(
-        "select id, from_id, key from edges where to_id is null and key != ''"
-        " and (from_id = any(%s) or key = any(%s::text[]))",
+    # The plus keeps SQLite from the index of ``to_id``: edges that wait may be millions.
+    unresolved = "select id, from_id, key from edges where +to_id is null and key != ''"
+    waiting = connection.execute(
+        f"{unresolved} and from_id = any(%s) union {unresolved} and key = any(%s::text[])",
         (list(numbers), [*names, *shortened(names)]),
     ).fetchall()
     if not waiting:
@@ -136,24 +124,19 @@ def resolve(connection: Connection, numbers: Sequence[int]) -> None:
             found[edge] = min(
                 others, key=lambda n: (places[n][0] != source, places[n][1] != project, n)
             )
-    connection.execute(
-        "update edges e set to_id = f.record from unnest(%s::bigint[], %s::bigint[]) f(id, record)"
-        " where e.id = f.id",
-        (list(found), list(found.values())),
-    )
+    connection.assign("edges", "to_id", found)
 
 
 def _holders(connection: Connection, keys: Collection[str]) -> dict[str, set[int]]:
     """The records that each of ``keys`` may mean: by their names, or by a ref."""
     found: dict[str, set[int]] = {}
-    refs = {key: _REF.fullmatch(key) for key in keys if key.startswith("ref:")}
-    numbers = [int(ref[2]) for ref in refs.values() if ref]
+    refs = {key for key in keys if key.startswith(_REF)}
+    numbers = [int(end) for key in refs if _NUMBER.fullmatch(end := key.rpartition(":")[2])]
     for number, kind in connection.execute(
         "select id, kind from records where id = any(%s)", (numbers,)
     ):
-        for key, ref in refs.items():
-            if ref and (ref[1], int(ref[2])) == (kind, number):
-                found.setdefault(key, set()).add(number)
+        if (key := f"{_REF}{kind}:{number}") in refs:
+            found.setdefault(key, set()).add(number)
     commits = [key for key in keys if key.startswith(_COMMIT)]
     named = connection.execute(
         "select name, name, record_id from names where name = any(%s::text[])",
@@ -161,8 +144,9 @@ def _holders(connection: Connection, keys: Collection[str]) -> dict[str, set[int
     ).fetchall()
     if commits:  # a shortened commit hash names every commit that begins with it
         named += connection.execute(
-            "select k.key, n.name, n.record_id from unnest(%s::text[]) k(key), lateral"
-            " (select name, record_id from names where name >= k.key and name < k.key || 'g') n",
+            # The cross join keeps this order, for both engines the index of names.
+            "select k.hash, n.name, n.record_id from unnest(%s::text[]) k(hash)"
+            " cross join names n where n.name >= k.hash and n.name < k.hash || 'g'",
             (commits,),
         ).fetchall()
     for key, _, number in named:
@@ -178,21 +162,20 @@ def claimed_with(connection: Connection, numbers: Collection[int]) -> set[int]:
 def settle_successions(connection: Connection, numbers: Collection[int]) -> None:
     """Recompute who supersedes ``numbers`` and every record that claims connect to them."""
     found = successors(numbers, lambda each: _claims(connection, each))
-    connection.execute(
-        "update records r set superseded_by = f.newer"
-        " from unnest(%s::bigint[], %s::bigint[]) f(id, newer)"
-        " where r.id = f.id and r.superseded_by is distinct from f.newer",
-        (list(found), list(found.values())),
-    )
+    connection.assign("records", "superseded_by", found)
 
 
 def chains(
-    connection: Connection, numbers: Collection[int], filters: Filters
+    connection: Connection,
+    numbers: Collection[int],
+    passing: Callable[[Collection[int]], set[int]],
 ) -> dict[int, tuple[int, ...]]:
     """The superseded ones of ``numbers``, each with its successors, the nearest first.
 
-    Only through records within ``filters``: a filtered search ignores all others.
+    Only through records that are ``passing``: a filtered search ignores all others.
     """
+    if not numbers:
+        return {}
     found: dict[int, list[int]] = {}
     for old, new in connection.execute(
         "with recursive later(old, new, step) as ("
@@ -207,17 +190,19 @@ def chains(
         found.setdefault(old, []).append(new)
     if not found:
         return {}
-    within = passing(connection, {new for later in found.values() for new in later}, filters)
+    within = passing({new for later in found.values() for new in later})
     return {old: later for old, each in found.items() if (later := up_to(old, each, within))}
 
 
 def _claims(connection: Connection, numbers: Collection[int]) -> set[Claim]:
     """Every valid claim with one of ``numbers`` at either end."""
     rows = connection.execute(
-        _CLAIMS,
-        {"numbers": list(numbers), "forward": list(FORWARD), "either": [*FORWARD, *BACKWARD]},
+        f"{_CLAIM} and e.from_id = any(%(numbers)s) union {_CLAIM} and e.to_id = any(%(numbers)s)",
+        {"numbers": list(numbers)},
     )
     return {
-        Claim(end, given, start_at, start) if forward else Claim(start, given, end_at, end)
+        Claim(end, bool(given), start_at, start)
+        if forward
+        else Claim(start, bool(given), end_at, end)
         for start, end, forward, given, start_at, end_at in rows
     }
