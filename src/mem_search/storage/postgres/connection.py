@@ -146,7 +146,7 @@ class _JsonDumper(JsonbDumper):
     """``Json`` of shared statements is jsonb."""
 
     def dump(self, obj: Json) -> Any:
-        return super().dump(obj.value)
+        return super().dump(Jsonb(obj.value, as_json))
 
 
 def as_stored(text: str) -> str:

@@ -18,8 +18,7 @@ from mem_search.storage.postgres.forgetting import PostgresForgetting
 from mem_search.storage.postgres.graph_export import PostgresGraph
 from mem_search.storage.postgres.indexing import PostgresIndexing
 from mem_search.storage.postgres.migrations import KEYS
-from mem_search.storage.postgres.record_writer import PostgresIngest
-from mem_search.storage.postgres.redacting import PostgresRedacting
+from mem_search.storage.postgres.record_writer import PostgresIngest, RecordWriter
 from mem_search.storage.postgres.search_store import Caches, PostgresSearchStore
 from mem_search.storage.postgres.vector_index import PgvectorIndex
 from mem_search.storage.postgres.workers import LEASE
@@ -30,6 +29,7 @@ from mem_search.storage.sql.connection import FREE, MINE, reads, writes, writes_
 from mem_search.storage.sql.deliveries import Deliveries
 from mem_search.storage.sql.jobs import Jobs
 from mem_search.storage.sql.records import Records
+from mem_search.storage.sql.redacting import Redacting
 from mem_search.storage.sql.research import Operations
 from mem_search.storage.sql.saved_searches import SavedSearches
 from mem_search.storage.sql.scopes import Scopes
@@ -38,6 +38,12 @@ from mem_search.storage.sql.search_log import SearchLog
 from mem_search.storage.sql.statistics import WAITING, Statistics
 from mem_search.storage.sql.tokens import Tokens
 from mem_search.text.dates import now_ms
+
+
+class PostgresRedacting(Redacting):
+    """``ports.RedactingStore``."""
+
+    writer = RecordWriter
 
 
 class PostgresStatistics(Statistics):

@@ -27,3 +27,15 @@ SEALED: Final = (
     ("webhook_deliveries", "url"),
 )  # fmt: skip
 """Columns with the URLs of webhooks, which are sealed."""
+
+KEYS: Final[Mapping[str, tuple[str, ...]]] = {
+    "archives": ("name",),
+    "cursors": ("source", "location"),
+    "ledger": ("source", "location", "item"),
+    "saved_searches": ("name",),
+    "scopes": ("name",),
+}
+"""Table → the columns that no two rows have alike, where texts of ``TEXTS`` are among these."""
+
+WITHOUT_CASE: Final = ("saved_searches", "scopes")
+"""Tables whose names are alike without regard to case."""

@@ -2,39 +2,22 @@
 
 An edge points at a name (``key``). ``to_id`` is the record with this name, null while there is
 none. The transaction that stores a record resolves both directions. Edges that say which record
-supersedes which decide ``records.superseded_by`` (``storage.rules.successions``).
+supersedes which decide ``records.superseded_by`` (``storage.sql.successions``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Final
 
 from mem_search.model.ingest import NewEdge
 from mem_search.patterns import pattern
 from mem_search.storage.rules.names import shortened
-from mem_search.storage.rules.successions import (
-    BACKWARD,
-    FARTHEST,
-    FORWARD,
-    Claim,
-    ends,
-    successors,
-    up_to,
-)
 from mem_search.storage.sql.connection import Connection
 
 _COMMIT: Final = "commit:"
 _REF: Final = "ref:"
 _NUMBER: Final = pattern("[0-9]{1,18}")
-_RELATION: Final = "lower(replace(replace(e.relation, '-', '_'), ' ', '_'))"
-_CLAIM: Final = f"""
-    select e.from_id, e.to_id, {_RELATION} in {FORWARD}, e.origin = 'given',
-        f.created_at, t.created_at
-    from edges e join records f on f.id = e.from_id join records t on t.id = e.to_id
-    where {_RELATION} in {FORWARD + BACKWARD}
-    and (e.origin = 'given' or (f.project != '' and f.project = t.project))
-"""
 
 
 def write(
@@ -152,57 +135,3 @@ def _holders(connection: Connection, keys: Collection[str]) -> dict[str, set[int
     for key, _, number in named:
         found.setdefault(key, set()).add(number)
     return found
-
-
-def claimed_with(connection: Connection, numbers: Collection[int]) -> set[int]:
-    """Records that claim one of ``numbers``; their successions change with those records."""
-    return ends(_claims(connection, numbers))
-
-
-def settle_successions(connection: Connection, numbers: Collection[int]) -> None:
-    """Recompute who supersedes ``numbers`` and every record that claims connect to them."""
-    found = successors(numbers, lambda each: _claims(connection, each))
-    connection.assign("records", "superseded_by", found)
-
-
-def chains(
-    connection: Connection,
-    numbers: Collection[int],
-    passing: Callable[[Collection[int]], set[int]],
-) -> dict[int, tuple[int, ...]]:
-    """The superseded ones of ``numbers``, each with its successors, the nearest first.
-
-    Only through records that are ``passing``: a filtered search ignores all others.
-    """
-    if not numbers:
-        return {}
-    found: dict[int, list[int]] = {}
-    for old, new in connection.execute(
-        "with recursive later(old, new, step) as ("
-        " select id, superseded_by, 1 from records"
-        "  where superseded_by is not null and id = any(%(numbers)s)"
-        " union all select l.old, r.superseded_by, l.step + 1 from later l"
-        "  join records r on r.id = l.new"
-        "  where r.superseded_by is not null and l.step < %(farthest)s)"
-        " select old, new from later order by old, step",
-        {"numbers": list(numbers), "farthest": FARTHEST},
-    ):
-        found.setdefault(old, []).append(new)
-    if not found:
-        return {}
-    within = passing({new for later in found.values() for new in later})
-    return {old: later for old, each in found.items() if (later := up_to(old, each, within))}
-
-
-def _claims(connection: Connection, numbers: Collection[int]) -> set[Claim]:
-    """Every valid claim with one of ``numbers`` at either end."""
-    rows = connection.execute(
-        f"{_CLAIM} and e.from_id = any(%(numbers)s) union {_CLAIM} and e.to_id = any(%(numbers)s)",
-        {"numbers": list(numbers)},
-    )
-    return {
-        Claim(end, bool(given), start_at, start)
-        if forward
-        else Claim(start, bool(given), end_at, end)
-        for start, end, forward, given, start_at, end_at in rows
-    }

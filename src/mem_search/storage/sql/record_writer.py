@@ -17,7 +17,7 @@ from mem_search.model.forgetting import Identity
 from mem_search.model.ingest import PreparedDraft, Stored
 from mem_search.model.records import CONTENT_ID
 from mem_search.storage.rules.own_ids import apart
-from mem_search.storage.sql import edges, passage_rows, similar
+from mem_search.storage.sql import edges, passage_rows, similar, successions
 from mem_search.storage.sql.passage_rows import Kept, Text
 from mem_search.storage.sql.tombstones import Tombstones
 from mem_search.text.dates import now_ms
@@ -139,7 +139,7 @@ class Writer(ABC):
         ).fetchall()
         if forget:
             self.tombstones(self._connection).put(rows, now_ms())
-        self._tied |= edges.claimed_with(self._connection, numbers)
+        self._tied |= successions.claimed_with(self._connection, numbers)
         similar.clear(self._connection, numbers)
         self._unindex(numbers)
         passages = self._connection.column(
@@ -148,7 +148,7 @@ class Writer(ABC):
         passage_rows.drop_work(self._connection, passages)
         self._connection.execute("delete from records where id = any(%s::bigint[])", wanted)
         self._finish()
-        edges.settle_successions(self._connection, self._tied)
+        successions.settle(self._connection, self._tied)
         return len(rows)
 
     def remove_by_source_id(self, source: str, source_ids: Sequence[str]) -> int:
@@ -182,12 +182,12 @@ class Writer(ABC):
         """Find the other ends of what was written."""
         edges.resolve(self._connection, written)
         similar.settle(self._connection, written)
-        edges.settle_successions(self._connection, {*written, *self._tied})
+        successions.settle(self._connection, {*written, *self._tied})
 
     def _unrelate(self, numbers: Sequence[int]) -> None:
         """Remove the edges and names of records, and note whose successor they may decide."""
         if numbers:
-            self._tied |= edges.claimed_with(self._connection, numbers)
+            self._tied |= successions.claimed_with(self._connection, numbers)
             similar.clear(self._connection, numbers)
             edges.clear(self._connection, numbers)
 

@@ -21,6 +21,7 @@ from mem_search.storage.sql.deliveries import Deliveries
 from mem_search.storage.sql.jobs import Jobs
 from mem_search.storage.sql.logins import Logins
 from mem_search.storage.sql.records import Records
+from mem_search.storage.sql.redacting import Redacting
 from mem_search.storage.sql.research import Operations
 from mem_search.storage.sql.saved_searches import SavedSearches
 from mem_search.storage.sql.scopes import Scopes
@@ -36,8 +37,7 @@ from mem_search.storage.sqlite.filters import FILTERS
 from mem_search.storage.sqlite.forgetting import SqliteForgetting
 from mem_search.storage.sqlite.graph_export import SqliteGraph
 from mem_search.storage.sqlite.limits import SqliteLimits
-from mem_search.storage.sqlite.record_writer import SqliteIngest
-from mem_search.storage.sqlite.redacting import SqliteRedacting
+from mem_search.storage.sqlite.record_writer import RecordWriter, SqliteIngest
 from mem_search.storage.sqlite.search_snapshot import SqliteSearchStore
 from mem_search.storage.sqlite.vector_rows import VectorRows
 from mem_search.storage.sqlite.vectors import SqliteIndexing
@@ -80,6 +80,14 @@ class SqliteJobs(Jobs):
             " coalesce(max(created_at) + 1, ?4) from jobs where created_at between ?4 and ?4 + ?5",
             (job, name, json.dumps(params), now_ms(), _MAX_TOGETHER_MS),
         )
+
+
+class SqliteRedacting(Redacting):
+    """``ports.RedactingStore``."""
+
+    writer = RecordWriter
+    noted_rules = "select value from meta where key = 'redacted_by'"
+    keep_rules = "insert or replace into meta(key, value) values('redacted_by', %s)"
 
 
 class SqliteStatistics(Statistics):

@@ -5,30 +5,35 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
 
 from mem_search.model import Record
 from mem_search.model.ingest import PreparedDraft
-from mem_search.storage.postgres.connection import Connection
-from mem_search.storage.postgres.migrations import KEYS
-from mem_search.storage.postgres.record_writer import RecordWriter
-from mem_search.storage.rules.redacted_texts import SEALED, TEXTS
-from mem_search.storage.sql.connection import Repository, reads, writes
+from mem_search.storage.rules.redacted_texts import KEYS, SEALED, TEXTS, WITHOUT_CASE
+from mem_search.storage.sql.connection import Connection, Json, Repository, reads, writes
+from mem_search.storage.sql.record_writer import Writer
 
 
-class PostgresRedacting(Repository):
+class Redacting(Repository):
     """``ports.RedactingStore``."""
+
+    writer: ClassVar[type[Writer]]
+    """What stores and removes records in a transaction."""
+    noted_rules: ClassVar = "select redacted_by from stores"
+    keep_rules: ClassVar = "update stores set redacted_by = %s"
 
     @reads
     def rules(self, connection: Connection) -> str:
-        return str(connection.one("select redacted_by from stores")[0])
+        noted = connection.maybe(self.noted_rules)
+        return noted[0] if noted else ""
 
     @writes
     def note_rules(self, connection: Connection, rules: str) -> None:
-        connection.execute("update stores set redacted_by = %s", (rules,))
+        connection.execute(self.keep_rules, (rules,))
 
     @writes
     def replace(self, connection: Connection, items: Sequence[tuple[Record, PreparedDraft]]) -> int:
-        writer = RecordWriter(connection)
+        writer = self.writer(connection)
         replaced = 0
         for record, prepared in items:
             draft = prepared.draft
@@ -51,7 +56,7 @@ class PostgresRedacting(Repository):
 
     @writes
     def relate(self, connection: Connection, items: Sequence[tuple[Record, PreparedDraft]]) -> int:
-        writer = RecordWriter(connection)
+        writer = self.writer(connection)
         same = [each for each in items if not _changed_since(connection, each[0])]
         writer.relate([(r.number, r.created_at, item) for r, item in same])
         return len(same)
@@ -74,47 +79,44 @@ def _changed_since(connection: Connection, record: Record) -> bool:
     return row != (record.title, record.text)
 
 
-def _as_text(connection: Connection, table: str, column: str) -> tuple[str, str]:
-    """How the column is read as text, and the type of it."""
-    (sort,) = connection.one(
-        "select format_type(atttypid, atttypmod) from pg_attribute"
-        " where attrelid = %s::regclass and attname = %s",
-        (table, column),
-    )
-    return (f"convert_from({column}, 'UTF8')" if sort == "bytea" else f"{column}::text"), sort
+def _values(connection: Connection, table: str, column: str) -> list[Any]:
+    return connection.column(f"select distinct {column} from {table} where {column} is not null")
 
 
-def _values(connection: Connection, table: str, column: str) -> list[str]:
-    text, sort = _as_text(connection, table, column)
-    found = connection.column(f"select distinct {text} from {table} where {column} is not null")
-    # As it was written: rules look for secrets in the JSON that a person wrote.
-    return [json.dumps(json.loads(each)) for each in found] if sort == "jsonb" else found
+def _changed(values: Sequence[Any], change: Callable[[str], str]) -> list[tuple[Any, Any]]:
+    """Each value that ``change`` makes another one, and that; both as they are stored."""
+    changed: list[tuple[Any, Any]] = []
+    for value in values:
+        match value:
+            case str():
+                if (new := change(value)) != value:
+                    changed.append((value, new))
+            case bytes():  # as it is sent
+                text = value.decode("utf-8", "replace")
+                if (new := change(text)) != text:
+                    changed.append((value, new.encode()))
+            case _:  # rules look for secrets in the JSON that a person wrote
+                text = json.dumps(value)
+                if (new := change(text)) != text:
+                    changed.append((Json(value), Json(json.loads(new))))
+    return changed
 
 
-def _changed(values: Sequence[str], change: Callable[[str], str]) -> list[tuple[str, str]]:
-    return [(new, old) for old in values if (new := change(old)) != old]
-
-
-def _put(connection: Connection, table: str, column: str, values: Sequence[tuple[str, str]]) -> int:
+def _put(connection: Connection, table: str, column: str, values: Sequence[tuple[Any, Any]]) -> int:
     """Write the better texts. Where that makes the key of another row, the other row goes."""
-    text, sort = _as_text(connection, table, column)
-    new = "convert_to(%(new)s, 'UTF8')" if sort == "bytea" else f"%(new)s::{sort}"
-    old = "%(old)s::jsonb" if sort == "jsonb" else "%(old)s::text"
-    here = column if sort == "jsonb" else text
-    key = [name for name in KEYS[table].split(", ") if name]
     changed = 0
-    for better, worse in values:
-        value = {"new": better, "old": worse}
-        if column in key or column == "name":
+    for old, new in values:
+        if column in KEYS.get(table, ()):
             others = "".join(
-                f" and o.{each} = t.{each}" for each in key if each not in (column, "id")
+                f" and t.{each} = {table}.{each}" for each in KEYS[table] if each != column
             )
+            same = "lower({}) = lower(%s)" if table in WITHOUT_CASE else "{} = %s"
             connection.execute(
-                f"delete from {table} o using {table} t where o.{column} = {new}"
-                f" and t.{column} = {old}{others}",
-                value,
+                f"delete from {table} where {same.format(f'{table}.{column}')} and {column} != %s"
+                f" and exists (select 1 from {table} t where t.{column} = %s{others})",
+                (new, old, old),
             )
         changed += connection.execute(
-            f"update {table} set {column} = {new} where {here} = {old}", value
+            f"update {table} set {column} = %s where {column} = %s", (new, old)
         ).rowcount
     return changed
