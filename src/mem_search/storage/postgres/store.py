@@ -15,7 +15,7 @@ from mem_search.storage.postgres.connection import Connection
 from mem_search.storage.postgres.database import Database
 from mem_search.storage.postgres.filters import where
 from mem_search.storage.postgres.forgetting import PostgresForgetting
-from mem_search.storage.postgres.graph_export import PostgresGraph
+from mem_search.storage.postgres.graph import PostgresGraph
 from mem_search.storage.postgres.indexing import PostgresIndexing
 from mem_search.storage.postgres.migrations import KEYS
 from mem_search.storage.postgres.record_writer import PostgresIngest, RecordWriter

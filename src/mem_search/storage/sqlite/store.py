@@ -35,7 +35,7 @@ from mem_search.storage.sqlite.database import Database
 from mem_search.storage.sqlite.derived import NAMES
 from mem_search.storage.sqlite.filters import FILTERS
 from mem_search.storage.sqlite.forgetting import SqliteForgetting
-from mem_search.storage.sqlite.graph_export import SqliteGraph
+from mem_search.storage.sqlite.graph import SqliteGraph
 from mem_search.storage.sqlite.limits import SqliteLimits
 from mem_search.storage.sqlite.record_writer import RecordWriter, SqliteIngest
 from mem_search.storage.sqlite.search_snapshot import SqliteSearchStore
