@@ -4,14 +4,45 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar, Final
 
 from mem_search.model import Record
 from mem_search.model.ingest import PreparedDraft
-from mem_search.storage.rules.redacted_texts import KEYS, SEALED, TEXTS, WITHOUT_CASE
 from mem_search.storage.sql.connection import Connection, Json, Repository, reads, writes
 from mem_search.storage.sql.record_writer import Writer
+
+TEXTS: Final[Mapping[str, tuple[str, ...]]] = {
+    "archives": ("name", "research", "pages", "statistics"),
+    "cursors": ("location", "label", "options", "cursor", "error"),
+    "ledger": ("location", "item", "reason"),
+    "jobs": ("params", "message", "result"),
+    "search_log": ("query", "filters"),
+    "search_operations": ("session_id", "query", "request", "report"),
+    "search_jobs": ("request", "result", "error"),
+    "saved_searches": ("name", "request", "error"),
+    "scopes": ("name", "filter"),
+    "webhook_deliveries": ("body", "error"),
+}
+"""Table → its columns with text from outside, beside the records and what is derived from them."""
+
+_SEALED: Final = (
+    ("search_jobs", "webhook_url"), ("saved_searches", "webhook_url"),
+    ("webhook_deliveries", "url"),
+)  # fmt: skip
+"""Columns with the URLs of webhooks, which are sealed."""
+
+_KEYS: Final[Mapping[str, tuple[str, ...]]] = {
+    "archives": ("name",),
+    "cursors": ("source", "location"),
+    "ledger": ("source", "location", "item"),
+    "saved_searches": ("name",),
+    "scopes": ("name",),
+}
+"""Table → the columns that no two rows have alike, where texts of ``TEXTS`` are among these."""
+
+_WITHOUT_CASE: Final = ("saved_searches", "scopes")
+"""Tables whose names are alike without regard to case."""
 
 
 class Redacting(Repository):
@@ -63,7 +94,7 @@ class Redacting(Repository):
 
     async def redact_texts(self, clean: Callable[[str], str], seal: Callable[[str], str]) -> int:
         places = [(table, column, clean) for table, names in TEXTS.items() for column in names]
-        places += [(table, column, seal) for table, column in SEALED]
+        places += [(table, column, seal) for table, column in _SEALED]
         changed = 0
         for table, column, change in places:
             values = await self._database.read(_values, table, column)
@@ -106,11 +137,11 @@ def _put(connection: Connection, table: str, column: str, values: Sequence[tuple
     """Write the better texts. Where that makes the key of another row, the other row goes."""
     changed = 0
     for old, new in values:
-        if column in KEYS.get(table, ()):
+        if column in _KEYS.get(table, ()):
             others = "".join(
-                f" and t.{each} = {table}.{each}" for each in KEYS[table] if each != column
+                f" and t.{each} = {table}.{each}" for each in _KEYS[table] if each != column
             )
-            same = "lower({}) = lower(%s)" if table in WITHOUT_CASE else "{} = %s"
+            same = "lower({}) = lower(%s)" if table in _WITHOUT_CASE else "{} = %s"
             connection.execute(
                 f"delete from {table} where {same.format(f'{table}.{column}')} and {column} != %s"
                 f" and exists (select 1 from {table} t where t.{column} = %s{others})",

@@ -30,7 +30,7 @@ from mem_search.storage.rules import bm25
 from mem_search.storage.rules.corpus_cache import CorpusCache
 from mem_search.storage.sql.indexing import waiting
 from mem_search.storage.sql.snapshot import Snapshot
-from mem_search.storage.sqlite import fulltext, sketches
+from mem_search.storage.sqlite import fulltext
 from mem_search.storage.sqlite.connection import SqliteConnection
 from mem_search.storage.sqlite.database import Database
 from mem_search.storage.sqlite.derived import named
@@ -258,7 +258,13 @@ class SqliteSnapshot(Snapshot):
         suspects = records[sketch.repeated(self._all_columns().heads[records])]
         if not len(suspects):
             return (), NO_SKETCHES
-        return sketches.of_records(self._connection, suspects.tolist())
+        # One row, because Python waits for its lock at each row.
+        found, rows = self._connection.one(
+            "select json_group_array(record_id), group_concat(hex(sketch), '') from sketches"
+            " where record_id in (select value from json_each(?))",
+            (json.dumps(suspects.tolist()),),
+        )
+        return json.loads(found), sketch.read(bytes.fromhex(rows or ""))
 
     def successors(self, records: Numbers, filters: Filters) -> Mapping[int, tuple[int, ...]]:
         superseded = records[self._all_columns().successors[records] > 0]
