@@ -24,10 +24,10 @@ from pathlib import Path
 SOURCE = Path(__file__).parents[1] / "src"
 PACKAGE = SOURCE / "mem_search"
 
-MAX_LINES = 100_703
+MAX_LINES = 100_367
 """Lines of ``src``; the budget is 86,000 for the code as it is, and 92,000 with what comes."""
-MAX_MODULES = 714
-MAX_ONE_IMPORTER = 248
+MAX_MODULES = 711
+MAX_ONE_IMPORTER = 243
 """Modules with one importer, whatever their size and folder; 120 are the aim."""
 MAX_FRAGMENTS = 50
 MAX_TWINS = 84

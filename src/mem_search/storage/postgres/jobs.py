@@ -14,7 +14,7 @@ from mem_search.storage.postgres.connection import Connection, Jsonb
 from mem_search.storage.postgres.workers import HERE
 from mem_search.storage.sql import deliveries
 from mem_search.storage.sql.connection import FREE, MINE, Repository, reads, writes_beside
-from mem_search.storage.sql.deliveries import Deliveries
+from mem_search.storage.sql.deliveries import StoredDeliveries
 from mem_search.text.dates import now_ms
 
 _JOB = "id, name, params, state, done, total, message, result, created_at, started_at, ended_at"
@@ -154,7 +154,7 @@ class PostgresJobs(Repository):
         ).rowcount
 
 
-class ClaimedDeliveries(Deliveries):
+class ClaimedDeliveries(StoredDeliveries):
     """Webhook messages."""
 
     @writes_beside

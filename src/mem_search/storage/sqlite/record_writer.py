@@ -98,7 +98,7 @@ class RecordWriter(Writer):
 
 
 class SqliteIngest(Ingest):
-    """``ports.IngestStore``: stores what sources read."""
+    """``sql.ingest.Ingest``: stores what sources read."""
 
     writer = RecordWriter
     add_tombstones = staticmethod(tombstones.add)
