@@ -37,7 +37,7 @@ from mem_search.jobs.sealed_params import (
 )
 from mem_search.model.ingest import SO_FAR
 from mem_search.model.jobs import DAMAGED, ENDED, TRIED, JobState, JobStatus, Pace
-from mem_search.storage.ports import JobStore
+from mem_search.storage.ports.parts import JobStore
 from mem_search.storage.redacted import Seal, Sealed
 from mem_search.text.dates import now_ms
 

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from mem_search.errors import MemSearchError
 from mem_search.model.jobs import JobState
-from mem_search.storage.ports import JobStore
+from mem_search.storage.ports.parts import JobStore
 from mem_search.storage.redacted import Seal, Sealed
 from mem_search.text import secret_rules
 from mem_search.text.redaction import redact
