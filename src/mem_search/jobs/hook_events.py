@@ -53,7 +53,7 @@ from mem_search.jobs.suspect_events import SuspectEvents
 from mem_search.model import Filters, LedgerEntry, Location
 from mem_search.model.forgetting import Traces, of_session
 from mem_search.regular_file import read_regular_file
-from mem_search.storage.ports.parts import ForgetStore
+from mem_search.storage.sql.forgetting import StoredForgetting
 from mem_search.storage.sql.ingest import Ingest
 from mem_search.storage.sql.records import Records
 from mem_search.text import secret_rules
@@ -90,7 +90,7 @@ class HookEvents:
         home: Path,
         store: Ingest,
         records: Records,
-        forgetting: ForgetStore,
+        forgetting: StoredForgetting,
         reader: LocationReader,
         redaction: Redaction,
     ) -> None:

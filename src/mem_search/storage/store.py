@@ -13,26 +13,45 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from mem_search.model import Kind
+from mem_search.model.access import Allowance, Policy
 from mem_search.model.statistics import ReplicaState
-from mem_search.storage.ports.parts import (
-    ForgetStore,
-    GraphStore,
-    JobStore,
-    LimitStore,
-    RedactingStore,
-)
 from mem_search.storage.ports.search import SearchStore
 from mem_search.storage.sql.deliveries import StoredDeliveries
+from mem_search.storage.sql.forgetting import StoredForgetting
+from mem_search.storage.sql.graph import GraphExport
 from mem_search.storage.sql.indexing import Indexing
 from mem_search.storage.sql.ingest import Ingest
+from mem_search.storage.sql.jobs import StoredJobs
 from mem_search.storage.sql.logins import Logins
 from mem_search.storage.sql.records import Records
+from mem_search.storage.sql.redacting import StoredRedacting
 from mem_search.storage.sql.scopes import Scopes
 from mem_search.storage.sql.search_log import StoredSearchLog
 from mem_search.storage.sql.statistics import Statistics
 from mem_search.storage.sql.tokens import StoredTokens
 
 T = TypeVar("T")
+
+
+class LimitStore(Protocol):
+    """The requests that were granted within the last hour, by whose limit and by policy.
+
+    The count is exact over any hour, whichever workers grant, and is kept over restarts.
+    """
+
+    async def take(
+        self, budget: str, policy: Policy, count: int = 1, *, now: int | None = None
+    ) -> Allowance:
+        """Grant ``count`` more requests of ``budget`` if the policy has room for all of them.
+
+        ``now`` is milliseconds since 1970; the store's own clock when it is left out. A clock that
+        was set back makes no request count for longer than from now on.
+        """
+        ...
+
+    async def expire(self, before: int) -> None:
+        """Drop what was granted before."""
+        ...
 
 
 class Store(Protocol):
@@ -76,21 +95,21 @@ class Store(Protocol):
     @property
     def ingest(self) -> Ingest: ...
     @property
-    def forgetting(self) -> ForgetStore: ...
+    def forgetting(self) -> StoredForgetting: ...
     @property
-    def redacting(self) -> RedactingStore: ...
+    def redacting(self) -> StoredRedacting: ...
     @property
     def indexing(self) -> Indexing: ...
     @property
     def statistics(self) -> Statistics: ...
     @property
-    def jobs(self) -> JobStore: ...
+    def jobs(self) -> StoredJobs: ...
     @property
     def deliveries(self) -> StoredDeliveries: ...
     @property
     def scopes(self) -> Scopes: ...
     @property
-    def graph(self) -> GraphStore: ...
+    def graph(self) -> GraphExport: ...
     @property
     def tokens(self) -> StoredTokens: ...
     @property

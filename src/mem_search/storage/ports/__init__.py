@@ -1,4 +1,4 @@
-"""What each engine makes in its own way, as protocols: searches, and a few parts of a store.
+"""What each engine makes in its own way: what searches read.
 
-All else of a store is a class of ``storage.sql``.
+All else of a store is a class of ``storage.sql``; ``storage.store`` names the parts.
 """

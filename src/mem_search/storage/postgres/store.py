@@ -26,9 +26,9 @@ from mem_search.storage.rules import future_times
 from mem_search.storage.sql import deliveries
 from mem_search.storage.sql.connection import FREE, MINE, Parts, reads, writes_beside
 from mem_search.storage.sql.deliveries import StoredDeliveries
-from mem_search.storage.sql.jobs import Jobs
+from mem_search.storage.sql.jobs import StoredJobs
 from mem_search.storage.sql.records import Records
-from mem_search.storage.sql.redacting import Redacting
+from mem_search.storage.sql.redacting import StoredRedacting
 from mem_search.storage.sql.scopes import Scopes
 from mem_search.storage.sql.search_log import StoredSearchLog
 from mem_search.storage.sql.statistics import WAITING, Statistics
@@ -36,8 +36,8 @@ from mem_search.storage.sql.tokens import StoredTokens
 from mem_search.text.dates import now_ms
 
 
-class PostgresRedacting(Redacting):
-    """``ports.RedactingStore``."""
+class PostgresRedacting(StoredRedacting):
+    """What the rules were is noted with the owner."""
 
     writer = RecordWriter
 
@@ -89,7 +89,7 @@ class PostgresStore(Parts):
         self.redacting = PostgresRedacting(database)
         self.indexing = PostgresIndexing(database)
         self.statistics = PostgresStatistics(database)
-        self.jobs = Jobs(database)
+        self.jobs = StoredJobs(database)
         self.deliveries = ClaimedDeliveries(database)
         self.scopes = Scopes(database)
         self.graph = PostgresGraph(database)

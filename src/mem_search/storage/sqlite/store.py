@@ -17,10 +17,10 @@ from mem_search.model.statistics import StoreSize
 from mem_search.storage.rules.corpus_cache import CorpusCache
 from mem_search.storage.sql.connection import Parts, reads, writes
 from mem_search.storage.sql.deliveries import StoredDeliveries
-from mem_search.storage.sql.jobs import Jobs
+from mem_search.storage.sql.jobs import StoredJobs
 from mem_search.storage.sql.logins import Logins
 from mem_search.storage.sql.records import Records
-from mem_search.storage.sql.redacting import Redacting
+from mem_search.storage.sql.redacting import StoredRedacting
 from mem_search.storage.sql.scopes import Scopes
 from mem_search.storage.sql.search_log import StoredSearchLog
 from mem_search.storage.sql.statistics import WAITING, Statistics, corpus
@@ -59,8 +59,8 @@ class SqliteRecords(Records):
         return connection.count("select value from revision")
 
 
-class SqliteJobs(Jobs):
-    """``ports.JobStore``: they run in the order in which they came, also those of a millisecond."""
+class SqliteJobs(StoredJobs):
+    """They run in the order in which they came, also those of a millisecond."""
 
     order = "created_at, id"
 
@@ -81,8 +81,8 @@ class SqliteJobs(Jobs):
         )
 
 
-class SqliteRedacting(Redacting):
-    """``ports.RedactingStore``."""
+class SqliteRedacting(StoredRedacting):
+    """What the rules were is noted in ``meta``."""
 
     writer = RecordWriter
     noted_rules = "select value from meta where key = 'redacted_by'"
