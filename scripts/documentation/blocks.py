@@ -76,6 +76,13 @@ def stages() -> str:
     )
 
 
+def decisions() -> str:
+    """Every decision with its title."""
+    files = sorted((ROOT / "docs" / "adr").glob("[0-9]*.md"))
+    titles = ((file, file.read_text("utf-8").partition("\n")[0]) for file in files)
+    return "\n".join(f"- [{title[2:6]}](adr/{file.name}) {title[7:]}" for file, title in titles)
+
+
 def layers() -> str:
     """The layers that import-linter checks, the highest first."""
     configured = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
@@ -156,6 +163,7 @@ def mcp_tools() -> str:
 
 BLOCKS: Final[dict[str, Callable[[], str]]] = {
     "commands": commands,
+    "decisions": decisions,
     "layers": layers,
     "kinds": kinds,
     "stages": stages,

@@ -25,7 +25,7 @@ SECTIONS: Final = {
     "Use": "query-language metadata hybrid-search suggestions citations graph deep-research",
     "Connect": "mcp api webhooks contracts/README contracts/*",
     "Run": "operations security performance scale",
-    "How it works": "architecture retrieval glossary extending adr/README",
+    "How it works": "README architecture retrieval glossary extending adr/README lab/README lab/*",
 }
 """The pages of docs/ in their order; a page that is missing here is an error of the build."""
 

@@ -117,10 +117,10 @@ _OF_BROWSERS: Final = ("Origin", "Referer", "Cookie", "Sec-Fetch-Site", "Sec-Fet
 def check_without_token(
     request: web.Request, route: Route, settings: Settings, *, remote: bool
 ) -> None:
-    """Raises Unauthorized unless ``route`` answers this request without a token (ADR 0007).
+    """Raises Unauthorized unless ``route`` answers this request without a token (ADR 0006).
 
     Only programs of the worker's own user, and of root, need none: to read, to log a browser in
-    with a link, and to tell what a session says (``capture``, ADR 0039), which browsers may not.
+    with a link, and to tell what a session says (``capture``, ADR 0007), which browsers may not.
     The setting ``neighbours_read`` lets other users of this machine read, too, but for what is
     ``private``. ``read_token`` and a proxy that names users demand the token of everybody: whom the
     proxy forgets to name is not us. ``remote``: the request may come from another machine.

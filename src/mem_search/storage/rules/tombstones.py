@@ -1,4 +1,4 @@
-"""Tombstones: keyed hashes of the identities of forgotten records (ADR 0025).
+"""Tombstones: keyed hashes of the identities of forgotten records (ADR 0021).
 
 The identity is source, id and kind. A tombstone from before 2026-11-23 knows no kind.
 """
