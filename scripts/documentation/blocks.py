@@ -20,15 +20,17 @@ from checkout import ROOT
 from mem_search import sources
 from mem_search.agents import AGENTS
 from mem_search.cli.app import app
+from mem_search.cli.search_options import MIXED, OPTIONS
 from mem_search.contracts import Source
 from mem_search.mcp.argument_types import input_schema
 from mem_search.mcp.tools import TOOLS
 from mem_search.metadata import MODELS
 from mem_search.metadata.common import DocumentMetadata
+from mem_search.records import BUILT_IN
 from mem_search.records.base import BaseKind, Metadata
 from mem_search.records.registry import installed_kinds
 from mem_search.search.stages import STAGES
-from mem_search.text.search_fields import DOCUMENT_FIELDS
+from mem_search.text.search_fields import DOCUMENT_FIELDS, PARAMETERS
 
 _BLOCK = re.compile(r"(<!-- generated: ([\w-]+) -->\n).*?(<!-- /generated -->)", re.DOTALL)
 _OPENING = re.compile(r"<!-- generated\b")
@@ -56,16 +58,26 @@ def filled(text: str, blocks: Mapping[str, Callable[[], str]]) -> str:
 
 
 def commands() -> str:
-    """Every command of the command line with its arguments and options."""
-    rows = [
-        (
-            f"`{' '.join(('mem-search', *path))}`",
-            _takes(command),
-            str(command.help).split("\n\n")[0],
-        )
-        for path, command in _leaves(typer.main.get_command(app))
-    ]
-    return _table(("command", "takes", ""), _merged(rows))
+    """Every command of the command line with its arguments and options, one a line."""
+    searches = {command.name for command in MIXED} | set(BUILT_IN)
+    rows = []
+    for path, command in _leaves(typer.main.get_command(app)):
+        takes = "[WORDS…] [search options]" if path[0] in searches else _takes(command)
+        said = str(command.help).split("\n\n")[0]
+        rows.append(f"- `{' '.join((*path, takes)).rstrip()}`: {said}")
+    return "\n".join(rows)
+
+
+def search_options() -> str:
+    """The options of every search command that are no field of the query language."""
+    rows = []
+    for option in OPTIONS:
+        if option.param in PARAMETERS:
+            continue
+        flags = f"{option.flag}, {option.short}" if option.short else option.flag
+        value = "" if option.fixed or option.metavar == "TEXT" else f" {option.metavar}"
+        rows.append((f"`{flags}{value}`", option.help))
+    return _table(("option", ""), rows)
 
 
 def stages() -> str:
@@ -163,6 +175,7 @@ def mcp_tools() -> str:
 
 BLOCKS: Final[dict[str, Callable[[], str]]] = {
     "commands": commands,
+    "search-options": search_options,
     "decisions": decisions,
     "layers": layers,
     "kinds": kinds,
@@ -201,8 +214,8 @@ def _leaves(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[st
 
 
 def _takes(command: Any) -> str:
-    """``REF… --yes``: arguments by name, then options by their longest spelling."""
-    words = []
+    """``REF… [--yes --json]``: arguments by name, then options by their longest spelling."""
+    words, options = [], []
     for each in command.params:
         if getattr(each, "hidden", False):
             continue
@@ -210,17 +223,8 @@ def _takes(command: Any) -> str:
             word = each.name.upper() + ("…" if each.nargs == -1 else "")
             words.append(word if each.required else f"[{word}]")
         else:
-            words.append(max(each.opts, key=len))
-    return " ".join(f"`{word}`" for word in words)
-
-
-def _merged(rows: Iterable[tuple[str, str, str]]) -> Iterator[tuple[str, str, str]]:
-    """List arguments and options once: a command with the same ones refers to the first."""
-    first: dict[str, str] = {}
-    for name, takes, said in rows:
-        known = first.setdefault(takes, name)
-        repeats = known != name and takes.count(" ") > 2
-        yield name, f"as {known}" if repeats else takes, said
+            options.append(max(each.opts, key=len))
+    return " ".join((*words, *([f"[{' '.join(options)}]"] if options else ())))
 
 
 def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
