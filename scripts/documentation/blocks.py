@@ -5,6 +5,7 @@ They are tables of things that the code knows by name. Pure text, no files: see 
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 import textwrap
@@ -22,6 +23,8 @@ from mem_search.agents import AGENTS
 from mem_search.cli.app import app
 from mem_search.cli.search_options import MIXED, OPTIONS
 from mem_search.contracts import Source
+from mem_search.http.openapi.document import written
+from mem_search.http.routes import ROUTES
 from mem_search.mcp.argument_types import input_schema
 from mem_search.mcp.tools import TOOLS
 from mem_search.metadata import MODELS
@@ -30,10 +33,12 @@ from mem_search.records import BUILT_IN
 from mem_search.records.base import BaseKind, Metadata
 from mem_search.records.registry import installed_kinds
 from mem_search.search.stages import STAGES
-from mem_search.text.search_fields import DOCUMENT_FIELDS, PARAMETERS
+from mem_search.text.search_fields import DOCUMENT_FIELDS, FIELDS, PARAMETERS
 
 _BLOCK = re.compile(r"(<!-- generated: ([\w-]+) -->\n).*?(<!-- /generated -->)", re.DOTALL)
 _OPENING = re.compile(r"<!-- generated\b")
+_QUERY_FIELDS: Final = frozenset(FIELDS) - {"folder", "domain", "scope"}
+"""Fields of the query language that a universal search has under their own names."""
 
 
 def has_blocks(text: str) -> bool:
@@ -78,6 +83,47 @@ def search_options() -> str:
         value = "" if option.fixed or option.metavar == "TEXT" else f" {option.metavar}"
         rows.append((f"`{flags}{value}`", option.help))
     return _table(("option", ""), rows)
+
+
+def search_parameters() -> str:
+    """The parameters of the searches by GET, from their description in OpenAPI."""
+    described = json.loads(written(ROUTES))["paths"]["/api/search"]["get"]["parameters"]
+    return _table(
+        ("parameter", ""),
+        [
+            (f"`{each['name']}`", _with_bounds(each["description"], each["schema"]))
+            for each in described
+            if each["name"] not in PARAMETERS
+        ],
+    )
+
+
+def universal_fields() -> str:
+    """The fields of a universal search, from their description in OpenAPI."""
+    schemas = json.loads(written(ROUTES))["components"]["schemas"]
+    properties = schemas["UniversalSearchRequest"]["properties"]
+    own = {name: said for name, said in properties.items() if name not in _QUERY_FIELDS}
+    rows = [
+        (f"`{name}`", _default(said), _with_bounds(said["description"], said))
+        for name, said in own.items()
+    ]
+    fields = " ".join(f"`{name}`" for name in properties if name in _QUERY_FIELDS)
+    said = "each a [field](query-language.md#fields), as a text or a list of alternatives"
+    return _table(("field", "default", ""), [*rows, (fields, "", said)])
+
+
+def _default(said: Mapping[str, Any]) -> str:
+    default = said.get("default")
+    return "" if default in (None, "", []) else f"`{str(default).lower()}`"
+
+
+def _with_bounds(text: str, schema: Mapping[str, Any]) -> str:
+    """``How many at most (1 to 100, default 20)``."""
+    bounded = next((each for each in (schema, *schema.get("anyOf", ())) if "maximum" in each), {})
+    bounds = [f"{bounded.get('minimum', 0)} to {bounded['maximum']}"] if bounded else []
+    choice = next((each for each in (schema, *schema.get("anyOf", ())) if "enum" in each), {})
+    bounds += [" ".join(f"`{word}`" for word in choice["enum"])] if choice else []
+    return f"{text} ({', '.join(bounds)})" if bounds else text
 
 
 def stages() -> str:
@@ -176,6 +222,8 @@ def mcp_tools() -> str:
 BLOCKS: Final[dict[str, Callable[[], str]]] = {
     "commands": commands,
     "search-options": search_options,
+    "search-parameters": search_parameters,
+    "universal-fields": universal_fields,
     "decisions": decisions,
     "layers": layers,
     "kinds": kinds,
