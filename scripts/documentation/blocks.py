@@ -108,7 +108,7 @@ def universal_fields() -> str:
         for name, said in own.items()
     ]
     fields = " ".join(f"`{name}`" for name in properties if name in _QUERY_FIELDS)
-    said = "each a [field](query-language.md#fields), as a text or a list of alternatives"
+    said = "each a [field](../query-language.md#fields), as a text or a list of alternatives"
     return _table(("field", "default", ""), [*rows, (fields, "", said)])
 
 

@@ -22,7 +22,7 @@ from checkout import ROOT, documents
 SECTIONS: Final = {
     "Begin": "getting-started cookbook guide faq comparison",
     "Agents": "agents/README agents/*",
-    "Use": "query-language metadata hybrid-search suggestions citations graph deep-research",
+    "Use": "query-language metadata hybrid-search suggestions citations graph deep-research reference/*",
     "Connect": "mcp api webhooks contracts/README contracts/*",
     "Run": "operations security performance scale",
     "How it works": "README architecture retrieval glossary extending adr/README lab/README lab/*",

@@ -3,7 +3,7 @@
 Two signals decide: the cosine of the question and the passage that matched, and how much of the
 question the passage and the title say, by its words, of which rare ones weigh more. A logistic
 function makes a probability of them. Its constants were fitted on one half of the questions of
-``scripts/evaluate check`` with the bundled embedding model; docs/retrieval.md has the figures.
+``scripts/evaluate check`` with the bundled embedding model; docs/lab/ranking.md has the figures.
 """
 
 from __future__ import annotations
