@@ -138,7 +138,7 @@ def decisions() -> str:
     """Every decision with its title."""
     files = sorted((ROOT / "docs" / "adr").glob("[0-9]*.md"))
     titles = ((file, file.read_text("utf-8").partition("\n")[0]) for file in files)
-    return "\n".join(f"- [{title[2:6]}](adr/{file.name}) {title[7:]}" for file, title in titles)
+    return "\n".join(f"- [{title[2:6]}]({file.name}) {title[7:]}" for file, title in titles)
 
 
 def layers() -> str:

@@ -53,7 +53,7 @@ _SWITCH = {"1": True, "true": True, "on": True, "yes": True} | {
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """All settings of a home and its worker; the table of docs/guide.md says what each is.
+    """All settings of a home and its worker; docs/reference/settings.md says what each is.
 
     ``embedder`` may also be ``hashing`` (tests). ``openai:…`` reads its key from ``OPENAI_API_KEY``.
     An empty ``chroma_url`` is the owned child process. ``compress`` has the seconds and the pace of

@@ -24,7 +24,7 @@ STOP_WORDS = frozenset(
     " my of on or our she that the their them they this to was we were what when where which who"
     " whom why will with would you your".split()
 )
-"""54 words; a larger list or frequency trimming ranks worse (docs/lab/ranking.md)."""
+"""54 words; a larger list or frequency trimming ranks worse (docs/retrieval.md)."""
 
 MAX_WORDS = 64
 """Most distinct words of a query; more of them add cost, not meaning."""
