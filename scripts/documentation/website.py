@@ -20,13 +20,14 @@ from typing import Final
 from checkout import ROOT, documents
 
 SECTIONS: Final = {
-    "Begin": "getting-started cookbook guide faq comparison",
+    "Begin": "README getting-started cookbook guide faq comparison",
     "Agents": "agents/README agents/*",
     "Use": "query-language metadata hybrid-search suggestions citations graph deep-research",
     "Reference": "reference/README reference/*",
     "Connect": "mcp api webhooks contracts/README contracts/*",
     "Run": "operations security performance scale",
-    "How it works": "README architecture retrieval glossary extending adr/README adr/* lab/README lab/*",
+    "How it works": "architecture retrieval glossary extending",
+    "Reasons": "adr/README adr/* lab/README lab/*",
 }
 """The pages of docs/ in their order; a page that is missing here is an error of the build."""
 

@@ -55,7 +55,7 @@ _SWITCH = {"1": True, "true": True, "on": True, "yes": True} | {
 class Settings:
     """All settings of a home and its worker; docs/reference/settings.md says what each is.
 
-    ``embedder`` may also be ``hashing`` (tests). ``openai:…`` reads its key from ``OPENAI_API_KEY``.
+    ``embedder`` may also be ``hashing`` (tests). ``openai:…`` has its key in ``OPENAI_API_KEY``.
     An empty ``chroma_url`` is the owned child process. ``compress`` has the seconds and the pace of
     ``enrich``. ``proxy_addresses`` may be networks.
     """
