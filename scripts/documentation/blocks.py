@@ -112,6 +112,33 @@ def universal_fields() -> str:
     return _table(("field", "default", ""), [*rows, (fields, "", said)])
 
 
+def routes() -> str:
+    """Every route with its parameters and the fields of its body, from OpenAPI, by subject."""
+    described = json.loads(written(ROUTES))
+    subjects: dict[str, list[str]] = {}
+    for path, methods in described["paths"].items():
+        for method, said in methods.items():
+            names = [each["name"] for each in said.get("parameters", ()) if each["in"] == "query"]
+            asked = f"?{'&'.join(names if len(names) <= _MAX_NAMED else ['…'])}" if names else ""
+            sent = f" {{{' '.join(_body_fields(described, said))}}}" if "requestBody" in said else ""
+            token = "**T** " * ("security" in said)
+            row = f"- {token}`{method.upper()} {path}{asked}{sent.replace(' {}', '')}`: {said['summary']}"
+            subjects.setdefault(said["tags"][0], []).append(row)
+    return "\n\n".join(f"## {name.title()}\n\n" + "\n".join(rows) for name, rows in subjects.items())
+
+
+_MAX_NAMED: Final = 12
+"""Routes with more parameters are searches, whose parameters have a list of their own."""
+
+
+def _body_fields(described: Mapping[str, Any], said: Mapping[str, Any]) -> list[str]:
+    schema = next(iter(said["requestBody"]["content"].values()))["schema"]
+    if "$ref" in schema:
+        schema = described["components"]["schemas"][schema["$ref"].rpartition("/")[2]]
+    names = list(schema.get("properties", ()))
+    return names if len(names) <= _MAX_NAMED else [*schema.get("required", ()), "…"]
+
+
 def _default(said: Mapping[str, Any]) -> str:
     default = said.get("default")
     return "" if default in (None, "", []) else f"`{str(default).lower()}`"
@@ -224,6 +251,7 @@ BLOCKS: Final[dict[str, Callable[[], str]]] = {
     "search-options": search_options,
     "search-parameters": search_parameters,
     "universal-fields": universal_fields,
+    "routes": routes,
     "decisions": decisions,
     "layers": layers,
     "kinds": kinds,
