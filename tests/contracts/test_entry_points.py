@@ -5,11 +5,18 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from aiohttp.test_utils import TestClient, TestServer
+from pydantic import ValidationError
 
 from mem_search import sources
 from mem_search.errors import InputError
+from mem_search.http.core.app import build_app
+from mem_search.http.core.lifecycle import LIFECYCLE
+from mem_search.model import Ref
 from mem_search.model.rankings import KIND_CODES
 from mem_search.records.registry import ENTRY_POINTS, installed_kinds
+from mem_search.sources.jsonl.exchange import ExchangeRecord
+from runtimes import small
 
 SOURCE = """
 from mem_search.sources.base import BaseSource
@@ -111,6 +118,29 @@ def test_a_kind_that_cannot_be_used_is_left_out_and_named(
     assert reason in broken.reason
     with pytest.raises(InputError, match="entry point 'bad' cannot be loaded"):
         kinds.require("sketch")
+    with pytest.raises(InputError, match="entry point 'bad' cannot be loaded"):
+        kinds.check(Ref("sketch", 1), "ref")
+    with pytest.raises(ValidationError, match="entry point 'bad' cannot be loaded"):
+        ExchangeRecord.model_validate({"kind": "sketch", "text": "a line"})
+    assert kinds.meant_by("Bad") == broken
+
+
+async def test_whoever_asks_for_a_kind_that_is_left_out_is_told_what_mends_it(
+    tmp_path: Path,
+) -> None:
+    install(tmp_path, ENTRY_POINTS, "sketch = their_module:new", KIND)
+    settings = small(tmp_path / "home")
+    app = build_app(settings)
+    async with TestClient(TestServer(app)) as client:
+        await app[LIFECYCLE].ready()
+        replies = [
+            await (await client.get(path)).json()
+            for path in ("/api/search/sketch", "/api/search?query=a&kind=sketches", "/api/stats")
+        ]
+    for told in (replies[0]["detail"], replies[1]["detail"], replies[2]["broken_plugins"][0]):
+        assert "entry point 'sketch' cannot be loaded" in told
+        assert "name the entry point 'sketches'" in told
+        assert "correct its package" in told
 
 
 @pytest.mark.parametrize("named", ["new", "Sketches"])

@@ -7,18 +7,22 @@ import typing
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mem_search.http.weighted.filters import AGENTS, RULES, SourceType, rules_for, word_for
+from mem_search.http.weighted.filters import RULES, SESSION_SOURCES, SourceType, rules_for, word_for
 from mem_search.model import Kind
 from mem_search.records.registry import installed_kinds
 
-SOURCES = st.one_of(st.sampled_from([*AGENTS, "jsonl", "git", "api"]), st.text(max_size=10))
+SOURCES = st.one_of(
+    st.sampled_from([*SESSION_SOURCES, "jsonl", "git", "api"]), st.text(max_size=10)
+)
 WORDS = typing.get_args(SourceType)
 
 
 @given(st.sampled_from(installed_kinds().names), SOURCES)
 def test_exactly_one_rule_holds_for_a_record(kind: Kind, source: str) -> None:
     met = [
-        rule for rule in RULES if kind in rule.kinds and rule.of_agents in (None, source in AGENTS)
+        rule
+        for rule in RULES
+        if kind in rule.kinds and rule.of_agents in (None, source in SESSION_SOURCES)
     ]
     assert [rule.word for rule in met] == [word_for(kind, source)]
 

@@ -20,6 +20,8 @@ from mem_search.renderers.projection import (
 )
 from mem_search.renderers.schema import Absent, schema, to_values
 
+SIGN = "!"
+
 
 @dataclass(frozen=True)
 class Page:
@@ -55,7 +57,7 @@ class ReportReply(Projection[Report]):
 @schema
 class Rated(ReportReply):
     score: float
-    whole: Annotated[str, From(".", lambda report: f"{report.number}{report.by}")]
+    whole: Annotated[str, From(".", lambda report: f"{report.number}{report.by}{SIGN}")]
 
 
 REPORT = Report(7, (Page("a.org", "A"), Page("b.org")), Page("c.org"), by="Ann")
@@ -78,7 +80,7 @@ def test_a_field_with_a_default_keeps_it_unless_it_says_where_it_comes_from() ->
 
 
 def test_what_is_computed_is_given_and_a_subclass_reads_the_rest() -> None:
-    assert to_values(Rated.of(REPORT, score=0.5)) == {**SHOWN, "score": 0.5, "whole": "7Ann"}
+    assert to_values(Rated.of(REPORT, score=0.5)) == {**SHOWN, "score": 0.5, "whole": "7Ann!"}
     assert projected(Rated, REPORT, score=0.5) == Rated.of(REPORT, score=0.5)
 
 

@@ -16,7 +16,7 @@ from typing import Any, Final
 import pytest
 
 from homes import Home, quick
-from patience import until
+from patience import PATIENCE, until
 
 pytestmark = pytest.mark.worker
 
@@ -174,7 +174,7 @@ def test_what_a_neighbour_left_at_the_port_reaches_neither_data_nor_a_login(
     driver.get(f"{origin}/#/search?q=bridge")
     until(lambda: "Harbour" in shown(driver))  # neither the script nor what is cached is asked here
     driver.switch_to.window(driver.window_handles[0])
-    driver.set_script_timeout(300)
+    driver.set_script_timeout(PATIENCE)
     before = mem.call("GET", "/api/viewer/sessions")["sessions"]
     _, fresh = link(mem)
     found = driver.execute_async_script(ATTACK, origin, fresh, secret)

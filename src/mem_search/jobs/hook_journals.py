@@ -209,7 +209,7 @@ def of_other_agent(event: Mapping[str, Any]) -> Session | None:
 def transcript_at(event: Mapping[str, Any]) -> str:
     """The transcript of the event's session on this machine; "" while there is none.
 
-    A hook of others does not say where it is, and tells of the first prompt before it is
+    A client of another program does not say where it is, and tells of the first prompt before it is
     there: it has the name of the session.
     """
     path = str(event.get("transcript_path") or "")

@@ -50,15 +50,16 @@ class UnknownKind(BaseKind[Metadata]):
 
 @dataclass(frozen=True, slots=True)
 class BrokenKind:
-    """An entry point that cannot be used, and why."""
+    """An entry point that cannot be used, and why; ``words`` would have meant its kind."""
 
     entry_point: str
     reason: str
+    words: frozenset[str] = frozenset()
 
     def __str__(self) -> str:
         return (
             f"{ENTRY_POINTS} entry point {self.entry_point!r} cannot be loaded ({self.reason});"
-            " repair or uninstall its package"
+            " correct its package and install it again, or uninstall it"
         )
 
 
@@ -93,8 +94,18 @@ class KindRegistry:
         if name in self._by_name:
             return self._by_name[name]
         known = ", ".join(self.names)
-        broken = "".join(f"; {each}" for each in self.broken)
-        raise InputError(f"{name!r} is no kind of record; known are {known}{broken}", field="kind")
+        told = f"{name!r} is no kind of record; known are {known}{self.without}"
+        raise InputError(told, field="kind")
+
+    @property
+    def without(self) -> str:
+        """``; …`` for each entry point that is left out: what somebody misses may be its kind."""
+        return "".join(f"; {each}" for each in self.broken)
+
+    def meant_by(self, word: str) -> BrokenKind | None:
+        """The entry point that is left out and whose kind the word would have meant."""
+        word = word.strip().lower()
+        return next((each for each in self.broken if word in each.words), None)
 
     def check(self, ref: Ref, field: str) -> None:
         """Raises InputError naming ``field`` when no installed kind is called like that of ``ref``.
@@ -104,7 +115,7 @@ class KindRegistry:
         if ref.kind not in self._by_name:
             raise InputError(
                 f"{str(ref)!r} is not a ref: no kind of record is called {ref.kind!r};"
-                f" known are {', '.join(self.names)}",
+                f" known are {', '.join(self.names)}{self.without}",
                 field=field,
             )
 
@@ -123,11 +134,14 @@ def installed_kinds() -> KindRegistry:
     kinds = [load(EntryPoint(name, place, ENTRY_POINTS)) for name, (place, _) in BUILT_IN.items()]
     broken = []
     for entry in entry_points(group=ENTRY_POINTS):
+        words = {entry.name.lower()}
         try:
             kind = load(entry)
+            words |= {str(getattr(kind, of, "")).lower() for of in ("name", "plural")}
             _check(kind, kinds, entry.name)
         except Exception as error:  # noqa: BLE001 - foreign code may raise anything
-            broken.append(BrokenKind(entry.name, f"{error}" or type(error).__name__))
+            reason = f"{error}" or type(error).__name__
+            broken.append(BrokenKind(entry.name, reason, frozenset(words)))
             log.error("%s", broken[-1])
         else:
             kinds.append(kind)

@@ -18,10 +18,11 @@ what has to be computed is an argument.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from functools import cache
-from types import UnionType
+from types import SimpleNamespace, UnionType
 from typing import (
     Annotated,
     Any,
@@ -123,7 +124,12 @@ def _builder(kind: type, computed: Iterable[str]) -> Callable[..., Any]:
 
 @cache
 def _hints(kind: type) -> dict[str, Any]:
-    hints = get_type_hints(kind, include_extras=True)
+    hints: dict[str, Any] = {}
+    for base in reversed(kind.__mro__):
+        # Each in the names of its own module, where functions of ``From`` look for theirs later.
+        own = SimpleNamespace(__annotations__=vars(base).get("__annotations__", {}))
+        names = vars(sys.modules[base.__module__])
+        hints |= get_type_hints(own, names, names, include_extras=True)
     return {each.name: hints[each.name] for each in fields(kind)}
 
 

@@ -21,6 +21,7 @@ from mem_search.errors import (
 )
 from mem_search.http.core.replies import JSON
 from mem_search.http.core.request_context import REQUEST_CONTEXT
+from mem_search.records.registry import installed_kinds
 from mem_search.renderers.schema import Absent, schema, to_json, to_values
 from mem_search.request_id import REQUEST_ID
 
@@ -151,6 +152,10 @@ def of_http(request: web.Request, error: web.HTTPException) -> web.Response:
     code = _CODES.get(error.status, "http_error")
     headers = {name: error.headers[name] for name in ("Allow",) if name in error.headers}
     detail = _DETAILS.get(error.status, error.reason)
+    if error.status == 404:
+        # The command line has a command for each entry point, whose route may not be there.
+        left_out = installed_kinds().meant_by(request.path.rpartition("/")[2])
+        detail = f"{left_out or detail}"
     return _reply(request, error.status, code, detail, headers=headers)
 
 

@@ -82,10 +82,10 @@ class ExchangeLink(BaseModel):
 
 def _installed(kind: Kind) -> Kind:
     # Looked up when a line is read: a plug-in may be importing this module while it is loaded.
-    known = installed_kinds().names
-    if kind not in known:
-        *others, last = map(repr, known)
-        raise ValueError(f"input should be {', '.join(others)} or {last}")
+    kinds = installed_kinds()
+    if kind not in kinds.names:
+        *others, last = map(repr, kinds.names)
+        raise ValueError(f"input should be {', '.join(others)} or {last}{kinds.without}")
     return kind
 
 
