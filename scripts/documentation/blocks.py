@@ -118,25 +118,32 @@ def routes() -> str:
     subjects: dict[str, list[str]] = {}
     for path, methods in described["paths"].items():
         for method, said in methods.items():
-            names = [each["name"] for each in said.get("parameters", ()) if each["in"] == "query"]
-            asked = f"?{'&'.join(names if len(names) <= _MAX_NAMED else ['…'])}" if names else ""
-            sent = f" {{{' '.join(_body_fields(described, said))}}}" if "requestBody" in said else ""
             token = "**T** " * ("security" in said)
-            row = f"- {token}`{method.upper()} {path}{asked}{sent.replace(' {}', '')}`: {said['summary']}"
+            asked = f"{method.upper()} {path}{_asked(said)}{_sent(said, described)}"
+            row = f"- {token}`{asked}`: {said['summary']}"
             subjects.setdefault(said["tags"][0], []).append(row)
-    return "\n\n".join(f"## {name.title()}\n\n" + "\n".join(rows) for name, rows in subjects.items())
+    titled = (f"## {name.title()}\n\n" + "\n".join(rows) for name, rows in subjects.items())
+    return "\n\n".join(titled)
 
 
 _MAX_NAMED: Final = 12
-"""Routes with more parameters are searches, whose parameters have a list of their own."""
+"""Parameters or fields; a route with more is a search, and they have a list of their own."""
 
 
-def _body_fields(described: Mapping[str, Any], said: Mapping[str, Any]) -> list[str]:
-    schema = next(iter(said["requestBody"]["content"].values()))["schema"]
+def _asked(said: Mapping[str, Any]) -> str:
+    names = [each["name"] for each in said.get("parameters", ()) if each["in"] == "query"]
+    return f"?{'&'.join(names if len(names) <= _MAX_NAMED else '…')}" if names else ""
+
+
+def _sent(said: Mapping[str, Any], described: Mapping[str, Any]) -> str:
+    content = said.get("requestBody", {}).get("content", {})
+    schema = next((each["schema"] for each in content.values()), {})
     if "$ref" in schema:
         schema = described["components"]["schemas"][schema["$ref"].rpartition("/")[2]]
     names = list(schema.get("properties", ()))
-    return names if len(names) <= _MAX_NAMED else [*schema.get("required", ()), "…"]
+    if len(names) > _MAX_NAMED:
+        names = [*schema.get("required", ()), "…"]
+    return f" {{{' '.join(names)}}}" if names else ""
 
 
 def _default(said: Mapping[str, Any]) -> str:

@@ -26,7 +26,7 @@ SECTIONS: Final = {
     "Reference": "reference/README reference/*",
     "Connect": "mcp api webhooks contracts/README contracts/*",
     "Run": "operations security performance scale",
-    "How it works": "architecture retrieval glossary extending",
+    "How it works": "architecture retrieval extending",
     "Reasons": "adr/README adr/* lab/README lab/*",
 }
 """The pages of docs/ in their order; a page that is missing here is an error of the build."""
