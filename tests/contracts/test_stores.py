@@ -863,6 +863,23 @@ class TestScopes:
         assert await store.scopes.remove("work")
         assert not await store.scopes.remove("work")
 
+    async def test_names_that_become_the_same_when_redacted_leave_one_row(
+        self, store: Store
+    ) -> None:
+        for number, name in enumerate(("Key", "one secret", "two secret", "other")):
+            await store.scopes.put(Scope(name, f"tag:{number}", number))
+            await store.part(ArchiveStore).put(Archive(name))
+        await store.part(ArchiveStore).put(Archive("key"))
+
+        def clean(text: str) -> str:
+            return "key" if "secret" in text else text
+
+        assert await store.redacting.redact_texts(clean, str) == 4
+        assert [scope.name for scope in await store.scopes.listed()] == ["key", "other"]
+        assert {archive.name for archive in await store.part(ArchiveStore).listed()} == {
+            "Key", "key", "other",
+        }  # fmt: skip
+
 
 def logged(query: str, at: int = 1, **values: Any) -> LoggedSearch:
     said = {"filters": "", "mode": "hybrid", "total": 1, "took_ms": 1.0, "surface": "http"}

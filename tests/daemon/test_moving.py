@@ -161,8 +161,7 @@ def test_a_move_that_was_ended_goes_on_and_nobody_opens_half_a_store(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(moving, "PAGE", 2)
-    for module in ("sqlite", "postgres"):
-        monkeypatch.setattr(f"mem_search.storage.{module}.moving.PAGE", 2)
+    monkeypatch.setattr("mem_search.storage.sql.moving.PAGE", 2)
     filled(settings)
     steps = 0
 

@@ -2,38 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from pathlib import Path
 
 from mem_search.errors import Conflict, StorageError
 from mem_search.model import Kind
 from mem_search.model.statistics import ReplicaState, StoreSize
+from mem_search.model.webhooks import Delivery
 from mem_search.storage.postgres import sketches
 from mem_search.storage.postgres.access import PostgresLimits, PostgresLogins
 from mem_search.storage.postgres.connection import Connection
 from mem_search.storage.postgres.database import Database
 from mem_search.storage.postgres.filters import where
 from mem_search.storage.postgres.forgetting import PostgresForgetting
-from mem_search.storage.postgres.graph_export import PostgresGraph
+from mem_search.storage.postgres.graph import PostgresGraph
 from mem_search.storage.postgres.indexing import PostgresIndexing
-from mem_search.storage.postgres.jobs import (
-    ClaimedDeliveries,
-    PostgresJobs,
-)
 from mem_search.storage.postgres.migrations import KEYS
-from mem_search.storage.postgres.record_writer import PostgresIngest
-from mem_search.storage.postgres.redacting import PostgresRedacting
+from mem_search.storage.postgres.record_writer import PostgresIngest, RecordWriter
 from mem_search.storage.postgres.search_store import Caches, PostgresSearchStore
 from mem_search.storage.postgres.vector_index import PgvectorIndex
 from mem_search.storage.postgres.workers import LEASE
 from mem_search.storage.rules import future_times
-from mem_search.storage.sql.connection import Parts, reads
+from mem_search.storage.sql import deliveries
+from mem_search.storage.sql.connection import FREE, MINE, Parts, reads, writes_beside
+from mem_search.storage.sql.deliveries import Deliveries
+from mem_search.storage.sql.jobs import Jobs
 from mem_search.storage.sql.records import Records
+from mem_search.storage.sql.redacting import Redacting
 from mem_search.storage.sql.scopes import Scopes
 from mem_search.storage.sql.search_log import SearchLog
 from mem_search.storage.sql.statistics import WAITING, Statistics
 from mem_search.storage.sql.tokens import Tokens
 from mem_search.text.dates import now_ms
+
+
+class PostgresRedacting(Redacting):
+    """``ports.RedactingStore``."""
+
+    writer = RecordWriter
 
 
 class PostgresStatistics(Statistics):
@@ -52,6 +58,23 @@ class PostgresStatistics(Statistics):
         return StoreSize(stored)
 
 
+class ClaimedDeliveries(Deliveries):
+    """Webhook messages."""
+
+    @writes_beside
+    def claim(
+        self, connection: Connection, deliveries_: Sequence[str], now: int
+    ) -> dict[str, Delivery]:
+        rows = connection.execute(
+            f"update webhook_deliveries set worker = {MINE} where id in"
+            " (select id from webhook_deliveries where id = any(%s::text[])"
+            f" and state = 'pending' and next_at <= %s and {FREE} for update skip locked)"
+            f" returning {deliveries.COLUMNS}",
+            (list(deliveries_), now),
+        )
+        return {row[0]: Delivery(*row) for row in rows}
+
+
 class PostgresStore(Parts):
     """The store of one owner. ``PostgresStore.open`` makes it; always ``close`` it."""
 
@@ -66,7 +89,7 @@ class PostgresStore(Parts):
         self.redacting = PostgresRedacting(database)
         self.indexing = PostgresIndexing(database)
         self.statistics = PostgresStatistics(database)
-        self.jobs = PostgresJobs(database)
+        self.jobs = Jobs(database)
         self.deliveries = ClaimedDeliveries(database)
         self.scopes = Scopes(database)
         self.graph = PostgresGraph(database)

@@ -19,7 +19,9 @@ from mem_search.model.ingest import (
 )
 from mem_search.model.records import CONTENT_ID
 from mem_search.storage.rules.own_ids import Known, with_own_ids
+from mem_search.storage.rules.tombstones import lifted_with
 from mem_search.storage.sql.connection import (
+    HERE,
     Connection,
     Json,
     Repository,
@@ -36,16 +38,12 @@ _LEDGER: Final = "select source, location, item, outcome, reason, records, at fr
 _HOME: Final = "current_setting('mem_search.home')"
 """The home that reads a location: its files may be nowhere else."""
 
-_HERE: Final = f"home in ('', {_HOME})"
-
 
 class Ingest(Repository):
     """``ports.IngestStore``; an engine has its own writer of records, and counts tokens."""
 
-    writer: ClassVar[Callable[..., Writer]]
+    writer: ClassVar[type[Writer]]
     """What stores and removes records in a transaction."""
-    add_tombstones: ClassVar[Callable[..., None]]
-    lift_tombstone: ClassVar[Callable[..., None]]
 
     @writes
     def store_batch(
@@ -60,10 +58,11 @@ class Ingest(Repository):
         batch = prepared.batch
         writer = self.writer(connection)
         offered = with_own_ids(prepared.drafts, _stored(connection, prepared.drafts))
-        self.add_tombstones(connection, batch.tombstones)
+        tombstones = self.writer.tombstones(connection)
+        tombstones.add(batch.tombstones)
         if batch.even_forgotten:
             for item in offered:
-                self.lift_tombstone(connection, item.draft)
+                tombstones.lift([*lifted_with(item.draft)])
         stored = writer.store(offered)
         back = [
             item.draft.source_id
@@ -94,7 +93,7 @@ class Ingest(Repository):
         (offered,) = with_own_ids([prepared], _stored(connection, [prepared]))
         draft = offered.draft
         if even_forgotten:
-            self.lift_tombstone(connection, draft)
+            self.writer.tombstones(connection).lift([*lifted_with(draft)])
         (stored,) = writer.store([offered])
         if stored.outcome == "changed" and not replace:
             raise Conflict(  # which takes the change back
@@ -232,7 +231,7 @@ class Ingest(Repository):
     @reads
     def locations(self, connection: Connection) -> list[FollowedLocation]:
         rows = connection.execute(
-            f"select source, location, label, options, followed, read_at, error, {_HERE}"
+            f"select source, location, label, options, followed, read_at, error, {HERE}"
             " from cursors order by source, location"
         )
         return [
