@@ -42,7 +42,7 @@ from mem_search.text.redaction import Redaction
 
 log = logging.getLogger(__name__)
 MAX_SCANNED_PASSAGES = 25_000
-"""Passages of a user's store up to which it is opened without an index and scanned (ADR 0011)."""
+"""Passages of a user's store up to which it is opened without an index and scanned (ADR 0009)."""
 
 
 @asynccontextmanager

@@ -71,7 +71,7 @@ async def open_runtime(
 
     ``background=False`` opens everything without indexing, jobs or following. ``shared`` is the
     model of another runtime, which has to stay open longer: for the home of a user, whose
-    vectors are scanned as long as there are few (ADR 0011). ``opener`` opens the embedder.
+    vectors are scanned as long as there are few (ADR 0009). ``opener`` opens the embedder.
     ``stages`` are those of the ranking; ``scripts/evaluate --without`` leaves some out.
     Raises StorageError, or InputError naming the setting at fault.
     """

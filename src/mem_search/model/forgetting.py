@@ -85,7 +85,7 @@ class Receipt:
 class Tombstone:
     """Refuses a record that was forgotten. ``digest`` is a keyed hash of its identity.
 
-    The key is that of the store in which it was forgotten, see ``docs/adr/0025``.
+    The key is that of the store in which it was forgotten, see ``docs/adr/0021``.
     """
 
     key: bytes

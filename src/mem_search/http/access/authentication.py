@@ -127,10 +127,10 @@ def check_rights(route: Route, caller: Caller) -> None:
 def check_without_token(
     request: web.Request, route: Route, settings: Settings, *, remote: bool
 ) -> None:
-    """Raises Unauthorized unless ``route`` answers this request without a token (ADR 0007).
+    """Raises Unauthorized unless ``route`` answers this request without a token (ADR 0006).
 
     Only programs of the worker's own user, and of root, need none: to read, and to tell what a
-    session says (``capture``, ADR 0039). A browser is none of them (ADR 0059), but where a page of
+    session says (``capture``, ADR 0007). A browser is none of them (ADR 0033), but where a page of
     ``cors_origins`` reads; the link of a login it redeems at the place of logins alone. The setting
     ``neighbours_read`` lets browsers and other users of this machine read, too, but for what is
     ``private``. ``read_token`` and a proxy that names users demand the token of everybody: whom

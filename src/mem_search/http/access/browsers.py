@@ -1,4 +1,4 @@
-"""What comes from a browser, and the places at which one may be logged in (ADR 0059).
+"""What comes from a browser, and the places at which one may be logged in (ADR 0033).
 
 A browser is a program of the owner's, but what runs in it is whatever somebody once served for an
 origin. So it gets nothing of the store for being the owner's program: only a session counts, at the

@@ -48,7 +48,7 @@ class PostgresForgetting(StoredForgetting):
         """Free the space of deleted rows, so that others are written over them.
 
         The files belong to all users together, so they are not written anew. What the server's
-        write-ahead log and its backups keep is up to who runs it (ADR 0048).
+        write-ahead log and its backups keep is up to who runs it (ADR 0017).
         """
         await self._database.apart(_vacuumed)
 

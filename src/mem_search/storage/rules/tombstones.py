@@ -1,4 +1,4 @@
-"""Tombstones: keyed hashes of the identities of forgotten records (ADR 0025).
+"""Tombstones: keyed hashes of the identities of forgotten records (ADR 0021).
 
 The identity is source, id and kind. A tombstone from before 2026-11-23 knows no kind. A capture
 that is told again has other ids and times, so an agent's session is refused as well: the session
