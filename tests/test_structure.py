@@ -24,10 +24,10 @@ from pathlib import Path
 SOURCE = Path(__file__).parents[1] / "src"
 PACKAGE = SOURCE / "mem_search"
 
-MAX_LINES = 99_815
+MAX_LINES = 99_290
 """Lines of ``src``; the budget is 86,000 for the code as it is, and 92,000 with what comes."""
-MAX_MODULES = 708
-MAX_ONE_IMPORTER = 238
+MAX_MODULES = 704
+MAX_ONE_IMPORTER = 233
 """Modules with one importer, whatever their size and folder; 120 are the aim."""
 MAX_FRAGMENTS = 47
 MAX_TWINS = 26

@@ -44,7 +44,8 @@ from mem_search.search.stages import STAGES
 from mem_search.search.state import Stage
 from mem_search.search_wiring import background_tasks, open_search
 from mem_search.settings import Settings
-from mem_search.storage.ports import SearchStore, Store
+from mem_search.storage.ports.search import SearchStore
+from mem_search.storage.store import Store
 from mem_search.webhooks.deliveries import Deliveries
 from mem_search.webhooks.sending import Sender
 from mem_search.webhooks.signing import webhook_secret

@@ -1,4 +1,4 @@
-"""The contract of a store (``storage/ports``), the same for every store.
+"""The contract of a store (``storage/store.py``), the same for every store.
 
 A store is opened by a function in ``STORES``; nothing below knows which one it is.
 """
@@ -32,10 +32,10 @@ from mem_search.model.requests import Scope
 from mem_search.model.research import IndexState, Operation, OperationFilter, StoredResult
 from mem_search.model.statistics import LoggedSearch, ProjectTotals
 from mem_search.model.webhooks import Message
-from mem_search.storage.ports import Store
 from mem_search.storage.postgres.store import PostgresStore
 from mem_search.storage.rules.tombstones import digest
 from mem_search.storage.sqlite.store import SqliteStore
+from mem_search.storage.store import Store
 from postgres_server import address
 
 HERE = Location("test", "/repo", "repo", {"branch": "main"})

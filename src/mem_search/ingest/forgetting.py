@@ -19,7 +19,7 @@ from mem_search.ingest import copies, spool
 from mem_search.ingest.indexer import RETRY_SECONDS, Indexer
 from mem_search.model.forgetting import ForgetStep, Receipt, Traces
 from mem_search.storage.archive import UPGRADE_COPIES
-from mem_search.storage.ports import ForgetStore
+from mem_search.storage.sql.forgetting import StoredForgetting
 
 log = logging.getLogger(__name__)
 
@@ -41,7 +41,7 @@ class Forgetting:
 
     def __init__(
         self,
-        store: ForgetStore,
+        store: StoredForgetting,
         indexer: Indexer,
         home: Path,
         spool_dir: Path,

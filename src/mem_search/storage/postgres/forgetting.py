@@ -11,7 +11,7 @@ from mem_search.storage.postgres.filters import where
 from mem_search.storage.postgres.migrations import KEYS
 from mem_search.storage.postgres.record_writer import RecordWriter
 from mem_search.storage.rules.quotes import noted
-from mem_search.storage.sql.forgetting import Forgetting
+from mem_search.storage.sql.forgetting import StoredForgetting
 from mem_search.storage.sql.quotes import FACETS, Quotes
 
 _BESIDE: Final = f"select r.data::text, r.source_id, r.url, {FACETS} from records r"
@@ -34,8 +34,8 @@ class PostgresQuotes(Quotes):
         return "convert_from(body, 'UTF8')" if column == "body" else column
 
 
-class PostgresForgetting(Forgetting):
-    """``ports.ForgetStore``."""
+class PostgresForgetting(StoredForgetting):
+    """Forgetting on a server: the words are rows, and the server frees its own files."""
 
     writer = RecordWriter
     quotes = PostgresQuotes

@@ -96,7 +96,7 @@ GRAPH: Final = Graph(FILTERS.passing, _members)
 
 
 class PostgresGraph(GraphExport):
-    """``ports.GraphStore``."""
+    """Parts of the graph of one owner."""
 
     where = staticmethod(FILTERS.where)
     nodes, limit, shown, read_nodes, read_edges = _NODES, _LIMIT, _SHOWN, _READ_NODES, _READ_EDGES

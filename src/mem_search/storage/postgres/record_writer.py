@@ -74,7 +74,7 @@ class RecordWriter(Writer):
 
 
 class PostgresIngest(Ingest):
-    """``ports.IngestStore``: stores what sources read."""
+    """``sql.ingest.Ingest``: stores what sources read."""
 
     writer = RecordWriter
 

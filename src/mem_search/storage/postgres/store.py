@@ -1,4 +1,4 @@
-"""The whole store over PostgreSQL: ``ports.Store``."""
+"""The whole store over PostgreSQL: ``storage.store.Store``."""
 
 from __future__ import annotations
 
@@ -25,25 +25,25 @@ from mem_search.storage.postgres.workers import LEASE
 from mem_search.storage.rules import future_times
 from mem_search.storage.sql import deliveries
 from mem_search.storage.sql.connection import FREE, MINE, Parts, reads, writes_beside
-from mem_search.storage.sql.deliveries import Deliveries
-from mem_search.storage.sql.jobs import Jobs
+from mem_search.storage.sql.deliveries import StoredDeliveries
+from mem_search.storage.sql.jobs import StoredJobs
 from mem_search.storage.sql.records import Records
-from mem_search.storage.sql.redacting import Redacting
+from mem_search.storage.sql.redacting import StoredRedacting
 from mem_search.storage.sql.scopes import Scopes
-from mem_search.storage.sql.search_log import SearchLog
+from mem_search.storage.sql.search_log import StoredSearchLog
 from mem_search.storage.sql.statistics import WAITING, Statistics
-from mem_search.storage.sql.tokens import Tokens
+from mem_search.storage.sql.tokens import StoredTokens
 from mem_search.text.dates import now_ms
 
 
-class PostgresRedacting(Redacting):
-    """``ports.RedactingStore``."""
+class PostgresRedacting(StoredRedacting):
+    """What the rules were is noted with the owner."""
 
     writer = RecordWriter
 
 
 class PostgresStatistics(Statistics):
-    """``ports.StatisticsStore``."""
+    """``sql.statistics.Statistics``."""
 
     complete = f"not exists ({WAITING} and p.record_id = records.id)"
     id_of_store = "select store_id from stores"
@@ -58,7 +58,7 @@ class PostgresStatistics(Statistics):
         return StoreSize(stored)
 
 
-class ClaimedDeliveries(Deliveries):
+class ClaimedDeliveries(StoredDeliveries):
     """Webhook messages."""
 
     @writes_beside
@@ -89,14 +89,14 @@ class PostgresStore(Parts):
         self.redacting = PostgresRedacting(database)
         self.indexing = PostgresIndexing(database)
         self.statistics = PostgresStatistics(database)
-        self.jobs = Jobs(database)
+        self.jobs = StoredJobs(database)
         self.deliveries = ClaimedDeliveries(database)
         self.scopes = Scopes(database)
         self.graph = PostgresGraph(database)
-        self.tokens = Tokens(database)
+        self.tokens = StoredTokens(database)
         self.limits = PostgresLimits(database)
         self.logins = PostgresLogins(database)
-        self.search_log = SearchLog(database)
+        self.search_log = StoredSearchLog(database)
 
     @classmethod
     async def open(
@@ -121,11 +121,11 @@ class PostgresStore(Parts):
         return store
 
     async def put_right(self) -> int:
-        """See ``ports.Store``. The server has types, so only times can be wrong."""
+        """See ``Store``. The server has types, so only times can be wrong."""
         return await self.database.write_beside(_times_put_back)
 
     async def odd_rows(self) -> list[str]:
-        """See ``ports.Store``: there are none."""
+        """See ``Store``: there are none."""
         return []
 
     @property
@@ -139,23 +139,23 @@ class PostgresStore(Parts):
         return ""
 
     async def mend(self, *, deep: bool = False) -> list[str]:
-        """See ``ports.Store``. The server has checksums for the rest, and indexes of its own."""
+        """See ``Store``. The server has checksums for the rest, and indexes of its own."""
         remade = await self.database.write(sketches.remade)
         return ["the sketches of near-duplicates"] if remade else []
 
     @property
     def replica(self) -> ReplicaState | None:
-        """See ``ports.Store``."""
+        """See ``Store``."""
         return None if self.database.replica is None else self.database.replica.state
 
     def open_search(
         self, folder: Path, model: int, dimensions: int, chats: Collection[Kind]
     ) -> PostgresSearchStore:
-        """See ``ports.Store``; nothing is kept in ``folder``."""
+        """See ``Store``; nothing is kept in ``folder``."""
         return PostgresSearchStore(self.database, self._caches, model, dimensions, chats)
 
     async def watch(self, woken: Callable[[], None]) -> None:
-        """See ``ports.Store``."""
+        """See ``Store``."""
         await self.database.watch(woken)
 
     async def check_whole(self) -> None:

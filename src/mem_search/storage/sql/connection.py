@@ -130,7 +130,7 @@ class Parts:
         self.database = database
 
     def part(self, of: Callable[[Any], T]) -> T:
-        """See ``ports.Store``."""
+        """See ``Store``."""
         return of(self.database)
 
 

@@ -7,6 +7,7 @@ remains to be done is in tables: the next start continues there.
 from __future__ import annotations
 
 import uuid
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
@@ -44,16 +45,29 @@ _MAX_KEPT: Final = 20
 _COLUMNS: Final = "id, purge, removed, pending, waiting, begun_at, done_at, copies"
 
 
-class Forgetting(Repository):
-    """``ports.ForgetStore``; how an engine frees the bytes of what it deleted is its own."""
+class StoredForgetting(Repository, ABC):
+    """Records that are to be forgotten, and everything in the store that quotes them.
+
+    A forgetting begins with ``begin`` and survives the end of the process: its records and its
+    pending steps are stored. How an engine frees the bytes of what it deleted is its own.
+    """
 
     writer: ClassVar[type[Writer]]
     """What removes records in a transaction."""
     quotes: ClassVar[type[Quotes]]
     where: ClassVar[Callable[..., tuple[str, list[Any]]]]
 
+    @abstractmethod
+    async def merge_words(self) -> None:
+        """Merge the index of words, so that terms of removed records are in it no more."""
+
+    @abstractmethod
+    async def rewrite_file(self) -> None:
+        """Write the stored data anew, without free space, and empty the log of writes."""
+
     @reads
     def matching(self, connection: Connection, filters: Filters, limit: int) -> list[int]:
+        """The numbers of records that pass ``filters``, the newest first."""
         condition, values = self.where(connection, filters)
         return connection.column(
             f"select r.id from records r where {condition} order by r.created_at desc limit %s",
@@ -62,10 +76,12 @@ class Forgetting(Repository):
 
     @reads
     def saved_searches_naming(self, connection: Connection, numbers: Sequence[int]) -> list[str]:
+        """The names of the saved searches that go when these records are forgotten."""
         return self.quotes(connection).saved_searches_naming(numbers)
 
     @reads
     def sessions(self, connection: Connection, numbers: Sequence[int]) -> list[str]:
+        """The sessions that these records are of."""
         return connection.column(
             "select distinct session from records where id = any(%s) and session != ''",
             (list(numbers),),
@@ -73,6 +89,7 @@ class Forgetting(Repository):
 
     @writes
     def begin(self, connection: Connection, numbers: Sequence[int]) -> str:
+        """Remember that these records are to be forgotten; returns the id of the receipt."""
         receipt = self._open(connection, purge=False)
         connection.execute(
             "insert into forget_records(record_id, receipt)"
@@ -83,6 +100,7 @@ class Forgetting(Repository):
 
     @writes
     def begin_purge(self, connection: Connection) -> str:
+        """Remember to clean up after all earlier deletions; returns the id of the receipt."""
         return self._open(connection, purge=True)
 
     def _open(self, connection: Connection, *, purge: bool) -> str:
@@ -96,6 +114,11 @@ class Forgetting(Repository):
 
     @writes
     def remove_some(self, connection: Connection, receipt: str = "") -> int:
+        """Remove some records that are to be forgotten, of one receipt or of any.
+
+        One transaction, with everything derived from them; each leaves a tombstone. Returns how
+        many records were taken; 0 when none is left.
+        """
         writer = self.writer(connection)  # first: of two workers, the second finds them gone
         rows = connection.execute(
             "select record_id, receipt from forget_records where %s in ('', receipt)"
@@ -119,6 +142,13 @@ class Forgetting(Repository):
 
     @writes
     def remove_quotes(self, connection: Connection, *, last: bool = False, uploads: int = 0) -> int:
+        """Remove what quotes or names records forgotten so far; returns how many there were.
+
+        ``uploads`` are counted with them: files that the caller removed.
+
+        ``last`` also forgets what was looked for, unless a receipt has still to look for it. For a
+        purge, whatever names a record that does not exist goes, too.
+        """
         quotes = self.quotes(connection)
         removed = quotes.remove(quotes.traces_left())
         removed["uploads"] = uploads
@@ -135,6 +165,7 @@ class Forgetting(Repository):
 
     @reads
     def read_uploads(self, connection: Connection) -> list[str]:
+        """The names of uploads in the spool whose job has ended."""
         return connection.column(
             "select params ->> 'spooled' from jobs"
             " where ended_at is not null and params ->> 'spooled' is not null"
@@ -142,10 +173,12 @@ class Forgetting(Repository):
 
     @reads
     def traces(self, connection: Connection) -> Traces:
+        """What gives the records away that were forgotten, until ``remove_quotes(last=True)``."""
         return self.quotes(connection).traces_left()
 
     @writes
     def note_copies(self, connection: Connection, receipts: Sequence[str], copies: Copies) -> None:
+        """Store in these receipts what was found in other files."""
         connection.execute(
             "update forget_receipts set copies = %s where id = any(%s::text[]) and not purge",
             (Json(asdict(copies)), list(receipts)),
@@ -159,6 +192,7 @@ class Forgetting(Repository):
         receipts: Sequence[str],
         removed: Mapping[str, int],
     ) -> None:
+        """``step`` of these receipts is done, and ``removed`` counts what it removed."""
         rows = connection.execute(
             "select id, removed, pending, done_at from forget_receipts where id = any(%s::text[])"
             " for update",
@@ -182,6 +216,7 @@ class Forgetting(Repository):
 
     @writes
     def note_waiting(self, connection: Connection, reason: str) -> None:
+        """Why the pending steps do not go on."""
         connection.execute(
             "update forget_receipts set waiting = %s where done_at is null", (reason,)
         )
@@ -193,6 +228,7 @@ class Forgetting(Repository):
 
     @reads
     def receipts(self, connection: Connection, *, unfinished: bool = False) -> list[Receipt]:
+        """Receipts, the newest first; finished ones are kept for a while."""
         rows = connection.execute(
             f"select {_COLUMNS} from forget_receipts where done_at is null or not %s"
             " order by begun_at desc, id",
@@ -202,14 +238,17 @@ class Forgetting(Repository):
 
     @reads
     def forgotten(self, connection: Connection, identities: Sequence[Identity]) -> set[Identity]:
+        """Those of these records that were forgotten, whether by this store or another."""
         return set(self.writer.tombstones(connection).times(identities))
 
     @writes
     def refuse(self, connection: Connection, tombstones: Sequence[Tombstone]) -> None:
+        """Refuse from now on what another store has forgotten. What is stored stays."""
         self.writer.tombstones(connection).add(tombstones)
 
     @reads
     def refused(self, connection: Connection, tombstones: Sequence[Tombstone]) -> list[int]:
+        """The numbers of the stored records that these tombstones are of."""
         rows = connection.execute("select id, source, source_id, kind from records")
         return numbers_of(rows, tombstones)
 
@@ -217,6 +256,7 @@ class Forgetting(Repository):
     def tombstones(
         self, connection: Connection, after: Tombstone | None, size: int
     ) -> list[Tombstone]:
+        """The next tombstones after one, in a fixed order."""
         return self.writer.tombstones(connection).page(after, size)
 
 

@@ -117,7 +117,7 @@ class Graph:
 
 
 class GraphExport(Repository):
-    """``ports.GraphStore``: parts of the graph in one pass.
+    """Parts of the graph, the edges between records and the pages that they cite, in one pass.
 
     Temporary tables ``within``, ``tie`` and ``node`` hold which records, edges and nodes belong to
     the part, so memory stays flat. A node is a record or a page that is not stored.
@@ -136,6 +136,10 @@ class GraphExport(Repository):
     read_edges: ClassVar[str]
 
     async def export(self, part: GraphPart, write: Callable[[ExportedGraph], T]) -> T:
+        """Call ``write`` in a thread with that part of the graph, as of one moment.
+
+        Memory does not grow with the part. Nobody who searches or stores waits for it.
+        """
         found: T = await self._database.aside(lambda c: write(self._gathered(c, part)))
         return found
 

@@ -26,8 +26,12 @@ _COLUMNS: Final = (
 )
 
 
-class Jobs(Repository):
-    """``ports.JobStore`` over the table ``jobs``."""
+class StoredJobs(Repository):
+    """The state of jobs, written at every step, so that a restart knows where each one was.
+
+    A store may have several workers. A job that one claimed is its own until it ends, or until that
+    worker is dead.
+    """
 
     order: ClassVar = "seq"
 
@@ -41,6 +45,7 @@ class Jobs(Repository):
         *,
         anywhere: bool = False,
     ) -> None:
+        """Add a job in the state "queued": for a worker of this home, or for one ``anywhere``."""
         connection.execute(
             "insert into jobs(id, name, params, state, created_at, home) values(%s, %s, %s,"
             " 'queued', %s, case when %s then '' else current_setting('mem_search.home') end)",
@@ -55,6 +60,11 @@ class Jobs(Repository):
         left: Collection[str] = (),
         lanes: Collection[str] = (),
     ) -> JobState | None:
+        """The oldest job of these names that waits, or that a dead worker was running.
+
+        It is running now. Jobs with an id in ``left`` are passed over, and those whose name and
+        parameter ``source`` are one of the ``lanes``, as ``import:files``. None when there is none.
+        """
         row = connection.maybe(
             f"update jobs set state = 'running', worker = {MINE}, started_at = %s"
             " where id = (select id from jobs where state in ('queued', 'running')"
@@ -67,6 +77,10 @@ class Jobs(Repository):
 
     @writes_beside
     def claim_aside(self, connection: Connection, names: Collection[str]) -> JobState | None:
+        """The oldest job of these names and this home that was set aside; each only once.
+
+        It is running now. None when there is none, or each one was claimed so before.
+        """
         row = connection.maybe(
             f"update jobs set state = 'running', worker = {MINE}, started_at = %s,"
             " message = '', result = '{}', done = 0, total = 0, ended_at = null,"
@@ -82,6 +96,7 @@ class Jobs(Repository):
     def report_progress(
         self, connection: Connection, job: str, done: int, total: int, message: str
     ) -> bool:
+        """False, without any change, when the job has ended or is another worker's by now."""
         return bool(
             connection.execute(
                 "update jobs set done = %s, total = %s, message = %s where id = %s"
@@ -92,6 +107,7 @@ class Jobs(Repository):
 
     @writes_beside
     def note_result(self, connection: Connection, job: str, result: Mapping[str, Any]) -> None:
+        """The work of the running job is done, with this result; it has not ended yet."""
         connection.execute("update jobs set result = %s where id = %s", (Json(result), job))
 
     @writes_beside
@@ -103,6 +119,7 @@ class Jobs(Repository):
         message: str,
         result: Mapping[str, Any],
     ) -> None:
+        """End the job, unless it has ended or, except for "cancelled", is another worker's."""
         connection.execute(
             # What was read so far stays with a job that may be retried.
             "update jobs set state = %(state)s, message = %(message)s, ended_at = %(now)s,"
@@ -120,6 +137,7 @@ class Jobs(Repository):
 
     @writes_beside
     def queue_again(self, connection: Connection, job: str, params: Mapping[str, Any]) -> None:
+        """The ended job is in the state "queued" again, with other parameters."""
         connection.execute(
             "update jobs set state = 'queued', params = %s, message = '', ended_at = null,"
             f" result = case when result ->> '{SO_FAR}' is null then '{{}}'"
@@ -138,6 +156,7 @@ class Jobs(Repository):
     def newest(
         self, connection: Connection, limit: int, state: JobStatus | None = None
     ) -> list[JobState]:
+        """The newest jobs, of all states or of one."""
         rows = connection.execute(
             f"select {_COLUMNS} from jobs where %(state)s::text is null or state = %(state)s"
             " order by created_at desc, id limit %(limit)s",
@@ -147,6 +166,10 @@ class Jobs(Repository):
 
     @reads
     def unfinished(self, connection: Connection, *, here: bool = False) -> list[JobState]:
+        """Jobs that have not ended, also those that a former worker was running; oldest first.
+
+        ``here``: only those of this home that no living worker is running.
+        """
         rows = connection.execute(
             f"select {_COLUMNS} from jobs where state in ('queued', 'running')"
             f" and (not %s or {OWN_HOME} and {FREE}) order by {self.order}",
@@ -156,6 +179,7 @@ class Jobs(Repository):
 
     @writes_beside
     def expire(self, connection: Connection, before: int) -> int:
+        """Delete jobs that ended before, except those set aside; returns how many."""
         return connection.execute(
             "delete from jobs where ended_at < %s and state != 'set_aside'", (before,)
         ).rowcount

@@ -45,8 +45,8 @@ _WITHOUT_CASE: Final = ("saved_searches", "scopes")
 """Tables whose names are alike without regard to case."""
 
 
-class Redacting(Repository):
-    """``ports.RedactingStore``."""
+class StoredRedacting(Repository):
+    """Redacting again what other rules redacted."""
 
     writer: ClassVar[type[Writer]]
     """What stores and removes records in a transaction."""
@@ -55,15 +55,21 @@ class Redacting(Repository):
 
     @reads
     def rules(self, connection: Connection) -> str:
+        """By which rules the texts were redacted; empty for those of an older version."""
         noted = connection.maybe(self.noted_rules)
         return noted[0] if noted else ""
 
     @writes
     def note_rules(self, connection: Connection, rules: str) -> None:
+        """All texts are redacted by these rules."""
         connection.execute(self.keep_rules, (rules,))
 
     @writes
     def replace(self, connection: Connection, items: Sequence[tuple[Record, PreparedDraft]]) -> int:
+        """Give records, as they were read, another content and identity; returns how many.
+
+        Each keeps its number. One that changed since it was read stays as it is.
+        """
         writer = self.writer(connection)
         replaced = 0
         for record, prepared in items:
@@ -87,12 +93,20 @@ class Redacting(Repository):
 
     @writes
     def relate(self, connection: Connection, items: Sequence[tuple[Record, PreparedDraft]]) -> int:
+        """Give records, as they were read, the edges, names and phrases of today; returns how many.
+
+        Their content stays, so nothing is embedded again. One that changed since stays as it is.
+        """
         writer = self.writer(connection)
         same = [each for each in items if not _changed_since(connection, each[0])]
         writer.relate([(r.number, r.created_at, item) for r, item in same])
         return len(same)
 
     async def redact_texts(self, clean: Callable[[str], str], seal: Callable[[str], str]) -> int:
+        """Apply ``clean`` to every text beside the records, ``seal`` to the URLs of webhooks.
+
+        Returns how many rows changed.
+        """
         places = [(table, column, clean) for table, names in TEXTS.items() for column in names]
         places += [(table, column, seal) for table, column in _SEALED]
         changed = 0

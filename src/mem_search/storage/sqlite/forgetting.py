@@ -10,7 +10,7 @@ from typing import Final
 from mem_search.errors import StorageError
 from mem_search.storage.rules.quotes import MIN_TELLING_LETTERS, noted
 from mem_search.storage.sql.connection import Connection
-from mem_search.storage.sql.forgetting import Forgetting
+from mem_search.storage.sql.forgetting import StoredForgetting
 from mem_search.storage.sql.quotes import FACETS, Quotes
 from mem_search.storage.sqlite import fulltext, odd_rows
 from mem_search.storage.sqlite.database import Connection as FileConnection
@@ -55,8 +55,8 @@ class SqliteQuotes(Quotes):
         return f"cast({column} as text)"
 
 
-class SqliteForgetting(Forgetting):
-    """``ports.ForgetStore``."""
+class SqliteForgetting(StoredForgetting):
+    """Forgetting in a file, which is written anew."""
 
     writer = RecordWriter
     quotes = SqliteQuotes

@@ -94,7 +94,7 @@ GRAPH: Final = Graph(FILTERS.passing, _members)
 
 
 class SqliteGraph(GraphExport):
-    """``ports.GraphStore``."""
+    """Parts of the graph in a file."""
 
     where = staticmethod(FILTERS.where)
     nodes, limit, shown, read_nodes, read_edges = _NODES, _LIMIT, _SHOWN, _READ_NODES, _READ_EDGES

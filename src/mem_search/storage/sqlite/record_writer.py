@@ -79,7 +79,7 @@ class RecordWriter(Writer):
 
 
 class SqliteIngest(Ingest):
-    """``ports.IngestStore``: stores what sources read."""
+    """``sql.ingest.Ingest``: stores what sources read."""
 
     writer = RecordWriter
 

@@ -1,4 +1,4 @@
-"""The whole store over one SQLite file: ``ports.Store``."""
+"""The whole store over one SQLite file: ``storage.store.Store``."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from mem_search.model import Kind
 from mem_search.model.statistics import StoreSize
 from mem_search.storage.rules.corpus_cache import CorpusCache
 from mem_search.storage.sql.connection import Parts, reads, writes
-from mem_search.storage.sql.deliveries import Deliveries
-from mem_search.storage.sql.jobs import Jobs
+from mem_search.storage.sql.deliveries import StoredDeliveries
+from mem_search.storage.sql.jobs import StoredJobs
 from mem_search.storage.sql.logins import Logins
 from mem_search.storage.sql.records import Records
-from mem_search.storage.sql.redacting import Redacting
+from mem_search.storage.sql.redacting import StoredRedacting
 from mem_search.storage.sql.scopes import Scopes
-from mem_search.storage.sql.search_log import SearchLog
+from mem_search.storage.sql.search_log import StoredSearchLog
 from mem_search.storage.sql.statistics import WAITING, Statistics, corpus
-from mem_search.storage.sql.tokens import Tokens
+from mem_search.storage.sql.tokens import StoredTokens
 from mem_search.storage.sqlite import odd_rows, odd_values, snapshot, vectors_move
 from mem_search.storage.sqlite.connection import SqliteConnection
 from mem_search.storage.sqlite.database import Database
@@ -52,15 +52,15 @@ _MIN_WRITES: Final = 2000
 
 
 class SqliteRecords(Records):
-    """``ports.RecordStore``: changes of scopes count in a table of their own."""
+    """``sql.records.Records``: changes of scopes count in a table of their own."""
 
     @reads
     def revision(self, connection: SqliteConnection) -> int:
         return connection.count("select value from revision")
 
 
-class SqliteJobs(Jobs):
-    """``ports.JobStore``: they run in the order in which they came, also those of a millisecond."""
+class SqliteJobs(StoredJobs):
+    """They run in the order in which they came, also those of a millisecond."""
 
     order = "created_at, id"
 
@@ -81,8 +81,8 @@ class SqliteJobs(Jobs):
         )
 
 
-class SqliteRedacting(Redacting):
-    """``ports.RedactingStore``."""
+class SqliteRedacting(StoredRedacting):
+    """What the rules were is noted in ``meta``."""
 
     writer = RecordWriter
     noted_rules = "select value from meta where key = 'redacted_by'"
@@ -90,7 +90,7 @@ class SqliteRedacting(Redacting):
 
 
 class SqliteStatistics(Statistics):
-    """``ports.StatisticsStore``."""
+    """``sql.statistics.Statistics``."""
 
     complete = f"id not in ({WAITING})"
     id_of_store = "select value from meta where key = 'store_id'"
@@ -122,13 +122,13 @@ class SqliteStore(Parts):
         self.indexing = SqliteIndexing(database)
         self.statistics = SqliteStatistics(database)
         self.jobs = SqliteJobs(database)
-        self.deliveries = Deliveries(database)
+        self.deliveries = StoredDeliveries(database)
         self.scopes = Scopes(database)
         self.graph = SqliteGraph(database)
-        self.tokens = Tokens(database)
+        self.tokens = StoredTokens(database)
         self.limits = SqliteLimits(database)
         self.logins = Logins(database)
-        self.search_log = SearchLog(database)
+        self.search_log = StoredSearchLog(database)
 
     @classmethod
     async def open(cls, path: Path) -> SqliteStore:
