@@ -127,9 +127,10 @@ class StoredForgetting(Repository, ABC):
         ).fetchall()
         rows = [row for row in rows if row[1] == rows[0][1]]
         numbers = [number for number, _ in rows]
-        removed = _removed_with(connection, numbers)
+        derived = _removed_with(connection, numbers)
         self.quotes(connection).note_traces(numbers)
-        removed["records"] = writer.remove(numbers, forget=True)
+        removed = Counter(records=writer.remove(numbers, forget=True))
+        removed.update(derived)  # after the records, as the receipt tells them
         removed["notifications"] = connection.execute(
             "delete from notifications where count > 0 and not exists (select 1"
             " from notification_matches m where m.notification_id = notifications.id)"
