@@ -27,7 +27,7 @@ from mem_search.regular_file import open_regular_file
 from mem_search.settings import is_shared
 from mem_search.text import wordpieces
 from mem_search.text.json_reading import loads
-from mem_search.zip_files import DAMAGED_ZIP, open_zip
+from mem_search.zip_files import DAMAGED_ZIP, Archive
 
 _REWRITTEN: Final = (
     "mem-search.db", "mem-search.db-shm", "mem-search.db-wal", "mem-search.db.mark", "chroma",
@@ -224,14 +224,13 @@ class _Limited(io.RawIOBase):
 def _packed(content: IO[bytes], traces: Traces) -> bool:
     left = _MAX_BYTES
     try:
-        with open_zip(content) as archive:
-            for member in archive.infolist():
-                left -= member.file_size
-                if left < 0 or member.flag_bits & 1:  # a bomb, or encrypted
-                    raise _Unread
-                with archive.open(member) as unpacked:
-                    if _has(unpacked, traces):
-                        return True
+        for member in Archive(content).members():
+            left -= member.size
+            if left < 0 or member.is_encrypted:  # a bomb, or encrypted
+                raise _Unread
+            with member.open() as unpacked:
+                if _has(unpacked, traces):
+                    return True
     except DAMAGED_ZIP as error:
         raise _Unread from error
     return False

@@ -24,7 +24,7 @@ from mem_search.sources.base import KEPT, BaseSource, BatchBuilder
 from mem_search.sources.exclusions import Exclusions, is_regular, walk
 from mem_search.text.file_names import as_text
 from mem_search.text.json_reading import check_values, loads
-from mem_search.zip_files import DAMAGED_ZIP, open_zip
+from mem_search.zip_files import DAMAGED_ZIP, Archive, Member
 
 log = logging.getLogger(__name__)
 
@@ -187,36 +187,40 @@ def head(path: Path, size: int = 2048) -> bytes:
 
 
 class Export:
-    """An export that is open: a file, or a ZIP archive with ``names`` of files; sorted."""
+    """An export that is open: a file, or a ZIP archive of files, of which one is known at a time:
+    an archive has as many names as whoever made it likes.
+    """
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
-        self._archive = open_zip(file) if file.read(len(ZIP)) == ZIP else None
-        listed = self._archive.namelist() if self._archive is not None else ()
-        self.names = sorted(name for name in listed if not name.endswith("/"))
+        self._archive = Archive(file) if file.read(len(ZIP)) == ZIP else None
+        self.is_archive = self._archive is not None
         self._left = MAX_FILE_BYTES
 
+    def members(self) -> Iterator[Member]:
+        """The files in the archive, in its order; none of an export that is a file."""
+        return self._archive.members() if self._archive is not None else iter(())
+
     @contextmanager
-    def text(self, name: str = "") -> Iterator[IO[str]]:
+    def text(self, member: Member | None = None) -> Iterator[IO[str]]:
         """The text of the file, or of that member. Raises ValueError for a bomb."""
-        if self._archive is None:
+        if member is None:
             self._file.seek(0)
             opened: IO[bytes] = self._file
         else:
-            info = self._archive.getinfo(name)
-            if info.flag_bits & 1:
-                raise ValueError(f"{name} is encrypted with a password")
-            if info.file_size > MAX_MEMBER_BYTES:
-                raise ValueError(f"{name} unpacks to {info.file_size / 2**30:.0f} GB")
-            self._left -= info.file_size
+            if member.is_encrypted:
+                raise ValueError(f"{member.name} is encrypted with a password")
+            if member.size > MAX_MEMBER_BYTES:
+                raise ValueError(f"{member.name} unpacks to {member.size / 2**30:.0f} GB")
+            self._left -= member.size
             if self._left < 0:
                 raise ValueError(f"its files unpack to more than {MAX_FILE_BYTES // 2**30} GB")
-            opened = self._archive.open(info)
+            opened = member.open()
         text = io.TextIOWrapper(cast("BinaryIO", opened), encoding="utf-8-sig", errors="replace")
         try:
             yield text
         finally:
-            if self._archive is None:
+            if member is None:
                 text.detach()
             else:
                 text.close()
