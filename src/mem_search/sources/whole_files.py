@@ -6,9 +6,11 @@ file of a folder for which ``recognises`` is true is read, and what is in a ZIP 
 
 from __future__ import annotations
 
+import errno
 import io
 import json
 import logging
+import os
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -19,7 +21,7 @@ from typing import IO, Any, BinaryIO, ClassVar, Final, cast
 from mem_search.errors import SourceError, StorageError
 from mem_search.model import Batch, Draft, LedgerEntry, Location
 from mem_search.model.ingest import WholeSession
-from mem_search.regular_file import open_regular_file
+from mem_search.regular_file import kind_of, open_regular_file
 from mem_search.sources.base import KEPT, BaseSource, BatchBuilder
 from mem_search.sources.exclusions import Exclusions, is_regular, walk
 from mem_search.text.file_names import as_text
@@ -84,7 +86,9 @@ class WholeFiles(BaseSource):
         kept = location.options.get(KEPT, "")
         refused: list[OSError] = []
         try:
-            names = {root: root.name} if root.is_file() else dict(self._below(root, refused.append))
+            # What is no folder is opened as a file, which says what it is instead of one.
+            is_one = not root.is_dir() and os.path.lexists(root)
+            names = {root: root.name} if is_one else dict(self._below(root, refused.append))
             if kept:
                 names |= self._below(Path(kept), is_copy=True)
             elif not root.exists():
@@ -135,12 +139,16 @@ class WholeFiles(BaseSource):
             )
             for name in sorted(names):
                 path = Path(folder, name)
-                if (
-                    is_regular(path)
-                    and (name[0] != "." if is_copy else self.recognises(path))
-                    and not excluded.has(path, is_folder=False)
+                if not (name[0] != "." if is_copy else self.recognises(path)) or excluded.has(
+                    path, is_folder=False
                 ):
+                    continue
+                if is_regular(path):
                     yield path, str(path.relative_to(root))
+                elif os.path.lexists(path):
+                    kind = kind_of(path.lstat().st_mode)
+                    why = f"it is {kind}, and only files are read"
+                    refuse(OSError(errno.EINVAL, why, str(path.relative_to(root))))
 
     def _file(self, file: WholeFile, start: int, found: BatchBuilder) -> Iterator[int]:
         """Take what is in the file after the first ``start`` items; how many, in the end -1."""
