@@ -198,6 +198,23 @@ def holds(file: Path, traces: Traces) -> bool | None:
         return None
 
 
+def is_text(file: Path) -> bool:
+    """Whether the words of ``file`` lie open in it, or in a ZIP or gzip file that is looked into.
+
+    Those of a PDF, a picture or a database may be packed in ways that only its reader knows.
+    """
+    try:
+        with open_regular_file(file, follow=False) as content:
+            head = content.read(_PIECE)
+            if head.startswith(_GZIP) or zipfile.is_zipfile(content):
+                return True
+    except FileNotFoundError:
+        return True  # and nothing is in it
+    except OSError:
+        return False
+    return b"\0" not in head and not head.startswith(b"%PDF")
+
+
 def _unpacked(content: IO[bytes], traces: Traces) -> bool:
     try:
         with gzip.GzipFile(fileobj=content) as unpacked:
