@@ -51,7 +51,7 @@ async def caller_of(request: web.Request, *, basic: bool = False) -> Caller:
     than the token does.
     """
     settings = request.app[LIFECYCLE].settings
-    by_proxy = caller_by_proxy(request, settings) if settings.proxy_header else None
+    by_proxy = await caller_by_proxy(request, settings) if settings.proxy_header else None
     if "Authorization" not in request.headers:
         if by_proxy is not None:  # also where a session of a browser would be the owner's
             return by_proxy
