@@ -164,9 +164,15 @@ _FORWARDED: Final = ("Forwarded", "X-Forwarded-For", "X-Real-IP", "Via")
 
 
 def check_place(request: web.Request, settings: Settings) -> None:
-    """Raises Misdirected for a foreign Host, Forbidden for a foreign page."""
+    """Raises Misdirected for a foreign Host, Forbidden for a foreign page.
+
+    What a proxy is asked (``GET http://HOST/``) has to name the same host: aiohttp takes that.
+    """
     port, viewer = port_of(request), viewer_host(request)
     hosts = request.headers.getall("Host", [])
+    scheme, is_whole, rest = request.raw_path.partition("://")
+    if is_whole and "/" not in scheme and (at := rest.partition("/")[0]) not in hosts:
+        hosts.append(at)
     named = len(hosts) == 1 and (
         hosts[0].lower() == viewer if viewer else allowed(hosts[0], port, settings)
     )
