@@ -71,9 +71,10 @@ def test_every_name_that_a_script_imports_exists() -> None:
 
 
 _KNOWN_FEATURES = {
-    "claude_mem": {"saved_searches"},  # a corpus is kept as a saved search
+    "claude_mem": {"context", "saved_searches"},  # what a corpus is, and its text
     "research": {"citations"},
-    "search_jobs": {"research"},
+    "saved_searches": {"webhooks"},  # both queue messages, and say what became of them
+    "search_jobs": {"research", "webhooks"},
 }
 """Feature → the other features that it imports; each pair is a decision."""
 
@@ -120,9 +121,10 @@ _OPENED_OTHERWISE = {
     "agents/base.py": {
         "text.read_text": _OURS, "(self.plugin / 'hooks' / 'hooks.json').read_text": _OURS,
     },
+    "features/graph/page.py": {"(_DATA / name).read_text": _OURS},
     "features/citations/processor.py": {"(DATA / file).open": _OURS},
     "http/viewer.py": {"(_FOLDER / 'index.html').read_bytes": _OURS, "found.read_bytes": _OURS},
-    "http/backup.py": {"config.read_text": _OURS},
+    "features/backup/http.py": {"config.read_text": _OURS},
     "http/access/peers.py": {
         "(_PROC / 'net' / table).read_bytes": "of the system",
         "(_PROC / 'self' / 'uid_map').read_text": "of the system",

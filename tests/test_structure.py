@@ -24,12 +24,12 @@ from pathlib import Path
 SOURCE = Path(__file__).parents[1] / "src"
 PACKAGE = SOURCE / "mem_search"
 
-MAX_LINES = 99_290
+MAX_LINES = 99_500
 """Lines of ``src``; the budget is 86,000 for the code as it is, and 92,000 with what comes."""
-MAX_MODULES = 704
-MAX_ONE_IMPORTER = 233
+MAX_MODULES = 703
+MAX_ONE_IMPORTER = 229
 """Modules with one importer, whatever their size and folder; 120 are the aim."""
-MAX_FRAGMENTS = 47
+MAX_FRAGMENTS = 44
 MAX_TWINS = 26
 """Functions of one store that have the name of one in the other, and at least ALIKE of its text;
 40 are the aim.
@@ -39,9 +39,10 @@ FRAGMENT_LINES = 120
 ALIKE = 0.7
 
 ONE_FILE_EACH = (
-    "agents", "embedders", "extractors", "features.citations", "http", "mcp.tools", "metadata",
-    "records", "renderers", "rerankers", "retrievers", "search.stages", "sources", "storage.ports",
-    "text.languages", "storage.sqlite.migrations", "storage.postgres.migrations",
+    "agents", "embedders", "extractors", "features.citations", "features.graph", "http",
+    "mcp.tools", "metadata", "records", "renderers", "rerankers", "retrievers", "search.stages",
+    "sources", "storage.ports", "text.languages", "storage.sqlite.migrations",
+    "storage.postgres.migrations",
 )  # fmt: skip
 """Folders whose members are registered in one place: a kind, a source, a route, a migration."""
 

@@ -19,13 +19,13 @@ from process import worker
 from mem_search.features.archives.model import Archive
 from mem_search.features.archives.service import ArchiveJob
 from mem_search.features.archives.sql import ArchiveStore
+from mem_search.features.graph.formats import FORMATS, write
 from mem_search.ingest.crash_mark import CrashMark
 from mem_search.ingest.preparing import Preparing
 from mem_search.ingest.writer import IngestWriter
 from mem_search.jobs.reader import LocationReader
 from mem_search.model import Location
 from mem_search.model.graph import ExportedGraph, GraphPart
-from mem_search.renderers.graph import FORMATS, write
 from mem_search.storage.sqlite.store import SqliteStore
 
 RECORDS = 10_000

@@ -26,10 +26,11 @@ from mem_search.text.redaction import Redaction
 
 if TYPE_CHECKING:
     from mem_search.features.archives.service import Archives
+    from mem_search.features.forgetting.service import Forgetting
     from mem_search.features.research.service import Replays, Research
     from mem_search.features.saved_searches.service import SavedSearches
     from mem_search.features.search_jobs.service import SearchJobs
-    from mem_search.ingest.forgetting import Forgetting
+    from mem_search.features.webhooks.service import Deliveries
     from mem_search.ingest.indexer import Indexer
     from mem_search.ingest.writer import IngestWriter
     from mem_search.jobs.enriching import EnrichJob
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
     from mem_search.jobs.queue import JobQueue
     from mem_search.jobs.reader import LocationReader
     from mem_search.jobs.reembedding import Serving
-    from mem_search.webhooks.deliveries import Deliveries
 
 
 class Starting(Unavailable):

@@ -18,13 +18,16 @@ from mem_search.contracts import Embedder
 from mem_search.embedders import Opener, open_embedder
 from mem_search.errors import StorageError, StoreDamaged
 from mem_search.features.archives.service import ArchiveJob, Archives
+from mem_search.features.documents.service import FetchJob
+from mem_search.features.forgetting.service import Forgetting
 from mem_search.features.research.service import Replays, Research
 from mem_search.features.saved_searches.service import SavedSearches
 from mem_search.features.search_jobs.service import SearchJobs
+from mem_search.features.webhooks.sending import Sender, webhook_secret
+from mem_search.features.webhooks.service import Deliveries
 from mem_search.idle_memory import give_back, give_back_when_idle
 from mem_search.ingest import spool
 from mem_search.ingest.crash_mark import CrashMark
-from mem_search.ingest.forgetting import Forgetting
 from mem_search.ingest.indexer import Indexer, audit_after, check_regularly
 from mem_search.ingest.preparing import Preparing
 from mem_search.ingest.writer import IngestWriter
@@ -37,7 +40,7 @@ from mem_search.jobs.reader import LocationReader
 from mem_search.jobs.redacting import RedactJob, redact_if_older
 from mem_search.jobs.reembedding import ReembedJob, Serving
 from mem_search.jobs.sealed_params import RETRY_SECONDS
-from mem_search.jobs.tasks import AuditJob, FetchJob, ImportJob, RebuildJob, SyncJob, set_aside
+from mem_search.jobs.tasks import AuditJob, ImportJob, RebuildJob, SyncJob, set_aside
 from mem_search.jobs.watching import watch
 from mem_search.runtime import EmbeddingModel, Features, IngestRuntime, ResearchRuntime, Runtime
 from mem_search.search.stages import STAGES
@@ -46,9 +49,6 @@ from mem_search.search_wiring import background_tasks, open_search
 from mem_search.settings import Settings
 from mem_search.storage.ports.search import SearchStore
 from mem_search.storage.store import Store
-from mem_search.webhooks.deliveries import Deliveries
-from mem_search.webhooks.sending import Sender
-from mem_search.webhooks.signing import webhook_secret
 
 log = logging.getLogger(__name__)
 
@@ -229,7 +229,7 @@ def _ingest_runtime(
         AuditJob(store, indexer),
         RebuildJob(indexer),
         ArchiveJob(store, reader),
-        RedactJob(store, preparing, forgetting, redaction, runtime.seal, stored, kept),
+        RedactJob(store, preparing, forgetting.purge, redaction, runtime.seal, stored, kept),
     )
     opened = partial(open_embedder, models_dir=settings.models_dir)
     reembed = ReembedJob(store, opened, serving, settings.embedder)

@@ -16,7 +16,7 @@ from http_worker import AUTHORIZED, Client, lifecycle_of
 from people import join
 
 from chosen_store import rows_on_the_server
-from mem_search.http import uploads
+from mem_search.features.documents import uploads
 from mem_search.model import Location
 from mem_search.settings import Settings
 

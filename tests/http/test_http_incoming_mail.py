@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from http_worker import AUTHORIZED, TOKEN, Client, lifecycle_of
 
-from mem_search.http import incoming_mail
+from mem_search.features.documents import incoming_mail
 from mem_search.http.core.app import build_app
 from mem_search.settings import Settings
 from patience import PATIENCE

@@ -11,10 +11,10 @@ import pytest
 from aiohttp.test_utils import TestClient, TestServer
 from http_worker import AUTHORIZED, Client, lifecycle_of
 
+from mem_search.features.webhooks.sending import webhook_secret
 from mem_search.http.core.app import build_app
 from mem_search.model import Draft
 from mem_search.settings import Settings
-from mem_search.webhooks.signing import webhook_secret
 from patience import PATIENCE
 from runtimes import fill
 from webhook_receiver import Receiver, receiving

@@ -12,15 +12,15 @@ import pytest
 from chat_model import Model, chat, model
 from drafts import draft
 from mem_search.errors import Conflict
+from mem_search.features.context.model import Situation
+from mem_search.features.context.service import brief
+from mem_search.features.context.text import render_briefing
 from mem_search.jobs import compressing
 from mem_search.jobs.enriching import WORK, EnrichJob
 from mem_search.model import Draft, Record
-from mem_search.model.briefing import Situation
 from mem_search.model_endpoint import ChatEndpoint
 from mem_search.records.registry import installed_kinds
-from mem_search.renderers import render_briefing
 from mem_search.renderers.record_line import DisplayOptions
-from mem_search.search.briefing import brief
 from mem_search.text.dates import now_ms
 from mem_search.wiring import Runtime, open_runtime
 from patience import PATIENCE

@@ -15,10 +15,10 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 
 from mem_search.errors import SourceError
-from mem_search.jobs.fetching import fetch
+from mem_search.features.documents.service import fetch
 from mem_search.model.jobs import ENDED
+from mem_search.outgoing import RefusedPage
 from mem_search.settings import Settings
-from mem_search.webhooks.receivers import RefusedPage
 from mem_search.wiring import Runtime, open_runtime
 from patience import PATIENCE
 from runtimes import small

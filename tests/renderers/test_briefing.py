@@ -9,16 +9,12 @@ from typing import Any
 
 import pytest
 
+from mem_search.features.context.model import Briefing, Situation
+from mem_search.features.context.service import ranked
+from mem_search.features.context.text import render_briefing, render_matches, render_prompt_guide
 from mem_search.model import Draft, Kind, Record
-from mem_search.model.briefing import Briefing, Situation
 from mem_search.records.registry import installed_kinds
-from mem_search.renderers import (
-    DisplayOptions,
-    render_briefing,
-    render_matches,
-    render_prompt_guide,
-)
-from mem_search.search.briefing import ranked
+from mem_search.renderers import DisplayOptions
 from mem_search.text import token_count
 
 EVENING = 1_763_401_500_000  # 2025-11-17T17:45:00Z

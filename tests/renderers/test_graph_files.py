@@ -14,8 +14,8 @@ import networkx as nx
 import pytest
 from lxml import etree
 
+from mem_search.features.graph.formats import FORMATS, write
 from mem_search.model.graph import ExportedEdge, ExportedGraph, ExportedNode
-from mem_search.renderers.graph import FORMATS, write
 
 HOSTILE = "a </script> <b> & \"q\" 'x' \\n \\ ]]> \x1b[31m\u202e \ufffe\nend\\"
 SHOWN = "a </script> <b> & \"q\" 'x' \\n \\ ]]> [31m � end\\"

@@ -17,9 +17,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lxml import etree
 
+from mem_search.features.graph.formats import write
+from mem_search.features.graph.layout import APART, placed
 from mem_search.model.graph import ExportedEdge, ExportedGraph, ExportedNode
-from mem_search.renderers.graph import write
-from mem_search.renderers.graph.layout import APART, placed
 from patience import PATIENCE
 
 EVIL = (
@@ -131,7 +131,7 @@ def test_the_page_needs_nothing_else_and_lets_only_its_own_scripts_run() -> None
 
 
 def test_the_library_of_the_page_is_the_one_that_its_notice_names() -> None:
-    from mem_search.renderers.graph import page
+    from mem_search.features.graph import page
 
     folder = Path(page.__file__).parent / "data"
     digest = hashlib.sha256((folder / "cytoscape.min.js").read_bytes()).hexdigest()

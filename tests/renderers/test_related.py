@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
+from mem_search.features.graph.listing import render_related
 from mem_search.model import Kind, Record, Ref
 from mem_search.records.registry import installed_kinds
-from mem_search.renderers import DisplayOptions, render_related
+from mem_search.renderers import DisplayOptions
 
 DISPLAY = DisplayOptions(kinds=installed_kinds().get, tz=UTC, now=datetime(2026, 6, 1, tzinfo=UTC))
 

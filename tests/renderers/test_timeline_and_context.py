@@ -7,9 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mem_search.features.context.text import render_context
+from mem_search.features.timeline.service import render_timeline
 from mem_search.model import Kind, Record
 from mem_search.records.registry import installed_kinds
-from mem_search.renderers import DisplayOptions, render_context, render_timeline
+from mem_search.renderers import DisplayOptions
 
 EVENING = 1_763_401_500_000  # 2025-11-17T17:45:00Z
 DAY = 86_400_000

@@ -20,7 +20,7 @@ from named_orders import ORDERS
 SOURCES = Path(mem_search.__file__).parent
 RENDERERS = {"render_briefing", "render_context", "render_matches", "render_prompt_guide"}
 CALLERS = {
-    "http/context.py": {"render_briefing", "render_context", "render_matches"},
+    "features/context/http.py": {"render_briefing", "render_context", "render_matches"},
     "http/hooks.py": {"render_briefing", "render_matches", "render_prompt_guide"},
     "features/claude_mem/corpora.py": {"render_matches"},
 }
@@ -50,7 +50,7 @@ def test_only_the_known_callers_render_what_an_agent_gets_unasked() -> None:
 
 
 def test_every_such_renderer_ends_in_the_one_function() -> None:
-    tree = modules()["renderers/context.py"]
+    tree = modules()["features/context/text.py"]
     functions = {each.name: each for each in tree.body if isinstance(each, ast.FunctionDef)}
     assert {name for name in functions if name.startswith("render_")} == RENDERERS
     for name in RENDERERS:

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from mem_search.features.context.model import Situation
+from mem_search.features.context.service import DAY_MS, ranked, words_of
 from mem_search.model import Kind, Record
-from mem_search.model.briefing import Situation
-from mem_search.search.briefing import DAY_MS, ranked, words_of
 
 NOW = 1_763_401_500_000
 HERE = Situation(("harbour",), branch="tide", files=("src/lamp.py",))

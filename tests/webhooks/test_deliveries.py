@@ -14,14 +14,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mem_search.errors import StorageError
+from mem_search.features.webhooks import service as deliveries
+from mem_search.features.webhooks.sending import Sender, new_secret
+from mem_search.features.webhooks.service import MAX_ATTEMPTS, Deliveries, new_message, pause
 from mem_search.model.webhooks import Delivery, Message
 from mem_search.storage.sql import deliveries as stored_deliveries
 from mem_search.storage.sql.deliveries import Deliveries as StoredDeliveries
 from mem_search.storage.sqlite.store import SqliteStore
-from mem_search.webhooks import deliveries
-from mem_search.webhooks.deliveries import MAX_ATTEMPTS, Deliveries, new_message, pause
-from mem_search.webhooks.sending import Sender
-from mem_search.webhooks.signing import new_secret
 from patience import PATIENCE
 from webhook_receiver import ids, receiving
 

@@ -9,9 +9,8 @@ from contextlib import asynccontextmanager
 import pytest
 
 from mem_search.errors import StorageError
-from mem_search.webhooks.receivers import RefusedReceiver
-from mem_search.webhooks.sending import Sender
-from mem_search.webhooks.signing import new_secret
+from mem_search.features.webhooks.sending import Sender, new_secret
+from mem_search.outgoing import RefusedReceiver
 from patience import PATIENCE
 from webhook_receiver import receiving
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from standardwebhooks import Webhook, WebhookVerificationError
 
 from mem_search.errors import InputError, StorageError
+from mem_search.features.webhooks.sending import key_of, new_secret, signed, webhook_secret
 from mem_search.settings import Settings
-from mem_search.webhooks.signing import key_of, new_secret, signed, webhook_secret
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),

@@ -11,14 +11,8 @@ import typer
 
 from mem_search import __version__
 from mem_search.cli import (
-    access,
     agents,
-    backup,
-    context,
     doctor,
-    documents,
-    forget,
-    graph,
     ingest,
     jobs,
     quickstart,
@@ -35,12 +29,19 @@ from mem_search.cli.output import guard, write
 from mem_search.cli.shell_words import whole_words
 from mem_search.cli.written import remembering_completion
 from mem_search.errors import MemSearchError
+from mem_search.features.access import cli as access
 from mem_search.features.archives import cli as archives
+from mem_search.features.backup import cli as backup
 from mem_search.features.claude_mem import cli as claude_mem
+from mem_search.features.context import cli as context
+from mem_search.features.documents import cli as documents
+from mem_search.features.forgetting import cli as forget
+from mem_search.features.graph import cli as graph
 from mem_search.features.research import cli as research
 from mem_search.features.saved_searches import cli as saved_searches
 from mem_search.features.scopes import cli as scopes
 from mem_search.features.webhooks import cli as webhooks
+from mem_search.features.why import cli as why
 
 _HELP = """Search everything that you and your coding agents have seen.
 
@@ -81,7 +82,7 @@ def mcp() -> None:
 
 
 for group in (
-    search, records, context, forget, documents, ingest, agents, backup, stats, jobs
+    search, records, context, forget, documents, why, ingest, agents, backup, stats, jobs
 ):  # fmt: skip
     group.add_to(app)
 archives.add_to(app)

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import http.client
 import json
+import os
+import secrets
+import signal
 import socket
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import IO, Any, Final
 from urllib.parse import urlencode
 
@@ -19,13 +23,15 @@ from mem_search.cli.watch import watched
 from mem_search.daemon.address import address, is_outdated
 from mem_search.daemon.connection import NoAnswer, Place, Unproved, connect, named
 from mem_search.daemon.control import Starting, is_starting, running, silent, start, unproved
-from mem_search.errors import InputError, MemSearchError, Unavailable
+from mem_search.errors import InputError, MemSearchError, StorageError, Unavailable
 from mem_search.settings import Settings
 
 TEXT: Final = "text/plain"
 JSON: Final = "application/json"
 NDJSON: Final = "application/x-ndjson"
 ANY_FILE: Final = "application/octet-stream"
+
+_ENDING_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 Pairs = Sequence[tuple[str, str]]
 
@@ -223,3 +229,29 @@ def report(error: MemSearchError) -> int:
         message = reason if flag in reason else f"{flag}: {reason}"
     note(f"mem-search: {message}")
     return error.exit_code
+
+
+@contextmanager
+def part_of(target: Path) -> Iterator[tuple[Path, IO[bytes]]]:
+    """A file that becomes ``target`` when the block ends.
+
+    It vanishes when the block fails, and when a signal ends the program: Ctrl-C runs no block.
+    """
+    part = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
+
+    def ended(number: int, _frame: object) -> None:
+        part.unlink(missing_ok=True)
+        os._exit(128 + number)
+
+    before = {number: signal.signal(number, ended) for number in _ENDING_SIGNALS}
+    try:
+        handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        with os.fdopen(handle, "wb") as sink:
+            yield part, sink
+        part.rename(target)
+    except OSError as error:
+        raise StorageError(f"cannot write {target}: {error.strerror or error}") from error
+    finally:
+        part.unlink(missing_ok=True)
+        for number, handler in before.items():
+            signal.signal(number, handler)

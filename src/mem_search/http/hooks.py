@@ -9,18 +9,17 @@ from aiohttp import web
 from pydantic import Field
 
 from mem_search.errors import StorageError
+from mem_search.features.context.model import Situation
+from mem_search.features.context.service import MIN_PROMPT_CHARS, brief
+from mem_search.features.context.text import render_briefing, render_matches, render_prompt_guide
 from mem_search.git.changes import changed_files
 from mem_search.http.core.parameter_types import Text
 from mem_search.http.core.parameters import Body, Parameters
 from mem_search.http.core.replies import json_reply
 from mem_search.http.core.routing import Call
-from mem_search.http.schemas.context import HookCosts, SessionCost
-from mem_search.http.schemas.hooks import HookReply
 from mem_search.jobs.hook_costs import Cost, costs, dropped
-from mem_search.model.briefing import Situation
 from mem_search.projects import Project, identify, named_after
-from mem_search.renderers import render_briefing, render_matches, render_prompt_guide
-from mem_search.search.briefing import MIN_PROMPT_CHARS, brief
+from mem_search.renderers.schema import Count, Time, schema
 from mem_search.text import token_count
 from mem_search.text.dates import now_ms
 from mem_search.waiting import Lane
@@ -36,6 +35,62 @@ _LOOK_SECONDS: Final = 2.0
 """For a directory in all. One on a disk that does not answer takes a thread, and no longer."""
 
 _LOOKS: Final = Lane("hooks", most=16)
+
+
+@schema
+class SessionCost:
+    """What the hooks of a session cost: how many, the tokens that the agent got, and their times.
+
+    `turns` are prompts, `searches` how often the agent searched its memory. `unanswered` hooks met
+    no worker in time. `ms` and `cpu_ms` are the median hook, `slowest_ms` the slowest.
+    """
+
+    session: str
+    agent: str
+    first: Time
+    last: Time
+    hooks: Count
+    unanswered: Count
+    turns: Count
+    searches: Count
+    tokens: Count
+    ms: float
+    slowest_ms: float
+    cpu_ms: float
+
+
+@schema
+class HookCosts:
+    """The hooks of all sessions together, and each of the latest sessions, the latest first.
+
+    `p95_ms` and `p95_cpu_ms` are of single hooks; `searches_a_turn` is null without a prompt.
+    `dropped` events could not be used; `last_dropped` is when and why the last of them was dropped.
+    """
+
+    hooks: Count
+    unanswered: Count
+    turns: Count
+    searches: Count
+    searches_a_turn: float | None
+    tokens: Count
+    p95_ms: float
+    p95_cpu_ms: float
+    dropped: Count
+    last_dropped: str
+    sessions: list[SessionCost]
+
+
+@schema
+class HookReply:
+    """`context` is for the agent of a session that starts, or of a prompt; else it is empty.
+
+    It has so many `tokens`. `kept`: the event that came with the request is on the disk, redacted.
+    A worker that has just started does not keep it yet: then the hook has to.
+    """
+
+    context: str
+    tokens: Count
+    kept: bool
 
 
 class CostParameters(Parameters):

@@ -1,4 +1,4 @@
-"""Records by their number or ref: open one, open several, list them, delete one."""
+"""Records by their number or ref: open one, open several, list them."""
 
 from __future__ import annotations
 
@@ -14,9 +14,7 @@ from mem_search.http.core.parameter_types import IdOfRecord, Platform
 from mem_search.http.core.parameters import ListParameters, RecordParameters, budget
 from mem_search.http.core.replies import TEXT, json_reply, prefers, text_reply
 from mem_search.http.core.routing import Call, Handler
-from mem_search.http.schemas.forgetting import Receipt
 from mem_search.http.schemas.records import (
-    DeletedRecord,
     OpenedRecord,
     RecordList,
     Records,
@@ -163,20 +161,6 @@ def list_kind(kind: Kind) -> Handler:
     return listed
 
 
-def forget_kind(kind: Kind) -> Handler:
-    """The handler that deletes the record of ``kind`` with the number in the path."""
-
-    async def forgotten(call: Call) -> web.StreamResponse:
-        return await _forgotten(call, RecordId(number_in_path(call.request), kind))
-
-    return forgotten
-
-
-async def forget_ref(call: Call) -> web.StreamResponse:
-    """Delete the record that the id in the path names."""
-    return await _forgotten(call, id_in_path(call))
-
-
 def id_in_path(call: Call) -> RecordId:
     """The id of a record in the path. Raises InputError naming ``ref``."""
     return RecordId.parse(call.request.match_info["ref"])
@@ -221,9 +205,3 @@ async def _thread(call: Call, record: Record) -> list[Record]:
         page, _ = await call.runtime.store.records.page(named, "date_asc", _MAX_THREAD_MESSAGES, 0)
         found |= {each.number: each for each, _ in page}
     return sorted(found.values(), key=lambda each: (each.created_at, each.number))
-
-
-async def _forgotten(call: Call, called: RecordId) -> web.StreamResponse:
-    record, _ = await find(call, called)
-    receipt = await call.runtime.ingest.forgetting.forget([record.number])
-    return json_reply(DeletedRecord(deleted=str(record.ref), receipt=Receipt.of(receipt)))

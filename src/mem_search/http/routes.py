@@ -6,26 +6,28 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
+from mem_search.features.access import http as access
 from mem_search.features.archives import http as archives
+from mem_search.features.backup import http as backup
 from mem_search.features.citations import http as citations
 from mem_search.features.claude_mem import http as claude_mem
 from mem_search.features.claude_mem.clients import CLIENTS
+from mem_search.features.context import http as context
+from mem_search.features.documents import http as documents
+from mem_search.features.forgetting import http as forgetting
+from mem_search.features.graph import http as graph
 from mem_search.features.research import http as research
 from mem_search.features.saved_searches import http as saved_searches
 from mem_search.features.scopes import http as scopes
 from mem_search.features.search_jobs import http as search_jobs
+from mem_search.features.timeline import http as timeline
 from mem_search.features.webhooks import http as webhooks
+from mem_search.features.why import http as why
 from mem_search.http import (
     about,
-    backup,
     batch,
-    context,
-    documents,
     exports,
-    forgetting,
-    graph,
     hooks,
-    incoming_mail,
     jobs,
     mcp,
     metrics,
@@ -35,13 +37,9 @@ from mem_search.http import (
     search,
     stats,
     suggest,
-    timeline,
     universal,
-    uploads,
     viewer,
-    why,
 )
-from mem_search.http.access import tokens
 from mem_search.http.core.event_stream import CONTENT_TYPE as EVENTS
 from mem_search.http.core.parameters import (
     ConceptParameters,
@@ -55,15 +53,8 @@ from mem_search.http.core.parameters import (
 from mem_search.http.core.replies import HTML, JSON, TEXT
 from mem_search.http.core.routing import ANY_TYPE, Route, shared_with
 from mem_search.http.first_routes import FIRST_ABOUT, FIRST_SEARCH, FOUND
-from mem_search.http.schemas import access as access_schemas
-from mem_search.http.schemas import context as context_schemas
-from mem_search.http.schemas import documents as document_schemas
-from mem_search.http.schemas import forgetting as forgetting_schemas
-from mem_search.http.schemas import graph as graph_schemas
-from mem_search.http.schemas import hooks as hook_schemas
 from mem_search.http.schemas import jobs as job_schemas
 from mem_search.http.schemas import records as record_schemas
-from mem_search.http.schemas import search as search_schemas
 from mem_search.http.schemas import stats as stats_schemas
 from mem_search.http.schemas import weighted as weighted_schemas
 from mem_search.http.schemas.common import Deleted, TextReply
@@ -75,8 +66,6 @@ from mem_search.http.schemas.universal_requests import (
 from mem_search.http.weighted import hybrid, vector
 from mem_search.http.weighted.requests import HybridBody, VectorBody
 from mem_search.records.registry import installed_kinds
-from mem_search.renderers.graph.drawing import Drawing
-from mem_search.renderers.graph.files import GraphFile
 from mem_search.renderers.record_json import RecordExcerpt, WholeRecord
 from mem_search.renderers.search_reply import ChosenReply, SearchReply
 from mem_search.renderers.universal import (
@@ -92,7 +81,6 @@ GET, POST, PUT, PATCH, DELETE = (
 TAGGED = partial(Route, "GET", tagged=True)
 CREATED, ACCEPTED = 201, 202
 UNIVERSAL_PATH = "/api/v1/search"
-TIMELINE_FOUND: Any = search_schemas.Timeline | search_schemas.TimelineText | FOUND
 OPENED: Any = record_schemas.OpenedRecord | RecordExcerpt | record_schemas.RecordText
 
 # fmt: off
@@ -126,20 +114,13 @@ WEIGHTED = (
     GET("/api/v2/search/stats", stats.search_stats, "Count what can be searched", "weighted", response=weighted_schemas.SearchableStatsReply),
 )
 TIMELINE = (
-    GET("/api/timeline", timeline.timeline, "Show the records around a record, a time or the best result", "timeline", timeline.TimelineParameters, response=TIMELINE_FOUND, errors=(404, 429)),
-    GET("/api/timeline/by-query", timeline.by_query, "Show the records around the best result", "timeline", timeline.ByQueryParameters, response=TIMELINE_FOUND, errors=(404,)),
-    GET("/api/context/timeline", timeline.timeline, "The same as /api/timeline", "timeline", timeline.TimelineParameters, response=TIMELINE_FOUND, errors=(404, 429)),
-    GET("/api/context/recent", context.recent, "Summarize the newest sessions for an agent", "timeline", context.RecentParameters, response=search_schemas.RecentContext | TextReply),
-    GET("/api/context/inject", context.inject, "Show what an agent gets at the start of a session", "timeline", context.BriefingParameters, content_type=TEXT, other_types=(JSON,), response=context_schemas.BriefingReply),
-    GET("/api/context/preview", context.preview, "Show what an agent gets, with the reason for each record", "timeline", context.BriefingParameters, other_types=(TEXT,), response=context_schemas.BriefingReply),
-    GET("/api/context/costs", hooks.cost, "Show what the hooks of agents cost", "timeline", hooks.CostParameters, response=context_schemas.HookCosts, private=True),
-    POST("/api/context/semantic", context.semantic, "Show what an agent gets with a prompt", "timeline", body=context.SemanticBody, response=context_schemas.SemanticContext),
+    *timeline.ROUTES,
+    *context.ROUTES,
+    GET("/api/context/costs", hooks.cost, "Show what the hooks of agents cost", "timeline", hooks.CostParameters, response=hooks.HookCosts, private=True),
 )
 RECORDS = (
     GET("/api/records/{ref}", records.open_ref, "Open a record by its ref", "records", RecordParameters, response=OPENED),
-    GET("/api/graph/export", graph.export, "Export the graph, or what is around a record, as a file or a picture", "records", graph.GraphExportParameters, response=GraphFile, other_types=graph.CONTENT_TYPES, errors=(404,), private=True),
-    GET("/api/graph/{ref}", graph.related, "Show the records related to a record", "records", graph.GraphParameters, response=graph_schemas.RelatedRecords | graph_schemas.RelatedText),
-    GET("/api/graph/{ref}/drawing", graph.drawing, "Place and colour the records around a record, to draw them", "records", graph.DrawingParameters, response=Drawing),
+    *graph.ROUTES,
     GET("/api/observation/{number}", records.open_kind("observation"), "Open an observation", "records", RecordParameters, response=OPENED),
     GET("/api/session/{number}", records.open_kind("session_summary"), "Open a session summary", "records", RecordParameters, response=OPENED),
     GET("/api/prompt/{number}", records.open_kind("user_prompt"), "Open a prompt", "records", RecordParameters, response=OPENED),
@@ -148,37 +129,20 @@ RECORDS = (
     GET("/api/observations", records.list_kind("observation"), "List observations, newest first", "records", ListParameters, response=record_schemas.RecordList),
     GET("/api/summaries", records.list_kind("session_summary"), "List session summaries, newest first", "records", ListParameters, response=record_schemas.RecordList),
     GET("/api/prompts", records.list_kind("user_prompt"), "List prompts, newest first", "records", ListParameters, response=record_schemas.RecordList),
-    POST("/api/forget", forgetting.forget, "Forget records, or say which are selected", "records", body=forgetting.ForgetBody, write=True, response=forgetting_schemas.Selected | forgetting_schemas.Forgotten, errors=(404, 409)),
-    GET("/api/forget", forgetting.receipts, "List the last receipts of forgetting", "records", response=forgetting_schemas.Receipts, private=True),
-    GET("/api/forget/{id}", forgetting.receipt, "Show how far a forgetting is", "records", response=forgetting_schemas.Receipt, private=True),
-    POST("/api/purge", forgetting.purge, "Remove what earlier deletions left in files", "records", write=True, status=ACCEPTED, response=forgetting_schemas.Receipt),
+    *forgetting.ROUTES,
     POST("/api/records", record_changes.add, "Add a record", "records", record_changes.NewRecordParameters, body=record_changes.NewRecordBody, write=True, status=CREATED, response=WholeRecord, errors=(409,)),
     PUT("/api/records/{ref}", record_changes.put, "Replace a record", "records", body=record_changes.WholeRecordBody, write=True, response=WholeRecord),
     PATCH("/api/records/{ref}", record_changes.patch, "Change some fields of a record", "records", body=record_changes.RecordPatch, write=True, response=WholeRecord),
-    DELETE("/api/records/{ref}", records.forget_ref, "Delete a record", "records", write=True, response=record_schemas.DeletedRecord),
-    DELETE("/api/observation/{number}", records.forget_kind("observation"), "Delete an observation", "records", write=True, response=record_schemas.DeletedRecord),
-    DELETE("/api/session/{number}", records.forget_kind("session_summary"), "Delete a session summary", "records", write=True, response=record_schemas.DeletedRecord),
-    DELETE("/api/summary/{number}", records.forget_kind("session_summary"), "Delete a session summary", "records", write=True, response=record_schemas.DeletedRecord),
-    DELETE("/api/prompt/{number}", records.forget_kind("user_prompt"), "Delete a prompt", "records", write=True, response=record_schemas.DeletedRecord),
-)
-DOCUMENTS = (
-    POST("/documents/upload", uploads.upload, "Add a document with what is known of it", "documents", form=uploads.UploadForm, body_type=uploads.FORM, write=True, status=ACCEPTED, response=job_schemas.SubmittedJob, errors=(409, 429)),
-    POST("/documents/mail", incoming_mail.receive, "Add an incoming mail", "documents", body_type=ANY_TYPE, write=True, basic=True, response=job_schemas.SubmittedJob, errors=(429,)),
-    POST("/documents/fetch", uploads.fetch, "Add a page or a document by its URL", "documents", body=uploads.FetchBody, write=True, status=ACCEPTED, response=job_schemas.SubmittedJob, errors=(429,)),
-    GET("/documents/{id}", documents.one, "Show what is known of a document", "documents", response=document_schemas.Document, page="record/{id}"),
-    GET("/documents/{id}/content", documents.content, "Show the text of a document", "documents", documents.ContentParameters, content_type=TEXT),
-    GET("/documents/{id}/passages", documents.passages, "List the passages of a document", "documents", documents.PassageParameters, response=document_schemas.DocumentPassages),
-    GET("/documents/{id}/original", documents.original, "Download the file that a document was read from", "documents", write=True, content_type=ANY_TYPE),
 )
 INTAKE = (
     POST("/api/sync", jobs.sync, "Import what is new on this machine", "import", body=jobs.SyncBody, write=True, defers=True, only="owner", status=ACCEPTED, response=job_schemas.SubmittedJob, errors=(429,)),
-    POST("/api/hooks", hooks.event, "Say that a hook of an agent left an event in the home", "import", body=hooks.HookBody, write=True, defers=True, only="owner", response=hook_schemas.HookReply),
+    POST("/api/hooks", hooks.event, "Say that a hook of an agent left an event in the home", "import", body=hooks.HookBody, write=True, defers=True, only="owner", response=hooks.HookReply),
     POST("/api/unfollow", jobs.unfollow, "Stop reading a location", "import", body=jobs.UnfollowBody, write=True, only="owner", response=job_schemas.Unfollowed, errors=(404,)),
     POST("/api/import", jobs.import_file, "Import a file of this machine", "import", body=jobs.ImportBody, write=True, defers=True, only="owner", status=ACCEPTED, response=job_schemas.SubmittedJob, errors=(429,)),
     POST("/api/import/upload", jobs.import_upload, "Import the file in the body", "import", jobs.UploadParameters, body_type=ANY_TYPE, write=True, defers=True, status=ACCEPTED, response=job_schemas.SubmittedJob, errors=(429,)),
     POST("/api/import/jsonl", jobs.import_lines, "Import the records in the body, one a line", "import", jobs.UploadedName, body_type=jobs.NDJSON, write=True, defers=True, status=ACCEPTED, response=job_schemas.SubmittedJob, errors=(429,)),
     GET("/api/export", exports.export_records, "Export all records, one a line", "import", exports.ExportParameters, write=True, content_type=jobs.NDJSON),
-    GET("/api/v1/backup", backup.backup, "Download everything that is stored, of all users, as one file", "import", backup.BackupParameters, write=True, only="home", content_type=backup.ZIP, errors=(409,)),
+    *backup.ROUTES,
     GET("/api/jobs", jobs.newest, "List jobs, newest first", "import", jobs.JobListParameters, write=True, response=job_schemas.Jobs),
     GET("/api/jobs/events", jobs.events, "Send the newest jobs again whenever one changes", "import", jobs.JobListParameters, write=True, content_type=EVENTS, is_rest=False),
     GET("/api/jobs/{id}", jobs.one, "Show a job", "import", write=True, response=job_schemas.Job),
@@ -192,13 +156,6 @@ INTAKE = (
 EXPORTS = (
     GET("/api/search/export", exports.export_results, "Export the results of a search as a file", "citations", exports.SearchExportParameters, content_type="text/csv", other_types=exports.CONTENT_TYPES, response=SearchReply | ChosenReply, private=True),
 )
-ACCESS = (
-    POST("/api/v1/tokens", tokens.create_token, "Create a token", "access", body=tokens.TokenBody, write=True, only="home", status=CREATED, response=access_schemas.NewToken, errors=(409,)),
-    GET("/api/v1/tokens", tokens.tokens, "List tokens", "access", write=True, only="home", response=access_schemas.TokenList),
-    DELETE("/api/v1/tokens/{name}", tokens.revoke_token, "Revoke a token", "access", write=True, only="home", response=access_schemas.RevokedToken),
-    GET("/api/v1/users", tokens.users, "List users who have a store of their own", "access", write=True, only="home", response=access_schemas.UserList),
-    DELETE("/api/v1/users/{name}", tokens.remove_user, "Delete a user and everything that they stored", "access", write=True, only="home", response=access_schemas.RemovedUser, errors=(409,)),
-)
 ABOUT = (
     *FIRST_ABOUT,
     GET("/metrics", metrics.metrics, "Show metrics for a monitoring system", "about", content_type=TEXT, only="owner", errors=(404,), private=True),
@@ -206,7 +163,7 @@ ABOUT = (
     GET("/api/projects", stats.projects, "List projects, the last active first", "about", PlatformParameters, response=stats_schemas.Projects),
     GET("/api/stats", stats.totals, "Count what is stored and indexed", "about", response=stats_schemas.Stats, private=True),
     GET("/api/ledger", stats.ledger, "List what became of each item that a source read", "about", stats.LedgerParameters, response=stats_schemas.Ledger, private=True),
-    GET("/api/why", why.why, "Say what became of a file or folder", "about", why.WhyParameters, response=document_schemas.WhyPath, private=True),
+    *why.ROUTES,
     GET("/openapi.json", about.openapi_json, "Describe this API as OpenAPI 3.1", "about", early=True, response=dict[str, Any]),
     GET("/docs", about.docs, "Show all operations on one page", "about", early=True, content_type=HTML),
     POST("/mcp", mcp.answer, "MCP over streamable HTTP", "mcp", waits=True, is_rest=False),
@@ -233,12 +190,12 @@ _ALL = (
     *WEIGHTED,
     *TIMELINE,
     *RECORDS,
-    *DOCUMENTS,
+    *documents.ROUTES,
     *INTAKE,
     *archives.ROUTES,
     *citations.ROUTES,
     *EXPORTS,
-    *ACCESS,
+    *access.ROUTES,
     *ABOUT,
     *claude_mem.ROUTES,
     *VIEWER,

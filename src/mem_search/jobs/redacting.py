@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, get_args
 
-from mem_search.ingest.forgetting import Forgetting
 from mem_search.ingest.prepare import flagged, redacted
 from mem_search.ingest.preparing import Preparing
 from mem_search.jobs.kept_transcripts import KeptTranscripts
@@ -55,7 +54,7 @@ class RedactJob:
         self,
         store: Store,
         preparing: Preparing,
-        forgetting: Forgetting,
+        purge: Callable[[], Awaitable[object]],
         redaction: Redaction,
         seal: Seal,
         stored: Callable[[], None],
@@ -63,7 +62,7 @@ class RedactJob:
     ) -> None:
         self._store = store
         self._preparing = preparing
-        self._forgetting = forgetting
+        self._purge = purge
         self._redaction = redaction
         self._seal = seal
         self._stored = stored
@@ -100,7 +99,7 @@ class RedactJob:
         await self._kept.redact()
         texts = await self._store.redacting.redact_texts(self._clean, self._seal_url)
         if counts["changed"] or texts:
-            await self._forgetting.purge()  # their old bytes
+            await self._purge()  # their old bytes
         await self._store.redacting.note_rules(rules())
         return {"records": looked, **counts, "texts": texts, "left": left}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict
 from functools import partial
 from itertools import groupby
@@ -12,10 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from mem_search.errors import MemSearchError, NotFound, SourceError
-from mem_search.ingest import spool
 from mem_search.ingest.crash_mark import CrashMark
 from mem_search.ingest.indexer import Indexer
-from mem_search.jobs.fetching import fetch
 from mem_search.jobs.lanes import each_in_turn
 from mem_search.jobs.queue import JobQueue, Report
 from mem_search.jobs.reader import LocationReader, machine_from
@@ -154,30 +152,6 @@ class ImportJob:
         mine = [row for row in rows if row.location == location.path == row.item]
         if mine and mine[0].outcome in ("left", "failed"):
             raise SourceError(f"{location.path}: {mine[0].reason}")
-
-
-class FetchJob:
-    """Read a page or a document from its URL, once: it is not followed."""
-
-    name = "fetch"
-
-    def __init__(self, importing: ImportJob, spool_dir: Path, allowed: Collection[str]) -> None:
-        self._importing = importing
-        self._spool = spool_dir
-        self._allowed = tuple(allowed)
-
-    async def run(self, params: Mapping[str, Any], report: Report) -> Mapping[str, Any]:
-        """``url`` is read; ``options`` are what was said about the document."""
-        url = str(params["url"])
-        await report(0, 0, f"fetching {url}")
-        found = await fetch(url, self._spool, self._allowed)
-        options = {**params.get("options", {}), "name": found.name, "fetched_from": found.url}
-        done = {"source": "files", "path": url, "spooled": found.spooled, "options": options}
-        done["job"] = params.get("job", "")
-        try:
-            return await self._importing.run(done, report)
-        finally:
-            await asyncio.to_thread(spool.discard, self._spool, found.spooled)
 
 
 def left_out(params: Mapping[str, Any], location: Location) -> list[str]:

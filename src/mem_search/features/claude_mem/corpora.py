@@ -31,6 +31,8 @@ from mem_search.features.claude_mem.replies import (
     McpText,
     Success,
 )
+from mem_search.features.context.model import Briefing, Candidate, Situation
+from mem_search.features.context.text import render_matches
 from mem_search.features.saved_searches.model import SavedSearch
 from mem_search.features.saved_searches.service import Plan
 from mem_search.http.access.rate_limits import admit
@@ -40,8 +42,7 @@ from mem_search.http.core.parameters import SearchParameters
 from mem_search.http.core.replies import json_reply
 from mem_search.http.core.routing import Call
 from mem_search.model import Record, SearchRequest
-from mem_search.model.briefing import Briefing, Candidate, Situation
-from mem_search.renderers import quoted, render_matches
+from mem_search.renderers import quoted
 from mem_search.renderers.schema import dumped, to_values
 from mem_search.search.service import UNLOGGED
 from mem_search.search.stored_requests import load

@@ -13,6 +13,7 @@ from pydantic import AfterValidator, Field
 from mem_search.errors import InputError, NotFound
 from mem_search.features.saved_searches import model as stored
 from mem_search.features.saved_searches.service import Plan, seconds, written
+from mem_search.features.webhooks.http import WebhookDelivery
 from mem_search.http.access.rate_limits import admit, check_schedule
 from mem_search.http.core.dispatch import number_in_path
 from mem_search.http.core.parameter_types import Name
@@ -26,7 +27,6 @@ from mem_search.http.schemas.universal_requests import (
     UniversalSearchRequest,
     request_body,
 )
-from mem_search.http.schemas.webhooks import WebhookDelivery
 from mem_search.model import Record
 from mem_search.model.webhooks import Delivery
 from mem_search.renderers.projection import From, or_none, projected

@@ -18,6 +18,7 @@ from typing import Any, Final
 from mem_search.errors import Conflict, InputError, MemSearchError, NotFound, StorageError
 from mem_search.features.saved_searches.model import Match, SavedSearch
 from mem_search.features.saved_searches.sql import SavedSearchStore
+from mem_search.features.webhooks.service import Deliveries, new_message
 from mem_search.model import (
     DateRange,
     Record,
@@ -35,7 +36,6 @@ from mem_search.search.stored_requests import dump, load, redacted_text
 from mem_search.storage.store import Store
 from mem_search.text import dates, secret_rules
 from mem_search.text.dates import now_ms
-from mem_search.webhooks.deliveries import Deliveries, new_message
 
 MIN_INTERVAL_SECONDS: Final = 60
 MAX_INTERVAL_SECONDS: Final = 366 * 86_400

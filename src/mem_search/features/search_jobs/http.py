@@ -9,12 +9,12 @@ from aiohttp import web
 from pydantic import Field
 
 from mem_search.features.search_jobs.service import JobWithDelivery
+from mem_search.features.webhooks.http import WebhookDelivery
 from mem_search.http.core.parameters import Listing
 from mem_search.http.core.replies import json_reply
 from mem_search.http.core.routing import Call, Route
 from mem_search.http.schemas.common import Deleted, Paged
 from mem_search.http.schemas.universal_requests import UniversalSearchRequest, request_body
-from mem_search.http.schemas.webhooks import WebhookDelivery
 from mem_search.renderers.projection import From, or_none, projected
 from mem_search.renderers.schema import Count, Stored, Time, schema
 from mem_search.renderers.universal import NotSearchedYet, UniversalSearchResponse

@@ -25,6 +25,7 @@ from mem_search.errors import (
 from mem_search.features.research.service import Research
 from mem_search.features.search_jobs.model import UNFINISHED, SearchJob, SearchJobStatus
 from mem_search.features.search_jobs.sql import SearchJobStore
+from mem_search.features.webhooks.service import Deliveries, new_message
 from mem_search.model import SearchRequest
 from mem_search.model.webhooks import Delivery
 from mem_search.renderers.schema import to_json
@@ -33,7 +34,6 @@ from mem_search.search.stored_requests import dump, load, redacted_text
 from mem_search.storage.store import Store
 from mem_search.text import dates, secret_rules
 from mem_search.text.dates import now_ms
-from mem_search.webhooks.deliveries import Deliveries, new_message
 
 log = logging.getLogger(__name__)
 

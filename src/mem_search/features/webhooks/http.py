@@ -1,15 +1,41 @@
-"""``/api/v1/webhooks/secret``."""
+"""``/api/v1/webhooks/secret``, and what replies say of a message to a webhook."""
 
 from __future__ import annotations
 
 import asyncio
+from typing import Annotated, Literal, Self
 
 from aiohttp import web
 
+from mem_search.features.webhooks import sending
 from mem_search.http.core.replies import json_reply
 from mem_search.http.core.routing import Call, Route
-from mem_search.renderers.schema import schema
-from mem_search.webhooks import signing
+from mem_search.model.webhooks import Delivery
+from mem_search.renderers.projection import From, or_none, projected
+from mem_search.renderers.schema import Count, Time, schema
+
+
+@schema
+class WebhookDelivery:
+    """A message to a webhook; `status` is the HTTP status of the receiver's last answer."""
+
+    id: str
+    event: str
+    url: str
+    state: Literal["pending", "delivered", "failed"]
+    attempts: Count
+    status: int | None
+    error: Annotated[str | None, From(then=or_none)]
+    next_attempt_at: Time | None
+    ended_at: Time | None
+
+    @classmethod
+    def of(cls, delivery: Delivery) -> Self:
+        return projected(
+            cls,
+            delivery,
+            next_attempt_at=delivery.next_at if delivery.state == "pending" else None,
+        )
 
 
 @schema
@@ -26,7 +52,7 @@ async def webhook_secret(call: Call) -> web.StreamResponse:
     verify them.
     """
     call.check_may_change()
-    secret = await asyncio.to_thread(signing.webhook_secret, call.runtime.settings)
+    secret = await asyncio.to_thread(sending.webhook_secret, call.runtime.settings)
     return json_reply(WebhookSecret(secret=secret))
 
 

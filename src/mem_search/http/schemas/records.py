@@ -1,4 +1,4 @@
-"""Replies of records that are opened, listed or forgotten."""
+"""Replies of records that are opened or listed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import Annotated, Self
 from pydantic import Field
 
 from mem_search.http.schemas.common import TextReply
-from mem_search.http.schemas.forgetting import Receipt
 from mem_search.model import Record
 from mem_search.records.base import people
 from mem_search.renderers.record_json import WholeRecord, title_of
@@ -68,11 +67,3 @@ class RecordList:
     total: Count
     tokens_used: Count
     note: Absent[str] = None
-
-
-@schema
-class DeletedRecord:
-    """The ref of the record that was deleted, and what was removed with it."""
-
-    deleted: str
-    receipt: Receipt

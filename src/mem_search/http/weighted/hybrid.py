@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from aiohttp import web
 
+from mem_search.features.graph.http import created_at, edge_time
 from mem_search.http.core.replies import json_reply
 from mem_search.http.core.routing import Call
-from mem_search.http.schemas.graph import created_at, edge_time
 from mem_search.http.schemas.weighted import (
     LEGS,
     CloudEdge,

@@ -1,0 +1,116 @@
+"""``backup`` and ``restore``: a whole home in one file, and back."""
+
+from __future__ import annotations
+
+import os
+import sys
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mem_search.cli.client import open_client, part_of
+from mem_search.cli.options import Yes, clock_time, confirm
+from mem_search.cli.output import note, say
+from mem_search.errors import Conflict, InputError
+from mem_search.settings import Settings
+
+
+def add_to(app: typer.Typer) -> None:
+    """Register the commands."""
+    app.command()(backup)
+    app.command()(restore)
+
+
+def backup(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A new file, such as mem.zip.")],
+    no_vectors: Annotated[
+        bool, typer.Option("--no-vectors", help="Smaller; a restored store embeds again.")
+    ] = False,
+) -> None:
+    """Write everything that is stored, of all users, to one file; the worker goes on meanwhile."""
+    # Heavy: no other command needs it.
+    from mem_search.storage import archive
+
+    target = Path(file).expanduser().absolute()
+    if target.exists():
+        raise Conflict(f"{target} exists; choose another name", field="FILE")
+    pairs = [("vectors", "false")] if no_vectors else []
+    progress = _Progress()
+    with part_of(target) as (part, sink):
+        with open_client().download("/api/v1/backup", pairs) as received:
+            size, pieces = received
+            for piece in pieces:
+                sink.write(piece)
+                progress("received", sink.tell(), size)
+        sink.flush()
+        os.fsync(sink.fileno())
+        manifest = archive.read(part, partial(progress, "checked"))
+    stores = sum(member.name.endswith(archive.DATABASE) for member in manifest.members)
+    say(
+        f"{target}: {manifest.records} record(s) of {stores} store(s), "
+        f"{target.stat().st_size / 2**20:.1f} MB\n"
+    )
+
+
+def restore(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="What mem-search backup wrote.")],
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Set the stores aside that are here now.")
+    ] = False,
+    even_forgotten: Annotated[
+        bool,
+        typer.Option(
+            "--even-forgotten", help="Bring back what was forgotten since the backup, too."
+        ),
+    ] = False,
+    yes: Yes = False,
+) -> None:
+    """Restore a backup into the home. The worker must not run; the next command starts it.
+
+    What was forgotten here since the backup was made is left out.
+    """
+    # Heavy: no other command needs it.
+    from mem_search.daemon import restore as restoring
+
+    source = Path(file).expanduser().absolute()
+    if not source.is_file():
+        raise InputError(f"{source} is no file", field="FILE")
+    settings = Settings.read()
+    manifest, aside, returning = restoring.restore(
+        settings, source, replace=replace, even_forgotten=even_forgotten, progress=_Progress(),
+        confirm=lambda count: confirm(
+            f"{count} record(s) that were forgotten since then come back. Restore them?", yes=yes
+        ),
+    )  # fmt: skip
+    left_out = 0 if even_forgotten else returning.records
+    vectors = "" if manifest.vectors else "; their vectors are computed again"
+    say(
+        f"restored {manifest.records - left_out} record(s) of {clock_time(manifest.created_at)}"
+        f" into {settings.home}{vectors}\n"
+    )
+    if left_out:
+        say(
+            f"left out {left_out} record(s) that were forgotten since then; the next start removes"
+            " the rest of them. To bring them back: --even-forgotten\n"
+        )
+    elif returning.records:
+        say(f"{returning.records} of them had been forgotten since then\n")
+    for each in returning.unread:
+        note(f"what was forgotten since then may be back: its tombstones cannot be read in {each}")
+    if aside is not None:
+        say(f"what was there before is in {aside}; delete it when all is well\n")
+
+
+class _Progress:
+    """A line for each tenth of what is done, on a terminal. Sizes are in bytes."""
+
+    def __init__(self) -> None:
+        self._told: dict[str, int] = {}
+
+    def __call__(self, doing: str, done: int, size: int) -> None:
+        tenth = done * 10 // size if size else 0
+        if tenth > self._told.get(doing, 0) and sys.stderr.isatty():
+            self._told[doing] = tenth
+            note(f"{doing} {done / 2**20:.1f} of {size / 2**20:.1f} MB")

@@ -1,0 +1,1 @@
+"""Shows the records around a record, a time, or the best result of a question."""

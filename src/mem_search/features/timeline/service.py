@@ -1,0 +1,107 @@
+"""Timelines: the anchor that a caller names, the records around it, and their listing. An anchor is
+a record or a moment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, tzinfo
+from itertools import groupby
+
+from mem_search.errors import InputError
+from mem_search.model import Filters, Record
+from mem_search.renderers.record_line import DisplayOptions, marks, name_of
+from mem_search.search.opening import open_record
+from mem_search.storage.ports.search import SearchSnapshot, SearchStore
+from mem_search.text import dates
+from mem_search.text.record_ids import RecordId
+
+_NOTHING = "No records in this stretch of time"
+
+
+@dataclass(frozen=True, slots=True)
+class Anchor:
+    """A ``record``, or without one the moment ``at`` in milliseconds."""
+
+    at: int
+    record: Record | None = None
+
+    @classmethod
+    def of(cls, record: Record) -> Anchor:
+        return cls(record.created_at, record)
+
+    @property
+    def place(self) -> tuple[int, int]:
+        """(created_at, number), where it stands among all records."""
+        return self.at, self.record.number if self.record else 0
+
+    def __str__(self) -> str:
+        return str(self.record.ref) if self.record else dates.iso(self.at)
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """Records, oldest first; ``place`` is the index of the anchor, or where it would be."""
+
+    records: tuple[Record, ...]
+    place: int
+
+
+async def find_anchor(store: SearchStore, text: str, *, now: datetime, tz: tzinfo) -> Anchor:
+    """The anchor that ``text`` names: any id of a record, or a date.
+
+    Raises NotFound or InputError naming ``anchor``.
+    """
+    try:
+        called = RecordId.parse(text)
+    except InputError:
+        called = None
+    if called is not None:
+        return Anchor.of((await open_record(store, called, "anchor"))[0])
+    try:
+        return Anchor(dates.parse_bound(text, end=False, now=now, tz=tz, field="anchor"))
+    except InputError:
+        raise InputError(
+            f"{text[:60]!r} is no anchor; write a number, a ref such as observation:12,"
+            " S12, P12, or a date such as 2025-10-03T17:45",
+            field="anchor",
+        ) from None
+
+
+async def records_around(
+    store: SearchStore, anchor: Anchor, before: int, after: int, filters: Filters
+) -> Timeline:
+    """The anchor, and at most so many records on both sides that pass the filters."""
+    return await store.read(_records_around, anchor, before, after, filters)
+
+
+def _records_around(
+    snapshot: SearchSnapshot, anchor: Anchor, before: int, after: int, filters: Filters
+) -> Timeline:
+    earlier, later = snapshot.around(anchor.place, before, after, filters)
+    found = snapshot.records([*earlier, *later])
+    middle = [anchor.record] if anchor.record else []
+    seen = (*(found[n] for n in earlier), *middle, *(found[n] for n in later))
+    return Timeline(seen, len(earlier))
+
+
+def render_timeline(
+    records: Sequence[Record], anchor: Record | None, display: DisplayOptions
+) -> str:
+    """A heading for each day and a line for each record, the anchor marked by ``<- anchor``.
+
+    The heading has the day, so a line has only the time: ``(5:45 PM)``.
+    """
+    blocks = [f"Timeline around {name_of(anchor, display)}"] if anchor else ["Timeline"]
+    for day, of_day in groupby(records, key=lambda record: display.day(record.created_at)):
+        blocks.append(
+            f"### {day}\n" + "\n".join(_line(record, anchor, display) for record in of_day)
+        )
+    return "\n\n".join(blocks if records else [*blocks, _NOTHING])
+
+
+def _line(record: Record, anchor: Record | None, display: DisplayOptions) -> str:
+    marked = marks(record)
+    mark = "  <- anchor" if anchor and record.ref == anchor.ref else ""
+    return f"{name_of(record, display, marked)} ({display.time(record.created_at)}){marked}{mark}"

@@ -1,0 +1,1 @@
+"""Says what became of a file or folder: stored, left out, failed, or never seen."""

@@ -1,0 +1,31 @@
+"""``why``: what became of a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mem_search.cli.client import local, open_client
+from mem_search.cli.ingest import check_text
+from mem_search.cli.options import Json, show
+from mem_search.errors import InputError
+
+
+def add_to(app: typer.Typer) -> None:
+    """Register the command."""
+    app.command()(why)
+
+
+def why(
+    path: Annotated[str, typer.Argument(help="A file or a folder.")], as_json: Json = False
+) -> None:
+    """Say in one sentence what became of a file: stored, left out, failed, or never seen."""
+    if not path.strip():
+        raise InputError("is empty; write . for this folder", field="PATH")
+    given = Path(path).expanduser().absolute()  # of a link, and not of what it leads to
+    place = given.parent.resolve() / given.name if given.is_symlink() else given.resolve()
+    check_text(str(place))
+    told = open_client().json("GET", "/api/why", local([("path", str(place))]))
+    show(told, [told["sentence"]], as_json=as_json)

@@ -1,0 +1,291 @@
+"""``GET /api/why``: what became of a file or folder, in one sentence and in fields."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal
+
+from aiohttp import web
+from pydantic import AfterValidator, Field
+
+from mem_search.http.core.parameters import TimeZoneParameters
+from mem_search.http.core.replies import json_reply
+from mem_search.http.core.routing import Call, Route
+from mem_search.model import Location, Record
+from mem_search.model.ingest import FollowedLocation, LedgerRow
+from mem_search.renderers.schema import Absent, Time, schema
+from mem_search.sources.exclusions import IGNORE_FILE
+from mem_search.sources.files import digests_of, left_to
+from mem_search.sources.files.folder import look_at
+from mem_search.text.dates import to_the_minute
+from mem_search.validation import invalid_value
+
+FILES: Final = "files"
+_MAX_PARTS: Final = 1000
+"""Entries of one file that are looked at."""
+
+Clock = Callable[[int], str]
+"""Writes a time (ms since 1970) as the reader's clock shows it."""
+
+_STATES: Mapping[str, PathState] = {"left": "left", "failed": "failed", "deleted": "deleted"}
+_SAID: Mapping[str, str] = {
+    "left": "was left out",
+    "failed": "could not be read",
+    "deleted": "was removed from the store",
+}
+
+
+PathState = Literal["stored", "waiting", "left", "failed", "deleted", "read", "unseen"]
+
+
+@schema
+class WhyPath:
+    """What became of a path. `read`: a place with several items, which the ledger lists."""
+
+    path: str
+    state: PathState
+    sentence: str
+    source: Absent[str] = None
+    record: Absent[str] = None
+    reason: Absent[str] = None
+    at: Absent[Time] = None
+
+
+def _absolute(text: str) -> str:
+    path = Path(text)
+    if not path.is_absolute() or "\0" in text:
+        raise invalid_value("must be an absolute path on the worker's machine: /home/me/a.pdf")
+    return str(path)
+
+
+class WhyParameters(TimeZoneParameters):
+    """Which path, and by which clock its sentence gives times."""
+
+    path: Annotated[str, Field(max_length=4000), AfterValidator(_absolute)] = Field(
+        description="An absolute path"
+    )
+
+
+async def why(call: Call) -> web.StreamResponse:
+    """Say what became of a path: stored, waiting, left out, failed, removed, or never seen."""
+    params = call.parameters(WhyParameters)
+    clock = partial(to_the_minute, tz=call.display(params.tz).tz)
+    return json_reply(await _told(call, params.path, clock))
+
+
+async def _told(call: Call, path: str, clock: Clock) -> WhyPath:
+    store, name = call.runtime.store, Path(path)
+    # Where a folder is, is nothing for users with a store of their own.
+    if name.name == IGNORE_FILE and not call.caller.user and name.parent.is_dir():
+        return WhyPath(
+            path=path, state="left",
+            sentence=f"{path} says what is left out of {name.parent}; it is never stored.",
+        )  # fmt: skip
+    around = [path, *map(str, Path(path).parents)]
+    newest_last = reversed(await store.ingest.ledger_at(around))
+    # One source leaves out what another one reads: what that one says counts.
+    said = sorted(newest_last, key=lambda row: row.outcome != "left")
+    rows = {_place(row): row for row in said}
+    if (row := rows.get(path)) is not None:
+        return await _of_row(call, path, row, clock)
+    for job in await store.jobs.unfinished():
+        if job.params.get("path") in around:
+            now = await call.runtime.ingest.jobs.get(job.id)  # its end may not have been written
+            is_stopped = now.state == "failed"
+            stopped = f"was not reached: the job {job.id} stopped: {now.message}"
+            return WhyPath(
+                path=path, state="waiting", reason=now.message if is_stopped else None,
+                sentence=f"{path} {stopped}." if is_stopped
+                else f"{path} waits in the job {job.id}, which is {now.state}.",
+            )  # fmt: skip
+    for folder in around[1:]:
+        if (row := rows.get(folder)) is not None and row.outcome in _STATES:
+            sentence = f"{path} is in {folder}, which {_SAID[row.outcome]}: {row.reason}"
+            return _entry(path, row, clock, sentence)
+    known: dict[str, list[FollowedLocation]] = {}
+    for each in await store.ingest.locations():
+        known.setdefault(each.location.path, []).append(each)
+    if here := known.get(path):
+        counts = _by_source(await store.ingest.ledger_counts(path))
+        by = [each.location.source for each in here]
+        return _read(
+            path, here, clock, f"was read by {_and([(each, counts.get(each, '')) for each in by])}"
+        )
+    for folder in around[1:]:
+        if above := known.get(folder):
+            return await _below(call, path, folder, above, clock)
+    return WhyPath(
+        path=path, state="unseen",
+        sentence=f"{path} was never seen: no source has read it; to add it: mem-search add {path}",
+    )  # fmt: skip
+
+
+async def _below(
+    call: Call, path: str, folder: str, above: Sequence[FollowedLocation], clock: Clock
+) -> WhyPath:
+    """Of a path without an entry of its own, in a ``folder`` that was read."""
+    store = call.runtime.store.ingest
+    # Parts of one file, such as the messages of a mailbox, have entries of their own.
+    rows = await store.ledger("", f"{path}:", _MAX_PARTS, 0)
+    parts = [row for row in rows if _place(row).startswith(f"{path}:")]
+    if parts:
+        records = sum(row.records for row in parts)
+        failed = [row for row in parts if row.outcome == "failed"]
+        more = f"; {len(failed)} part(s) of it failed: {failed[0].reason}" if failed else ""
+        told = _entry(path, parts[0], clock, f"{path} gave {records} record(s){more}")
+        if not call.caller.user:
+            told.sentence += await _if_gone(path, records)
+        return told
+    below = f"{path.removeprefix(folder.rstrip('/') + '/')}/"
+    if counts := await store.ledger_counts(folder, below):
+        numbers = ", ".join(f"{items} {outcome} by {by}" for by, outcome, items in counts)
+        return _read(path, above, clock, f"is read as a part of {folder}: {numbers}")
+    newest = max(above, key=lambda each: each.read_at)
+    if stopped := next((each for each in above if each.error), None):
+        return WhyPath(
+            path=path, state="waiting", source=stopped.location.source, at=stopped.read_at,
+            reason=stopped.error,
+            sentence=f"{path} was not reached: the reading of {folder} stopped: {stopped.error}.",
+        )  # fmt: skip
+    for each in above:
+        if each.location.source == FILES:
+            cursor = await store.cursor(each.location)
+            if by := left_to(folder, cursor, path):
+                return WhyPath(
+                    path=path, state="left", source=FILES, at=each.read_at,
+                    sentence=f"{path} was left out by the source files, because the source {by}"
+                    f" reads it: mem-search sync {by} {folder}",
+                )  # fmt: skip
+    seconds = call.lifecycle.settings.follow
+    step = f"is read again every {seconds:g} seconds"
+    if not seconds or not any(each.followed for each in above):
+        step = f"can be read again: mem-search add {folder}"
+    return WhyPath(
+        path=path, state="unseen", source=newest.location.source, at=newest.read_at,
+        sentence=f"{path} was not there when {folder} was last read"
+        f" (at {clock(newest.read_at)}); the folder {step}.",
+    )  # fmt: skip
+
+
+def _read(path: str, by: Sequence[FollowedLocation], clock: Clock, said: str) -> WhyPath:
+    newest = max(by, key=lambda each: each.read_at)
+    return WhyPath(
+        path=path, state="read", source=newest.location.source, at=newest.read_at,
+        sentence=f"{path} {said} (at {clock(newest.read_at)}).",
+    )  # fmt: skip
+
+
+def _by_source(counts: Iterable[tuple[str, str, int]]) -> dict[str, str]:
+    """``1 failed, 3 taken`` by source."""
+    found: dict[str, str] = {}
+    for source, outcome, items in counts:
+        before = f"{found[source]}, " if source in found else ""
+        found[source] = f"{before}{items} {outcome}"
+    return found
+
+
+def _and(said: Sequence[tuple[str, str]]) -> str:
+    """``the sources files (3 taken) and mail (nothing new)``; of one source without brackets."""
+    if len(said) == 1:
+        return f"the source {said[0][0]}: {said[0][1] or 'nothing new'}"
+    *first, last = [f"{source} ({numbers or 'nothing new'})" for source, numbers in said]
+    return f"the sources {', '.join(first)} and {last}"
+
+
+def _place(row: LedgerRow) -> str:
+    """The path that an entry is about: a location that is one file is its only item."""
+    whole = row.location.endswith(f"/{row.item}")
+    return row.location if whole else f"{row.location.rstrip('/')}/{row.item}"
+
+
+def _entry(path: str, row: LedgerRow, clock: Clock, sentence: str, **more: Any) -> WhyPath:
+    return WhyPath(
+        path=path,
+        state=_STATES.get(row.outcome, "stored"),
+        source=row.source,
+        at=row.at,
+        reason=row.reason or None,
+        sentence=f"{sentence} (source {row.source}, {clock(row.at)}).",
+        **more,
+    )
+
+
+async def _of_row(call: Call, path: str, row: LedgerRow, clock: Clock) -> WhyPath:
+    if row.outcome in _SAID:
+        told = _entry(path, row, clock, f"{path} {_SAID[row.outcome]}: {row.reason}")
+    else:
+        record = await call.runtime.store.records.named(row.source, path)
+        if record is None:
+            told = _entry(path, row, clock, f"{path} gave {row.records} record(s)")
+        else:
+            passages = await call.runtime.store.records.passages(record.number)
+            count = sum(each.ordinal >= 0 for each in passages)
+            told = _entry(path, row, clock, _stored(path, record, count), record=str(record.ref))
+    if call.caller.user:
+        return told
+    if row.source == FILES:
+        for more in await _since(call, path, row):
+            told.sentence += f" {more}"
+    else:
+        told.sentence += await _if_gone(path, row.records)
+    return told
+
+
+async def _if_gone(path: str, records: int) -> str:
+    """Of a file whose records do not leave with it."""
+    if not records or not path.startswith("/") or await asyncio.to_thread(os.path.exists, path):
+        return ""
+    return " The file is gone; its record(s) stay until you forget them: mem-search forget REF."
+
+
+def _stored(path: str, record: Record, passages: int) -> str:
+    pages = record.metadata.get("pages")
+    parts = [f"{len(record.text):,} characters in {passages} passage(s)"]
+    if isinstance(pages, int):
+        parts.insert(0, f"{pages} page(s)")
+    if secrets := record.text.count("[redacted:"):
+        parts.append(f"{secrets} secret(s) replaced by markers")
+    confidence = record.metadata.get("ocr_confidence")
+    if isinstance(confidence, int | float):
+        parts.append(f"text from pictures (OCR) with a confidence of {confidence:.0%}")
+    return f"{path} is stored as {record.ref}: {', '.join(parts)}"
+
+
+async def _since(call: Call, path: str, row: LedgerRow) -> Iterable[str]:
+    """Copies of the file, and whether it has changed since it was read."""
+    ingest = call.runtime.store.ingest
+    cursors = {
+        known.location.path: await ingest.cursor(Location(FILES, known.location.path))
+        for known in await ingest.locations()
+        if known.location.source == FILES
+    }
+    digests = digests_of(cursors)
+    _, digest = digests.get(path, ("", ""))
+    copies = sorted(other for other, (_, each) in digests.items() if each == digest != "")
+    said = [f"It has the same content as {other}." for other in copies if other != path][:1]
+    stamp = digests.get(path, ("", ""))[0]
+    if (
+        stamp
+        and row.outcome != "left"
+        and not stamp.startswith(await asyncio.to_thread(_stamp, path))
+    ):
+        said.append("It has changed since then and will be read again.")
+    return said
+
+
+def _stamp(path: str) -> str:
+    try:
+        return look_at(Path(path)).stamp
+    except OSError:
+        return "gone"
+
+
+# fmt: off
+# ruff: noqa: E501 - a route is a row of a table
+ROUTES = (
+    Route("GET", "/api/why", why, "Say what became of a file or folder", "about", WhyParameters, response=WhyPath, private=True),
+)
