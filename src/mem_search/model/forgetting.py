@@ -33,6 +33,10 @@ SESSION: Final = "session"
 """The kind in the identity of a session, and in ``Draft.earlier`` of what an agent did in one."""
 
 
+TOLD: Final = "told"
+"""The same as ``SESSION``, where the times are when somebody told of it, and not when it was."""
+
+
 def of_session(session: str) -> Identity:
     """The identity of a session, which several sources may tell."""
     return "", session, SESSION

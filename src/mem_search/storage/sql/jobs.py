@@ -19,7 +19,7 @@ from mem_search.storage.sql.connection import (
     reads,
     writes_beside,
 )
-from mem_search.text.dates import now_ms
+from mem_search.text.dates import now_ms, stored_time
 
 _COLUMNS: Final = (
     "id, name, params, state, done, total, message, result, created_at, started_at, ended_at"
@@ -189,9 +189,10 @@ def _state(row: tuple[Any, ...]) -> JobState:
     """Raises ValueError for a row that is none, which ``odd_rows`` puts right."""
     job, name, params, state, done, total, message, result, created, started, ended = row
     given, so_far = from_json(params), from_json(result)
-    numbers = (done, total, created, started or 0, ended or 0)
+    for at in (created, started or 0, ended or 0):
+        stored_time(at)
     if (
-        not all(isinstance(each, int) for each in numbers)
+        not all(isinstance(each, int) for each in (done, total))
         or not all(isinstance(each, str) for each in (job, name, message))
         or not (isinstance(given, dict) and isinstance(so_far, dict) and state in JOB_STATES)
     ):

@@ -18,6 +18,7 @@ from mem_search.model.records import RecordWithLinks
 from mem_search.model.statistics import ProjectTotals
 from mem_search.storage.rules.names import ascii_lower
 from mem_search.storage.sql.connection import Connection, Repository, from_json, reads
+from mem_search.text.dates import stored_time
 from mem_search.text.record_ids import RecordId
 
 Where = Callable[[Any, Filters], tuple[str, list[Any]]]
@@ -64,8 +65,8 @@ def fetch(connection: Connection, numbers: Sequence[int]) -> dict[int, Record]:
             source_id=source_id,
             title=title,
             text=body,
-            created_at=created,
-            updated_at=updated,
+            created_at=stored_time(created),
+            updated_at=stored_time(updated),
             project=project,
             session=session,
             position=position,
@@ -299,7 +300,7 @@ class Records(Repository):
             " group by project order by 3 desc, project",
             {"platform": ascii_lower(platform)},
         )
-        return [ProjectTotals(*row) for row in rows]
+        return [ProjectTotals(name, count, stored_time(last)) for name, count, last in rows]
 
     @reads
     def content_hashes(self, connection: Connection, numbers: Sequence[int]) -> dict[int, str]:

@@ -7,6 +7,7 @@ from typing import ClassVar, Final
 
 from mem_search.model.statistics import Corpus, Searchable, StoreSize, StoreTotals
 from mem_search.storage.sql.connection import Connection, Repository, reads
+from mem_search.text.dates import stored_time
 from mem_search.text.passages import LONG
 
 WAITING: Final = (
@@ -78,8 +79,8 @@ class Statistics(Repository, ABC):
             passages=passages,
             embedded=passages - waiting + indexing,
             indexed=passages - waiting,
-            first_at=first,
-            last_at=last,
+            first_at=None if first is None else stored_time(first),
+            last_at=None if last is None else stored_time(last),
         )
 
     @reads
