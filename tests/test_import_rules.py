@@ -71,10 +71,12 @@ def test_every_name_that_a_script_imports_exists() -> None:
 
 
 _KNOWN_FEATURES = {
+    "capture": {"context"},
     "claude_mem": {"context", "saved_searches"},  # what a corpus is, and its text
     "research": {"citations"},
     "saved_searches": {"webhooks"},  # both queue messages, and say what became of them
     "search_jobs": {"research", "webhooks"},
+    "weighted": {"graph"},  # what is in a cloud
 }
 """Feature → the other features that it imports; each pair is a decision."""
 
@@ -95,12 +97,12 @@ def test_a_feature_imports_no_other_feature_that_it_does_not_declare() -> None:
 
 
 _KNOWS_CLAUDE_MEM = (
-    "agents/", "features/claude_mem/", "sources/", "storage/sqlite/migrations/",
-    "cli/", "http/first_routes.py", "http/routes.py",  # the lists that mount it, and commands
-    "text/record_ids.py", "text/search_fields.py", "model/ingest.py", "http/core/parameters.py",
-    "records/observation.py",
+    "features/claude_mem/", "sources/",
+    "cli/app.py", "cli/neighbours.py", "http/first_routes.py", "http/routes.py",  # they mount it
+    "agents/neighbours.py",  # how its worker is told from ours
+    "cli/records.py", "text/record_ids.py", "storage/sqlite/migrations/",  # ids of its rows
 )  # fmt: skip
-"""The feature itself, and what it is mounted by; the names of sources, and the ids that one has."""
+"""The feature itself, the source that reads its store, the lists that mount both, and its ids."""
 
 
 def test_the_core_does_not_know_whose_clients_it_has() -> None:
@@ -138,12 +140,12 @@ _OPENED_OTHERWISE = {
         "target.open": "a copy that is written", "state.with_name(copy.file).open": _OURS,
         "state.read_bytes": _OURS, "os.walk": _OURS,
     },
-    "jobs/hook_journals.py": {
+    "features/capture/journals.py": {
         "(self._folder / f'{session}.jsonl').open": _OURS, "file.read_bytes": _OURS,
     },
-    "jobs/suspect_events.py": {"self._file.read_bytes": _OURS},
-    "jobs/hook_events.py": {"file.read_bytes": _OURS},
-    "jobs/hook_costs.py": {
+    "features/capture/suspect_events.py": {"self._file.read_bytes": _OURS},
+    "features/capture/service.py": {"file.read_bytes": _OURS},
+    "features/capture/costs.py": {
         "(home / 'hooks' / name).read_text": _OURS, "(folder / name).read_bytes": _OURS,
         "file.read_bytes": _OURS,
     },

@@ -26,6 +26,7 @@ from mem_search.text.redaction import Redaction
 
 if TYPE_CHECKING:
     from mem_search.features.archives.service import Archives
+    from mem_search.features.capture.service import HookEvents
     from mem_search.features.forgetting.service import Forgetting
     from mem_search.features.research.service import Replays, Research
     from mem_search.features.saved_searches.service import SavedSearches
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from mem_search.ingest.indexer import Indexer
     from mem_search.ingest.writer import IngestWriter
     from mem_search.jobs.enriching import EnrichJob
-    from mem_search.jobs.hook_events import HookEvents
     from mem_search.jobs.queue import JobQueue
     from mem_search.jobs.reader import LocationReader
     from mem_search.jobs.reembedding import Serving

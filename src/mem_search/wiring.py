@@ -18,6 +18,7 @@ from mem_search.contracts import Embedder
 from mem_search.embedders import Opener, open_embedder
 from mem_search.errors import StorageError, StoreDamaged
 from mem_search.features.archives.service import ArchiveJob, Archives
+from mem_search.features.capture.service import HookEvents
 from mem_search.features.documents.service import FetchJob
 from mem_search.features.forgetting.service import Forgetting
 from mem_search.features.research.service import Replays, Research
@@ -33,7 +34,6 @@ from mem_search.ingest.preparing import Preparing
 from mem_search.ingest.writer import IngestWriter
 from mem_search.jobs.enriching import EnrichJob, enrich_new
 from mem_search.jobs.following import follow
-from mem_search.jobs.hook_events import HookEvents
 from mem_search.jobs.kept_transcripts import KeptTranscripts
 from mem_search.jobs.queue import Job, JobQueue
 from mem_search.jobs.reader import LocationReader

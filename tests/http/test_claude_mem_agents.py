@@ -14,7 +14,7 @@ from http_worker import Client, lifecycle_of
 
 import agent_sessions
 from agent_sessions import ASKED, CWD, SAID
-from mem_search.jobs.hook_events import GRACE_SECONDS
+from mem_search.features.capture.service import GRACE_SECONDS
 from mem_search.model import Filters, Location, Record
 from mem_search.sources.claude_code.files import projects_folder
 

@@ -13,9 +13,9 @@ from aiohttp.test_utils import TestClient, TestServer
 from claude_mem_client import BUN, HOOKS, INIT, NODE, SESSION, SUMMARY, TOOL, send
 from http_worker import AUTHORIZED, Client, lifecycle_of
 
+from mem_search.features.capture import service as hook_events
+from mem_search.features.capture.service import GRACE_SECONDS
 from mem_search.http.core.app import build_app
-from mem_search.jobs import hook_events
-from mem_search.jobs.hook_events import GRACE_SECONDS
 from mem_search.model import Filters, Record
 from mem_search.settings import Settings
 

@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 from http_worker import AUTHORIZED, Client, lifecycle_of
 
-from mem_search.jobs.hook_events import GRACE_SECONDS
+from mem_search.features.capture.service import GRACE_SECONDS
 from mem_search.model import Filters
 from patience import PATIENCE
 

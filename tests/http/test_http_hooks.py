@@ -12,8 +12,8 @@ import pytest
 from http_worker import TOKEN, Client, lifecycle_of
 
 from git_repositories import ODD, put
+from mem_search.features.capture import http as hooks
 from mem_search.git.changes import changed_files
-from mem_search.http import hooks
 from mem_search.projects import Project
 from mem_search.text import secret_rules, token_count
 from mem_search.waiting import Lane

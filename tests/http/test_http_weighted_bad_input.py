@@ -9,7 +9,7 @@ from http_worker import AUTHORIZED, Client
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mem_search.http.weighted.requests import HybridBody
+from mem_search.features.weighted.requests import HybridBody
 
 HYBRID, VECTOR = "/api/v2/search/hybrid", "/api/v2/search/vector"
 WEIGHTS = ["/bm25_weight", "/vector_weight", "/graph_weight"]

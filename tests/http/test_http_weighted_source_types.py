@@ -7,7 +7,13 @@ import typing
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mem_search.http.weighted.filters import RULES, SESSION_SOURCES, SourceType, rules_for, word_for
+from mem_search.features.weighted.filters import (
+    RULES,
+    SESSION_SOURCES,
+    SourceType,
+    rules_for,
+    word_for,
+)
 from mem_search.model import Kind
 from mem_search.records.registry import installed_kinds
 

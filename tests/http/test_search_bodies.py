@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel, ValidationError
 
+from mem_search.features.weighted.requests import HybridBody, VectorBody
 from mem_search.http.schemas.universal_requests import (
     McpFetchRequest,
     McpSearchRequest,
     UniversalSearchRequest,
 )
-from mem_search.http.weighted.requests import HybridBody, VectorBody
 
 SEARCHES: dict[str, type[BaseModel]] = {
     "/api/v1/search": UniversalSearchRequest,

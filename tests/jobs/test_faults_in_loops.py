@@ -14,7 +14,7 @@ import pytest
 
 from mem_search import search_wiring
 from mem_search.errors import SourceError
-from mem_search.jobs.hook_events import GRACE_SECONDS, HookEvents
+from mem_search.features.capture.service import GRACE_SECONDS, HookEvents
 from mem_search.jobs.lanes import Lanes
 from mem_search.jobs.reader import LocationReader
 from mem_search.model import Filters, Location

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from mem_search.jobs.hook_costs import costs, drop, dropped
+from mem_search.features.capture.costs import costs, drop, dropped
 
 
 def line(session: str, event: str, at: int, **more: Any) -> str:

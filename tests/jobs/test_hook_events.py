@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from mem_search.errors import InputError
-from mem_search.jobs.hook_costs import dropped
-from mem_search.jobs.hook_events import GRACE_SECONDS, MAX_EVENT_BYTES, HookEvents
-from mem_search.jobs.hook_journals import KEPT_SECONDS, Journals
+from mem_search.features.capture.costs import dropped
+from mem_search.features.capture.journals import KEPT_SECONDS, Journals
+from mem_search.features.capture.service import GRACE_SECONDS, MAX_EVENT_BYTES, HookEvents
 from mem_search.model import Filters
 from mem_search.model.forgetting import Traces, words_of
 from mem_search.wiring import Runtime, open_runtime

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from mem_search.cli import local_checks
-from mem_search.jobs.suspect_events import SuspectEvents
+from mem_search.features.capture.suspect_events import SuspectEvents
 from mem_search.model import Filters
 from mem_search.wiring import open_runtime
 from patience import PATIENCE
@@ -19,7 +19,7 @@ from runtimes import small
 WORKER = """
 import asyncio, os, sys, time
 from pathlib import Path
-from mem_search.jobs.hook_events import GRACE_SECONDS
+from mem_search.features.capture.service import GRACE_SECONDS
 from mem_search.jobs.reader import LocationReader
 from mem_search.wiring import open_runtime
 from runtimes import small

@@ -21,7 +21,7 @@ SOURCES = Path(mem_search.__file__).parent
 RENDERERS = {"render_briefing", "render_context", "render_matches", "render_prompt_guide"}
 CALLERS = {
     "features/context/http.py": {"render_briefing", "render_context", "render_matches"},
-    "http/hooks.py": {"render_briefing", "render_matches", "render_prompt_guide"},
+    "features/capture/http.py": {"render_briefing", "render_matches", "render_prompt_guide"},
     "features/claude_mem/corpora.py": {"render_matches"},
 }
 """Who gives an agent what it did not ask for; ``tests/http/test_unasked_routes.py`` asks each."""

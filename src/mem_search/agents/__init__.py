@@ -16,6 +16,7 @@ from mem_search.agents import (
     qwen,
 )
 from mem_search.agents.base import Agent
+from mem_search.agents.neighbours import NEIGHBOURS
 from mem_search.errors import InputError
 
 AGENTS: tuple[Agent, ...] = (
@@ -30,7 +31,10 @@ AGENTS: tuple[Agent, ...] = (
     openclaw.AGENT,
 )
 
-SESSION_SOURCES: Final = ("claude-mem", *(agent.sessions for agent in AGENTS))
+SESSION_SOURCES: Final = (
+    *(each.name for each in NEIGHBOURS),
+    *(agent.sessions for agent in AGENTS),
+)
 """Sources that read sessions of an agent."""
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import typer
 
 from mem_search import __version__
-from mem_search.cli import local_checks
+from mem_search.cli import local_checks, neighbours
 from mem_search.cli.client import Client
 from mem_search.cli.local_checks import Finding, problem_and_fix
 from mem_search.cli.options import Json, show
@@ -23,7 +23,6 @@ from mem_search.daemon.odd_files import odd_files
 from mem_search.daemon.probe import probe
 from mem_search.daemon.state import WorkerState
 from mem_search.errors import MemSearchError, Unavailable
-from mem_search.features.claude_mem import cli as claude_mem
 from mem_search.regular_file import MAX_SETTINGS, read_regular_file
 from mem_search.settings import Settings
 
@@ -332,9 +331,9 @@ def examine(settings: Settings) -> Iterator[Finding]:
         unknown = error
     port = settings.port if state is None else state.port
     found = probe("127.0.0.1", port, timeout=0.5) if state is None else None
-    finding = claude_mem.finding(port, os.environ, os.getuid())
-    if finding is not None and (found is None or found.service != finding.name):
-        yield finding  # else the port says it
+    for finding in neighbours.findings(port):
+        if found is None or found.service != finding.name:
+            yield finding  # else the port says it
     if unknown is not None:
         detail = unknown.message.partition("; run: ")[0]
         yield Finding("worker", "missing", detail, "mem-search worker restart")

@@ -32,7 +32,7 @@ def add_to(app: typer.Typer) -> None:
 
 
 def sync(
-    source: Annotated[str, typer.Argument(help="claude-mem, claude-code, git, ...")] = "",
+    source: Annotated[str, typer.Argument(help="claude-code, git, mail, ...")] = "",
     path: Annotated[str, typer.Argument(help="One store, folder, repository or mailbox.")] = "",
     again: Annotated[bool, typer.Option("--again", help="Read everything again.")] = False,
     no_wait: Annotated[bool, typer.Option("--no-wait", help="Print the job and return.")] = False,
@@ -54,20 +54,22 @@ def sync(
     say("".join(f"{line}\n" for line in import_lines(result)))
     _warn(result)
     tell_embedding(client)
-    if source in ("", "claude-mem"):
-        _tell_of_claude_mem()
+    _tell_of_neighbours(source)
     if errors := result.get("errors"):
         raise SourceError("; ".join(str(error) for error in errors))
 
 
-def _tell_of_claude_mem() -> None:
+def _tell_of_neighbours(source: str) -> None:
+    """Tell how the programs get on with the worker whose stores were read."""
+    from mem_search.cli import neighbours
     from mem_search.daemon.control import running
-    from mem_search.features.claude_mem import cli as claude_mem
     from mem_search.settings import Settings
 
+    if source and source not in neighbours.SOURCES:
+        return
     state = running(Settings.read())
     if state is not None:
-        claude_mem.tell(state.port)
+        neighbours.tell(state.port)
 
 
 def unfollow(

@@ -20,6 +20,7 @@ from typing import Annotated, Any, Final
 import typer
 
 from mem_search.agents.base import plugin_folder
+from mem_search.cli import neighbours
 from mem_search.cli.client import Client, local, open_client
 from mem_search.cli.command_on_path import advice, offer
 from mem_search.cli.jobs import import_lines, wait
@@ -28,7 +29,6 @@ from mem_search.cli.output import note, say, show_listing, write
 from mem_search.cli.search_options import MIXED, UNIFIED, Command
 from mem_search.daemon.control import start
 from mem_search.errors import Conflict, MemSearchError, SourceError
-from mem_search.features.claude_mem import cli as claude_mem
 from mem_search.patterns import pattern
 from mem_search.regular_file import open_regular_file
 from mem_search.settings import Settings
@@ -112,7 +112,7 @@ def _start(port: int | None) -> None:
         say(f"{error.message}\ntaking a free port instead; commands find it by themselves\n")
         state, started = start(Settings.read(port=0), note)
     say(f"{'started' if started else 'already running'} (pid {state.pid}, {state.url})\n")
-    claude_mem.tell(state.port)
+    neighbours.tell(state.port)
 
 
 def _found() -> Iterator[tuple[str, str, str]]:

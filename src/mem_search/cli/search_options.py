@@ -148,7 +148,7 @@ OPTIONS = (
     Option("--file", "files", "Only records that read or changed this file.", "PATH", repeats=True),
     Option("--tag", "tags", "Only with this tag.", repeats=True),
     Option("--session", "session", "Only this session, by its id."),
-    Option("--source", "source", "Only from this source: claude-mem, git, ..."),
+    Option("--source", "source", "Only from this source: claude-code, git, ..."),
     Option("--branch", "branch", "Only from this branch."),
     Option("--worktree", "worktree", "Only from this linked worktree, by its name."),
     *[

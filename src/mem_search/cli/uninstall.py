@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -20,14 +19,13 @@ import typer
 from mem_search.agents import AGENTS, by_name
 from mem_search.agents.base import NAME, Setup, plugin_folder
 from mem_search.agents.installing import Installation
-from mem_search.cli import written
+from mem_search.cli import neighbours, written
 from mem_search.cli.options import Yes, confirm
 from mem_search.cli.output import note, say
 from mem_search.daemon import service
 from mem_search.daemon.address import is_locked
 from mem_search.daemon.control import stop
 from mem_search.errors import Conflict, InputError, MemSearchError, StorageError
-from mem_search.features.claude_mem import cli as claude_mem
 from mem_search.settings import Settings, is_shared
 
 Names = Annotated[
@@ -88,9 +86,8 @@ def uninstall(
 
 def _everything(settings: Settings, setup: Setup, *, data: bool) -> Iterator[Part]:
     yield from _agents(settings, setup, [agent.name for agent in AGENTS])
-    if claude_mem.is_redirected(os.environ):
-        folder = claude_mem.folder_of(os.environ)
-        yield Part("claude-mem: the port in its settings", lambda: [claude_mem.take_back(folder)])
+    for what, take_back in neighbours.to_take_back():
+        yield Part(what, take_back)
     if (found := service.service_of(settings)) is not None and found.is_installed:
         yield Part(f"service: {found.file}", lambda: [f"{service.uninstall(settings)}: removed"])
     rows = written.remembered(settings.home)

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from mem_search.cli import neighbours
 from mem_search.cli.commands import Group
 from mem_search.cli.fast_path import BACKGROUND, work
 from mem_search.cli.local_checks import unix_socket
@@ -20,7 +21,6 @@ from mem_search.daemon.control import start as start_worker
 from mem_search.daemon.control import stop as stop_worker
 from mem_search.daemon.service import service_of
 from mem_search.errors import InputError, NotFound, Unavailable
-from mem_search.features.claude_mem import cli as claude_mem
 from mem_search.settings import Settings
 
 app = typer.Typer(cls=Group, help="Run, start, stop and watch the worker.", no_args_is_help=True)
@@ -53,12 +53,12 @@ def start(port: Port = None, host: Host = None) -> None:
             field="port" if port is not None else "host",
         )
     if settings.port:
-        claude_mem.tell(settings.port)  # at once: a large store takes long to open
+        neighbours.tell(settings.port)  # at once: a large store takes long to open
     state, started = start_worker(settings, note)
     word = "started" if started else "already running"
     say(f"{word} (pid {state.pid}, {state.url})\n")
     if state.port != settings.port:
-        claude_mem.tell(state.port)
+        neighbours.tell(state.port)
 
 
 @app.command()

@@ -12,12 +12,12 @@ from mem_search.features.claude_mem.clients import CLIENTS
 from mem_search.http import about, search
 from mem_search.http.core.parameters import SearchParameters
 from mem_search.http.core.routing import Route, shared_with
-from mem_search.http.schemas import search as search_schemas
+from mem_search.http.schemas.common import SearchListing
 from mem_search.renderers.search_reply import ChosenReply, SearchReply
 
 GET = partial(Route, "GET", first=True)
 TAGGED = partial(GET, tagged=True)
-FOUND: Any = SearchReply | search_schemas.SearchListing | ChosenReply
+FOUND: Any = SearchReply | SearchListing | ChosenReply
 
 # fmt: off
 # ruff: noqa: E501 - a route is a row of a table

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
 from aiohttp import web
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
@@ -14,18 +14,14 @@ from mem_search.http.core.parameter_types import IdOfRecord, Platform
 from mem_search.http.core.parameters import ListParameters, RecordParameters, budget
 from mem_search.http.core.replies import TEXT, json_reply, prefers, text_reply
 from mem_search.http.core.routing import Call, Handler
-from mem_search.http.schemas.records import (
-    OpenedRecord,
-    RecordList,
-    Records,
-    RecordText,
-    ThreadMessage,
-)
+from mem_search.http.schemas.common import TextReply
 from mem_search.model import Filters, Kind, Order, Record
 from mem_search.model.records import RecordWithLinks
+from mem_search.records.base import people
 from mem_search.records.registry import installed_kinds
 from mem_search.renderers import render_record
-from mem_search.renderers.record_json import WholeRecord
+from mem_search.renderers.record_json import WholeRecord, title_of
+from mem_search.renderers.schema import Absent, Count, Time, schema
 from mem_search.renderers.token_budget import first_that_fit, fitted_text, record_within
 from mem_search.retrievers import graph
 from mem_search.search.opening import open_record, open_records
@@ -37,6 +33,62 @@ MAX_RECORDS = 200
 _BIGGEST = 10**18
 _MAX_THREAD_MESSAGES = 30
 """Messages of a thread that are listed under one of them."""
+
+
+@schema
+class RecordText(TextReply):
+    """A record as text."""
+
+    ref: str
+
+
+@schema
+class ThreadMessage:
+    """A message of the thread of a mail."""
+
+    ref: str
+    title: str
+    sender: str
+    created_at: Time
+
+    @classmethod
+    def of(cls, record: Record) -> Self:
+        sender = ", ".join(people(record.metadata.get("from")))
+        return cls(
+            ref=str(record.ref), title=title_of(record), sender=sender, created_at=record.created_at
+        )
+
+
+@schema
+class OpenedRecord(WholeRecord):
+    """A record that is opened alone. A mail has its `thread`, oldest message first and with itself,
+    if others are in it; with `max_tokens` only where it fits.
+    """
+
+    thread: Absent[list[ThreadMessage]] = None
+
+
+@schema
+class Records:
+    """The records with these refs. `left_out` are refs that do not fit into `max_tokens`."""
+
+    records: list[WholeRecord]
+    missing: list[str]
+    left_out: list[str]
+    tokens_used: Count
+
+
+@schema
+class RecordList:
+    """One page of records, newest first. `note` says how to go on when it was cut."""
+
+    items: list[WholeRecord]
+    has_more: Annotated[bool, Field(serialization_alias="hasMore")]
+    offset: Count
+    limit: Count
+    total: Count
+    tokens_used: Count
+    note: Absent[str] = None
 
 
 def _numbers(value: Any) -> Any:

@@ -9,6 +9,7 @@ from typing import Any
 from mem_search.features.access import http as access
 from mem_search.features.archives import http as archives
 from mem_search.features.backup import http as backup
+from mem_search.features.capture import http as capture
 from mem_search.features.citations import http as citations
 from mem_search.features.claude_mem import http as claude_mem
 from mem_search.features.claude_mem.clients import CLIENTS
@@ -22,12 +23,12 @@ from mem_search.features.scopes import http as scopes
 from mem_search.features.search_jobs import http as search_jobs
 from mem_search.features.timeline import http as timeline
 from mem_search.features.webhooks import http as webhooks
+from mem_search.features.weighted import http as weighted
 from mem_search.features.why import http as why
 from mem_search.http import (
     about,
     batch,
     exports,
-    hooks,
     jobs,
     mcp,
     metrics,
@@ -54,17 +55,13 @@ from mem_search.http.core.replies import HTML, JSON, TEXT
 from mem_search.http.core.routing import ANY_TYPE, Route, shared_with
 from mem_search.http.first_routes import FIRST_ABOUT, FIRST_SEARCH, FOUND
 from mem_search.http.schemas import jobs as job_schemas
-from mem_search.http.schemas import records as record_schemas
 from mem_search.http.schemas import stats as stats_schemas
-from mem_search.http.schemas import weighted as weighted_schemas
 from mem_search.http.schemas.common import Deleted, TextReply
 from mem_search.http.schemas.universal_requests import (
     McpFetchRequest,
     McpSearchRequest,
     UniversalSearchRequest,
 )
-from mem_search.http.weighted import hybrid, vector
-from mem_search.http.weighted.requests import HybridBody, VectorBody
 from mem_search.records.registry import installed_kinds
 from mem_search.renderers.record_json import RecordExcerpt, WholeRecord
 from mem_search.renderers.search_reply import ChosenReply, SearchReply
@@ -81,7 +78,7 @@ GET, POST, PUT, PATCH, DELETE = (
 TAGGED = partial(Route, "GET", tagged=True)
 CREATED, ACCEPTED = 201, 202
 UNIVERSAL_PATH = "/api/v1/search"
-OPENED: Any = record_schemas.OpenedRecord | RecordExcerpt | record_schemas.RecordText
+OPENED: Any = records.OpenedRecord | RecordExcerpt | records.RecordText
 
 # fmt: off
 SEARCH = (
@@ -108,27 +105,17 @@ UNIVERSAL = (
     POST("/api/v1/mcp/fetch", universal.agent_fetch, "Open a whole record with its citation", "universal", body=McpFetchRequest, response=McpFetchResponse, errors=(404, 409)),
     GET("/v/{ref}", record_page.show, "Show a record as a web page", "universal", content_type=HTML, other_types=(JSON,), response=WholeRecord, page="record/{ref}"),
 )
-WEIGHTED = (
-    POST("/api/v2/search/hybrid", hybrid.search, "Search by words, meaning and links with your own weights", "weighted", body=HybridBody, response=weighted_schemas.HybridReply),
-    POST("/api/v2/search/vector", vector.search, "Search by meaning alone", "weighted", body=VectorBody, response=weighted_schemas.VectorReply),
-    GET("/api/v2/search/stats", stats.search_stats, "Count what can be searched", "weighted", response=weighted_schemas.SearchableStatsReply),
-)
-TIMELINE = (
-    *timeline.ROUTES,
-    *context.ROUTES,
-    GET("/api/context/costs", hooks.cost, "Show what the hooks of agents cost", "timeline", hooks.CostParameters, response=hooks.HookCosts, private=True),
-)
 RECORDS = (
     GET("/api/records/{ref}", records.open_ref, "Open a record by its ref", "records", RecordParameters, response=OPENED),
     *graph.ROUTES,
     GET("/api/observation/{number}", records.open_kind("observation"), "Open an observation", "records", RecordParameters, response=OPENED),
     GET("/api/session/{number}", records.open_kind("session_summary"), "Open a session summary", "records", RecordParameters, response=OPENED),
     GET("/api/prompt/{number}", records.open_kind("user_prompt"), "Open a prompt", "records", RecordParameters, response=OPENED),
-    POST("/api/records/batch", records.batch_refs, "Open several records by their refs", "records", body=records.RefsBody, response=record_schemas.Records),
+    POST("/api/records/batch", records.batch_refs, "Open several records by their refs", "records", body=records.RefsBody, response=records.Records),
     POST("/api/observations/batch", records.batch_numbers, "Open several records by their numbers", "records", body=records.NumbersBody, response=list[WholeRecord]),
-    GET("/api/observations", records.list_kind("observation"), "List observations, newest first", "records", ListParameters, response=record_schemas.RecordList),
-    GET("/api/summaries", records.list_kind("session_summary"), "List session summaries, newest first", "records", ListParameters, response=record_schemas.RecordList),
-    GET("/api/prompts", records.list_kind("user_prompt"), "List prompts, newest first", "records", ListParameters, response=record_schemas.RecordList),
+    GET("/api/observations", records.list_kind("observation"), "List observations, newest first", "records", ListParameters, response=records.RecordList),
+    GET("/api/summaries", records.list_kind("session_summary"), "List session summaries, newest first", "records", ListParameters, response=records.RecordList),
+    GET("/api/prompts", records.list_kind("user_prompt"), "List prompts, newest first", "records", ListParameters, response=records.RecordList),
     *forgetting.ROUTES,
     POST("/api/records", record_changes.add, "Add a record", "records", record_changes.NewRecordParameters, body=record_changes.NewRecordBody, write=True, status=CREATED, response=WholeRecord, errors=(409,)),
     PUT("/api/records/{ref}", record_changes.put, "Replace a record", "records", body=record_changes.WholeRecordBody, write=True, response=WholeRecord),
@@ -136,7 +123,6 @@ RECORDS = (
 )
 INTAKE = (
     POST("/api/sync", jobs.sync, "Import what is new on this machine", "import", body=jobs.SyncBody, write=True, defers=True, only="owner", status=ACCEPTED, response=job_schemas.SubmittedJob, errors=(429,)),
-    POST("/api/hooks", hooks.event, "Say that a hook of an agent left an event in the home", "import", body=hooks.HookBody, write=True, defers=True, only="owner", response=hooks.HookReply),
     POST("/api/unfollow", jobs.unfollow, "Stop reading a location", "import", body=jobs.UnfollowBody, write=True, only="owner", response=job_schemas.Unfollowed, errors=(404,)),
     POST("/api/import", jobs.import_file, "Import a file of this machine", "import", body=jobs.ImportBody, write=True, defers=True, only="owner", status=ACCEPTED, response=job_schemas.SubmittedJob, errors=(429,)),
     POST("/api/import/upload", jobs.import_upload, "Import the file in the body", "import", jobs.UploadParameters, body_type=ANY_TYPE, write=True, defers=True, status=ACCEPTED, response=job_schemas.SubmittedJob, errors=(429,)),
@@ -187,8 +173,10 @@ _ALL = (
     *saved_searches.ROUTES,
     *scopes.ROUTES,
     *webhooks.ROUTES,
-    *WEIGHTED,
-    *TIMELINE,
+    *weighted.ROUTES,
+    *timeline.ROUTES,
+    *context.ROUTES,
+    *capture.ROUTES,
     *RECORDS,
     *documents.ROUTES,
     *INTAKE,

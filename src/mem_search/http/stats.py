@@ -29,12 +29,9 @@ from mem_search.http.schemas.stats import (
     Project,
     Projects,
     ReplicaStatus,
-    SearchableStats,
     Stats,
     WorkerStatus,
 )
-from mem_search.http.schemas.weighted import Meta, SearchableStatsReply
-from mem_search.http.weighted.filters import RULES
 from mem_search.records.registry import installed_kinds
 from mem_search.runtime import Runtime
 
@@ -180,26 +177,3 @@ def _by_kind(records: dict[str, int]) -> dict[str, int]:
     """In the order of the installed kinds; records of others come last."""
     known = [kind for kind in installed_kinds().names if kind in records]
     return {kind: records[kind] for kind in (*known, *installed_kinds().missing(records))}
-
-
-_DOCUMENTS = frozenset(
-    kind for rule in RULES if rule.word in ("document_upload", "web_scrape") for kind in rule.kinds
-)
-
-
-async def search_stats(call: Call) -> web.StreamResponse:
-    """Everything stored counts once: as a document (files, e-mails, web pages) or a memory."""
-    found = await call.runtime.store.statistics.searchable()
-    documents = sum(count for kind, count in found.records.items() if kind in _DOCUMENTS)
-    return json_reply(
-        SearchableStatsReply(
-            data=SearchableStats(
-                total_memories=sum(found.records.values()) - documents,
-                total_documents=documents,
-                total_relationships=found.relationships,
-                embedding_coverage=found.coverage,
-                last_indexed=found.last_at,
-            ),
-            meta=Meta.now(),
-        )
-    )

@@ -25,7 +25,7 @@ class LedgerEntry:
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """A place a source can read: ``claude-mem`` at ``~/.claude-mem/claude-mem.db``.
+    """A place a source can read: ``files`` at ``~/notes``.
 
     ``upload`` is the original name of an uploaded file; ``path`` is then a temporary copy, and
     paths inside the file belong to another machine.

@@ -1,6 +1,6 @@
 """What an agent did or learned: what changed, why, and in which files.
 
-Metadata has the names of the store that such records came from first (sources/claude_mem).
+Metadata has the names of the store that such records came from first.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ FIELDS = {
     "tag": "Has this tag.",
     "file": "A path, whole or its end.",
     "concept": "Has this concept.",
-    "source": "Source: claude-mem, git, mail, ...",
+    "source": "Source: claude-code, git, mail, ...",
     "session": "Session by its id.",
     "folder": "Notes in this folder.",
     "domain": "Websites of this domain.",

@@ -1,6 +1,6 @@
 """What hooks and plug-ins of claude-mem tell: prompts, tool calls, conclusions, saved memories.
 
-A session becomes records the same way as with our own hooks (``jobs/hook_events``): where its
+A session becomes records the same way as with our own hooks (``features/capture``): where its
 transcript lies on this machine, the transcript is read, and the event only says that there is
 something new. Otherwise the events are its transcript. So a session that several programs tell
 about is stored once.

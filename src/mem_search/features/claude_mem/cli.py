@@ -27,7 +27,7 @@ from mem_search.settings import Settings
 
 KEY: Final = "CLAUDE_MEM_WORKER_PORT"
 _BACKUP: Final = "settings.json.before-mem-search"
-_SOURCE: Final = "claude-mem"
+SOURCE: Final = "claude-mem"
 _STORE: Final = "store"
 _PATIENCE: Final = 0.5
 """Seconds for claude-mem's worker to say that it runs; it answers in a few ms."""
@@ -43,12 +43,12 @@ def finding(port: int, environ: Mapping[str, str], user: int) -> Finding | None:
         return None
     theirs = _port(folder / "settings.json", environ, user)
     if theirs != port:
-        return Finding(_SOURCE, "ok", f"installed, on port {theirs}; its store is only read")
+        return Finding(SOURCE, "ok", f"installed, on port {theirs}; its store is only read")
     if (folder / _BACKUP).exists():
         detail = f"its clients use this worker (port {port}), as migrate has set it"
-        return Finding(_SOURCE, "ok", detail)
+        return Finding(SOURCE, "ok", detail)
     return Finding(
-        _SOURCE,
+        SOURCE,
         "advice",
         f"its settings name port {port}, which is this worker's: its hooks record here,"
         " and its own store does not grow any more",
@@ -103,7 +103,7 @@ def migrate(
     if what == _STORE:
         migrate_store(to)
         return
-    if what != _SOURCE:
+    if what != SOURCE:
         raise InputError(f"{what!r} cannot be moved; known: claude-mem, store", field="WHAT")
     if undo:
         say(f"{take_back(folder_of(os.environ))}\n")
@@ -145,11 +145,11 @@ def _moved(store: str) -> Iterator[str]:
         place = found[0]
     path = str(find_database(Path(place).expanduser().resolve()))
     client = open_client()
-    job = client.json("POST", "/api/sync", body={"source": _SOURCE, "path": path})["job"]
+    job = client.json("POST", "/api/sync", body={"source": SOURCE, "path": path})["job"]
     yield from import_lines(wait(client, job, SourceError)["result"])
     with open_database(Path(path)) as database:
         there = {table.name: database.count(table) for table in database.tables}
-    pairs = [("source", _SOURCE), ("item", path), ("limit", "100")]
+    pairs = [("source", SOURCE), ("item", path), ("limit", "100")]
     entries = client.json("GET", "/api/ledger", pairs)["entries"]
     here = {each["item"]: each["records"] for each in entries if each["outcome"] == "taken"}
     left = [each for each in entries if each["outcome"] == "left" and each["location"] == path]

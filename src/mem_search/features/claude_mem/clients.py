@@ -126,9 +126,9 @@ CLIENTS: Final = ClaudeMemClients()
 
 
 async def _rows(limit: int, call: Call, request: SearchRequest) -> web.StreamResponse:
-    from mem_search.features.claude_mem import exporting  # for few callers
+    from mem_search.features.claude_mem import reading  # for few callers
 
-    return await exporting.rows(call, request, limit or request.limit)
+    return await reading.exported_rows(call, request, limit or request.limit)
 
 
 def _bounded(field: FieldInfo, value: Any) -> Any:

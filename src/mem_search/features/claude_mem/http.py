@@ -11,7 +11,6 @@ from mem_search.features.claude_mem import (
     importing,
     reading,
     status,
-    stream,
     tool_uses,
 )
 from mem_search.features.claude_mem import replies as schemas
@@ -53,6 +52,6 @@ ROUTES = (
     GET("/api/mcp/status", status.mcp, "Say that MCP is answered", response=schemas.McpStatus),
     GET("/api/logs", status.logs, "Show the end of the log", only="owner", query=status.LogParameters, response=schemas.Logs, private=True),
     GET("/api/instructions", status.instructions, "Explain how to search", query=status.InstructionParameters, response=schemas.McpReply),
-    GET("/stream", stream.listen, "Send new records as they are stored", content_type="text/event-stream"),
+    GET("/stream", reading.listen, "Send new records as they are stored", content_type="text/event-stream"),
 )
 # fmt: on

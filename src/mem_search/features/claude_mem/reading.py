@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import heapq
 import json
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import replace
 from itertools import islice
 from typing import Annotated, Any, Final
@@ -12,18 +14,37 @@ from aiohttp import web
 from pydantic import BeforeValidator, Field
 
 from mem_search.features.claude_mem.clients import ClientBody
-from mem_search.features.claude_mem.rows import ObservationRow, SessionRow
+from mem_search.features.claude_mem.rows import ObservationRow, SessionRow, row_of
+from mem_search.http.core.event_stream import PING, event_of, send_events
 from mem_search.http.core.parameter_types import Words
-from mem_search.http.core.parameters import PlatformParameters
+from mem_search.http.core.parameters import MAX_OFFSET, PlatformParameters
 from mem_search.http.core.replies import json_reply
 from mem_search.http.core.routing import Call
-from mem_search.model import Filters
+from mem_search.model import DateRange, Filters, Record, SearchRequest
 from mem_search.records.origin import is_given
 from mem_search.renderers import harmless
-from mem_search.renderers.schema import schema
+from mem_search.renderers.schema import dumped, schema, to_values
+from mem_search.search.pipeline import EVERYTHING
+from mem_search.text.dates import now_ms
 
 MAX_SESSIONS: Final = 50_000
 """The export script asks for all sessions of what it exports at once."""
+TABLES: Final = {
+    "observation": "observations",
+    "session_summary": "sessions",
+    "user_prompt": "prompts",
+}
+"""Kind → the name of its rows in the reply."""
+_AT_ONCE: Final = 200
+"""Records that are read from the store at once."""
+_SAID: Final = "The rows are in observations, sessions and prompts; leave format out to read them."
+PAUSE_SECONDS: Final = 1.0
+_PING_SECONDS: Final = 15.0
+_EVENTS: Final = {
+    "observation": ("new_observation", "observation"),
+    "session_summary": ("new_summary", "summary"),
+    "user_prompt": ("new_prompt", "prompt"),
+}
 
 
 def words_of(value: Any) -> Any:
@@ -110,3 +131,106 @@ async def _session(call: Call, session: str) -> SessionRow | None:
     summaries = await store.newest(summed, 1)
     prompt = prompts[0][0] if prompts else None
     return SessionRow.of(first[0], newest[0], prompt, summaries[0] if summaries else None)
+
+
+async def exported_rows(call: Call, request: SearchRequest, limit: int) -> web.StreamResponse:
+    """Send at most ``limit`` rows of each kind, one by one, because there may be many.
+
+    ``GET /api/search?format=json&limit=999999`` is how the export script of claude-mem gets
+    everything, so the limit counts the rows of a table and is not the size of a page. Only the
+    kinds that claude-mem has are exported.
+
+    A question finds at most ``MAX_OFFSET`` records. Without one, or with ``*`` alone, all that
+    pass the filters are sent, in the order in which they were stored.
+    """
+    wanted = request.filters.kinds or tuple(TABLES)
+    kinds = tuple(kind for kind in TABLES if kind in wanted)
+    request = replace(request, filters=replace(request.filters, kinds=kinds), fold=False)
+    found: list[Record] | None = None
+    if kinds and request.text.strip() not in ("", EVERYTHING):
+        most = min(limit * len(kinds), MAX_OFFSET)
+        page = await call.search(replace(request, limit=most, offset=0), current=True)
+        found = [result.record for result in page.results]
+    else:
+        request = replace(
+            request, filters=await call.runtime.search.service.pipeline.filters_of(request)
+        )
+    reply = web.StreamResponse(headers={"Content-Type": "application/json"})
+    await reply.prepare(call.request)
+    # The MCP server hands on what is in ``content`` alone.
+    total, before = 0, f'{{"content": [{{"type": "text", "text": {dumped(_SAID)}}}], '
+    for kind, name in TABLES.items():
+        await reply.write(f"{before}{dumped(name)}: [".encode())
+        count = 0
+        if kind in kinds:
+            async for record in _of_kind(call, request, kind, found):
+                if count == limit:
+                    break
+                row = dumped(to_values(row_of(record)))
+                await reply.write(f"{', ' if count else ''}{row}".encode("utf-8", "replace"))
+                count += 1
+        total += count
+        before = "], "
+    end = f'], "totalResults": {total}, "query": {dumped(request.text)}}}'
+    await reply.write(end.encode("utf-8", "replace"))
+    await reply.write_eof()
+    return reply
+
+
+async def _of_kind(
+    call: Call, request: SearchRequest, kind: str, found: list[Record] | None
+) -> AsyncIterator[Record]:
+    """The records of ``kind`` among ``found``; all that pass the filters where it is None."""
+    if found is not None:
+        for record in found:
+            if record.kind == kind:
+                yield record
+        return
+    filters, after = replace(request.filters, kinds=(kind,)), 0
+    while page := await call.runtime.store.records.export_page(filters, after, _AT_ONCE):
+        for record, _ in page:
+            yield record
+        after = page[-1][0].number
+
+
+async def listen(call: Call) -> web.StreamResponse:
+    """Send every record that is stored from now on, until the client or the worker ends."""
+    return await send_events(call, _new_records(call))
+
+
+async def _new_records(call: Call) -> AsyncIterator[bytes]:
+    """The greeting, each new record once, and a comment where nothing happens for long."""
+    store = call.runtime.store.records
+    since, after = now_ms(), 0
+    known = await store.revision()
+    projects = [each.name for each in await store.projects()]
+    yield _event({"type": "connected"})
+    yield _event({"type": "initial_load", "projects": projects})
+    silent = 0.0
+    while call.lifecycle.key:  # it is empty from when the worker stops
+        await asyncio.sleep(PAUSE_SECONDS)
+        silent += PAUSE_SECONDS
+        revision = await store.revision()
+        while revision != known:
+            stored = Filters(stored=DateRange(start=since))
+            found = await store.export_page(stored, after, _AT_ONCE)
+            for record, _ in found:
+                after, silent = record.number, 0.0
+                if event := _told(record):
+                    yield event
+            if len(found) < _AT_ONCE:
+                known = revision
+        if silent >= _PING_SECONDS:
+            silent = 0.0
+            yield PING
+
+
+def _told(record: Record) -> bytes:
+    if record.kind not in _EVENTS:
+        return b""
+    name, key = _EVENTS[record.kind]
+    return _event({"type": name, key: to_values(row_of(record))})
+
+
+def _event(said: Mapping[str, Any]) -> bytes:
+    return event_of({**said, "timestamp": now_ms()})

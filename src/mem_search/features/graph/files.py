@@ -6,23 +6,25 @@ A node has ``label``, ``kind``, ``created_at``, ``url`` and ``degree``; an edge 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import IO, Final
+from collections.abc import Iterable, Iterator
+from functools import partial
+from typing import IO, Annotated, Final
 
 from mem_search.model.graph import ExportedEdge, ExportedGraph, ExportedNode
+from mem_search.renderers.projection import From, Projection
 from mem_search.renderers.schema import Count, Share, Time, schema, to_json
 from mem_search.text.dates import iso
 
 
 @schema
-class GraphFileNode:
+class GraphFileNode(Projection[ExportedNode]):
     """A record, or a cited page that is not stored: its `kind` is empty, its `id` its name.
 
     `degree` counts its edges in the whole part that was asked for.
     """
 
     id: str
-    label: str
+    label: Annotated[str, From("title")]
     kind: str
     created_at: Time | None
     url: str
@@ -30,13 +32,13 @@ class GraphFileNode:
 
 
 @schema
-class GraphFileEdge:
+class GraphFileEdge(Projection[ExportedEdge]):
     """`source` has the `relation` to `target`; `weight` is the strength of the edge."""
 
     source: str
     target: str
     relation: str
-    weight: Share
+    weight: Annotated[Share, From("strength", partial(round, ndigits=4))]
     origin: str
 
 
@@ -62,42 +64,17 @@ def write_json(graph: ExportedGraph, file: IO[bytes]) -> None:
     """A ``GraphFile``, one node or edge a line."""
     about = to_json(AboutGraph(left_out=graph.left_out))
     file.write(b'{"directed":true,"multigraph":true,"graph":%s,"nodes":[' % about)
-    _listed(file, map(_node_in_json, graph.nodes))
+    _listed(file, map(GraphFileNode.of, graph.nodes))
     file.write(b'],"edges":[')
-    _listed(file, map(_edge_in_json, graph.edges))
+    _listed(file, map(GraphFileEdge.of, graph.edges))
     file.write(b"]}\n")
 
 
-def _listed(file: IO[bytes], items: Iterator[bytes]) -> None:
+def _listed(file: IO[bytes], items: Iterable[object]) -> None:
     between = b"\n"
     for item in items:
-        file.write(between + item)
+        file.write(between + to_json(item))
         between = b",\n"
-
-
-def _node_in_json(node: ExportedNode) -> bytes:
-    return to_json(
-        GraphFileNode(
-            id=node.id,
-            label=node.title,
-            kind=node.kind,
-            created_at=node.created_at,
-            url=node.url,
-            degree=node.degree,
-        )
-    )
-
-
-def _edge_in_json(edge: ExportedEdge) -> bytes:
-    return to_json(
-        GraphFileEdge(
-            source=edge.source,
-            target=edge.target,
-            relation=edge.relation,
-            weight=round(edge.strength, 4),
-            origin=edge.origin,
-        )
-    )
 
 
 OF_NODE: Final = (

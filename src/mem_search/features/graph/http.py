@@ -30,8 +30,16 @@ from mem_search.http.core.routing import Call, Route
 from mem_search.http.records import find, id_in_path
 from mem_search.http.schemas.common import TextReply
 from mem_search.model import Filters, Record, Ref
-from mem_search.model.graph import CloudEdge, Edge, ExportedGraph, GraphPart, KnowledgeCloud
+from mem_search.model.graph import (
+    CloudEdge,
+    CloudNode,
+    Edge,
+    ExportedGraph,
+    GraphPart,
+    KnowledgeCloud,
+)
 from mem_search.renderers import DisplayOptions
+from mem_search.renderers.projection import From, Projection
 from mem_search.renderers.schema import Count, Time, schema
 from mem_search.retrievers import graph
 from mem_search.text.record_ids import RecordId
@@ -52,25 +60,25 @@ _WALKED: Final = 300
 
 
 @schema
-class GraphNode:
+class GraphNode(Projection[CloudNode]):
     """A record; `depth` is its distance from the record of the request."""
 
-    id: str
+    id: Annotated[str, From("ref", str)]
     title: str
-    kind: str
+    kind: Annotated[str, From("ref.kind")]
     depth: Count
-    score: float
+    score: Annotated[float, From(then=partial(round, ndigits=6))]
     created_at: Time
 
 
 @schema
-class GraphEdge:
+class GraphEdge(Projection[CloudEdge]):
     """`from` has the relation `type` to `to`."""
 
-    start: Annotated[str, Field(serialization_alias="from")]
-    end: Annotated[str, Field(serialization_alias="to")]
-    type: str
-    strength: float
+    start: Annotated[str, Field(serialization_alias="from"), From(then=str)]
+    end: Annotated[str, Field(serialization_alias="to"), From(then=str)]
+    type: Annotated[str, From("relation")]
+    strength: Annotated[float, From(then=partial(round, ndigits=4))]
     origin: str
     created_at: Time
 
@@ -99,28 +107,8 @@ class RelatedRecords:
         created = created_at(cloud)
         return cls(
             ref=str(ref),
-            nodes=[
-                GraphNode(
-                    id=str(node.ref),
-                    title=node.title,
-                    kind=node.ref.kind,
-                    depth=node.depth,
-                    score=round(node.score, 6),
-                    created_at=node.created_at,
-                )
-                for node in cloud.nodes
-            ],
-            edges=[
-                GraphEdge(
-                    start=str(edge.start),
-                    end=str(edge.end),
-                    type=edge.relation,
-                    strength=round(edge.strength, 4),
-                    origin=edge.origin,
-                    created_at=edge_time(edge, created),
-                )
-                for edge in cloud.edges
-            ],
+            nodes=[GraphNode.of(node) for node in cloud.nodes],
+            edges=[GraphEdge.of(edge, created_at=edge_time(edge, created)) for edge in cloud.edges],
             stats=GraphStats(
                 seed_count=cloud.seed_count,
                 cloud_count=len(cloud.nodes) - cloud.seed_count,

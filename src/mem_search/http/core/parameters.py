@@ -126,7 +126,7 @@ class FilterParameters(TimeZoneParameters):
         default="", description="Session by its id"
     )
     source: Annotated[Stripped, At("filters.source")] = Field(
-        default="", description="Source: claude-mem, claude-code, git, jsonl, …"
+        default="", description="Source: claude-code, git, jsonl, …"
     )
     platform: Platform = _platform()
     branch: Text = Field(default="", description="Branch")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from mem_search.renderers.schema import Count, schema
+from mem_search.renderers.schema import Count, HowSearched, schema
+from mem_search.renderers.search_reply import Facets
 
 
 @schema
@@ -37,3 +38,15 @@ class Deleted:
     """The id or name of what was deleted, or how many there were."""
 
     deleted: str | int
+
+
+@schema
+class SearchListing(TextReply):
+    """Results as text, with what a program needs to know about the page."""
+
+    total: Count
+    counts_by_type: dict[str, int]
+    folded: Count
+    weaker: Count
+    facets: Facets = None
+    search: HowSearched

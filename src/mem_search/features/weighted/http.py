@@ -1,13 +1,12 @@
-"""``POST /api/v2/search/hybrid``: words, meaning and links, fused by the caller's weights."""
+"""``/api/v2/search``: words, meaning and links, fused by the caller's weights, or meaning alone."""
 
 from __future__ import annotations
 
 from aiohttp import web
 
 from mem_search.features.graph.http import created_at, edge_time
-from mem_search.http.core.replies import json_reply
-from mem_search.http.core.routing import Call
-from mem_search.http.schemas.weighted import (
+from mem_search.features.weighted.filters import RULES, word_for
+from mem_search.features.weighted.replies import (
     LEGS,
     CloudEdge,
     CloudNode,
@@ -23,12 +22,23 @@ from mem_search.http.schemas.weighted import (
     HybridStats,
     KnowledgeCloud,
     Meta,
+    SearchableStats,
+    SearchableStatsReply,
     Tie,
+    VectorData,
+    VectorItem,
+    VectorMetadata,
+    VectorQuestion,
+    VectorReply,
+    VectorScores,
+    VectorSearchMetadata,
     WeightedMode,
     Weights,
     memory_type,
 )
-from mem_search.http.weighted.requests import HybridBody
+from mem_search.features.weighted.requests import HybridBody, VectorBody
+from mem_search.http.core.replies import json_reply
+from mem_search.http.core.routing import Call, Route
 from mem_search.model import Result, SearchPage
 from mem_search.model import graph as model
 from mem_search.model.graph import Relationship
@@ -36,6 +46,9 @@ from mem_search.renderers.schema import AnalyzedWords
 from mem_search.search.citations import words_of
 from mem_search.text.highlight import highlight
 
+_DOCUMENTS = frozenset(
+    kind for rule in RULES if rule.word in ("document_upload", "web_scrape") for kind in rule.kinds
+)
 TIES = 10
 """Relationships in one result, the strongest; ``relationship_count`` counts all."""
 
@@ -43,7 +56,7 @@ EDGES = 120
 """Edges in the knowledge cloud, the strongest; ``edge_total`` counts all among its nodes."""
 
 
-async def search(call: Call) -> web.StreamResponse:
+async def hybrid(call: Call) -> web.StreamResponse:
     """Answer one hybrid search."""
     body = call.json_body(HybridBody)
     page = await call.search(body.request(call.now))
@@ -154,3 +167,82 @@ def _cloud(page: SearchPage) -> KnowledgeCloud:
             edge_total=len(cloud.edges),
         ),
     )
+
+
+async def by_meaning(call: Call) -> web.StreamResponse:
+    """Answer one search by meaning. Raises Unavailable without a model."""
+    body = call.json_body(VectorBody)
+    request = body.request(call.now)
+    page = await call.search(request)
+    analyzed = page.report.analyzed
+    question = VectorQuestion(
+        original=body.query,
+        embedding_generated=bool(page.report.legs),
+        filters_applied=bool(request.filters or analyzed.demanded),
+        include_neighbors=body.include_neighbors,
+        warnings=analyzed.warnings,
+        read_as=AnalyzedWords.of(analyzed),
+    )
+    metadata = VectorSearchMetadata(
+        results_count=len(page.results),
+        max_results=body.limit,
+        include_neighbors=body.include_neighbors,
+        search_time_ms=round(page.report.took_ms),
+        mode=WeightedMode.of(page.report),
+    )
+    data = VectorData(
+        items=[_by_meaning(result) for result in page.results],
+        query=body.query,
+        analyzed_query=question,
+        search_metadata=metadata,
+    )
+    return json_reply(VectorReply(data=data, meta=Meta.now()))
+
+
+def _by_meaning(result: Result) -> VectorItem:
+    record = result.record
+    # A query of filters alone has no similarity.
+    similarity = result.scores.get("vector")
+    confidence, user = record.metadata.get("confidence"), record.metadata.get("user_id")
+    is_number = isinstance(confidence, int | float) and not isinstance(confidence, bool)
+    return VectorItem.of(
+        result,
+        score=similarity or 0.0,
+        score_breakdown=VectorScores(vector_similarity=similarity),
+        metadata=VectorMetadata(
+            memory_type=memory_type(record),
+            importance=record.importance,
+            confidence=confidence if is_number else None,
+            source_type=word_for(record.kind, record.source),
+            user_id=user if isinstance(user, str) else None,
+            created_at=record.created_at,
+            updated_at=record.updated_at,
+        ),
+    )
+
+
+async def searchable_stats(call: Call) -> web.StreamResponse:
+    """Everything stored counts once: as a document (files, e-mails, web pages) or a memory."""
+    found = await call.runtime.store.statistics.searchable()
+    documents = sum(count for kind, count in found.records.items() if kind in _DOCUMENTS)
+    return json_reply(
+        SearchableStatsReply(
+            data=SearchableStats(
+                total_memories=sum(found.records.values()) - documents,
+                total_documents=documents,
+                total_relationships=found.relationships,
+                embedding_coverage=found.coverage,
+                last_indexed=found.last_at,
+            ),
+            meta=Meta.now(),
+        )
+    )
+
+
+# fmt: off
+# ruff: noqa: E501 - a route is a row of a table
+ROUTES = (
+    Route("POST", "/api/v2/search/hybrid", hybrid, "Search by words, meaning and links with your own weights", "weighted", body=HybridBody, response=HybridReply),
+    Route("POST", "/api/v2/search/vector", by_meaning, "Search by meaning alone", "weighted", body=VectorBody, response=VectorReply),
+    Route("GET", "/api/v2/search/stats", searchable_stats, "Count what can be searched", "weighted", response=SearchableStatsReply),
+)

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import IO, Any, Final
 
 from mem_search.agents import AGENTS
+from mem_search.features.capture.costs import drop
 from mem_search.ingest.copies import quotes
-from mem_search.jobs.hook_costs import drop
 from mem_search.jobs.reader import PLACES
 from mem_search.model.forgetting import Traces
 from mem_search.patterns import pattern

@@ -22,6 +22,8 @@ from pydantic import (
 )
 from pydantic_core import InitErrorDetails
 
+from mem_search.features.weighted import filters
+from mem_search.features.weighted.filters import SourceType
 from mem_search.http.core.parameter_types import (
     MAX_VALUE_CHARS,
     Text,
@@ -30,8 +32,6 @@ from mem_search.http.core.parameter_types import (
     split,
 )
 from mem_search.http.core.parameters import Body
-from mem_search.http.weighted import filters
-from mem_search.http.weighted.filters import SourceType
 from mem_search.model import GraphOptions, ResultTexts, RrfOptions, SearchRequest
 from mem_search.model.requests import At, to_request
 from mem_search.text import dates

@@ -6,8 +6,7 @@ from dataclasses import replace
 from typing import Annotated, Any, Final, Literal, Self
 
 import mem_search
-from mem_search.http.schemas.stats import SearchableStats
-from mem_search.http.weighted.filters import word_for
+from mem_search.features.weighted.filters import word_for
 from mem_search.model import Record, Result, SearchReport
 from mem_search.renderers.projection import From, projected
 from mem_search.renderers.record_json import SnippetSpan
@@ -351,6 +350,20 @@ class VectorReply:
     status: Literal["success"] = "success"
     data: VectorData
     meta: Meta
+
+
+@schema
+class SearchableStats:
+    """What can be searched. Documents are files, e-mails and web pages; all else is a memory.
+
+    `embedding_coverage` is the share of records whose passages are all in the vector index.
+    """
+
+    total_memories: Count
+    total_documents: Count
+    total_relationships: Count
+    embedding_coverage: Share
+    last_indexed: Time | None
 
 
 @schema

@@ -31,9 +31,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from mem_search.errors import InputError, MemSearchError, StorageError, Unavailable
-from mem_search.jobs.hook_costs import drop
-from mem_search.jobs.hook_costs import forget as forget_costs
-from mem_search.jobs.hook_journals import (
+from mem_search.features.capture.costs import drop
+from mem_search.features.capture.costs import forget as forget_costs
+from mem_search.features.capture.journals import (
     MAX_EVENT_BYTES,
     SAFE_SESSION,
     SOURCE,
@@ -47,9 +47,9 @@ from mem_search.jobs.hook_journals import (
     remove,
     transcript_at,
 )
+from mem_search.features.capture.suspect_events import SuspectEvents
 from mem_search.jobs.lanes import Lanes
 from mem_search.jobs.reader import LocationReader, machine_from
-from mem_search.jobs.suspect_events import SuspectEvents
 from mem_search.model import Filters, LedgerEntry, Location
 from mem_search.model.forgetting import Traces, of_session
 from mem_search.regular_file import read_regular_file

@@ -9,6 +9,7 @@ from aiohttp import web
 from pydantic import Field
 
 from mem_search.errors import StorageError
+from mem_search.features.capture.costs import Cost, costs, dropped
 from mem_search.features.context.model import Situation
 from mem_search.features.context.service import MIN_PROMPT_CHARS, brief
 from mem_search.features.context.text import render_briefing, render_matches, render_prompt_guide
@@ -16,8 +17,7 @@ from mem_search.git.changes import changed_files
 from mem_search.http.core.parameter_types import Text
 from mem_search.http.core.parameters import Body, Parameters
 from mem_search.http.core.replies import json_reply
-from mem_search.http.core.routing import Call
-from mem_search.jobs.hook_costs import Cost, costs, dropped
+from mem_search.http.core.routing import Call, Route
 from mem_search.projects import Project, identify, named_after
 from mem_search.renderers.schema import Count, Time, schema
 from mem_search.text import token_count
@@ -197,3 +197,11 @@ async def _context(call: Call, body: HookBody) -> str:
 def _seen(cwd: str, starts: bool) -> tuple[Project, tuple[str, ...]]:
     """The project of a directory, and for a session that starts its changed files."""
     return identify(cwd), changed_files(cwd, _CHANGES_SECONDS) if starts else ()
+
+
+# fmt: off
+# ruff: noqa: E501 - a route is a row of a table
+ROUTES = (
+    Route("GET", "/api/context/costs", cost, "Show what the hooks of agents cost", "timeline", CostParameters, response=HookCosts, private=True),
+    Route("POST", "/api/hooks", event, "Say that a hook of an agent left an event in the home", "import", body=HookBody, write=True, defers=True, only="owner", response=HookReply),
+)
