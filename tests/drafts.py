@@ -8,13 +8,13 @@ from typing import Any
 from mem_search.ingest.prepare import prepare
 from mem_search.model import Draft
 from mem_search.model.ingest import Stored
-from mem_search.storage.ports import Store
 from mem_search.storage.rules.corpus_cache import CorpusCache
 from mem_search.storage.sql.statistics import corpus
 from mem_search.storage.sqlite.database import Database
 from mem_search.storage.sqlite.record_writer import RecordWriter
 from mem_search.storage.sqlite.search_snapshot import SqliteSearchStore
 from mem_search.storage.sqlite.vector_rows import VectorRows
+from mem_search.storage.store import Store
 
 
 def draft(source_id: str, text: str = "some words", **fields: Any) -> Draft:

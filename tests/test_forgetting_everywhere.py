@@ -1,6 +1,7 @@
 """Every source and surface with a word of its own in each place: forgotten, none is in any byte.
 
-What remains on purpose is listed in ``docs/security.md``: it is named here, and nothing else.
+What remains on purpose is listed in ``docs/contracts/forgetting.md``: it is named here, and
+nothing else.
 """
 
 from __future__ import annotations

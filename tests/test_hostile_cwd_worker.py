@@ -6,6 +6,7 @@ import json
 import os
 import urllib.request
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +65,28 @@ def test_a_worker_that_is_told_of_an_odd_repository_records_it_and_starts_again(
     if peak.exists():
         (line,) = (each for each in peak.read_text().splitlines() if each.startswith("VmHWM"))
         assert int(line.split()[1]) < 600 * 1024
+
+
+def test_fourteen_sessions_in_repositories_of_pipes_hold_up_nobody(
+    mem: Home, tmp_path: Path
+) -> None:
+    places = []
+    for number in range(14):
+        repo = Repository(tmp_path / f"engine{number}")
+        put(repo.path / (".git", ".git/HEAD", ".git/commondir", ".git/index")[number % 4], "pipe")
+        places.append(repo.path)
+    (note := tmp_path / "note.md").write_text("# Tides\n\nThe gauge of the pier.\n")
+    mem.ok("worker", "start")
+    with ThreadPoolExecutor(len(places)) as threads:
+        list(threads.map(lambda n: capture(mem, f"s{n}", places[n]), range(len(places))))
+    assert mem.call("GET", "/api/stats")
+    done = mem.call("POST", "/api/sync", {"source": "files", "path": str(note)})["job"]
+    until(lambda: mem.call("GET", f"/api/jobs/{done}")["state"] == "done")
+    events = mem.path / "hooks" / "events"
+    until(lambda: not list(events.iterdir()))
+    for place in places:
+        found = mem.call("GET", f"/api/search?query={place.name}&format=json")
+        assert place.name in {each["project"] for each in found["results"]}
 
 
 def test_imports_go_on_beside_a_git_that_waits_and_none_is_left_at_the_stop(

@@ -134,7 +134,8 @@ _OPENED_OTHERWISE = {
     },
     "features/claude_mem/status.py": {"path.open": _OURS},
     "ingest/crash_mark.py": {"file.read_bytes": _OURS},
-    "ingest/copies.py": {"os.walk": _OURS},
+    "ingest/copies.py": {"os.walk": _OURS, "member.open": "of a file that is open"},
+    "sources/whole_files.py": {"member.open": "of a file that is open"},
     "jobs/kept_transcripts.py": {
         "target.open": "a copy that is written", "state.with_name(copy.file).open": _OURS,
         "state.read_bytes": _OURS, "os.walk": _OURS,

@@ -36,7 +36,7 @@ from mem_search.ingest.preparing import Preparing
 from mem_search.jobs.tasks import ImportJob
 from mem_search.storage.chroma import ChromaIndex
 from mem_search.storage.sqlite.record_writer import SqliteIngest
-from mem_search.storage.sqlite.jobs import SqliteJobs
+from mem_search.storage.sql.jobs import StoredJobs
 from mem_search.storage.sqlite.vectors import SqliteIndexing
 from mem_search.wiring import open_runtime
 
@@ -45,7 +45,7 @@ STEPS = {
     "prepared": (Preparing, "prepare"),
     "stored": (SqliteIngest, "store_batch"),
     "read": (ImportJob, "run"),
-    "noted": (SqliteJobs, "note_result"),
+    "noted": (StoredJobs, "note_result"),
     "removed": (spool, "discard"),
     "embedded": (indexer, "vectors_of"),
     "kept": (SqliteIndexing, "store_vectors"),

@@ -5,6 +5,7 @@ They are tables of things that the code knows by name. Pure text, no files: see 
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 import textwrap
@@ -20,18 +21,24 @@ from checkout import ROOT
 from mem_search import sources
 from mem_search.agents import AGENTS
 from mem_search.cli.app import app
+from mem_search.cli.search_options import MIXED, OPTIONS
 from mem_search.contracts import Source
+from mem_search.http.openapi.document import written
+from mem_search.http.routes import ROUTES
 from mem_search.mcp.argument_types import input_schema
 from mem_search.mcp.tools import TOOLS
 from mem_search.metadata import MODELS
 from mem_search.metadata.common import DocumentMetadata
+from mem_search.records import BUILT_IN
 from mem_search.records.base import BaseKind, Metadata
 from mem_search.records.registry import installed_kinds
 from mem_search.search.stages import STAGES
-from mem_search.text.search_fields import DOCUMENT_FIELDS
+from mem_search.text.search_fields import DOCUMENT_FIELDS, FIELDS, PARAMETERS
 
 _BLOCK = re.compile(r"(<!-- generated: ([\w-]+) -->\n).*?(<!-- /generated -->)", re.DOTALL)
 _OPENING = re.compile(r"<!-- generated\b")
+_QUERY_FIELDS: Final = frozenset(FIELDS) - {"folder", "domain", "scope"}
+"""Fields of the query language that a universal search has under their own names."""
 
 
 def has_blocks(text: str) -> bool:
@@ -56,16 +63,101 @@ def filled(text: str, blocks: Mapping[str, Callable[[], str]]) -> str:
 
 
 def commands() -> str:
-    """Every command of the command line with its arguments and options."""
+    """Every command of the command line with its arguments and options, one a line."""
+    searches = {command.name for command in MIXED} | set(BUILT_IN)
+    rows = []
+    for path, command in _leaves(typer.main.get_command(app)):
+        takes = "[WORDS…] [search options]" if path[0] in searches else _takes(command)
+        said = str(command.help).split("\n\n")[0]
+        rows.append(f"- `{' '.join((*path, takes)).rstrip()}`: {said}")
+    return "\n".join(rows)
+
+
+def search_options() -> str:
+    """The options of every search command that are no field of the query language."""
+    rows = []
+    for option in OPTIONS:
+        if option.param in PARAMETERS:
+            continue
+        flags = f"{option.flag}, {option.short}" if option.short else option.flag
+        value = "" if option.fixed or option.metavar == "TEXT" else f" {option.metavar}"
+        rows.append((f"`{flags}{value}`", option.help))
+    return _table(("option", ""), rows)
+
+
+def search_parameters() -> str:
+    """The parameters of the searches by GET, from their description in OpenAPI."""
+    described = json.loads(written(ROUTES))["paths"]["/api/search"]["get"]["parameters"]
+    return _table(
+        ("parameter", ""),
+        [
+            (f"`{each['name']}`", _with_bounds(each["description"], each["schema"]))
+            for each in described
+            if each["name"] not in PARAMETERS
+        ],
+    )
+
+
+def universal_fields() -> str:
+    """The fields of a universal search, from their description in OpenAPI."""
+    schemas = json.loads(written(ROUTES))["components"]["schemas"]
+    properties = schemas["UniversalSearchRequest"]["properties"]
+    own = {name: said for name, said in properties.items() if name not in _QUERY_FIELDS}
     rows = [
-        (
-            f"`{' '.join(('mem-search', *path))}`",
-            _takes(command),
-            str(command.help).split("\n\n")[0],
-        )
-        for path, command in _leaves(typer.main.get_command(app))
+        (f"`{name}`", _default(said), _with_bounds(said["description"], said))
+        for name, said in own.items()
     ]
-    return _table(("command", "takes", ""), _merged(rows))
+    fields = " ".join(f"`{name}`" for name in properties if name in _QUERY_FIELDS)
+    said = "each a [field](../query-language.md#fields), as a text or a list of alternatives"
+    return _table(("field", "default", ""), [*rows, (fields, "", said)])
+
+
+def routes() -> str:
+    """Every route with its parameters and the fields of its body, from OpenAPI, by subject."""
+    described = json.loads(written(ROUTES))
+    subjects: dict[str, list[str]] = {}
+    for path, methods in described["paths"].items():
+        for method, said in methods.items():
+            token = "**T** " * ("security" in said)
+            asked = f"{method.upper()} {path}{_asked(said)}{_sent(said, described)}"
+            row = f"- {token}`{asked}`: {said['summary']}"
+            subjects.setdefault(said["tags"][0], []).append(row)
+    titled = (f"## {name.title()}\n\n" + "\n".join(rows) for name, rows in subjects.items())
+    return "\n\n".join(titled)
+
+
+_MAX_NAMED: Final = 12
+"""Parameters or fields; a route with more is a search, and they have a list of their own."""
+
+
+def _asked(said: Mapping[str, Any]) -> str:
+    names = [each["name"] for each in said.get("parameters", ()) if each["in"] == "query"]
+    return f"?{'&'.join(names if len(names) <= _MAX_NAMED else '…')}" if names else ""
+
+
+def _sent(said: Mapping[str, Any], described: Mapping[str, Any]) -> str:
+    content = said.get("requestBody", {}).get("content", {})
+    schema = next((each["schema"] for each in content.values()), {})
+    if "$ref" in schema:
+        schema = described["components"]["schemas"][schema["$ref"].rpartition("/")[2]]
+    names = list(schema.get("properties", ()))
+    if len(names) > _MAX_NAMED:
+        names = [*schema.get("required", ()), "…"]
+    return f" {{{' '.join(names)}}}" if names else ""
+
+
+def _default(said: Mapping[str, Any]) -> str:
+    default = said.get("default")
+    return "" if default in (None, "", []) else f"`{str(default).lower()}`"
+
+
+def _with_bounds(text: str, schema: Mapping[str, Any]) -> str:
+    """``How many at most (1 to 100, default 20)``."""
+    bounded = next((each for each in (schema, *schema.get("anyOf", ())) if "maximum" in each), {})
+    bounds = [f"{bounded.get('minimum', 0)} to {bounded['maximum']}"] if bounded else []
+    choice = next((each for each in (schema, *schema.get("anyOf", ())) if "enum" in each), {})
+    bounds += [" ".join(f"`{word}`" for word in choice["enum"])] if choice else []
+    return f"{text} ({', '.join(bounds)})" if bounds else text
 
 
 def stages() -> str:
@@ -74,6 +166,13 @@ def stages() -> str:
         ("stage", "what it does"),
         [(f"`{stage.name}`{' (always)' * stage.required}", stage.summary) for stage in STAGES],
     )
+
+
+def decisions() -> str:
+    """Every decision with its title."""
+    files = sorted((ROOT / "docs" / "adr").glob("[0-9]*.md"))
+    titles = ((file, file.read_text("utf-8").partition("\n")[0]) for file in files)
+    return "\n".join(f"- [{title[2:6]}]({file.name}) {title[7:]}" for file, title in titles)
 
 
 def layers() -> str:
@@ -156,6 +255,11 @@ def mcp_tools() -> str:
 
 BLOCKS: Final[dict[str, Callable[[], str]]] = {
     "commands": commands,
+    "search-options": search_options,
+    "search-parameters": search_parameters,
+    "universal-fields": universal_fields,
+    "routes": routes,
+    "decisions": decisions,
     "layers": layers,
     "kinds": kinds,
     "stages": stages,
@@ -193,8 +297,8 @@ def _leaves(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[st
 
 
 def _takes(command: Any) -> str:
-    """``REF… --yes``: arguments by name, then options by their longest spelling."""
-    words = []
+    """``REF… [--yes --json]``: arguments by name, then options by their longest spelling."""
+    words, options = [], []
     for each in command.params:
         if getattr(each, "hidden", False):
             continue
@@ -202,17 +306,8 @@ def _takes(command: Any) -> str:
             word = each.name.upper() + ("…" if each.nargs == -1 else "")
             words.append(word if each.required else f"[{word}]")
         else:
-            words.append(max(each.opts, key=len))
-    return " ".join(f"`{word}`" for word in words)
-
-
-def _merged(rows: Iterable[tuple[str, str, str]]) -> Iterator[tuple[str, str, str]]:
-    """List arguments and options once: a command with the same ones refers to the first."""
-    first: dict[str, str] = {}
-    for name, takes, said in rows:
-        known = first.setdefault(takes, name)
-        repeats = known != name and takes.count(" ") > 2
-        yield name, f"as {known}" if repeats else takes, said
+            options.append(max(each.opts, key=len))
+    return " ".join((*words, *([f"[{' '.join(options)}]"] if options else ())))
 
 
 def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:

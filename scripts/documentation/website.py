@@ -20,18 +20,19 @@ from typing import Final
 from checkout import ROOT, documents
 
 SECTIONS: Final = {
-    "Begin": "getting-started cookbook guide faq comparison",
+    "Begin": "README getting-started cookbook guide faq comparison",
     "Agents": "agents/README agents/*",
     "Use": "query-language metadata hybrid-search suggestions citations graph deep-research",
+    "Reference": "reference/README reference/*",
     "Connect": "mcp api webhooks contracts/README contracts/*",
     "Run": "operations security performance scale",
-    "How it works": "architecture retrieval glossary extending adr/README",
+    "How it works": "architecture retrieval extending",
+    "Reasons": "adr/README adr/* lab/README lab/*",
 }
 """The pages of docs/ in their order; a page that is missing here is an error of the build."""
 
 _LINK: Final = re.compile(r"(\]\()([^)\s#]+)(#[^)\s]*)?(\))")
 _FENCE: Final = re.compile(r"(^ *```.*?^ *```)", re.MULTILINE | re.DOTALL)
-_DECISIONS: Final = "# Decisions\n\n```{toctree}\n:glob:\n:maxdepth: 1\n\n*\n```\n"
 _HIDDEN: Final = ("AGENTS", "CHANGELOG", "plugin/skills/mem-search/SKILL")
 
 _SETTINGS: Final = {
@@ -76,7 +77,7 @@ def build(target: Path, root: Path = ROOT) -> list[str]:
 
 
 def _copy(root: Path, copied: Path) -> None:
-    """The documents, what they link to, and a list of the pages of each folder that has none."""
+    """The documents, and what they link to."""
     for file in documents(root):
         name = file.relative_to(root)
         text = file.read_text("utf-8")
@@ -86,7 +87,6 @@ def _copy(root: Path, copied: Path) -> None:
         led = partial(_led, file, root)
         parts[::2] = [_LINK.sub(led, each) for each in parts[::2]]
         _write(copied / name, "".join(parts))
-    _write(copied / "docs" / "adr" / "README.md", _DECISIONS)
     first = (copied / "README.md").read_text("utf-8")
     (copied / "README.md").unlink()
     _write(copied / "index.md", first + _contents())

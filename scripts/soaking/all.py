@@ -122,6 +122,9 @@ class Trial:
                     os.killpg(self._command.pid, signal.SIGKILL)
                 yield
                 return
+            if worker.process is None or worker.process.poll() is not None:
+                yield  # the command has ended before, and no worker runs
+                return
             worker.kill()
             self.soak.leaked += [f"process {pid}" for pid in worker.orphans()]
             worker.start("-365d" if fault == "clock_back" else "")

@@ -1,7 +1,7 @@
 """A lower priority for work that no search waits for.
 
 A search passes from thread to thread several times. Where imports keep all processors busy, it
-waits for a processor at each step, unless the system prefers its threads. ADR 0054 has figures.
+waits for a processor at each step, unless the system prefers its threads. ADR 0014 has figures.
 """
 
 from __future__ import annotations

@@ -87,7 +87,7 @@ def _project(place: places.Place) -> Project:
         name=_name(place.root).removesuffix(places.SUFFIX),
         root=str(place.root),
         branch=place.branch,
-        worktree=place.gitdir.name if place.common != place.gitdir else "",
+        worktree=place.gitdir.name if place.gitdir.parent.parent == place.common else "",
     )
 
 

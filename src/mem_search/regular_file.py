@@ -48,11 +48,13 @@ def open_regular_file(
     max_bytes: int | None = None,
     follow: bool = True,
     own: bool = False,
+    inside: str = "",
 ) -> io.BufferedReader:
     """The file, open for reading bytes, which end where it ends now.
 
     It has at most ``max_bytes``. Without ``follow`` its last part may not be a link. With ``own``
-    it belongs to this user or to root: a path that no person named may be anybody's.
+    it belongs to this user or to root: a path that no person named may be anybody's. It lies
+    ``inside`` that real path of a folder, whichever of its folders became a link meanwhile.
     Raises NotARegularFile, FileTooLarge, ForeignOwner, or OSError as ``open`` does.
     """
     descriptor = _opened(path, follow=follow)
@@ -63,6 +65,8 @@ def open_regular_file(
             raise ForeignOwner(errno.EPERM, why, os.fspath(path))
         if max_bytes is not None and status.st_size > max_bytes:
             raise _too_large(path, max_bytes)
+        if inside:
+            _check_inside(descriptor, path, inside)
         raw = _AsItIsNow(descriptor, status.st_size)
     except BaseException:
         os.close(descriptor)
@@ -120,6 +124,13 @@ class _AsItIsNow(io.FileIO):
         if whence == os.SEEK_END:
             offset, whence = offset + self._size, os.SEEK_SET
         return super().seek(offset, whence)
+
+
+def _check_inside(descriptor: int, path: str | os.PathLike[str], folder: str) -> None:
+    shown = f"/proc/self/fd/{descriptor}"  # on Linux: the name of the very file that is open
+    real = os.path.realpath(shown if os.path.lexists(shown) else path)
+    if os.path.commonpath((real, folder)) != folder:
+        raise NotARegularFile(errno.EINVAL, f"leads to {real}, out of the folder", os.fspath(path))
 
 
 def _opened(path: str | os.PathLike[str], *, follow: bool) -> int:

@@ -19,8 +19,9 @@ from mem_search.search.reranking import Reranking
 from mem_search.search.service import SearchService
 from mem_search.settings import Settings
 from mem_search.storage.opening import Index
-from mem_search.storage.ports import SearchStore, Store
+from mem_search.storage.ports.search import SearchStore
 from mem_search.storage.redacted import Seal
+from mem_search.storage.store import Store
 from mem_search.text.redaction import Redaction
 
 if TYPE_CHECKING:

@@ -35,14 +35,14 @@ from mem_search.search.suggestions import Suggestions
 from mem_search.search.translation import Translation
 from mem_search.settings import Settings
 from mem_search.storage.opening import open_store
-from mem_search.storage.ports import SearchStore
+from mem_search.storage.ports.search import SearchStore
 from mem_search.storage.redacted import Seal, redacted
 from mem_search.text.dates import now_ms
 from mem_search.text.redaction import Redaction
 
 log = logging.getLogger(__name__)
 MAX_SCANNED_PASSAGES = 25_000
-"""Passages of a user's store up to which it is opened without an index and scanned (ADR 0011)."""
+"""Passages of a user's store up to which it is opened without an index and scanned (ADR 0009)."""
 
 
 @asynccontextmanager

@@ -53,50 +53,11 @@ _SWITCH = {"1": True, "true": True, "on": True, "yes": True} | {
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """All settings of a home and its worker.
+    """All settings of a home and its worker; docs/reference/settings.md says what each is.
 
-    ``store``: empty for the SQLite file of the home, or ``postgresql://…`` for a server.
-    ``store_owner``: whose rows of a PostgreSQL server these are; workers with one owner share them.
-    ``store_replica``: the address of a replica of that server, which answers searches as long as it
-    is no more than ``store_replica_lag`` seconds behind; empty for none.
-    ``redaction_key``: by which names are redacted, the same for all workers of such a store; else
-    a file of the home has it.
-    ``embedder``: ``bundled`` (default), ``hashing`` (tests), ``chroma-default``,
-    ``fastembed[:MODEL]`` or ``openai:MODEL[@BASE_URL]`` (key from ``OPENAI_API_KEY``).
-    ``chroma_url``: empty for the owned child process, else a remote Chroma server,
-    ``off`` for none (exact search over stored vectors).
-    ``reranker``: empty for none, or one of ``rerankers.FORMS``; ``reranker_key`` is the key of its
-    endpoint, ``reranker_seconds`` the time that it has for each search.
-    ``enrich``: empty for none, or ``openai:MODEL[@BASE_URL]`` or ``anthropic:MODEL[@BASE_URL]``,
-    which is asked about documents; ``enrich_key`` is its key, ``enrich_seconds`` the time for one
-    document, ``enrich_tokens`` what it may use a day. ``compress…``: the same for a model that is
-    asked for agents' work in fewer words, with the seconds and the pace of ``enrich``.
-    ``translate``: empty for none, or a model (as in ``enrich``) that reads questions in plain
-    words; ``translate_key`` is its key, ``translate_seconds`` the time for one question.
-    ``follow``: seconds between readings of followed locations; 0 turns following off.
-    ``log_format``: one of ``LOG_FORMATS``; ``json`` has a line for each request.
-    ``allowed_hosts``: further Host names accepted beside loopback.
-    ``cors_origins``: web origins whose pages may use the worker; none by default, and never all.
-    ``proxy_header``: the header by which a proxy at ``proxy_addresses`` (also networks) names the
-    user whom it has authenticated; empty for none.
-    ``search_log``: whether searches are logged in the store.
-    ``keep_transcripts``: whether a copy of agents' transcripts is kept in the home.
-    ``read_token``: whether the owner's programs need a token to read, too; ``capture_token``:
-    whether hooks of others need one. ``neighbours_read``: whether other users of this machine,
-    and programs of which nobody knows whose they are, read without one.
-    ``limit_…``: for each caller except the owner: searches an hour, research steps an hour (in all
-    and from another machine), and unfinished jobs; 0 means no limit.
-    ``webhook_allow``, ``fetch_allow``: ``host:port`` of receivers, and of pages to read, that may
-    be on this machine or a private network.
-    ``mailgun_key``, ``sendgrid_key``: keys of services whose incoming mail is taken only signed.
-    ``photo_places``: whether the place where a picture was taken is kept.
-    ``prepare_…``: seconds of processor time and megabytes that preparing one record may take.
-    ``retry_aside``: seconds without other work, after which a job that took the worker down twice
-    is tried once more; 0 leaves it to a person.
-    ``context_tokens``: most tokens that an agent gets at the start of a session; 0 for none.
-    ``prompt_context``: what it gets with a prompt, one of ``PROMPT_CONTEXTS``.
-    ``connections…``: open connections, in all and of one address.
-    ``header_timeout``, ``idle_timeout``: seconds for a request's head, and without any progress.
+    ``embedder`` may also be ``hashing`` (tests). ``openai:…`` has its key in ``OPENAI_API_KEY``.
+    An empty ``chroma_url`` is the owned child process. ``compress`` has the seconds and the pace of
+    ``enrich``. ``proxy_addresses`` may be networks.
     """
 
     home: Path

@@ -47,7 +47,8 @@ from mem_search.search.stages import STAGES
 from mem_search.search.state import Stage
 from mem_search.search_wiring import background_tasks, open_search
 from mem_search.settings import Settings
-from mem_search.storage.ports import SearchStore, Store
+from mem_search.storage.ports.search import SearchStore
+from mem_search.storage.store import Store
 
 log = logging.getLogger(__name__)
 
@@ -70,7 +71,7 @@ async def open_runtime(
 
     ``background=False`` opens everything without indexing, jobs or following. ``shared`` is the
     model of another runtime, which has to stay open longer: for the home of a user, whose
-    vectors are scanned as long as there are few (ADR 0011). ``opener`` opens the embedder.
+    vectors are scanned as long as there are few (ADR 0009). ``opener`` opens the embedder.
     ``stages`` are those of the ranking; ``scripts/evaluate --without`` leaves some out.
     Raises StorageError, or InputError naming the setting at fault.
     """

@@ -1,4 +1,4 @@
-"""The contract of a store (``storage/ports``), the same for every store.
+"""The contract of a store (``storage/store.py``), the same for every store.
 
 A store is opened by a function in ``STORES``; nothing below knows which one it is.
 """
@@ -32,10 +32,10 @@ from mem_search.model.requests import Scope
 from mem_search.model.research import IndexState, Operation, OperationFilter, StoredResult
 from mem_search.model.statistics import LoggedSearch, ProjectTotals
 from mem_search.model.webhooks import Message
-from mem_search.storage.ports import Store
 from mem_search.storage.postgres.store import PostgresStore
 from mem_search.storage.rules.tombstones import digest
 from mem_search.storage.sqlite.store import SqliteStore
+from mem_search.storage.store import Store
 from postgres_server import address
 
 HERE = Location("test", "/repo", "repo", {"branch": "main"})
@@ -862,6 +862,23 @@ class TestScopes:
         assert [scope.name for scope in await store.scopes.listed()] == ["art", "Work"]
         assert await store.scopes.remove("work")
         assert not await store.scopes.remove("work")
+
+    async def test_names_that_become_the_same_when_redacted_leave_one_row(
+        self, store: Store
+    ) -> None:
+        for number, name in enumerate(("Key", "one secret", "two secret", "other")):
+            await store.scopes.put(Scope(name, f"tag:{number}", number))
+            await store.part(ArchiveStore).put(Archive(name))
+        await store.part(ArchiveStore).put(Archive("key"))
+
+        def clean(text: str) -> str:
+            return "key" if "secret" in text else text
+
+        assert await store.redacting.redact_texts(clean, str) == 4
+        assert [scope.name for scope in await store.scopes.listed()] == ["key", "other"]
+        assert {archive.name for archive in await store.part(ArchiveStore).listed()} == {
+            "Key", "key", "other",
+        }  # fmt: skip
 
 
 def logged(query: str, at: int = 1, **values: Any) -> LoggedSearch:

@@ -20,10 +20,10 @@ from mem_search.model.access import Token
 from mem_search.model.requests import Scope
 from mem_search.model.webhooks import Message
 from mem_search.settings import Settings
-from mem_search.storage.ports import Store
 from mem_search.storage.postgres.store import PostgresStore
 from mem_search.storage.rules import moving as rules
 from mem_search.storage.sqlite.store import SqliteStore
+from mem_search.storage.store import Store
 from mem_search.wiring import open_runtime
 from postgres_server import address, server
 from runtimes import fill
@@ -161,8 +161,7 @@ def test_a_move_that_was_ended_goes_on_and_nobody_opens_half_a_store(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(moving, "PAGE", 2)
-    for module in ("sqlite", "postgres"):
-        monkeypatch.setattr(f"mem_search.storage.{module}.moving.PAGE", 2)
+    monkeypatch.setattr("mem_search.storage.sql.moving.PAGE", 2)
     filled(settings)
     steps = 0
 

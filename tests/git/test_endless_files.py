@@ -188,18 +188,21 @@ def test_a_file_below_many_folders_is_looked_at(repo: Path) -> None:
 
 
 @pytest.mark.parametrize("folder", ["refs/heads", "refs"])
-def test_references_outside_the_repository_are_refused(
+def test_references_outside_the_repository_are_left_out_and_the_others_read(
     repo: Path, tmp_path: Path, folder: str
 ) -> None:
     (tmp_path / "outside" / "heads").mkdir(parents=True)
+    (tmp_path / "outside" / "heads" / "theirs").write_text("1" * 40)
+    (repo / ".git" / "packed-refs").write_text(f"{'2' * 40} refs/heads/main\n")
     place = repo / ".git" / folder
     if place.exists():
         place.rename(tmp_path / "before")
     place.symlink_to(tmp_path / "outside")
     found = places.find(repo)
     assert found is not None
-    with pytest.raises(references.Refused, match="out of the repository"):
-        references.references_of(found)
+    read = references.references_of(found)
+    assert read.heads == [("main", "2" * 40)]
+    assert "out of the repository" in read.left["refs/heads"]
 
 
 def test_work_trees_outside_the_repository_are_left_out(repo: Path, tmp_path: Path) -> None:

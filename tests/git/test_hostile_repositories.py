@@ -375,3 +375,70 @@ def test_nothing_is_left_in_the_folder_for_temporary_files(
     assert read(repo.path)[0] == []
     assert list(scratch.iterdir()) == []
     assert stat.S_ISFIFO((repo.path / ".git/objects/pack/pack-1.pack").lstat().st_mode)
+
+
+SHARED = ("config", "refs", "logs", "objects", "info", "hooks", "packed-refs")
+
+
+def new_workdir(of: Path, at: Path, shared: tuple[str, ...] = SHARED) -> Path:
+    """A second work tree, as ``git-new-workdir`` makes it: of links."""
+    (at / ".git").mkdir(parents=True)
+    for name in shared:
+        (at / ".git" / name).symlink_to(of / ".git" / name)
+    (at / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+    return at
+
+
+def test_a_work_tree_of_links_to_one_repository_is_read_as_a_project_of_its_own(
+    repo: Repository, tmp_path: Path
+) -> None:
+    repo.commit("Light the lamp", "a")
+    linked = new_workdir(repo.path, tmp_path / "second")
+    assert read(linked) == read(repo.path)
+    assert "Light the lamp" in read(linked)[0]
+    project = identify(str(linked))
+    assert (project.name, project.branch, project.worktree) == ("second", "main", "")
+    repo.run("pack-refs", "--all")
+    assert "Light the lamp" in read(linked)[0]
+
+
+def test_links_to_more_than_one_repository_are_named_and_the_rest_is_read(
+    repo: Repository, tmp_path: Path
+) -> None:
+    repo.commit("Light the lamp", "a")
+    other = Repository(tmp_path / "other")
+    other.commit("A secret of the other")
+    mixed = new_workdir(repo.path, tmp_path / "mixed", ("objects", "config"))
+    (mixed / ".git" / "refs").symlink_to(other.path / ".git" / "refs")
+    head = repo.run("rev-parse", "HEAD")
+    (mixed / ".git" / "packed-refs").write_text(f"{head} refs/heads/main\n")
+    titles, left = read(mixed)
+    assert "Light the lamp" in titles
+    assert "A secret of the other" not in titles
+    assert "out of the repository" in left["refs/heads"]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files to another user")
+@pytest.mark.parametrize("whose", ["repository", "links"])
+def test_a_work_tree_of_links_to_another_user_is_not_read(
+    repo: Repository, tmp_path: Path, whose: str
+) -> None:
+    repo.commit("Light the lamp", "a")
+    linked = new_workdir(repo.path, tmp_path / "second")
+    theirs = repo.path if whose == "repository" else linked
+    for place in (theirs, *theirs.rglob("*")):
+        os.chown(place, 65534, 65534, follow_symlinks=False)
+    titles, left = read(linked)
+    assert titles == []
+    assert left
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files to another user")
+def test_a_repository_of_another_user_is_refused_by_name(repo: Repository) -> None:
+    repo.commit("Light the lamp", "a")
+    for place in (repo.path, *repo.path.rglob("*")):
+        os.chown(place, 65534, 65534, follow_symlinks=False)
+    titles, left = read(repo.path)
+    assert titles == []
+    assert "another user owns it" in left[""]
+    look(repo.path)

@@ -12,7 +12,13 @@ from collections.abc import AsyncIterator
 import pytest
 from aiohttp import web
 
-from mem_search.http.core.connections import Connections, Limits, in_progress
+from mem_search.http.core.connections import (
+    Connection,
+    Connections,
+    Limits,
+    connection_of,
+    in_progress,
+)
 from mem_search.settings import Settings
 from patience import PATIENCE
 
@@ -45,9 +51,29 @@ class Served:
         async def quick(_: web.Request) -> web.Response:
             return web.Response(text="quick")
 
+        async def upload(request: web.Request) -> web.Response:
+            try:
+                read = await request.read() if request.can_read_body else b"none"
+                return web.Response(text=read.decode())
+            except web.RequestPayloadError:
+                return web.Response(status=400)
+
+        async def stream(request: web.Request) -> web.Response:
+            self.busy += 1
+            connection = connection_of(request)
+            assert connection is not None
+            connection.stream()
+            try:
+                await self.go_on.wait()
+            finally:
+                self.busy -= 1
+            return web.Response()
+
         app = web.Application(middlewares=[in_progress])
         app.router.add_get("/busy", busy)
         app.router.add_get("/quick", quick)
+        app.router.add_post("/upload", upload)
+        app.router.add_get("/stream", stream)
         self.runner = web.AppRunner(app, shutdown_timeout=1)
         await self.runner.setup()
         assert self.runner.server is not None
@@ -183,13 +209,21 @@ def test_the_cap_leaves_descriptors_for_the_store(
     assert Limits.of(Settings(home=tmp_path)).most == 64  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("path", [BUSY, QUICK])
+async def until_left(served: Served) -> None:
+    async with asyncio.timeout(PATIENCE):
+        while served.connections._open:  # noqa: ASYNC110  it asks from outside
+            await asyncio.sleep(0.01)
+
+
+@pytest.mark.parametrize(
+    "path", [BUSY, QUICK, BUSY.replace(b"x\r\n", b"x\r\nAccept: */*, text/event-stream\r\n")]
+)
 async def test_a_client_that_ends_its_half_gets_its_reply_and_then_the_end(
     served: Served, path: bytes
 ) -> None:
     reader, writer = await served.connect(path)
     writer.write_eof()
-    if path is BUSY:
+    if path is not QUICK:
         await served.until_busy(1)
     served.go_on.set()
     async with asyncio.timeout(PATIENCE):
@@ -199,24 +233,52 @@ async def test_a_client_that_ends_its_half_gets_its_reply_and_then_the_end(
     writer.close()
 
 
+@pytest.mark.parametrize("count", [2, 100])
+@pytest.mark.parametrize("first", [BUSY, QUICK])
+async def test_all_requests_that_such_a_client_has_sent_are_answered(
+    served: Served, first: bytes, count: int
+) -> None:
+    reader, writer = await served.connect(first + QUICK * count)
+    writer.write_eof()
+    served.go_on.set()
+    async with asyncio.timeout(PATIENCE):
+        reply = await reader.read()
+    assert reply.count(b"HTTP/1.1 200") == 1 + count
+    writer.close()
+    await until_left(served)
+
+
 @pytest.mark.parametrize(
-    "first",
+    ("first", "status"),
     [
-        b"",
-        b"GET /bu",
-        b"GET /busy HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nhalf",
-        b"GET /busy HTTP/1.1\r\nHost: x\r\nAccept: text/event-stream\r\n\r\n",
+        (b"", b""),
+        (QUICK, b"200"),
+        (b"GET /bu", b"408"),
+        (b"POST /upload HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nhalf", b"400"),
+        (b"POST /upload HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nha", b"400"),
+        (b"POST /upload HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n", b"400"),
+        (b"GET /quick HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nhalf", b"200"),
+        (b"GET /stream HTTP/1.1\r\nHost: x\r\n\r\n", b""),
     ],
 )
 async def test_what_cannot_be_answered_to_such_a_client_ends_its_connection(
-    served: Served, first: bytes
+    served: Served, first: bytes, status: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(Connection, "expires", lambda *_: float("inf"))  # at once, not by the sweep
     reader, writer = await served.connect(first)
     writer.write_eof()
     async with asyncio.timeout(PATIENCE):
         reply = await reader.read()
-    assert reply == b"" or reply.startswith(b"HTTP/1.1 408")
+    assert reply[9:12] == status
+    await until_left(served)
+    assert served.busy == 0
+    writer.close()
+
+
+async def test_a_stream_ends_when_its_client_leaves_though_nothing_is_sent(served: Served) -> None:
+    _, writer = await served.connect(b"GET /stream HTTP/1.1\r\nHost: x\r\nAccept: */*\r\n\r\n")
+    await served.until_busy(1)
     writer.close()
     async with asyncio.timeout(PATIENCE):
-        while served.connections._open:  # noqa: ASYNC110  it asks from outside
+        while served.busy:  # noqa: ASYNC110  it asks from outside
             await asyncio.sleep(0.01)

@@ -87,25 +87,27 @@ async def test_flipped_bytes_are_reported_as_damage_and_never_as_a_bug(
 
 
 @in_a_file("a column of JSON on a server holds nothing else")
-async def test_a_damaged_row_of_an_open_store_is_a_503_on_every_surface(
+async def test_a_value_that_is_damaged_while_the_store_is_open_is_put_right_and_told(
     client: Client, settings: Settings
 ) -> None:
     """The graph walk of the v2 search runs in the same read as the rest."""
     store = lifecycle_of(client).runtime.store
-    await store.database.write(lambda c: c.execute("update records set data = '{', title = '{'"))
     for method, path, body in (
         ("GET", "/api/search/unified?query=auth", None),
         ("POST", "/api/v2/search/hybrid", {"query": "auth", "enable_graph_expansion": True}),
         ("POST", "/api/v1/search", {"query": "auth"}),
         ("GET", "/api/records/observation:2", None),
     ):
+        await store.database.write(
+            lambda c: c.execute("update records set data = '{', title = 'x'")
+        )
         async with client.request(method, path, json=body, headers=AUTHORIZED) as reply:
-            said = await reply.json()
-            assert (reply.status, said["code"]) == (503, "storage_damaged"), path
-            assert "mem-search restore" in said["detail"]
-            assert "Retry-After" not in reply.headers
+            assert reply.status == 200, (path, await reply.text())
     async with client.post("/mcp", json=MCP, headers=AUTHORIZED) as reply:
-        assert "mem-search restore" in await reply.text()
+        assert reply.status == 200, await reply.text()
+    async with client.get("/api/stats", headers=AUTHORIZED) as reply:
+        rows = (await reply.json())["database"]["odd_rows"]
+    assert any("records" in row for row in rows), rows
 
 
 @in_a_file("it is emptied")

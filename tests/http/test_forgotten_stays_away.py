@@ -232,3 +232,46 @@ async def test_what_was_said_since_the_forgetting_in_a_transcript_is_stored(
     await runtime.ingest.reader.read(transcripts, again=True)
     assert "Paint the pier" in await stored(runtime)
     assert not [text for text in await stored(runtime) if "gauge" in text]
+
+
+async def test_the_same_words_said_later_are_stored_and_elsewhere_too(
+    empty: Client, claude_folder: Path
+) -> None:
+    runtime = lifecycle_of(empty).runtime
+    file = claude_folder / f"{SESSION}.jsonl"
+    file.write_text(transcript() + transcript("continue", 2026).replace("u2026", "v2026"))
+    transcripts = Location("claude-code", str(claude_folder.parent))
+    await runtime.ingest.reader.read(transcripts)
+    prompts = await runtime.store.records.newest(Filters(kinds=("user_prompt",)), 9)
+    (forgotten,) = [each.number for each in prompts if each.text == "continue"]
+    await runtime.ingest.forgetting.forget([forgotten])
+    await runtime.ingest.forgetting.work()
+    await runtime.ingest.reader.read(transcripts, again=True)
+    assert "continue" not in await stored(runtime)
+    with file.open("a") as more:
+        more.write(transcript("continue", 2097))
+    await runtime.ingest.reader.read(transcripts)
+    assert (await stored(runtime)).count("continue") == 1
+    other = "22222222-2222-3333-4444-555555555555"
+    (claude_folder / f"{other}.jsonl").write_text(transcript("continue").replace(SESSION, other))
+    await runtime.ingest.reader.read(transcripts)
+    assert (await stored(runtime)).count("continue") == 2
+
+
+async def test_a_row_without_a_time_does_not_bring_a_forgotten_session_back(
+    empty: Client,
+) -> None:
+    runtime = lifecycle_of(empty).runtime
+
+    async def send_row(number: int, **more: Any) -> None:
+        row = {"id": number, "memory_session_id": "m1", "project": "harbour", "type": "bugfix"}
+        reply = await send(empty, "/api/import", {"observations": [{**row, **more}]})
+        assert reply.status == 200, await reply.text()
+
+    await send_row(1, narrative="The lamp burns.", created_at_epoch=1_700_000_000_000)
+    await forget_all(runtime)
+    for time in (None, 0, -5, "soon", [], 1e300, 10**20):
+        await send_row(2, narrative="The lamp burnt all night.", created_at_epoch=time)
+        assert await stored(runtime) == [], time
+    await send_row(3, narrative="The pier is painted.", created_at_epoch=4_000_000_000_000)
+    assert await stored(runtime) == ["The pier is painted."]

@@ -26,6 +26,7 @@ from http_worker import (
     viewer_of,
 )
 
+from mem_search.http.access import browsers
 from mem_search.http.access.browser_sessions import SESSION
 from mem_search.http.core.app import build_app
 from mem_search.http.core.routing import Route
@@ -42,6 +43,7 @@ OLD_PAGES: Final = (
     {"Origin": "http://127.0.0.1:{port}"},
     {"Referer": "http://127.0.0.1:{port}/x"},
     {"Cookie": "a=b"},
+    {"User-Agent": "Mozilla/5.0 (X11; Linux x86_64; rv:78.0) Gecko/20100101 Firefox/78.0"},
 )
 """How a browser without Fetch Metadata shows itself."""
 
@@ -210,16 +212,17 @@ async def test_without_a_viewer_the_login_says_why(client: Client) -> None:
 
 
 async def test_a_browser_is_logged_in_at_a_name_that_the_settings_have_but_not_at_the_port(
-    settings: Settings,
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     named = replace(settings, allowed_hosts=("box.lan",))
     async with TestClient(TestServer(build_app(named))) as client:
         await lifecycle_of(client).ready()
         there, direct = {"Host": "box.lan"}, {"Host": f"box.lan:{client.port}"}
+        written = {"Host": f"box.lan:0{client.port}"}
         made = await client.post("/api/viewer/links", headers={**there, **AUTHORIZED})
         address, _, code = (await made.json())["url"].partition("/#/login/")
         assert address == "http://box.lan"
-        for host, status in ((direct, 401), (there, 201)):
+        for host, status in ((direct, 401), (written, 401), (there, 201)):
             redeemed = await client.post(
                 "/api/viewer/sessions", json={"code": code}, headers={**PAGE, **host}
             )
@@ -229,6 +232,9 @@ async def test_a_browser_is_logged_in_at_a_name_that_the_settings_have_but_not_a
             assert (await client.get("/api/stats", headers={**session, **host})).status == status
         led = await client.get("/v/note:1", headers={**TYPED, **there}, allow_redirects=False)
         assert led.headers["Location"] == "/#/record/note%3A1"
+        monkeypatch.setattr(browsers, "sockname", lambda _: ("127.0.0.1", 80))
+        at_the_port = await client.get("/api/stats", headers={**session, **there})
+        assert at_the_port.status == 401  # a name without a port is that of port 80
 
 
 @pytest.mark.parametrize("headers", [PAGE, TYPED])

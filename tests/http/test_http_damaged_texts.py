@@ -75,6 +75,43 @@ def texts(connection: sqlite3.Connection) -> list[tuple[str, str]]:
     ]
 
 
+def numbers(connection: sqlite3.Connection) -> list[tuple[str, str]]:
+    """Each column of times and other numbers of these tables, but for what numbers their rows."""
+    tables = ("records", "jobs", "saved_searches", "scopes", "search_log", "ledger", "tokens",
+              "cursors")  # fmt: skip
+    return [
+        (table, f'"{name}"')
+        for table in tables
+        for _, name, kind, *_, key in connection.execute(f"pragma table_info({table})").fetchall()
+        if (name.endswith("_at") or name in ("at", "since", "importance", "position")) and not key
+    ]
+
+
+@pytest.mark.parametrize("number", ["9223372036854775807", "-9223372036854775808", "9e999", "4e18"])
+async def test_no_number_that_is_none_keeps_a_route_from_answering(
+    client: Client, settings: Settings, number: str
+) -> None:
+    if settings.store:
+        pytest.skip("the server has types, and what they hold is not put right")
+    await client.close()
+    async with TestClient(TestServer(build_app(settings))) as again:
+        await lifecycle_of(again).ready()
+        with closing(sqlite3.connect(settings.database)) as connection:
+            for row in ROWS:
+                connection.execute(row)
+            for table, column in numbers(connection):
+                connection.execute(f"update or ignore {table} set {column} = {number}")
+            connection.commit()
+        failed: dict[str, Any] = {}
+        for path in (*READINGS, *SEARCHES):
+            reply = await again.get(path, headers=AUTHORIZED)
+            if reply.status not in (200, 404):
+                failed[path] = (reply.status, (await reply.text())[:300])
+        assert not failed
+        stats = await (await again.get("/api/stats", headers=AUTHORIZED)).json()
+        assert any("created_at" in each for each in stats["database"]["odd_rows"])
+
+
 @pytest.mark.parametrize("damage", [not_utf8, one_byte_flipped, bytes_instead])
 @pytest.mark.parametrize("of", ["records", "others"])
 async def test_no_text_that_is_none_keeps_a_route_from_answering(

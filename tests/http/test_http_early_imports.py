@@ -6,6 +6,7 @@ import asyncio
 import json
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -91,6 +92,26 @@ async def test_searches_are_answered_while_writes_wait_for_the_rules(
     assert not any(each.done() for each in writing)
     may_compile.set()
     assert {(await each).status for each in writing} == {200}
+
+
+async def test_a_user_whose_name_waits_for_the_rules_holds_up_no_other(
+    may_compile: threading.Event, settings: Settings
+) -> None:
+    behind = replace(settings, proxy_header="X-Remote-User")
+    async with TestClient(TestServer(build_app(behind))) as client:
+        await lifecycle_of(client).ready()
+
+        async def asked(user: str) -> int:
+            reply = await client.get("/api/stats", headers={"X-Remote-User": user})
+            return reply.status
+
+        waiting = asyncio.create_task(asked("the-keeper-of-the-harbour"))
+        for user in ("ada", "bob"):
+            assert await asked(user) == 200
+        assert not waiting.done()
+        assert not secret_rules.are_loaded()
+        may_compile.set()
+        assert await waiting == 200
 
 
 @in_a_file("what is in the file is looked at")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import stat
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +18,7 @@ from mem_search.http.core.app import build_app
 from mem_search.http.core.routing import Route
 from mem_search.http.routes import ROUTES
 from mem_search.settings import Settings
+from patience import PATIENCE
 
 HOME = Settings(home=Path("/nowhere"))
 
@@ -259,3 +261,26 @@ def test_a_token_that_cannot_be_stored_is_reported(settings: Settings) -> None:
 @pytest.mark.parametrize(("given", "same"), [("tökén", True), ("token", False), ("\udc80", False)])
 def test_tokens_are_compared_whole(given: str, same: bool) -> None:
     assert matches(given, "tökén") is same
+
+
+@pytest.mark.parametrize(
+    ("target", "status"),
+    [("http://{host}", b"200"), ("http://evil.example", b"421"), ("https://evil.example", b"421")],
+)
+async def test_the_host_of_a_whole_address_counts_as_the_header_does(
+    client: Client, target: str, status: bytes
+) -> None:
+    """So a proxy is asked; who takes it for the own name puts it into the addresses of records."""
+    host, body = f"127.0.0.1:{client.port}", b'{"query": "auth"}'
+    reader, writer = await asyncio.open_connection("127.0.0.1", client.port)
+    head = (
+        f"POST {target.format(host=host)}/api/v1/search HTTP/1.1\r\nHost: {host}\r\n"
+        f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n"
+        "Connection: close\r\n\r\n"
+    )
+    writer.write(head.encode() + body)
+    async with asyncio.timeout(PATIENCE):
+        reply = await reader.read()
+    writer.close()
+    assert reply[9:12] == status
+    assert (f"http://{host}/v/".encode() in reply) == (status == b"200")

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from mem_search.features.forgetting.service import _discarded
 from mem_search.ingest.copies import holds, look_through, looked_again
 from mem_search.model.forgetting import Copies, Traces
 from mem_search.settings import is_shared
@@ -130,3 +131,31 @@ def test_a_store_that_was_moved_to_a_server_is_looked_through(tmp_path: Path) ->
     put(tmp_path, "mem-search.db", "zylophantic")
     assert look_through(tmp_path, WORDS).still_in == ()
     assert look_through(tmp_path, WORDS, in_file=False).still_in == ("mem-search.db",)
+
+
+def test_ended_uploads_that_may_hold_what_was_forgotten_are_removed(tmp_path: Path) -> None:
+    goes = {
+        "1/Zylophantic.md": b"by its name",
+        "2/MyZylophanticPlans2.md": b"by a part of its name",
+        "3/in.jsonl": b"a zylophantic line",
+        "4/scan.pdf": b"%PDF-1.7 packed",
+        "5/base.db": b"SQLite format 3\0 packed",
+        "6/harbour.md": b"by its whole name",
+    }
+    stays = {"7/other.md": b"an ordinary line", "8/other.gz": gzip.compress(b"an ordinary line")}
+    for name, content in (goes | stays).items():
+        put(tmp_path, name, content)
+    packed(tmp_path / "9" / "other.zip", "an ordinary line")
+    packed(tmp_path / "10" / "in.docx", "a zylophantic line")
+    names = [*goes, *stays, "9/other.zip", "10/in.docx", "11/gone.md"]
+    assert _discarded(tmp_path, names, Traces(frozenset(), frozenset())) == 0
+    traces = Traces(WORDS.words, WORDS.refs, frozenset({"harbour.md"}))
+    assert _discarded(tmp_path, names, traces) == len(goes) + 1
+    assert {each.name for each in tmp_path.iterdir()} == {"7", "8", "9"}
+
+
+def test_a_word_of_six_letters_is_known_in_a_longer_one_and_a_shorter_one_only_as_a_whole() -> None:
+    traces = Traces(frozenset({"report", "lamp"}), frozenset())
+    assert traces.has_word("cannot read /x/MyReport.pdf2")
+    assert traces.has_word("cannot read /x/my-lamp.pdf")
+    assert not traces.has_word("cannot read /x/MyLamp.pdf")

@@ -15,8 +15,8 @@ from mem_search.ingest.prepare import prepare
 from mem_search.ingest.writer import IngestWriter
 from mem_search.model import Batch, Filters, LedgerEntry, Link, Location
 from mem_search.model.ingest import IngestCounts
-from mem_search.storage.ports import IngestStore
 from mem_search.storage.sql import records
+from mem_search.storage.sql.ingest import Ingest
 from mem_search.storage.sqlite.database import Connection
 from mem_search.storage.sqlite.filters import where
 from mem_search.storage.sqlite.store import SqliteStore
@@ -154,7 +154,7 @@ async def test_a_cancelled_job_reports_what_it_stored(store: SqliteStore) -> Non
             prepared.set()
             return store.ingest.store_batch(*args, **named)
 
-    taking = IngestWriter(cast(IngestStore, Watched()), told.set)
+    taking = IngestWriter(cast(Ingest, Watched()), told.set)
     task = asyncio.create_task(taking.take(HERE, Batch(drafts=(drafts.draft("a"),))))
     free = threading.Event()
     block = asyncio.create_task(store.database.write(lambda c: free.wait(PATIENCE)))

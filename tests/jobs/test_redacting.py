@@ -19,7 +19,7 @@ from mem_search.model.ingest import PreparedBatch
 from mem_search.model.jobs import ENDED, JobState
 from mem_search.model.requests import Scope
 from mem_search.model.statistics import LoggedSearch
-from mem_search.storage.rules.redacted_texts import TEXTS
+from mem_search.storage.sql.redacting import TEXTS
 from mem_search.storage.sqlite.store import SqliteStore
 from mem_search.text import shared_phrases
 from mem_search.text.redaction import Redaction, rules

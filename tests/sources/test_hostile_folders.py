@@ -7,15 +7,18 @@ import os
 import subprocess
 import time
 import tracemalloc
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from mem_search.errors import SourceError
 from mem_search.extractors.extraction import Extractions
 from mem_search.model import Batch, LedgerEntry, Location
 from mem_search.sources import at, by_name, exclusions
 from mem_search.sources.files import Files, _look_at_all
 from mem_search.sources.files.folder import walk
+from mem_search.sources.mail import bodies
 from mem_search.sources.mail.message import read_message
 
 TERABYTE = 2**40
@@ -267,3 +270,91 @@ def test_millions_of_empty_values_are_not_made(
         tracemalloc.stop()
     assert any("more than 3,000,000 values" in entry.reason for entry in ledger.values()), ledger
     assert peak < 150 * 2**20  # and ten times as much with its values
+
+
+AGENTS = {
+    "codex": "rollout-{}.jsonl",
+    "copilot": "session-state/{}/events.jsonl",
+    "gemini": "chats/session-{}.json",
+    "openclaw": "agents/a/sessions/{}.jsonl",
+    "pi": "2026-01-01T00-00-00-000Z_{}.jsonl",
+    "qwen": "chats/{}.jsonl",
+}
+
+
+def _pipe(place: Path) -> None:
+    os.mkfifo(place)
+
+
+def _device(place: Path) -> None:
+    place.symlink_to("/dev/zero")
+
+
+def _long(place: Path) -> None:
+    place.write_text('{"type": "' + "x" * 40_000_000 + '"}\n')
+
+
+def _deep(place: Path) -> None:
+    place.write_text("[" * 200_000 + "]" * 200_000 + "\n" + '{"a":' * 200_000 + "\n")
+
+
+@pytest.mark.parametrize("put", [_pipe, _device, _long, _deep])
+@pytest.mark.parametrize("source", AGENTS)
+def test_an_odd_session_of_an_agent_is_named_in_the_ledger(
+    tmp_path: Path, source: str, put: Callable[[Path], None]
+) -> None:
+    place = tmp_path / AGENTS[source].format("odd")
+    place.parent.mkdir(parents=True, exist_ok=True)
+    put(place)
+    _, ledger = read(source, tmp_path)
+    (entry,) = ledger.values()
+    assert entry.item == str(place.relative_to(tmp_path))
+    assert entry.outcome in ("failed", "left")
+    assert entry.reason
+    _, ledger = read(source, place)
+    (entry,) = ledger.values()
+    assert "Not a directory" not in entry.reason
+    kinds = {_pipe: "is a pipe", _device: "is a link"}
+    assert kinds.get(put, "") in entry.reason
+
+
+@pytest.mark.parametrize("name", ["opencode.db", "opencode-x.db"])
+def test_a_database_of_opencode_that_is_none_is_refused(tmp_path: Path, name: str) -> None:
+    for put in (_pipe, _device, _deep):
+        put(tmp_path / name)
+        with pytest.raises(SourceError, match=name):
+            read("opencode", tmp_path / name)
+        (tmp_path / name).unlink()
+
+
+@pytest.mark.parametrize("which", ["", "sub"])
+def test_a_folder_that_became_a_link_while_it_was_read_leads_nowhere(
+    tmp_path: Path, which: str
+) -> None:
+    watched, outside = tmp_path / "watched", tmp_path / "outside"
+    for folder in (watched / "sub", outside / "sub"):
+        folder.mkdir(parents=True)
+        (folder / "a.md").write_text("The harbour has a lamp.")
+    (outside / "a.md").write_text("of outside")
+    listed, inside = list(walk(watched)), os.path.realpath(watched)
+    (watched / which).rename(tmp_path / "before")
+    (watched / which).symlink_to(outside)
+    looks = _look_at_all(
+        Files(), Location("files", str(watched)), {}, listed, Extractions(1), inside
+    )
+    for seen, found in looks:
+        assert found.read is None, seen
+        assert "out of the folder" in found.error
+
+
+def test_a_message_of_a_million_tags_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bodies, "MAX_TAGS", 1_000)
+    head = "From: a@x.org\nDate: 1 Jan 2026 10:00:00 +0000\nContent-Type: text/html\n"
+    for name, tags in (("many", 1_001), ("few", 900)):
+        text = f"Message-ID: <{name}@x>\nSubject: {name}\n{head}\n" + "<div>" * tags + "Lit\n"
+        (tmp_path / f"{name}.eml").write_text(text)
+    texts, ledger = read("mail", tmp_path)
+    assert len(texts) == 1
+    assert "more than 1,000 tags" in ledger["many.eml"].reason

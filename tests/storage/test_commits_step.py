@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from old_stores import Old, store_before
 
-from mem_search.storage.sqlite import migrations, tombstones
+from mem_search.storage.sqlite import migrations
+from mem_search.storage.sqlite.tombstones import SqliteTombstones
 
 A, B = "4a1ff1a74d212357958be51be6b15edfc2f30cb3", "b2fe8b2c0ffee0ddba11ca5cadedecade0fface5"
 STORED = {
@@ -26,7 +27,8 @@ def test_a_commit_is_known_by_its_hash_after_the_step() -> None:
         assert ids == {1: A, 2: B, 3: STORED[3][1], 4: STORED[4][1]}
         names = set(connection.execute("select record_id, name from names").fetchall())
         assert names == {(number, f"id:{source_id}") for number, source_id in ids.items()}
-        assert tombstones.forgotten_at(connection, "git", B, "observation") == 1
+        forgotten = ("git", B, "observation")
+        assert SqliteTombstones(connection).times([forgotten]) == {forgotten: 1}
         match = "select rowid from passages_fts where passages_fts match ?"
         assert connection.execute(match, (A,)).fetchall() == [(1,)]
         assert connection.execute(match, (f'"{B[:7]}" *',)).fetchall() == [(2,)]

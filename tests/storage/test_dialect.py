@@ -7,7 +7,7 @@ from contextlib import closing
 
 import pytest
 
-from mem_search.storage.sql.connection import Json, from_json
+from mem_search.storage.sql.connection import FREE, HERE, MINE, OWN_HOME, Json, from_json
 from mem_search.storage.sqlite.connection import SqliteConnection, for_sqlite
 
 
@@ -24,6 +24,15 @@ from mem_search.storage.sqlite.connection import SqliteConnection, for_sqlite
         ("greatest(%s, least(1, strpos(a, b)))", "max(?, min(1, instr(a, b)))"),
         ("set a = 1, worker = null where b = %s", "set a = 1 where b = ?"),
         ("select 1 from t for update", "select 1 from t"),
+        ("limit 1 for update skip locked) returning id", "limit 1) returning id"),
+        (
+            f"set worker_name = 1, worker = {MINE} where {HERE} and {FREE}",
+            "set worker_name = 1 where true and true",
+        ),
+        (f"where id = %s and worker = {MINE}", "where id = ?"),
+        (f"(not %s or {OWN_HOME} and {FREE})", "(not ? or true and true)"),
+        ("result || %(more)s::jsonb", "json_patch(result, :more)"),
+        ("jsonb_build_object('a', data -> 'a')", "json_object('a', json_extract(data, '$.a'))"),
         ("like '50%%' or %s", "like '50%' or ?"),
         (
             "from unnest(%s::text[]) one(word) cross join t",

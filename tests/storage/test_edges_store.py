@@ -10,9 +10,9 @@ import pytest
 
 from drafts import draft, store
 from mem_search.model import Draft, Link
+from mem_search.storage.sql.records import with_links
 from mem_search.storage.sqlite import migrations
 from mem_search.storage.sqlite.connection import SqliteConnection
-from mem_search.storage.sqlite.edges import links
 from mem_search.storage.sqlite.record_writer import RecordWriter
 
 SHA = "0a1b2c3d4e5f60718293a4b5c6d7e8f901234567"
@@ -133,7 +133,8 @@ def test_links_are_returned_unchanged_whatever_the_text_mentions(
 ) -> None:
     given = (Link("https://Example.org/", "cites"), Link("x"))
     (stored,) = store(connection, draft("a", "see #1 and https://a.io/b", project="p", links=given))
-    assert links(connection, stored.number) == given
+    ((_, links),) = with_links(connection, [stored.number])
+    assert links == given
 
 
 def test_the_order_of_arrival_does_not_change_the_graph() -> None:

@@ -13,12 +13,13 @@ from drafts import draft
 from mem_search.ingest.prepare import prepare
 from mem_search.model import Batch, Draft, Filters, Location
 from mem_search.model.ingest import PreparedBatch
-from mem_search.storage.ports import SearchStore, Store
+from mem_search.storage.ports.search import SearchStore
 from mem_search.storage.postgres import postings, word_lists
 from mem_search.storage.postgres.connection import Connection
 from mem_search.storage.postgres.store import PostgresStore
 from mem_search.storage.postgres.word_lists import Phrase, WordLists
 from mem_search.storage.sqlite.store import SqliteStore
+from mem_search.storage.store import Store
 from mem_search.text.words import WordQuery, all_of, any_of, read
 from postgres_server import address
 

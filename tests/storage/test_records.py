@@ -15,7 +15,7 @@ from mem_search.ingest.prepare import prepare
 from mem_search.model import Draft, Filters, Link
 from mem_search.storage.sql import records
 from mem_search.storage.sql.indexing import waiting
-from mem_search.storage.sqlite import edges, fulltext
+from mem_search.storage.sqlite import fulltext
 from mem_search.storage.sqlite.connection import SqliteConnection
 from mem_search.storage.sqlite.database import Connection
 from mem_search.storage.sqlite.filters import where
@@ -24,6 +24,11 @@ from mem_search.storage.sqlite.record_writer import RecordWriter
 from mem_search.text.words import WordPhrase
 
 LONG = " ".join(f"sentence number {n} is here." for n in range(300))
+
+
+def links(connection: Connection, number: int) -> tuple[Link, ...]:
+    ((_, found),) = records.with_links(connection, [number])
+    return found
 
 
 def rows(connection: Connection, statement: str, *values: Any) -> list[Any]:
@@ -141,11 +146,11 @@ def test_tags_facets_and_links_follow_the_record(connection: Connection) -> None
     )  # fmt: skip
     number = stored.number
     assert records.fetch(connection, [number])[number].tags == ("green", "red")
-    assert edges.links(connection, number) == (Link("b", "cites"), Link("c", "related"))
+    assert links(connection, number) == (Link("b", "cites"), Link("c", "related"))
     assert ("folder", "inbox") in rows(connection, "select name, value from facets")
     store(connection, drafts.draft("a", tags=("blue",), links=(Link("d"),)))
     assert rows(connection, "select name, value from facets") == [("tag", "blue")]
-    assert edges.links(connection, number) == (Link("d", "related"),)
+    assert links(connection, number) == (Link("d", "related"),)
 
 
 def test_positions_count_by_conversation_and_kind(connection: Connection) -> None:

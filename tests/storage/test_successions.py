@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import random
 import sqlite3
+from functools import partial
 
 import pytest
 from hypothesis import given, settings
@@ -12,9 +13,10 @@ from hypothesis import strategies as st
 
 from drafts import draft, store
 from mem_search.model import Draft, Filters, Link, Ref
-from mem_search.storage.sql import records
-from mem_search.storage.sqlite import migrations, successions
+from mem_search.storage.sql import records, successions
+from mem_search.storage.sqlite import migrations
 from mem_search.storage.sqlite.connection import SqliteConnection
+from mem_search.storage.sqlite.filters import passing
 from mem_search.storage.sqlite.record_writer import RecordWriter
 
 
@@ -33,6 +35,12 @@ def opened() -> sqlite3.Connection:
     connection.execute("pragma foreign_keys = on")
     migrations.migrate(connection)
     return connection
+
+
+def chains(
+    connection: sqlite3.Connection, numbers: list[int], filters: Filters
+) -> dict[int, tuple[int, ...]]:
+    return successions.chains(connection, numbers, partial(passing, connection, filters=filters))
 
 
 def newer(source_id: str, *old: str, **fields: object) -> Draft:
@@ -80,7 +88,7 @@ def test_a_chain_is_a_step_each(connection: sqlite3.Connection) -> None:
     store(connection, newer("c", "b"), newer("b", "a"), draft("a"), draft("x"))
     assert superseded(connection) == {"a": "b", "b": "c"}
     numbers = {"c": 1, "b": 2, "a": 3}
-    assert successions.chains(connection, [1, 2, 3, 4], Filters()) == {3: (2, 1), 2: (1,)}
+    assert chains(connection, [1, 2, 3, 4], Filters()) == {3: (2, 1), 2: (1,)}
     stored = records.fetch(connection, [1, 2, 3])
     assert stored[numbers["b"]].superseded_by == Ref("note", 1)
     assert stored[numbers["b"]].supersedes == (Ref("note", 3),)
@@ -91,8 +99,8 @@ def test_a_filtered_chain_does_not_pass_through_what_is_filtered_out(
     connection: sqlite3.Connection,
 ) -> None:
     store(connection, draft("a", tags=("x",)), newer("b", "a"), newer("c", "b", tags=("x",)))
-    assert successions.chains(connection, [1, 3], Filters(tags=("x",))) == {}
-    assert successions.chains(connection, [1], Filters()) == {1: (2, 3)}
+    assert chains(connection, [1, 3], Filters(tags=("x",))) == {}
+    assert chains(connection, [1], Filters()) == {1: (2, 3)}
 
 
 def test_a_given_link_counts_more_than_a_text_and_the_newest_more_than_others(

@@ -395,6 +395,17 @@ def test_browsers_that_are_logged_in_are_shown_and_ended(viewer: Viewer) -> None
     assert not viewer.session()
 
 
+def test_a_link_that_does_not_count_ends_no_login(viewer: Viewer) -> None:
+    """Whoever knows the address could log a browser out by a link."""
+    viewer.log_in()
+    before = viewer.session()
+    viewer.driver.get("about:blank")
+    viewer.driver.get(f"{viewer.origin}/#/login/nonsense")
+    viewer.says("was used or is too old", "body")
+    assert viewer.session() == before
+    viewer.driver.get_log("browser")  # which says that the link was refused
+
+
 def test_a_page_on_another_port_gets_nothing_of_the_login(viewer: Viewer) -> None:
     """A server of a neighbour takes what browsers send to every port: cookies."""
     viewer.log_in()

@@ -19,7 +19,7 @@ from mem_search.features.webhooks.sending import Sender, new_secret
 from mem_search.features.webhooks.service import MAX_ATTEMPTS, Deliveries, new_message, pause
 from mem_search.model.webhooks import Delivery, Message
 from mem_search.storage.sql import deliveries as stored_deliveries
-from mem_search.storage.sql.deliveries import Deliveries as StoredDeliveries
+from mem_search.storage.sql.deliveries import StoredDeliveries
 from mem_search.storage.sqlite.store import SqliteStore
 from patience import PATIENCE
 from webhook_receiver import ids, receiving

@@ -13,7 +13,7 @@ from typing import Final
 
 from mem_search.errors import LimitReached
 from mem_search.model.access import Allowance, Policy
-from mem_search.storage.ports import LimitStore
+from mem_search.storage.store import LimitStore
 
 MAX_REFUSED: Final = 10_000
 """Refusals that are remembered; the oldest is forgotten first."""

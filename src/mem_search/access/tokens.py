@@ -19,7 +19,7 @@ from mem_search.errors import Conflict, InputError, NotFound, StorageError, Unau
 from mem_search.model.access import Token
 from mem_search.patterns import pattern
 from mem_search.settings import Settings
-from mem_search.storage.ports import TokenStore
+from mem_search.storage.sql.tokens import StoredTokens
 from mem_search.text import dates
 from mem_search.text.dates import now_ms
 from mem_search.text.redaction import refuse_secret
@@ -42,7 +42,7 @@ class Tokens:
     1970.
     """
 
-    def __init__(self, store: TokenStore, now: Callable[[], int] = now_ms) -> None:
+    def __init__(self, store: StoredTokens, now: Callable[[], int] = now_ms) -> None:
         self._store = store
         self._now = now
         self._used: dict[str, int] = {}

@@ -25,7 +25,6 @@ from mem_search.model import Filters
 from mem_search.records.registry import installed_kinds
 from mem_search.settings import Settings
 from mem_search.storage.moving import MovableStore, open_movable
-from mem_search.storage.ports import Store
 from mem_search.storage.rules.moving import (
     PAGE,
     TABLES,
@@ -35,6 +34,7 @@ from mem_search.storage.rules.moving import (
     Row,
     Table,
 )
+from mem_search.storage.store import Store
 from mem_search.text.words import any_of, read
 
 FILE: Final = "file"

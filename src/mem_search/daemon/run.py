@@ -253,7 +253,7 @@ def _port(settings: Settings) -> Iterator[socket.socket]:
 
 @contextmanager
 def viewer_socket() -> Iterator[socket.socket | str]:
-    """Listen at the viewer's address until the block ends: one that nobody held before (ADR 0059).
+    """Listen at the viewer's address until the block ends: one that nobody held before (ADR 0033).
 
     Yields why there is none where the system does not tell whose a connection is, so that nobody
     could be logged in, or has no such address.

@@ -5,7 +5,7 @@ Headings are written as in Markdown, so that passages begin where sections do.
 Trafilatura finds articles. It leaves out the replies of a thread, and most of a page that is no
 article. So threads are read by the marks of the software that wrote them, and where trafilatura
 takes only a small part of the page, the main region is read without its furniture. How the limits
-were chosen is in docs/retrieval.md, "Saved pages".
+were chosen is in docs/lab/reading.md.
 """
 
 from __future__ import annotations

@@ -33,6 +33,9 @@ SUFFIX: Final = ".git"
 """Of the name of a bare repository."""
 
 REF: Final = "ref: "
+_SHARED: Final = ("objects", "refs", "packed-refs", "config")
+"""What is read of a git directory that several work trees share, besides ``HEAD``."""
+
 BRANCHES: Final = "refs/heads/"
 SHA: Final = pattern(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _NAME: Final = pattern(r"refs/[^\x00-\x20\x7f~^:?*\[\\]{1,1000}")
@@ -162,7 +165,8 @@ def _at(candidate: Path) -> Place | None:
 
 def _place(gitdir: Path, checkout: Path | None) -> Place:
     common = _common(gitdir)
-    is_main = checkout is not None and common == gitdir
+    # A folder that only links to a repository is a project of its own: the repository names it not.
+    is_main = common == gitdir or gitdir.parent.parent != common
     root = (is_main and checkout) or _main_work_tree(common)
     return Place(checkout or root, gitdir, common, root, head_of(gitdir))
 
@@ -171,11 +175,29 @@ def _common(gitdir: Path) -> Path:
     of_worktree = gitdir.parent.parent if gitdir.parent.name == "worktrees" else gitdir
     said = small_text(gitdir / "commondir")
     if said is None:
+        if (other := _linked(gitdir)) is not None:
+            return other
         # A pruned worktree has no files of its own any more; its path still names the repository.
         return of_worktree
     common = _named(gitdir / "commondir", said)
     if common not in (of_worktree, gitdir):
         raise Refused(f"{gitdir / 'commondir'} leads to {common}, a repository of another place")
+    return common
+
+
+def _linked(gitdir: Path) -> Path | None:
+    """The git directory of the same owner to which everything shared is a link (git-new-workdir).
+
+    None where that is not so for each link: what leads elsewhere is left out by its reader.
+    """
+    links = [gitdir / name for name in _SHARED if os.path.islink(gitdir / name)]  # noqa: PTH114
+    if not {gitdir / "objects", gitdir / "refs"} <= set(links):
+        return None
+    common = real_path(gitdir / "refs", str(gitdir / "refs")).parent
+    if any(real_path(link, str(link)) != common / link.name for link in links):
+        return None
+    if not _is_git_directory(common) or common.stat().st_uid != gitdir.stat().st_uid:
+        return None
     return common
 
 

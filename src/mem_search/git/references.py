@@ -117,7 +117,11 @@ def _packed(common: Path) -> dict[str, str]:
 def _loose(common: Path, found: References) -> Iterator[tuple[str, Path]]:
     """The name and the file of each branch. What is no file is left out by ``_value``."""
     heads = common / BRANCHES
-    _check_is_inside(heads, common)
+    try:
+        _check_is_inside(heads, common)
+    except Refused as error:
+        found.left[BRANCHES.rstrip("/")] = str(error)
+        return
     folders = [(heads, BRANCHES, 1)]
     count, until = 0, time.monotonic() + MAX_LOOK_SECONDS
     while folders:
@@ -170,8 +174,9 @@ def _value(file: Path) -> str | None:
 
 
 def _heads(place: Place, found: References) -> Iterator[str]:
-    """The HEAD of the main work tree, and those of the linked ones."""
+    """The HEAD of the main work tree, that of this one, and those of the linked ones."""
     yield head_of(place.common)
+    yield place.head
     worktrees = place.common / "worktrees"
     try:
         _check_is_inside(worktrees, place.common)

@@ -16,7 +16,7 @@ from mem_search.http.schemas.common import Deleted
 from mem_search.model import SearchRequest
 from mem_search.renderers.schema import Count, Time, schema
 from mem_search.search.service import UNLOGGED
-from mem_search.storage.ports import SearchLogStore
+from mem_search.storage.sql.search_log import StoredSearchLog
 
 NOTHING = "No results found"
 
@@ -166,7 +166,7 @@ async def forget(call: Call) -> web.StreamResponse:
     return json_reply(Deleted(deleted=await call.runtime.search.service.log.forget()))
 
 
-async def _log(call: Call) -> SearchLogStore:
+async def _log(call: Call) -> StoredSearchLog:
     """The log with what was asked a moment ago."""
     await call.runtime.search.service.log.flush()
     return call.runtime.store.search_log

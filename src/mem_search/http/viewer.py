@@ -1,7 +1,7 @@
 """The viewer: its page and files, and the link that logs a browser in.
 
 The page is static and reads the same routes as every other client. Nothing is inline and nothing
-comes from outside, which the policy enforces (ADR 0043).
+comes from outside, which the policy enforces (ADR 0030).
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ from mem_search.regular_file import open_regular_file
 from mem_search.settings import is_shared
 from mem_search.text import wordpieces
 from mem_search.text.json_reading import loads
-from mem_search.zip_files import DAMAGED_ZIP, open_zip
+from mem_search.zip_files import DAMAGED_ZIP, Archive
 
 _REWRITTEN: Final = (
     "mem-search.db", "mem-search.db-shm", "mem-search.db-wal", "mem-search.db.mark", "chroma",
@@ -198,6 +198,23 @@ def holds(file: Path, traces: Traces) -> bool | None:
         return None
 
 
+def is_text(file: Path) -> bool:
+    """Whether the words of ``file`` lie open in it, or in a ZIP or gzip file that is looked into.
+
+    Those of a PDF, a picture or a database may be packed in ways that only its reader knows.
+    """
+    try:
+        with open_regular_file(file, follow=False) as content:
+            head = content.read(_PIECE)
+            if head.startswith(_GZIP) or zipfile.is_zipfile(content):
+                return True
+    except FileNotFoundError:
+        return True  # and nothing is in it
+    except OSError:
+        return False
+    return b"\0" not in head and not head.startswith(b"%PDF")
+
+
 def _unpacked(content: IO[bytes], traces: Traces) -> bool:
     try:
         with gzip.GzipFile(fileobj=content) as unpacked:
@@ -224,14 +241,13 @@ class _Limited(io.RawIOBase):
 def _packed(content: IO[bytes], traces: Traces) -> bool:
     left = _MAX_BYTES
     try:
-        with open_zip(content) as archive:
-            for member in archive.infolist():
-                left -= member.file_size
-                if left < 0 or member.flag_bits & 1:  # a bomb, or encrypted
-                    raise _Unread
-                with archive.open(member) as unpacked:
-                    if _has(unpacked, traces):
-                        return True
+        for member in Archive(content).members():
+            left -= member.size
+            if left < 0 or member.is_encrypted:  # a bomb, or encrypted
+                raise _Unread
+            with member.open() as unpacked:
+                if _has(unpacked, traces):
+                    return True
     except DAMAGED_ZIP as error:
         raise _Unread from error
     return False

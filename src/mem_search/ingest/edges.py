@@ -3,7 +3,7 @@
 A name is a prefixed text that is equal for every spelling of the same thing:
 ``ref:note:7``, ``id:SOURCE_ID``, ``url:PAGE``, ``commit:…``, ``issue:REPOSITORY#12``,
 ``title:…``, ``path:PROJECT:…``, ``symbol:PROJECT:…``. An edge points at a name; the store
-resolves it (``storage/sqlite/edges.py``), at once or when the other record comes.
+resolves it (``storage/sql/edges.py``), at once or when the other record comes.
 """
 
 from __future__ import annotations

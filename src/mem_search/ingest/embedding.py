@@ -10,7 +10,7 @@ import numpy as np
 
 from mem_search.contracts import Embedder, Vectors
 from mem_search.model.ingest import ToEmbed
-from mem_search.storage.ports import IndexingStore
+from mem_search.storage.sql.indexing import Indexing
 from mem_search.text.passages import embedded_texts
 
 EMBED_BATCH = 64
@@ -18,7 +18,7 @@ EMBED_BATCH = 64
 
 
 async def vectors_of(
-    store: IndexingStore,
+    store: Indexing,
     model: int,
     embedder: Embedder,
     executor: Executor,

@@ -21,7 +21,7 @@ from mem_search.contracts import Embedder, VectorIndex, Vectors
 from mem_search.errors import IndexUnavailable, MemSearchError, StorageError
 from mem_search.ingest.embedding import EMBED_BATCH, vectors_of
 from mem_search.model.jobs import Pace
-from mem_search.storage.ports import IndexingStore
+from mem_search.storage.sql.indexing import Indexing
 from mem_search.text.dates import now_ms
 
 log = logging.getLogger(__name__)
@@ -67,7 +67,7 @@ class Indexer:
 
     def __init__(
         self,
-        store: IndexingStore,
+        store: Indexing,
         index: VectorIndex,
         embedder: Embedder,
         model: int,

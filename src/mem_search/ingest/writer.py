@@ -11,8 +11,8 @@ from mem_search.ingest.preparing import Preparing
 from mem_search.model import Batch, Draft, LedgerEntry, Location
 from mem_search.model.ingest import IngestCounts, PreparedBatch, PreparedDraft, WholeSession
 from mem_search.patterns import pattern
-from mem_search.storage.ports import IngestStore
 from mem_search.storage.redacted import clean
+from mem_search.storage.sql.ingest import Ingest
 from mem_search.text.redaction import Redaction, redact
 
 _FIELD = pattern(r"([a-z_]+)(?:\.[^\s:]+)*")
@@ -30,7 +30,7 @@ class IngestWriter:
 
     def __init__(
         self,
-        ingest: IngestStore,
+        ingest: Ingest,
         stored: Callable[[], None],
         preparing: Preparing | None = None,
         redaction: Redaction | None = None,

@@ -33,7 +33,7 @@ from mem_search.model import (
 from mem_search.model_endpoint import ChatEndpoint, ChatTask, Refused
 from mem_search.records.registry import installed_kinds
 from mem_search.settings import Settings
-from mem_search.storage.ports import Store
+from mem_search.storage.store import Store
 from mem_search.text import secret_rules, token_count
 from mem_search.text.dates import now_ms
 from mem_search.text.redaction import redact, redacted_values

@@ -15,7 +15,7 @@ from mem_search.jobs.lanes import Lanes
 from mem_search.jobs.reader import LocationReader
 from mem_search.model import Location
 from mem_search.model.ingest import FollowedLocation
-from mem_search.storage.ports import IngestStore
+from mem_search.storage.sql.ingest import Ingest
 
 log = logging.getLogger(__name__)
 
@@ -23,7 +23,7 @@ MAX_PAUSE_CHARS: Final = 3600.0
 """Seconds until a location that failed again and again is tried once more."""
 
 
-async def follow(store: IngestStore, reader: LocationReader, seconds: float) -> None:
+async def follow(store: Ingest, reader: LocationReader, seconds: float) -> None:
     """Read every followed location again each ``seconds``, until cancelled; 0 turns this off.
 
     The locations of one source are read one after the other, those of others meanwhile: one that

@@ -37,8 +37,8 @@ from mem_search.jobs.sealed_params import (
 )
 from mem_search.model.ingest import SO_FAR
 from mem_search.model.jobs import DAMAGED, ENDED, TRIED, JobState, JobStatus, Pace
-from mem_search.storage.ports import JobStore
 from mem_search.storage.redacted import Seal, Sealed
+from mem_search.storage.sql.jobs import StoredJobs
 from mem_search.text.dates import now_ms
 
 log = logging.getLogger(__name__)
@@ -83,7 +83,7 @@ class JobQueue:
 
     def __init__(
         self,
-        store: JobStore,
+        store: StoredJobs,
         kinds: tuple[Job, ...],
         beside: tuple[Job, ...] = (),
         spool_dir: Path | None = None,

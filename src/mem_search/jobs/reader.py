@@ -29,7 +29,7 @@ from mem_search.jobs.queue import Report
 from mem_search.model import Batch, Location
 from mem_search.model.ingest import IngestCounts
 from mem_search.sources.base import KEPT
-from mem_search.storage.ports import IngestStore
+from mem_search.storage.sql.ingest import Ingest
 from mem_search.text.file_names import as_text, is_text
 from mem_search.waiting import Lane, Steps
 
@@ -67,7 +67,7 @@ class LocationReader:
 
     def __init__(
         self,
-        store: IngestStore,
+        store: Ingest,
         writer: IngestWriter,
         mark: CrashMark,
         kept: KeptTranscripts | None = None,

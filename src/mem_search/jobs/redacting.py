@@ -15,8 +15,8 @@ from mem_search.model import Draft, Filters, Record
 from mem_search.model.ingest import PreparedDraft
 from mem_search.model.records import HOLDINGS, RecordWithLinks
 from mem_search.records.registry import installed_kinds
-from mem_search.storage.ports import Store
 from mem_search.storage.redacted import Seal, clean
+from mem_search.storage.store import Store
 from mem_search.text.redaction import Redaction, rules
 
 NAME: Final = "redact"

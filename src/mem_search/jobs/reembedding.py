@@ -3,7 +3,7 @@
 Every passage is embedded by the new model beside the vectors that are served. When none is left, a
 new index is filled, the worker changes over between two steps of the indexer, and the old vectors
 are deleted. A search works with the model that it began with to its end, so spaces never mix
-(ADR 0032). The job resumes where it was: a passage with a vector is not embedded again.
+(ADR 0025). The job resumes where it was: a passage with a vector is not embedded again.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ from mem_search.ingest.indexer import Indexer
 from mem_search.jobs.queue import Report
 from mem_search.search.pipeline import SearchPipeline
 from mem_search.search.service import SearchService
-from mem_search.storage.ports import SearchStore, Store
+from mem_search.storage.ports.search import SearchStore
+from mem_search.storage.store import Store
 
 NAME: Final = "reembed"
 _DROPPED: Final = 2000

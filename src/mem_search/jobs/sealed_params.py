@@ -14,8 +14,8 @@ from typing import Any, Final
 
 from mem_search.errors import MemSearchError
 from mem_search.model.jobs import JobState
-from mem_search.storage.ports import JobStore
 from mem_search.storage.redacted import Seal, Sealed
+from mem_search.storage.sql.jobs import StoredJobs
 from mem_search.text import secret_rules
 from mem_search.text.redaction import redact
 
@@ -31,7 +31,7 @@ RETRY_SECONDS: Final = 5.0
 class SealedParams:
     """The parameters of the jobs in ``store``; without a ``seal`` there is nothing to wait for."""
 
-    def __init__(self, store: JobStore, seal: Seal | None) -> None:
+    def __init__(self, store: StoredJobs, seal: Seal | None) -> None:
         self._store, self._seal = store, seal
         self.has_rules = seal is None
         self.given: dict[str, Mapping[str, Any]] = {}

@@ -20,7 +20,8 @@ from mem_search.jobs.reader import LocationReader, machine_from
 from mem_search.model import LedgerEntry, Location
 from mem_search.model.ingest import IngestCounts
 from mem_search.sources.base import UPLOADED
-from mem_search.storage.ports import IngestStore, Store
+from mem_search.storage.sql.ingest import Ingest
+from mem_search.storage.store import Store
 
 PATIENCE_SECONDS = 10.0
 """So long the next source waits for the one before it; a slow one goes on beside it."""
@@ -162,7 +163,7 @@ def left_out(params: Mapping[str, Any], location: Location) -> list[str]:
     ]
 
 
-async def set_aside(mark: CrashMark, queue: JobQueue, store: IngestStore) -> None:
+async def set_aside(mark: CrashMark, queue: JobQueue, store: Ingest) -> None:
     """Before jobs start: set aside the one that took two workers down, and name the item."""
     for place in mark.set_aside(by_job=True):
         item = {"source": place.source, "path": place.path, "item": place.item}

@@ -24,7 +24,7 @@ from mem_search.errors import InputError, MemSearchError
 from mem_search.jobs.lanes import Lanes
 from mem_search.jobs.reader import LocationReader
 from mem_search.model import Location
-from mem_search.storage.ports import IngestStore
+from mem_search.storage.sql.ingest import Ingest
 
 log = logging.getLogger(__name__)
 
@@ -53,7 +53,7 @@ Folders = Mapping[Path, frozenset[Place]]
 """Folder → what is read when something in it changes."""
 
 
-async def watch(store: IngestStore, reader: LocationReader, seconds: float) -> None:
+async def watch(store: Ingest, reader: LocationReader, seconds: float) -> None:
     """Watch followed locations until cancelled; ``seconds`` as for ``follow``, 0 turns it off."""
     folders: Folders = {}
     async with Lanes() as lanes:
@@ -62,7 +62,7 @@ async def watch(store: IngestStore, reader: LocationReader, seconds: float) -> N
 
 
 async def _watch_once(
-    store: IngestStore, reader: LocationReader, lanes: Lanes, known: Folders, pause: float
+    store: Ingest, reader: LocationReader, lanes: Lanes, known: Folders, pause: float
 ) -> Folders:
     """Watch until other folders are to be watched than are ``known``; returns those watched."""
     followed = await _followed(store)
@@ -79,7 +79,7 @@ async def _watch_once(
     return folders
 
 
-async def _followed(store: IngestStore) -> Followed:
+async def _followed(store: Ingest) -> Followed:
     try:
         found = await store.locations()
         known = [each.location for each in found if each.followed and each.here]
@@ -104,7 +104,7 @@ def _folders_of(followed: Followed) -> Folders:
 
 
 async def _watch(
-    store: IngestStore,
+    store: Ingest,
     reader: LocationReader,
     lanes: Lanes,
     followed: Followed,

@@ -1,7 +1,8 @@
 """The domain types of mem-search: frozen values without I/O.
 
 Parts of the pipeline exchange only these.
-Times are integers: milliseconds since 1970-01-01T00:00:00Z. The glossary is docs/glossary.md.
+Times are integers: milliseconds since 1970-01-01T00:00:00Z.
+The words are in docs/reference/glossary.md.
 """
 
 from __future__ import annotations

@@ -33,6 +33,10 @@ SESSION: Final = "session"
 """The kind in the identity of a session, and in ``Draft.earlier`` of what an agent did in one."""
 
 
+TOLD: Final = "told"
+"""The same as ``SESSION``, where the times are when somebody told of it, and not when it was."""
+
+
 def of_session(session: str) -> Identity:
     """The identity of a session, which several sources may tell."""
     return "", session, SESSION
@@ -85,7 +89,7 @@ class Receipt:
 class Tombstone:
     """Refuses a record that was forgotten. ``digest`` is a keyed hash of its identity.
 
-    The key is that of the store in which it was forgotten, see ``docs/adr/0025``.
+    The key is that of the store in which it was forgotten, see ``docs/adr/0021``.
     """
 
     key: bytes

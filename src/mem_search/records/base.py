@@ -30,7 +30,7 @@ from mem_search.records.canonical_text import (
     shown,
 )
 from mem_search.text.addresses import addresses
-from mem_search.text.dates import from_iso
+from mem_search.text.dates import FIRST_TIME, LAST_TIME
 from mem_search.text.search_fields import FROM_MODEL, FROM_TEXT
 
 if TYPE_CHECKING:
@@ -55,7 +55,6 @@ _SAID: Final = {
     "dict_type": "input should be an object",
     "model_type": "input should be an object",
 }
-FIRST_TIME, LAST_TIME = from_iso("0001-01-01"), from_iso("9999-12-31T23:59:59.999")
 
 
 class Metadata(BaseModel):

@@ -3,7 +3,7 @@
 A reply is a tree of dataclasses marked with ``@schema``. mypy checks how they are built, pydantic
 writes them and describes them in OpenAPI. They are not validated on the way out: that would cost
 as much as writing them, and refuse a text with half a surrogate pair, which records may have
-(ADR 0019).
+(ADR 0016).
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ The index is asked without a filter and its hits are grouped by kind afterwards;
 to more hits than needed, the more the fewer records pass it. Where that cannot fill the ranking
 (few records pass, a kind is rare, the index is down) the stored vectors are scored exactly instead,
 so that no filter loses a match. What such a scan costs grows with the number of passages, not with
-what the filter says (ADR 0015).
+what the filter says (ADR 0013).
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ from mem_search.search import unknown_values
 from mem_search.search.pipeline import SearchPipeline
 from mem_search.search.suggestions import Suggestions
 from mem_search.search.translation import Translation
-from mem_search.storage.ports import SearchLogStore
+from mem_search.storage.sql.search_log import StoredSearchLog
 from mem_search.text.dates import now_ms
 from mem_search.text.redaction import redact
 
@@ -47,7 +47,7 @@ MAX_QUERY_CHARS = 500
 class SearchLog:
     """Notes searches when ``on``. ``run`` until cancelled; ``flush`` stores what waits."""
 
-    def __init__(self, store: SearchLogStore, *, on: bool = True) -> None:
+    def __init__(self, store: StoredSearchLog, *, on: bool = True) -> None:
         self._store = store
         self.on = on
         self._waiting: deque[LoggedSearch] = deque()

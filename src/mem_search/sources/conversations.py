@@ -31,7 +31,7 @@ from mem_search.sources.whole_files import (
 )
 from mem_search.text.json_reading import loads
 from mem_search.text.shortening import beginning, one_line
-from mem_search.zip_files import DAMAGED_ZIP
+from mem_search.zip_files import DAMAGED_ZIP, Member
 
 _TITLE: Final = 100
 _MAX_TITLE_AT: Final = 8_000
@@ -61,11 +61,10 @@ class ConversationsExport(WholeFiles):
             return False
         try:
             with opened(path) as export:
-                members = _members(export)
-                if not members:
-                    return False
-                with export.text(members[0]) as content:
-                    return f'"{self.mark}"' in content.read(_MARK_WITHIN)
+                for member in _members(export):
+                    with export.text(member) as content:
+                        return f'"{self.mark}"' in content.read(_MARK_WITHIN)
+                return False
         except (OSError, *DAMAGED_ZIP):
             return False
 
@@ -74,16 +73,20 @@ class ConversationsExport(WholeFiles):
             for member in _members(export):
                 with export.text(member) as content:
                     for number, item in enumerate(array_items(content), 1):
-                        place = ":".join(filter(None, (file.name, member, str(number))))
+                        place = ":".join(
+                            filter(None, (file.name, member.name if member else "", str(number)))
+                        )
                         found = list(alone(place, partial(self.conversation, fields(item))))
                         yield from found
                         if not found:
                             yield LedgerEntry(place, "left", "the conversation is empty")
 
 
-def _members(export: Export) -> list[str]:
-    """The members of a ZIP archive that have conversations; of a file "", which is the file."""
-    return list(filter(_EXPORT.fullmatch, export.names)) if export.names else [""]
+def _members(export: Export) -> Iterator[Member | None]:
+    """The members of a ZIP archive that have conversations; of a file None, which is the file."""
+    if not export.is_archive:
+        return iter((None,))
+    return (each for each in export.members() if _EXPORT.fullmatch(each.name))
 
 
 def text(value: object) -> str:

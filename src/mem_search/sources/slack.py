@@ -25,7 +25,7 @@ from mem_search.sources.whole_files import (
     opened,
     whole,
 )
-from mem_search.zip_files import DAMAGED_ZIP
+from mem_search.zip_files import DAMAGED_ZIP, Member
 
 NAME: Final = "slack"
 
@@ -55,19 +55,23 @@ class Slack(WholeFiles):
     def drafts(self, file: WholeFile) -> Iterator[Draft | LedgerEntry]:
         path, name = file.path, file.name
         with opened(path) as export:
-            if export.names:
-                people = _people(export, "users.json") if "users.json" in export.names else {}
-            else:
-                people = _people_beside(path.parent.parent)
-            for day in filter(_DAY.fullmatch, export.names) if export.names else [path.as_posix()]:
-                match = _DAY.fullmatch(day) or _DAY.fullmatch(f"channel/{Path(name).name}")
+            if not export.is_archive:
+                match = _DAY.fullmatch(path.as_posix())
+                match = match or _DAY.fullmatch(f"channel/{Path(name).name}")
                 channel, date = match.groups() if match else ("channel", Path(name).stem)
-                item = f"{name}:{day}" if export.names else name
-                yield from alone(item, partial(_day, export, day, channel, date, people))
+                people = _people_beside(path.parent.parent)
+                yield from alone(name, partial(_day, export, None, channel, date, people))
+                return
+            listed = (each for each in export.members() if each.name == "users.json")
+            people = next((_people(export, each) for each in listed), {})
+            for day in export.members():
+                if match := _DAY.fullmatch(day.name):
+                    item, (channel, date) = f"{name}:{day.name}", match.groups()
+                    yield from alone(item, partial(_day, export, day, channel, date, people))
 
 
 def _day(
-    export: Export, day: str, channel: str, date: str, people: Mapping[str, str]
+    export: Export, day: Member | None, channel: str, date: str, people: Mapping[str, str]
 ) -> Iterator[Draft]:
     with export.text(day) as content:
         messages = whole(content)
@@ -76,7 +80,13 @@ def _day(
 
 
 def _is_slack(export: Export) -> bool:
-    return not set(_LISTS).isdisjoint(export.names) and any(map(_DAY.fullmatch, export.names))
+    has_list = has_day = False
+    for member in export.members():
+        has_list = has_list or member.name in _LISTS
+        has_day = has_day or bool(_DAY.fullmatch(member.name))
+        if has_list and has_day:
+            return True
+    return False
 
 
 @lru_cache(maxsize=256)
@@ -87,15 +97,15 @@ def _has_lists(folder: str) -> bool:
 def _people_beside(folder: Path) -> dict[str, str]:
     try:
         with opened(folder / "users.json") as export:
-            return _people(export, "")
+            return _people(export)
     except OSError:
         return {}
 
 
-def _people(export: Export, name: str) -> dict[str, str]:
+def _people(export: Export, member: Member | None = None) -> dict[str, str]:
     """Id → name, from the list that is the export or is in it; none where it is damaged."""
     try:
-        with export.text(name) as file:
+        with export.text(member) as file:
             listed = whole(file)
     except (OSError, *DAMAGED_ZIP):
         return {}

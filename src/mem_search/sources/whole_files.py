@@ -6,9 +6,11 @@ file of a folder for which ``recognises`` is true is read, and what is in a ZIP 
 
 from __future__ import annotations
 
+import errno
 import io
 import json
 import logging
+import os
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -19,12 +21,12 @@ from typing import IO, Any, BinaryIO, ClassVar, Final, cast
 from mem_search.errors import SourceError, StorageError
 from mem_search.model import Batch, Draft, LedgerEntry, Location
 from mem_search.model.ingest import WholeSession
-from mem_search.regular_file import open_regular_file
+from mem_search.regular_file import kind_of, open_regular_file
 from mem_search.sources.base import KEPT, BaseSource, BatchBuilder
 from mem_search.sources.exclusions import Exclusions, is_regular, walk
 from mem_search.text.file_names import as_text
 from mem_search.text.json_reading import check_values, loads
-from mem_search.zip_files import DAMAGED_ZIP, open_zip
+from mem_search.zip_files import DAMAGED_ZIP, Archive, Member
 
 log = logging.getLogger(__name__)
 
@@ -84,7 +86,9 @@ class WholeFiles(BaseSource):
         kept = location.options.get(KEPT, "")
         refused: list[OSError] = []
         try:
-            names = {root: root.name} if root.is_file() else dict(self._below(root, refused.append))
+            # What is no folder is opened as a file, which says what it is instead of one.
+            is_one = not root.is_dir() and os.path.lexists(root)
+            names = {root: root.name} if is_one else dict(self._below(root, refused.append))
             if kept:
                 names |= self._below(Path(kept), is_copy=True)
             elif not root.exists():
@@ -135,12 +139,16 @@ class WholeFiles(BaseSource):
             )
             for name in sorted(names):
                 path = Path(folder, name)
-                if (
-                    is_regular(path)
-                    and (name[0] != "." if is_copy else self.recognises(path))
-                    and not excluded.has(path, is_folder=False)
+                if not (name[0] != "." if is_copy else self.recognises(path)) or excluded.has(
+                    path, is_folder=False
                 ):
+                    continue
+                if is_regular(path):
                     yield path, str(path.relative_to(root))
+                elif os.path.lexists(path):
+                    kind = kind_of(path.lstat().st_mode)
+                    why = f"it is {kind}, and only files are read"
+                    refuse(OSError(errno.EINVAL, why, str(path.relative_to(root))))
 
     def _file(self, file: WholeFile, start: int, found: BatchBuilder) -> Iterator[int]:
         """Take what is in the file after the first ``start`` items; how many, in the end -1."""
@@ -187,36 +195,40 @@ def head(path: Path, size: int = 2048) -> bytes:
 
 
 class Export:
-    """An export that is open: a file, or a ZIP archive with ``names`` of files; sorted."""
+    """An export that is open: a file, or a ZIP archive of files, of which one is known at a time:
+    an archive has as many names as whoever made it likes.
+    """
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
-        self._archive = open_zip(file) if file.read(len(ZIP)) == ZIP else None
-        listed = self._archive.namelist() if self._archive is not None else ()
-        self.names = sorted(name for name in listed if not name.endswith("/"))
+        self._archive = Archive(file) if file.read(len(ZIP)) == ZIP else None
+        self.is_archive = self._archive is not None
         self._left = MAX_FILE_BYTES
 
+    def members(self) -> Iterator[Member]:
+        """The files in the archive, in its order; none of an export that is a file."""
+        return self._archive.members() if self._archive is not None else iter(())
+
     @contextmanager
-    def text(self, name: str = "") -> Iterator[IO[str]]:
+    def text(self, member: Member | None = None) -> Iterator[IO[str]]:
         """The text of the file, or of that member. Raises ValueError for a bomb."""
-        if self._archive is None:
+        if member is None:
             self._file.seek(0)
             opened: IO[bytes] = self._file
         else:
-            info = self._archive.getinfo(name)
-            if info.flag_bits & 1:
-                raise ValueError(f"{name} is encrypted with a password")
-            if info.file_size > MAX_MEMBER_BYTES:
-                raise ValueError(f"{name} unpacks to {info.file_size / 2**30:.0f} GB")
-            self._left -= info.file_size
+            if member.is_encrypted:
+                raise ValueError(f"{member.name} is encrypted with a password")
+            if member.size > MAX_MEMBER_BYTES:
+                raise ValueError(f"{member.name} unpacks to {member.size / 2**30:.0f} GB")
+            self._left -= member.size
             if self._left < 0:
                 raise ValueError(f"its files unpack to more than {MAX_FILE_BYTES // 2**30} GB")
-            opened = self._archive.open(info)
+            opened = member.open()
         text = io.TextIOWrapper(cast("BinaryIO", opened), encoding="utf-8-sig", errors="replace")
         try:
             yield text
         finally:
-            if self._archive is None:
+            if member is None:
                 text.detach()
             else:
                 text.close()

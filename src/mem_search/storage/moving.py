@@ -8,10 +8,10 @@ from typing import cast
 
 from mem_search.settings import Settings
 from mem_search.storage.opening import mark_of, open_postgres, redaction_key
-from mem_search.storage.ports import Store
 from mem_search.storage.rules.moving import Movable
 from mem_search.storage.sqlite.moving import SqliteTables
 from mem_search.storage.sqlite.store import SqliteStore
+from mem_search.storage.store import Store
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,10 +19,10 @@ from mem_search.errors import StorageError
 from mem_search.model.forgetting import Tombstone
 from mem_search.settings import Settings
 from mem_search.storage.chroma import ChromaIndex, OffIndex, open_index
-from mem_search.storage.ports import Store
 from mem_search.storage.rules.moving import PAGE
 from mem_search.storage.sqlite import tombstones
 from mem_search.storage.sqlite.store import SqliteStore
+from mem_search.storage.store import Store
 
 if TYPE_CHECKING:
     from mem_search.storage.postgres.store import PostgresStore

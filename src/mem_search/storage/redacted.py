@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 from mem_search.model import Draft, Link
 from mem_search.model.ingest import PreparedDraft
 from mem_search.model.webhooks import Message
-from mem_search.storage.ports import Store
+from mem_search.storage.store import Store
 from mem_search.text import secret_rules
 from mem_search.text.redaction import Redaction
 

@@ -152,6 +152,17 @@ def now_ms() -> int:
     return int(time.time() * 1000)
 
 
+FIRST_TIME, LAST_TIME = -62_135_596_800_000, 253_402_300_799_999
+"""Milliseconds since 1970 of the first and the last moment that has a date: years 1 and 9999."""
+
+
+def stored_time(ms: object) -> int:
+    """A time as it is in a store. Raises ValueError for what is none: the store was damaged."""
+    if isinstance(ms, int) and FIRST_TIME <= ms <= LAST_TIME:
+        return ms
+    raise ValueError(f"{ms!r} is no time of the years 1 to 9999")
+
+
 def iso(ms: int) -> str:
     """RFC 3339 in UTC with milliseconds: ``2025-11-17T17:45:00.000Z``."""
     return _to_datetime(ms).replace(tzinfo=None).isoformat(timespec="milliseconds") + "Z"

@@ -3,7 +3,7 @@
 A passage has at most 400 word pieces. A long text with a structure is cut where its parts begin
 (``outline``); any other is cut every 350 pieces, so that a passage overlaps the next one by 50. On
 abstracts and commit messages the keyword leg ranks best at that size and the vector leg at half of
-it (docs/retrieval.md), so a long passage is embedded as two overlapping halves.
+it (docs/adr/0003-passages.md), so a long passage is embedded as two overlapping halves.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Secrets known by their form: three sets of rules, read by one matcher (ADR 0022).
+"""Secrets known by their form: three sets of rules, read by one matcher (ADR 0018).
 
 The rules are those of Kingfisher, which has Betterleaks' (the successor of gitleaks) and Veles',
 those of CredSweeper (``data/credsweeper.toml``), and ours (``data/tokens.toml``). Kingfisher's
@@ -67,7 +67,7 @@ def are_loaded() -> bool:
 async def ready() -> None:
     """Wait until the rules are compiled, in one thread for all that wait.
 
-    It has no lower priority: on a busy machine imports would wait for it twice as long (ADR 0022).
+    It has no lower priority: on a busy machine imports would wait for it twice as long (ADR 0018).
     """
     if not are_loaded():
         await asyncio.shield(asyncio.wrap_future(_compiling()))

@@ -22,7 +22,7 @@ from mem_search.text.words import CJK
 
 SIZE: Final = 64
 MAX_DIFFERENT_BYTES: Final = 4
-"""Bytes in which near-duplicates may differ; about 19 of 20 runs are equal (docs/retrieval.md)."""
+"""Bytes in which near-duplicates may differ; about 19 of 20 runs are equal (docs/lab/ranking)."""
 
 WORDS: Final = MAX_DIFFERENT_BYTES + 1
 HEAD: Final = 4 * WORDS

@@ -26,22 +26,21 @@ const SESSION = "mem-search-session";
 /** `{id, secret}` of the session by which this browser is logged in, or null. */
 export const session = () => JSON.parse(localStorage.getItem(SESSION));
 
-/** Redeems the code of a link of `mem-search view`. Throws Problem. */
+/** Redeems the code of a link of `mem-search view`. A link that does not count ends no login. Throws Problem. */
 export async function logIn(code) {
-  localStorage.removeItem(SESSION);
-  localStorage.setItem(SESSION, JSON.stringify(await api("/api/viewer/sessions", { method: "POST", body: { code } })));
+  const began = await api("/api/viewer/sessions", { method: "POST", body: { code }, current: null });
+  localStorage.setItem(SESSION, JSON.stringify(began));
 }
 
 /** A reply to `path`, asked by the session of this browser. One that has ended is dropped. */
-async function ask(path, { headers, ...options }) {
-  const current = session();
+async function ask(path, { headers, current = session(), ...options }) {
   const reply = await fetch(path, { ...options, headers: current ? { ...headers, "X-Mem-Search-Session": current.secret } : headers });
   if (reply.status === 401 && current && session()?.id === current.id) localStorage.removeItem(SESSION);
   return reply;
 }
 
 /** The JSON reply of `path`; `body` is a form, or a value that is sent as JSON. Throws Problem. */
-export async function api(path, { method = "GET", params = {}, body, signal, draft, keepalive } = {}) {
+export async function api(path, { method = "GET", params = {}, body, signal, draft, keepalive, current } = {}) {
   const headers = { Accept: "application/json" };
   const isForm = body instanceof FormData; // the browser writes its type, with the boundary
   if (body !== undefined && !isForm) headers["Content-Type"] = "application/json";
@@ -49,7 +48,7 @@ export async function api(path, { method = "GET", params = {}, body, signal, dra
   let reply;
   try {
     reply = await ask(addressed(path, params), {
-      method, headers, signal, keepalive, body: body === undefined || isForm ? body : JSON.stringify(body),
+      method, headers, signal, keepalive, current, body: body === undefined || isForm ? body : JSON.stringify(body),
     });
   } catch (error) {
     if (error.name === "AbortError") throw error;

@@ -7,7 +7,7 @@ A check says whether a question is answered already. Two signals decide: the cos
 and the passage that matched, and how much of the question the passage and the title say, by its
 words, of which rare ones weigh more. A logistic function makes a probability of them. Its constants
 were fitted on one half of the questions of ``scripts/evaluate check`` with the bundled embedding
-model; docs/retrieval.md has the figures.
+model; docs/lab/ranking.md has the figures.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ from mem_search.model import Location
 from mem_search.model.ingest import IngestCounts
 from mem_search.scheduler import Scheduler
 from mem_search.sources.files.archives import PAGES, RESEARCH
-from mem_search.storage.ports import Store
+from mem_search.storage.store import Store
 from mem_search.text.dates import now_ms
 
 log = logging.getLogger(__name__)

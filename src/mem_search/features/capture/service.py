@@ -53,7 +53,9 @@ from mem_search.jobs.reader import LocationReader, machine_from
 from mem_search.model import Filters, LedgerEntry, Location
 from mem_search.model.forgetting import Traces, of_session
 from mem_search.regular_file import read_regular_file
-from mem_search.storage.ports import ForgetStore, IngestStore, RecordStore
+from mem_search.storage.sql.forgetting import StoredForgetting
+from mem_search.storage.sql.ingest import Ingest
+from mem_search.storage.sql.records import Records
 from mem_search.text import secret_rules
 from mem_search.text.redaction import Redaction
 
@@ -86,9 +88,9 @@ class HookEvents:
     def __init__(
         self,
         home: Path,
-        store: IngestStore,
-        records: RecordStore,
-        forgetting: ForgetStore,
+        store: Ingest,
+        records: Records,
+        forgetting: StoredForgetting,
         reader: LocationReader,
         redaction: Redaction,
     ) -> None:

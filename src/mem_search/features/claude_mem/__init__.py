@@ -1,4 +1,4 @@
-"""The routes of claude-mem's worker that its own clients use, in their shapes (ADR 0039).
+"""The routes of claude-mem's worker that its own clients use, in their shapes (ADR 0007).
 
 Its hooks, its MCP server and its plug-ins for other agents work against this worker when their
 settings name its port. Each route is a thin adapter over the parts that every other route uses:

@@ -18,7 +18,7 @@ from mem_search.model.requests import ResultTexts
 from mem_search.patterns import pattern
 from mem_search.records.origin import is_given
 from mem_search.search.service import UNLOGGED, SearchService
-from mem_search.storage.ports import RecordStore
+from mem_search.storage.sql.records import Records
 
 DAY_MS: Final = 86_400_000
 HALF_LIFE_DAYS: Final = 7.0
@@ -48,7 +48,7 @@ _NO_WORD: Final = pattern(r"[^\w\s]+")
 
 
 async def brief(
-    records: RecordStore, service: SearchService, situation: Situation, now: int, *, more: int = 1
+    records: Records, service: SearchService, situation: Situation, now: int, *, more: int = 1
 ) -> Briefing:
     """The briefing for ``situation`` at ``now`` (ms since 1970); ``more`` times the candidates."""
     seen: dict[int, Record] = {}
@@ -124,9 +124,7 @@ def words_of(prompt: str) -> str:
     return " ".join(_NO_WORD.sub(" ", prompt[:_MAX_PROMPT_CHARS].lower()).split())
 
 
-async def _files_at_hand(
-    records: RecordStore, situation: Situation, base: Filters
-) -> tuple[str, ...]:
+async def _files_at_hand(records: Records, situation: Situation, base: Filters) -> tuple[str, ...]:
     """The files given, and those that the session has changed so far."""
     if not situation.session:
         return situation.files

@@ -41,7 +41,7 @@ from mem_search.text import secret_rules
 from mem_search.text.json_reading import UnusableJson, read_json
 from mem_search.text.urls import normal_url
 from mem_search.validation import invalid_value, nearest, rfc3339
-from mem_search.zip_files import DAMAGED_ZIP, TooManyNames, check_names
+from mem_search.zip_files import DAMAGED_ZIP, Archive, TooManyNames
 
 FORM: Final = "multipart/form-data"
 MAX_BYTES: Final = 4 * 2**30
@@ -318,7 +318,7 @@ def _source(name: str, received: _Received, spooled: Path) -> Any:
 def _check_names(name: str, spooled: Path) -> None:
     try:
         with open_regular_file(spooled) as file:
-            check_names(file)
+            Archive(file)
     except TooManyNames as error:
         raise InputError(f"{name} cannot be read: {error}", field="file") from None
     except DAMAGED_ZIP:

@@ -19,7 +19,7 @@ from mem_search.ingest import copies, spool
 from mem_search.ingest.indexer import RETRY_SECONDS, Indexer
 from mem_search.model.forgetting import ForgetStep, Receipt, Traces
 from mem_search.storage.archive import UPGRADE_COPIES
-from mem_search.storage.ports import ForgetStore
+from mem_search.storage.sql.forgetting import StoredForgetting
 
 log = logging.getLogger(__name__)
 
@@ -41,7 +41,7 @@ class Forgetting:
 
     def __init__(
         self,
-        store: ForgetStore,
+        store: StoredForgetting,
         indexer: Indexer,
         home: Path,
         spool_dir: Path,
@@ -210,9 +210,18 @@ def _without_copies(home: Path) -> int:
 def _discarded(folder: Path, names: Sequence[str], traces: Traces) -> int:
     """Remove those of these uploads that hold what was forgotten; returns how many.
 
-    One that cannot be read to its end goes, too: it may hold it.
+    One goes by its name, too. So does one that cannot be read to its end, and a file of another
+    form than text: they may hold it.
     """
-    found = [name for name in names if copies.holds(folder / name, traces) is not False]
+    if not (traces.words or traces.refs or traces.names):
+        return 0
+    found = [
+        name
+        for name in names
+        if traces.found_in([Path(name).name])
+        or not copies.is_text(folder / name)
+        or copies.holds(folder / name, traces) is not False
+    ]
     for name in found:
         spool.discard(folder, name)
     return len(found)

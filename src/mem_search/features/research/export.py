@@ -15,7 +15,7 @@ from mem_search.patterns import pattern
 from mem_search.renderers.safe_text import cut
 from mem_search.renderers.universal import url_of
 from mem_search.search.citations import citation
-from mem_search.storage.ports import RecordStore
+from mem_search.storage.sql.records import Records
 from mem_search.text import dates
 from mem_search.text.dates import now_ms
 
@@ -131,7 +131,7 @@ def _plain(text: str) -> str:
 
 
 async def export(
-    records: RecordStore,
+    records: Records,
     session: str,
     steps: Sequence[Operation],
     *,

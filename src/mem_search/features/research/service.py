@@ -23,7 +23,7 @@ from mem_search.search.citations import relevance
 from mem_search.search.legs import ms
 from mem_search.search.service import UNLOGGED, SearchService
 from mem_search.search.stored_requests import dump, load
-from mem_search.storage.ports import Store
+from mem_search.storage.store import Store
 from mem_search.text import secret_rules
 from mem_search.text.dates import now_ms
 from mem_search.text.redaction import redact

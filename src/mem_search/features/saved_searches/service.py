@@ -33,7 +33,7 @@ from mem_search.renderers.universal import id_of
 from mem_search.scheduler import Scheduler
 from mem_search.search.service import UNLOGGED, SearchService
 from mem_search.search.stored_requests import dump, load, redacted_text
-from mem_search.storage.ports import Store
+from mem_search.storage.store import Store
 from mem_search.text import dates, secret_rules
 from mem_search.text.dates import now_ms
 

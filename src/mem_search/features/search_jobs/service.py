@@ -31,7 +31,7 @@ from mem_search.model.webhooks import Delivery
 from mem_search.renderers.schema import to_json
 from mem_search.renderers.universal import UniversalSearchResponse
 from mem_search.search.stored_requests import dump, load, redacted_text
-from mem_search.storage.ports import Store
+from mem_search.storage.store import Store
 from mem_search.text import dates, secret_rules
 from mem_search.text.dates import now_ms
 

@@ -79,8 +79,8 @@ class SearchJobStore(Repository):
         row = connection.maybe(
             f"update search_jobs set status = 'running', worker = {MINE}, started_at = %s,"
             " step = '', done = 0 where id = (select id from search_jobs"
-            " where status in ('pending', 'running') and id != all(%s)"
-            f" and {FREE} order by seq limit 1 for update skip locked) returning {_WHOLE}",
+            f" where status in ('pending', 'running') and id != all(%s) and {FREE}"
+            f" order by seq limit 1 for update skip locked) returning {_WHOLE}",
             (at, list(running)),
         )
         return _search_job(row) if row else None

@@ -51,7 +51,7 @@ async def caller_of(request: web.Request, *, basic: bool = False) -> Caller:
     than the token does.
     """
     settings = request.app[LIFECYCLE].settings
-    by_proxy = caller_by_proxy(request, settings) if settings.proxy_header else None
+    by_proxy = await caller_by_proxy(request, settings) if settings.proxy_header else None
     if "Authorization" not in request.headers:
         if by_proxy is not None:  # also where a session of a browser would be the owner's
             return by_proxy
@@ -127,10 +127,10 @@ def check_rights(route: Route, caller: Caller) -> None:
 def check_without_token(
     request: web.Request, route: Route, settings: Settings, *, remote: bool
 ) -> None:
-    """Raises Unauthorized unless ``route`` answers this request without a token (ADR 0007).
+    """Raises Unauthorized unless ``route`` answers this request without a token (ADR 0006).
 
     Only programs of the worker's own user, and of root, need none: to read, and to tell what a
-    session says (``capture``, ADR 0039). A browser is none of them (ADR 0059), but where a page of
+    session says (``capture``, ADR 0007). A browser is none of them (ADR 0033), but where a page of
     ``cors_origins`` reads; the link of a login it redeems at the place of logins alone. The setting
     ``neighbours_read`` lets browsers and other users of this machine read, too, but for what is
     ``private``. ``read_token`` and a proxy that names users demand the token of everybody: whom
@@ -164,9 +164,15 @@ _FORWARDED: Final = ("Forwarded", "X-Forwarded-For", "X-Real-IP", "Via")
 
 
 def check_place(request: web.Request, settings: Settings) -> None:
-    """Raises Misdirected for a foreign Host, Forbidden for a foreign page."""
+    """Raises Misdirected for a foreign Host, Forbidden for a foreign page.
+
+    What a proxy is asked (``GET http://HOST/``) has to name the same host: aiohttp takes that.
+    """
     port, viewer = port_of(request), viewer_host(request)
     hosts = request.headers.getall("Host", [])
+    scheme, is_whole, rest = request.raw_path.partition("://")
+    if is_whole and "/" not in scheme and (at := rest.partition("/")[0]) not in hosts:
+        hosts.append(at)
     named = len(hosts) == 1 and (
         hosts[0].lower() == viewer if viewer else allowed(hosts[0], port, settings)
     )

@@ -17,7 +17,7 @@ from typing import Final
 
 from mem_search.errors import NotFound
 from mem_search.model.access import BrowserSession
-from mem_search.storage.ports import LoginStore
+from mem_search.storage.sql.logins import Logins
 from mem_search.text.dates import now_ms
 
 SESSION: Final = "X-Mem-Search-Session"
@@ -53,7 +53,7 @@ _SYSTEMS: Final = (
 class BrowserSessions:
     """Makes links and sessions that ``secret`` vouches for: the home's token and this start."""
 
-    def __init__(self, store: LoginStore, secret: str, clock: Callable[[], int] = now_ms) -> None:
+    def __init__(self, store: Logins, secret: str, clock: Callable[[], int] = now_ms) -> None:
         self._store = store
         self._key = hmac.digest(secret.encode(), b"mem-search viewer", "sha256")
         self._clock = clock

@@ -1,4 +1,4 @@
-"""What comes from a browser, and the places at which one may be logged in (ADR 0059).
+"""What comes from a browser, and the places at which one may be logged in (ADR 0033).
 
 A browser is a program of the owner's, but what runs in it is whatever somebody once served for an
 origin. So it gets nothing of the store for being the owner's program: only a session counts, at the
@@ -25,6 +25,11 @@ _SIGNS: Final = (
 )  # fmt: skip
 """Headers that pages cannot leave out. Node's fetch sends ``Sec-Fetch-Mode`` alone."""
 
+_NAMED_BY_BROWSERS: Final = "Mozilla/"
+"""How the User-Agent of browsers begins, also of those before Fetch Metadata (2020 to 2023), whose
+pages can ask without any of the headers above.
+"""
+
 _SITE: Final = "Sec-Fetch-Site"
 """Every browser sends it to loopback, and no page can leave it out (Fetch Metadata)."""
 
@@ -32,13 +37,19 @@ _STATIC_PAGES: Final = ("/", "/docs")
 _LEADS_ON: Final = "/v/"
 """Pages without data, to which pages of other sites may link: a browser is led on by the last."""
 
+_HTTP: Final = 80
+"""The port of a name without one."""
+
 _SCRIPT_OF_A_PAGE: Final = "Service-Worker"
 """Browsers fetch the script of a service worker with it; the viewer has none."""
 
 
 def is_browser(request: web.Request) -> bool:
     """Whether a browser sent it, or a program that says of itself what browsers do."""
-    return any(name in request.headers for name in _SIGNS)
+    agents = request.headers.getall("User-Agent", ())
+    return any(map(request.headers.__contains__, _SIGNS)) or any(
+        _NAMED_BY_BROWSERS in each for each in agents
+    )
 
 
 def is_navigation(request: web.Request) -> bool:
@@ -67,10 +78,9 @@ def login_place(request: web.Request, settings: Settings) -> str:
     if viewer := viewer_host(request):
         return viewer
     host = request.headers.get("Host", "").lower()
-    own = sockname(request)
-    if not is_allowed_name(host, settings) or (own and host.endswith(f":{own[1]}")):
-        return ""
-    return host
+    own, (_, _, port) = sockname(request), host.rpartition(":")
+    is_own = own is not None and int(port if port.isdecimal() else _HTTP) == own[1]
+    return host if is_allowed_name(host, settings) and not is_own else ""
 
 
 def no_login(lifecycle: Lifecycle) -> str:

@@ -16,11 +16,13 @@ from aiohttp import web
 from mem_search.access.callers import Caller, check_user
 from mem_search.errors import InputError, Unauthorized
 from mem_search.settings import Settings
+from mem_search.text import secret_rules
+from mem_search.text.secret_rules import MIN_RUN_CHARS
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
-def caller_by_proxy(request: web.Request, settings: Settings) -> Caller | None:
+async def caller_by_proxy(request: web.Request, settings: Settings) -> Caller | None:
     """The user whom the proxy names; None where the header is not there. Ask where it is on.
 
     Raises Unauthorized for the header of anybody else, and for one that names no user.
@@ -39,6 +41,8 @@ def caller_by_proxy(request: web.Request, settings: Settings) -> Caller | None:
             f"the header {header} came {len(sent)} times; let the proxy replace what clients send"
         )
     try:
+        if len(sent[0]) >= MIN_RUN_CHARS:  # it is looked at by the rules, which may still compile
+            await secret_rules.ready()
         return Caller(user=check_user(sent[0], header), is_known=True, may_change=True)
     except InputError as error:
         raise Unauthorized(f"the header {header} names no user: {error.message}") from None

@@ -13,7 +13,6 @@ left. So the sockets are accepted here, and aiohttp's protocol runs behind ``Con
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import os
 import resource
@@ -28,6 +27,7 @@ from aiohttp import web
 from aiohttp.typedefs import Handler
 from aiohttp.web_protocol import RequestHandler
 
+from mem_search.http.core.problems import whole_reply
 from mem_search.settings import Settings
 
 log = logging.getLogger(__name__)
@@ -43,11 +43,10 @@ _SILENT: Final = 1.0
 """Seconds without progress after which a request may be closed to make room."""
 
 _LINGERING: Final = 16
-"""Refused sockets that are kept for a moment, so that their sender can read the reply."""
+"""Refused sockets that are kept for a moment so that their sender can read the reply."""
 
 _PAUSE: Final = 0.1
 _LOG_SECONDS: Final = 60.0
-RETRY_SECONDS: Final = 1
 
 _UNIX: Final = "unix"
 """The address of every client of the Unix socket: they have none."""
@@ -84,6 +83,8 @@ class Connection(asyncio.Protocol):
         self.address = address
         self.transport: asyncio.Transport | None = None
         self._request: web.Request | None = None
+        self._stream: asyncio.Task[object] | None = None
+        """What sends a reply without an end."""
         self._answered = self._ended = False
         self._reading = False
         """Whether a part of a request's head has come."""
@@ -103,13 +104,18 @@ class Connection(asyncio.Protocol):
 
     def eof_received(self) -> bool:
         """The other side sends no more. It may still read: ``nc -N`` and some clients of HTTP end
-        their half with the request. So what is being answered is answered, and then it is closed;
-        a body that cannot come any more and a stream without an end are not waited for.
+        their half with the request. So all that was asked is answered, and then it is closed. A
+        stream without an end is not for them, and the rest of a head or a body cannot come.
         """
         self._handler.eof_received()
         self._ended = True
-        self._handler.close()
-        return self._request is None or not self._is_endless(self._request)
+        waiting = self._handler._waiter  # noqa: SLF001  aiohttp tells it in no other way
+        if waiting is not None and not waiting.done():
+            if self._reading:
+                self.close(408, "the request ended within its head")
+            return False
+        self._go_on_without_more()
+        return self._stream is None
 
     def pause_writing(self) -> None:
         self._stalled = self._clock()
@@ -121,25 +127,33 @@ class Connection(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._handler.connection_lost(exc)
+        if self._stream is not None:  # it may have nothing to send for long, and so not notice
+            self._stream.cancel()
         self._lost()
 
     def begin(self, request: web.Request) -> None:
         """The head of the request is complete."""
         self._request = request
-        if self._ended and self._is_endless(request) and self.transport is not None:
+        if self._ended:
+            self._go_on_without_more()
+
+    def stream(self) -> None:
+        """The reply, which this task sends, has no end of its own."""
+        self._stream = asyncio.current_task()
+        if self._ended and self.transport is not None:
             self.transport.close()
 
     def end(self) -> None:
         """The request has its reply, which is now sent."""
-        self._request, self._reading, self._answered = None, False, True
+        if self._ended and self._request is not None:
+            self._request.content.feed_eof()  # only now: before, it would be an empty body
+        self._request, self._stream, self._reading, self._answered = None, None, False, True
         self._since = self._clock()
 
     def expires(self, limits: Limits) -> float:
         """When it has waited for the other side for too long; infinite while it is our turn."""
         if self._stalled is not None:
             return self._stalled + limits.idle
-        if self._request is None and self._ended:
-            return self._heard + _SILENT  # the rest of the head cannot come
         if self._request is None:
             fresh = self._reading or not self._answered
             return self._since + (limits.head if fresh else limits.idle)
@@ -158,9 +172,12 @@ class Connection(asyncio.Protocol):
         # A request that makes progress comes after every connection without one.
         return quiet + 1e6 if waits and now - quiet >= _SILENT else None
 
-    def _is_endless(self, request: web.Request) -> bool:
-        streams = "text/event-stream" in request.headers.get("Accept", "")
-        return streams or self._waits_for_body(request)
+    def _go_on_without_more(self) -> None:
+        """Close after the last request that has come; a body that is not whole is an error."""
+        if not self._handler._messages:  # noqa: SLF001  those that wait for their turn
+            self._handler.close()
+        if self._request is not None and not self._request.content.is_eof():
+            self._request.content.set_exception(web.RequestPayloadError("the body ended early"))
 
     def _waits_for_body(self, request: web.Request) -> bool:
         # While reading is paused, we are the slow side.
@@ -171,22 +188,25 @@ class Connection(asyncio.Protocol):
         """Close it; a sender that waits for its first reply, or sent a part, is told why."""
         if self.transport is None:
             return
-        if (
-            self._request is None
-            and self._stalled is None
-            and (self._reading or not self._answered)
-        ):
-            self.transport.write(problem(status, detail))
+        waits = self._request is None and self._stalled is None
+        if waits and (self._reading or not self._answered):
+            self.transport.write(whole_reply(status, detail))
             self.transport.close()
         else:
             self.transport.abort()
 
 
+def connection_of(request: web.Request) -> Connection | None:
+    """The connection by which it came; None where something else than ``Connections`` accepts."""
+    found = request.transport.get_protocol() if request.transport is not None else None
+    return found if isinstance(found, Connection) else None
+
+
 @web.middleware
 async def in_progress(request: web.Request, handler: Handler) -> web.StreamResponse:
     """Tell the connection that a request has begun, and when it has its reply."""
-    connection = request.transport.get_protocol() if request.transport is not None else None
-    if not isinstance(connection, Connection):
+    connection = connection_of(request)
+    if connection is None:
         return await handler(request)
     connection.begin(request)
     try:
@@ -376,21 +396,4 @@ class Connections:
         self._counted[what] += 1
 
 
-def problem(status: int, detail: str) -> bytes:
-    """A whole reply with problem details, for those whom aiohttp never sees."""
-    title, code = {
-        408: ("Request Timeout", "request_timeout"),
-        503: ("Service Unavailable", "too_many_connections"),
-    }[status]
-    body = json.dumps(
-        {"type": "about:blank", "title": title, "status": status, "detail": detail, "code": code}
-    )
-    retry = f"Retry-After: {RETRY_SECONDS}\r\n" if status == 503 else ""
-    return (
-        f"HTTP/1.1 {status} {title}\r\nContent-Type: application/problem+json\r\n"
-        f"Content-Length: {len(body)}\r\n{retry}Cache-Control: no-store\r\n"
-        f"Server: mem-search\r\nConnection: close\r\n\r\n{body}"
-    ).encode()
-
-
-FULL: Final = problem(503, "the worker has as many connections as it may have; try again")
+FULL: Final = whole_reply(503, "the worker has as many connections as it may have; try again")

@@ -8,6 +8,7 @@ from typing import Final
 from aiohttp import web
 
 from mem_search.errors import Unavailable
+from mem_search.http.core.connections import connection_of
 from mem_search.http.core.lifecycle import LIFECYCLE
 from mem_search.http.core.routing import Call
 from mem_search.renderers.schema import to_json
@@ -28,6 +29,8 @@ async def send_events(call: Call, events: AsyncIterator[bytes]) -> web.StreamRes
         raise Unavailable(f"{MAX_LISTENERS} streams are open; close one, then try again")
     reply = web.StreamResponse(headers={"Content-Type": CONTENT_TYPE})
     open_now.add(reply)
+    if (connection := connection_of(call.request)) is not None:
+        connection.stream()
     try:
         await reply.prepare(call.request)
         async for event in events:

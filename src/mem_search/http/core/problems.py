@@ -26,6 +26,8 @@ from mem_search.renderers.schema import Absent, schema, to_json, to_values
 from mem_search.request_id import REQUEST_ID
 
 CONTENT_TYPE = "application/problem+json"
+RETRY_SECONDS = 1
+"""After which a connection that was refused is worth another try."""
 
 _INTERNAL_ERROR = -32603
 """Of JSON-RPC: the one code for what is neither the message's fault nor its method's."""
@@ -212,3 +214,18 @@ def _reply(
         body = to_json({"jsonrpc": "2.0", "id": context.message, "error": error})
         content_type = JSON
     return web.Response(status=status, body=body, content_type=content_type, headers=headers or {})
+
+
+def whole_reply(status: int, detail: str) -> bytes:
+    """A whole reply with problem details, for those whom aiohttp never sees."""
+    code = {408: "request_timeout", 503: "too_many_connections"}[status]
+    title, retry = HTTPStatus(status).phrase, ""
+    if status == 503:
+        retry = f"Retry-After: {RETRY_SECONDS}\r\n"
+    told = {"type": "about:blank", "title": title, "status": status, "detail": detail, "code": code}
+    body = to_json(told).decode()
+    return (
+        f"HTTP/1.1 {status} {title}\r\nContent-Type: {CONTENT_TYPE}\r\n"
+        f"Content-Length: {len(body.encode())}\r\n{retry}Cache-Control: no-store\r\n"
+        f"Server: mem-search\r\nConnection: close\r\n\r\n{body}"
+    ).encode()

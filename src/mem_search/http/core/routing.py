@@ -113,7 +113,7 @@ class Call:
         if passes and self.lifecycle.url:
             return self.lifecycle.url
         secure = self.request.headers.get("X-Forwarded-Proto", "").strip().lower() == "https"
-        return f"{'https' if secure else self.request.scheme}://{self.request.host}"
+        return f"{'https' if secure else 'http'}://{self.request.headers['Host']}"
 
     def display(self, tz: Zone | None = None) -> DisplayOptions:
         """How replies show records: times are in ``tz``, or in the worker's own time zone."""

@@ -1,6 +1,6 @@
 """The runtimes of users: each has its own home, is opened on demand and closed when idle.
 
-Isolation means that one store cannot be reached from another (ADR 0011). Only the embedding model
+Isolation means that one store cannot be reached from another (ADR 0009). Only the embedding model
 is shared, which keeps no data. A runtime is leased for one request; while it is leased, or has work
 to finish, it stays open.
 """

@@ -4,10 +4,10 @@ The default fusion takes for each leg the z-score over the union of candidates, 
 exact score for every candidate, plus one over the record's rank in that leg: the first place of a
 leg says more than its distance to the second. On the development sets the sum beats both legs,
 while equal-weight reciprocal rank fusion (Cormack et al., SIGIR 2009) falls below BM25 alone on
-short texts; the ablation is in docs/retrieval.md.
+short texts; the ablation is in docs/lab/ranking.md.
 
 Each stage adds a column to the parts of the score under its own name. Weights and their measured
-effect are in docs/retrieval.md.
+effect are in docs/lab/ranking.md.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ def z_scores(values: Values) -> Values:
 
 
 COSINE_FLOOR = 0.30
-"""Below this a passage is not about the query (docs/retrieval.md has the distributions)."""
+"""Below this a passage is not about the query (docs/lab/ranking.md has the distributions)."""
 
 UNREADABLE_COSINE_FLOOR = 0.45
 """The floor for words that neither the store nor the model knows: nonsense reaches .43."""
@@ -311,7 +311,7 @@ def relevant(state: RankingState) -> RankingState:
     """Keeps the records that answer the question nearly as well as the best one does.
 
     A record that has every word of a short question, or all that an explicit one demands, stays
-    whatever its score. A name alone finds only what holds it. docs/retrieval.md has the figures.
+    whatever its score. A name alone finds only what holds it. docs/lab/ranking.md has the figures.
     """
     if state.filters_decide or state.request.include_weaker or not len(state.union):
         return state

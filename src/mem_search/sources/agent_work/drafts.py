@@ -16,7 +16,7 @@ from functools import cache
 from typing import Any, Final
 
 from mem_search.model import Draft, Kind, Link
-from mem_search.model.forgetting import SESSION
+from mem_search.model.forgetting import SESSION, TOLD
 from mem_search.projects import Project, named_after
 from mem_search.sources.agent_work import events, tools
 from mem_search.sources.agent_work.choices import answers_in, decision_in, decision_of_person
@@ -108,6 +108,7 @@ class DraftBuilder:
         session.cwd = session.cwd or line.cwd
         session.project = session.project or line.project
         session.platform = session.platform or line.platform
+        session.told = session.told or line.told
         if not line.events:
             return
         self._touched = True
@@ -350,7 +351,7 @@ class DraftBuilder:
             metadata={**metadata, **{key: value for key, value in known.items() if value}},
             earlier=(
                 *(("observation", f"{session.id}/{key}") for key in earlier),
-                (SESSION, session.id),
+                (TOLD if session.told else SESSION, session.id),
             ),
         )
 

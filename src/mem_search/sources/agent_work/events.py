@@ -102,7 +102,7 @@ class Line:
     """One message of a session; ``uuid`` is its id there.
 
     ``left`` is the reason why one that could have events has none. ``project`` and ``platform`` are
-    those that a client named, or the name of an agent.
+    those that a client named, or the name of an agent. ``told``: ``at`` is when a hook told of it.
     """
 
     uuid: str
@@ -115,3 +115,4 @@ class Line:
     left: str = ""
     project: str = ""
     platform: str = ""
+    told: bool = False

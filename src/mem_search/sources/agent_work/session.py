@@ -98,7 +98,7 @@ class Session:
     summary; ``decisions`` have a source id and the names in the title. ``queued`` prompts wait;
     ``delivered`` ones may get a line of their own later. ``named``: the person chose the title.
     ``project`` and ``platform``: a client named them. ``turns``: id of a turn → how many parts its
-    steps have.
+    steps have. ``told``: hooks tell of it, and its times are theirs.
     """
 
     id: str = ""
@@ -123,6 +123,7 @@ class Session:
     turns: dict[str, int] = field(default_factory=dict)
     queued: list[str] = field(default_factory=list)
     delivered: list[str] = field(default_factory=list)
+    told: bool = False
     started: int | None = None
     ended: int | None = None
 

@@ -58,6 +58,7 @@ def parse_line(raw: Mapping[str, Any], number: int) -> Line:
         left = str(reason)
     branch = clean_text(raw.get("gitBranch"))
     told = raw.get("told")
+    is_told = isinstance(told, Mapping)
     told = told if isinstance(told, Mapping) else {}
     sidechain = raw.get("isSidechain") is True
     return Line(
@@ -71,6 +72,7 @@ def parse_line(raw: Mapping[str, Any], number: int) -> Line:
         left=left,
         project=clean_text(told.get("project")),
         platform=clean_text(told.get("platform")),
+        told=is_told,
     )
 
 

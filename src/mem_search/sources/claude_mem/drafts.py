@@ -162,4 +162,6 @@ def _number(value: object) -> int | None:
 
 def _milliseconds(value: object) -> int | None:
     number = _number(value)
-    return None if number is None or number <= 0 else from_epoch(number)
+    if number is None or not 0 < number <= LAST_TIME:  # also of a row that somebody sends
+        return None
+    return from_epoch(number)

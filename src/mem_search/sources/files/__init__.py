@@ -15,6 +15,7 @@ from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -74,6 +75,7 @@ class Files(BaseSource):
 
     def read(self, location: Location, cursor: Mapping[str, Any]) -> Iterator[Batch]:
         root = Path(location.path)
+        inside = os.path.realpath(root) if root.is_dir() else ""
         known: dict[str, list[str]] = dict(cursor.get("files", {}))
         try:
             seen = list(walk(root)) if root.is_dir() else [look_at(root)]
@@ -95,7 +97,7 @@ class Files(BaseSource):
         gone = {item for item in gone if not item.startswith(lost)} if lost else gone
         if changed or gone:
             with closing(Extractions()) as extractions:
-                looked = _look_at_all(self, location, known, changed, extractions)
+                looked = _look_at_all(self, location, known, changed, extractions, inside)
                 with closing(looked):
                     counted = cursor.get("counted", [])
                     yield from _batches(
@@ -194,6 +196,7 @@ def _look_at_all(
     known: Mapping[str, list[str]],
     changed: Sequence[Seen],
     extractions: Extractions,
+    inside: str = "",
 ) -> Generator[tuple[Seen, _Looked], None, None]:
     """Each of ``changed`` in its turn, while the next ones are being read."""
     before = {each.item: known.get(each.item, ["", ""])[1] for each in changed}
@@ -202,7 +205,8 @@ def _look_at_all(
     try:
         for each in changed:
             was = before[each.item]
-            ahead.append((each, threads.submit(_look, source, location, each, was, extractions)))
+            look = partial(_look, source, location, each, was, extractions, inside)
+            ahead.append((each, threads.submit(look)))
             if len(ahead) > 2 * extractions.count:
                 first, looked = ahead.popleft()
                 yield first, looked.result()
@@ -216,9 +220,17 @@ def _look_at_all(
 
 
 def _look(
-    source: Files, location: Location, each: Seen, was: str, extractions: Extractions
+    source: Files,
+    location: Location,
+    each: Seen,
+    was: str,
+    extractions: Extractions,
+    inside: str,
 ) -> _Looked:
-    """Read the file, unless another source does or its content has the hash ``was``."""
+    """Read the file, unless another source does or its content has the hash ``was``.
+
+    ``inside`` is the real path of the folder when it was listed.
+    """
     root = Path(location.path)
     is_folder = root.is_dir()
     path = root / each.item if is_folder else root
@@ -228,7 +240,9 @@ def _look(
         return _Looked(by=by)
     try:
         # Of a folder no link is followed, also not one that was a file when the folder was listed.
-        with open_regular_file(path, max_bytes=MAX_BYTES, follow=not is_folder) as file:
+        with open_regular_file(
+            path, max_bytes=MAX_BYTES, follow=not is_folder, inside=inside
+        ) as file:
             digest = hashlib.file_digest(file, "blake2b").hexdigest()[:_DIGEST]
             if digest == was:
                 return _Looked(digest)

@@ -60,7 +60,7 @@ def read_time(value: object) -> int | None:
 NAME: Final = "jsonl"
 
 _UNDER_A_ROOT = pattern(r"[0-9a-f]{12}:([0-9a-f]{40})")
-"""The id of a commit in exports from before 2026-11-22 (ADR 0018)."""
+"""The id of a commit in exports from before 2026-11-22 (ADR 0015)."""
 _ESCAPED_SURROGATE = pattern(rb"\\u[dD][89a-fA-F]")
 
 Time = Annotated[
@@ -161,7 +161,7 @@ _TOMBSTONE: Final = pattern(
 
 
 def export_tombstone(tombstone: Tombstone) -> str:
-    """A line without line end that refuses a forgotten record where it is imported (ADR 0025)."""
+    """A line without line end that refuses a forgotten record where it is imported (ADR 0021)."""
     said = {
         "forgotten": tombstone.digest.hex(),
         "key": tombstone.key.hex(),

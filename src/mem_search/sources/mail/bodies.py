@@ -53,6 +53,9 @@ _SENT_FROM: Final = pattern(
     r" ?.{1,60}\Z",
     re.IGNORECASE,
 )
+MAX_TAGS: Final = 1_000_000
+"""Of the HTML of a message: two seconds of the worker. Newsletters have ten thousand."""
+
 _LINE: Final = 400
 """Characters of a line that are looked at."""
 _FIELDS_WITHIN: Final = 7
@@ -73,7 +76,10 @@ class Reply:
 
 
 def html_text(html: str) -> str:
-    """The words of ``html`` that a reader sees, a line for each block, quotes after ``> ``."""
+    """The words of ``html`` that a reader sees, a line for each block, quotes after ``> ``.
+
+    Raises ValueError for more than ``MAX_TAGS``.
+    """
     from lxml import etree
 
     page = _Page()
@@ -92,9 +98,12 @@ class _Page:
     def __init__(self) -> None:
         self._lines: list[str] = []
         self._line: list[str] = []
-        self._quotes = self._unseen = self._as_is = 0
+        self._quotes = self._unseen = self._as_is = self._tags = 0
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
+        self._tags += 1
+        if self._tags > MAX_TAGS:
+            raise ValueError(f"its HTML has more than {MAX_TAGS:,} tags")
         if self._unseen:
             self._unseen += tag not in _VOID
             return

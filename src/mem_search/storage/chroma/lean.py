@@ -2,7 +2,7 @@
 
 The official client cannot be given a connection (it creates its HTTP session and asks the server
 within its constructor), costs a second and 60 MB to import, and needs 1.5 ms more for each query.
-The version of the server is ours to choose, so its HTTP interface is known. ADR 0024 has the
+The version of the server is ours to choose, so its HTTP interface is known. ADR 0020 has the
 figures.
 """
 

@@ -1,4 +1,4 @@
-"""The second store: PostgreSQL with pgvector, for a team (ADR 0048). The default is SQLite.
+"""The second store: PostgreSQL with pgvector, for a team (ADR 0017). The default is SQLite.
 
 Every row has an ``owner``, the user whose store it is in. Row-level security adds the condition to
 each statement, so that no statement names it.

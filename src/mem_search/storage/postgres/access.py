@@ -51,7 +51,7 @@ _TAKE: Final = """
 
 
 class PostgresLimits(Repository):
-    """``ports.LimitStore`` over the table ``granted_requests``; the clock is the server's."""
+    """``LimitStore`` over the table ``granted_requests``; the clock is the server's."""
 
     @writes_beside
     def take(

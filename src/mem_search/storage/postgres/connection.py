@@ -63,6 +63,15 @@ class Connection(Asking, psycopg.Connection[tuple[Any, ...]]):
             [list(column) for column in zip(*rows, strict=True)],
         )
 
+    def assign(self, table: str, column: str, values: Mapping[int, int | None]) -> None:
+        """See ``storage.sql.connection.Connection``: one statement."""
+        self.execute(
+            f"update {table} t set {column} = f.value"
+            " from unnest(%s::bigint[], %s::bigint[]) f(id, value)"
+            f" where t.id = f.id and t.{column} is distinct from f.value",
+            (list(values), list(values.values())),
+        )
+
     def many(self, statement: str, rows: Iterable[Values]) -> int:
         """Run ``statement`` for each of ``rows``, together; how many rows were changed."""
         with self.cursor() as cursor:
@@ -143,7 +152,7 @@ class _JsonDumper(JsonbDumper):
     """``Json`` of shared statements is jsonb."""
 
     def dump(self, obj: Json) -> Any:
-        return super().dump(obj.value)
+        return super().dump(Jsonb(obj.value, as_json))
 
 
 def as_stored(text: str) -> str:

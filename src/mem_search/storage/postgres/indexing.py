@@ -23,7 +23,7 @@ _HEADER: Final = struct.calcsize("!HH")
 
 
 class PostgresIndexing(Indexing):
-    """``ports.IndexingStore`` over the tables ``outbox`` and ``vectors``."""
+    """``sql.indexing.Indexing`` over the tables ``outbox`` and ``vectors``."""
 
     keep_embedder = "update stores set embedder = %s::text[]"
     kept_embedder = "select embedder from stores"

@@ -1,4 +1,4 @@
-"""The rows of an owner, read and filled table by table: ``rules.moving.Movable``."""
+"""The rows of an owner, read and filled table by table (``storage.sql.moving``)."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import numpy as np
 
 from mem_search.errors import Conflict
 from mem_search.storage.postgres import postings, words
-from mem_search.storage.postgres.connection import Connection, Jsonb
-from mem_search.storage.postgres.database import Database
+from mem_search.storage.postgres.connection import Connection
 from mem_search.storage.postgres.migrations import KEYS
 from mem_search.storage.postgres.postings import PassageText
-from mem_search.storage.rules.moving import PAGE, Identity, Row, Table
+from mem_search.storage.rules.moving import Identity, Row, Table
+from mem_search.storage.sql.moving import Tables
 
 _NAMES: Final = {
     "passages": {"start": "span_start", "end": "span_end"},
@@ -33,33 +33,15 @@ _NUMBERED: Final = (
 )  # fmt: skip
 
 
-class PostgresTables:
+class PostgresTables(Tables):
     """The tables of an owner. The index of words and the counts of words grow with the rows."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     async def begin(self, store_id: str) -> bool:
         """Take the rows of this store; whether a move of it had begun already. Raises Conflict."""
-        return await self._database.write(_begin, store_id)
-
-    async def identity(self) -> Identity:
-        return await self._database.read(_identity)
-
-    async def page(self, table: Table, after: Row | None) -> list[Row]:
-        return await self._database.read(_page, table, after)
-
-    async def last(self, table: Table) -> Row | None:
-        return await self._database.read(_last, table)
-
-    async def put(self, table: Table, rows: Sequence[Row]) -> None:
-        await self._database.write(_put, table, rows)
+        return bool(await self._database.write(_begin, store_id))
 
     async def adopt(self, identity: Identity) -> None:
         """Nothing refers to what ``complete`` writes."""
-
-    async def complete(self, identity: Identity) -> None:
-        await self._database.write(_complete, identity)
 
     async def end(self) -> None:
         """The store is whole: workers may open it.
@@ -70,86 +52,94 @@ class PostgresTables:
         await self._database.apart(lambda c: c.execute(f"analyze {', '.join(KEYS)}").rowcount)
         await self._database.write(lambda c: c.execute("update stores set moving = ''").rowcount)
 
+    def columns(self, table: Table) -> list[str]:
+        names = _NAMES.get(table.name, {})
+        return [f'"{names.get(column, column)}"' for column in table.columns]
 
-def _columns(table: Table) -> list[str]:
-    names = _NAMES.get(table.name, {})
-    return [f'"{names.get(column, column)}"' for column in table.columns]
-
-
-def _source(table: Table) -> str:
-    if table.name == "successors":
-        return "(select id, superseded_by from records where superseded_by is not null) s"
-    return table.name
-
-
-def _page(connection: Connection, table: Table, after: Row | None) -> list[Row]:
-    columns = _columns(table)
-    keys = ", ".join(columns[: table.key])
-    read = [f"halfvec_send({each})" if each == '"vector"' else each for each in columns]
-    beyond = f" where ({keys}) > ({', '.join(['%s'] * table.key)})" if after is not None else ""
-    rows = connection.execute(
-        f"select {', '.join(read)} from {_source(table)}{beyond} order by {keys} limit {PAGE}",
-        after or (),
-        binary=table.name == "vectors",
-    ).fetchall()
-    if table.name != "vectors":
-        return rows
-    return [(*row[:-1], np.frombuffer(row[-1][4:], ">f2").astype("<f2").tobytes()) for row in rows]
-
-
-def _last(connection: Connection, table: Table) -> Row | None:
-    keys = _columns(table)[: table.key]
-    order = ", ".join(f"{key} desc" for key in keys)
-    return connection.maybe(
-        f"select {', '.join(keys)} from {_source(table)} order by {order} limit 1"
-    )
-
-
-def _put(connection: Connection, table: Table, rows: Sequence[Row]) -> None:
-    if table.name == "successors":
-        connection.many("update records set superseded_by = %s where id = %s",
-                        [(successor, record) for record, successor in rows])  # fmt: skip
-        return
-    if table.name in ("records", "passages"):
-        held = set(
-            connection.column(
-                f"select id from {table.name} where id = any(%s)", ([row[0] for row in rows],)
-            )
+    def _read(
+        self,
+        connection: Connection,
+        table: Table,
+        columns: Sequence[str],
+        chosen: str,
+        values: Sequence[Any],
+    ) -> list[Row]:
+        if table.name != "vectors":
+            return super()._read(connection, table, columns, chosen, values)
+        *others, vector = columns
+        rows = connection.execute(
+            f"select {', '.join(others)}, halfvec_send({vector}) {chosen}", values, binary=True
         )
-        rows = [row for row in rows if row[0] not in held]
-    if not rows:
-        return
-    columns, here = _columns(table), ""
-    if table.name in _HERE:
-        columns, here = [*columns, "home"], ", current_setting('mem_search.home')"
-    marks = ", ".join(
-        "%s::text::halfvec" if column == "vector" else "%s" for column in table.columns
-    )
-    connection.many(
-        f"insert into {table.name}({', '.join(columns)}) overriding system value"
-        f" values({marks}{here}) on conflict do nothing",
-        [
+        return [
+            (*row[:-1], np.frombuffer(row[-1][4:], ">f2").astype("<f2").tobytes()) for row in rows
+        ]
+
+    def _insert(self, connection: Connection, table: Table, rows: Sequence[Row]) -> None:
+        if table.name in ("records", "passages"):
+            held = set(
+                connection.column(
+                    f"select id from {table.name} where id = any(%s)", ([row[0] for row in rows],)
+                )
+            )
+            rows = [row for row in rows if row[0] not in held]
+        if not rows:
+            return
+        columns, here = self.columns(table), ""
+        if table.name in _HERE:
+            columns, here = [*columns, "home"], ", current_setting('mem_search.home')"
+        marks = ", ".join(
+            "%s::text::halfvec" if column == "vector" else "%s" for column in table.columns
+        )
+        connection.many(
+            f"insert into {table.name}({', '.join(columns)}) overriding system value"
+            f" values({marks}{here}) on conflict do nothing",
             [
-                _written(table, column, value)
-                for column, value in zip(table.columns, row, strict=True)
-            ]
-            for row in rows
-        ],
-    )
-    if table.name == "records":
-        words.count(connection, words.of_stored(connection, [row[0] for row in rows]))
-    elif table.name == "passages":
-        postings.write(connection, _texts(connection, [row[0] for row in rows]))
+                [
+                    _written(table, column, value)
+                    for column, value in zip(table.columns, row, strict=True)
+                ]
+                for row in rows
+            ],
+        )
+        if table.name == "records":
+            words.count(connection, words.of_stored(connection, [row[0] for row in rows]))
+        elif table.name == "passages":
+            postings.write(connection, _texts(connection, [row[0] for row in rows]))
+
+    def _identity(self, connection: Connection) -> Identity:
+        store, key, records, passages, embedder, redacted_by = connection.one(
+            "select store_id, tombstone_key, records, passages, embedder, redacted_by from stores"
+        )
+        tokens = connection.execute("select task, day, tokens from model_tokens order by task")
+        known = tuple(embedder or ()), redacted_by, tuple(tokens.fetchall())
+        return Identity(store, key, records, passages, *known)
+
+    def _complete(self, connection: Connection, identity: Identity) -> None:
+        connection.execute(
+            "update stores set store_id = %s, tombstone_key = %s, records = %s, passages = %s,"
+            " embedder = %s::text[], redacted_by = %s",
+            (
+                identity.store_id, identity.tombstone_key, identity.records, identity.passages,
+                list(identity.embedder) or None, identity.redacted_by,
+            ),
+        )  # fmt: skip
+        connection.many(
+            "insert into model_tokens(task, day, tokens) values(%s, %s, %s) on conflict do nothing",
+            identity.tokens,
+        )
+        for table, column in _NUMBERED:  # the next number must not be that of a moved row
+            connection.execute(
+                f"select setval(s, greatest(coalesce(pg_sequence_last_value(s), 0), 1,"
+                f" (select coalesce(max({column}), 1) from {table})))"
+                " from (select pg_get_serial_sequence(%s, %s)::regclass as s) named",
+                (table, column),
+            )
 
 
 def _written(table: Table, column: str, value: Any) -> Any:
-    if value is None:
-        return None
     if column == "vector":
         return f"[{','.join(map(str, np.frombuffer(value, '<f2')))}]"
-    if column in table.json and (table.name, column) not in _ARRAYS:
-        return Jsonb(value)
-    return value
+    return value.value if (table.name, column) in _ARRAYS else value
 
 
 def _texts(connection: Connection, passages: Sequence[int]) -> list[PassageText]:
@@ -177,35 +167,3 @@ def _begin(connection: Connection, store_id: str) -> bool:
             connection.execute(f"delete from {table}")
     connection.execute("update stores set moving = %s", (store_id,))
     return False
-
-
-def _identity(connection: Connection) -> Identity:
-    store, key, records, passages, embedder, redacted_by = connection.one(
-        "select store_id, tombstone_key, records, passages, embedder, redacted_by from stores"
-    )
-    tokens = connection.execute("select task, day, tokens from model_tokens order by task")
-    return Identity(
-        store, key, records, passages, tuple(embedder or ()), redacted_by, tuple(tokens.fetchall())
-    )
-
-
-def _complete(connection: Connection, identity: Identity) -> None:
-    connection.execute(
-        "update stores set store_id = %s, tombstone_key = %s, records = %s, passages = %s,"
-        " embedder = %s::text[], redacted_by = %s",
-        (
-            identity.store_id, identity.tombstone_key, identity.records, identity.passages,
-            list(identity.embedder) or None, identity.redacted_by,
-        ),
-    )  # fmt: skip
-    connection.many(
-        "insert into model_tokens(task, day, tokens) values(%s, %s, %s) on conflict do nothing",
-        identity.tokens,
-    )
-    for table, column in _NUMBERED:  # what is numbered next must not have a number of a moved row
-        connection.execute(
-            f"select setval(s, greatest(coalesce(pg_sequence_last_value(s), 0), 1,"
-            f" (select coalesce(max({column}), 1) from {table})))"
-            " from (select pg_get_serial_sequence(%s, %s)::regclass as s) named",
-            (table, column),
-        )

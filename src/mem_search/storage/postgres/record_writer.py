@@ -9,23 +9,18 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from mem_search.model.forgetting import Identity
 from mem_search.model.ingest import PreparedDraft
-from mem_search.storage.postgres import edges, postings, tombstones, words
+from mem_search.storage.postgres import postings, words
 from mem_search.storage.postgres.connection import Connection, as_json, as_stored
 from mem_search.storage.postgres.postings import PassageText
 from mem_search.storage.sql.connection import writes
 from mem_search.storage.sql.ingest import Ingest
 from mem_search.storage.sql.passage_rows import Text
-from mem_search.storage.sql.record_writer import Conversation, Relation, Writer
+from mem_search.storage.sql.record_writer import Conversation, Writer
 
 
 class RecordWriter(Writer):
     """Writes records of one transaction. Making it waits for other writers of this owner."""
-
-    tied_to = staticmethod(edges.claimed_with)
-    resolve = staticmethod(edges.resolve)
-    settle_successions = staticmethod(edges.settle_successions)
 
     def __init__(self, connection: Connection) -> None:
         super().__init__(connection)
@@ -45,12 +40,6 @@ class RecordWriter(Writer):
 
     def _json(self, metadata: Mapping[str, Any]) -> str:
         return as_json(metadata)
-
-    def _refused(self, identities: Sequence[Identity]) -> dict[Identity, int]:
-        return tombstones.times(self._connection, identities)
-
-    def _refuse(self, identities: Sequence[Identity], at: int) -> None:
-        tombstones.put(self._connection, identities, at)
 
     def _last_positions(self, asked: Sequence[Conversation]) -> dict[Conversation, int]:
         rows = self._connection.execute(
@@ -83,19 +72,11 @@ class RecordWriter(Writer):
             ],
         )  # fmt: skip
 
-    def _relate(self, records: Sequence[Relation]) -> None:
-        edges.write(self._connection, [(n, item.edges, item.names, at) for n, at, item in records])
-
-    def _clear_edges(self, numbers: Sequence[int]) -> None:
-        edges.clear(self._connection, numbers)
-
 
 class PostgresIngest(Ingest):
-    """``ports.IngestStore``: stores what sources read."""
+    """``sql.ingest.Ingest``: stores what sources read."""
 
     writer = RecordWriter
-    add_tombstones = staticmethod(tombstones.add)
-    lift_tombstone = staticmethod(tombstones.lift)
 
     @writes
     def count_tokens(self, connection: Connection, task: str, day: str, tokens: int) -> int:

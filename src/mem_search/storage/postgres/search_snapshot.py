@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -20,11 +20,7 @@ from mem_search.model.rankings import (
     are_among,
 )
 from mem_search.model.statistics import Corpus
-from mem_search.storage.postgres import (
-    columns,
-    edges,
-    fulltext,
-)
+from mem_search.storage.postgres import columns, fulltext
 from mem_search.storage.postgres.connection import Connection
 from mem_search.storage.postgres.filters import FILTERS
 from mem_search.storage.postgres.graph import GRAPH
@@ -161,9 +157,6 @@ class PostgresSnapshot(Snapshot):
         if not suspects:
             return (), NO_SKETCHES
         return [number for number, _ in suspects], sketch.read(b"".join(s for _, s in suspects))
-
-    def successors(self, records: Numbers, filters: Filters) -> Mapping[int, tuple[int, ...]]:
-        return edges.chains(self._connection, records.tolist(), filters)
 
     def matching(self, filters: Filters) -> Numbers:
         return self._caches.within.of(self._connection, filters, self._revision)

@@ -1,43 +1,49 @@
-"""The whole store over PostgreSQL: ``ports.Store``."""
+"""The whole store over PostgreSQL: ``storage.store.Store``."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from pathlib import Path
 
 from mem_search.errors import Conflict, StorageError
 from mem_search.model import Kind
 from mem_search.model.statistics import ReplicaState, StoreSize
+from mem_search.model.webhooks import Delivery
 from mem_search.storage.postgres import sketches
 from mem_search.storage.postgres.access import PostgresLimits, PostgresLogins
 from mem_search.storage.postgres.connection import Connection
 from mem_search.storage.postgres.database import Database
 from mem_search.storage.postgres.filters import where
 from mem_search.storage.postgres.forgetting import PostgresForgetting
-from mem_search.storage.postgres.graph_export import PostgresGraph
+from mem_search.storage.postgres.graph import PostgresGraph
 from mem_search.storage.postgres.indexing import PostgresIndexing
-from mem_search.storage.postgres.jobs import (
-    ClaimedDeliveries,
-    PostgresJobs,
-)
 from mem_search.storage.postgres.migrations import KEYS
-from mem_search.storage.postgres.record_writer import PostgresIngest
-from mem_search.storage.postgres.redacting import PostgresRedacting
+from mem_search.storage.postgres.record_writer import PostgresIngest, RecordWriter
 from mem_search.storage.postgres.search_store import Caches, PostgresSearchStore
 from mem_search.storage.postgres.vector_index import PgvectorIndex
 from mem_search.storage.postgres.workers import LEASE
 from mem_search.storage.rules import future_times
-from mem_search.storage.sql.connection import Parts, reads
+from mem_search.storage.sql import deliveries
+from mem_search.storage.sql.connection import FREE, MINE, Parts, reads, writes_beside
+from mem_search.storage.sql.deliveries import StoredDeliveries
+from mem_search.storage.sql.jobs import StoredJobs
 from mem_search.storage.sql.records import Records
+from mem_search.storage.sql.redacting import StoredRedacting
 from mem_search.storage.sql.scopes import Scopes
-from mem_search.storage.sql.search_log import SearchLog
+from mem_search.storage.sql.search_log import StoredSearchLog
 from mem_search.storage.sql.statistics import WAITING, Statistics
-from mem_search.storage.sql.tokens import Tokens
+from mem_search.storage.sql.tokens import StoredTokens
 from mem_search.text.dates import now_ms
 
 
+class PostgresRedacting(StoredRedacting):
+    """What the rules were is noted with the owner."""
+
+    writer = RecordWriter
+
+
 class PostgresStatistics(Statistics):
-    """``ports.StatisticsStore``."""
+    """``sql.statistics.Statistics``."""
 
     complete = f"not exists ({WAITING} and p.record_id = records.id)"
     id_of_store = "select store_id from stores"
@@ -50,6 +56,23 @@ class PostgresStatistics(Statistics):
             " where c.relnamespace = to_regnamespace('mem_search') and c.relkind = 'r'"
         )
         return StoreSize(stored)
+
+
+class ClaimedDeliveries(StoredDeliveries):
+    """Webhook messages."""
+
+    @writes_beside
+    def claim(
+        self, connection: Connection, deliveries_: Sequence[str], now: int
+    ) -> dict[str, Delivery]:
+        rows = connection.execute(
+            f"update webhook_deliveries set worker = {MINE} where id in"
+            " (select id from webhook_deliveries where id = any(%s::text[])"
+            f" and state = 'pending' and next_at <= %s and {FREE} for update skip locked)"
+            f" returning {deliveries.COLUMNS}",
+            (list(deliveries_), now),
+        )
+        return {row[0]: Delivery(*row) for row in rows}
 
 
 class PostgresStore(Parts):
@@ -66,14 +89,14 @@ class PostgresStore(Parts):
         self.redacting = PostgresRedacting(database)
         self.indexing = PostgresIndexing(database)
         self.statistics = PostgresStatistics(database)
-        self.jobs = PostgresJobs(database)
+        self.jobs = StoredJobs(database)
         self.deliveries = ClaimedDeliveries(database)
         self.scopes = Scopes(database)
         self.graph = PostgresGraph(database)
-        self.tokens = Tokens(database)
+        self.tokens = StoredTokens(database)
         self.limits = PostgresLimits(database)
         self.logins = PostgresLogins(database)
-        self.search_log = SearchLog(database)
+        self.search_log = StoredSearchLog(database)
 
     @classmethod
     async def open(
@@ -98,11 +121,11 @@ class PostgresStore(Parts):
         return store
 
     async def put_right(self) -> int:
-        """See ``ports.Store``. The server has types, so only times can be wrong."""
+        """See ``Store``. The server has types, so only times can be wrong."""
         return await self.database.write_beside(_times_put_back)
 
     async def odd_rows(self) -> list[str]:
-        """See ``ports.Store``: there are none."""
+        """See ``Store``: there are none."""
         return []
 
     @property
@@ -116,23 +139,23 @@ class PostgresStore(Parts):
         return ""
 
     async def mend(self, *, deep: bool = False) -> list[str]:
-        """See ``ports.Store``. The server has checksums for the rest, and indexes of its own."""
+        """See ``Store``. The server has checksums for the rest, and indexes of its own."""
         remade = await self.database.write(sketches.remade)
         return ["the sketches of near-duplicates"] if remade else []
 
     @property
     def replica(self) -> ReplicaState | None:
-        """See ``ports.Store``."""
+        """See ``Store``."""
         return None if self.database.replica is None else self.database.replica.state
 
     def open_search(
         self, folder: Path, model: int, dimensions: int, chats: Collection[Kind]
     ) -> PostgresSearchStore:
-        """See ``ports.Store``; nothing is kept in ``folder``."""
+        """See ``Store``; nothing is kept in ``folder``."""
         return PostgresSearchStore(self.database, self._caches, model, dimensions, chats)
 
     async def watch(self, woken: Callable[[], None]) -> None:
-        """See ``ports.Store``."""
+        """See ``Store``."""
         await self.database.watch(woken)
 
     async def check_whole(self) -> None:

@@ -31,9 +31,6 @@ LEASE: Final = 20.0
 _WORDS_A_LEASE: Final = 4
 _FORGOTTEN: Final = "1 day"
 
-HERE: Final = "home in ('', current_setting('mem_search.home'))"
-"""Of a row with a ``home``: it is for this worker's, or for any."""
-
 
 class Worker:
     """A worker of a store. ``home`` is the same after a restart; the worker before it is dead."""

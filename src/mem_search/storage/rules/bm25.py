@@ -32,7 +32,7 @@ MIN_IDF: Final = 1e-6
 LONG: Final = 2.0
 """Passages of so many times the store's mean length are a language of their own: words that short
 records have rarely stand in most of them, and BM25 takes their length for a fault. A search of
-such kinds alone weighs words as a store of their own does (docs/retrieval.md)."""
+such kinds alone weighs words as a store of their own does (docs/lab/ranking.md)."""
 
 COMPARED: Final = 1_000
 """Passages with the words of a name in a row that are read to compare the name; about 10 ms."""
@@ -88,7 +88,7 @@ def for_chats(
 
     A short "yes, on Friday" is not a better answer for being short. The factor turns FTS5's fixed
     k1 = 1.2, b = 0.75 into about k1 = 0.9, b = 0.4 and is worth four points of nDCG on chats
-    (docs/retrieval.md); on commits and documents the same change costs as much.
+    (docs/lab/ranking.md); on commits and documents the same change costs as much.
     """
     corrected = scores
     for kind in chats:

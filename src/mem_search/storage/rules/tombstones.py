@@ -1,4 +1,4 @@
-"""Tombstones: keyed hashes of the identities of forgotten records (ADR 0025).
+"""Tombstones: keyed hashes of the identities of forgotten records (ADR 0021).
 
 The identity is source, id and kind. A tombstone from before 2026-11-23 knows no kind. A capture
 that is told again has other ids and times, so an agent's session is refused as well: the session
@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from mem_search.model import Draft
-from mem_search.model.forgetting import SESSION, Identity, Tombstone, of_session
+from mem_search.model.forgetting import SESSION, TOLD, Identity, Tombstone, of_session
 
 KEY_BYTES: Final = 32
 DIGEST_BYTES: Final = 16
@@ -43,7 +43,7 @@ def of_words(session: str, text: str) -> Identity:
 def akin(draft: Draft) -> Iterator[Identity]:
     """What may have been forgotten instead of the draft, and refuses it then."""
     for kind, source_id in draft.earlier:
-        if kind == SESSION:
+        if kind in (SESSION, TOLD):
             yield of_session(source_id)
             yield of_words(source_id, draft.text)
         else:
@@ -53,11 +53,15 @@ def akin(draft: Draft) -> Iterator[Identity]:
 def forgotten_since(times: Mapping[Identity, int], draft: Draft, made: int) -> int | None:
     """When what is ``akin`` to a draft of the time ``made`` was forgotten; None if never.
 
-    ``times`` are of those that were, in ms. Words of a session are refused whenever they come.
+    ``times`` are of those that were, in ms. What was said after it was forgotten is something new.
+    Words that are only told again, or of which nobody knows when they were said, are not.
     """
+    is_told = any(kind == TOLD for kind, _ in draft.earlier)
+    always = {_SAID} if is_told else {_SAID, SESSION} if draft.created_at is None else set()
     found = ((times.get(each), each[2]) for each in akin(draft))
     return max(
-        (at for at, kind in found if at is not None and (made <= at or kind == _SAID)), default=None
+        (at for at, kind in found if at is not None and (made <= at or kind in always)),
+        default=None,
     )
 
 

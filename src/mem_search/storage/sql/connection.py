@@ -14,14 +14,20 @@ R = TypeVar("R", bound="Repository")
 C = TypeVar("C")
 Values = Sequence[Any] | Mapping[str, Any]
 
+MINE: Final = "current_setting('mem_search.worker')"
+"""This worker. What is said of workers and homes falls away in a file: it has one of each."""
+
 FREE: Final = (
-    "(worker is null or worker = current_setting('mem_search.worker') or not exists"
+    f"(worker is null or worker = {MINE} or not exists"
     " (select 1 from workers w where w.id = worker and w.until > clock_timestamp()))"
 )
 """Of a row that is claimed by its column ``worker``: this worker may have it."""
 
-MINE: Final = "current_setting('mem_search.worker')"
-"""``worker = {MINE}`` claims a row for this worker."""
+OWN_HOME: Final = "home = current_setting('mem_search.home')"
+"""Of a row with a ``home``: it is for this worker's."""
+
+HERE: Final = "home in ('', current_setting('mem_search.home'))"
+"""Of a row with a ``home``: it is for this worker's, or for any."""
 
 
 class Rows(Protocol):
@@ -60,6 +66,9 @@ class Connection(Protocol):
 
     def claim(self, table: str, rows: Sequence[int], /) -> None:
         """These ``rows``, ids, which were ``FREE``, are this worker's."""
+
+    def assign(self, table: str, column: str, values: Mapping[int, int | None], /) -> None:
+        """Set a ``column`` of numbers in the rows with these ids."""
 
     def lock_store(self) -> None:
         """Let no other worker of this store write what is counted here, to the end of the
@@ -121,7 +130,7 @@ class Parts:
         self.database = database
 
     def part(self, of: Callable[[Any], T]) -> T:
-        """See ``ports.Store``."""
+        """See ``Store``."""
         return of(self.database)
 
 

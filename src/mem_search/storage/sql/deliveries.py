@@ -16,11 +16,12 @@ COLUMNS: Final = (
 )
 
 
-class Deliveries(Repository):
-    """``ports.DeliveryStore`` over the table ``webhook_deliveries``."""
+class StoredDeliveries(Repository):
+    """Queued webhook messages."""
 
     @reads
     def due(self, connection: Connection, now: int) -> list[tuple[str, str]]:
+        """(id, url) of messages that are due, the longest waiting first."""
         rows = connection.execute(
             "select id, url from webhook_deliveries where state = 'pending' and next_at <= %s"
             " order by next_at, created_at, id",
@@ -32,10 +33,15 @@ class Deliveries(Repository):
     def claim(
         self, connection: Connection, deliveries: Sequence[str], now: int
     ) -> dict[str, Delivery]:
+        """Those of these messages that are due and no other living worker is sending.
+
+        They are this worker's until ``retry_later`` or ``finish``.
+        """
         return fetch(connection, deliveries)  # nobody else sends, unless workers share the store
 
     @reads
     def next_at(self, connection: Connection, now: int) -> int | None:
+        """When the next message becomes due; None when there is none."""
         (at,) = connection.one(
             "select min(next_at) from webhook_deliveries where state = 'pending' and next_at > %s",
             (now,),
@@ -52,6 +58,7 @@ class Deliveries(Repository):
         error: str,
         again_at: int,
     ) -> None:
+        """The attempt failed; the next one is at ``again_at``."""
         connection.execute(
             "update webhook_deliveries set attempts = attempts + 1, status = %s, error = %s,"
             " next_at = %s, worker = null where id = %s and state = 'pending'",
@@ -69,6 +76,7 @@ class Deliveries(Repository):
         error: str,
         at: int,
     ) -> None:
+        """The message was accepted or given up; store its final state."""
         connection.execute(
             "update webhook_deliveries set state = %s, attempts = attempts + 1, status = %s,"
             " error = %s, ended_at = %s, worker = null where id = %s and state = 'pending'",
@@ -77,10 +85,12 @@ class Deliveries(Repository):
 
     @reads
     def fetch(self, connection: Connection, deliveries: Sequence[str]) -> dict[str, Delivery]:
+        """The existing messages among these ids."""
         return fetch(connection, deliveries)
 
     @writes_beside
     def expire(self, connection: Connection, before: int) -> int:
+        """Delete messages that ended before; returns how many."""
         return connection.execute(
             "delete from webhook_deliveries where ended_at < %s", (before,)
         ).rowcount

@@ -7,13 +7,23 @@ nodes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from abc import abstractmethod
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import starmap
-from typing import Any, Final
+from typing import Any, ClassVar, Final, TypeVar
 
 from mem_search.model import Filters, Kind, Ref
-from mem_search.model.graph import Edge, GraphLabel, GraphWalk, Relationship
+from mem_search.model.graph import (
+    Edge,
+    ExportedEdge,
+    ExportedGraph,
+    ExportedNode,
+    GraphLabel,
+    GraphPart,
+    GraphWalk,
+    Relationship,
+)
 from mem_search.storage.rules import graph as rules
 from mem_search.storage.rules.graph import (
     FOLLOWS,
@@ -23,8 +33,18 @@ from mem_search.storage.rules.graph import (
     SUMMARISED,
     distinct,
 )
-from mem_search.storage.rules.shared_facets import Tie
-from mem_search.storage.sql.connection import Connection
+from mem_search.storage.rules.shared_facets import (
+    FACETS,
+    MAX_FILES,
+    SHARED,
+    Hub,
+    Named,
+    key_of_file,
+    ties,
+)
+from mem_search.storage.sql.connection import Connection, Repository, from_json
+
+T = TypeVar("T")
 
 TITLE: Final = "case when title != '' then title else substr(body, 1, 100) end"
 """What a record is called in a graph; its white space is folded afterwards."""
@@ -33,17 +53,17 @@ _COLUMNS: Final = "from_id, to_id, relation, strength, origin"
 
 
 class Graph:
-    """Reads edges. ``passing`` gives those of some records that are within filters, ``ties`` the
-    edges between records that name the same things: each engine has its own.
+    """Reads edges. ``passing`` gives those of some records that are within filters, ``members`` the
+    records that name a thing, one more than ``MAX_MEMBERS`` at most: each engine has its own.
     """
 
     def __init__(
         self,
-        passing: Callable[[Any, Collection[int], Filters], set[int]],
-        ties: Callable[[Any, Sequence[int], Filters], Iterable[Tie]],
+        passing: Callable[..., set[int]],
+        members: Callable[[Any, Collection[Hub]], dict[Hub, set[int]]],
     ) -> None:
         self._passing = passing
-        self._ties = ties
+        self._members = members
 
     def neighbours(
         self,
@@ -62,7 +82,11 @@ class Graph:
         plain = [*_stored(connection, numbers), *_sessions(connection, numbers)]
         ends = {end for edge in plain for end in (edge.start, edge.end)}
         within = self._passing(connection, ends, filters) | set(numbers)
-        shared = self._ties(connection, list(numbers), filters)
+        shared = ties(
+            list(_named(connection, numbers)),
+            partial(self._members, connection),
+            partial(self._passing, connection, filters=filters),
+        )
         edges = [edge for edge in plain if edge.start in within and edge.end in within]
         edges += [Edge(*tie, "derived") for tie in shared]
         if relations:
@@ -90,6 +114,73 @@ class Graph:
         found = self.neighbours(connection, numbers, filters=filters)
         ends = {end for edge in found for end in (edge.start, edge.end)}
         return rules.relationships(numbers, found, labels(connection, ends))
+
+
+class GraphExport(Repository):
+    """Parts of the graph, the edges between records and the pages that they cite, in one pass.
+
+    Temporary tables ``within``, ``tie`` and ``node`` hold which records, edges and nodes belong to
+    the part, so memory stays flat. A node is a record or a page that is not stored.
+    """
+
+    where: ClassVar[Callable[..., tuple[str, list[Any]]]]
+    nodes: ClassVar[str]
+    """Fills ``node`` with the ends of ``tie``."""
+    alone: ClassVar[str]
+    """Adds the records of ``within`` that nothing leads to."""
+    limit: ClassVar[str]
+    """Leaves the most connected nodes: whether pages come last, and how many."""
+    shown: ClassVar[str]
+    """The ties between nodes that are left, from ``from`` on."""
+    read_nodes: ClassVar[str]
+    read_edges: ClassVar[str]
+
+    async def export(self, part: GraphPart, write: Callable[[ExportedGraph], T]) -> T:
+        """Call ``write`` in a thread with that part of the graph, as of one moment.
+
+        Memory does not grow with the part. Nobody who searches or stores waits for it.
+        """
+        found: T = await self._database.aside(lambda c: write(self._gathered(c, part)))
+        return found
+
+    @abstractmethod
+    def _make_tables(self, connection: Any) -> None:
+        """Make the temporary tables; from then on all is of one moment."""
+
+    @abstractmethod
+    def _fill_ties(self, connection: Any, part: GraphPart) -> None:
+        """Fill ``tie`` with the edges between the records of ``within`` and with derived ones."""
+
+    @abstractmethod
+    def _rows(self, connection: Any, statement: str) -> Iterator[tuple[Any, ...]]:
+        """The rows of ``statement``, some at a time."""
+
+    def _gathered(self, connection: Any, part: GraphPart) -> ExportedGraph:
+        self._make_tables(connection)
+        condition, values = self.where(connection, part.filters)
+        chosen = "r.id = any(%s::bigint[]) and " if part.records is not None else ""
+        connection.execute(
+            f"insert into within select r.id from records r where {chosen}{condition}",
+            ([list(part.records)] if part.records is not None else []) + values,
+        )
+        self._fill_ties(connection, part)
+        connection.execute(self.nodes)
+        if part.records is not None:
+            connection.execute(self.alone)
+        every = connection.count("select count(*) from node")
+        if part.most is not None:
+            connection.execute(self.limit, (part.records is not None, part.most))
+        kept = connection.count("select count(*) from node")
+        return ExportedGraph(
+            nodes=(
+                ExportedNode(name, " ".join(title.split()), *rest)
+                for name, title, *rest in self._rows(connection, self.read_nodes)
+            ),
+            edges=map(ExportedEdge._make, self._rows(connection, self.read_edges)),
+            node_count=kept,
+            edge_count=connection.count(f"select count(*) {self.shown}"),
+            left_out=every - kept,
+        )
 
 
 def first_passages(
@@ -147,3 +238,24 @@ def _sessions(connection: Connection, numbers: Sequence[int]) -> list[Edge]:
             (SAME_SESSION, list(numbers), SUMMARISED * max(1, len(numbers))),
         ).fetchall()
     return list(starmap(Edge, rows))
+
+
+def _named(connection: Connection, numbers: Sequence[int]) -> Iterator[Named]:
+    """The names in records, and their files, in the order of ``numbers``."""
+    rows = connection.execute(
+        "select r.id, r.project, (select jsonb_agg(f.value) from (select distinct value from facets"
+        f" where record_id = r.id and name in {FACETS} limit %s) f),"
+        " (select jsonb_agg(jsonb_build_array(e.key, e.to_id)) from (select distinct key, to_id"
+        " from edges where from_id = r.id and key != '') e)"
+        " from records r where r.id = any(%s::bigint[])",
+        (MAX_FILES + 1, list(numbers)),
+    ).fetchall()
+    place = {number: at for at, number in enumerate(numbers)}
+    for number, project, paths, edges in sorted(rows, key=lambda row: place[row[0]]):
+        files = from_json(paths) or ()
+        for path in files if len(files) <= MAX_FILES else ():
+            if key := key_of_file(path, project):
+                yield number, key, project, None
+        for key, target in from_json(edges) or ():
+            if key.partition(":")[0] in SHARED:
+                yield number, key, project, target

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Final
 
@@ -19,7 +20,9 @@ from mem_search.model.ingest import (
 )
 from mem_search.model.records import CONTENT_ID
 from mem_search.storage.rules.own_ids import Known, with_own_ids
+from mem_search.storage.rules.tombstones import lifted_with
 from mem_search.storage.sql.connection import (
+    HERE,
     Connection,
     Json,
     Repository,
@@ -36,16 +39,16 @@ _LEDGER: Final = "select source, location, item, outcome, reason, records, at fr
 _HOME: Final = "current_setting('mem_search.home')"
 """The home that reads a location: its files may be nowhere else."""
 
-_HERE: Final = f"home in ('', {_HOME})"
 
+class Ingest(Repository, ABC):
+    """Imports: batches with their cursor, followed locations, and the ledger."""
 
-class Ingest(Repository):
-    """``ports.IngestStore``; an engine has its own writer of records, and counts tokens."""
-
-    writer: ClassVar[Callable[..., Writer]]
+    writer: ClassVar[type[Writer]]
     """What stores and removes records in a transaction."""
-    add_tombstones: ClassVar[Callable[..., None]]
-    lift_tombstone: ClassVar[Callable[..., None]]
+
+    @abstractmethod
+    async def count_tokens(self, task: str, day: str, tokens: int) -> int:
+        """Add ``tokens`` that a model used for ``task`` on ``day``; returns those of the day."""
 
     @writes
     def store_batch(
@@ -57,13 +60,21 @@ class Ingest(Repository):
         followed: bool,
         job: str = "",
     ) -> IngestCounts:
+        """Store a batch, its ledger entries and its cursor in one transaction.
+
+        The ``job`` that reads counts it, in the same transaction: see ``counted``.
+
+        A draft whose ``source_id`` a record of another kind has gets an id of its own. Unchanged
+        and forgotten drafts change nothing. Passages without a vector go to the outbox.
+        """
         batch = prepared.batch
         writer = self.writer(connection)
         offered = with_own_ids(prepared.drafts, _stored(connection, prepared.drafts))
-        self.add_tombstones(connection, batch.tombstones)
+        tombstones = self.writer.tombstones(connection)
+        tombstones.add(batch.tombstones)
         if batch.even_forgotten:
             for item in offered:
-                self.lift_tombstone(connection, item.draft)
+                tombstones.lift([*lifted_with(item.draft)])
         stored = writer.store(offered)
         back = [
             item.draft.source_id
@@ -90,11 +101,16 @@ class Ingest(Repository):
         replace: bool,
         even_forgotten: bool,
     ) -> Stored:
+        """Store one record that belongs to no location.
+
+        Raises Conflict for a record that is known and other, unless ``replace``, and for one that
+        was forgotten, unless ``even_forgotten``.
+        """
         writer = self.writer(connection)
         (offered,) = with_own_ids([prepared], _stored(connection, [prepared]))
         draft = offered.draft
         if even_forgotten:
-            self.lift_tombstone(connection, draft)
+            self.writer.tombstones(connection).lift([*lifted_with(draft)])
         (stored,) = writer.store([offered])
         if stored.outcome == "changed" and not replace:
             raise Conflict(  # which takes the change back
@@ -111,12 +127,14 @@ class Ingest(Repository):
 
     @reads
     def counted(self, connection: Connection, location: Location, job: str) -> IngestCounts:
+        """What the job has read of the location so far, also before it was interrupted."""
         return counted_of(result_of(connection, job), location)
 
     @reads
     def first_read(
         self, connection: Connection, drafts: Sequence[Draft]
     ) -> dict[tuple[str, str], tuple[str, str]]:
+        """(source, source id) → project and branch of the stored record."""
         rows = connection.execute(
             "select source, source_id, project, coalesce(data ->> 'branch', '') from records"
             " where source = any(%s::text[]) and source_id = any(%s::text[])",
@@ -133,6 +151,7 @@ class Ingest(Repository):
     def observations_of(
         self, connection: Connection, source: str, sessions: Sequence[str]
     ) -> list[tuple[str, str, int]]:
+        """The observations of ``sessions``: session, source id, and when each began (ms)."""
         rows = connection.execute(
             "select session, source_id, created_at from records"
             " where session = any(%s::text[]) and kind = 'observation' and source = %s",
@@ -142,6 +161,7 @@ class Ingest(Repository):
 
     @reads
     def cursor(self, connection: Connection, location: Location) -> dict[str, Any]:
+        """The stored cursor of a location; empty for one that was never read."""
         row = connection.maybe(
             "select cursor from cursors where source = %s and location = %s",
             (location.source, location.path),
@@ -150,6 +170,7 @@ class Ingest(Repository):
 
     @writes
     def note_unchanged(self, connection: Connection, location: Location, *, followed: bool) -> None:
+        """Store that the location has nothing new, and follow it if ``followed``."""
         connection.execute(
             "insert into cursors(source, location, label, options, followed, read_at, home)"
             f" values(%s, %s, %s, %s, %s, %s, {_HOME})"
@@ -169,12 +190,14 @@ class Ingest(Repository):
     def note_items(
         self, connection: Connection, location: Location, entries: Sequence[LedgerEntry]
     ) -> None:
+        """Write to the ledger what became of items."""
         note(connection, location, entries)
 
     @writes
     def note_from_model(
         self, connection: Connection, record: Record, said: Mapping[str, Any]
     ) -> bool:
+        """Store in the metadata what a model said of ``record``; False if its text changed."""
         row = connection.maybe(
             "select data from records where id = %s and title = %s and body = %s for update",
             (record.number, record.title, record.text),
@@ -189,6 +212,7 @@ class Ingest(Repository):
 
     @writes
     def take_back(self, connection: Connection, kinds: Sequence[str]) -> int:
+        """Drop all that models said of records of these ``kinds``; returns of how many."""
         rows = connection.execute(
             f"select id, data from records where kind = any(%s::text[])"
             f" and data ->> '{FROM_MODEL}' is not null for update",
@@ -205,6 +229,10 @@ class Ingest(Repository):
     def note_error(
         self, connection: Connection, location: Location, error: str, *, followed: bool
     ) -> None:
+        """Keep the cursor and store why reading failed.
+
+        A location that was never read and is not to be ``followed`` is not remembered.
+        """
         if not followed:
             connection.execute(
                 "update cursors set read_at = %s, error = %s where source = %s and location = %s",
@@ -223,6 +251,7 @@ class Ingest(Repository):
 
     @writes
     def drop_location(self, connection: Connection, location: Location) -> bool:
+        """Forget the cursor and stop following; False when the location was never read."""
         dropped = connection.execute(
             "delete from cursors where source = %s and location = %s",
             (location.source, location.path),
@@ -231,8 +260,9 @@ class Ingest(Repository):
 
     @reads
     def locations(self, connection: Connection) -> list[FollowedLocation]:
+        """Every location that was read, by source and path."""
         rows = connection.execute(
-            f"select source, location, label, options, followed, read_at, error, {_HERE}"
+            f"select source, location, label, options, followed, read_at, error, {HERE}"
             " from cursors order by source, location"
         )
         return [
@@ -253,6 +283,10 @@ class Ingest(Repository):
         offset: int,
         outcome: str = "",
     ) -> list[LedgerRow]:
+        """Entries, newest first. What is not empty narrows them down.
+
+        ``item`` is a part of the location and item: ``notes.jsonl/line 2``.
+        """
         rows = connection.execute(
             f"{_LEDGER} where %(source)s in ('', source)"
             " and (%(item)s = '' or strpos(location || '/' || item, %(item)s) > 0)"
@@ -264,6 +298,7 @@ class Ingest(Repository):
 
     @reads
     def ledger_at(self, connection: Connection, paths: Sequence[str]) -> list[LedgerRow]:
+        """Entries about exactly these paths, newest first: location and item are a path."""
         rows = connection.execute(
             f"{_LEDGER} where rtrim(location, '/') || '/' || item = any(%(paths)s::text[])"
             " or (location = any(%(paths)s::text[])"
@@ -277,6 +312,8 @@ class Ingest(Repository):
     def ledger_counts(
         self, connection: Connection, location: str = "", below: str = ""
     ) -> list[tuple[str, str, int]]:
+        """(source, outcome, number of items), of all locations or of one; of items that begin with
+        ``below``."""
         rows = connection.execute(
             "select source, outcome, count(*) from ledger where %(location)s in ('', location)"
             " and substr(item, 1, length(%(below)s)) = %(below)s"

@@ -15,7 +15,7 @@ _SESSIONS: Final = (
 
 
 class Logins(Repository):
-    """``ports.LoginStore`` over ``login_links``, ``login_keys`` and ``login_sessions``.
+    """Logins of browsers: links by the digest of their code, sessions by that of their secret.
 
     A role that only searches reads none of them, so each statement is one that writes.
     """
@@ -25,6 +25,7 @@ class Logins(Repository):
 
     @writes_beside
     def keep_link(self, connection: Connection, digest: bytes, ends: int, most: int) -> None:
+        """Keep a link until the second ``ends``; of more than ``most`` the oldest go."""
         connection.execute(
             "insert into login_links(digest, ends) values(%s, %s) on conflict do nothing",
             (digest, ends),
@@ -37,6 +38,7 @@ class Logins(Repository):
 
     @writes_beside
     def take_link(self, connection: Connection, digest: bytes, now: int) -> bool:
+        """Use a link up. True for one caller only, and only before it has ended."""
         taken = connection.maybe(
             "delete from login_links where digest = %s returning ends", (digest,)
         )
@@ -44,6 +46,10 @@ class Logins(Repository):
 
     @writes_beside
     def put_key(self, connection: Connection, key: bytes) -> None:
+        """The key of the worker's home, in place of the one that this home had before.
+
+        A session counts while its key is that of a home whose workers use the store.
+        """
         # A file has one home, and so one key.
         connection.execute("delete from login_keys where key != %s", (key,))
         connection.execute("insert into login_keys values(%s) on conflict do nothing", (key,))
@@ -52,6 +58,9 @@ class Logins(Repository):
     def begin(
         self, connection: Connection, session: BrowserSession, unused_since: int, most: int
     ) -> None:
+        """Add a session. Sessions that were not used since then are gone; of more than ``most``
+        those that were not used for longest.
+        """
         connection.execute(
             "delete from login_sessions where used_at < %s or key not in"
             " (select key from login_keys)",
@@ -70,21 +79,25 @@ class Logins(Repository):
 
     @writes_beside
     def session(self, connection: Connection, digest: bytes) -> BrowserSession | None:
+        """The session whose secret has this digest, whichever worker began it."""
         row = connection.maybe(f"{_SESSIONS} and digest = %s", (digest,))
         return None if row is None else BrowserSession(*row)
 
     @writes_beside
     def note_session(self, connection: Connection, name: str, at: int) -> None:
+        """When the session was last used."""
         connection.execute(
             "update login_sessions set used_at = greatest(used_at, %s) where id = %s", (at, name)
         )
 
     @writes_beside
     def sessions(self, connection: Connection) -> list[BrowserSession]:
+        """All sessions, the last used first."""
         rows = connection.execute(f"{_SESSIONS} order by used_at desc, {self._ADDED} desc")
         return [BrowserSession(*row) for row in rows]
 
     @writes_beside
     def end_session(self, connection: Connection, name: str) -> bool:
+        """End a session; False when there is none with this id."""
         ended = connection.execute("delete from login_sessions where id = %s", (name,))
         return bool(ended.rowcount)

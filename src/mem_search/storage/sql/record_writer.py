@@ -2,13 +2,13 @@
 
 Derived are facets, edges, passages, their words, phrases, sketches and the outbox: all rows of a
 record change together. The rows of a batch are written together, one statement a table where the
-engine has one. The index of words, edges and tombstones are each engine's own.
+engine has one. The index of words is each engine's own.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final, NamedTuple
 
@@ -19,8 +19,9 @@ from mem_search.model.records import CONTENT_ID
 from mem_search.storage.rules.own_ids import apart
 from mem_search.storage.rules.sealed import sealed
 from mem_search.storage.rules.tombstones import akin, forgotten_since, of_words
-from mem_search.storage.sql import passage_rows, similar
+from mem_search.storage.sql import edges, passage_rows, similar, successions
 from mem_search.storage.sql.passage_rows import Kept, Text
+from mem_search.storage.sql.tombstones import Tombstones
 from mem_search.text.dates import now_ms
 
 Relation = tuple[int, int, PreparedDraft]
@@ -76,12 +77,7 @@ _COLUMNS: Final = (
 class Writer(ABC):
     """Writes records of one transaction; ``_records`` and ``_passages`` are the last numbers."""
 
-    tied_to: ClassVar[Callable[..., set[int]]]
-    """The records whose successor the edges of some may decide."""
-    resolve: ClassVar[Callable[..., None]]
-    """Finds the other ends of edges from and to some records."""
-    settle_successions: ClassVar[Callable[..., None]]
-    """Decides which record is the successor of each."""
+    tombstones: ClassVar[type[Tombstones]] = Tombstones
 
     def __init__(self, connection: Any) -> None:
         self._connection = connection
@@ -98,14 +94,6 @@ class Writer(ABC):
         """Metadata as the engine keeps it."""
 
     @abstractmethod
-    def _refused(self, identities: Sequence[Identity]) -> dict[Identity, int]:
-        """When each of ``identities`` was forgotten, in ms, of those that were."""
-
-    @abstractmethod
-    def _refuse(self, identities: Sequence[Identity], at: int) -> None:
-        """Leave a tombstone of each."""
-
-    @abstractmethod
     def _last_positions(self, asked: Sequence[Conversation]) -> dict[Conversation, int]:
         """The last position in each conversation; 0 where it has none."""
 
@@ -116,14 +104,6 @@ class Writer(ABC):
     @abstractmethod
     def _index(self, items: Sequence[PreparedDraft], texts: Sequence[Text]) -> None:
         """Put the words of records and of their passages into the index."""
-
-    @abstractmethod
-    def _relate(self, records: Sequence[Relation]) -> None:
-        """Write the edges and names of records."""
-
-    @abstractmethod
-    def _clear_edges(self, numbers: Sequence[int]) -> None:
-        """Remove the edges and names of records before they are written again."""
 
     @abstractmethod
     def _finish(self) -> None:
@@ -144,6 +124,9 @@ class Writer(ABC):
         similar.write(self._connection, [(number, item.phrases) for number, _, item in items])
         self._settle(numbers)
 
+    def _relate(self, records: Sequence[Relation]) -> None:
+        edges.write(self._connection, [(n, item.edges, item.names, at) for n, at, item in records])
+
     def remove(self, numbers: Collection[int], *, forget: bool) -> int:
         """Delete records with everything derived from them; returns how many existed.
 
@@ -158,7 +141,7 @@ class Writer(ABC):
             " where id = any(%s::bigint[])",
             wanted,
         ).fetchall()
-        self._tied |= self.tied_to(self._connection, numbers)
+        self._tied |= successions.claimed_with(self._connection, numbers)
         similar.clear(self._connection, numbers)
         self._unindex(numbers)
         passages = self._connection.column(
@@ -167,9 +150,9 @@ class Writer(ABC):
         passage_rows.drop_work(self._connection, passages)
         self._connection.execute("delete from records where id = any(%s::bigint[])", wanted)
         if forget:
-            self._refuse(self._identities_of(rows), now_ms())
+            self.tombstones(self._connection).put(self._identities_of(rows), now_ms())
         self._finish()
-        self.settle_successions(self._connection, self._tied)
+        successions.settle(self._connection, self._tied)
         return len(rows)
 
     def _identities_of(self, removed: Sequence[Sequence[str]]) -> list[Identity]:
@@ -212,22 +195,22 @@ class Writer(ABC):
 
     def _settle(self, written: Sequence[int]) -> None:
         """Find the other ends of what was written."""
-        self.resolve(self._connection, written)
+        edges.resolve(self._connection, written)
         similar.settle(self._connection, written)
-        self.settle_successions(self._connection, {*written, *self._tied})
+        successions.settle(self._connection, {*written, *self._tied})
 
     def _unrelate(self, numbers: Sequence[int]) -> None:
         """Remove the edges and names of records, and note whose successor they may decide."""
         if numbers:
-            self._tied |= self.tied_to(self._connection, numbers)
+            self._tied |= successions.claimed_with(self._connection, numbers)
             similar.clear(self._connection, numbers)
-            self._clear_edges(numbers)
+            edges.clear(self._connection, numbers)
 
     def _store(self, items: Sequence[PreparedDraft]) -> list[Stored]:
         """Store ``items``, whose identities differ."""
         now = now_ms()
         drafts = [item.draft for item in items]
-        refused = self._refused(_identities(drafts))
+        refused = self.tombstones(self._connection).times(_identities(drafts))
         known = self._known(drafts)
         rows: list[Row] = []
         stored: list[Stored] = []

@@ -18,6 +18,7 @@ from mem_search.model.records import RecordWithLinks
 from mem_search.model.statistics import ProjectTotals
 from mem_search.storage.rules.names import ascii_lower
 from mem_search.storage.sql.connection import Connection, Repository, from_json, reads
+from mem_search.text.dates import stored_time
 from mem_search.text.record_ids import RecordId
 
 Where = Callable[[Any, Filters], tuple[str, list[Any]]]
@@ -64,8 +65,8 @@ def fetch(connection: Connection, numbers: Sequence[int]) -> dict[int, Record]:
             source_id=source_id,
             title=title,
             text=body,
-            created_at=created,
-            updated_at=updated,
+            created_at=stored_time(created),
+            updated_at=stored_time(updated),
             project=project,
             session=session,
             position=position,
@@ -194,7 +195,7 @@ def called(connection: Connection, called: RecordId) -> list[int]:
 
 
 class Records(Repository):
-    """``ports.RecordStore`` over the table ``records``."""
+    """The stored records."""
 
     def __init__(self, database: Any, where: Where) -> None:
         super().__init__(database)
@@ -202,14 +203,17 @@ class Records(Repository):
 
     @reads
     def fetch(self, connection: Connection, numbers: Sequence[int]) -> dict[int, Record]:
+        """number → record, without the numbers that no record has."""
         return fetch(connection, numbers)
 
     @reads
     def with_links(self, connection: Connection, numbers: Sequence[int]) -> list[RecordWithLinks]:
+        """The records that exist, in the order of ``numbers``, with the links they came with."""
         return with_links(connection, numbers)
 
     @reads
     def named(self, connection: Connection, source: str, source_id: str) -> Record | None:
+        """The record with this identity."""
         numbers = connection.column(
             "select id from records where source = %s and source_id = %s", (source, source_id)
         )
@@ -217,6 +221,7 @@ class Records(Repository):
 
     @reads
     def passages(self, connection: Connection, number: int) -> list[Passage]:
+        """The passages of a record, in their order; first the one about the whole, if any."""
         rows = connection.execute(
             "select ordinal, span_start, span_end, field, page, above from passages"
             " where record_id = %s order by ordinal",
@@ -226,6 +231,7 @@ class Records(Repository):
 
     @reads
     def embedded(self, connection: Connection, number: int, fingerprint: str) -> set[int]:
+        """The ordinals of a record's passages with a vector of the model ``fingerprint``."""
         return set(
             connection.column(
                 "select p.ordinal from passages p join vectors v on v.entry_id = 2 * p.id"
@@ -239,18 +245,27 @@ class Records(Repository):
     def page(
         self, connection: Connection, filters: Filters, order: Order, limit: int, offset: int
     ) -> tuple[list[RecordWithLinks], int]:
+        """A page of the records that pass ``filters``, by date, and how many pass.
+
+        The order "relevance" means the newest first.
+        """
         condition, values = where = self._where(connection, filters)
         total = connection.count(f"select count(*) from records r where {condition}", values)
         return with_links(connection, browse(connection, where, order, limit, offset)), total
 
     @reads
     def newest(self, connection: Connection, filters: Filters, limit: int) -> list[Record]:
+        """The newest records that pass ``filters``."""
         return self._newest(connection, filters, limit)
 
     @reads
     def recent_sessions(
         self, connection: Connection, filters: Filters, limit: int, observations: int
     ) -> tuple[list[Record], list[Record]]:
+        """The newest session summaries and their observations, at most so many a session.
+
+        If the sessions have none, the newest observations that pass ``filters``. Newest first.
+        """
         sessions = self._newest(connection, replace(filters, kinds=("session_summary",)), limit)
         observed = replace(filters, kinds=("observation",))
         named = dict.fromkeys((s.project, s.session) for s in sessions if s.session)
@@ -267,6 +282,7 @@ class Records(Repository):
     def export_page(
         self, connection: Connection, filters: Filters, after: int, size: int
     ) -> list[RecordWithLinks]:
+        """The next records after the number ``after``, in the order they were stored."""
         condition, values = self._where(connection, filters)
         numbers = connection.column(
             f"select r.id from records r where r.id > %s and {condition} order by r.id limit %s",
@@ -276,6 +292,7 @@ class Records(Repository):
 
     @reads
     def projects(self, connection: Connection, platform: str = "") -> list[ProjectTotals]:
+        """Projects, the one with the newest record first; of all platforms or of one."""
         rows = connection.execute(
             "select project, count(*), max(created_at) from records where project != ''"
             " and (%(platform)s = '' or id in (select record_id from facets"
@@ -283,10 +300,11 @@ class Records(Repository):
             " group by project order by 3 desc, project",
             {"platform": ascii_lower(platform)},
         )
-        return [ProjectTotals(*row) for row in rows]
+        return [ProjectTotals(name, count, stored_time(last)) for name, count, last in rows]
 
     @reads
     def content_hashes(self, connection: Connection, numbers: Sequence[int]) -> dict[int, str]:
+        """number → hash of the record's content in hex, of the records that exist."""
         rows = connection.execute(
             "select id, content_hash from records where id = any(%s::bigint[])", (list(numbers),)
         )
@@ -294,6 +312,7 @@ class Records(Repository):
 
     @reads
     def revision(self, connection: Connection) -> int:
+        """How often a record or a scope was stored, changed or removed."""
         return connection.count("select max(revision) from record_changes")
 
     def _newest(self, connection: Connection, filters: Filters, limit: int) -> list[Record]:

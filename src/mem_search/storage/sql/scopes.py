@@ -12,10 +12,11 @@ NAMED: Final = 'lower(name) = lower(%(name)s::text collate "C")'
 
 
 class Scopes(Repository):
-    """``ports.ScopeStore`` over the table ``scopes``."""
+    """Filters with a name; upper and lower case name the same scope."""
 
     @writes
     def put(self, connection: Connection, scope: Scope) -> Scope:
+        """Store the scope; an existing one keeps its spelling and its time."""
         return Scope(
             *connection.one(
                 "insert into scopes(name, filter, created_at) values(%s, %s, %s)"
@@ -34,10 +35,12 @@ class Scopes(Repository):
 
     @reads
     def listed(self, connection: Connection) -> list[Scope]:
+        """All scopes by name."""
         return scopes(connection)
 
     @writes
     def remove(self, connection: Connection, name: str) -> bool:
+        """Delete a scope; False when there was none."""
         return bool(
             connection.execute(f"delete from scopes where {NAMED}", {"name": name}).rowcount
         )

@@ -24,11 +24,12 @@ MAX_SHARING: Final = 2_000
 """The newest searches, in which those with a word are looked for."""
 
 
-class SearchLog(Repository):
-    """``ports.SearchLogStore`` over the table ``search_log``."""
+class StoredSearchLog(Repository):
+    """The newest ten thousand searches; queries that differ in case or filters only are equal."""
 
     @writes_beside
     def add(self, connection: Connection, searches: Sequence[LoggedSearch]) -> None:
+        """Store searches and drop the oldest beyond the limit."""
         connection.many(
             f"insert into search_log({_COLUMNS}) values(%s, %s, %s, %s, %s, %s, %s)",
             [astuple(search) for search in searches],
@@ -44,18 +45,21 @@ class SearchLog(Repository):
     def popular(
         self, connection: Connection, limit: int, since: int | None = None
     ) -> list[AskedQuery]:
+        """The most frequent queries."""
         return [asked for asked, _ in _asked(connection, since)][:limit]
 
     @reads
     def without_results(
         self, connection: Connection, limit: int, since: int | None = None
     ) -> list[AskedQuery]:
+        """Queries that found nothing when they were last asked with each of their filters."""
         return [asked for asked, found in _asked(connection, since) if not found][:limit]
 
     @reads
     def slow(
         self, connection: Connection, limit: int, since: int | None = None
     ) -> list[LoggedSearch]:
+        """The searches that took longest."""
         rows = connection.execute(
             f"select {_COLUMNS} from search_log where at >= %s"
             " order by took_ms desc, id desc limit %s",
@@ -65,6 +69,7 @@ class SearchLog(Repository):
 
     @writes
     def clear(self, connection: Connection) -> int:
+        """Empty the log; returns how many searches it had."""
         return connection.execute("delete from search_log").rowcount
 
 

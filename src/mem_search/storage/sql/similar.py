@@ -29,7 +29,7 @@ MAX_REPORTS: Final = 8
 
 MIN_SHARED_PHRASES: Final = 3
 """Shared phrases from which a report cites a page, such as six words in a row
-(``scripts/evaluate implicit``; docs/graph.md has the figures)."""
+(``scripts/evaluate implicit``; docs/lab/graph.md has the figures)."""
 
 SUREST: Final = 0.95
 """No similarity is as sure as a link."""

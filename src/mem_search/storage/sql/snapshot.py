@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import tzinfo
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -33,7 +34,7 @@ from mem_search.model.statistics import AskedQuery, Corpus
 from mem_search.storage.ports.search import Counted, Names
 from mem_search.storage.rules import bm25
 from mem_search.storage.rules.passage_columns import with_neighbours
-from mem_search.storage.sql import facet_counts, graph, records, scopes, search_log
+from mem_search.storage.sql import facet_counts, graph, records, scopes, search_log, successions
 from mem_search.storage.sql.filters import FilterSql
 from mem_search.storage.sql.graph import Graph
 from mem_search.storage.sql.vocabulary import MAX_VALUES, Vocabulary
@@ -242,6 +243,10 @@ class Snapshot(ABC):
         }
 
     # Graph
+
+    def successors(self, records: Numbers, filters: Filters) -> Mapping[int, tuple[int, ...]]:
+        within = partial(self.filters.passing, self._connection, filters=filters)
+        return successions.chains(self._connection, records.tolist(), within)
 
     def walk(
         self,

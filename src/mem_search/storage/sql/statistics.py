@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import ClassVar, Final
 
-from mem_search.model.statistics import Corpus, Searchable, StoreTotals
+from mem_search.model.statistics import Corpus, Searchable, StoreSize, StoreTotals
 from mem_search.storage.sql.connection import Connection, Repository, reads
+from mem_search.text.dates import stored_time
 from mem_search.text.passages import LONG
 
 WAITING: Final = (
@@ -49,20 +51,26 @@ def corpus(connection: Connection) -> Corpus:
     )
 
 
-class Statistics(Repository):
-    """The part of ``ports.StatisticsStore`` that is the same over both engines."""
+class Statistics(Repository, ABC):
+    """Statistics of the store."""
 
     complete: ClassVar[str]
     """The condition of ``records`` that wait for nothing (``WAITING``)."""
     id_of_store: ClassVar[str]
     """The statement that reads it."""
 
+    @abstractmethod
+    async def size(self) -> StoreSize:
+        """The size of the stored data, and what is made smaller now."""
+
     @reads
     def store_id(self, connection: Connection) -> str:
+        """The identity of the store, made when it was created."""
         return str(connection.one(self.id_of_store)[0])
 
     @reads
     def totals(self, connection: Connection) -> StoreTotals:
+        """Exact counts of records and passages."""
         passages, waiting = connection.one(_PASSAGES)
         indexing = connection.count("select count(*) from outbox where step = 'index'")
         first, last = connection.one("select min(created_at), max(created_at) from records")
@@ -71,16 +79,18 @@ class Statistics(Repository):
             passages=passages,
             embedded=passages - waiting + indexing,
             indexed=passages - waiting,
-            first_at=first,
-            last_at=last,
+            first_at=None if first is None else stored_time(first),
+            last_at=None if last is None else stored_time(last),
         )
 
     @reads
     def corpus(self, connection: Connection) -> Corpus:
+        """Corpus statistics for ranking, in one pass over all passages: cache them for seconds."""
         return corpus(connection)
 
     @reads
     def searchable(self, connection: Connection) -> Searchable:
+        """Exact counts of what can be searched."""
         records = _records(connection)
         incomplete = connection.count(f"select count(distinct record_id) from ({WAITING}) w")
         relationships = connection.count("select count(*) from edges where to_id is not null")
@@ -93,10 +103,12 @@ class Statistics(Repository):
 
     @reads
     def last_indexed(self, connection: Connection) -> int | None:
+        """When the newest complete record was stored; None while there is none."""
         return self._last_indexed(connection)
 
     @reads
     def has_due_work(self, connection: Connection) -> bool:
+        """Whether a job, a background search or a message waits, or a search has a schedule."""
         (planned,) = connection.one(
             "select exists (select 1 from jobs where state in ('queued', 'running'))"
             " or exists (select 1 from search_jobs where status in ('pending', 'running'))"

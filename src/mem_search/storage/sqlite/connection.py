@@ -12,14 +12,16 @@ in a shared statement                      for SQLite
 ``%s::bigint``, ``collate "C"``            no cast, no collation: compared by bytes anyway
 ``on conflict(owner, name)``               ``on conflict(name)``: a file has one owner
 ``on conflict(owner, lower(name))``        ``on conflict(name)``: its collation ignores case
-``data ->> 'key'``                         ``json_extract(data, '$.key')``
+``data ->> 'key'``, ``data -> 'key'``      ``json_extract(data, '$.key')``
+``data || %s::jsonb``                      ``json_patch(data, ?)``: no null stays
 ``greatest``, ``least``, ``strpos``        ``max``, ``min``, ``instr``
 ``is not distinct from``                   ``is``
-``jsonb_agg``, ``jsonb_build_array``       ``json_group_array``, ``json_array``
+``jsonb_agg``, ``string_agg``              ``json_group_array``, ``group_concat``
+``jsonb_build_array``, ``…_object``        ``json_array``, ``json_object``
 ``chr(10)``                                ``char(10)``
 ``project_lower``                          ``lower(project)``: a column of PostgreSQL's
-``, worker = …``, ``FREE``, ``claim``,       nothing: a file has one worker and one writer
-``for update``, ``skip locked``
+``, worker = …``, ``FREE``, ``claim``       nothing, true: a file has one worker
+``for update skip locked``                 nothing: a file has one writer
 ``home``                                   nothing: all is read in the home of the file
 =========================================  ==================================================
 
@@ -38,7 +40,15 @@ from pathlib import Path
 from typing import Any, Final
 
 from mem_search.patterns import pattern
-from mem_search.storage.sql.connection import FREE, Asking, Json, Values
+from mem_search.storage.sql.connection import (
+    FREE,
+    HERE,
+    MINE,
+    OWN_HOME,
+    Asking,
+    Json,
+    Values,
+)
 
 MAPPED: Final = 2**31 - 2**16
 """Bytes of the file that a connection may map."""
@@ -61,30 +71,34 @@ _CAST: Final = r"(?:::\w+(?:\[\])?)?"
 _FORMS: Final = tuple(
     (pattern(form), own)
     for form, own in (
-        (re.escape(FREE), "true"),
         (rf"= any\((%s|%\(\w+\)s){_CAST}\)", r"in (select value from json_each(\1))"),
         (rf"!= all\((%s|%\(\w+\)s){_CAST}\)", r"not in (select value from json_each(\1))"),
         (
             r"\bunnest\((%s)::\w+\[\]\) (\w+)\((\w+)\)",
             r"(select value as \3 from json_each(\1)) \2",
         ),
+        (r"\b(\w+) \|\| (%s|%\(\w+\)s)::jsonb", r"json_patch(\1, \2)"),
         (r"::\w+(?:\[\])?", ""),
         (r' collate "C"', ""),
         (r"on conflict\(owner, lower\((\w+)\)\)", r"on conflict(\1)"),
         (r"on conflict\(owner, ", "on conflict("),
-        (r"(\w+) ->> '(\w+)'", r"json_extract(\1, '$.\2')"),
+        (r"((?:\w+\.)?\w+) ->>? '(\w+)'", r"json_extract(\1, '$.\2')"),
         (r"\bgreatest\(", "max("),
         (r"\bleast\(", "min("),
         (r"\bstrpos\(", "instr("),
         (r"\bis not distinct from\b", "is"),
-        (r", worker = (?:null\b|current_setting\('mem_search.worker'\))", ""),
-        (r"home in \('', current_setting\('mem_search.home'\)\)", "true"),
+        (re.escape(FREE), "true"),
+        (rf"(?:,| and) worker = (?:null\b|{re.escape(MINE)})", ""),
+        (r", home = case home [^,]* end\b", ""),
+        (rf"\b(and|or) {re.escape(OWN_HOME)}", r"\1 true"),
+        (re.escape(HERE), "true"),
         (r", (?:home|current_setting\('mem_search.home'\))\)", ")"),
         (r"\bhome = excluded\.home,", ""),
         (r" or cursors\.home != excluded\.home", ""),
-        (r" for update(?: skip locked)?\b", ""),
+        (r" for update(?: skip locked)?", ""),
         (r"\bjsonb_agg\(", "json_group_array("),
-        (r"\bjsonb_build_array\(", "json_array("),
+        (r"\bstring_agg\(", "group_concat("),
+        (r"\bjsonb_build_(array|object)\(", r"json_\1("),
         (r"\b((?:\w+\.)?\w+)_lower\b", r"lower(\1)"),
         (r"\bchr\(", "char("),
         # Until one schema has one name for both.
@@ -129,6 +143,12 @@ class SqliteConnection(Asking, sqlite3.Connection):
 
     def claim(self, table: str, rows: Sequence[int], /) -> None:
         """Nothing: a file has one worker."""
+
+    def assign(self, table: str, column: str, values: Mapping[int, int | None], /) -> None:
+        self.executemany(
+            f"update {table} set {column} = ?1 where id = ?2 and {column} is not ?1",
+            [(value, number) for number, value in values.items()],
+        )
 
     def lock_store(self) -> None:
         """Nothing: a file has one writer."""

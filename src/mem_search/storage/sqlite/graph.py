@@ -1,61 +1,66 @@
-"""The graph over SQLite: what records share is read in one row, as Python waits at each."""
+"""The graph in a file: the records that name a thing, and parts of the graph in one pass.
+
+SQLite keeps temporary tables on disk where they are large.
+"""
 
 from __future__ import annotations
 
 import json
-import sqlite3
-from collections.abc import Collection, Iterator, Sequence
-from functools import partial
-from typing import Final
+from collections.abc import Collection, Iterator
+from typing import Any, Final
 
-from mem_search.model import Filters
-from mem_search.storage.rules import shared_facets as rules
-from mem_search.storage.rules.shared_facets import (
-    FACETS,
-    MAX_FILES,
-    MAX_MEMBERS,
-    SCANNED,
-    SHARED,
-    Hub,
-    Named,
-    Tie,
-    key_of_file,
-)
-from mem_search.storage.sql.graph import Graph
-from mem_search.storage.sqlite.filters import passing
+from mem_search.model.graph import CITES, GraphPart
+from mem_search.storage.rules.shared_facets import FACETS, MAX_MEMBERS, SCANNED, Hub
+from mem_search.storage.sql.graph import TITLE, Graph, GraphExport
+from mem_search.storage.sqlite.connection import SqliteConnection
+from mem_search.storage.sqlite.filters import FILTERS
 
-
-def _ties(connection: sqlite3.Connection, numbers: Sequence[int], filters: Filters) -> list[Tie]:
-    """See ``rules.shared_facets.ties``."""
-    return rules.ties(
-        list(_named(connection, numbers)),
-        partial(_members, connection),
-        partial(passing, connection, filters=filters),
+_TABLES: Final = """
+    create temp table within(id integer primary key);
+    create temp table tie(source, target, relation, strength, origin);
+    create temp table node(id primary key, degree integer) without rowid;
+"""
+_TIES: Final = f"""
+    insert into tie select source, target, relation, max(strength), origin from (
+        select from_id as source, coalesce(to_id, key) as target, relation, strength, origin
+        from edges where from_id in (select id from within) and (to_id in (select id from within)
+            or to_id is null and relation = '{CITES}' and key >= 'url:' and key < 'url;')
+        union all select value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4
+        from json_each(?1)
     )
-
-
-def _named(connection: sqlite3.Connection, numbers: Sequence[int]) -> Iterator[Named]:
-    """(record, key, project, target record) of the names in records; and their files."""
-    rows = connection.execute(
-        "select r.id, r.project,"
-        " (select json_group_array(value) from (select distinct value from facets"
-        f"  where record_id = r.id and name in {FACETS} limit ?2)),"
-        " (select json_group_array(json_array(key, to_id)) from (select distinct key, to_id"
-        "  from edges where from_id = r.id and key != ''))"
-        " from json_each(?1) j cross join records r on r.id = j.value",
-        (json.dumps(list(numbers)), MAX_FILES + 1),
+    where ?2 = '[]' or relation in (select value from json_each(?2))
+    group by source, target, relation
+"""
+_NODES: Final = """
+    insert into node select id, count(*) from (
+        select source as id from tie union all select target from tie
+    ) group by id
+"""
+_LIMIT: Final = """
+    delete from node where id not in (
+        select id from node order by ?1 and typeof(id) = 'text', degree desc, id limit ?2
     )
-    for number, project, paths, edges in rows:
-        files = json.loads(paths)
-        for path in files if len(files) <= MAX_FILES else ():
-            if key := key_of_file(path, project):
-                yield number, key, project, None
-        for key, target in json.loads(edges):
-            if key.partition(":")[0] in SHARED:
-                yield number, key, project, target
+"""
+_SHOWN: Final = """
+    from tie where source in (select id from node) and target in (select id from node)
+"""
+_READ_NODES: Final = f"""
+    select r.kind || ':' || r.id, {TITLE}, r.kind, r.created_at, r.url, n.degree
+    from node n join records r on r.id = n.id where typeof(n.id) = 'integer'
+    union all
+    select n.id, (select min(target) from edges where key = n.id), '', null,
+        (select min(target) from edges where key = n.id), n.degree
+    from node n where typeof(n.id) = 'text'
+"""
+_READ_EDGES: Final = f"""
+    select s.kind || ':' || s.id, coalesce(t.kind || ':' || t.id, e.target), relation, strength,
+        origin
+    from (select * {_SHOWN}) e
+    join records s on s.id = e.source left join records t on t.id = e.target
+"""
 
 
-def _members(connection: sqlite3.Connection, hubs: Collection[Hub]) -> dict[Hub, set[int]]:
+def _members(connection: SqliteConnection, hubs: Collection[Hub]) -> dict[Hub, set[int]]:
     """Records that name each of ``hubs``, at most one more than the limit of each sort.
 
     One statement with limits inside it, because Python waits for its lock at each row.
@@ -85,4 +90,22 @@ def _members(connection: sqlite3.Connection, hubs: Collection[Hub]) -> dict[Hub,
     }
 
 
-GRAPH: Final = Graph(passing, _ties)
+GRAPH: Final = Graph(FILTERS.passing, _members)
+
+
+class SqliteGraph(GraphExport):
+    """Parts of the graph in a file."""
+
+    where = staticmethod(FILTERS.where)
+    nodes, limit, shown, read_nodes, read_edges = _NODES, _LIMIT, _SHOWN, _READ_NODES, _READ_EDGES
+    alone = "insert or ignore into node select id, 0 from within"
+
+    def _make_tables(self, connection: SqliteConnection) -> None:
+        connection.executescript(_TABLES)
+        connection.execute("begin")
+
+    def _fill_ties(self, connection: SqliteConnection, part: GraphPart) -> None:
+        connection.execute(_TIES, (json.dumps(part.derived), json.dumps(part.relations)))
+
+    def _rows(self, connection: SqliteConnection, statement: str) -> Iterator[tuple[Any, ...]]:
+        return connection.execute(statement)

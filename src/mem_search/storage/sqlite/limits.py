@@ -28,7 +28,7 @@ Row = tuple[str, str, int, int]
 
 
 class SqliteLimits(Repository):
-    """``ports.LimitStore`` over the table ``granted_requests``."""
+    """``LimitStore`` over the table ``granted_requests``."""
 
     def __init__(self, database: Database) -> None:
         super().__init__(database)

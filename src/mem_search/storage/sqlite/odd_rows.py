@@ -19,7 +19,7 @@ from typing import Any, Final
 from mem_search.model.jobs import DAMAGED, TRIED
 from mem_search.storage.rules import future_times
 from mem_search.storage.sqlite import odd_values
-from mem_search.text.dates import now_ms
+from mem_search.text.dates import FIRST_TIME, LAST_TIME, now_ms
 
 KEY: Final = "odd_rows"
 MAX_ROWS: Final = 100
@@ -30,6 +30,8 @@ MAX_CHARACTERS: Final = 2000
 
 _NUMBER = "typeof({0}) = 'integer'"
 _NUMBER_OR_NONE = "typeof({0}) in ('integer', 'null')"
+_TIME = f"typeof({{0}}) = 'integer' and {{0}} between {FIRST_TIME} and {LAST_TIME}"
+_TIME_OR_NONE = f"{{0}} is null or {_TIME}"
 _TEXT = f"typeof({{0}}) = 'text'{odd_values.IS_UTF8}"
 _JSON = (
     "typeof({{0}}) = 'text'"
@@ -55,70 +57,71 @@ TABLES: Final[Mapping[str, tuple[Column, ...]]] = {
     "jobs": _columns(_TEXT, "id"),
     "saved_searches": (
         *_columns(_OBJECT, "request"), *_columns(_TEXT, "name"),
-        *_columns(_NUMBER, "created_at since", ":now"), *_columns(_NUMBER, "newest_record", "0"),
+        *_columns(_TIME, "created_at since", ":now"), *_columns(_NUMBER, "newest_record", "0"),
         *_columns("typeof({0}) = 'null' or typeof({0}) = 'integer' and {0} > 0", "every_seconds",
                   "86400"),
-        *_columns(_NUMBER_OR_NONE, "ran_at", "null"), *_columns(_NUMBER_OR_NONE, "next_at", ":now"),
+        *_columns(_TIME_OR_NONE, "ran_at", "null"), *_columns(_TIME_OR_NONE, "next_at", ":now"),
         *_columns(_NUMBER, "inbox", "1"), *_columns(_TEXT, "webhook_url error", "''"),
     ),
     "webhook_deliveries": (
         *_columns("typeof({0}) = 'blob'", "body"), *_columns(_TEXT, "id url event"),
-        *_columns(_NUMBER, "attempts", "0"), *_columns(_NUMBER, "next_at created_at", ":now"),
-        *_columns(_NUMBER_OR_NONE, "status ended_at", "null"), *_columns(_TEXT, "error", "''"),
+        *_columns(_NUMBER, "attempts", "0"), *_columns(_TIME, "next_at created_at", ":now"),
+        *_columns(_NUMBER_OR_NONE, "status", "null"),
+        *_columns(_TIME_OR_NONE, "ended_at", "null"), *_columns(_TEXT, "error", "''"),
     ),
     "cursors": (
         *_columns(_OBJECT, "options cursor", "'{{}}'"), *_columns(_TEXT, "source location"),
-        *_columns(_NUMBER, "followed", "0"), *_columns(_NUMBER, "read_at", ":now"),
+        *_columns(_NUMBER, "followed", "0"), *_columns(_TIME, "read_at", ":now"),
         *_columns(_TEXT, "label error", "''"),
     ),
     # Refused rather than used: nobody knows what was granted.
     "tokens": (
         *_columns("typeof({0}) = 'blob' and length({0}) = 32", "digest"),
         *_columns(_TEXT, "name user"), *_columns(_NUMBER, "read_only", "1"),
-        *_columns(_NUMBER, "created_at", ":now"), *_columns(_NUMBER_OR_NONE, "expires_at", "0"),
-        *_columns(_NUMBER_OR_NONE, "last_used_at", "null"),
+        *_columns(_TIME, "created_at", ":now"), *_columns(_TIME_OR_NONE, "expires_at", "0"),
+        *_columns(_TIME_OR_NONE, "last_used_at", "null"),
     ),
     "login_links": (*_columns("typeof({0}) = 'blob'", "digest"), *_columns(_NUMBER, "ends")),
     "login_sessions": (
         *_columns(_TEXT, "id browser"), *_columns("typeof({0}) = 'blob'", "digest key"),
-        *_columns(_NUMBER, "began_at used_at"),
+        *_columns(_TIME, "began_at used_at"),
     ),
     "login_keys": _columns("typeof({0}) = 'blob'", "key"),
     "granted_requests": (
-        *_columns(_TEXT, "budget policy"), *_columns(_NUMBER, "at"),
+        *_columns(_TEXT, "budget policy"), *_columns(_TIME, "at"),
         *_columns("typeof({0}) = 'integer' and {0} between 1 and 1000000", "count"),
     ),
-    "scopes": (*_columns(_TEXT, "name filter"), *_columns(_NUMBER, "created_at", ":now")),
+    "scopes": (*_columns(_TEXT, "name filter"), *_columns(_TIME, "created_at", ":now")),
     "archives": (
         *_columns(_TEXT, "name"), *_columns(_TEXT, "research pages schedule", "''"),
         *_columns(_OBJECT, "statistics", "'{{}}'"), *_columns(_NUMBER, "watch", "0"),
-        *_columns(_NUMBER_OR_NONE, "next_at", ":now"), *_columns(_NUMBER_OR_NONE, "indexed_at",
+        *_columns(_TIME_OR_NONE, "next_at", ":now"), *_columns(_TIME_OR_NONE, "indexed_at",
                                                                  "null"),
     ),
     "search_jobs": (
         *_columns(_OBJECT, "request"), *_columns(_TEXT, "id surface"),
         *_columns(_TEXT, "webhook_url step error", "''"), *_columns(_NUMBER, "done total", "0"),
-        *_columns(_NUMBER, "created_at", ":now"),
-        *_columns(_NUMBER_OR_NONE, "started_at completed_at", "null"),
+        *_columns(_TIME, "created_at", ":now"),
+        *_columns(_TIME_OR_NONE, "started_at completed_at", "null"),
         *_columns("typeof({0}) in ('text', 'null')", "result", "null"),
     ),
     "search_operations": (
         *_columns(_OBJECT, "request report index_state"),
         *_columns(_LIST, "content_types results"), *_columns(_TEXT, "id query mode"),
-        *_columns(_NUMBER, "redacted total_count", "0"), *_columns(_NUMBER, "created_at", ":now"),
+        *_columns(_NUMBER, "redacted total_count", "0"), *_columns(_TIME, "created_at", ":now"),
         *_columns("typeof({0}) in ('real', 'integer')", "took_ms", "0"),
     ),
     "notifications": (
-        *_columns(_NUMBER, "search_id"), *_columns(_NUMBER, "at", ":now"),
-        *_columns(_NUMBER, "count inbox", "1"), *_columns(_NUMBER_OR_NONE, "read_at", "null"),
+        *_columns(_NUMBER, "search_id"), *_columns(_TIME, "at", ":now"),
+        *_columns(_NUMBER, "count inbox", "1"), *_columns(_TIME_OR_NONE, "read_at", "null"),
     ),
     "forget_receipts": (
         *_columns(_OBJECT, "removed copies", "'{{}}'"), *_columns(_LIST, "pending"),
-        *_columns(_NUMBER, "begun_at", ":now"), *_columns(_NUMBER_OR_NONE, "done_at", "null"),
+        *_columns(_TIME, "begun_at", ":now"), *_columns(_TIME_OR_NONE, "done_at", "null"),
     ),
     "ledger": (*_columns(_TEXT, "item outcome reason"), *_columns(_NUMBER, "records", "0"),
-               *_columns(_NUMBER, "at", ":now")),
-    "search_log": (*_columns(_TEXT, "query filters mode surface"), *_columns(_NUMBER, "at", ":now"),
+               *_columns(_TIME, "at", ":now")),
+    "search_log": (*_columns(_TEXT, "query filters mode surface"), *_columns(_TIME, "at", ":now"),
                    *_columns(_NUMBER, "total", "0"),
                    *_columns("typeof({0}) in ('real', 'integer')", "took_ms", "0")),
 }  # fmt: skip
@@ -135,9 +138,9 @@ _JOB: Final = (
         " ('queued', 'running', 'done', 'failed', 'cancelled', 'set_aside')",
         "its state is none of a job",
     ),
-    (_NUMBER.format("created_at"), "its time is no number"),
-    (_NUMBER_OR_NONE.format("started_at"), "the time of its start is no number"),
-    (_NUMBER_OR_NONE.format("ended_at"), "the time of its end is no number"),
+    (_TIME.format("created_at"), "its time is none"),
+    (_TIME_OR_NONE.format("started_at"), "the time of its start is none"),
+    (_TIME_OR_NONE.format("ended_at"), "the time of its end is none"),
     (f"{_NUMBER.format('done')} and {_NUMBER.format('total')}", "its progress is no number"),
     (f"{_TEXT.format('name')} and {_TEXT.format('message')}", "its name or message is no text"),
     (f"{_TEXT.format('params')} and {_TEXT.format('result')}", "its parameters are no text"),
@@ -228,7 +231,7 @@ def _jobs_set_aside(connection: sqlite3.Connection, now: int) -> int:
             " total = 0, state = 'set_aside', message = ?3,"
             f" name = iif({_TEXT.format('name')}, name, 'damaged'),"
             " started_at = null,"
-            " created_at = iif(typeof(created_at) = 'integer', created_at, ?4), ended_at = ?4"
+            f" created_at = iif({_TIME.format('created_at')}, created_at, ?4), ended_at = ?4"
             f" where not ({test})",
             (TRIED, DAMAGED, message, now),
         ).rowcount

@@ -12,16 +12,24 @@ import sqlite3
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from mem_search.text.dates import now_ms
+from mem_search.text.dates import FIRST_TIME, LAST_TIME, now_ms
 
 MAX_TOLD: Final = 100
 """Rows with a text that is not UTF-8 that are named."""
+
+MAX_POSITION: Final = 2**53
+"""The largest whole number that readers of JSON keep; no text and no session is so long."""
 
 IS_UTF8: Final = " and is_utf8(cast({0} as blob))"
 """Of a column, in SQL, after ``can_tell_utf8``."""
 
 _TEXTS: Final = ("typeof({0}) = 'text'", "coalesce(cast({0} as text), '')")
-_NUMBERS: Final = ("typeof({0}) = 'integer'", "0")
+_NUMBERS: Final = (f"typeof({{0}}) = 'integer' and {{0}} between 0 and {MAX_POSITION}", "0")
+_TIMES: Final = (f"typeof({{0}}) = 'integer' and {{0}} between {FIRST_TIME} and {LAST_TIME}", "0")
+_SHARE: Final = (
+    "{0} is null or typeof({0}) in ('integer', 'real') and {0} between 0 and 1",
+    "null",
+)
 _NONE: Final = ("typeof({0}) in ('integer', 'real', 'null')", "null")
 _OBJECT: Final = (
     "typeof({0}) = 'text' and iif(json_valid({0}), json_type({0}) = 'object', 0)", "'{{}}'",
@@ -33,8 +41,10 @@ COLUMNS: Final[Mapping[str, tuple[tuple[str, tuple[str, str]], ...]]] = {
             (name, _TEXTS)
             for name in "kind source source_id project session title url body".split()
         ),
-        *((name, _NUMBERS) for name in "position created_at updated_at stored_at archived".split()),
-        *((name, _NONE) for name in ("importance", "superseded_by")),
+        *((name, _NUMBERS) for name in ("position", "archived")),
+        *((name, _TIMES) for name in ("created_at", "updated_at", "stored_at")),
+        ("importance", _SHARE),
+        ("superseded_by", _NONE),
         ("data", _OBJECT),
     ),
     "passages": (

@@ -6,14 +6,13 @@ import json
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 
-from mem_search.model.forgetting import Identity
 from mem_search.model.ingest import PreparedDraft
 from mem_search.storage.sql.connection import writes
 from mem_search.storage.sql.ingest import Ingest
 from mem_search.storage.sql.passage_rows import Text
-from mem_search.storage.sql.record_writer import Conversation, Relation, Writer
-from mem_search.storage.sqlite import edges, successions, tombstones
+from mem_search.storage.sql.record_writer import Conversation, Writer
 from mem_search.storage.sqlite.database import Connection
+from mem_search.storage.sqlite.tombstones import SqliteTombstones
 
 TOKENS: Final = "tokens "
 """The key of a task's tokens in ``meta`` begins so; the value is [day, count] as JSON."""
@@ -22,9 +21,7 @@ TOKENS: Final = "tokens "
 class RecordWriter(Writer):
     """Writes records of one transaction."""
 
-    tied_to = staticmethod(successions.around)
-    resolve = staticmethod(edges.resolve)
-    settle_successions = staticmethod(successions.settle)
+    tombstones = SqliteTombstones
 
     def _last_numbers(self) -> tuple[int, int]:
         # As SQLite itself numbers a key that only grows.
@@ -42,14 +39,6 @@ class RecordWriter(Writer):
 
     def _json(self, metadata: Mapping[str, Any]) -> str:
         return json.dumps(metadata, ensure_ascii=False, sort_keys=True)
-
-    def _refused(self, identities: Sequence[Identity]) -> dict[Identity, int]:
-        asked = ((each, tombstones.forgotten_at(self._connection, *each)) for each in identities)
-        return {identity: at for identity, at in asked if at is not None}
-
-    def _refuse(self, identities: Sequence[Identity], at: int) -> None:
-        for identity in identities:
-            tombstones.put(self._connection, *identity, at)
 
     def _last_positions(self, asked: Sequence[Conversation]) -> dict[Conversation, int]:
         last = (
@@ -88,21 +77,11 @@ class RecordWriter(Writer):
             texts,
         )
 
-    def _relate(self, records: Sequence[Relation]) -> None:
-        for number, created, item in records:
-            edges.write(self._connection, number, item.edges, item.names, created)
-
-    def _clear_edges(self, numbers: Sequence[int]) -> None:
-        for number in numbers:
-            edges.clear(self._connection, number)
-
 
 class SqliteIngest(Ingest):
-    """``ports.IngestStore``: stores what sources read."""
+    """``sql.ingest.Ingest``: stores what sources read."""
 
     writer = RecordWriter
-    add_tombstones = staticmethod(tombstones.add)
-    lift_tombstone = staticmethod(tombstones.lift)
 
     @writes
     def count_tokens(self, connection: Connection, task: str, day: str, tokens: int) -> int:

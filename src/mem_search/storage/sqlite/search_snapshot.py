@@ -30,7 +30,7 @@ from mem_search.storage.rules import bm25
 from mem_search.storage.rules.corpus_cache import CorpusCache
 from mem_search.storage.sql.indexing import waiting
 from mem_search.storage.sql.snapshot import Snapshot
-from mem_search.storage.sqlite import fulltext, sketches, successions
+from mem_search.storage.sqlite import fulltext, sketches
 from mem_search.storage.sqlite.connection import SqliteConnection
 from mem_search.storage.sqlite.database import Database
 from mem_search.storage.sqlite.derived import named
@@ -262,9 +262,7 @@ class SqliteSnapshot(Snapshot):
 
     def successors(self, records: Numbers, filters: Filters) -> Mapping[int, tuple[int, ...]]:
         superseded = records[self._all_columns().successors[records] > 0]
-        if not len(superseded):
-            return {}
-        return successions.chains(self._connection, superseded.tolist(), filters)
+        return Snapshot.successors(self, superseded, filters)
 
     def matching(self, filters: Filters) -> Numbers:
         return np.flatnonzero(mask_of(self._connection, self._all_columns(), filters))

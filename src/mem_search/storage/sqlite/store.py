@@ -1,38 +1,39 @@
-"""The whole store over one SQLite file: ``ports.Store``."""
+"""The whole store over one SQLite file: ``storage.store.Store``."""
 
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from contextlib import suppress
 from copy import copy
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from mem_search.errors import StorageError
 from mem_search.model import Kind
 from mem_search.model.statistics import StoreSize
 from mem_search.storage.rules.corpus_cache import CorpusCache
-from mem_search.storage.sql.connection import Parts, reads
-from mem_search.storage.sql.deliveries import Deliveries
+from mem_search.storage.sql.connection import Parts, reads, writes
+from mem_search.storage.sql.deliveries import StoredDeliveries
+from mem_search.storage.sql.jobs import StoredJobs
 from mem_search.storage.sql.logins import Logins
 from mem_search.storage.sql.records import Records
+from mem_search.storage.sql.redacting import StoredRedacting
 from mem_search.storage.sql.scopes import Scopes
-from mem_search.storage.sql.search_log import SearchLog
+from mem_search.storage.sql.search_log import StoredSearchLog
 from mem_search.storage.sql.statistics import WAITING, Statistics, corpus
-from mem_search.storage.sql.tokens import Tokens
+from mem_search.storage.sql.tokens import StoredTokens
 from mem_search.storage.sqlite import odd_rows, odd_values, snapshot, vectors_move
 from mem_search.storage.sqlite.connection import SqliteConnection
 from mem_search.storage.sqlite.database import Database
 from mem_search.storage.sqlite.derived import NAMES
 from mem_search.storage.sqlite.filters import FILTERS
 from mem_search.storage.sqlite.forgetting import SqliteForgetting
-from mem_search.storage.sqlite.graph_export import SqliteGraph
-from mem_search.storage.sqlite.jobs import SqliteJobs
+from mem_search.storage.sqlite.graph import SqliteGraph
 from mem_search.storage.sqlite.limits import SqliteLimits
-from mem_search.storage.sqlite.record_writer import SqliteIngest
-from mem_search.storage.sqlite.redacting import SqliteRedacting
+from mem_search.storage.sqlite.record_writer import RecordWriter, SqliteIngest
 from mem_search.storage.sqlite.search_snapshot import SqliteSearchStore
 from mem_search.storage.sqlite.vector_rows import VectorRows
 from mem_search.storage.sqlite.vectors import SqliteIndexing
@@ -43,20 +44,53 @@ log = logging.getLogger(__name__)
 LOOK_MS: Final = 600_000
 """Between two looks for texts that are not UTF-8, after one was met: each reads the whole file."""
 
+_MAX_TOGETHER_MS: Final = 1000
+"""A clock that was set back by more is believed."""
+
 _MIN_WRITES: Final = 2000
 """Writes of records after which a rest stores columns: 1.5 MB, more where old records changed."""
 
 
 class SqliteRecords(Records):
-    """``ports.RecordStore``: changes of scopes count in a table of their own."""
+    """``sql.records.Records``: changes of scopes count in a table of their own."""
 
     @reads
     def revision(self, connection: SqliteConnection) -> int:
         return connection.count("select value from revision")
 
 
+class SqliteJobs(StoredJobs):
+    """They run in the order in which they came, also those of a millisecond."""
+
+    order = "created_at, id"
+
+    @writes
+    def create(
+        self,
+        connection: SqliteConnection,
+        job: str,
+        name: str,
+        params: Mapping[str, Any],
+        *,
+        anywhere: bool = False,
+    ) -> None:
+        connection.execute(
+            "insert into jobs(id, name, params, state, created_at) select ?1, ?2, ?3, 'queued',"
+            " coalesce(max(created_at) + 1, ?4) from jobs where created_at between ?4 and ?4 + ?5",
+            (job, name, json.dumps(params), now_ms(), _MAX_TOGETHER_MS),
+        )
+
+
+class SqliteRedacting(StoredRedacting):
+    """What the rules were is noted in ``meta``."""
+
+    writer = RecordWriter
+    noted_rules = "select value from meta where key = 'redacted_by'"
+    keep_rules = "insert or replace into meta(key, value) values('redacted_by', %s)"
+
+
 class SqliteStatistics(Statistics):
-    """``ports.StatisticsStore``."""
+    """``sql.statistics.Statistics``."""
 
     complete = f"id not in ({WAITING})"
     id_of_store = "select value from meta where key = 'store_id'"
@@ -88,13 +122,13 @@ class SqliteStore(Parts):
         self.indexing = SqliteIndexing(database)
         self.statistics = SqliteStatistics(database)
         self.jobs = SqliteJobs(database)
-        self.deliveries = Deliveries(database)
+        self.deliveries = StoredDeliveries(database)
         self.scopes = Scopes(database)
         self.graph = SqliteGraph(database)
-        self.tokens = Tokens(database)
+        self.tokens = StoredTokens(database)
         self.limits = SqliteLimits(database)
         self.logins = Logins(database)
-        self.search_log = SearchLog(database)
+        self.search_log = StoredSearchLog(database)
 
     @classmethod
     async def open(cls, path: Path) -> SqliteStore:

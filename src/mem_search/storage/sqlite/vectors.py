@@ -131,7 +131,7 @@ def of_equal_content(
 
 
 class SqliteIndexing(Indexing):
-    """``ports.IndexingStore`` over the tables ``outbox`` and ``vectors``."""
+    """``sql.indexing.Indexing`` over the tables ``outbox`` and ``vectors``."""
 
     keep_embedder = "insert or replace into meta(key, value) values('embedder', %s)"
     kept_embedder = "select value from meta where key = 'embedder'"

@@ -31,7 +31,7 @@ class WordList:
     """The words of a store in memory, the most frequent first: some ten bytes a word.
 
     Only a ``*`` in front of a word needs it, so the first one that is asked reads it: half a second
-    at 200,000 words (docs/adr/0031-wildcards.md). Later only what was written since is read.
+    at 200,000 words (docs/adr/0024-words.md). Later only what was written since is read.
     """
 
     _lines: str = "\n"

@@ -8,7 +8,7 @@ from mem_search.storage.sqlite.migrations._script import run
 
 
 def m025_vectors_by_rowid(connection: sqlite3.Connection) -> None:
-    """The table of vectors has rowids, so that it is as large as what is in it (ADR 0015).
+    """The table of vectors has rowids, so that it is as large as what is in it (ADR 0013).
 
     A store with vectors gets the new table beside the old one, and triggers that keep what is
     written in both; ``sqlite.vectors_move`` fills it while the worker has nothing else to do.
