@@ -158,8 +158,8 @@ _NOT_FILES = {
     "archive",
     "self._archive",
     "self",
-    "seal",
-    "self._seal",
+    "secret_box",
+    "self._secret_box",
     "self._sessions",
     "os",
 }

@@ -7,7 +7,7 @@ import os
 import pytest
 
 from mem_search.daemon.control import start_patience
-from mem_search.machine_load import stretched
+from mem_search.machine_load import scale_timeout
 from mem_search.redacted_output import RedactedOutput, end_own_output
 
 
@@ -20,7 +20,7 @@ def test_a_limit_grows_with_what_waits_for_each_processor(
 ) -> None:
     monkeypatch.setattr(os, "getloadavg", lambda: (load, 0.0, 0.0))
     monkeypatch.setattr(os, "cpu_count", lambda: cores)
-    assert stretched(60.0, most=1000.0) == wanted
+    assert scale_timeout(60.0, most=1000.0) == wanted
 
 
 def test_a_start_on_a_busy_machine_has_more_time(monkeypatch: pytest.MonkeyPatch) -> None:

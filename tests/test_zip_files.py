@@ -135,9 +135,9 @@ def test_an_archive_in_pieces_has_the_files_of_the_whole(before: bytes, comment:
     with zipfile.ZipFile(file) as archive:
         assert list(found) == [info.filename for info in archive.infolist() if not info.is_dir()]
     for name in ("folder/00000-ü.txt", "folder/04999-ü.txt"):
-        with found[name].open() as content:
+        with found[name].content() as content:
             assert content.read().decode() == f"words {int(name[7:12])}"
-    with found["large.txt"].open() as content:
+    with found["large.txt"].content() as content:
         assert content.read() == b"x" * found["large.txt"].size == b"x" * 200_000
 
 
@@ -156,7 +156,7 @@ def test_two_members_that_are_open_at_once_do_not_disturb_each_other() -> None:
         for name, text in texts.items():
             archive.writestr(name, text)
     one, other = Archive(file).members()
-    with one.open() as first, other.open() as second:
+    with one.content() as first, other.content() as second:
         got = [(first.read(1000), second.read(1000)) for _ in range(100)]
     assert b"".join(each for each, _ in got) == texts["a.txt"]
     assert b"".join(each for _, each in got) == texts["b.txt"]

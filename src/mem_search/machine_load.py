@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 
-def stretched(seconds: float, *, most: float) -> float:
+def scale_timeout(seconds: float, *, most: float) -> float:
     """What takes ``seconds`` on a free machine takes at most this many on this one, now.
 
     Where n processes wait for each processor, everything takes n times as long. The load average

@@ -13,7 +13,7 @@ import threading
 from pathlib import Path
 from typing import Final
 
-from mem_search.machine_load import stretched
+from mem_search.machine_load import scale_timeout
 from mem_search.text.redaction import redact
 
 _PIPE_BYTES: Final = 1 << 20
@@ -101,4 +101,4 @@ def end_own_output(output: RedactedOutput) -> None:
     nowhere = os.open(os.devnull, os.O_WRONLY)
     for number in (1, 2):
         os.dup2(nowhere, number)
-    output.join(stretched(_LAST_SECONDS, most=_MAX_SECONDS))
+    output.join(scale_timeout(_LAST_SECONDS, most=_MAX_SECONDS))

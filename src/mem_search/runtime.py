@@ -20,7 +20,7 @@ from mem_search.search.service import SearchService
 from mem_search.settings import Settings
 from mem_search.storage.opening import Index
 from mem_search.storage.ports.search import SearchStore
-from mem_search.storage.redacted import Seal
+from mem_search.storage.redacted import SecretBox
 from mem_search.storage.store import Store
 from mem_search.text.redaction import Redaction
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from mem_search.jobs.enriching import EnrichJob
     from mem_search.jobs.queue import JobQueue
     from mem_search.jobs.reader import LocationReader
-    from mem_search.jobs.reembedding import Serving
+    from mem_search.jobs.reembedding import ActiveIndex
 
 
 class Starting(Unavailable):
@@ -64,7 +64,7 @@ class Space:
     """The vectors that the searches began with, and what opens another space in their place.
 
     ``in_store``: the vectors are searched where they are stored. ``reset`` is set when the index
-    lost its vectors. ``Serving`` says what the functions do.
+    lost its vectors. ``ActiveIndex`` says what the functions do.
     """
 
     number: int
@@ -118,7 +118,7 @@ class ResearchRuntime:
 class Features:
     """Everything beside the searches."""
 
-    serving: Serving
+    active_index: ActiveIndex
     ingest: IngestRuntime
     research: ResearchRuntime
 
@@ -133,7 +133,7 @@ class Runtime:
     settings: Settings
     store: Store
     redaction: Redaction
-    seal: Seal
+    secret_box: SecretBox
     model: EmbeddingModel
     search: SearchRuntime
     is_owner: bool
@@ -145,11 +145,11 @@ class Runtime:
         """The vector index of the space that is served."""
         if self.features is None:
             return self.search.space.index
-        return cast(Index, self.features.serving.index)
+        return cast(Index, self.features.active_index.index)
 
     @property
-    def serving(self) -> Serving:
-        return self._opened.serving
+    def active_index(self) -> ActiveIndex:
+        return self._opened.active_index
 
     @property
     def ingest(self) -> IngestRuntime:

@@ -36,7 +36,7 @@ from mem_search.search.translation import Translation
 from mem_search.settings import Settings
 from mem_search.storage.opening import open_store
 from mem_search.storage.ports.search import SearchStore
-from mem_search.storage.redacted import Seal, redacted
+from mem_search.storage.redacted import SecretBox, redacted
 from mem_search.text.dates import now_ms
 from mem_search.text.redaction import Redaction
 
@@ -87,7 +87,7 @@ async def open_search(
         stack.push_async_callback(service.log.flush)
         space = Space(number, index, opened.has_index, reset, open_space, open_index, pipeline)
         runtime = Runtime(
-            settings, store, Redaction(opened.key), Seal(opened.key), model,
+            settings, store, Redaction(opened.key), SecretBox(opened.key), model,
             SearchRuntime(searched, service, space), is_owner=shared is None, started_at=now_ms(),
         )  # fmt: skip
         stack.push_async_callback(lambda: runtime.index.close())

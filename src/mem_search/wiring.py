@@ -38,7 +38,7 @@ from mem_search.jobs.kept_transcripts import KeptTranscripts
 from mem_search.jobs.queue import Job, JobQueue
 from mem_search.jobs.reader import LocationReader
 from mem_search.jobs.redacting import RedactJob, redact_if_older
-from mem_search.jobs.reembedding import ReembedJob, Serving
+from mem_search.jobs.reembedding import ActiveIndex, ReembedJob
 from mem_search.jobs.sealed_params import RETRY_SECONDS
 from mem_search.jobs.tasks import AuditJob, ImportJob, RebuildJob, SyncJob, set_aside
 from mem_search.jobs.watching import watch
@@ -104,13 +104,13 @@ async def open_features(runtime: Runtime, *, background: bool = True) -> AsyncIt
             runtime.model.embedder, search.store = embedder, searched
             space.reset.set()
 
-        serving = Serving(
+        active_index = ActiveIndex(
             space.number, space.index, search.store, search.service, indexer, space.open_search,
             space.open_index, space.pipeline, changed,
         )  # fmt: skip
         mark = CrashMark(settings.home / "reading.json")
-        ingest = _ingest_runtime(runtime, serving, preparing, mark)
-        runtime.features = Features(serving, ingest, research)
+        ingest = _ingest_runtime(runtime, active_index, preparing, mark)
+        runtime.features = Features(active_index, ingest, research)
         tasks = await stack.enter_async_context(background_tasks())
         stack.push_async_callback(ingest.jobs.close)
         if background:
@@ -201,10 +201,10 @@ def _wake(ingest: IngestRuntime, research: ResearchRuntime) -> None:
 
 
 def _ingest_runtime(
-    runtime: Runtime, serving: Serving, preparing: Preparing, mark: CrashMark
+    runtime: Runtime, active_index: ActiveIndex, preparing: Preparing, mark: CrashMark
 ) -> IngestRuntime:
     settings, store, search = runtime.settings, runtime.store, runtime.search
-    indexer, redaction = serving.indexer, runtime.redaction
+    indexer, redaction = active_index.indexer, runtime.redaction
 
     def stored() -> None:
         search.store.changed()
@@ -229,14 +229,14 @@ def _ingest_runtime(
         AuditJob(store, indexer),
         RebuildJob(indexer),
         ArchiveJob(store, reader),
-        RedactJob(store, preparing, forgetting.purge, redaction, runtime.seal, stored, kept),
+        RedactJob(store, preparing, forgetting.purge, redaction, runtime.secret_box, stored, kept),
     )
     opened = partial(open_embedder, models_dir=settings.models_dir)
-    reembed = ReembedJob(store, opened, serving, settings.embedder)
+    reembed = ReembedJob(store, opened, active_index, settings.embedder)
     jobs = JobQueue(
         store.jobs, tasks, beside=(reembed,), spool_dir=settings.spool_dir,
         anywhere={FetchJob.name, *(each.name for each in enriching)},
-        aside_seconds=settings.retry_aside, seal=runtime.seal,
+        aside_seconds=settings.retry_aside, secret_box=runtime.secret_box,
         in_lanes=(SyncJob.name, ImportJob.name, FetchJob.name),
     )  # fmt: skip
     archives = Archives(store, jobs, reader)

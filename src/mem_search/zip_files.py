@@ -60,8 +60,8 @@ class Member:
     name: str
     size: int
     is_encrypted: bool
-    open: Callable[[], IO[bytes]]
-    """Its content. Raises one of ``DAMAGED_ZIP``, OSError."""
+    content: Callable[[], IO[bytes]]
+    """Opens it, unpacked. Raises one of ``DAMAGED_ZIP``, OSError."""
 
 
 class Archive:

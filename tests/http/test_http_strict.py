@@ -17,7 +17,7 @@ from pydantic import BaseModel
 
 from mem_search.http.access.rate_limits import FLAGS
 from mem_search.http.core.app import build_app
-from mem_search.http.core.dispatch import bound
+from mem_search.http.core.dispatch import make_handler
 from mem_search.http.core.replies import json_reply
 from mem_search.http.core.routing import Call, Route
 from mem_search.settings import Settings
@@ -52,7 +52,7 @@ async def strict(settings: Settings) -> AsyncIterator[Client]:
     limited = replace(settings, limit_searches=3, limit_research=2, limit_research_remote=1)
     app = build_app(limited)
     for route in ROUTES:
-        app.router.add_route(route.method, route.path, bound(route))
+        app.router.add_route(route.method, route.path, make_handler(route))
     async with TestClient(TestServer(app)) as client:
         await lifecycle_of(client).ready()
         yield client

@@ -48,7 +48,7 @@ async def silent(done: int, total: int, message: str, *, begins: bool = False) -
 
 
 def job(runtime: Runtime, embedder: HashingEmbedder) -> ReembedJob:
-    return ReembedJob(runtime.store, lambda _: embedder, runtime.serving, "hashing")
+    return ReembedJob(runtime.store, lambda _: embedder, runtime.active_index, "hashing")
 
 
 async def by_meaning(runtime: Runtime, text: str) -> SearchPage:
@@ -58,7 +58,7 @@ async def by_meaning(runtime: Runtime, text: str) -> SearchPage:
 async def spaces(runtime: Runtime) -> list[tuple[str, int]]:
     """Name and number of vectors of the spaces that are not served."""
     store = runtime.store.indexing
-    found = await store.other_spaces(runtime.serving.space)
+    found = await store.other_spaces(runtime.active_index.space)
     return [(space.name, len(await store.entries(space.number))) for space in found]
 
 
@@ -117,7 +117,7 @@ async def test_searches_go_on_meanwhile_and_never_mix_spaces(tmp_path: Path) -> 
         assert searched > 3
         await settled(runtime)
         assert (await by_meaning(runtime, "town149 harbour")).total
-        assert await runtime.store.indexing.count_without_vector(runtime.serving.space) == 0
+        assert await runtime.store.indexing.count_without_vector(runtime.active_index.space) == 0
 
 
 async def test_a_search_ends_in_the_space_in_which_it_began(tmp_path: Path) -> None:
@@ -193,7 +193,7 @@ async def test_an_import_does_not_wait_for_it(tmp_path: Path) -> None:
         assert (await queue.get(change)).state == "running"
         slow.go_on.set()
         assert (await ended(runtime, change)).state == "done"
-        assert await runtime.store.indexing.count_without_vector(runtime.serving.space) == 0
+        assert await runtime.store.indexing.count_without_vector(runtime.active_index.space) == 0
 
 
 async def test_chroma_has_one_collection_afterwards_and_every_vector(tmp_path: Path) -> None:
@@ -212,7 +212,7 @@ async def test_chroma_has_one_collection_afterwards_and_every_vector(tmp_path: P
         await runtime.index.ready(PATIENCE)
         await settled(runtime)
         assert await runtime.index.entries() == await runtime.store.indexing.entries(
-            runtime.serving.space
+            runtime.active_index.space
         )
         with pytest.raises(IndexUnavailable):
             await before.count()

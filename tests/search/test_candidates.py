@@ -83,7 +83,7 @@ def test_at_most_two_rare_kinds_move() -> None:
 
 def test_the_scores_fall_whatever_was_moved() -> None:
     hits = [Hit(1, 3.0), Hit(99, 0.5), Hit(2, 2.0)]
-    found = ordering.falling(state(2, hits=hits)).hits
+    found = ordering.monotonic_scores(state(2, hits=hits)).hits
     assert [hit.score for hit in found] == [3.0, 2.0, 2.0]
     assert found[1].scores == {"moved": 1.5}
 

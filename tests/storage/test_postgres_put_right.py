@@ -13,7 +13,7 @@ from mem_search.model import Batch, Location
 from mem_search.model.access import HOUR, Policy
 from mem_search.model.ingest import PreparedBatch
 from mem_search.storage.postgres.store import PostgresStore
-from mem_search.storage.rules.sealed import BYTES
+from mem_search.storage.rules.checksums import BYTES
 from mem_search.text.dates import now_ms
 from mem_search.text.sketch import SIZE
 from postgres_server import server

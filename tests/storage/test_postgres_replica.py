@@ -25,10 +25,10 @@ from mem_search.renderers.schema import HowSearched, to_values
 from mem_search.settings import Settings
 from mem_search.storage.ports.search import SearchStore, View
 from mem_search.storage.postgres import database as of_postgres
-from mem_search.storage.postgres import lookout as of_lookout
+from mem_search.storage.postgres import monitor as of_lookout
 from mem_search.storage.postgres import replica as of_replica
-from mem_search.storage.postgres.lookout import Lookout
 from mem_search.storage.postgres.migrations import SCHEMA
+from mem_search.storage.postgres.replica_monitor import ReplicaMonitor
 from mem_search.storage.postgres.store import PostgresStore
 from mem_search.text.words import any_of, read
 from mem_search.wiring import open_runtime
@@ -272,16 +272,17 @@ class TestWhatItLacks:
     async def test_an_idle_primary_makes_no_replica_old(
         self, opens: Opens, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        lookout = Lookout("postgresql:///a", "postgresql:///b")
+        monitor = ReplicaMonitor("postgresql:///a", "postgresql:///b")
         now = 100.0
-        monkeypatch.setattr("mem_search.storage.postgres.lookout.time.monotonic", lambda: now)
+        clock = "mem_search.storage.postgres.replica_monitor.time.monotonic"
+        monkeypatch.setattr(clock, lambda: now)
         for at, place in ((1.0, 10), (50.0, 20), (99.0, 20)):
-            lookout._note(at, place)
-        assert [lookout.behind(each) for each in (25, 20, 19, 10)] == [1.0, 1.0, 99.0, 99.0]
-        assert lookout.behind(9) == float("inf")
-        assert (lookout.place_after(98.0), lookout.place_after(99.0)) == (20, None)
-        lookout._note(100.0, 5)  # another server: nothing of the former one counts
-        assert (lookout.behind(20), lookout.behind(4)) == (0.0, float("inf"))
+            monitor._note(at, place)
+        assert [monitor.behind(each) for each in (25, 20, 19, 10)] == [1.0, 1.0, 99.0, 99.0]
+        assert monitor.behind(9) == float("inf")
+        assert (monitor.place_after(98.0), monitor.place_after(99.0)) == (20, None)
+        monitor._note(100.0, 5)  # another server: nothing of the former one counts
+        assert (monitor.behind(20), monitor.behind(4)) == (0.0, float("inf"))
 
     async def test_a_search_that_has_read_the_primary_stays_there(
         self, worker: Worker, servers: Servers
@@ -400,13 +401,13 @@ class TestServersThatFail:
         await (await PostgresStore.open(address, "ada")).close()
         migrations = f"{SCHEMA}.migrations"
         servers.primary.query(f"delete from {migrations} where name = '{step}'", name)
-        lookout = Lookout.of(address, servers.replica.address(name))
+        monitor = ReplicaMonitor.of(address, servers.replica.address(name))
         try:
-            await comes_true(lambda: "schema is older" in lookout.trouble)
+            await comes_true(lambda: "schema is older" in monitor.trouble)
             servers.primary.query(f"insert into {migrations}(name) values('{step}')", name)
-            await comes_true(lambda: lookout.is_readable)
+            await comes_true(lambda: monitor.is_readable)
         finally:
-            lookout.release()
+            monitor.release()
 
     async def test_one_that_was_promoted_is_left(self, opens: Opens) -> None:
         with replicated() as (primary, replica):
@@ -423,14 +424,14 @@ class TestServersThatFail:
     async def test_the_stores_of_a_process_share_a_lookout(
         self, worker: Worker, opens: Opens
     ) -> None:
-        before = len(Lookout._shared)
+        before = len(ReplicaMonitor._shared)
         other = await opens(of=uuid4().hex)
-        assert len(Lookout._shared) == before
+        assert len(ReplicaMonitor._shared) == before
         await other.store.close()
         await worker.answered()
         await worker.store.close()
         await worker.store.close()
-        assert len(Lookout._shared) == before - 1
+        assert len(ReplicaMonitor._shared) == before - 1
 
 
 class TestAWholeWorker:

@@ -20,7 +20,7 @@ from mem_search.features.saved_searches.model import SavedSearch
 from mem_search.model import Draft
 from mem_search.model.ingest import PreparedDraft
 from mem_search.model.webhooks import Delivery, Message
-from mem_search.storage.redacted import PLAIN, Seal, redacted
+from mem_search.storage.redacted import PLAIN, SecretBox, redacted
 from mem_search.storage.sql.connection import Repository
 from mem_search.storage.store import Store
 from secret_shapes import SHAPES
@@ -175,8 +175,8 @@ async def test_the_url_of_a_webhook_is_sealed_and_comes_back() -> None:
 
 @pytest.mark.parametrize("kind", [SavedSearch, Delivery])
 def test_what_another_key_sealed_is_empty(kind: type) -> None:
-    sealed = Seal(KEY).close("https://example.org/x")
+    sealed = SecretBox(KEY).close("https://example.org/x")
     assert sealed.startswith("sealed:")
-    assert Seal(KEY).open(sealed) == "https://example.org/x"
-    assert Seal(b"j" * 32).open(sealed) == ""
-    assert Seal(KEY).open("https://older.example.org") == "https://older.example.org"
+    assert SecretBox(KEY).open(sealed) == "https://example.org/x"
+    assert SecretBox(b"j" * 32).open(sealed) == ""
+    assert SecretBox(KEY).open("https://older.example.org") == "https://older.example.org"

@@ -9,7 +9,7 @@ import os
 import time
 
 from mem_search.access.proof import CHALLENGE, PROOF, proof
-from mem_search.machine_load import stretched
+from mem_search.machine_load import scale_timeout
 
 NO_ANSWER_SECONDS = 3.5
 """A worker answers ``/health`` at once, also while it works; one that takes this long hangs, unless
@@ -37,7 +37,7 @@ class Unproved(Exception):
 
 def patience() -> float:
     """Seconds after which a worker that does not answer hangs."""
-    return stretched(NO_ANSWER_SECONDS, most=_MAX_PATIENCE_SECONDS)
+    return scale_timeout(NO_ANSWER_SECONDS, most=_MAX_PATIENCE_SECONDS)
 
 
 def connect(place: Place, seconds: float = 0) -> _socket.socket:

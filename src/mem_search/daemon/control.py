@@ -36,7 +36,7 @@ from mem_search.daemon.odd_files import refuse_odd_files
 from mem_search.daemon.probe import probe
 from mem_search.daemon.state import WorkerState, process_start, process_work, read_state
 from mem_search.errors import UNWRITABLE, Conflict, Forbidden, InputError, StorageError, Unavailable
-from mem_search.machine_load import stretched
+from mem_search.machine_load import scale_timeout
 from mem_search.settings import Settings
 
 _START_SECONDS = 60.0
@@ -140,7 +140,7 @@ def _named(settings: Settings) -> str:
 
 def start_patience() -> float:
     """Seconds that a start of the worker may take now."""
-    return stretched(_START_SECONDS, most=_MAX_START_SECONDS)
+    return scale_timeout(_START_SECONDS, most=_MAX_START_SECONDS)
 
 
 class Starting:

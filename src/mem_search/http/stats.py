@@ -83,7 +83,8 @@ async def totals(call: Call) -> web.StreamResponse:
                 dimensions=embedder.dimensions,
                 error=runtime.ingest.indexer.errors["embed"],
                 beside=[
-                    space.name for space in await store.indexing.other_spaces(runtime.serving.space)
+                    space.name
+                    for space in await store.indexing.other_spaces(runtime.active_index.space)
                 ],
             ),
             sources=[Location.of(known) for known in await store.ingest.locations()],

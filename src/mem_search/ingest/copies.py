@@ -245,7 +245,7 @@ def _packed(content: IO[bytes], traces: Traces) -> bool:
             left -= member.size
             if left < 0 or member.is_encrypted:  # a bomb, or encrypted
                 raise _Unread
-            with member.open() as unpacked:
+            with member.content() as unpacked:
                 if _has(unpacked, traces):
                     return True
     except DAMAGED_ZIP as error:

@@ -32,7 +32,7 @@ from mem_search.limited_process import (
     is_working,
     processor_seconds,
 )  # fmt: skip
-from mem_search.machine_load import stretched
+from mem_search.machine_load import scale_timeout
 from mem_search.model import Draft
 from mem_search.model.ingest import PreparedDraft
 from mem_search.records import BUILT_IN
@@ -197,7 +197,7 @@ class Preparing:
                 limit=_BUFFER,
             )
             await _feed(process, [framed(sys.path)])
-            await self._reply(process, stretched(_START_SECONDS, most=_MAX_START_SECONDS))
+            await self._reply(process, scale_timeout(_START_SECONDS, most=_MAX_START_SECONDS))
         except (OSError, _Ended) as error:
             await self._end()
             raise Unavailable(

@@ -37,7 +37,7 @@ from mem_search.jobs.sealed_params import (
 )
 from mem_search.model.ingest import SO_FAR
 from mem_search.model.jobs import DAMAGED, ENDED, TRIED, JobState, JobStatus, Pace
-from mem_search.storage.redacted import Seal, Sealed
+from mem_search.storage.redacted import Sealed, SecretBox
 from mem_search.storage.sql.jobs import StoredJobs
 from mem_search.text.dates import now_ms
 
@@ -89,11 +89,11 @@ class JobQueue:
         spool_dir: Path | None = None,
         anywhere: Collection[str] = (),
         aside_seconds: float = 0,
-        seal: Seal | None = None,
+        secret_box: SecretBox | None = None,
         in_lanes: Collection[str] = (),
     ) -> None:
         self._store = store
-        self._params = SealedParams(store, seal)
+        self._params = SealedParams(store, secret_box)
         self._aside_seconds = aside_seconds
         self._anywhere = anywhere
         self._in_lanes = frozenset(in_lanes)

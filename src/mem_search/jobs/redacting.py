@@ -15,7 +15,7 @@ from mem_search.model import Draft, Filters, Record
 from mem_search.model.ingest import PreparedDraft
 from mem_search.model.records import HOLDINGS, RecordWithLinks
 from mem_search.records.registry import installed_kinds
-from mem_search.storage.redacted import Seal, clean
+from mem_search.storage.redacted import SecretBox, clean
 from mem_search.storage.store import Store
 from mem_search.text.redaction import Redaction, rules
 
@@ -56,7 +56,7 @@ class RedactJob:
         preparing: Preparing,
         purge: Callable[[], Awaitable[object]],
         redaction: Redaction,
-        seal: Seal,
+        secret_box: SecretBox,
         stored: Callable[[], None],
         kept: KeptTranscripts,
     ) -> None:
@@ -64,7 +64,7 @@ class RedactJob:
         self._preparing = preparing
         self._purge = purge
         self._redaction = redaction
-        self._seal = seal
+        self._secret_box = secret_box
         self._stored = stored
         self._kept = kept
 
@@ -129,7 +129,7 @@ class RedactJob:
         return clean(text, self._redaction)
 
     def _seal_url(self, url: str) -> str:
-        return self._seal.close(url) if self._seal.open(url) == url else url
+        return self._secret_box.close(url) if self._secret_box.open(url) == url else url
 
 
 async def redact_if_older(store: Store, jobs: JobQueue) -> None:

@@ -37,7 +37,7 @@ _LAST_SEARCHES: Final = 30.0
 
 
 @dataclass(slots=True)
-class Serving:
+class ActiveIndex:
     """What answers by meaning now: the number of a space, its index, and what searches with it.
 
     ``open_search`` opens the searches of a space, ``pipeline`` makes the one pipeline of a
@@ -107,12 +107,12 @@ class ReembedJob:
         self,
         store: Store,
         open_model: Callable[[str], Embedder],
-        serving: Serving,
+        active_index: ActiveIndex,
         configured: str,
     ) -> None:
         self._store = store
         self._open_model = open_model
-        self._serving = serving
+        self._active_index = active_index
         self._configured = configured
 
     async def run(self, params: Mapping[str, Any], report: Report) -> Mapping[str, Any]:
@@ -129,10 +129,10 @@ class ReembedJob:
             )
             embedded = 0
             chosen = partial(store.choose_embedder, setting, self._configured)
-            if space != self._serving.space:
+            if space != self._active_index.space:
                 embedded = await self._embed(embedder, space, executor, report)
                 await report(embedded, embedded, f"changing over to {embedder.name}")
-                await _to_its_end(self._serving.change(embedder, space, chosen))
+                await _to_its_end(self._active_index.change(embedder, space, chosen))
             else:
                 await chosen()
         finally:

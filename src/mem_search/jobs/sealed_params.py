@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from mem_search.errors import MemSearchError
 from mem_search.model.jobs import JobState
-from mem_search.storage.redacted import Seal, Sealed
+from mem_search.storage.redacted import Sealed, SecretBox
 from mem_search.storage.sql.jobs import StoredJobs
 from mem_search.text import secret_rules
 from mem_search.text.redaction import redact
@@ -29,11 +29,11 @@ RETRY_SECONDS: Final = 5.0
 
 
 class SealedParams:
-    """The parameters of the jobs in ``store``; without a ``seal`` there is nothing to wait for."""
+    """The parameters of the jobs in ``store``; without ``secret_box`` nothing waits."""
 
-    def __init__(self, store: StoredJobs, seal: Seal | None) -> None:
-        self._store, self._seal = store, seal
-        self.has_rules = seal is None
+    def __init__(self, store: StoredJobs, secret_box: SecretBox | None) -> None:
+        self._store, self._secret_box = store, secret_box
+        self.has_rules = secret_box is None
         self.given: dict[str, Mapping[str, Any]] = {}
         """Parameters of unfinished jobs, which are stored without secrets."""
         self._submitting = asyncio.Lock()
@@ -59,8 +59,8 @@ class SealedParams:
 
     def of(self, state: JobState) -> Mapping[str, Any]:
         """The parameters as they are stored, opened where they are sealed."""
-        if self._seal is not None and Sealed.hold(state.params):
-            return Sealed.opened(state.params, self._seal)
+        if self._secret_box is not None and Sealed.hold(state.params):
+            return Sealed.opened(state.params, self._secret_box)
         return state.params
 
     async def ready(self) -> None:

@@ -15,7 +15,7 @@ import numpy as np
 
 from mem_search.contracts import Question, Retriever
 from mem_search.errors import MemSearchError, StorageError, Unavailable
-from mem_search.machine_load import stretched
+from mem_search.machine_load import scale_timeout
 from mem_search.model import LegReport
 from mem_search.model.rankings import NO_CANDIDATES, NONE_KNOWN, Candidates, Ranking, Scores
 from mem_search.search.state import LegScores
@@ -59,7 +59,7 @@ def union(rankings: Sequence[Ranking], depth: int) -> Candidates:
 async def run_leg(leg: Retriever, question: Question, depth: int) -> LegAnswer:
     """The answer of one leg; a failure of the leg is part of the answer."""
     started = time.perf_counter()
-    limit = stretched(LEG_SECONDS, most=_MAX_LEG_SECONDS)
+    limit = scale_timeout(LEG_SECONDS, most=_MAX_LEG_SECONDS)
     try:
         async with asyncio.timeout(limit):
             found = await leg.rank(question, depth)

@@ -51,7 +51,7 @@ from mem_search.search.state import (
     StoredData,
 )
 from mem_search.storage.ports.search import SearchSnapshot
-from mem_search.text import names, record_ids
+from mem_search.text import identifiers, record_ids
 from mem_search.text.sketch import NO_SKETCHES
 from mem_search.text.words import all_of, any_of
 
@@ -61,7 +61,7 @@ HOLDERS = 200
 PLAIN_HOLDERS = 20
 """The same for a name of plain words, such as ``chroma-mcp``, beside other words."""
 
-CALLED = (names.MAX_NAMES + 1, 0)
+CALLED = (identifiers.MAX_NAMES + 1, 0)
 """A record that is named by its id comes before those that hold names."""
 
 OTHER_WORDS = 3
@@ -155,7 +155,7 @@ def prefetch(
     depth = leg_results.depth
     rankings = [answer.ranking for answer in leg_results.answers if answer.ranking is not None]
     named, held, names_alone = NO_CANDIDATES, dict[int, tuple[int, int]](), False
-    if "names" in stages and names.NAME_LIKE.search(question.text):
+    if "identifier-first" in stages and identifiers.NAME_LIKE.search(question.text):
         named, held, names_alone = _holders(snapshot, question)
     candidates = named.joined(union(rankings, depth))
     if leg_results.from_named:
@@ -195,7 +195,7 @@ def prefetch(
     if "feedback" in stages:
         feedback = _feedback(snapshot, question, leg_results.answers, candidates, legs)
     guessed = None
-    if question.words.guessed and "guessed" in stages:
+    if question.words.guessed and "typo-demotion" in stages:
         guessed = _guessed_alone(snapshot, question, rankings)
     return RankingState(
         request=request,
@@ -210,7 +210,7 @@ def prefetch(
         beyond=beyond,
         stored=StoredData(
             columns=columns,
-            holders=held,
+            exact_matches=held,
             lifted=[snapshot.matching(lift) for lift in question.lifts],
             whole=whole,
             names_alone=names_alone,
@@ -316,17 +316,17 @@ def _holders(
     """
     found = _called(snapshot, question)
     held = dict.fromkeys(found.records.tolist(), CALLED)
-    asked = names.find(question.text)
+    asked = identifiers.find(question.text)
     others = {*question.words.all}.difference(*[name.words for name in asked])
     if not asked or len(others) > OTHER_WORDS:
         return found, held, False
     for name in asked:
         most = PLAIN_HOLDERS if name.plain and others else HOLDERS
-        holders = snapshot.holders(name, question.filters, most)
-        for record, well in zip(holders.records.tolist(), holders.scores.tolist(), strict=True):
+        matches = snapshot.exact_matches(name, question.filters, most)
+        for record, well in zip(matches.records.tolist(), matches.scores.tolist(), strict=True):
             count, sum_ = held.get(record, (0, 0))
             held[record] = (count + 1, sum_ + int(well))
-        found = found.joined(holders)
+        found = found.joined(matches)
     alone = not others and not any(name.plain for name in asked)
     return found, held, alone and bool(held)
 

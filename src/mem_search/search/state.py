@@ -88,7 +88,7 @@ class StoredData:
     """
 
     columns: RecordColumns
-    holders: Mapping[int, tuple[int, int]] = field(default_factory=dict)
+    exact_matches: Mapping[int, tuple[int, int]] = field(default_factory=dict)
     """Record → how many names of the question it holds, and how well (``Name.held``)."""
     lifted: Sequence[Numbers] = ()
     """The records of each kind or person that the question names."""

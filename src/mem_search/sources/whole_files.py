@@ -223,7 +223,7 @@ class Export:
             self._left -= member.size
             if self._left < 0:
                 raise ValueError(f"its files unpack to more than {MAX_FILE_BYTES // 2**30} GB")
-            opened = member.open()
+            opened = member.content()
         text = io.TextIOWrapper(cast("BinaryIO", opened), encoding="utf-8-sig", errors="replace")
         try:
             yield text

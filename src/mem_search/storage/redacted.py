@@ -59,7 +59,7 @@ _QUICK: Final = (int, float, bytes, type(None))
 
 def redacted(store: Store, key: bytes) -> Store:
     """``store`` behind redaction. ``key`` has 32 bytes: with another, stored URLs are lost."""
-    return cast(Store, _RedactedStore(store, Redaction(key), Seal(key)))
+    return cast(Store, _RedactedStore(store, Redaction(key), SecretBox(key)))
 
 
 def clean(value: T, redaction: Redaction) -> T:
@@ -70,7 +70,7 @@ def clean(value: T, redaction: Redaction) -> T:
     return cast(T, _clean(value, redaction, None))
 
 
-class Seal:
+class SecretBox:
     """Encrypts with the key of the home (Fernet: AES-128-CBC and HMAC-SHA256)."""
 
     def __init__(self, key: bytes) -> None:
@@ -110,44 +110,44 @@ class Sealed:
         return isinstance(given := params.get(_SEALED_PARAMS), str) and given.startswith(_SEALED)
 
     @staticmethod
-    def opened(params: Mapping[str, Any], seal: Seal) -> dict[str, Any]:
+    def opened(params: Mapping[str, Any], secret_box: SecretBox) -> dict[str, Any]:
         """The parameters in stored ``params``; none for those that another key sealed."""
-        return dict(json.loads(seal.open(params[_SEALED_PARAMS]) or "{}"))
+        return dict(json.loads(secret_box.open(params[_SEALED_PARAMS]) or "{}"))
 
-    def closed(self, seal: Seal) -> dict[str, str]:
-        return {_SEALED_PARAMS: seal.close(json.dumps(dict(self.params)))}
+    def closed(self, secret_box: SecretBox) -> dict[str, str]:
+        return {_SEALED_PARAMS: secret_box.close(json.dumps(dict(self.params)))}
 
 
 class _RedactedStore:
-    def __init__(self, store: Store, redaction: Redaction, seal: Seal) -> None:
-        self._store, self._redaction, self._seal = store, redaction, seal
+    def __init__(self, store: Store, redaction: Redaction, secret_box: SecretBox) -> None:
+        self._store, self._redaction, self._secret_box = store, redaction, secret_box
 
     def __getattr__(self, name: str) -> Any:
         part = getattr(self._store, name)
         if name not in PLAIN:
-            part = _RedactedPart(part, self._redaction, self._seal)
+            part = _RedactedPart(part, self._redaction, self._secret_box)
             setattr(self, name, part)
         return part
 
     def part(self, of: Callable[[Any], T]) -> T:
         """What a feature stores, redacted on its way in as everything else."""
-        return cast(T, _RedactedPart(self._store.part(of), self._redaction, self._seal))
+        return cast(T, _RedactedPart(self._store.part(of), self._redaction, self._secret_box))
 
 
 class _RedactedPart:
-    def __init__(self, part: object, redaction: Redaction, seal: Seal) -> None:
-        self._part, self._redaction, self._seal = part, redaction, seal
+    def __init__(self, part: object, redaction: Redaction, secret_box: SecretBox) -> None:
+        self._part, self._redaction, self._secret_box = part, redaction, secret_box
 
     def __getattr__(self, name: str) -> Any:
         method: Callable[..., Awaitable[Any]] = getattr(self._part, name)
 
         def cleaned(args: tuple[Any, ...], named: Mapping[str, Any]) -> tuple[Any, Any]:
             return (
-                tuple(_clean(each, self._redaction, self._seal) for each in args),
+                tuple(_clean(each, self._redaction, self._secret_box) for each in args),
                 {
-                    key: self._seal.close(value)
+                    key: self._secret_box.close(value)
                     if key == _URL
-                    else _clean(value, self._redaction, self._seal)
+                    else _clean(value, self._redaction, self._secret_box)
                     for key, value in named.items()
                 },
             )
@@ -158,7 +158,7 @@ class _RedactedPart:
                 await secret_rules.ready()  # not in a thread that others wait for
             if not all(isinstance(each, _QUICK) for each in given):
                 args, named = await asyncio.to_thread(cleaned, args, named)
-            return _opened(await method(*args, **named), self._seal)
+            return _opened(await method(*args, **named), self._secret_box)
 
         setattr(self, name, call)
         return call
@@ -170,7 +170,7 @@ def _needs_rules(value: Any) -> bool:
     return not isinstance(value, (*_QUICK, Sealed))
 
 
-def _clean(value: Any, redaction: Redaction, seal: Seal | None) -> Any:
+def _clean(value: Any, redaction: Redaction, secret_box: SecretBox | None) -> Any:
     match value:
         case str():
             # The reply of a background search is JSON, and has to stay JSON.
@@ -180,8 +180,8 @@ def _clean(value: Any, redaction: Redaction, seal: Seal | None) -> Any:
             return redaction.name(value)
         case int() | float() | bytes() | None | PreparedDraft():
             return value
-        case Sealed() if seal is not None:
-            return value.closed(seal)
+        case Sealed() if secret_box is not None:
+            return value.closed(secret_box)
         case Draft():
             return replace(
                 value,
@@ -200,24 +200,24 @@ def _clean(value: Any, redaction: Redaction, seal: Seal | None) -> Any:
         case Mapping():
             return redaction.values(value)
         case list() | tuple() | set() | frozenset():
-            return type(value)(_clean(each, redaction, seal) for each in value)
+            return type(value)(_clean(each, redaction, secret_box) for each in value)
         case _ if is_dataclass(value) and not isinstance(value, type):
-            return _clean_fields(value, redaction, seal)
+            return _clean_fields(value, redaction, secret_box)
         case _ if callable(value):
-            return lambda *args: _clean(value(*args), redaction, seal)
+            return lambda *args: _clean(value(*args), redaction, secret_box)
         case _:
             return value
 
 
-def _clean_fields(value: Any, redaction: Redaction, seal: Seal | None) -> Any:
+def _clean_fields(value: Any, redaction: Redaction, secret_box: SecretBox | None) -> Any:
     changed = {}
     for field in fields(value):
         given = getattr(value, field.name)
         is_url = field.name == _URL or (field.name == "url" and isinstance(value, Message))
-        if is_url and seal:
-            made = given if given.startswith(_SEALED) else seal.close(given)
+        if is_url and secret_box:
+            made = given if given.startswith(_SEALED) else secret_box.close(given)
         else:
-            made = _clean(given, redaction, seal)
+            made = _clean(given, redaction, secret_box)
         if made is not given and made != given:
             changed[field.name] = made
     return replace(value, **changed) if changed else value
@@ -230,18 +230,18 @@ def _document(text: str) -> Any:
         return None
 
 
-def _opened(value: Any, seal: Seal) -> Any:
-    """``value`` with what ``seal`` closed in it; only strings that are alone are looked at."""
+def _opened(value: Any, secret_box: SecretBox) -> Any:
+    """``value`` with what ``secret_box`` closed in it; only strings that stand alone."""
     match value:
         case str():
-            return seal.open(value) if value.startswith(_SEALED) else value
+            return secret_box.open(value) if value.startswith(_SEALED) else value
         case list() | tuple() if type(value) in (list, tuple):
-            return type(value)(_opened(each, seal) for each in value)
+            return type(value)(_opened(each, secret_box) for each in value)
         case dict():
-            return {key: _opened(each, seal) for key, each in value.items()}
+            return {key: _opened(each, secret_box) for key, each in value.items()}
         case _ if is_dataclass(value) and not isinstance(value, type):
             changed = {
-                name: seal.open(given)
+                name: secret_box.open(given)
                 for name in (_URL, "url")
                 if isinstance(given := getattr(value, name, None), str)
                 and given.startswith(_SEALED)

@@ -22,7 +22,7 @@ from yarl import URL
 from mem_search.access.tokens import read_or_create
 from mem_search.embedders import Opener, open_embedder
 from mem_search.http.access.authentication import TOKEN
-from mem_search.http.core.dispatch import DEPRECATED, add_headers, answer, bound, deprecation
+from mem_search.http.core.dispatch import DEPRECATED, add_headers, answer, deprecation, make_handler
 from mem_search.http.core.event_stream import LISTENERS, end_streams
 from mem_search.http.core.lifecycle import LIFECYCLE, Lifecycle, run_lifecycle
 from mem_search.http.core.measuring import MEASURED, Measured
@@ -163,9 +163,9 @@ def _late_router(deprecated: dict[str, Mapping[str, str]]) -> web.UrlDispatcher:
 
 def _add(router: web.UrlDispatcher, routes: Iterable[Route]) -> None:
     for route in routes:
-        router.add_route(route.method, route.path, bound(route))
+        router.add_route(route.method, route.path, make_handler(route))
         if route.method == "GET" and not route.write:
-            router.add_route("HEAD", route.path, bound(route))
+            router.add_route("HEAD", route.path, make_handler(route))
 
 
 def _literal_paths(routes: tuple[Route, ...]) -> dict[str, set[str]]:

@@ -1,6 +1,6 @@
 """What every request passes: its id and place, then caller, parameters, body and store.
 
-``answer`` surrounds each route and turns errors into problem details; ``bound`` makes the handler
+``answer`` surrounds each route and turns errors into problem details; ``make_handler`` makes that
 of one route; ``add_headers`` completes every reply. Query strings and bodies are read into
 pydantic models, and all faults are reported at once. A parameter has the name of its field's
 alias, or of the field; further spellings are in the field's ``spellings``.
@@ -140,14 +140,14 @@ async def _answered(request: web.Request, handler: Handler) -> web.StreamRespons
         return problems.of_bug(request)
 
 
-def bound(route: Route) -> Handler:
+def make_handler(route: Route) -> Handler:
     """The aiohttp handler of ``route``."""
     model = route.query or Parameters
     searching = route.research or searches(route.query, route.body)
     for_agents, streams_body = route.is_for_agents, route.streams_body
     stores = route.write and route.method != "GET" and not route.defers
     clients = route.clients
-    for_clients = None if route.for_clients is None else bound(route.for_clients)
+    for_clients = None if route.for_clients is None else make_handler(route.for_clients)
 
     async def handle(request: web.Request) -> web.StreamResponse:
         theirs = clients if clients is not None and clients.is_one(request) else None

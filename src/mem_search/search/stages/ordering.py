@@ -35,7 +35,7 @@ def supersession(state: RankingState) -> RankingState:
     return state.ordered(lift(state.hits, state.stored.successors))
 
 
-def guessed(state: RankingState) -> RankingState:
+def typo_demotion(state: RankingState) -> RankingState:
     """Puts records with nothing but a guessed word below those with a word as it was typed."""
     if state.stored.guessed is None:
         return state
@@ -47,16 +47,16 @@ def guessed(state: RankingState) -> RankingState:
     return state.ordered([*(state.hits[row] for row in rows), *state.hits[last + 1 :]])
 
 
-def names(state: RankingState) -> RankingState:
+def identifier_first(state: RankingState) -> RankingState:
     """Puts records that hold a name from the question, as it is written, before all others.
 
     Those with more of the names come first, then those with whole names.
     """
-    holders = state.stored.holders
-    if not holders:
+    exact_matches = state.stored.exact_matches
+    if not exact_matches:
         return state
     return state.ordered(
-        sorted(state.hits, key=lambda hit: holders.get(hit.number, (0, 0)), reverse=True)
+        sorted(state.hits, key=lambda hit: exact_matches.get(hit.number, (0, 0)), reverse=True)
     )
 
 
@@ -71,7 +71,7 @@ def folding(state: RankingState) -> RankingState:
     )
 
 
-def kinds(state: RankingState) -> RankingState:
+def kind_diversity(state: RankingState) -> RankingState:
     """Gives a kind whose best match is near the best scores a place among the first ten."""
     if len(state.hits) <= FIRST_PAGE or state.request.order != "relevance":
         return state
@@ -125,7 +125,7 @@ def filter_matches(state: RankingState, score: float | None = None) -> RankingSt
     return state.ordered([*hits, *(Hit(number, score) for number in others[:missing])])
 
 
-def falling(state: RankingState) -> RankingState:
+def monotonic_scores(state: RankingState) -> RankingState:
     """Gives a record that another stage moved up the score of the record below it."""
     hits = [*state.hits]
     for place in range(len(hits) - 2, -1, -1):

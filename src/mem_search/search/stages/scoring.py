@@ -191,7 +191,7 @@ def match(state: RankingState) -> RankingState:
         return state
     floor = cosine_floor(state.question.text, state.rankings)
     found = matches(state.union, state.legs, state.rankings, floor)
-    found |= np.isin(state.union.records, [*state.stored.holders])
+    found |= np.isin(state.union.records, [*state.stored.exact_matches])
     return replace(state, matched=found)
 
 
@@ -274,7 +274,7 @@ def session(state: RankingState) -> RankingState:
     return state.added("session", added)
 
 
-def named(state: RankingState) -> RankingState:
+def intent_boost(state: RankingState) -> RankingState:
     """Raises records from the time, of the kind and from the person that a question names in words.
 
     The same for each, so that a clearly better answer stays above. The time counts twice where it
@@ -282,7 +282,7 @@ def named(state: RankingState) -> RankingState:
     """
     if lifted := state.stored.lifted:
         gain = np.sum([are_among(state.union.records, each) for each in lifted], axis=0)
-        state = state.added("named", NAMED_WEIGHT * gain)
+        state = state.added("intent-boost", NAMED_WEIGHT * gain)
     if not state.question.times:
         return state
     created = state.stored.columns.created

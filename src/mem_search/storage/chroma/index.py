@@ -20,7 +20,7 @@ import numpy as np
 
 from mem_search.contracts import VectorEntry, VectorIndex, Vectors
 from mem_search.errors import IndexUnavailable
-from mem_search.machine_load import stretched
+from mem_search.machine_load import scale_timeout
 from mem_search.storage.chroma.connection import FORMAT, Connect, Connection, number
 from mem_search.storage.chroma.faults import CollectionGone, NoAnswer
 from mem_search.storage.chroma.server import Protection, Server, State
@@ -127,7 +127,7 @@ class ChromaIndex:
             return connection.query(rows, k) if k > 0 else []
 
         try:
-            async with asyncio.timeout(stretched(self._patience, most=_MAX_PATIENCE_SECONDS)):
+            async with asyncio.timeout(scale_timeout(self._patience, most=_MAX_PATIENCE_SECONDS)):
                 return await self._call(self._query_threads, lambda: self._queries, ask)
         except TimeoutError:
             fault = NoAnswer("Chroma did not answer in time while searching")

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Final
 
 from mem_search.errors import IndexUnavailable
-from mem_search.machine_load import stretched
+from mem_search.machine_load import scale_timeout
 from mem_search.storage.chroma.directory import DataDirectory
 from mem_search.storage.chroma.faults import ServerFault, Unreachable
 from mem_search.storage.chroma.launch import Child, launch
@@ -177,7 +177,7 @@ class ChromaProcess(Server):
             try:
                 self.pid = child.pid
                 self._directory.remember_child(child.pid)
-                await child.answering(stretched(_START_SECONDS, most=_MAX_SECONDS))
+                await child.answering(scale_timeout(_START_SECONDS, most=_MAX_SECONDS))
                 self.address = child.address
                 self.protection, self.refusal = child.protection, child.refusal
                 await opened(partial(LeanConnection, child.dial))
@@ -238,7 +238,7 @@ class ChromaProcess(Server):
             await self._silent.wait()
             self._set("down", "Chroma does not answer; checking whether it still runs")
             try:
-                limit = stretched(_SILENCE, most=_MAX_SECONDS)
+                limit = scale_timeout(_SILENCE, most=_MAX_SECONDS)
                 await asyncio.to_thread(heartbeat, child.dial, limit)
             except IndexUnavailable:
                 return

@@ -33,7 +33,7 @@ from mem_search.model.rankings import (
 from mem_search.model.records import RecordWithLinks
 from mem_search.model.requests import Scope
 from mem_search.model.statistics import AskedQuery, Corpus
-from mem_search.text.names import Name
+from mem_search.text.identifiers import Name
 from mem_search.text.record_ids import RecordId
 from mem_search.text.sketch import Sketches
 from mem_search.text.words import WordQuery
@@ -71,7 +71,7 @@ class SearchSnapshot(Protocol):
         """The records with a passage that matches, in order."""
         ...
 
-    def holders(self, name: Name, filters: Filters, most: int) -> Candidates:
+    def exact_matches(self, name: Name, filters: Filters, most: int) -> Candidates:
         """Records within ``filters`` that have ``name`` as it is written, whole ones first.
 
         The score is 2 for the whole name and 1 inside a longer one (``Name.held``), the passage is

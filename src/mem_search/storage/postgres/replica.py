@@ -4,7 +4,7 @@ A search may be answered by the replica when that has replayed all that this wor
 is no further behind than a limit; else the primary answers. Both are checked with each read, on the
 connection that reads: several replicas may be behind one address. A search that has read the
 primary once stays there, so within one search the store never goes back in time. A replica that
-fails is left alone until a lookout finds it well, so that no later search waits for it.
+fails is left alone until a monitor finds it well, so that no later search waits for it.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from mem_search.errors import StoreAway
 from mem_search.model.statistics import ReplicaState
 from mem_search.storage.ports.search import View
 from mem_search.storage.postgres.connection import Connection, first_line, place_of
-from mem_search.storage.postgres.lookout import (
+from mem_search.storage.postgres.replica_monitor import (
     LOOK_SECONDS,
     NETWORK,
     REPLAYED,
     SILENT,
     WRITTEN,
-    Lookout,
+    ReplicaMonitor,
 )
 
 T = TypeVar("T")
@@ -83,7 +83,7 @@ class Replica:
     ) -> None:
         self.place = place_of(address, "MEM_SEARCH_STORE_REPLICA")
         self._address, self._primary, self._limit = address, primary, limit
-        self._lookout: Lookout | None = None
+        self._monitor: ReplicaMonitor | None = None
         self._needed = -1
         self._unplaced: float | None = None
         self._primary_failed = False
@@ -107,15 +107,15 @@ class Replica:
         """Begin to look at it; ``connection`` is of the primary, whose schema is up to date."""
         self.wrote(connection)
         self._pool.open()
-        self._lookout = Lookout.of(self._primary, self._address)
+        self._monitor = ReplicaMonitor.of(self._primary, self._address)
 
     def close(self) -> None:
         """Wait for what reads, unless the replica hangs. A second call does nothing."""
-        lookout, self._lookout = self._lookout, None
-        self._threads.shutdown(wait=lookout is None or not lookout.trouble)
+        monitor, self._monitor = self._monitor, None
+        self._threads.shutdown(wait=monitor is None or not monitor.trouble)
         self._pool.close()
-        if lookout is not None:
-            lookout.release()
+        if monitor is not None:
+            monitor.release()
 
     def wrote(self, connection: Connection) -> None:
         """Note that ``connection`` has committed what a search may read; a replica needs that."""
@@ -131,18 +131,18 @@ class Replica:
     @property
     def state(self) -> ReplicaState:
         """Whether a search that begins now would be read from it, and why not."""
-        lookout = self._lookout
-        if lookout is None or lookout.trouble:
-            why = "nobody looks at it" if lookout is None else lookout.trouble
+        monitor = self._monitor
+        if monitor is None or monitor.trouble:
+            why = "nobody looks at it" if monitor is None else monitor.trouble
             return ReplicaState(self.place, "away", None, why)
-        behind = lookout.behind(lookout.replayed)
+        behind = monitor.behind(monitor.replayed)
         lag = None if math.isinf(behind) else round(behind, 1)
-        if lookout.primary_away and lag is not None:
+        if monitor.primary_away and lag is not None:
             return ReplicaState(self.place, "alone", lag, "the primary does not answer")
         if behind > self._limit:
             why = f"it is further behind than MEM_SEARCH_STORE_REPLICA_LAG ({self._limit:g} s)"
             return ReplicaState(self.place, "behind", lag, why)
-        if lookout.replayed < self._required(lookout):
+        if monitor.replayed < self._required(monitor):
             why = "it has not got yet what this worker has written"
             return ReplicaState(self.place, "behind", lag, why)
         return ReplicaState(self.place, "used", lag, "")
@@ -191,17 +191,17 @@ class Replica:
     async def _tried(
         self, reading: _Reading, query: Callable[[Connection], T]
     ) -> _Answer[T] | None:
-        lookout = self._lookout
-        if reading.newer or lookout is None or lookout.trouble:
+        monitor = self._monitor
+        if reading.newer or monitor is None or monitor.trouble:
             return None
         running = asyncio.get_running_loop().run_in_executor(
-            self._threads, self._answered, lookout, reading, query
+            self._threads, self._answered, monitor, reading, query
         )
         # Nobody may wait for it any more.
         running.add_done_callback(lambda late: late.cancelled() or late.exception())
         while not running.done():
             await asyncio.wait([running], timeout=LOOK_SECONDS)
-            if not lookout.is_readable:  # it may hang, and its thread with it
+            if not monitor.is_readable:  # it may hang, and its thread with it
                 return None
         found = running.result()
         if found is None:
@@ -210,7 +210,7 @@ class Replica:
         return _Answer(found[0])
 
     def _answered(
-        self, lookout: Lookout, reading: _Reading, query: Callable[[Connection], T]
+        self, monitor: ReplicaMonitor, reading: _Reading, query: Callable[[Connection], T]
     ) -> tuple[T, int, float, bool] | None:
         """The value, how far the replica was and how old, and whether that lacks too much."""
         try:
@@ -218,30 +218,30 @@ class Replica:
                 replayed = connection.replayed
                 if replayed < reading.replayed:  # promoted, or another one behind the same address
                     return None
-                behind = lookout.behind(replayed)
-                lacks = behind > self._limit or replayed < self._required(lookout)
-                lookout.replayed = max(lookout.replayed, replayed)
-                self._primary_failed &= lookout.primary_away
+                behind = monitor.behind(replayed)
+                lacks = behind > self._limit or replayed < self._required(monitor)
+                monitor.replayed = max(monitor.replayed, replayed)
+                self._primary_failed &= monitor.primary_away
                 if math.isinf(behind) or (lacks and not self._primary_failed):
                     return None
                 with connection.begun():
                     return query(connection), replayed, behind, lacks
         except PoolTimeout:
-            lookout.failed(SILENT)
+            monitor.failed(SILENT)
             return None
         except (psycopg.errors.TransactionRollback, psycopg.errors.QueryCanceled):
             return None  # the replica has dropped it for what it has to replay
         except psycopg.OperationalError as error:
-            lookout.failed(first_line(error))
+            monitor.failed(first_line(error))
             return None
         except psycopg.Error:
             return None  # the primary says what is wrong
 
-    def _required(self, lookout: Lookout) -> float:
+    def _required(self, monitor: ReplicaMonitor) -> float:
         """How far a replica has to be to have all that this worker has written."""
         with self._noting:
             if self._unplaced is not None:
-                place = lookout.place_after(self._unplaced)
+                place = monitor.place_after(self._unplaced)
                 if place is None:
                     return math.inf
                 self._needed, self._unplaced = max(self._needed, place), None

@@ -27,7 +27,7 @@ from mem_search.storage.postgres.graph import GRAPH
 from mem_search.storage.postgres.word_lists import Holders, Phrase
 from mem_search.storage.postgres.words import PostgresVocabulary
 from mem_search.storage.rules import bm25
-from mem_search.storage.rules.sealed import is_whole
+from mem_search.storage.rules.checksums import is_whole
 from mem_search.storage.sql.snapshot import Snapshot
 from mem_search.text import sketch
 from mem_search.text.sketch import HEAD, NO_SKETCHES, WORDS, Sketches

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mem_search.storage.postgres.connection import Connection
-from mem_search.storage.rules.sealed import is_whole, sealed
+from mem_search.storage.rules.checksums import is_whole, with_checksum
 from mem_search.text import sketch
 
 
@@ -18,6 +18,6 @@ def remade(connection: Connection) -> int:
         connection.execute(
             "insert into sketches(record_id, sketch) values(%s, %s)"
             " on conflict(owner, record_id) do update set sketch = excluded.sketch",
-            (number, sealed(sketch.sketch(title, body), number)),
+            (number, with_checksum(sketch.sketch(title, body), number)),
         )
     return len(wrong)

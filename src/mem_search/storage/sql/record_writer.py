@@ -16,8 +16,8 @@ from mem_search.model import Draft
 from mem_search.model.forgetting import Identity, of_session
 from mem_search.model.ingest import PreparedDraft, Stored
 from mem_search.model.records import CONTENT_ID
+from mem_search.storage.rules.checksums import with_checksum
 from mem_search.storage.rules.own_ids import apart
-from mem_search.storage.rules.sealed import sealed
 from mem_search.storage.rules.tombstones import akin, forgotten_since, of_words
 from mem_search.storage.sql import edges, passage_rows, similar, successions
 from mem_search.storage.sql.passage_rows import Kept, Text
@@ -287,7 +287,7 @@ class Writer(ABC):
         connection.insert(
             "sketches",
             ("record_id bigint", "sketch bytea"),
-            [(number, sealed(item.sketch, number)) for number, item in prepared],
+            [(number, with_checksum(item.sketch, number)) for number, item in prepared],
             "on conflict(owner, record_id) do update set sketch = excluded.sketch",
         )
         self._index([row.item for row in rows], texts)

@@ -38,7 +38,7 @@ from mem_search.storage.sql import facet_counts, graph, records, scopes, search_
 from mem_search.storage.sql.filters import FilterSql
 from mem_search.storage.sql.graph import Graph
 from mem_search.storage.sql.vocabulary import MAX_VALUES, Vocabulary
-from mem_search.text.names import Name
+from mem_search.text.identifiers import Name
 from mem_search.text.record_ids import RecordId
 from mem_search.text.words import WordQuery
 
@@ -118,7 +118,7 @@ class Snapshot(ABC):
     def records_with_words(self, query: WordQuery) -> Numbers:
         return distinct(self.passage_columns(self._matched(query)).records)
 
-    def holders(self, name: Name, filters: Filters, most: int) -> Candidates:
+    def exact_matches(self, name: Name, filters: Filters, most: int) -> Candidates:
         found = self._matched(name.query)
         if filters:
             found = found[self._within(self.passage_columns(found).records, filters)]

@@ -14,7 +14,7 @@ from typing import Final, Literal
 
 from mem_search.errors import StoreDamaged
 from mem_search.storage.rules import bm25
-from mem_search.storage.rules.sealed import is_whole, sealed
+from mem_search.storage.rules.checksums import is_whole, with_checksum
 from mem_search.storage.sqlite import column_blocks, odd_rows, odd_values
 from mem_search.storage.sqlite.connection import as_read
 from mem_search.storage.sqlite.fulltext import FILLED_BY
@@ -225,7 +225,7 @@ def _remake_sketches(connection: sqlite3.Connection) -> None:
         ).fetchone()
         connection.execute(
             "insert or replace into sketches values(?, ?)",
-            (number, sealed(sketch.sketch(title, body), number)),
+            (number, with_checksum(sketch.sketch(title, body), number)),
         )
 
 

@@ -6,8 +6,8 @@ import json
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
+from mem_search.storage.rules.checksums import with_checksum
 from mem_search.storage.rules.moving import Identity, Row, Table
-from mem_search.storage.rules.sealed import sealed
 from mem_search.storage.sql.moving import Tables
 from mem_search.storage.sqlite import vectors
 from mem_search.storage.sqlite.connection import SqliteConnection
@@ -52,7 +52,7 @@ class SqliteTables(Tables):
             connection.many(f"{SqliteTombstones.insert} do nothing", values)
             return
         if table.name == "vectors":
-            rows = [(model, entry, sealed(packed, entry)) for model, entry, packed in rows]
+            rows = [(model, entry, with_checksum(packed, entry)) for model, entry, packed in rows]
         columns, marks = ", ".join(self.columns(table)), ", ".join(["%s"] * len(table.columns))
         connection.many(f'insert or ignore into "{table.name}"({columns}) values({marks})', rows)
 

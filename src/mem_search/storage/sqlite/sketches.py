@@ -8,7 +8,7 @@ import json
 import sqlite3
 from collections.abc import Collection
 
-from mem_search.storage.rules.sealed import is_whole
+from mem_search.storage.rules.checksums import is_whole
 from mem_search.storage.sqlite.derived import DerivedDamaged
 from mem_search.text import sketch
 from mem_search.text.sketch import Sketches

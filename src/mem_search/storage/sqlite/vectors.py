@@ -1,7 +1,7 @@
 """Stored vectors: the source of the vector index and of the rows for scoring; and the outbox.
 
 Vectors are stored as little-endian float16 of unit length. The index gets the same rounded values,
-so a rebuilt index equals the one that it replaces. Each has a checksum (``rules.sealed``), at
+so a rebuilt index equals the one that it replaces. Each has a checksum (``rules.checksums``), at
 which is looked wherever vectors are read from the file: searches do so once, and have them then.
 """
 
@@ -16,7 +16,7 @@ import numpy as np
 
 from mem_search.contracts import VectorEntry, Vectors
 from mem_search.model.ingest import OutboxStep, ToEmbed
-from mem_search.storage.rules.sealed import is_whole, sealed
+from mem_search.storage.rules.checksums import is_whole, with_checksum
 from mem_search.storage.sql.connection import reads
 from mem_search.storage.sql.indexing import Indexing, waiting
 from mem_search.storage.sqlite.connection import SqliteConnection
@@ -48,7 +48,7 @@ def known_model(connection: sqlite3.Connection, fingerprint: str) -> int | None:
 def pack(entries: Sequence[int], vectors: Vectors) -> list[tuple[int, bytes]]:
     """Each entry with what is stored for it."""
     packed = (row.tobytes() for row in vectors.astype("<f2"))
-    return [(entry, sealed(row, entry)) for entry, row in zip(entries, packed, strict=True)]
+    return [(entry, with_checksum(row, entry)) for entry, row in zip(entries, packed, strict=True)]
 
 
 def content(entry: int, stored: object, size: int) -> bytes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mem_search.text import names
+from mem_search.text import identifiers
 from mem_search.text.words import AnyWords, WordPhrase
 
 SURE = (
@@ -22,22 +22,23 @@ WORDS = (
 @pytest.mark.parametrize("text", SURE)
 def test_a_name_is_found_among_words_and_marks(text: str) -> None:
     for asked in (text, f"where is ({text}), and why?", f'what of `{text}` or "{text}"'):
-        assert [(name.text, name.plain) for name in names.find(asked)] == [(text, False)]
+        assert [(name.text, name.plain) for name in identifiers.find(asked)] == [(text, False)]
 
 
 @pytest.mark.parametrize("text", PLAIN)
 def test_words_joined_by_a_hyphen_or_slash_may_be_a_name(text: str) -> None:
-    assert [(name.text, name.plain) for name in names.find(f"the {text} one")] == [(text, True)]
+    found = identifiers.find(f"the {text} one")
+    assert [(name.text, name.plain) for name in found] == [(text, True)]
 
 
 @pytest.mark.parametrize("text", WORDS)
 def test_words_numbers_and_dates_are_no_names(text: str) -> None:
-    assert names.find(f"the {text} one") == ()
+    assert identifiers.find(f"the {text} one") == ()
 
 
 def test_a_pasted_text_gives_only_so_many_names() -> None:
-    assert len(names.find(" ".join(f"name_{n}" for n in range(50)))) == names.MAX_NAMES
-    assert names.find("a_" * names.MAX_NAME_CHARS) == ()
+    assert len(identifiers.find(" ".join(f"name_{n}" for n in range(50)))) == identifiers.MAX_NAMES
+    assert identifiers.find("a_" * identifiers.MAX_NAME_CHARS) == ()
 
 
 @pytest.mark.parametrize(
@@ -67,7 +68,7 @@ def test_a_pasted_text_gives_only_so_many_names() -> None:
     ],
 )
 def test_how_a_text_has_a_name(name: str, text: str, held: int) -> None:
-    (found,) = names.find(name)
+    (found,) = identifiers.find(name)
     assert found.held(text) == held
 
 
@@ -82,7 +83,7 @@ def test_how_a_text_has_a_name(name: str, text: str, held: int) -> None:
     ],
 )
 def test_what_is_looked_up_for_a_name(name: str, phrases: tuple[tuple[str, ...], ...]) -> None:
-    (found,) = names.find(name)
+    (found,) = identifiers.find(name)
     query = found.query
     rows = query.of if isinstance(query, AnyWords) else (query,)
     assert tuple(row.words for row in rows if isinstance(row, WordPhrase)) == phrases

@@ -13,7 +13,7 @@ BYTES: Final = 4
 """Of a checksum."""
 
 
-def sealed(value: bytes, row: int) -> bytes:
+def with_checksum(value: bytes, row: int) -> bytes:
     """``value`` of the row with this number, with its checksum."""
     return value + zlib.crc32(value, row).to_bytes(BYTES, "little")
 

@@ -1,10 +1,10 @@
 """How far a read replica is behind its primary, and whether it can be read at all.
 
-A lookout asks both servers once a second, in a thread of its own. It notes at which place of its
+A monitor asks both servers once a second, in a thread of its own. It notes at which place of its
 write-ahead log the primary was, and when, by this machine's clock. A replica that has replayed up
 to such a place has all that was there then. So an idle primary makes no replica old, a replica that
 receives nothing grows old as soon as something is written, and no clocks of machines are compared.
-Stores of one process share a lookout: what it sees belongs to the servers.
+Stores of one process share a monitor: what it sees belongs to the servers.
 """
 
 from __future__ import annotations
@@ -59,10 +59,10 @@ _FALLBACK_IDENTITY: Final = f"select 0::bigint, {_DATABASE}"
 """Where the cluster's own identity may not be read."""
 
 
-class Lookout:
-    """The state of one replica. ``Lookout.of`` returns it, ``release`` ends its use."""
+class ReplicaMonitor:
+    """The state of one replica. ``ReplicaMonitor.of`` returns it, ``release`` ends its use."""
 
-    _shared: ClassVar[dict[tuple[str, str], Lookout]] = {}
+    _shared: ClassVar[dict[tuple[str, str], ReplicaMonitor]] = {}
     _sharing: ClassVar = threading.Lock()
 
     def __init__(self, primary: str, replica: str) -> None:
@@ -77,11 +77,11 @@ class Lookout:
         self.replayed = -1
         self._trouble = "nobody has looked yet"
         self._primary_failed = False
-        self._thread = threading.Thread(target=self._run, name="postgres-lookout", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="postgres-monitor", daemon=True)
 
     @classmethod
-    def of(cls, primary: str, replica: str) -> Lookout:
-        """The lookout of these servers, which are asked from now on."""
+    def of(cls, primary: str, replica: str) -> ReplicaMonitor:
+        """The monitor of these servers, which are asked from now on."""
         with cls._sharing:
             found = cls._shared.get((primary, replica))
             if found is None:
