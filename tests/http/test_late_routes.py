@@ -13,9 +13,8 @@ from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
 from mem_search.errors import StorageError
-from mem_search.http.core import late_routes
-from mem_search.http.core.app import build_app
-from mem_search.http.core.late_routes import LATE, LateRoutes, load_soon
+from mem_search.http.core import app as application
+from mem_search.http.core.app import LATE, LateRoutes, build_app, load_soon
 from mem_search.http.core.lifecycle import LIFECYCLE
 from mem_search.http.core.routing import ROUTE_TABLE
 from mem_search.http.first_routes import FIRST
@@ -93,7 +92,7 @@ async def test_requests_that_come_together_load_them_once() -> None:
 async def test_they_are_loaded_without_a_request_too(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(late_routes, "PAUSE", 0)
+    monkeypatch.setattr(application, "PAUSE", 0)
     begun = asyncio.Event()
     app = build_app(settings)
     here = asyncio.get_running_loop()

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from mem_search.features.forgetting.service import _discarded
 from mem_search.ingest.copies import holds, look_through, looked_again
-from mem_search.ingest.forgetting import _discarded
 from mem_search.model.forgetting import Copies, Traces
 from mem_search.settings import is_shared
 

@@ -154,12 +154,12 @@ async def openapi_json(call: Call) -> web.StreamResponse:
 
 async def docs(call: Call) -> web.StreamResponse:
     """The operations on one page."""
-    from mem_search.http.openapi import docs_page  # see ``_described``
+    from mem_search.http.openapi import document  # see ``_described``
 
     return web.Response(
-        text=docs_page.render(_described(call.request.app[ROUTE_TABLE]())),
+        text=document.page(_described(call.request.app[ROUTE_TABLE]())),
         content_type="text/html",
-        headers={"Content-Security-Policy": docs_page.POLICY},
+        headers={"Content-Security-Policy": document.POLICY},
     )
 
 

@@ -1,6 +1,6 @@
 """The routes that a worker has from its first moment: its health, and the searches.
 
-``routes`` has the others; ``core.late_routes`` loads them.
+``routes`` has the others; ``core.app`` loads them.
 """
 
 from __future__ import annotations

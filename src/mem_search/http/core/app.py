@@ -1,20 +1,29 @@
-"""The web application of one worker, built from the map of routes."""
+"""The web application of one worker, built from the map of routes.
+
+Most routes it learns after its start: at the first request for one of them, or soon. Their
+handlers, with the schemas of bodies and replies, are a fifth of what a start would import, and the
+first answer of a worker is a search. So the features that they need open then, too.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import logging
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from functools import partial
+from typing import Any, Final
 
 from aiohttp import web
 from aiohttp.typedefs import Handler
+from yarl import URL
 
 from mem_search.access.tokens import read_or_create
 from mem_search.embedders import Opener, open_embedder
 from mem_search.http.access.authentication import TOKEN
 from mem_search.http.core.dispatch import DEPRECATED, add_headers, answer, deprecation, make_handler
 from mem_search.http.core.event_stream import LISTENERS, end_streams
-from mem_search.http.core.late_routes import LATE, LateRoutes, load_soon
 from mem_search.http.core.lifecycle import LIFECYCLE, Lifecycle, run_lifecycle
 from mem_search.http.core.measuring import MEASURED, Measured
 from mem_search.http.core.routing import ROUTE_TABLE, Route
@@ -23,6 +32,11 @@ from mem_search.http.mcp import ENDPOINT, hold_endpoint
 from mem_search.mcp.endpoint import Endpoint
 from mem_search.settings import Settings
 
+log = logging.getLogger(__name__)
+
+PAUSE: Final = 3.0
+"""Seconds after the start in which only requests load them: the first searches have the machine."""
+
 MAX_BODY_BYTES = 32 * 1024 * 1024
 MAX_LINE_BYTES = 1024 * 1024
 """Bytes of a request's first line.
@@ -30,6 +44,81 @@ MAX_LINE_BYTES = 1024 * 1024
 A parameter may have 4000 characters (``values``), which in an address take up to twelve bytes
 each, and a request several such; aiohttp by itself takes 8 KB and refuses more as plain text.
 """
+
+
+class LateRoutes(web.AbstractResource):
+    """Stands for the routes of the router that ``load`` builds, in another thread.
+
+    The app asks it for each path that its other routes do not have.
+    """
+
+    def __init__(self, load: Callable[[], web.UrlDispatcher]) -> None:
+        super().__init__()
+        self._load = load
+        self._loading: asyncio.Task[web.UrlDispatcher] | None = None
+
+    async def router(self) -> web.UrlDispatcher:
+        """The loaded router; whoever asks first begins to load it."""
+        if self._loading is None:
+            self._loading = asyncio.create_task(asyncio.to_thread(self._load), name="late routes")
+        # A client that goes away must not end it for the others.
+        return await asyncio.shield(self._loading)
+
+    async def resolve(
+        self, request: web.Request
+    ) -> tuple[web.UrlMappingMatchInfo | None, set[str]]:
+        found = await (await self.router()).resolve(request)
+        refused = found.http_exception
+        if refused is None:
+            return found, set()
+        allowed = refused.allowed_methods if isinstance(refused, web.HTTPMethodNotAllowed) else ()
+        return None, set(allowed)
+
+    @property
+    def canonical(self) -> str:
+        return "/{path}"
+
+    def raw_match(self, path: str) -> bool:
+        return path == self.canonical
+
+    def get_info(self) -> Any:
+        return {"formatter": self.canonical}
+
+    def url_for(self, **_: str) -> URL:
+        raise RuntimeError("routes that come later have no names")
+
+    def add_prefix(self, prefix: str) -> None:
+        raise RuntimeError("the app of a worker is no part of another one")
+
+    def __len__(self) -> int:
+        return 0
+
+    def __iter__(self) -> Iterator[web.AbstractRoute]:
+        return iter(())
+
+
+LATE: Final = web.AppKey("late routes", LateRoutes)
+
+
+async def load_soon(app: web.Application) -> AsyncIterator[None]:
+    """Cleanup context: loads them a while after the store is open, if no request did, and opens the
+    features.
+    """
+
+    async def load() -> None:
+        await app[LIFECYCLE].settled()
+        await asyncio.sleep(PAUSE)
+        try:
+            await app[LATE].router()
+        except Exception:  # each request for one of them fails, too
+            log.exception("most routes cannot be loaded")
+        await app[LIFECYCLE].settled(complete=True)
+
+    loading = asyncio.create_task(load(), name="load late routes")
+    yield
+    loading.cancel()
+    with suppress(asyncio.CancelledError):
+        await loading
 
 
 def build_app(settings: Settings, opener: Opener = open_embedder) -> web.Application:
@@ -56,7 +145,7 @@ def build_app(settings: Settings, opener: Opener = open_embedder) -> web.Applica
 
 
 def _all_routes() -> tuple[Route, ...]:
-    from mem_search.http.routes import ROUTES  # see ``core.late_routes``
+    from mem_search.http.routes import ROUTES  # heavy: see above
 
     return ROUTES
 

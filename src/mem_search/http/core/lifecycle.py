@@ -1,7 +1,7 @@
 """The runtime of one app. It opens in the background, so that the worker answers at once.
 
 It opens in two steps: what answers searches, then everything else, once that is asked for or the
-first searches are over (``late_routes``). A request that comes earlier waits for what it needs, and
+first searches are over (``app``). A request that comes earlier waits for what it needs, and
 is answered with 503 when that takes long. When it cannot be opened, every request is answered with
 the reason. The process of the worker awaits ``Lifecycle.complete``.
 """
