@@ -26,6 +26,7 @@ from mem_search.features.saved_searches.service import SavedSearches
 from mem_search.features.search_jobs.service import SearchJobs
 from mem_search.features.webhooks.sending import Sender, webhook_secret
 from mem_search.features.webhooks.service import Deliveries
+from mem_search.features.webhooks.sql import DeliveryStore
 from mem_search.idle_memory import give_back, give_back_when_idle
 from mem_search.ingest import spool
 from mem_search.ingest.crash_mark import CrashMark
@@ -250,7 +251,7 @@ def _research_runtime(runtime: Runtime) -> ResearchRuntime:
         lambda: runtime.model.embedder.fingerprint,
     )  # fmt: skip
     sender = Sender(lambda: webhook_secret(settings), settings.webhook_allow)
-    deliveries = Deliveries(store.deliveries, sender)
+    deliveries = Deliveries(store.part(DeliveryStore), sender)
     replays = Replays(store, operations)
     search_jobs = SearchJobs(store, operations, deliveries, most=settings.limit_jobs)
     saved = SavedSearches(store, search.service, deliveries)

@@ -22,6 +22,7 @@ from mem_search.features.research.sql import ResearchStore
 from mem_search.features.saved_searches.model import Match, SavedSearch
 from mem_search.features.saved_searches.sql import SavedSearchStore
 from mem_search.features.search_jobs.sql import SearchJobStore
+from mem_search.features.webhooks.sql import DeliveryStore
 from mem_search.ingest.prepare import prepare
 from mem_search.model import Batch, Draft, Filters, LedgerEntry, Link, Location, Record, Ref
 from mem_search.model.forgetting import Tombstone
@@ -619,7 +620,7 @@ class TestSearchJobs:
             2,
             "msg_1",
         )
-        assert await store.deliveries.due(7) == [("msg_1", "https://example.org/")]
+        assert await store.part(DeliveryStore).due(7) == [("msg_1", "https://example.org/")]
 
     async def test_a_result_with_a_record_that_was_forgotten_meanwhile_is_not_stored(
         self, store: Store
@@ -661,7 +662,7 @@ class TestSearchJobs:
         job = await store.part(SearchJobStore).get("a", 0)
         assert job is not None
         assert (job.status, job.completed_at) == ("cancelled", 3)
-        assert await store.deliveries.due(99) == []
+        assert await store.part(DeliveryStore).due(99) == []
 
     async def test_only_so_many_may_be_unfinished(self, store: Store) -> None:
         assert await search_job(store, "a", most=1)
@@ -764,7 +765,7 @@ class TestSavedSearches:
         matches, notification = await run(store, saved, message=message)
         assert {m.number: m.changed for m in matches} == {known["old"]: True, known["new"]: False}
         assert seen == [["new", "old"]]
-        assert await store.deliveries.due(99) == [("msg_1", "https://example.org/")]
+        assert await store.part(DeliveryStore).due(99) == [("msg_1", "https://example.org/")]
         (told,), total = await store.part(SavedSearchStore).notifications("news", 9, 0, unread=True)
         assert (told.id, told.count, told.delivery_id, total) == (notification, 2, "msg_1", 1)
         assert await run(store, saved, message=message) == ((), None)
@@ -837,20 +838,20 @@ class TestDeliveries:
     async def test_a_message_is_tried_again_until_it_ends(self, store: Store) -> None:
         await search_job(store, "a")
         await store.part(SearchJobStore).finish_and_notify("a", "completed", 7, message=MESSAGE)
-        assert await store.deliveries.next_at(6) == 7
-        await store.deliveries.retry_later("msg_1", status=500, error="busy", again_at=50)
-        assert await store.deliveries.due(49) == []
-        assert await store.deliveries.next_at(7) == 50
-        await store.deliveries.finish("msg_1", "delivered", status=200, error="", at=60)
-        found = await store.deliveries.fetch(["msg_1", "msg_2"])
+        assert await store.part(DeliveryStore).next_at(6) == 7
+        await store.part(DeliveryStore).retry_later("msg_1", status=500, error="busy", again_at=50)
+        assert await store.part(DeliveryStore).due(49) == []
+        assert await store.part(DeliveryStore).next_at(7) == 50
+        await store.part(DeliveryStore).finish("msg_1", "delivered", status=200, error="", at=60)
+        found = await store.part(DeliveryStore).fetch(["msg_1", "msg_2"])
         assert set(found) == {"msg_1"}
         assert (found["msg_1"].state, found["msg_1"].attempts, found["msg_1"].body) == (
             "delivered", 2, b"{}",
         )  # fmt: skip
-        assert await store.deliveries.next_at(0) is None
-        assert await store.deliveries.expire(60) == 0
-        assert await store.deliveries.expire(61) == 1
-        assert await store.deliveries.fetch([]) == {}
+        assert await store.part(DeliveryStore).next_at(0) is None
+        assert await store.part(DeliveryStore).expire(60) == 0
+        assert await store.part(DeliveryStore).expire(61) == 1
+        assert await store.part(DeliveryStore).fetch([]) == {}
 
 
 class TestScopes:
@@ -973,7 +974,7 @@ class TestStatistics:
         assert await due()
         await store.part(SearchJobStore).finish_and_notify("s", "completed", 7, message=MESSAGE)
         assert await due()
-        await store.deliveries.finish("msg_1", "failed", status=410, error="", at=8)
+        await store.part(DeliveryStore).finish("msg_1", "failed", status=410, error="", at=8)
         assert not await due()
         saved = await saved_search(store)
         assert saved.next_at is not None

@@ -15,6 +15,7 @@ from mem_search.daemon import moving
 from mem_search.daemon.lock import worker_lock
 from mem_search.errors import Conflict, InputError, NotFound, StorageError
 from mem_search.features.saved_searches.sql import SavedSearchStore
+from mem_search.features.webhooks.sql import DeliveryStore
 from mem_search.model import Filters, Link
 from mem_search.model.access import Token
 from mem_search.model.requests import Scope
@@ -80,7 +81,7 @@ async def told(store: Store) -> object:
         await store.scopes.listed(),
         await store.tokens.all(),
         await store.part(SavedSearchStore).notifications("", 9, 0, unread=False),
-        await store.deliveries.fetch(["msg"]),
+        await store.part(DeliveryStore).fetch(["msg"]),
         await store.ingest.count_tokens("enrich", "2026-01-01", 0),
     )
 

@@ -12,6 +12,7 @@ from mem_search.errors import Conflict
 from mem_search.features.archives.sql import ArchiveStore
 from mem_search.features.saved_searches.sql import SavedSearchStore
 from mem_search.features.search_jobs.sql import SearchJobStore
+from mem_search.features.webhooks.sql import DeliveryStore
 from mem_search.model.access import HOUR, Policy
 from mem_search.storage.sqlite import odd_rows
 from mem_search.text.dates import now_ms
@@ -150,7 +151,7 @@ async def test_times_of_a_clock_that_was_ahead_hold_nothing(tmp_path: Path) -> N
         store, now = runtime.store, now_ms()
         assert (await store.limits.take("b", Policy("p", 5, HOUR))).granted
         assert await store.part(SavedSearchStore).due(now) == ["s"]
-        assert [each for each, _ in await store.deliveries.due(now)] == ["w"]
+        assert [each for each, _ in await store.part(DeliveryStore).due(now)] == ["w"]
         (job,) = await store.jobs.newest(10)
         assert job.created_at <= now
         (token,) = await store.tokens.all()

@@ -19,6 +19,8 @@ from mem_search.cli import local_checks
 from mem_search.errors import Conflict, InputError, StorageError
 from mem_search.features.saved_searches.sql import SavedSearchStore
 from mem_search.features.search_jobs.sql import SearchJobStore
+from mem_search.features.webhooks import sql as deliveries
+from mem_search.features.webhooks.sql import DeliveryStore
 from mem_search.ingest.prepare import prepare
 from mem_search.model import Batch, Filters, LedgerEntry, Location
 from mem_search.model.ingest import PreparedBatch
@@ -27,7 +29,6 @@ from mem_search.settings import Settings
 from mem_search.storage.postgres import database as of_postgres
 from mem_search.storage.postgres.migrations import KEYS, SCHEMA
 from mem_search.storage.postgres.store import PostgresStore
-from mem_search.storage.sql import deliveries
 from patience import PATIENCE
 from postgres_server import ROLE, Server, server
 
@@ -349,7 +350,7 @@ class TestClaims:
         jobs = await asyncio.gather(*(each.part(SearchJobStore).claim(1) for each in both))
         assert {each.id for each in jobs if each} == {"x", "y"}
         sent = await asyncio.gather(
-            *(each.deliveries.claim(["msg_x", "msg_y"], 2) for each in both)
+            *(each.part(DeliveryStore).claim(["msg_x", "msg_y"], 2) for each in both)
         )
         assert sorted([*sent[0], *sent[1]]) == ["msg_x", "msg_y"]
         await one.close()  # it stops well: what it had is free at once

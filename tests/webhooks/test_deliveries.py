@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 
 from mem_search.errors import StorageError
 from mem_search.features.webhooks import service as deliveries
+from mem_search.features.webhooks import sql as stored_deliveries
 from mem_search.features.webhooks.sending import Sender, new_secret
 from mem_search.features.webhooks.service import MAX_ATTEMPTS, Deliveries, new_message, pause
+from mem_search.features.webhooks.sql import DeliveryStore
 from mem_search.model.webhooks import Delivery, Message
-from mem_search.storage.sql import deliveries as stored_deliveries
-from mem_search.storage.sql.deliveries import StoredDeliveries
 from mem_search.storage.sqlite.store import SqliteStore
 from patience import PATIENCE
 from webhook_receiver import ids, receiving
@@ -29,8 +29,10 @@ NOW = 1_700_000_000_000
 
 
 @asynccontextmanager
-async def delivering(store: SqliteStore, *allowed: str) -> AsyncIterator[Deliveries]:
-    out = Deliveries(store.deliveries, Sender(lambda: SECRET, allowed))
+async def delivering(
+    store: SqliteStore, *allowed: str, part: DeliveryStore | None = None
+) -> AsyncIterator[Deliveries]:
+    out = Deliveries(part or store.part(DeliveryStore), Sender(lambda: SECRET, allowed))
     task = asyncio.create_task(out.run())
     try:
         yield out
@@ -50,7 +52,7 @@ async def told(store: SqliteStore, url: str, at: int = NOW, **data: Any) -> str:
 async def until(store: SqliteStore, message: str, attempts: int) -> Delivery:
     async with asyncio.timeout(PATIENCE):
         while True:
-            found = (await store.deliveries.fetch([message]))[message]
+            found = (await store.part(DeliveryStore).fetch([message]))[message]
             if found.attempts >= attempts:
                 return found
             await asyncio.sleep(0.01)
@@ -210,7 +212,7 @@ async def test_a_limited_number_of_receivers_is_served_at_once(
                 assert (await until(store, message, 1)).state == "delivered"
 
 
-class FullDeliveries(StoredDeliveries):
+class FullDeliveries(DeliveryStore):
     """A store in which it cannot be noted what became of ``message``."""
 
     message = ""
@@ -224,10 +226,10 @@ class FullDeliveries(StoredDeliveries):
 async def test_what_was_sent_and_cannot_be_noted_is_not_sent_again_at_once(
     store: SqliteStore, caplog: pytest.LogCaptureFixture
 ) -> None:
-    full = store.deliveries = FullDeliveries(store.database)
+    full = FullDeliveries(store.database)
     async with receiving(200) as receiver, receiving(200) as other:
         full.message = await told(store, receiver.url)
-        async with delivering(store, receiver.authority, other.authority) as out:
+        async with delivering(store, receiver.authority, other.authority, part=full) as out:
             await receiver.wait_for(1)
             for _ in range(3):
                 later = await told(store, other.url)
@@ -242,11 +244,11 @@ async def test_what_ended_is_kept_for_a_week(store: SqliteStore) -> None:
     for message, ended in (("old", now - deliveries.KEEP_MS - 1000), ("new", now)):
         queued = Message(message, "x", "http://x/", b"{}", ended)
         await store.database.write(stored_deliveries.add, queued)
-        await store.deliveries.finish(message, "delivered", status=200, error="", at=ended)
+        await store.part(DeliveryStore).finish(message, "delivered", status=200, error="", at=ended)
     async with receiving(200) as receiver, delivering(store, receiver.authority):
         message = await told(store, receiver.url)
         await until(store, message, 1)
         async with asyncio.timeout(PATIENCE):
-            while "old" in await store.deliveries.fetch(["old", "new"]):  # noqa: ASYNC110
+            while "old" in await store.part(DeliveryStore).fetch(["old", "new"]):  # noqa: ASYNC110
                 await asyncio.sleep(0.01)
-    assert "new" in await store.deliveries.fetch(["old", "new"])
+    assert "new" in await store.part(DeliveryStore).fetch(["old", "new"])

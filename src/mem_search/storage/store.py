@@ -16,7 +16,6 @@ from mem_search.model import Kind
 from mem_search.model.access import Allowance, Policy
 from mem_search.model.statistics import ReplicaState
 from mem_search.storage.ports.search import SearchStore
-from mem_search.storage.sql.deliveries import StoredDeliveries
 from mem_search.storage.sql.forgetting import StoredForgetting
 from mem_search.storage.sql.graph import GraphExport
 from mem_search.storage.sql.indexing import Indexing
@@ -104,8 +103,6 @@ class Store(Protocol):
     def statistics(self) -> Statistics: ...
     @property
     def jobs(self) -> StoredJobs: ...
-    @property
-    def deliveries(self) -> StoredDeliveries: ...
     @property
     def scopes(self) -> Scopes: ...
     @property

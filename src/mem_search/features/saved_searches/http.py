@@ -14,6 +14,7 @@ from mem_search.errors import InputError, NotFound
 from mem_search.features.saved_searches import model as stored
 from mem_search.features.saved_searches.service import Plan, seconds, written
 from mem_search.features.webhooks.http import WebhookDelivery
+from mem_search.features.webhooks.sql import DeliveryStore
 from mem_search.http.access.rate_limits import admit, check_schedule
 from mem_search.http.core.dispatch import number_in_path
 from mem_search.http.core.parameter_types import Name
@@ -308,7 +309,7 @@ async def _notifications(call: Call, found: Sequence[stored.Notification]) -> li
     numbers = {match.number for each in found for match in each.matches}
     named = await call.runtime.store.records.fetch(list(numbers))
     sent = [each.delivery_id for each in found if each.delivery_id]
-    deliveries = await call.runtime.store.deliveries.fetch(sent)
+    deliveries = await call.runtime.store.part(DeliveryStore).fetch(sent)
     return [
         Notification.of(
             each,

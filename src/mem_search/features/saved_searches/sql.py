@@ -15,9 +15,10 @@ from mem_search.features.saved_searches.model import (
     Notification,
     SavedSearch,
 )
+from mem_search.features.webhooks import sql as deliveries
 from mem_search.model import Record
 from mem_search.model.webhooks import Message
-from mem_search.storage.sql import deliveries, records
+from mem_search.storage.sql import records
 from mem_search.storage.sql.connection import (
     FREE,
     Connection,

@@ -10,9 +10,9 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 
 from mem_search.features.search_jobs.model import SearchJob, SearchJobStatus
+from mem_search.features.webhooks import sql as deliveries
 from mem_search.model.webhooks import Message
 from mem_search.storage.rules.quotes import check_held
-from mem_search.storage.sql import deliveries
 from mem_search.storage.sql.connection import (
     FREE,
     MINE,

@@ -17,9 +17,9 @@ from typing import Any
 
 from mem_search.errors import StorageError
 from mem_search.features.webhooks.sending import Sender
+from mem_search.features.webhooks.sql import DeliveryStore
 from mem_search.model.webhooks import Delivery, DeliveryState, Message
 from mem_search.scheduler import Scheduler
-from mem_search.storage.sql.deliveries import StoredDeliveries
 from mem_search.text import dates
 from mem_search.text.dates import now_ms
 
@@ -59,7 +59,7 @@ def new_message(event: str, url: str, at: int, data: Mapping[str, Any]) -> Messa
 class Deliveries:
     """Delivers the queued messages. ``run`` until cancelled; ``wake`` after queueing one."""
 
-    def __init__(self, store: StoredDeliveries, sender: Sender) -> None:
+    def __init__(self, store: DeliveryStore, sender: Sender) -> None:
         self._store = store
         self._sender = sender
         self._scheduler = Scheduler("webhooks", self._begin_due, retry=_RETRY_SECONDS)

@@ -109,7 +109,7 @@ class Connection(Asking, psycopg.Connection[tuple[Any, ...]]):
         set_json_dumps(as_json, self)
         set_json_loads(_loads, self)
 
-    def claim(self, table: str, rows: Sequence[int]) -> None:
+    def claim(self, table: str, rows: Sequence[int] | Sequence[str]) -> None:
         """See ``storage.sql.connection.Connection``."""
         if rows:
             mine = f"update {table} set worker = current_setting('mem_search.worker')"

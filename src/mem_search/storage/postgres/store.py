@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection
 from pathlib import Path
 
 from mem_search.errors import Conflict, StorageError
 from mem_search.model import Kind
 from mem_search.model.statistics import ReplicaState, StoreSize
-from mem_search.model.webhooks import Delivery
 from mem_search.storage.postgres import sketches
 from mem_search.storage.postgres.access import PostgresLimits, PostgresLogins
 from mem_search.storage.postgres.connection import Connection
@@ -23,9 +22,7 @@ from mem_search.storage.postgres.search_store import Caches, PostgresSearchStore
 from mem_search.storage.postgres.vector_index import PgvectorIndex
 from mem_search.storage.postgres.workers import LEASE
 from mem_search.storage.rules import future_times
-from mem_search.storage.sql import deliveries
-from mem_search.storage.sql.connection import FREE, MINE, Parts, reads, writes_beside
-from mem_search.storage.sql.deliveries import StoredDeliveries
+from mem_search.storage.sql.connection import Parts, reads
 from mem_search.storage.sql.jobs import StoredJobs
 from mem_search.storage.sql.records import Records
 from mem_search.storage.sql.redacting import StoredRedacting
@@ -58,23 +55,6 @@ class PostgresStatistics(Statistics):
         return StoreSize(stored)
 
 
-class ClaimedDeliveries(StoredDeliveries):
-    """Webhook messages."""
-
-    @writes_beside
-    def claim(
-        self, connection: Connection, deliveries_: Sequence[str], now: int
-    ) -> dict[str, Delivery]:
-        rows = connection.execute(
-            f"update webhook_deliveries set worker = {MINE} where id in"
-            " (select id from webhook_deliveries where id = any(%s::text[])"
-            f" and state = 'pending' and next_at <= %s and {FREE} for update skip locked)"
-            f" returning {deliveries.COLUMNS}",
-            (list(deliveries_), now),
-        )
-        return {row[0]: Delivery(*row) for row in rows}
-
-
 class PostgresStore(Parts):
     """The store of one owner. ``PostgresStore.open`` makes it; always ``close`` it."""
 
@@ -90,7 +70,6 @@ class PostgresStore(Parts):
         self.indexing = PostgresIndexing(database)
         self.statistics = PostgresStatistics(database)
         self.jobs = StoredJobs(database)
-        self.deliveries = ClaimedDeliveries(database)
         self.scopes = Scopes(database)
         self.graph = PostgresGraph(database)
         self.tokens = StoredTokens(database)

@@ -14,7 +14,7 @@ SKEW_MS: Final = 60_000
 """Clocks of the workers of one store may differ by so much."""
 
 MAX_PAUSE_MS_CHARS: Final = 8 * 3_600_000
-"""More than the longest pause before a message is sent again (``webhooks.deliveries``)."""
+"""More than the longest pause before a message is sent again (``features.webhooks``)."""
 
 MAX_LINK_S_CHARS: Final = 120
 """Seconds that a link which logs a browser in may be used (``http.access.browser_sessions``)."""

@@ -64,7 +64,7 @@ class Connection(Protocol):
     ) -> None:
         """Insert ``rows``. A column is its name and PostgreSQL's type: ``id bigint``."""
 
-    def claim(self, table: str, rows: Sequence[int], /) -> None:
+    def claim(self, table: str, rows: Sequence[int] | Sequence[str], /) -> None:
         """These ``rows``, ids, which were ``FREE``, are this worker's."""
 
     def assign(self, table: str, column: str, values: Mapping[int, int | None], /) -> None:

@@ -141,7 +141,7 @@ class SqliteConnection(Asking, sqlite3.Connection):
         marks = ", ".join(["%s"] * len(columns))
         self.many(f"insert into {table}({names}) values({marks}) {then}", rows)
 
-    def claim(self, table: str, rows: Sequence[int], /) -> None:
+    def claim(self, table: str, rows: Sequence[int] | Sequence[str], /) -> None:
         """Nothing: a file has one worker."""
 
     def assign(self, table: str, column: str, values: Mapping[int, int | None], /) -> None:

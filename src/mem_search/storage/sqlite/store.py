@@ -16,7 +16,6 @@ from mem_search.model import Kind
 from mem_search.model.statistics import StoreSize
 from mem_search.storage.rules.corpus_cache import CorpusCache
 from mem_search.storage.sql.connection import Parts, reads, writes
-from mem_search.storage.sql.deliveries import StoredDeliveries
 from mem_search.storage.sql.jobs import StoredJobs
 from mem_search.storage.sql.logins import Logins
 from mem_search.storage.sql.records import Records
@@ -122,7 +121,6 @@ class SqliteStore(Parts):
         self.indexing = SqliteIndexing(database)
         self.statistics = SqliteStatistics(database)
         self.jobs = SqliteJobs(database)
-        self.deliveries = StoredDeliveries(database)
         self.scopes = Scopes(database)
         self.graph = SqliteGraph(database)
         self.tokens = StoredTokens(database)

@@ -9,14 +9,20 @@ from collections.abc import Sequence
 from typing import Final
 
 from mem_search.model.webhooks import Delivery, DeliveryState, Message
-from mem_search.storage.sql.connection import Connection, Repository, reads, writes_beside
+from mem_search.storage.sql.connection import (
+    FREE,
+    Connection,
+    Repository,
+    reads,
+    writes_beside,
+)
 
 COLUMNS: Final = (
     "id, event, url, body, state, attempts, next_at, status, error, created_at, ended_at"
 )
 
 
-class StoredDeliveries(Repository):
+class DeliveryStore(Repository):
     """Queued webhook messages."""
 
     @reads
@@ -29,7 +35,7 @@ class StoredDeliveries(Repository):
         )
         return [(delivery, url) for delivery, url in rows]
 
-    @reads
+    @writes_beside
     def claim(
         self, connection: Connection, deliveries: Sequence[str], now: int
     ) -> dict[str, Delivery]:
@@ -37,7 +43,14 @@ class StoredDeliveries(Repository):
 
         They are this worker's until ``retry_later`` or ``finish``.
         """
-        return fetch(connection, deliveries)  # nobody else sends, unless workers share the store
+        rows = connection.execute(
+            f"select {COLUMNS} from webhook_deliveries where id = any(%s::text[])"
+            f" and state = 'pending' and next_at <= %s and {FREE} for update skip locked",
+            (list(deliveries), now),
+        )
+        found = {row[0]: Delivery(*row) for row in rows}
+        connection.claim("webhook_deliveries", list(found))
+        return found
 
     @reads
     def next_at(self, connection: Connection, now: int) -> int | None:
