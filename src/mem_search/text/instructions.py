@@ -174,7 +174,8 @@ _DO_ELSEWHERE: Final = frozenset(
     " invia inviare esegui mostra rivela dammi apague apaga exclua envie mande rode executa mostre"
     " verwijder wis stuur verzend voer toon usun skasuj wyslij uruchom wykonaj pokaz sil gonder calistir"
     " goster radera skicka visa slet send vis poista laheta suorita smaz posli spust hapus kirim"
-    " jalankan tampilkan udali otprav zapusti pokazhi sterge trimite ruleaza torold kuldd futtasd".split()
+    " jalankan tampilkan udali otprav zapusti pokazhi sterge trimite ruleaza torold torolj kuldd futtasd"
+    " wyczysc vymaz obrisi izbrisi esborra verwyder fshi ezabatu xoa futa".split()
 )
 _WHAT_ELSEWHERE: Final = frozenset(
     "alle alles dateien daten regeln anweisungen befehle geheimnisse passworter passwoerter befehl jetzt"
@@ -183,8 +184,12 @@ _WHAT_ELSEWHERE: Final = frozenset(
     " segreti istruzioni adesso tudo arquivos dados regras segredos agora bestanden gegevens geheimen"
     " nu wszystko wszystkie pliki dane hasla teraz hepsini hersey herseyi tum tumunu dosyalari simdi allt"
     " alla filer hemligheter alt kaikki tiedostot vsechno vsechny soubory hesla semua berkas rahasia vse"
-    " fayly sekrety tot toate fisierele mindent fajlt file".split()
+    " fayly sekrety tot toate fisierele mindent mindet fajlt file"
+    " sve vsetko tat kila zote gjithcka dena".split()
 )
+_OF_CODE: Final = frozenset("make set reset open call print read write change act".split())
+"""Verbs that names of code begin with: ``makefile``, ``calldata``, ``opendatakit``."""
+_WHOLE: Final = frozenset("all any every everything your yours previous prior instructions".split())
 _MIN_JOINED: Final = 3
 """Letters of a word from which it is looked for inside one that has no signs between its words."""
 
@@ -216,7 +221,7 @@ def _is_joined_order(word: str) -> bool:
         what = {rest[:end] for end in range(_MIN_JOINED, len(rest) + 1)}
         if verb in _NEVER_OBEYED and len(verb) > _MIN_JOINED + 1:
             return True
-        if verb in _DO and what & _TO_WHAT:
+        if verb in _DO and what & (_WHOLE if verb in _OF_CODE else _TO_WHAT):
             return True
         if verb in _DO_ELSEWHERE and what & _WHAT_ELSEWHERE:
             return True
