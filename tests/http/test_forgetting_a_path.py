@@ -96,6 +96,21 @@ async def test_a_place_that_is_gone_is_named(empty: Client, tmp_path: Path) -> N
     assert "cannot read" in unread
 
 
+async def test_a_transcript_that_its_agent_has_deleted_is_selected_by_its_copy(
+    empty: Client, tmp_path: Path
+) -> None:
+    folder = SAMPLES["claude-code"](tmp_path)
+    await read(empty, "claude-code", folder)
+    stored = await refs(empty)
+    (file,) = folder.rglob("*.jsonl")
+    file.unlink()
+    for path in (file, file.parent, folder):
+        shown = await forget(empty, path=str(path), count_only=True)
+        assert (shown["count"], shown["unread"]) == (len(stored), []), path
+    await forget(empty, path=str(folder))
+    assert await refs(empty) == set()
+
+
 async def test_a_location_is_read_for_nothing_but_its_identities(
     empty: Client, tmp_path: Path
 ) -> None:

@@ -1,13 +1,15 @@
 """Which stored records came from a path: a mailbox, a folder that is followed, a repository.
 
 A record does not name the file that it came from. So what was read there is read once more, from
-its start, and nothing is stored; records with the identities that it gives are those.
+its start, and nothing is stored; records with the identities that it gives are those. A transcript
+that its agent has deleted is read from the copy of it.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -15,10 +17,12 @@ from typing import Final
 
 from mem_search import sources
 from mem_search.errors import MemSearchError, SourceError
+from mem_search.jobs.kept_transcripts import KeptTranscripts
 from mem_search.jobs.reader import STILL_SECONDS, read_batches
 from mem_search.model import Draft, Location, Record
 from mem_search.model.forgetting import Identity, Tombstone
 from mem_search.model.records import CONTENT_ID
+from mem_search.sources.base import KEPT
 from mem_search.storage.redacted import clean
 from mem_search.storage.rules.tombstones import KEY_BYTES, digest
 from mem_search.storage.store import Store
@@ -37,7 +41,9 @@ class Below:
     unread: tuple[str, ...] = ()
 
 
-async def records_below(path: str, store: Store, redaction: Redaction) -> Below:
+async def records_below(
+    path: str, store: Store, redaction: Redaction, kept: KeptTranscripts | None = None
+) -> Below:
     """The records that came from ``path`` or from what lies below it, as far as it is there."""
     wanted: dict[bytes, set[object]] = {}
     unread: list[str] = []
@@ -45,7 +51,10 @@ async def records_below(path: str, store: Store, redaction: Redaction) -> Below:
         if (location := _within(known.location, path)) is None:
             continue
         try:
-            await _collect(location, wanted, redaction)
+            gone = await asyncio.to_thread(kept.unpack, location) if kept else None
+            with gone or nullcontext("") as copies:
+                options = {**location.options, KEPT: copies} if copies else location.options
+                await _collect(replace(location, options=options), wanted, redaction)
         except MemSearchError as error:
             unread.append(f"{location.source} {location.path}: {error.message}")
     if not wanted:

@@ -215,7 +215,9 @@ async def _selected(call: Call, body: ForgetBody) -> tuple[list[int], Sequence[s
     folders = [f"{each}/" for each in paths if not each.endswith(("/", "/*"))]
     named = replace(filters, files=(*paths, *folders))
     about = set(await matching(named, MAX_RECORDS))
-    below = await records_below(place, call.runtime.store, call.runtime.redaction)
+    runtime = call.runtime
+    kept = runtime.ingest.reader.kept
+    below = await records_below(place, runtime.store, runtime.redaction, kept)
     wanted = about | below.numbers
     # Also where nothing else narrows it: this is their order.
     return [each for each in await matching(filters, MAX_RECORDS) if each in wanted], below.unread
