@@ -107,7 +107,7 @@ def test_every_request_of_the_api_document_is_answered(filled: Home) -> None:
     file.write_text(json.dumps(notes) + "\n", "utf-8")
     file_of("claude-code", file.parent).rename(file.with_name("session.jsonl"))
     scripts = blocks("api.md", "sh")
-    assert sum(script.count("curl ") for script in scripts) == 12
+    assert sum(script.count("curl ") for script in scripts) == 11
     file.with_name("letter.txt").write_text("About the tax.")
     shown = "".join(sh(filled, script) for script in scripts)
     # What is read later would change what is found later.

@@ -72,7 +72,7 @@ def test_one_file_and_one_line_give_a_kind_its_place_everywhere(door: str, tmp_p
     assert found["meant"] == "recipe"
     kinds, commands = found["documents"]
     assert "| `recipe` | `recipes` | 🍲 Recipe | `servings`, `ingredients` |" in kinds
-    assert "| `mem-search recipes` |" in commands
+    assert "- `recipes [WORDS…]" in commands
     assert f"Search {content}." in commands
     searched = found["openapi"]["components"]["schemas"]["UniversalSearchRequest"]["properties"]
     assert "recipe" in json.dumps(searched["content_types"])

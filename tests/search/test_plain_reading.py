@@ -75,7 +75,7 @@ async def test_a_kind_that_may_be_a_word_only_raises(runtime: Runtime) -> None:
     assert readings(page) == [("note", "kind:note", "lift")]
     assert ids(page)[0] == "note"
     assert len(ids(page)) > 1
-    assert page.results[0].scores["named"] > 0
+    assert page.results[0].scores["intent-boost"] > 0
 
 
 @pytest.mark.parametrize(

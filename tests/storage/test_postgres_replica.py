@@ -25,8 +25,8 @@ from mem_search.renderers.schema import HowSearched, to_values
 from mem_search.settings import Settings
 from mem_search.storage.ports.search import SearchStore, View
 from mem_search.storage.postgres import database as of_postgres
-from mem_search.storage.postgres import monitor as of_lookout
 from mem_search.storage.postgres import replica as of_replica
+from mem_search.storage.postgres import replica_monitor
 from mem_search.storage.postgres.migrations import SCHEMA
 from mem_search.storage.postgres.replica_monitor import ReplicaMonitor
 from mem_search.storage.postgres.store import PostgresStore
@@ -154,7 +154,7 @@ Opens = Callable[..., Awaitable[Worker]]
 def unhurried(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """A busy machine is no fault of the replica, except where a test breaks it."""
     if request.cls is not TestServersThatFail:
-        monkeypatch.setattr(of_lookout, "SILENT_SECONDS", PATIENCE)
+        monkeypatch.setattr(replica_monitor, "SILENT_SECONDS", PATIENCE)
         monkeypatch.setattr(of_replica, "_SECONDS", PATIENCE)
 
 

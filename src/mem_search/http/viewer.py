@@ -44,7 +44,7 @@ _TYPES: Final = {
     "js": "text/javascript", "mjs": "text/javascript", "css": "text/css", "svg": "image/svg+xml",
 }  # fmt: skip
 _FOLDER: Final = files("mem_search") / "viewer"
-_DRAWING: Final = files("mem_search") / "renderers" / "graph" / "data"
+_DRAWING: Final = files("mem_search") / "features" / "graph" / "data"
 _DRAWN_BY: Final = ("cytoscape.min.js", "drawing.js")
 """What the exported picture of a graph is drawn by, too."""
 

@@ -26,7 +26,7 @@ export const texts = {
   // Score → what it means; the names are those of the scores in the reply.
   why: {
     keyword: "It has words of the question", vector: "Its meaning is near the question",
-    "every-word": "It has every word of the question", named: "It is of the kind or person that the question names",
+    "every-word": "It has every word of the question", "intent-boost": "It is of the kind or person that the question names",
     time: "It is from the time that the question names", session: "Other records of its session match, too",
     neighbours: "What was said before and after it matches, too", feedback: "It is like the best results",
     recency: "It is new", importance: "It is important",

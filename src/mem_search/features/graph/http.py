@@ -39,7 +39,7 @@ from mem_search.model.graph import (
     KnowledgeCloud,
 )
 from mem_search.renderers import DisplayOptions
-from mem_search.renderers.projection import From, Projection
+from mem_search.renderers.projection import From, Projection, projected
 from mem_search.renderers.schema import Count, Time, schema
 from mem_search.retrievers import graph
 from mem_search.text.record_ids import RecordId
@@ -72,7 +72,7 @@ class GraphNode(Projection[CloudNode]):
 
 
 @schema
-class GraphEdge(Projection[CloudEdge]):
+class GraphEdge:
     """`from` has the relation `type` to `to`."""
 
     start: Annotated[str, Field(serialization_alias="from"), From(then=str)]
@@ -81,6 +81,10 @@ class GraphEdge(Projection[CloudEdge]):
     strength: Annotated[float, From(then=partial(round, ndigits=4))]
     origin: str
     created_at: Time
+
+    @classmethod
+    def of(cls, edge: CloudEdge, *, created_at: int) -> Self:
+        return projected(cls, edge, created_at=created_at)
 
 
 @schema
