@@ -115,6 +115,7 @@ UNSEEN = {"vectors gone"}
 
 SILENT = {
     "passages_fts_data empty",
+    "passages_fts_data flipped",
     "passages_fts_docsize flipped",
     "passages_fts_docsize doubled",
     "words_fts_data empty",
