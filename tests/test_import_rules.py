@@ -98,7 +98,8 @@ def test_a_feature_imports_no_other_feature_that_it_does_not_declare() -> None:
 
 _KNOWS_CLAUDE_MEM = (
     "features/claude_mem/", "sources/",
-    "cli/app.py", "cli/neighbours.py", "http/first_routes.py", "http/routes.py",  # they mount it
+    "cli/migrate.py", "cli/neighbours.py",
+    "http/first_routes.py", "http/routes.py",  # they mount it
     "agents/neighbours.py",  # how its worker is told from ours
     "cli/records.py", "text/record_ids.py", "storage/sqlite/migrations/",  # ids of its rows
 )  # fmt: skip

@@ -15,6 +15,7 @@ from mem_search.cli import (
     doctor,
     ingest,
     jobs,
+    migrate,
     quickstart,
     records,
     search,
@@ -32,7 +33,6 @@ from mem_search.errors import MemSearchError
 from mem_search.features.access import cli as access
 from mem_search.features.archives import cli as archives
 from mem_search.features.backup import cli as backup
-from mem_search.features.claude_mem import cli as claude_mem
 from mem_search.features.context import cli as context
 from mem_search.features.documents import cli as documents
 from mem_search.features.forgetting import cli as forget
@@ -90,7 +90,7 @@ app.command()(mcp)
 app.command()(quickstart.quickstart)
 app.command()(view.view)
 app.command()(doctor.doctor)
-app.command()(claude_mem.migrate)
+app.command()(migrate.migrate)
 app.add_typer(stats.index_app, name="index")
 app.add_typer(worker.app, name="worker")
 app.add_typer(service.app, name="service")

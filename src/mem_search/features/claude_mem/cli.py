@@ -12,13 +12,10 @@ import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from shlex import quote
-from typing import Annotated, Any, Final
-
-import typer
+from typing import Any, Final
 
 from mem_search.agents.neighbours import CLAUDE_MEM
 from mem_search.cli.local_checks import Finding
-from mem_search.cli.migrate_store import migrate_store
 from mem_search.cli.output import note, say
 from mem_search.daemon.probe import probe
 from mem_search.errors import Conflict, InputError, SourceError
@@ -28,7 +25,6 @@ from mem_search.settings import Settings
 KEY: Final = "CLAUDE_MEM_WORKER_PORT"
 _BACKUP: Final = "settings.json.before-mem-search"
 SOURCE: Final = "claude-mem"
-_STORE: Final = "store"
 _PATIENCE: Final = 0.5
 """Seconds for claude-mem's worker to say that it runs; it answers in a few ms."""
 
@@ -78,33 +74,11 @@ def tell(port: int) -> None:
         )
 
 
-def migrate(
-    what: Annotated[str, typer.Argument(metavar="WHAT", help="claude-mem, or store.")],
-    store: Annotated[
-        str, typer.Option("--store", metavar="PATH", help="Its store, or the folder of it.")
-    ] = "",
-    redirect: Annotated[
-        bool,
-        typer.Option(
-            "--redirect", help="Then let claude-mem's hooks and MCP server use this worker."
-        ),
-    ] = False,
-    undo: Annotated[
-        bool, typer.Option("--undo", help="Take --redirect back; the records stay.")
-    ] = False,
-    to: Annotated[
-        str,
-        typer.Option(
-            "--to", metavar="PLACE", help="Of the store: postgresql://USER@HOST/DATABASE, or file."
-        ),
-    ] = "",
-) -> None:
-    """Move over from claude-mem, or move the store to a PostgreSQL server or back."""
-    if what == _STORE:
-        migrate_store(to)
-        return
-    if what != SOURCE:
-        raise InputError(f"{what!r} cannot be moved; known: claude-mem, store", field="WHAT")
+def move_over(store: str, *, redirect: bool, undo: bool) -> None:
+    """Read its ``store`` and say what is next, or name our port in its settings, or take that back.
+
+    Raises SourceError, Conflict, InputError.
+    """
     if undo:
         say(f"{take_back(folder_of(os.environ))}\n")
         return

@@ -105,7 +105,7 @@ class SavedSearchStore(Repository):
 
     @reads
     def get(self, connection: Connection, name: str) -> SavedSearch | None:
-        """All saved searches by name."""
+        """The one of this name."""
         row = connection.maybe(
             f"select {_COLUMNS} from saved_searches where {NAMED}", {"name": name}
         )
@@ -113,6 +113,7 @@ class SavedSearchStore(Repository):
 
     @reads
     def listed(self, connection: Connection) -> list[SavedSearch]:
+        """All, by name."""
         rows = connection.execute(f"select {_COLUMNS} from saved_searches order by lower(name)")
         return [_saved(row) for row in rows]
 

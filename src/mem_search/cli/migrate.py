@@ -1,16 +1,50 @@
-"""``migrate store``: the store of this home on another engine, and back."""
+"""``migrate``: moving over from another program, and the store on another engine, and back."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from typing import Annotated
+
+import typer
 
 from mem_search.cli.output import note, say
 from mem_search.errors import InputError
+from mem_search.features.claude_mem import cli as claude_mem
 from mem_search.settings import Settings
 
 
-def migrate_store(to: str) -> None:
+def migrate(
+    what: Annotated[str, typer.Argument(metavar="WHAT", help="claude-mem, or store.")],
+    store: Annotated[
+        str, typer.Option("--store", metavar="PATH", help="Its store, or the folder of it.")
+    ] = "",
+    redirect: Annotated[
+        bool,
+        typer.Option(
+            "--redirect", help="Then let claude-mem's hooks and MCP server use this worker."
+        ),
+    ] = False,
+    undo: Annotated[
+        bool, typer.Option("--undo", help="Take --redirect back; the records stay.")
+    ] = False,
+    to: Annotated[
+        str,
+        typer.Option(
+            "--to", metavar="PLACE", help="Of the store: postgresql://USER@HOST/DATABASE, or file."
+        ),
+    ] = "",
+) -> None:
+    """Move over from claude-mem, or move the store to a PostgreSQL server or back."""
+    if what == "store":
+        _move_store(to)
+    elif what == claude_mem.SOURCE:
+        claude_mem.move_over(store, redirect=redirect, undo=undo)
+    else:
+        raise InputError(f"{what!r} cannot be moved; known: claude-mem, store", field="WHAT")
+
+
+def _move_store(to: str) -> None:
     """Move the store to ``to``; the old one stays. The worker must not run."""
     if not to:
         raise InputError(
