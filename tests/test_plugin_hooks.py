@@ -387,6 +387,37 @@ def test_a_full_disk_and_an_agent_that_has_gone_fail_no_prompt(home: Path) -> No
             assert gone.wait(PATIENCE) == 0
 
 
+@pytest.mark.parametrize(
+    ("said", "events", "lines"),
+    [
+        (json.dumps(PROMPT).encode(), [PROMPT], 0),
+        (json.dumps(PROMPT, indent=1).encode() + b"\n", [PROMPT], 0),
+        (json.dumps({**PROMPT, "prompt": "x" * 200_000 + "}"}).encode(), None, 0),
+        (json.dumps(PROMPT).encode()[:-9], [], 1),
+        (b"", [], 1),
+    ],
+    ids=["an event", "an event in lines", "a long event", "half an event", "nothing"],
+)
+def test_an_agent_that_keeps_its_end_open_is_not_waited_for(
+    home: Path, said: bytes, events: list[Any] | None, lines: int
+) -> None:
+    environ = {"PATH": os.defpath, "HOME": str(home.parent), "MEM_SEARCH_HOME": str(home)}
+    hook = [sys.executable, "-I", "-S", str(HOOK)]
+    with subprocess.Popen(
+        hook, env=environ, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdin is not None
+        assert process.stderr is not None
+        process.stdin.write(said)
+        process.stdin.flush()
+        assert process.wait(PATIENCE) == 0  # our end is still open
+        assert process.stderr.read() == b""
+    left = [json.loads(each.read_text()) for each in (home / "hooks" / "events").glob("*")]
+    assert left == events if events is not None else len(left) == 1
+    assert len(dropped(home)) == lines
+    assert all("its end did not come within 0.25 s" in each for each in dropped(home))
+
+
 def test_another_program_on_the_port_gets_neither_token_nor_event(home: Path) -> None:
     kind = worker(key="other")
     with standing_in(home, kind):

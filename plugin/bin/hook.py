@@ -69,8 +69,10 @@ def main():
     if os.environ.get("MEM_SEARCH_HOOKS", "").lower() in ("off", "0", "false"):
         return
     home = os.path.expanduser(os.environ.get("MEM_SEARCH_HOME") or "~/.mem-search")
-    raw = sys.stdin.buffer.read(MAX_EVENT_BYTES + 1)
+    raw, is_whole = given()
     event, reason = understood(raw)
+    if event is None and not is_whole:
+        reason = f"its end did not come within {OTHERS_SECONDS} s"
     if event is None:
         drop(home, reason)
         return
@@ -101,6 +103,42 @@ def reply(agent, name, context):
     if agent == "qwen":  # it stores the context with the prompt; so marked, it is left out again
         context = f"<hook_context>\n{context}\n</hook_context>"
     return {"hookSpecificOutput": {"hookEventName": name, "additionalContext": context}}
+
+
+def given():
+    """What stands on the standard input, and whether nothing more can come.
+
+    An agent may keep its end open, so the reading ends with the event, or after a while in which
+    nothing came.
+    """
+    import select  # a part of the interpreter
+
+    raw = bytearray()
+    while len(raw) <= MAX_EVENT_BYTES:
+        try:
+            if not select.select([0], [], [], 0)[0]:
+                if is_json(raw):
+                    return raw, True
+                if not select.select([0], [], [], OTHERS_SECONDS)[0]:
+                    return raw, False
+        except OSError:  # on Windows only a socket can be asked
+            return sys.stdin.buffer.read(MAX_EVENT_BYTES + 1), True
+        part = os.read(0, 65536)
+        if not part:
+            return raw, True
+        raw += part
+    return raw, True
+
+
+def is_json(raw):
+    """Whether ``raw`` is a whole value; most parts of a longer one end otherwise."""
+    if not raw[-9:].rstrip().endswith(b"}"):
+        return False
+    try:
+        json.loads(raw)
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def understood(raw):
