@@ -21,10 +21,8 @@ from mem_search.model.ingest import IngestCounts, PreparedBatch
 from mem_search.model.statistics import LoggedSearch
 from mem_search.sources.jsonl.exchange import export_tombstone, parse_tombstone
 from mem_search.storage.postgres.store import PostgresStore
-from mem_search.storage.sqlite import fulltext, migrations
-from mem_search.storage.sqlite.connection import SqliteConnection
+from mem_search.storage.sqlite import fulltext
 from mem_search.storage.sqlite.store import SqliteStore
-from mem_search.storage.sqlite.tombstones import SqliteTombstones
 from postgres_server import address
 
 HERE = Location("test", "/there")
@@ -84,21 +82,6 @@ async def test_the_keys_that_are_taken_over_are_limited(store: SqliteStore) -> N
     many = tuple(Tombstone(bytes([n]) * 32, bytes([n]) * 16, 1) for n in range(200))
     await take(store, tombstones=many)
     assert len(await store.forgetting.tombstones(None, 999)) == 99
-
-
-def test_ids_of_older_tombstones_become_hashes() -> None:
-    with closing(
-        sqlite3.connect(":memory:", isolation_level=None, factory=SqliteConnection)
-    ) as connection:
-        connection.execute("create table mem_search_migrations(name primary key, applied_at real)")
-        for step in migrations.MIGRATIONS:
-            if step.__name__ == "m012_forgetting":
-                connection.execute("insert into tombstones values('test', 'secret-id', 7)")
-            step(connection)
-        rows = connection.execute("select * from tombstones").fetchall()
-        assert "secret-id" not in repr(rows)
-        forgotten, other = ("test", "secret-id", "note"), ("other", "secret-id", "note")
-        assert SqliteTombstones(connection).times([forgotten, other]) == {forgotten: 7}
 
 
 async def test_what_is_deleted_is_zeroed(store: SqliteStore) -> None:

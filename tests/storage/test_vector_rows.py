@@ -169,3 +169,17 @@ def test_without_room_for_the_file_the_store_answers(
 def test_the_file_has_no_name(connection: Connection, rows: VectorRows) -> None:
     rows.cosines(connection, unit(1), np.arange(1, COUNT + 1))
     assert not [path for path in rows.folder.iterdir() if path.name.startswith("vectors")]
+
+
+def test_vectors_that_are_stored_newest_first_take_little_more_than_their_bytes(
+    connection: Connection,
+) -> None:
+    dimensions, count, batch = 384, 640, 64
+    rows = np.zeros((batch, dimensions), np.float32)
+    number = vectors.model_id(connection, "space", "test", dimensions)
+    pages = "select (page_count - freelist_count) * page_size from pragma_page_count,"
+    used = f"{pages} pragma_freelist_count, pragma_page_size"
+    before = connection.count(used)
+    for newest in range(count, 0, -batch):
+        vectors.save(connection, number, [2 * (newest - each) for each in range(batch)], rows)
+    assert connection.count(used) - before < 1.25 * count * 2 * dimensions

@@ -101,7 +101,7 @@ def database(settings: Settings) -> Finding:
         return _server(settings.store)
     from mem_search.storage.sqlite.derived import damaged_parts, named
     from mem_search.storage.sqlite.mark import check, reading, start_anew
-    from mem_search.storage.sqlite.migrations import check_ours
+    from mem_search.storage.sqlite.migrations import missing
 
     file = quote(str(settings.database))
     start_over = f"{start_anew(settings.database)}; mem-search sync"
@@ -122,7 +122,7 @@ def database(settings: Settings) -> Finding:
         with closing(reading(settings.database)) as connection:
             (problem,) = connection.execute("pragma quick_check(1)").fetchone()
             if problem == "ok":
-                check_ours(connection)
+                missing(connection)
                 derived = named(damaged_parts(connection))
     except StorageError as error:
         problem, _, advice = error.message.partition("; ")

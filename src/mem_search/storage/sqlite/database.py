@@ -31,7 +31,7 @@ from mem_search.storage.sqlite.connection import (
 from mem_search.storage.sqlite.derived import DerivedDamaged, Part
 from mem_search.storage.sqlite.fulltext import secure_words
 from mem_search.storage.sqlite.mark import Mark, check
-from mem_search.storage.sqlite.migrations import check_ours, is_older, migrate
+from mem_search.storage.sqlite.migrations import is_older, migrate, missing
 from mem_search.storage.sqlite.snapshot import before_upgrade
 from mem_search.storage.sqlite.translating import UndecodableText, translated
 from mem_search.storage.sqlite.unwritable import AsItIs, is_full, open_as_it_is, why_unwritable
@@ -326,7 +326,7 @@ class Database:
         if error and not (reason and self.path.exists() and self.path.stat().st_size):
             raise error
         with translated(self.path, self._local), closing(open_as_it_is(self.path)) as connection:
-            check_ours(connection)
+            missing(connection)
             if is_older(connection):
                 raise StorageError(f"the store has to be upgraded first, and {reason}") from error
         self.as_it_is.begin(reason)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from copy import copy
 from pathlib import Path
@@ -24,7 +24,7 @@ from mem_search.storage.sql.scopes import Scopes
 from mem_search.storage.sql.search_log import StoredSearchLog
 from mem_search.storage.sql.statistics import WAITING, Statistics, corpus
 from mem_search.storage.sql.tokens import StoredTokens
-from mem_search.storage.sqlite import odd_rows, odd_values, snapshot, vectors_move
+from mem_search.storage.sqlite import odd_rows, odd_values, snapshot
 from mem_search.storage.sqlite.connection import SqliteConnection
 from mem_search.storage.sqlite.database import Database
 from mem_search.storage.sqlite.derived import NAMES
@@ -101,7 +101,7 @@ class SqliteStatistics(Statistics):
             "select page_count * page_size, freelist_count * page_size"
             " from pragma_page_count, pragma_freelist_count, pragma_page_size"
         )
-        return StoreSize(stored, free, vectors_move.progress(connection))
+        return StoreSize(stored, free)
 
 
 class SqliteStore(Parts):
@@ -184,9 +184,6 @@ class SqliteStore(Parts):
     async def watch(self, woken: Callable[[], None]) -> None:
         """Nobody else may open the file (``daemon.lock``), but what was dropped is made again."""
         self.database.on_mended.append(woken)
-
-    async def tidy(self, give_way: Callable[[], Awaitable[None]]) -> None:
-        await vectors_move.move(self.database, give_way)
 
     async def rest(self) -> None:
         await self._store_columns(_MIN_WRITES)
