@@ -215,8 +215,7 @@ def port(settings: Settings) -> Finding:
 def unix_socket(state: WorkerState) -> Finding:
     """The skill of agents can ask the running worker without the port."""
     if not state.socket:
-        why = state.no_socket or "a worker of an older version has none"
-        detail = f"none: {why}; agents use the command line"
+        detail = f"none: {state.no_socket}; agents use the command line"
         fix = "set MEM_SEARCH_HOME to a folder of your own on a local disk"
         return Finding("socket", "advice", detail, fix)
     if found := problem(Path(state.socket)):

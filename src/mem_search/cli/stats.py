@@ -130,7 +130,7 @@ def stats_lines(stats: Mapping[str, Any], *, kinds: bool = True) -> Iterator[str
 
 
 def _database_line(database: Mapping[str, Any]) -> str:
-    size, free = database["bytes"] / 2**20, database.get("free", 0) / 2**20
+    size, free = database["bytes"] / 2**20, database["free"] / 2**20
     unused = f", {free:.1f} MB of it free: mem-search purge gives them back" if free >= 1 else ""
     return f"database {database['path']} ({size:.1f} MB{unused})"
 
