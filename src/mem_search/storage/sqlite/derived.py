@@ -15,7 +15,7 @@ from typing import Final, Literal
 from mem_search.errors import StoreDamaged
 from mem_search.storage.rules import bm25
 from mem_search.storage.rules.checksums import is_whole, with_checksum
-from mem_search.storage.sqlite import column_blocks, odd_rows, odd_values
+from mem_search.storage.sqlite import column_blocks, odd_rows
 from mem_search.storage.sqlite.connection import as_read
 from mem_search.storage.sqlite.fulltext import FILLED_BY
 from mem_search.storage.sqlite.postings import varints
@@ -65,7 +65,7 @@ def damaged_parts(connection: sqlite3.Connection, *, deep: bool = False) -> tupl
         ("columns", not column_blocks.broken(connection)),
         ("sketches", not _wrong_sketches(connection)),
         ("vectors", not _wrong_vectors(connection)),
-        ("values", not odd_values.any_odd(connection)),
+        ("values", not odd_rows.any_odd_value(connection)),
         ("rows", not odd_rows.any_odd(connection, times=False)),
     )
     return tuple(part for part, whole in looks if not whole)  # type: ignore[misc]
@@ -88,7 +88,7 @@ def mend(database: Path, busy_seconds: float, *, deep: bool = False) -> tuple[Pa
         if "rows" in parts:
             odd_rows.put_right(connection)
         if "values" in parts:
-            odd_rows.note(connection, odd_values.put_right(connection))
+            odd_rows.put_values_right(connection)
         if "words" in parts or "values" in parts:  # a text may be another one now
             _remake_words(connection)
         if "columns" in parts:

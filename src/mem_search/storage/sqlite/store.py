@@ -24,7 +24,7 @@ from mem_search.storage.sql.scopes import Scopes
 from mem_search.storage.sql.search_log import StoredSearchLog
 from mem_search.storage.sql.statistics import WAITING, Statistics, corpus
 from mem_search.storage.sql.tokens import StoredTokens
-from mem_search.storage.sqlite import odd_rows, odd_values, snapshot
+from mem_search.storage.sqlite import odd_rows, snapshot
 from mem_search.storage.sqlite.connection import SqliteConnection
 from mem_search.storage.sqlite.database import Database
 from mem_search.storage.sqlite.derived import NAMES
@@ -148,7 +148,7 @@ class SqliteStore(Parts):
         told = [f"a row of {each['table']}: {each['reason']}; it is set aside" for each in rows]
         if self.database.undecodable and now_ms() - self._looked_at > LOOK_MS:
             self._looked_at = now_ms()
-            self._not_utf8 = await self.database.aside(odd_values.not_utf8)
+            self._not_utf8 = await self.database.aside(odd_rows.not_utf8)
         return told + self._not_utf8
 
     @property
