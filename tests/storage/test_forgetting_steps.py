@@ -21,7 +21,7 @@ from mem_search.model.ingest import IngestCounts, PreparedBatch
 from mem_search.model.statistics import LoggedSearch
 from mem_search.sources.jsonl.exchange import export_tombstone, parse_tombstone
 from mem_search.storage.postgres.store import PostgresStore
-from mem_search.storage.sqlite import fulltext
+from mem_search.storage.sqlite import words
 from mem_search.storage.sqlite.store import SqliteStore
 from postgres_server import address
 
@@ -119,7 +119,7 @@ async def test_an_older_sqlite_writes_an_index_anew_that_it_cannot_read(tmp_path
     await store.close()
     if sqlite3.sqlite_version_info < (3, 42):
         with closing(sqlite3.connect(path)) as connection:
-            for table in fulltext.FILLED_BY:
+            for table in words.FILLED_BY:
                 connection.execute(f"update {table}_config set v = 5 where k = 'version'")
             connection.commit()
     store = await SqliteStore.open(path)

@@ -29,12 +29,12 @@ from mem_search.storage.sqlite.connection import (
     prepared,
 )
 from mem_search.storage.sqlite.derived import DerivedDamaged, Part
-from mem_search.storage.sqlite.fulltext import secure_words
 from mem_search.storage.sqlite.mark import Mark, check
 from mem_search.storage.sqlite.migrations import is_older, migrate, missing
 from mem_search.storage.sqlite.snapshot import before_upgrade
 from mem_search.storage.sqlite.translating import UndecodableText, translated
 from mem_search.storage.sqlite.unwritable import AsItIs, is_full, open_as_it_is, why_unwritable
+from mem_search.storage.sqlite.words import secure_words
 
 log = logging.getLogger(__name__)
 

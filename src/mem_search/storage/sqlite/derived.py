@@ -17,8 +17,8 @@ from mem_search.storage.rules import bm25
 from mem_search.storage.rules.checksums import is_whole, with_checksum
 from mem_search.storage.sqlite import column_blocks, odd_rows
 from mem_search.storage.sqlite.connection import as_read
-from mem_search.storage.sqlite.fulltext import FILLED_BY
 from mem_search.storage.sqlite.postings import varints
+from mem_search.storage.sqlite.words import FILLED_BY
 from mem_search.text import sketch
 
 Part = Literal["words", "columns", "sketches", "vectors", "values", "rows"]

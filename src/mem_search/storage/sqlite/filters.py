@@ -10,7 +10,7 @@ from typing import Final
 from mem_search.model import Filters, Term
 from mem_search.storage.rules.demands import word_query
 from mem_search.storage.sql.filters import FilterSql, Sql
-from mem_search.storage.sqlite import fulltext
+from mem_search.storage.sqlite import words
 
 
 class SqliteFilters(FilterSql):
@@ -31,7 +31,7 @@ class SqliteFilters(FilterSql):
         return self.among(f"{column} collate nocase", values)
 
     def words(self, connection: object, term: Term) -> Sql:
-        expression = fulltext.expression(word_query(term))
+        expression = words.expression(word_query(term))
         if term.column:
             expression = f"{term.column} : ({expression})"
         return (

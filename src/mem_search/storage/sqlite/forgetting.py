@@ -12,7 +12,7 @@ from mem_search.storage.rules.quotes import MIN_TELLING_LETTERS, noted
 from mem_search.storage.sql.connection import Connection
 from mem_search.storage.sql.forgetting import StoredForgetting
 from mem_search.storage.sql.quotes import FACETS, Quotes
-from mem_search.storage.sqlite import fulltext, odd_rows
+from mem_search.storage.sqlite import odd_rows, words
 from mem_search.storage.sqlite.database import Connection as FileConnection
 from mem_search.storage.sqlite.filters import FILTERS
 from mem_search.storage.sqlite.record_writer import RecordWriter
@@ -71,7 +71,7 @@ class SqliteForgetting(StoredForgetting):
     async def merge_words(self) -> None:
         # A first negative number takes all segments into one merge, the following continue it
         # until they change nothing (https://sqlite.org/fts5.html#the_merge_command).
-        for table in fulltext.FILLED_BY:
+        for table in words.FILLED_BY:
             pages = -_PAGES
             while await self._database.write(_merged, table, pages):
                 pages = _PAGES

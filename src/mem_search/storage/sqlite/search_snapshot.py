@@ -30,7 +30,8 @@ from mem_search.storage.rules import bm25
 from mem_search.storage.rules.corpus_cache import CorpusCache
 from mem_search.storage.sql.indexing import waiting
 from mem_search.storage.sql.snapshot import Snapshot
-from mem_search.storage.sqlite import fulltext, sketches
+from mem_search.storage.sqlite import sketches
+from mem_search.storage.sqlite import words as word_index
 from mem_search.storage.sqlite.connection import SqliteConnection
 from mem_search.storage.sqlite.database import Database
 from mem_search.storage.sqlite.derived import named
@@ -42,7 +43,7 @@ from mem_search.storage.sqlite.record_columns import Columns, RecordColumnsCache
 from mem_search.storage.sqlite.record_masks import mask_of, passes
 from mem_search.storage.sqlite.stored_columns import StoredColumns
 from mem_search.storage.sqlite.vector_rows import VectorRows
-from mem_search.storage.sqlite.vocabulary import SqliteVocabulary, WordList
+from mem_search.storage.sqlite.words import SqliteVocabulary, WordList
 from mem_search.text import sketch
 from mem_search.text.sketch import NO_SKETCHES, Sketches
 from mem_search.text.words import WordQuery
@@ -170,7 +171,7 @@ class SqliteSnapshot(Snapshot):
     # Words
 
     def unknown_words(self, words: Sequence[str]) -> list[str]:
-        return fulltext.unknown(self._connection, words)
+        return word_index.unknown(self._connection, words)
 
     def _scored(
         self, query: WordQuery, corpus: Corpus, own: Corpus | None = None
@@ -180,11 +181,11 @@ class SqliteSnapshot(Snapshot):
     def _lessened(
         self, guessed: WordQuery, passages: Numbers, scores: Values, corpus: Corpus
     ) -> Values:
-        shares = fulltext.scores(self._connection, guessed, passages)
+        shares = word_index.scores(self._connection, guessed, passages)
         return bm25.lessened(passages, scores, *shares)
 
     def _matched(self, query: WordQuery) -> Numbers:
-        return fulltext.matched(self._connection, query)
+        return word_index.matched(self._connection, query)
 
     def _within(self, records: Numbers, filters: Filters) -> NDArray[np.bool_]:
         return passes(self._connection, self._all_columns(), filters, records)
