@@ -8,7 +8,7 @@ from drafts import draft, store
 from mem_search.features.archives.model import Archive
 from mem_search.features.archives.sql import ArchiveStore
 from mem_search.model import Ref
-from mem_search.storage.sqlite.record_writer import RecordWriter
+from mem_search.storage.sqlite.records import RecordWriter
 from mem_search.storage.sqlite.store import SqliteStore
 
 TEXT = """Rents rose. [1] Wages [did not](https://a.org/wages).

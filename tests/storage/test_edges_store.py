@@ -13,7 +13,7 @@ from mem_search.model import Draft, Link
 from mem_search.storage.sql.records import with_links
 from mem_search.storage.sqlite import migrations
 from mem_search.storage.sqlite.connection import SqliteConnection
-from mem_search.storage.sqlite.record_writer import RecordWriter
+from mem_search.storage.sqlite.records import RecordWriter
 
 SHA = "0a1b2c3d4e5f60718293a4b5c6d7e8f901234567"
 

@@ -94,7 +94,7 @@ async def test_what_is_deleted_is_zeroed(store: SqliteStore) -> None:
 async def test_a_database_of_any_size_is_written_anew(
     store: SqliteStore, monkeypatch: pytest.MonkeyPatch, most: int
 ) -> None:
-    monkeypatch.setattr("mem_search.storage.sqlite.forgetting._IN_MEMORY", most)
+    monkeypatch.setattr("mem_search.storage.sqlite.records._IN_MEMORY", most)
     await take(store, draft("a", "the zylophantic harbour"), draft("b", "a harbour"))
     await forget(store, 1)
     await store.forgetting.merge_words()

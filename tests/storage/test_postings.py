@@ -22,7 +22,7 @@ from mem_search.storage.sqlite import postings, words
 from mem_search.storage.sqlite.database import Connection, Database
 from mem_search.storage.sqlite.passage_map import PassageMapCache
 from mem_search.storage.sqlite.postings import PostingsCache
-from mem_search.storage.sqlite.record_writer import RecordWriter
+from mem_search.storage.sqlite.records import RecordWriter
 from mem_search.text.words import AnyWords, WordPhrase, WordQuery, any_of, read
 
 WORDS = ["token", "tokens", "auth", "auth.py", "refresh_token", "café", "straße", "the", "1234567a"]

@@ -20,7 +20,7 @@ from mem_search.storage.sqlite.connection import SqliteConnection
 from mem_search.storage.sqlite.database import Connection
 from mem_search.storage.sqlite.filters import where
 from mem_search.storage.sqlite.migrations import migrate
-from mem_search.storage.sqlite.record_writer import RecordWriter
+from mem_search.storage.sqlite.records import RecordWriter
 from mem_search.text.words import WordPhrase
 
 LONG = " ".join(f"sentence number {n} is here." for n in range(300))

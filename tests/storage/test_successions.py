@@ -17,7 +17,7 @@ from mem_search.storage.sql import records, successions
 from mem_search.storage.sqlite import migrations
 from mem_search.storage.sqlite.connection import SqliteConnection
 from mem_search.storage.sqlite.filters import passing
-from mem_search.storage.sqlite.record_writer import RecordWriter
+from mem_search.storage.sqlite.records import RecordWriter
 
 
 def superseded(connection: sqlite3.Connection) -> dict[str, str]:

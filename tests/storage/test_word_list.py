@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from drafts import draft, store
 from mem_search.storage.sqlite import words as word_index
-from mem_search.storage.sqlite.record_writer import RecordWriter
+from mem_search.storage.sqlite.records import RecordWriter
 from mem_search.storage.sqlite.words import WordList, pattern_of
 
 

@@ -29,10 +29,9 @@ from mem_search.storage.sqlite.connection import SqliteConnection
 from mem_search.storage.sqlite.database import Database
 from mem_search.storage.sqlite.derived import NAMES
 from mem_search.storage.sqlite.filters import FILTERS
-from mem_search.storage.sqlite.forgetting import SqliteForgetting
 from mem_search.storage.sqlite.graph import SqliteGraph
 from mem_search.storage.sqlite.limits import SqliteLimits
-from mem_search.storage.sqlite.record_writer import RecordWriter, SqliteIngest
+from mem_search.storage.sqlite.records import RecordWriter, SqliteForgetting, SqliteIngest
 from mem_search.storage.sqlite.search_snapshot import SqliteSearchStore
 from mem_search.storage.sqlite.vector_rows import VectorRows
 from mem_search.storage.sqlite.vectors import SqliteIndexing
