@@ -99,7 +99,7 @@ def database(settings: Settings) -> Finding:
     """The store is ours and whole: it has what its mark says, and SQLite finds no error. Reads."""
     if settings.store:
         return _server(settings.store)
-    from mem_search.storage.sqlite.derived import damaged_parts, named
+    from mem_search.storage.sqlite.damage import damaged_parts, named
     from mem_search.storage.sqlite.mark import check, reading, start_anew
     from mem_search.storage.sqlite.migrations import missing
 

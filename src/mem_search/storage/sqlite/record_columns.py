@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from mem_search.model import Filters, Order
 from mem_search.model.rankings import KIND_CODES, MAX_CODES, Codes
-from mem_search.storage.sqlite import column_blocks, sketches
+from mem_search.storage.sqlite import column_blocks, damage
 from mem_search.storage.sqlite.column_blocks import Block, kinds_by_code, kinds_by_name
 from mem_search.storage.sqlite.metadata_columns import MetadataColumns
 from mem_search.text import sketch
@@ -221,7 +221,7 @@ def _fill(
     ids, kinds, projects, sessions, sources, *others = (json.loads(column) for column in row[:-1])
     positions, created, updated, importance, archived, successors = others
     stored = map(bytes.fromhex, (row[-1] or "").split(" " if row[-1] else None))
-    made = sketch.read(sketches.whole([*zip(ids, stored, strict=True)]))
+    made = sketch.read(damage.whole_sketches([*zip(ids, stored, strict=True)]))
     places = np.array(ids, dtype=np.int64)
     columns.kinds[places] = KIND_CODES.codes(kinds)
     columns.projects[places] = columns.names["project"].numbers(projects)

@@ -30,11 +30,11 @@ from mem_search.storage.rules import bm25
 from mem_search.storage.rules.corpus_cache import CorpusCache
 from mem_search.storage.sql.indexing import waiting
 from mem_search.storage.sql.snapshot import Snapshot
-from mem_search.storage.sqlite import sketches
+from mem_search.storage.sqlite import damage
 from mem_search.storage.sqlite import words as word_index
 from mem_search.storage.sqlite.connection import SqliteConnection
+from mem_search.storage.sqlite.damage import named
 from mem_search.storage.sqlite.database import Database
-from mem_search.storage.sqlite.derived import named
 from mem_search.storage.sqlite.filters import FILTERS
 from mem_search.storage.sqlite.graph import GRAPH
 from mem_search.storage.sqlite.passage_map import PassageMapCache
@@ -259,7 +259,7 @@ class SqliteSnapshot(Snapshot):
         suspects = records[sketch.repeated(self._all_columns().heads[records])]
         if not len(suspects):
             return (), NO_SKETCHES
-        return sketches.of_records(self._connection, suspects.tolist())
+        return damage.sketches_of(self._connection, suspects.tolist())
 
     def successors(self, records: Numbers, filters: Filters) -> Mapping[int, tuple[int, ...]]:
         superseded = records[self._all_columns().successors[records] > 0]

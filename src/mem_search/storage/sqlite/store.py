@@ -26,8 +26,8 @@ from mem_search.storage.sql.statistics import WAITING, Statistics, corpus
 from mem_search.storage.sql.tokens import StoredTokens
 from mem_search.storage.sqlite import odd_rows, snapshot
 from mem_search.storage.sqlite.connection import SqliteConnection
+from mem_search.storage.sqlite.damage import NAMES
 from mem_search.storage.sqlite.database import Database
-from mem_search.storage.sqlite.derived import NAMES
 from mem_search.storage.sqlite.filters import FILTERS
 from mem_search.storage.sqlite.graph import SqliteGraph
 from mem_search.storage.sqlite.limits import SqliteLimits

@@ -20,7 +20,7 @@ from mem_search.storage.rules.checksums import is_whole, with_checksum
 from mem_search.storage.sql.connection import reads
 from mem_search.storage.sql.indexing import Indexing, waiting
 from mem_search.storage.sqlite.connection import SqliteConnection
-from mem_search.storage.sqlite.derived import BYTES, DerivedDamaged
+from mem_search.storage.sqlite.damage import BYTES, DerivedDamaged
 from mem_search.text.dates import now_ms
 
 
