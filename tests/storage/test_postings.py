@@ -133,7 +133,7 @@ async def test_only_what_was_written_is_read_again(
         read_again.append(len(found[0]))
         return found
 
-    monkeypatch.setattr(postings.fulltext, "scores", counted)
+    monkeypatch.setattr(postings.words, "scores", counted)
     passages, _ = await database.read(known.scores, query, CORPUS)
     assert len(passages) == 100
     assert read_again == [1]

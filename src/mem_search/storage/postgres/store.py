@@ -15,11 +15,11 @@ from mem_search.storage.postgres.database import Database
 from mem_search.storage.postgres.filters import where
 from mem_search.storage.postgres.forgetting import PostgresForgetting
 from mem_search.storage.postgres.graph import PostgresGraph
-from mem_search.storage.postgres.indexing import PostgresIndexing
 from mem_search.storage.postgres.migrations import TABLES
 from mem_search.storage.postgres.record_writer import PostgresIngest, RecordWriter
 from mem_search.storage.postgres.search_store import Caches, PostgresSearchStore
 from mem_search.storage.postgres.vector_index import PgvectorIndex
+from mem_search.storage.postgres.vectors import PostgresIndexing
 from mem_search.storage.postgres.workers import LEASE
 from mem_search.storage.rules import future_times
 from mem_search.storage.sql.connection import Parts, reads

@@ -6,7 +6,6 @@ passages and vectors belong to the store, and snapshots bring them up to date.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -39,10 +38,9 @@ from mem_search.storage.sqlite.filters import FILTERS
 from mem_search.storage.sqlite.graph import GRAPH
 from mem_search.storage.sqlite.passage_map import PassageMapCache
 from mem_search.storage.sqlite.postings import PostingsCache
-from mem_search.storage.sqlite.record_columns import Columns, RecordColumnsCache
-from mem_search.storage.sqlite.record_masks import mask_of, passes
+from mem_search.storage.sqlite.record_columns import Columns, RecordColumnsCache, mask_of, passes
 from mem_search.storage.sqlite.stored_columns import StoredColumns
-from mem_search.storage.sqlite.vector_rows import VectorRows
+from mem_search.storage.sqlite.vectors import VectorRows
 from mem_search.storage.sqlite.words import SqliteVocabulary, WordList
 from mem_search.text import sketch
 from mem_search.text.sketch import NO_SKETCHES, Sketches
@@ -194,21 +192,6 @@ class SqliteSnapshot(Snapshot):
         return SqliteVocabulary(self._connection, self._store.words)
 
     # Vectors
-
-    def record_cosines(self, vector: Vectors, records: Numbers) -> Values:
-        # One row, because Python waits for its lock at each row.
-        row = self._connection.execute(
-            "select json_group_array(record_id), json_group_array(id) from passages"
-            " where record_id in (select value from json_each(?))",
-            (json.dumps(records.tolist()),),
-        ).fetchone()
-        owners, passages = [np.array(json.loads(column), dtype=np.int64) for column in row]
-        cosines = self.passage_cosines(vector, passages)
-        order = np.argsort(records)
-        rows = order[np.searchsorted(records, owners, sorter=order)]
-        best = np.full(len(records), np.nan)
-        np.fmax.at(best, rows, cosines)
-        return best
 
     def passage_cosines(self, vector: Vectors, passages: Numbers) -> Values:
         return self._store.vectors.cosines(self._connection, vector, passages)

@@ -33,8 +33,7 @@ from mem_search.storage.sqlite.graph import SqliteGraph
 from mem_search.storage.sqlite.limits import SqliteLimits
 from mem_search.storage.sqlite.records import RecordWriter, SqliteForgetting, SqliteIngest
 from mem_search.storage.sqlite.search_snapshot import SqliteSearchStore
-from mem_search.storage.sqlite.vector_rows import VectorRows
-from mem_search.storage.sqlite.vectors import SqliteIndexing
+from mem_search.storage.sqlite.vectors import SqliteIndexing, VectorRows
 from mem_search.text.dates import now_ms
 
 log = logging.getLogger(__name__)
