@@ -29,7 +29,7 @@ from mem_search.daemon.run import run
 from mem_search.ingest.indexer import Indexer
 from mem_search.settings import Settings
 from mem_search.storage.chroma.directory import DataDirectory
-from mem_search.storage.sqlite import forgetting
+from mem_search.storage.sqlite import records
 
 place, left = sys.argv[1], int(sys.argv[2])
 
@@ -39,7 +39,7 @@ def at(process=0):
         os.kill(process or os.getpid(), signal.SIGKILL)
     left -= 1
 
-def vacuumed(connection, original=forgetting._vacuumed):
+def vacuumed(connection, original=records._vacuumed):
     # SQLite calls the handler after each 100 steps of its machine, also within VACUUM.
     connection.set_progress_handler(at, 100)
     try:
@@ -64,7 +64,7 @@ async def filled(self, fresh, original=Indexer._fill):
     await original(self, fresh)
 
 if place == "vacuum":
-    forgetting._vacuumed = vacuumed
+    records._vacuumed = vacuumed
 elif place == "swap":
     DataDirectory.take_over = take_over
 else:

@@ -101,7 +101,7 @@ _KNOWS_CLAUDE_MEM = (
     "cli/migrate.py", "cli/neighbours.py",
     "http/first_routes.py", "http/routes.py",  # they mount it
     "agents/neighbours.py",  # how its worker is told from ours
-    "cli/records.py", "text/record_ids.py", "storage/sqlite/migrations/",  # ids of its rows
+    "cli/records.py", "text/record_ids.py",  # ids of its rows
 )  # fmt: skip
 """The feature itself, the source that reads its store, the lists that mount both, and its ids."""
 

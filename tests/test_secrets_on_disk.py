@@ -27,7 +27,7 @@ OURS = {
     "archives": "schedule statistics",
     "cites": "form",
     "column_blocks": "of",
-    "mem_search_migrations": "name",
+    "mem_search_migrations": "name applied_at",
     "embedding_models": "fingerprint name",
     "outbox": "step",
     "notifications": "delivery_id",

@@ -35,7 +35,7 @@ from mem_search.ingest import indexer, spool
 from mem_search.ingest.preparing import Preparing
 from mem_search.jobs.tasks import ImportJob
 from mem_search.storage.chroma import ChromaIndex
-from mem_search.storage.sqlite.record_writer import SqliteIngest
+from mem_search.storage.sqlite.records import SqliteIngest
 from mem_search.storage.sql.jobs import StoredJobs
 from mem_search.storage.sqlite.vectors import SqliteIndexing
 from mem_search.wiring import open_runtime

@@ -41,10 +41,9 @@ ALIKE = 0.7
 ONE_FILE_EACH = (
     "agents", "embedders", "extractors", "features.citations", "features.graph", "http",
     "mcp.tools", "metadata", "records", "renderers", "rerankers", "retrievers", "search.stages",
-    "sources", "storage.ports", "text.languages", "storage.sqlite.migrations",
-    "storage.postgres.migrations",
+    "sources", "storage.ports", "text.languages",
 )  # fmt: skip
-"""Folders whose members are registered in one place: a kind, a source, a route, a migration."""
+"""Folders whose members are registered in one place: a kind, a source, a route."""
 
 PARTS_OF_A_FEATURE = re.compile(r"mem_search\.features\.\w+\.(?:model|service|sql|http|cli)")
 """A feature's are, too: by ``wiring``, ``http.routes`` and ``cli.app``."""
@@ -104,8 +103,6 @@ def _functions(folder: Path) -> dict[str, list[tuple[str, list[str]]]]:
     """Name → (place, words) of each function, without its docstring and the sign of parameters."""
     found = defaultdict(list)
     for file in sorted(folder.rglob("*.py")):
-        if "migrations" in file.parts:
-            continue
         for node in ast.walk(ast.parse(file.read_text("utf-8"))):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 if ast.get_docstring(node) is not None:

@@ -28,7 +28,7 @@ from mem_search.search.pipeline import DEPTH
 from mem_search.storage.chroma import child
 from mem_search.storage.chroma.official import OfficialConnection
 from mem_search.storage.sql import records, statistics
-from mem_search.storage.sqlite import fulltext
+from mem_search.storage.sqlite import words as word_index
 from mem_search.storage.sqlite.connection import _PRAGMAS, SqliteConnection
 from mem_search.text import words
 
@@ -93,7 +93,7 @@ class Floor:
         """Each part once, with the numbers that the product itself requests."""
         vector, embed = _timed(lambda: self._embedder.embed([text]))
         query = words.any_of(words.read(text))
-        found, matching = _timed(lambda: fulltext.scores(self._db, query) if query else None)
+        found, matching = _timed(lambda: word_index.scores(self._db, query) if query else None)
         _, chroma = _timed(lambda: self._chroma.query(vector, self._wanted))
         best = found[0][(-found[1]).argsort()[:PAGE]].tolist() if found else []
         numbers = [self._owner(passage) for passage in best]

@@ -31,7 +31,6 @@ import numpy as np
 import questions
 from mem_search.model.statistics import Corpus
 from mem_search.storage.rules import bm25
-from mem_search.storage.sqlite import fulltext
 from mem_search.storage.sqlite.passage_map import PassageMapCache
 from mem_search.storage.sqlite.postings import PostingsCache
 from mem_search.text.words import WordQuery, any_of, read
@@ -210,7 +209,7 @@ def main() -> None:
         corpus = Corpus({}, {}, 0)
 
         def fts5(query: WordQuery, _: Terms) -> list[int]:
-            return best_of(*fulltext.scores(connection, query))
+            return best_of(*words.scores(connection, query))
 
         def posting_lists(query: WordQuery, _: Terms) -> list[int]:
             return best_of(*lists.scores(connection, query, corpus))

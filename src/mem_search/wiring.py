@@ -119,7 +119,6 @@ async def open_features(runtime: Runtime, *, background: bool = True) -> AsyncIt
                 tasks.start("jobs", partial(_begin_jobs_later, store, ingest, mark))
             tasks.start("index", indexer.run)
             tasks.start("vectors", search.store.fill_caches)
-            tasks.start("tidying", partial(store.tidy, search.service.give_way))
             tasks.start("spool", partial(spool.keep_swept, settings.spool_dir, ingest.jobs.uploads))
             tasks.start("forgetting", ingest.forgetting.run)
             if not space.in_store:  # nobody else writes to the index of the store itself

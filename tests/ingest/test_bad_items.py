@@ -23,7 +23,7 @@ from mem_search.model import Draft, Location
 from mem_search.model.ingest import PreparedDraft
 from mem_search.records.registry import installed_kinds
 from mem_search.sources.jsonl import ExchangeRecord
-from mem_search.storage.sqlite.record_writer import RecordWriter
+from mem_search.storage.sqlite.records import RecordWriter
 from mem_search.storage.sqlite.store import SqliteStore
 
 NINES = "9" * 5000

@@ -104,12 +104,6 @@ def test_a_receipt_names_a_file_as_holding_words_only_while_it_does(tmp_path: Pa
     assert set(later.gone) == {"gone", "…"}
 
 
-def test_a_receipt_of_an_older_version_claims_nothing(tmp_path: Path) -> None:
-    put(tmp_path, "export", "zylophantic")
-    old = Copies.of({"looked_at": 1, "still_in": ["export"], "unread": []})
-    assert looked_again(tmp_path, old).changed == ("export",)
-
-
 def test_years_and_our_own_words_give_nothing_away(tmp_path: Path) -> None:
     put(tmp_path, "logs/worker.log", "2026-01-01T00:00:00Z INFO mem_search: at 37733, pid 9451")
     put(tmp_path, "notes", "in 2026 at 37733")

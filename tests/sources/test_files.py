@@ -74,15 +74,6 @@ def test_what_other_sources_read_is_counted_in_one_entry(tmp_path: Path) -> None
     assert entry in [item for batch in batches for item in batch.outdated]
 
 
-def test_the_entries_of_an_older_version_become_one(tmp_path: Path) -> None:
-    (tmp_path / "a.eml").write_text("words")
-    _, cursor = read(tmp_path)
-    stamp = cursor["files"]["a.eml"][0]
-    batches, _ = read(tmp_path, {"files": {"a.eml": [stamp, ""]}})
-    assert "a.eml" in [item for batch in batches for item in batch.outdated]
-    assert [*ledger(batches)] == ["files of the source mail"]
-
-
 def test_only_what_changed_is_read_again_and_what_is_gone_is_deleted(tmp_path: Path) -> None:
     lamp, pier = tmp_path / "lamp.txt", tmp_path / "pier.txt"
     lamp.write_text("It burns.")

@@ -203,25 +203,6 @@ def _path(lean: LeanConnection) -> str:
     return f"/api/v2/tenants/default_tenant/databases/default_database/collections/{lean._name}"
 
 
-async def test_data_of_an_older_version_is_dropped_with_its_bytes(tmp_path: Path) -> None:
-    async with Opened(tmp_path) as opened:
-        assert opened.connection is not None
-        opened.connection.upsert(entries(4), vectors(4))
-    data = tmp_path / "chroma" / "data"
-    (tmp_path / "chroma" / "quarantine-1").mkdir()
-    async with Opened(tmp_path) as opened:  # data of today stay
-        assert opened.connection is not None
-        assert opened.connection.count() == 4
-    (data / "secret-project").write_text("secret-project")
-    (tmp_path / "chroma" / "format").unlink()
-    async with Opened(tmp_path) as opened:
-        assert opened.connection is not None
-        assert opened.connection.count() == 0
-        assert opened.made == 1
-    assert not (data / "secret-project").exists()
-    assert not (tmp_path / "chroma" / "quarantine-1").exists()
-
-
 class Chatty:
     """The other end of a door, as told."""
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from mem_search.errors import IndexUnavailable
-from mem_search.storage.chroma.connection import FORMAT, Connect
+from mem_search.storage.chroma.connection import Connect
 from mem_search.storage.chroma.launch import _environment
 from mem_search.storage.chroma.process import ChromaProcess, Restarts
 from patience import PATIENCE, comes_true
@@ -149,7 +149,6 @@ async def test_data_that_cannot_be_opened_goes_to_quarantine(
 ) -> None:
     data = tmp_path / "chroma" / "data"
     data.mkdir(parents=True)
-    (data.parent / "format").write_text(FORMAT)
     (data / "chroma.sqlite3").write_bytes(b"not a database" * 1000)
     chroma.start(accept)
     await chroma.wait_ready(PATIENCE)

@@ -16,7 +16,6 @@ import pytest
 import drafts
 from drafts import store
 from mem_search.errors import StorageError
-from mem_search.storage.sqlite import migrations
 from mem_search.storage.sqlite.database import Database
 from patience import PATIENCE
 from small_disk import room_for
@@ -190,38 +189,6 @@ async def test_another_programs_database_is_refused_and_not_touched(tmp_path: Pa
     assert path.read_bytes() == before
     assert path.stat().st_mode & 0o777 == 0o644
     assert [file.name for file in tmp_path.iterdir()] == ["theirs.db"]  # noqa: ASYNC240
-
-
-async def test_a_store_of_a_newer_version_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "store.db"
-    await (await Database.open(path)).close()
-    newer = sqlite3.connect(path)
-    newer.execute("insert into mem_search_migrations values('m999_tomorrow', 0)")
-    newer.commit()
-    newer.close()
-    with pytest.raises(StorageError, match=r"newer mem-search \(m999_tomorrow\); update"):
-        await Database.open(path)
-
-
-async def test_a_step_that_fails_leaves_the_store_as_it_was(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def m002_broken(connection: sqlite3.Connection) -> None:
-        connection.execute("create table half(id)")
-        raise sqlite3.OperationalError("near 'brokn': syntax error")
-
-    path = tmp_path / "store.db"
-    await (await Database.open(path)).close()
-    with monkeypatch.context() as patch:
-        patch.setattr(migrations, "MIGRATIONS", (*migrations.MIGRATIONS, m002_broken))
-        with pytest.raises(sqlite3.OperationalError):
-            await Database.open(path)
-    database = await Database.open(path)
-    tables = await database.read(
-        lambda c: {name for (name,) in c.execute("select name from sqlite_master")}
-    )
-    assert "half" not in tables
-    await database.close()
 
 
 HOLDER = """

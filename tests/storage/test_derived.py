@@ -197,21 +197,6 @@ async def test_the_search_that_met_the_damage_says_so(
         assert not any("damaged" in each for each in page.report.notices)
 
 
-async def test_values_of_a_version_without_checksums_are_read(
-    whole: tuple[bytes, list[Any]], tmp_path: Path
-) -> None:
-    home = tmp_path / "home"
-    home.mkdir()
-    (home / "mem-search.db").write_bytes(whole[0])
-    with closing(sqlite3.connect(home / "mem-search.db")) as connection, connection:
-        for table, column in (("vectors", "vector"), ("sketches", "sketch")):
-            bare = f"substr({column}, 1, length({column}) - 4)"
-            connection.execute(f"update {table} set {column} = {bare}")
-    async with open_runtime(small(home, store="")) as runtime:
-        assert await answers(runtime) == whole[1]
-        assert await runtime.store.mend() == []
-
-
 async def test_a_search_that_meets_a_vector_of_another_passage_has_it_embedded_again(
     whole: tuple[bytes, list[Any]], tmp_path: Path
 ) -> None:

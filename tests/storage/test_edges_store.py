@@ -13,7 +13,7 @@ from mem_search.model import Draft, Link
 from mem_search.storage.sql.records import with_links
 from mem_search.storage.sqlite import migrations
 from mem_search.storage.sqlite.connection import SqliteConnection
-from mem_search.storage.sqlite.record_writer import RecordWriter
+from mem_search.storage.sqlite.records import RecordWriter
 
 SHA = "0a1b2c3d4e5f60718293a4b5c6d7e8f901234567"
 
@@ -157,28 +157,3 @@ def test_the_order_of_arrival_does_not_change_the_graph() -> None:
     assert len(found) == 5
     assert all(end for _, _, end in found)
     assert marked == {("b", "a")}
-
-
-def test_a_store_of_the_first_version_gets_its_graph() -> None:
-    connection = sqlite3.connect(":memory:", isolation_level=None, factory=SqliteConnection)
-    migrations.m001_store(connection)
-    connection.execute("create table mem_search_migrations(name text primary key, applied_at real)")
-    connection.execute("insert into mem_search_migrations values('m001_store', 0)")
-    for number, url in ((1, ""), (2, "https://example.org/a/")):
-        connection.execute(
-            "insert into records(id, kind, source, source_id, created_at, updated_at, stored_at,"
-            " content_hash, url, body)"
-            " values(?1, 'note', 's', 'id' || ?1, 0, 0, 0, x'00', ?2, 'x')",
-            (number, url),
-        )
-    connection.executemany(
-        "insert into edges(from_id, target, relation, origin, created_at)"
-        " values(1, ?, 'related', 'given', 0)",
-        [("note:2",), ("id2",), ("https://example.org/a",), ("note:9",)],
-    )
-    migrations.migrate(connection)
-    rows = connection.execute("select key, to_id from edges order by id").fetchall()
-    assert rows == [
-        ("ref:note:2", 2), ("id:id2", 2), ("url:example.org/a", 2), ("ref:note:9", None),
-    ]  # fmt: skip
-    connection.close()

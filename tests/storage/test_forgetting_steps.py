@@ -21,10 +21,8 @@ from mem_search.model.ingest import IngestCounts, PreparedBatch
 from mem_search.model.statistics import LoggedSearch
 from mem_search.sources.jsonl.exchange import export_tombstone, parse_tombstone
 from mem_search.storage.postgres.store import PostgresStore
-from mem_search.storage.sqlite import fulltext, migrations
-from mem_search.storage.sqlite.connection import SqliteConnection
+from mem_search.storage.sqlite import words
 from mem_search.storage.sqlite.store import SqliteStore
-from mem_search.storage.sqlite.tombstones import SqliteTombstones
 from postgres_server import address
 
 HERE = Location("test", "/there")
@@ -86,21 +84,6 @@ async def test_the_keys_that_are_taken_over_are_limited(store: SqliteStore) -> N
     assert len(await store.forgetting.tombstones(None, 999)) == 99
 
 
-def test_ids_of_older_tombstones_become_hashes() -> None:
-    with closing(
-        sqlite3.connect(":memory:", isolation_level=None, factory=SqliteConnection)
-    ) as connection:
-        connection.execute("create table mem_search_migrations(name primary key, applied_at real)")
-        for step in migrations.MIGRATIONS:
-            if step.__name__ == "m012_forgetting":
-                connection.execute("insert into tombstones values('test', 'secret-id', 7)")
-            step(connection)
-        rows = connection.execute("select * from tombstones").fetchall()
-        assert "secret-id" not in repr(rows)
-        forgotten, other = ("test", "secret-id", "note"), ("other", "secret-id", "note")
-        assert SqliteTombstones(connection).times([forgotten, other]) == {forgotten: 7}
-
-
 async def test_what_is_deleted_is_zeroed(store: SqliteStore) -> None:
     assert await store.database.alone(lambda c: c.execute("pragma secure_delete").fetchone()) == (
         1,
@@ -111,7 +94,7 @@ async def test_what_is_deleted_is_zeroed(store: SqliteStore) -> None:
 async def test_a_database_of_any_size_is_written_anew(
     store: SqliteStore, monkeypatch: pytest.MonkeyPatch, most: int
 ) -> None:
-    monkeypatch.setattr("mem_search.storage.sqlite.forgetting._IN_MEMORY", most)
+    monkeypatch.setattr("mem_search.storage.sqlite.records._IN_MEMORY", most)
     await take(store, draft("a", "the zylophantic harbour"), draft("b", "a harbour"))
     await forget(store, 1)
     await store.forgetting.merge_words()
@@ -136,7 +119,7 @@ async def test_an_older_sqlite_writes_an_index_anew_that_it_cannot_read(tmp_path
     await store.close()
     if sqlite3.sqlite_version_info < (3, 42):
         with closing(sqlite3.connect(path)) as connection:
-            for table in fulltext.FILLED_BY:
+            for table in words.FILLED_BY:
                 connection.execute(f"update {table}_config set v = 5 where k = 'version'")
             connection.commit()
     store = await SqliteStore.open(path)

@@ -12,7 +12,7 @@ import pytest
 import drafts
 from drafts import store
 from mem_search.model import Filters
-from mem_search.storage.sqlite import fulltext
+from mem_search.storage.sqlite import words as word_index
 from mem_search.storage.sqlite.database import Connection, Database
 from mem_search.text import words
 
@@ -23,13 +23,13 @@ def found(connection: Connection, question: str) -> list[str]:
     """Source ids, best first."""
     query = words.any_of(words.read(question))
     assert query is not None
-    passages, scores = fulltext.scores(connection, query)
+    passages, scores = word_index.scores(connection, query)
     names = dict(
         connection.execute(
             "select p.id, r.source_id from passages p join records r on r.id = p.record_id"
         ).fetchall()
     )
-    assert passages.tolist() == fulltext.matched(connection, query).tolist()
+    assert passages.tolist() == word_index.matched(connection, query).tolist()
     assert (scores >= 0).all()
     return [names[passages[place]] for place in np.lexsort((passages, -scores))]
 
@@ -78,7 +78,7 @@ def test_a_title_counts_more_than_the_text(connection: Connection) -> None:
 
 def test_scores_are_those_of_the_index(connection: Connection) -> None:
     store(connection, *(drafts.draft(f"{n}", f"login {'word ' * n}") for n in range(9)))
-    passages, scores = fulltext.scores(connection, LOGIN)
+    passages, scores = word_index.scores(connection, LOGIN)
     exact = dict(
         connection.execute(
             "select rowid, -bm25(passages_fts, 3.0, 1.0, 1.0) from passages_fts"
@@ -92,11 +92,11 @@ def test_scoring_some_passages_gives_them_the_scores_they_have_among_all(
     connection: Connection,
 ) -> None:
     store(connection, *(drafts.draft(f"{n}", f"login {'word ' * n}") for n in range(9)))
-    passages, scores = fulltext.scores(connection, LOGIN)
-    some, their_scores = fulltext.scores(connection, LOGIN, np.append(passages[::2], 999))
+    passages, scores = word_index.scores(connection, LOGIN)
+    some, their_scores = word_index.scores(connection, LOGIN, np.append(passages[::2], 999))
     assert some.tolist() == passages[::2].tolist()
     assert their_scores.tolist() == scores[::2].tolist()
-    assert len(fulltext.scores(connection, LOGIN, passages[:0])[0]) == 0
+    assert len(word_index.scores(connection, LOGIN, passages[:0])[0]) == 0
 
 
 async def test_kinds_of_long_texts_are_scored_as_in_a_store_of_their_own(

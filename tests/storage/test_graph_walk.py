@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from drafts import draft, store
 from mem_search.model import Draft, Filters, Link, Ref
-from mem_search.storage.rules.graph import FOLLOWS, SAME_SESSION
-from mem_search.storage.rules.shared_facets import MAX_FILES, MAX_MEMBERS
+from mem_search.storage.rules.graph import FOLLOWS, MAX_FILES, MAX_MEMBERS, SAME_SESSION
 from mem_search.storage.sqlite.connection import SqliteConnection
 from mem_search.storage.sqlite.graph import GRAPH
 from mem_search.storage.sqlite.migrations import migrate

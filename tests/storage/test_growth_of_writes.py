@@ -13,7 +13,7 @@ import drafts
 from drafts import store
 from mem_search.model import Draft, Link
 from mem_search.storage.sqlite.database import Connection, Database
-from mem_search.storage.sqlite.record_writer import RecordWriter
+from mem_search.storage.sqlite.records import RecordWriter
 
 SIZES = (100, 1500)
 WRITTEN = 50

@@ -11,7 +11,7 @@ import pytest
 from drafts import draft, store
 from mem_search.model import Draft
 from mem_search.storage.sql import similar as rules
-from mem_search.storage.sqlite.record_writer import RecordWriter
+from mem_search.storage.sqlite.records import RecordWriter
 
 SAID = (
     "The harbour of Trondheim froze twice during the winter of 1893, and merchants carried salted"

@@ -27,7 +27,7 @@ from mem_search.model.ingest import PreparedBatch
 from mem_search.model.webhooks import Message
 from mem_search.settings import Settings
 from mem_search.storage.postgres import database as of_postgres
-from mem_search.storage.postgres.migrations import KEYS, SCHEMA
+from mem_search.storage.postgres.migrations import SCHEMA, TABLES
 from mem_search.storage.postgres.store import PostgresStore
 from patience import PATIENCE
 from postgres_server import ROLE, Server, server
@@ -174,7 +174,7 @@ class TestOwners:
         other = await opens(uuid4().hex)
         await fill(other, "a")
         await store.erase()
-        for table in KEYS:
+        for table in TABLES:
             count = f"select count(*) from {table}"
             assert await store.database.write(lambda c, s=count: c.count(s)) == 0, table
         assert await stored(other) == {"a": 1}

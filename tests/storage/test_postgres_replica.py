@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from uuid import uuid4
 
 import pytest
+from made_migrations import register
 
 from drafts import draft
 from mem_search.cli import doctor
@@ -25,8 +26,9 @@ from mem_search.renderers.schema import HowSearched, to_values
 from mem_search.settings import Settings
 from mem_search.storage.ports.search import SearchStore, View
 from mem_search.storage.postgres import database as of_postgres
+from mem_search.storage.postgres import migrations, replica_monitor
 from mem_search.storage.postgres import replica as of_replica
-from mem_search.storage.postgres import replica_monitor
+from mem_search.storage.postgres.connection import Connection
 from mem_search.storage.postgres.migrations import SCHEMA
 from mem_search.storage.postgres.replica_monitor import ReplicaMonitor
 from mem_search.storage.postgres.store import PostgresStore
@@ -394,17 +396,23 @@ class TestServersThatFail:
             assert await worker.search() == {"a"}
         assert await worker.answered() == {"a"}
 
-    async def test_one_with_an_older_schema_is_not_read(self, servers: Servers) -> None:
-        name, step = f"t{uuid4().hex[:12]}", "m006_access"
+    async def test_one_with_an_older_schema_is_not_read(
+        self, servers: Servers, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def later(connection: Connection) -> None:
+            connection.execute("create table later(x int)")
+
+        register(monkeypatch, later, engine=migrations)
+        name, step = f"t{uuid4().hex[:12]}", "later"
         servers.primary.create_database(name)
         address = servers.primary.address(name)
         await (await PostgresStore.open(address, "ada")).close()
-        migrations = f"{SCHEMA}.migrations"
-        servers.primary.query(f"delete from {migrations} where name = '{step}'", name)
+        applied = f"{SCHEMA}.migrations"
+        servers.primary.query(f"delete from {applied} where name = '{step}'", name)
         monitor = ReplicaMonitor.of(address, servers.replica.address(name))
         try:
             await comes_true(lambda: "schema is older" in monitor.trouble)
-            servers.primary.query(f"insert into {migrations}(name) values('{step}')", name)
+            servers.primary.query(f"insert into {applied}(name) values('{step}')", name)
             await comes_true(lambda: monitor.is_readable)
         finally:
             monitor.release()

@@ -18,7 +18,7 @@ from mem_search.ingest.prepare import prepare
 from mem_search.model import Batch, Filters, Location
 from mem_search.model.ingest import PreparedBatch
 from mem_search.settings import Settings
-from mem_search.storage.postgres.migrations import KEYS, SCHEMA
+from mem_search.storage.postgres.migrations import SCHEMA, TABLES
 from mem_search.storage.postgres.roles import Roles
 from mem_search.storage.postgres.store import PostgresStore
 from postgres_server import server
@@ -69,7 +69,7 @@ def limited() -> tuple[str, str]:
 
 class TestAQueryThatForgetsTheUser:
     async def test_reads_of_no_table_a_row_of_somebody_else(self, two: Two) -> None:
-        for table in KEYS:
+        for table in TABLES:
             owners = f"select distinct owner from {table}"
             seen = await two.ada.database.write(lambda c, s=owners: c.column(s))
             assert set(seen) <= {two.ada.database.owner}, table

@@ -18,11 +18,11 @@ import drafts
 from drafts import store
 from mem_search.model.statistics import Corpus
 from mem_search.storage.rules import bm25
-from mem_search.storage.sqlite import fulltext, postings
+from mem_search.storage.sqlite import postings, words
 from mem_search.storage.sqlite.database import Connection, Database
 from mem_search.storage.sqlite.passage_map import PassageMapCache
 from mem_search.storage.sqlite.postings import PostingsCache
-from mem_search.storage.sqlite.record_writer import RecordWriter
+from mem_search.storage.sqlite.records import RecordWriter
 from mem_search.text.words import AnyWords, WordPhrase, WordQuery, any_of, read
 
 WORDS = ["token", "tokens", "auth", "auth.py", "refresh_token", "café", "straße", "the", "1234567a"]
@@ -49,7 +49,7 @@ def cache(**options: Any) -> PostingsCache:
 
 
 async def check(database: Database, known: PostingsCache, query: WordQuery) -> None:
-    expected_passages, expected = await database.read(fulltext.scores, query)
+    expected_passages, expected = await database.read(words.scores, query)
     passages, scores = await database.read(known.scores, query, CORPUS)
     in_order = np.argsort(expected_passages)
     assert passages.tolist() == expected_passages[in_order].tolist()
@@ -99,7 +99,7 @@ async def test_lists_are_read_once(database: Database, monkeypatch: pytest.Monke
     def fail(*_: object) -> None:
         raise AssertionError("FTS5 was asked again")
 
-    monkeypatch.setattr(fulltext, "scores", fail)
+    monkeypatch.setattr(words, "scores", fail)
     again = await database.read(known.scores, query, CORPUS)
     assert [values.tolist() for values in first] == [values.tolist() for values in again]
 
@@ -126,14 +126,14 @@ async def test_only_what_was_written_is_read_again(
     await database.write(store, drafts.draft("7", "no longer"), drafts.draft("new", "a token"))
 
     read_again: list[int] = []
-    scores = fulltext.scores
+    scores = words.scores
 
     def counted(connection: Connection, query: WordQuery, among: Any = None) -> Any:
         found = scores(connection, query, among)
         read_again.append(len(found[0]))
         return found
 
-    monkeypatch.setattr(postings.fulltext, "scores", counted)
+    monkeypatch.setattr(postings.words, "scores", counted)
     passages, _ = await database.read(known.scores, query, CORPUS)
     assert len(passages) == 100
     assert read_again == [1]

@@ -20,11 +20,11 @@ from mem_search.model import (
 )
 from mem_search.records.registry import installed_kinds
 from mem_search.storage.sql import records
-from mem_search.storage.sqlite import fulltext
+from mem_search.storage.sqlite import words
 from mem_search.storage.sqlite.connection import SqliteConnection
 from mem_search.storage.sqlite.filters import FILTERS, where
 from mem_search.storage.sqlite.migrations import migrate
-from mem_search.storage.sqlite.vocabulary import SqliteVocabulary, WordList
+from mem_search.storage.sqlite.words import SqliteVocabulary, WordList
 from mem_search.text.dates import from_iso
 from mem_search.text.query import canonical, read
 from mem_search.text.words import any_of
@@ -262,5 +262,5 @@ def test_any_text_is_a_valid_query(texts: list[str]) -> None:
         found(connection, text)
         reading = read(text, now=NOW, kinds=installed_kinds())
         if query := any_of(reading.words):
-            fulltext.scores(connection, query)
+            words.scores(connection, query)
     connection.close()

@@ -31,11 +31,9 @@ from mem_search.model import (
 from mem_search.storage.sql import records
 from mem_search.storage.sqlite.connection import SqliteConnection
 from mem_search.storage.sqlite.database import Connection, Database
-from mem_search.storage.sqlite.filters import where
-from mem_search.storage.sqlite.metadata_columns import MetadataColumns
-from mem_search.storage.sqlite.record_columns import RecordColumnsCache
-from mem_search.storage.sqlite.record_masks import mask_of, passes
-from mem_search.storage.sqlite.record_writer import RecordWriter
+from mem_search.storage.sqlite.filters import MetadataColumns, where
+from mem_search.storage.sqlite.record_columns import RecordColumnsCache, mask_of, passes
+from mem_search.storage.sqlite.records import RecordWriter
 
 DAY = 1_704_067_200_000
 WHOLE_DAY = (DAY, DAY + 86_399_999)

@@ -15,12 +15,12 @@ from mem_search.ingest.prepare import prepare
 from mem_search.model import Draft, Filters, Link
 from mem_search.storage.sql import records
 from mem_search.storage.sql.indexing import waiting
-from mem_search.storage.sqlite import fulltext
+from mem_search.storage.sqlite import words
 from mem_search.storage.sqlite.connection import SqliteConnection
 from mem_search.storage.sqlite.database import Connection
 from mem_search.storage.sqlite.filters import where
 from mem_search.storage.sqlite.migrations import migrate
-from mem_search.storage.sqlite.record_writer import RecordWriter
+from mem_search.storage.sqlite.records import RecordWriter
 from mem_search.text.words import WordPhrase
 
 LONG = " ".join(f"sentence number {n} is here." for n in range(300))
@@ -280,7 +280,7 @@ def _found(connection: Connection, word: str) -> dict[tuple[str, int], float]:
     }
     return {
         places[passage]: round(score, 9)
-        for passage, score in zip(*fulltext.scores(connection, WordPhrase((word,))), strict=True)
+        for passage, score in zip(*words.scores(connection, WordPhrase((word,))), strict=True)
     }
 
 

@@ -11,7 +11,7 @@ from mem_search.model.ingest import Stored
 from mem_search.storage.rules.own_ids import with_own_ids
 from mem_search.storage.sql.ingest import _stored
 from mem_search.storage.sqlite.database import Connection
-from mem_search.storage.sqlite.record_writer import RecordWriter
+from mem_search.storage.sqlite.records import RecordWriter
 
 KINDS: Any = ("observation", "user_prompt", "note")
 

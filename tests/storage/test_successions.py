@@ -17,7 +17,7 @@ from mem_search.storage.sql import records, successions
 from mem_search.storage.sqlite import migrations
 from mem_search.storage.sqlite.connection import SqliteConnection
 from mem_search.storage.sqlite.filters import passing
-from mem_search.storage.sqlite.record_writer import RecordWriter
+from mem_search.storage.sqlite.records import RecordWriter
 
 
 def superseded(connection: sqlite3.Connection) -> dict[str, str]:
@@ -193,42 +193,6 @@ def test_the_order_of_arrival_and_what_was_there_before_make_no_difference(
     assert superseded(other) == expected
     for connection in (plain, other):
         connection.close()
-
-
-def test_what_a_step_back_in_the_schema_knew_is_marked_and_sketched() -> None:
-    connection = sqlite3.connect(":memory:", isolation_level=None, factory=SqliteConnection)
-    migrations.m001_store(connection)
-    connection.execute("create table mem_search_migrations(name text primary key, applied_at real)")
-    connection.execute("insert into mem_search_migrations values('m001_store', 0)")
-    connection.executemany(
-        "insert into records(id, kind, source, source_id, created_at, updated_at, stored_at,"
-        " content_hash, title, body)"
-        " values(?1, 'note', 's', 'id' || ?1, 0, 0, 0, x'00', ?2, ?3)",
-        [(1, "Old", "登录问题"), (2, "New", "words"), (3, "", "words")],
-    )
-    connection.execute(
-        "insert into edges(from_id, target, relation, origin, created_at)"
-        " values(1, 'id2', 'superseded_by', 'given', 0)"
-    )
-    connection.execute(
-        "insert into passages(id, record_id, kind, ordinal, field, start, end, content_hash, parts)"
-        " values(1, 1, 'note', 0, 'content', 0, 4, x'00', '登录 录问 问题')"
-    )
-    connection.execute(
-        "insert into passages_fts(rowid, title, text, parts)"
-        " select id, title, text, parts from passage_texts"
-    )
-    migrations.migrate(connection)
-    assert superseded(connection) == {"id1": "id2"}
-    sketched = connection.execute("select record_id, length(sketch) from sketches").fetchall()
-    assert sketched == [(1, 64), (2, 64), (3, 64)]
-    match = "select count(*) from passages_fts where passages_fts match ?"
-    assert [connection.execute(match, (f'parts : "{sign}"',)).fetchone()[0] for sign in "题登"] == [
-        1,
-        0,
-    ]
-    connection.execute("insert into passages_fts(passages_fts) values('integrity-check')")
-    connection.close()
 
 
 def test_a_record_goes_without_a_look_at_all_others(connection: sqlite3.Connection) -> None:

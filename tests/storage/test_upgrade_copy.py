@@ -8,23 +8,14 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from old_stores import Old, store_before
+from made_migrations import older, register
 
 from mem_search.errors import StorageError
 from mem_search.storage import archive
 from mem_search.storage.sqlite.database import Database
-from mem_search.storage.sqlite.migrations import MIGRATIONS, check_ours
+from mem_search.storage.sqlite.migrations import missing
 from mem_search.wiring import open_runtime
 from runtimes import small
-
-BEFORE = MIGRATIONS[-1].__name__
-
-
-def older(file: Path, text: str = "harbour lights") -> Path:
-    """A store that lacks the last step, with one record."""
-    with store_before(BEFORE, [Old("note", "jsonl", "1", "Lamps", text)]) as connection:
-        connection.execute("vacuum into ?", (str(file),))
-    return file
 
 
 def copies(home: Path) -> list[Path]:
@@ -35,29 +26,43 @@ async def opened(file: Path) -> None:
     await (await Database.open(file)).close()
 
 
-async def test_an_older_store_is_copied_once_as_it_was(tmp_path: Path) -> None:
-    file = older(tmp_path / "mem-search.db")
+async def test_an_older_store_is_copied_once_as_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = await older(tmp_path / "mem-search.db")
+    register(monkeypatch)
     await opened(file)
     (copy,) = copies(tmp_path)
     assert copy.stat().st_mode & 0o777 == 0o600
     with closing(sqlite3.connect(copy)) as before:
-        applied = {name for (name,) in before.execute("select name from mem_search_migrations")}
-        assert BEFORE not in applied
+        assert missing(before) == ["m001_made"]
         assert before.execute("select body from records").fetchall() == [("harbour lights",)]
-        check_ours(before)
+    with closing(sqlite3.connect(file)) as after:
+        assert missing(after) == []
+        assert after.execute("select body, made from records").fetchall() == [
+            ("harbour lights", "made")
+        ]
     await opened(file)
     assert copies(tmp_path) == [copy]
 
 
-async def test_a_new_store_needs_no_copy(tmp_path: Path) -> None:
-    await opened(tmp_path / "mem-search.db")
+async def test_a_new_store_needs_no_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    register(monkeypatch)
+    file = tmp_path / "mem-search.db"
+    await opened(file)
     assert copies(tmp_path) == []
+    with closing(sqlite3.connect(file)) as new:
+        assert new.execute("select made from records").fetchall() == []
 
 
-async def test_the_two_newest_copies_are_kept(tmp_path: Path) -> None:
+async def test_the_two_newest_copies_are_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for day in (1, 2, 3):
         (tmp_path / f"before-upgrade-2026010{day}T000000Z.db").write_bytes(b"")
-    await opened(older(tmp_path / "mem-search.db"))
+    file = await older(tmp_path / "mem-search.db")
+    register(monkeypatch)
+    await opened(file)
     kept = [file.name for file in copies(tmp_path)]
     assert len(kept) == 2
     assert kept[0] == "before-upgrade-20260103T000000Z.db"
@@ -66,7 +71,8 @@ async def test_the_two_newest_copies_are_kept(tmp_path: Path) -> None:
 async def test_without_room_for_the_copy_nothing_is_changed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    file = older(tmp_path / "mem-search.db")
+    file = await older(tmp_path / "mem-search.db")
+    register(monkeypatch)
     before = file.read_bytes()
     full = os.statvfs_result((4096, 4096, 10, 10, 0, 0, 0, 0, 0, 255))
     monkeypatch.setattr(os, "statvfs", lambda _: full)
@@ -76,9 +82,12 @@ async def test_without_room_for_the_copy_nothing_is_changed(
     assert copies(tmp_path) == []
 
 
-async def test_forgetting_deletes_the_copies(tmp_path: Path) -> None:
+async def test_forgetting_deletes_the_copies(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     settings = small(tmp_path)
-    older(settings.database, "zylophantic lights")
+    await older(settings.database, "zylophantic lights")
+    register(monkeypatch)
     async with open_runtime(settings, background=False) as runtime:
         assert copies(tmp_path)
         receipt = await runtime.ingest.forgetting.forget([1])

@@ -19,7 +19,7 @@ import drafts
 from drafts import store
 from mem_search.storage.sqlite import vectors
 from mem_search.storage.sqlite.database import Connection, Database
-from mem_search.storage.sqlite.vector_rows import VectorRows
+from mem_search.storage.sqlite.vectors import VectorRows
 
 DIMENSIONS = 8
 COUNT = 60
@@ -73,8 +73,8 @@ def test_cosines_are_exact_in_any_order_and_however_often(
 ) -> None:
     rows = VectorRows(tmp_path, model, DIMENSIONS)
     with pytest.MonkeyPatch.context() as patch, closing(rows):
-        patch.setattr("mem_search.storage.sqlite.vector_rows._CHUNK", 7)
-        patch.setattr("mem_search.storage.sqlite.vector_rows._MIN_ROWS", 5)
+        patch.setattr("mem_search.storage.sqlite.vectors._CHUNK", 7)
+        patch.setattr("mem_search.storage.sqlite.vectors._MIN_ROWS", 5)
         for seed, asked in enumerate(questions):
             query = unit(1, seed)
             known = expected(connection, query)
@@ -115,7 +115,7 @@ def test_a_vector_that_comes_later_is_found_later(connection: Connection, rows: 
 async def test_what_was_read_ahead_is_not_read_again(
     database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mem_search.storage.sqlite.vector_rows._FILL", 9)
+    monkeypatch.setattr("mem_search.storage.sqlite.vectors._FILL", 9)
     await database.write(store, *(drafts.draft(f"{n}", f"text {n}") for n in range(COUNT)))
     model = await database.write(embedded)
     query, asked = unit(1), np.arange(1, COUNT + 1)
@@ -149,7 +149,7 @@ def test_without_room_for_the_file_the_store_answers(
         raise OSError(errno.ENOSPC, "No space left on device")
 
     if fails == "too large":
-        monkeypatch.setattr("mem_search.storage.sqlite.vector_rows._MAX_BYTES", 1000)
+        monkeypatch.setattr("mem_search.storage.sqlite.vectors._MAX_BYTES", 1000)
     elif fails == "disk":
         monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=1000))
     rows.cosines(connection, unit(1), np.array([1, 2, 3]))
@@ -169,3 +169,17 @@ def test_without_room_for_the_file_the_store_answers(
 def test_the_file_has_no_name(connection: Connection, rows: VectorRows) -> None:
     rows.cosines(connection, unit(1), np.arange(1, COUNT + 1))
     assert not [path for path in rows.folder.iterdir() if path.name.startswith("vectors")]
+
+
+def test_vectors_that_are_stored_newest_first_take_little_more_than_their_bytes(
+    connection: Connection,
+) -> None:
+    dimensions, count, batch = 384, 640, 64
+    rows = np.zeros((batch, dimensions), np.float32)
+    number = vectors.model_id(connection, "space", "test", dimensions)
+    pages = "select (page_count - freelist_count) * page_size from pragma_page_count,"
+    used = f"{pages} pragma_freelist_count, pragma_page_size"
+    before = connection.count(used)
+    for newest in range(count, 0, -batch):
+        vectors.save(connection, number, [2 * (newest - each) for each in range(batch)], rows)
+    assert connection.count(used) - before < 1.25 * count * 2 * dimensions

@@ -7,9 +7,8 @@ from typing import get_args
 
 from drafts import draft, store
 from mem_search.storage.ports.search import Names
-from mem_search.storage.sqlite import fulltext
-from mem_search.storage.sqlite.record_writer import RecordWriter
-from mem_search.storage.sqlite.vocabulary import SqliteVocabulary, WordList
+from mem_search.storage.sqlite.records import RecordWriter
+from mem_search.storage.sqlite.words import SqliteVocabulary, WordList, unknown
 
 
 def vocabulary(connection: sqlite3.Connection) -> SqliteVocabulary:
@@ -103,7 +102,7 @@ def test_words_are_completed_by_how_many_records_have_them(
 def test_a_word_is_known_in_any_form_that_a_search_finds(connection: sqlite3.Connection) -> None:
     store(connection, draft("a", "authenticated libraries"))
     asked = ["authenticate", "library", "librarry"]
-    assert fulltext.unknown(connection, asked) == ["librarry"]
+    assert unknown(connection, asked) == ["librarry"]
 
 
 def test_what_may_be_meant_has_any_first_letter(connection: sqlite3.Connection) -> None:

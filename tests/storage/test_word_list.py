@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drafts import draft, store
-from mem_search.storage.sqlite import vocabulary
-from mem_search.storage.sqlite.record_writer import RecordWriter
-from mem_search.storage.sqlite.vocabulary import WordList, pattern_of
+from mem_search.storage.sqlite import words as word_index
+from mem_search.storage.sqlite.records import RecordWriter
+from mem_search.storage.sqlite.words import WordList, pattern_of
 
 
 def test_words_come_by_how_many_records_have_them(connection: sqlite3.Connection) -> None:
@@ -32,7 +32,7 @@ def test_the_list_follows_the_store(
     RecordWriter(connection).remove([first.number], forget=True)
     store(connection, draft("b", "websearch"))
     assert words.alike(connection, "*search") == ["websearch"]
-    monkeypatch.setattr(vocabulary, "MAX_ADDED", 1)
+    monkeypatch.setattr(word_index, "MAX_ADDED", 1)
     store(connection, draft("c", "subsearch"), draft("d", "subsearch"))
     assert words.alike(connection, "*search") == ["subsearch", "websearch"]
 

@@ -3,7 +3,7 @@ import sqlite3
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mem_search.storage.sqlite.fulltext import expression
+from mem_search.storage.sqlite.words import expression
 from mem_search.text import words
 from mem_search.text.words import any_of, parts, read
 

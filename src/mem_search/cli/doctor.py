@@ -44,10 +44,10 @@ def worker(settings: Settings, state: WorkerState) -> Iterator[Finding]:
     except MemSearchError as error:
         yield Finding("answers", "missing", error.message, "mem-search worker logs")
         return
-    if reason := stats["database"].get("unwritable"):  # an older worker does not say
+    if reason := stats["database"]["unwritable"]:
         detail = f"nothing can be stored, searches are answered: {reason}"
         yield Finding("store", "missing", detail, "df -h; what waits goes on by itself then")
-    for row in stats["database"].get("odd_rows", ()):
+    for row in stats["database"]["odd_rows"]:
         fix = "make it again" if "set aside" in row else "read or forget it"
         yield Finding("row", "advice", row, f"{fix}, then: mem-search purge")
     yield from sample_search(client, stats)
@@ -99,7 +99,7 @@ def sample_search(client: Client, stats: Mapping[str, Any]) -> Iterator[Finding]
 
 def replica(stats: Mapping[str, Any]) -> Iterator[Finding]:
     """Whether the replica of the store's server answers searches, if there is one."""
-    found = stats.get("replica")  # an older worker does not say
+    found = stats["replica"]
     if not found:
         return
     lag = "" if found["lag_s"] is None else f", {found['lag_s']:g} s behind"

@@ -99,9 +99,9 @@ def database(settings: Settings) -> Finding:
     """The store is ours and whole: it has what its mark says, and SQLite finds no error. Reads."""
     if settings.store:
         return _server(settings.store)
-    from mem_search.storage.sqlite.derived import damaged_parts, named
+    from mem_search.storage.sqlite.damage import damaged_parts, named
     from mem_search.storage.sqlite.mark import check, reading, start_anew
-    from mem_search.storage.sqlite.migrations import check_ours
+    from mem_search.storage.sqlite.migrations import missing
 
     file = quote(str(settings.database))
     start_over = f"{start_anew(settings.database)}; mem-search sync"
@@ -122,7 +122,7 @@ def database(settings: Settings) -> Finding:
         with closing(reading(settings.database)) as connection:
             (problem,) = connection.execute("pragma quick_check(1)").fetchone()
             if problem == "ok":
-                check_ours(connection)
+                missing(connection)
                 derived = named(damaged_parts(connection))
     except StorageError as error:
         problem, _, advice = error.message.partition("; ")
@@ -215,8 +215,7 @@ def port(settings: Settings) -> Finding:
 def unix_socket(state: WorkerState) -> Finding:
     """The skill of agents can ask the running worker without the port."""
     if not state.socket:
-        why = state.no_socket or "a worker of an older version has none"
-        detail = f"none: {why}; agents use the command line"
+        detail = f"none: {state.no_socket}; agents use the command line"
         fix = "set MEM_SEARCH_HOME to a folder of your own on a local disk"
         return Finding("socket", "advice", detail, fix)
     if found := problem(Path(state.socket)):

@@ -121,7 +121,7 @@ def stats_lines(stats: Mapping[str, Any], *, kinds: bool = True) -> Iterator[str
     for source, counts in stats["ledger"].items():
         outcomes = ", ".join(f"{count} {outcome}" for outcome, count in counts.items())
         yield f"ledger {source}: {outcomes}"
-    yield from _database_lines(stats["database"])
+    yield _database_line(stats["database"])
     kept = stats["transcripts"]
     if kept["on"] or kept["files"]:
         problem = f"  FAILED: {kept['error']}" if kept["error"] else ""
@@ -129,12 +129,10 @@ def stats_lines(stats: Mapping[str, Any], *, kinds: bool = True) -> Iterator[str
         yield f"transcripts of agents kept: {kept['files']} ({size:.1f} MB){problem}"
 
 
-def _database_lines(database: Mapping[str, Any]) -> Iterator[str]:
-    size, free = database["bytes"] / 2**20, database.get("free", 0) / 2**20
+def _database_line(database: Mapping[str, Any]) -> str:
+    size, free = database["bytes"] / 2**20, database["free"] / 2**20
     unused = f", {free:.1f} MB of it free: mem-search purge gives them back" if free >= 1 else ""
-    yield f"database {database['path']} ({size:.1f} MB{unused})"
-    if detail := database.get("detail"):
-        yield f"  {detail}"
+    return f"database {database['path']} ({size:.1f} MB{unused})"
 
 
 def index_facts(stats: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:

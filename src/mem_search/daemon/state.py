@@ -77,7 +77,7 @@ def read_state(file: Path) -> WorkerState | None:
         if not text and not file.is_file():  # a pipe would never end
             return None
         content = json.loads(text or file.read_text("utf-8"))
-        # Fields that a newer version adds are not ours to read; an older one had no socket.
+        # Fields that a newer version adds are not ours to read.
         names = [each.name for each in fields(WorkerState) if each.name in content]
         return WorkerState(**{name: content[name] for name in names})
     except (OSError, ValueError, TypeError):

@@ -93,7 +93,6 @@ async def totals(call: Call) -> web.StreamResponse:
                 path=path,
                 bytes=size.stored,
                 free=size.free,
-                detail=size.detail,
                 unwritable=store.unwritable,
                 odd_rows=await store.odd_rows(),
             ),

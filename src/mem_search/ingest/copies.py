@@ -134,8 +134,6 @@ def looked_again(home: Path, seen: Copies) -> Copies:
 
     The words themselves are not kept. A log that has grown has what it had. Blocking.
     """
-    if len(seen.stamps) != len(seen.still_in):  # an older version did not note what it read
-        return replace(seen, still_in=(), changed=seen.still_in)
     now: dict[str, list[str]] = {"still_in": [], "gone": [], "changed": []}
     for path, stamp in zip(seen.still_in, seen.stamps, strict=True):
         file = home / path

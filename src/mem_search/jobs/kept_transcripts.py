@@ -300,8 +300,6 @@ class KeptTranscripts:
 
         copy = self._read(state)
         if not copy.file:
-            if copy.forgotten:
-                self._forgotten.bury(state, state)  # that of an older version
             return False
         if sessions.isdisjoint(copy.sessions):
             if traces is None or not (traces.words or traces.refs):

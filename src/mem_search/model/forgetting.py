@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
 from mem_search.patterns import pattern
@@ -62,9 +62,9 @@ class Copies:
 
     @classmethod
     def of(cls, stored: Mapping[str, Any]) -> Copies:
-        """From what ``dataclasses.asdict`` made of it, also of an older version."""
-        known = {each.name for each in fields(cls)} & stored.keys() - {"looked_at"}
-        return cls(stored.get("looked_at"), **{name: tuple(stored[name]) for name in known})
+        """From what ``dataclasses.asdict`` made of it; of a receipt that nobody looked for: {}."""
+        lists = stored.keys() - {"looked_at"}
+        return cls(stored.get("looked_at"), **{name: tuple(stored[name]) for name in lists})
 
 
 @dataclass(frozen=True, slots=True)

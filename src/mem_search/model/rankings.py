@@ -377,6 +377,12 @@ class PassageColumns:
         return BestPassages(here.records, here.passages, here.kinds, here.code, scores)
 
 
+def places_of(values: NDArray[np.integer], among: NDArray[np.integer]) -> NDArray[np.intp]:
+    """The place of each of ``values`` in ``among``, which has all of them, in any order."""
+    order = np.argsort(among)
+    return order[np.searchsorted(among, values, sorter=order)]
+
+
 def are_among(numbers: NDArray[np.integer], ordered: NDArray[np.integer]) -> NDArray[np.bool_]:
     """Whether each of ``numbers``, which mostly are in order, is in ``ordered``."""
     if not len(ordered):

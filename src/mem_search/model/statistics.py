@@ -58,14 +58,10 @@ class StoreTotals:
 
 @dataclass(frozen=True, slots=True)
 class StoreSize:
-    """Bytes that are ``stored``; ``free`` of them are for later writes.
-
-    ``detail`` says what is made smaller at the moment, and how far that is; "" for nothing.
-    """
+    """Bytes that are ``stored``; ``free`` of them are for later writes."""
 
     stored: int
     free: int = 0
-    detail: str = ""
 
 
 @dataclass(frozen=True, slots=True)

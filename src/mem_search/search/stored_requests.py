@@ -18,7 +18,7 @@ from pydantic import TypeAdapter
 from mem_search.model import SearchRequest
 from mem_search.text.redaction import redact
 
-VERSION: Final = 2
+VERSION: Final = 1
 
 
 def dump(request: SearchRequest) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from mem_search.model.forgetting import Tombstone
 from mem_search.settings import Settings
 from mem_search.storage.chroma import ChromaIndex, OffIndex, open_index
 from mem_search.storage.rules.moving import PAGE
-from mem_search.storage.sqlite import tombstones
+from mem_search.storage.sqlite.records import tombstones_of_file
 from mem_search.storage.sqlite.store import SqliteStore
 from mem_search.storage.store import Store
 
@@ -108,7 +108,7 @@ async def open_postgres(
 async def tombstones_of(settings: Settings) -> list[Tombstone]:
     """What a store has forgotten that no worker uses; it is not migrated. Raises StorageError."""
     if not settings.store:
-        return await asyncio.to_thread(tombstones.of_file, settings.database)
+        return await asyncio.to_thread(tombstones_of_file, settings.database)
     store, found = await open_postgres(settings), list[Tombstone]()
     try:
         while page := await store.forgetting.tombstones(found[-1] if found else None, PAGE):

@@ -44,7 +44,6 @@ PLAIN: Final = frozenset(
         "replica",
         "rest",
         "statistics",
-        "tidy",
         "unwritable",
         "watch",
     }

@@ -8,7 +8,7 @@ connection. What a method returns is a value that no later write changes. Search
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
@@ -136,14 +136,6 @@ class Store(Protocol):
 
         Meanwhile what this worker claimed stays its own. Returns at once for a store that only one
         worker can open.
-        """
-        ...
-
-    async def tidy(self, give_way: Callable[[], Awaitable[None]]) -> None:
-        """Bring into the form of this version what an older one stored; returns when that is done.
-
-        It goes on in small steps beside all else, and continues after an interruption.
-        ``give_way`` is awaited before each step, for searches that are under way.
         """
         ...
 

@@ -76,14 +76,13 @@ class DatabaseFile:
     """The SQLite file and its size.
 
     `free` of its bytes are for later writes; `mem-search purge` gives them back to the system.
-    `detail` says what is made smaller now, and is empty when nothing is. `unwritable` says why
-    nothing can be stored, if so; `odd_rows` are rows that were damaged and are set aside.
+    `unwritable` says why nothing can be stored, if so; `odd_rows` are rows that were damaged and
+    are set aside.
     """
 
     path: str
     bytes: Count
     free: Count
-    detail: str
     unwritable: str
     odd_rows: list[str]
 

@@ -84,13 +84,10 @@ class Files(BaseSource):
                 raise SourceError(f"cannot read {root}: {error.strerror or error}") from error
             seen = []  # a single file that was deleted
         is_same = {"", _LACKS_OCR} if not ocr.available() else {""}
-        # An older version did not count what other sources read.
-        is_older = bool(known) and "counted" not in cursor
         changed = [
             each
             for each in seen
             if known.get(each.item, [""])[0] not in {each.stamp + end for end in is_same}
-            or (is_older and not known[each.item][1])
         ]
         gone = known.keys() - {each.item for each in seen}
         lost = tuple(f"{each.item}/".removeprefix("./") for each in seen if each.failed)

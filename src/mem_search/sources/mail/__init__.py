@@ -118,10 +118,7 @@ class MailFiles(BaseSource):
         yield from _Reading(listed, cursor).batches()
 
     def having(self, cursor: Mapping[str, Any], ids: Collection[str]) -> Collection[str]:
-        if not cursor:
-            return ()
-        # An older version kept none: nothing is deleted that may be there.
-        return Holdings(cursor).having(ids) if Holdings.are_known(cursor) else ids
+        return Holdings(cursor).having(ids)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,8 +142,6 @@ class _Reading:
         self._files = listed.files
         self._left = {name: (why, mark_of(name, why)) for name, why in listed.left.items()}
         self._before = cursor
-        if not Holdings.are_known(cursor):
-            cursor = {}  # of an older version: everything is read once more
         self._cursor = cursor
         self._held = Holdings(cursor)
         self._found = BatchBuilder(total=sum(file.size for file in listed.files))

@@ -45,11 +45,6 @@ class Holdings:
         }
         self._loose = dict.fromkeys(filter(None, str(cursor.get("loose", "")).split("\n")))
 
-    @staticmethod
-    def are_known(cursor: Mapping[str, Any]) -> bool:
-        """Whether the cursor is of a version that keeps them."""
-        return "held" in cursor
-
     def files(self) -> Collection[str]:
         """The files that have a message."""
         return self._files.keys()

@@ -145,8 +145,7 @@ class _Reading:
         self._account = account
         self._cursor = cursor
         self._places: dict[str, dict[str, int]] = dict(cursor.get("folders", {}))
-        # What an older version has read is not known: such a cursor stays without (``having``).
-        self._held = Holdings(cursor) if not cursor or Holdings.are_known(cursor) else None
+        self._held = Holdings(cursor)
         self._found = BatchBuilder()
         self._intake = Intake(self._found)
         self._done = 0
@@ -159,8 +158,7 @@ class _Reading:
             yield self._found.build(self._state(), self._done)
 
     def _state(self) -> dict[str, Any]:
-        held = {} if self._held is None else self._held.stored()
-        return {"folders": dict(self._places), **held}
+        return {"folders": dict(self._places), **self._held.stored()}
 
     def _folders(self) -> list[str]:
         """All folders that a person has mail in; where one folder has all mail, only that one."""
@@ -202,8 +200,7 @@ class _Reading:
         last = place.get("uid", 0) if place.get("validity") == validity else 0
         if not last:
             self._found.outdate(folder)
-            if self._held is not None:
-                self._held.empty_box(folder)
+            self._held.empty_box(folder)
         following = _number(connection.response("UIDNEXT"))
         sizes = self._sizes(last + 1) if not following or following > last + 1 else {}
         self._found.total += len(sizes)
@@ -215,8 +212,7 @@ class _Reading:
             first, count = group[0], 0
             for uid, taken in self._intake.in_turn(messages):
                 count += taken.records
-                if self._held is not None:
-                    self._held.add_to_box(taken.held, folder)
+                self._held.add_to_box(taken.held, folder)
                 self._done += 1
                 self._places[folder] = {"validity": validity, "uid": uid}
                 if self._found.is_full:

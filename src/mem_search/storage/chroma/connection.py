@@ -18,7 +18,7 @@ CONFIGURATION: Final = {
 """``ef_search`` 200: the default of 100 finds 84 of the 100 nearest, this one 93 (100k vectors)."""
 
 FORMAT: Final = "2"
-"""What entries hold: number, kind and date. Format 1, without a mark, held projects as well."""
+"""What entries hold: number, kind and date. A collection of another format is filled again."""
 
 UPSERT_ROWS: Final = 500
 DELETE_ROWS: Final = 1000

@@ -3,7 +3,6 @@
     chroma/
       .lock                 held by the worker for as long as it owns the folder
       child.json            the last started process, until its end is seen
-      format                what ``data`` holds beside vectors (``connection.FORMAT``)
       data/                 what Chroma writes
       quarantine-<time>/    data that Chroma could not open; at most one
       next/                 a folder like this one, while the index is written anew
@@ -28,7 +27,6 @@ from typing import Final
 from uuid import UUID
 
 from mem_search.errors import IndexUnavailable
-from mem_search.storage.chroma.connection import FORMAT
 
 CHILD: Final = Path(__file__).with_name("child.py")
 _PATIENCE = 5.0
@@ -136,23 +134,6 @@ class DataDirectory:
     def _delete_replaced(self) -> None:
         for folder in (self.root / "old", self.next, *self.root.glob("quarantine-*")):
             shutil.rmtree(folder, ignore_errors=True)
-
-    def drop_old_format(self) -> bool:
-        """Delete data that an older version wrote; True if there was any.
-
-        It has projects in its metadata. Chroma would keep the bytes of entries that it rewrites,
-        so the data goes as a whole, with quarantines; the indexer fills it again from SQLite.
-        """
-        mark = self.root / "format"
-        if mark.exists() and mark.read_text("utf-8", errors="replace").strip() == FORMAT:
-            return False
-        old = [self.data, self.root / "old", self.next, *self.root.glob("quarantine-*")]
-        had = any(folder.exists() for folder in old)
-        for folder in old:
-            if folder.exists():
-                shutil.rmtree(folder)
-        mark.write_text(FORMAT + "\n", "utf-8")
-        return had
 
     def revision(self) -> int | None:
         """How often Chroma's database was written: SQLite's file change counter.

@@ -145,8 +145,6 @@ class ChromaProcess(Server):
             try:
                 self._directory.lock()
                 await asyncio.to_thread(self._directory.end_stale_child)
-                if await asyncio.to_thread(self._directory.drop_old_format):
-                    _log.info("the vector index of an older version is filled again")
                 return await asyncio.to_thread(self._directory.sweep)
             except IndexUnavailable as error:
                 # A stopping worker holds the folder for seconds, another worker for days.

@@ -6,7 +6,7 @@ from typing import Final
 
 from mem_search.storage.postgres import roles
 from mem_search.storage.postgres.connection import Connection, place_of
-from mem_search.storage.postgres.migrations import SCHEMA, applied, check_server
+from mem_search.storage.postgres.migrations import SCHEMA, check_server, missing
 from mem_search.storage.postgres.server_errors import translated
 
 _SECONDS: Final = 5
@@ -27,7 +27,7 @@ def examined(address: str) -> str:
             " where c.relnamespace = to_regnamespace(%s) and c.relkind = 'r'), 0)",
             (SCHEMA,),
         )
-        if applied(connection) is None:
+        if missing(connection, place) is None:
             return f"PostgreSQL {server} at {place}: no store yet (created at the first start)"
         (types_in,) = connection.one(
             "select extnamespace::regnamespace::text from pg_extension where extname = 'vector'"

@@ -8,7 +8,7 @@ from typing import Final
 from mem_search.storage.postgres import words
 from mem_search.storage.postgres.connection import Connection
 from mem_search.storage.postgres.filters import where
-from mem_search.storage.postgres.migrations import KEYS
+from mem_search.storage.postgres.migrations import TABLES
 from mem_search.storage.postgres.record_writer import RecordWriter
 from mem_search.storage.rules.quotes import noted
 from mem_search.storage.sql.forgetting import StoredForgetting
@@ -54,4 +54,4 @@ class PostgresForgetting(StoredForgetting):
 
 
 def _vacuumed(connection: Connection) -> None:
-    connection.execute(f"vacuum {', '.join(KEYS)}")
+    connection.execute(f"vacuum {', '.join(TABLES)}")

@@ -8,7 +8,7 @@ from typing import Any, Final
 from mem_search.model.graph import CITES, GraphPart
 from mem_search.storage.postgres.connection import Connection
 from mem_search.storage.postgres.filters import FILTERS
-from mem_search.storage.rules.shared_facets import FACETS, MAX_MEMBERS, SCANNED, Hub
+from mem_search.storage.rules.graph import FACETS, MAX_MEMBERS, SCANNED, Hub
 from mem_search.storage.sql.graph import Graph, GraphExport
 
 # A node is a record (number) or a page that is not stored (name).

@@ -10,7 +10,7 @@ import numpy as np
 from mem_search.errors import Conflict
 from mem_search.storage.postgres import postings, words
 from mem_search.storage.postgres.connection import Connection
-from mem_search.storage.postgres.migrations import KEYS
+from mem_search.storage.postgres.migrations import TABLES
 from mem_search.storage.postgres.postings import PassageText
 from mem_search.storage.rules.moving import Identity, Row, Table
 from mem_search.storage.sql.moving import Tables
@@ -49,7 +49,7 @@ class PostgresTables(Tables):
         Its first searches are planned by what the tables hold now; the server itself would look
         some minutes later.
         """
-        await self._database.apart(lambda c: c.execute(f"analyze {', '.join(KEYS)}").rowcount)
+        await self._database.apart(lambda c: c.execute(f"analyze {', '.join(TABLES)}").rowcount)
         await self._database.write(lambda c: c.execute("update stores set moving = ''").rowcount)
 
     def columns(self, table: Table) -> list[str]:
@@ -162,7 +162,7 @@ def _begin(connection: Connection, store_id: str) -> bool:
             f"{what}; choose another owner (MEM_SEARCH_STORE_OWNER) or another database",
             field="to",
         )
-    for table in KEYS:
+    for table in TABLES:
         if table not in ("stores", "workers"):
             connection.execute(f"delete from {table}")
     connection.execute("update stores set moving = %s", (store_id,))

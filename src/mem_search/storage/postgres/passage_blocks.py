@@ -10,15 +10,14 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mem_search.model.rankings import Numbers, PassageColumns
-from mem_search.storage.postgres.columns import passage_columns
+from mem_search.model.rankings import KIND_CODES, Numbers, PassageColumns
 from mem_search.storage.postgres.connection import Connection
 from mem_search.storage.rules.passage_columns import columns_for, put
 
@@ -154,7 +153,7 @@ def _extended(connection: Connection, number: int, block: PassageColumns | None)
     """``block`` with what was stored since it was read."""
     start = number * BLOCK
     known = 0 if block is None else len(block)
-    read = passage_columns(connection, "id >= %s and id < %s", (start + known, start + BLOCK))
+    read = _read(connection, "id >= %s and id < %s", (start + known, start + BLOCK))
     size = max(known, int(read.passages.max(initial=-1)) - start + 1)
     larger = columns_for(np.arange(start, start + size))
     if block is not None:
@@ -165,7 +164,7 @@ def _extended(connection: Connection, number: int, block: PassageColumns | None)
 
 def _read_alone(connection: Connection, passages: Numbers) -> PassageColumns:
     """The columns of ``passages``, without their blocks."""
-    read = passage_columns(connection, "id = any(%s)", (passages.tolist(),))
+    read = _read(connection, "id = any(%s)", (passages.tolist(),))
     found = columns_for(passages)
     order = np.argsort(read.passages)
     known = read.taken(order)
@@ -173,3 +172,22 @@ def _read_alone(connection: Connection, passages: Numbers) -> PassageColumns:
     rows = np.flatnonzero(known.passages[places] == passages) if len(known) else places[:0]
     put(found, rows, known.taken(places[rows]))
     return found
+
+
+def _read(connection: Connection, condition: str, values: Sequence[Any]) -> PassageColumns:
+    """The ranking columns of the passages that meet ``condition``, in no order."""
+    ids, records, kinds, code, lengths = connection.execute(
+        "select string_agg(int8send(id), ''::bytea), string_agg(int8send(record_id), ''::bytea),"
+        " string_agg(kind, chr(10)), string_agg(int4send((field = 'code')::int), ''::bytea),"
+        " string_agg(int4send(span_end - span_start), ''::bytea) from passages"
+        f" where {condition}",
+        values,
+        binary=True,
+    ).fetchall()[0]
+    return PassageColumns(
+        np.frombuffer(ids or b"", ">i8").astype(np.int64),
+        np.frombuffer(records or b"", ">i8").astype(np.int64),
+        KIND_CODES.codes(kinds.split("\n") if ids else ()),
+        np.frombuffer(code or b"", ">i4").astype(np.bool_),
+        np.frombuffer(lengths or b"", ">i4").astype(np.int32),
+    )

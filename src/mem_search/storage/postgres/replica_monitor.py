@@ -21,8 +21,8 @@ from typing import Any, ClassVar, Final
 import psycopg
 
 from mem_search.errors import StorageError
-from mem_search.storage.postgres.connection import Connection, first_line
-from mem_search.storage.postgres.migrations import MIGRATIONS, applied
+from mem_search.storage.postgres.connection import Connection, first_line, place_of
+from mem_search.storage.postgres.migrations import missing
 
 log = logging.getLogger(__name__)
 
@@ -220,7 +220,7 @@ class _Server:
                 self.is_current = False
             # A schema that is older is looked at again: it may be on its way.
             if not self.is_current:
-                self.is_current = {m.__name__ for m in MIGRATIONS} <= (applied(connection) or set())
+                self.is_current = missing(connection, place_of(self._address)) == []
             return query(connection)
         except BaseException:
             self.close()

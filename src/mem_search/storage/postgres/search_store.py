@@ -21,9 +21,9 @@ from mem_search.model.rankings import Numbers, PassageColumns
 from mem_search.model.statistics import Corpus
 from mem_search.storage.ports.search import SearchSnapshot, View
 from mem_search.storage.postgres import replica
-from mem_search.storage.postgres.columns import matching
 from mem_search.storage.postgres.connection import Connection
 from mem_search.storage.postgres.database import Database
+from mem_search.storage.postgres.filters import where
 from mem_search.storage.postgres.passage_blocks import PassageBlocks
 from mem_search.storage.postgres.search_snapshot import PostgresSnapshot
 from mem_search.storage.postgres.word_lists import WordLists
@@ -56,7 +56,8 @@ class Within:
             known = self._known.get(filters) if revision == self._revision else None
         if known is not None:
             return known
-        found = matching(connection, filters)
+        condition, values = where(connection, filters)
+        found = np.sort(connection.numbers(f"select r.id from records r where {condition}", values))
         with self._lock:
             if revision > self._revision:
                 self._revision = revision

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Callable, Collection
 from pathlib import Path
 
 from mem_search.errors import Conflict, StorageError
@@ -15,11 +15,11 @@ from mem_search.storage.postgres.database import Database
 from mem_search.storage.postgres.filters import where
 from mem_search.storage.postgres.forgetting import PostgresForgetting
 from mem_search.storage.postgres.graph import PostgresGraph
-from mem_search.storage.postgres.indexing import PostgresIndexing
-from mem_search.storage.postgres.migrations import KEYS
+from mem_search.storage.postgres.migrations import TABLES
 from mem_search.storage.postgres.record_writer import PostgresIngest, RecordWriter
 from mem_search.storage.postgres.search_store import Caches, PostgresSearchStore
 from mem_search.storage.postgres.vector_index import PgvectorIndex
+from mem_search.storage.postgres.vectors import PostgresIndexing
 from mem_search.storage.postgres.workers import LEASE
 from mem_search.storage.rules import future_times
 from mem_search.storage.sql.connection import Parts, reads
@@ -166,9 +166,6 @@ class PostgresStore(Parts):
         """The index over the vectors of a space, not started yet."""
         return PgvectorIndex(self.database, fingerprint, dimensions)
 
-    async def tidy(self, give_way: Callable[[], Awaitable[None]]) -> None:
-        """Nothing: a server's tables keep no room for the order in which vectors come."""
-
     async def rest(self) -> None:
         """Nothing: the server has the pages."""
 
@@ -190,7 +187,7 @@ class PostgresStore(Parts):
 
 def _erased(connection: Connection) -> None:
     connection.execute("select 1 from stores for update")  # no other worker writes meanwhile
-    for table in KEYS:
+    for table in TABLES:
         connection.execute(f"delete from {table}")
     connection.execute("delete from record_changes")  # the deletions themselves are noted there
 

@@ -22,7 +22,7 @@ from mem_search.contracts import VectorEntry, VectorIndex, Vectors
 from mem_search.errors import IndexUnavailable, StorageError
 from mem_search.storage.postgres.connection import Connection
 from mem_search.storage.postgres.database import Database
-from mem_search.storage.postgres.indexing import unpacked
+from mem_search.storage.postgres.vectors import unpack
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)
@@ -117,7 +117,7 @@ class PgvectorIndex:
                 (list(entries),),
                 binary=True,
             ).fetchall()
-            found = unpacked([sent for _, sent in rows], self._dimensions)
+            found = unpack(rows, self._dimensions)
             return {
                 entry: [float(value) for value in row]
                 for (entry, _), row in zip(rows, found, strict=True)

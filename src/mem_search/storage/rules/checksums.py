@@ -19,13 +19,7 @@ def with_checksum(value: bytes, row: int) -> bytes:
 
 
 def is_whole(stored: object, row: int, size: int) -> TypeGuard[bytes]:
-    """Whether ``stored`` is what was written: a value of so many bytes with its checksum.
-
-    A version before checksums wrote the value alone; of that only the length is known.
-    """
-    if not isinstance(stored, bytes):
+    """Whether ``stored`` is what was written: a value of so many bytes with its checksum."""
+    if not isinstance(stored, bytes) or len(stored) != size + BYTES:
         return False
-    length = len(stored)
-    if length == size + BYTES:
-        return zlib.crc32(stored[:size], row).to_bytes(BYTES, "little") == stored[size:]
-    return length == size
+    return zlib.crc32(stored[:size], row).to_bytes(BYTES, "little") == stored[size:]

@@ -1,7 +1,7 @@
 """The graph of records: neighbours, and the records within a few steps.
 
 Stored edges count in both directions. Edges to session neighbours and through shared files, issues
-and symbols (``rules.shared_facets``) are derived on request. Every step is bounded in edges and
+and symbols (``rules.graph``) are derived on request. Every step is bounded in edges and
 nodes.
 """
 
@@ -26,19 +26,17 @@ from mem_search.model.graph import (
 )
 from mem_search.storage.rules import graph as rules
 from mem_search.storage.rules.graph import (
+    FACETS,
     FOLLOWS,
     MAX_EDGES,
+    MAX_FILES,
     MAX_NODES,
     SAME_SESSION,
-    SUMMARISED,
-    distinct,
-)
-from mem_search.storage.rules.shared_facets import (
-    FACETS,
-    MAX_FILES,
     SHARED,
+    SUMMARISED,
     Hub,
     Named,
+    distinct,
     key_of_file,
     ties,
 )

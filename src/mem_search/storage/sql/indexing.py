@@ -8,7 +8,7 @@ whose a waiting passage is, is each engine's own.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar, Final
 
 from mem_search.contracts import Vectors
@@ -39,6 +39,12 @@ class Indexing(Repository, ABC):
     keep_embedder: ClassVar[str]
     kept_embedder: ClassVar[str]
     """The statements that write and read a chosen embedder, a list of two texts."""
+    stored_vector: ClassVar[str]
+    """How a statement reads the vector of a row ``v``."""
+    unpacked: ClassVar[Callable[..., Vectors]]
+    """The vectors of such rows, (entry, vector), which have so many dimensions: shape
+    (n, dimensions), float32.
+    """
 
     @abstractmethod
     async def model_number(self, fingerprint: str, name: str, dimensions: int) -> int:
@@ -69,12 +75,6 @@ class Indexing(Repository, ABC):
         self, model: int, dimensions: int, passages: Sequence[int]
     ) -> tuple[list[VectorEntry], Vectors]:
         """The entries of ``passages`` for the vector index, with a row for each."""
-
-    @abstractmethod
-    async def settled_vectors(
-        self, model: int, dimensions: int, after: int, limit: int
-    ) -> tuple[list[int], Vectors]:
-        """The next settled entries after the entry ``after``, with a row for each."""
 
     @abstractmethod
     def _to_embed(self, connection: Any, condition: str, values: Sequence[Any]) -> list[ToEmbed]:
@@ -235,6 +235,18 @@ class Indexing(Repository, ABC):
     def settled_entries(self, connection: Connection, model: int) -> set[int]:
         """The entries of passages that wait for nothing: the index should have these."""
         return set(connection.column(f"select v.entry_id {SETTLED}", (model,)))
+
+    @reads
+    def settled_vectors(
+        self, connection: Connection, model: int, dimensions: int, after: int, limit: int
+    ) -> tuple[list[int], Vectors]:
+        """The next settled entries after the entry ``after``, with a row for each."""
+        rows = connection.execute(
+            f"select v.entry_id, {self.stored_vector} {SETTLED} and v.entry_id > %s"
+            " order by v.entry_id limit %s",
+            (model, after, limit),
+        ).fetchall()
+        return [entry for entry, _ in rows], self.unpacked(rows, dimensions)
 
     @reads
     def settled_count(self, connection: Connection, model: int) -> int:

@@ -26,7 +26,9 @@ from mem_search.model.rankings import (
     PassageContext,
     PassageSpan,
     Values,
+    Vectors,
     distinct,
+    places_of,
 )
 from mem_search.model.records import RecordWithLinks
 from mem_search.model.requests import Scope
@@ -35,6 +37,7 @@ from mem_search.storage.ports.search import Counted, Names
 from mem_search.storage.rules import bm25
 from mem_search.storage.rules.passage_columns import with_neighbours
 from mem_search.storage.sql import facet_counts, graph, records, scopes, search_log, successions
+from mem_search.storage.sql.connection import from_json
 from mem_search.storage.sql.filters import FilterSql
 from mem_search.storage.sql.graph import Graph
 from mem_search.storage.sql.vocabulary import MAX_VALUES, Vocabulary
@@ -57,6 +60,9 @@ class Snapshot(ABC):
 
     @abstractmethod
     def passage_columns(self, passages: Numbers) -> PassageColumns: ...
+
+    @abstractmethod
+    def passage_cosines(self, vector: Vectors, passages: Numbers) -> Values: ...
 
     @abstractmethod
     def corpus(self) -> Corpus: ...
@@ -152,6 +158,18 @@ class Snapshot(ABC):
 
     def values_of(self, field: str, most: int = MAX_VALUES) -> list[str]:
         return self._vocabulary().values_of(field, most)
+
+    def record_cosines(self, vector: Vectors, records: Numbers) -> Values:
+        # One row, because Python waits for its lock at each row of SQLite.
+        row = self._connection.one(
+            "select jsonb_agg(record_id), jsonb_agg(id) from passages"
+            " where record_id = any(%s::bigint[])",
+            (records.tolist(),),
+        )
+        owners, passages = [np.array(from_json(column) or (), np.int64) for column in row]
+        best = np.full(len(records), np.nan)
+        np.fmax.at(best, places_of(owners, records), self.passage_cosines(vector, passages))
+        return best
 
     # Records
 

@@ -20,7 +20,7 @@ from typing import Concatenate, ParamSpec, TypeVar
 
 from mem_search.errors import StorageError
 from mem_search.priority import lower_thread
-from mem_search.storage.sqlite import derived
+from mem_search.storage.sqlite import damage
 from mem_search.storage.sqlite.connection import (
     MAPPED,
     SqliteConnection,
@@ -28,13 +28,12 @@ from mem_search.storage.sqlite.connection import (
     log_ahead,
     prepared,
 )
-from mem_search.storage.sqlite.derived import DerivedDamaged, Part
-from mem_search.storage.sqlite.fulltext import secure_words
+from mem_search.storage.sqlite.damage import DerivedDamaged, Part, UndecodableText, translated
 from mem_search.storage.sqlite.mark import Mark, check
-from mem_search.storage.sqlite.migrations import check_ours, is_older, migrate
+from mem_search.storage.sqlite.migrations import is_older, migrate, missing
 from mem_search.storage.sqlite.snapshot import before_upgrade
-from mem_search.storage.sqlite.translating import UndecodableText, translated
 from mem_search.storage.sqlite.unwritable import AsItIs, is_full, open_as_it_is, why_unwritable
+from mem_search.storage.sqlite.words import secure_words
 
 log = logging.getLogger(__name__)
 
@@ -180,17 +179,17 @@ class Database:
             if self.unwritable:
                 self._become_writable()
             with translated(self.path, self._local):
-                parts = derived.mend(self.path, self._busy_seconds, deep=deep)
+                parts = damage.mend(self.path, self._busy_seconds, deep=deep)
             if parts:
                 self.mended = (*self.mended, *parts)
             return parts
 
         # A look holds up no writer; comparing needs a connection that may write.
-        if not deep and not await self.aside(derived.damaged_parts):
+        if not deep and not await self.aside(damage.damaged_parts):
             return ()
         parts = await asyncio.get_running_loop().run_in_executor(self._writer, call)
         if parts:
-            log.warning("%s: damaged, and made again from the records", derived.named(parts))
+            log.warning("%s: damaged, and made again from the records", damage.named(parts))
             for told in self.on_mended:
                 told()
         return parts
@@ -273,7 +272,7 @@ class Database:
             log.error("%s", error)
             self._drop_connection()
             with translated(self.path, self._local):
-                self.mended += derived.mend(self.path, self._busy_seconds)
+                self.mended += damage.mend(self.path, self._busy_seconds)
             self._open_to_write()
         except UndecodableText as error:
             self._read_in_part(error)
@@ -326,7 +325,7 @@ class Database:
         if error and not (reason and self.path.exists() and self.path.stat().st_size):
             raise error
         with translated(self.path, self._local), closing(open_as_it_is(self.path)) as connection:
-            check_ours(connection)
+            missing(connection)
             if is_older(connection):
                 raise StorageError(f"the store has to be upgraded first, and {reason}") from error
         self.as_it_is.begin(reason)

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator
 from typing import Any, Final
 
 from mem_search.model.graph import CITES, GraphPart
-from mem_search.storage.rules.shared_facets import FACETS, MAX_MEMBERS, SCANNED, Hub
+from mem_search.storage.rules.graph import FACETS, MAX_MEMBERS, SCANNED, Hub
 from mem_search.storage.sql.graph import TITLE, Graph, GraphExport
 from mem_search.storage.sqlite.connection import SqliteConnection
 from mem_search.storage.sqlite.filters import FILTERS

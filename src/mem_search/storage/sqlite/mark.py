@@ -145,8 +145,7 @@ class Mark:
 def check(database: Path) -> None:
     """Compare a store with its mark before it is opened; changes nothing. Raises StoreDamaged.
 
-    Without a mark any store is believed: it is new, or was last opened by a version that kept
-    none. Only its vector index can then say that there was one.
+    Without a mark any store is believed. Only its vector index can then say that there was one.
     """
     mark = mark_of(database)
     try:

@@ -11,9 +11,8 @@ from mem_search.storage.rules.moving import Identity, Row, Table
 from mem_search.storage.sql.moving import Tables
 from mem_search.storage.sqlite import vectors
 from mem_search.storage.sqlite.connection import SqliteConnection
-from mem_search.storage.sqlite.derived import BYTES
-from mem_search.storage.sqlite.record_writer import TOKENS
-from mem_search.storage.sqlite.tombstones import SqliteTombstones
+from mem_search.storage.sqlite.damage import BYTES
+from mem_search.storage.sqlite.records import TOKENS, SqliteTombstones
 
 
 class SqliteTables(Tables):

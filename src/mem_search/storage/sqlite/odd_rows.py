@@ -6,6 +6,10 @@ value that can be told from the rest is put right; a job is set aside; any other
 ``meta`` with the reason, where ``doctor`` finds it, until something is forgotten.
 
 Times that a clock has left in the future are put back, too (``rules.future_times``).
+
+What is stored of a record is not made again from anything, so a value that nothing can read gives
+way to one that can be read when it is met, and what it was stays in ``meta``, too. A text that is
+not UTF-8 stays as it is, and is read with U+FFFD where it is damaged (``connection.as_read``).
 """
 
 from __future__ import annotations
@@ -18,7 +22,6 @@ from typing import Any, Final
 
 from mem_search.model.jobs import DAMAGED, TRIED
 from mem_search.storage.rules import future_times
-from mem_search.storage.sqlite import odd_values
 from mem_search.text.dates import FIRST_TIME, LAST_TIME, now_ms
 
 KEY: Final = "odd_rows"
@@ -28,15 +31,26 @@ MAX_ROWS: Final = 100
 MAX_CHARACTERS: Final = 2000
 """Of a row that is kept: enough to make a search again."""
 
+MAX_TOLD: Final = 100
+"""Rows with a text that is not UTF-8 that are named."""
+
+MAX_POSITION: Final = 2**53
+"""The largest whole number that readers of JSON keep; no text and no session is so long."""
+
+IS_UTF8: Final = " and is_utf8(cast({0} as blob))"
+"""Of a column, in SQL, after ``can_tell_utf8``."""
+
 _NUMBER = "typeof({0}) = 'integer'"
 _NUMBER_OR_NONE = "typeof({0}) in ('integer', 'null')"
 _TIME = f"typeof({{0}}) = 'integer' and {{0}} between {FIRST_TIME} and {LAST_TIME}"
 _TIME_OR_NONE = f"{{0}} is null or {_TIME}"
-_TEXT = f"typeof({{0}}) = 'text'{odd_values.IS_UTF8}"
+_TEXT = f"typeof({{0}}) = 'text'{IS_UTF8}"
 _JSON = (
     "typeof({{0}}) = 'text'"
     " and case when json_valid({{0}}) then json_type({{0}}) = '{0}' else 0 end"
 )
+_WHOLE = f"typeof({{0}}) = 'integer' and {{0}} between 0 and {MAX_POSITION}"
+_REAL_OR_NONE = "typeof({0}) in ('integer', 'real', 'null')"
 _OBJECT, _LIST = _JSON.format("object"), _JSON.format("array")
 
 
@@ -127,6 +141,24 @@ TABLES: Final[Mapping[str, tuple[Column, ...]]] = {
 }  # fmt: skip
 """Table → its columns that code reads. What a model may say later is not looked at."""
 
+RECORDS: Final[Mapping[str, tuple[Column, ...]]] = {
+    "records": (
+        *_columns("typeof({0}) = 'text'", "kind source source_id project session title url body",
+                  "coalesce(cast({0} as text), '')"),
+        *_columns(_WHOLE, "position archived", "0"),
+        *_columns(_TIME, "created_at updated_at stored_at", "0"),
+        *_columns("{0} is null or typeof({0}) in ('integer', 'real') and {0} between 0 and 1",
+                  "importance", "null"),
+        *_columns(_REAL_OR_NONE, "superseded_by", "null"), *_columns(_OBJECT, "data", "'{{}}'"),
+    ),
+    "passages": (
+        *_columns("typeof({0}) = 'text'", "kind field parts people above",
+                  "coalesce(cast({0} as text), '')"),
+        *_columns(_WHOLE, '"start" "end"', "0"), *_columns(_REAL_OR_NONE, "page", "null"),
+    ),
+}  # fmt: skip
+"""The same for records; nothing of them goes."""
+
 _LARGE: Final = ("ledger", "search_log", "search_operations")
 """Tables whose texts are not decoded at each start: what is odd there holds nothing up."""
 
@@ -150,7 +182,7 @@ _JOB: Final = (
 def put_right(connection: sqlite3.Connection) -> int:
     """Put odd rows right, or move them; how many."""
     now = now_ms()
-    odd_values.can_tell_utf8(connection)
+    can_tell_utf8(connection)
     moved = list(_moved(connection, now))
     changed = len(moved) + _jobs_set_aside(connection, now)
     for table, columns in TABLES.items():
@@ -167,6 +199,38 @@ def put_right(connection: sqlite3.Connection) -> int:
     return changed
 
 
+def any_odd_value(connection: sqlite3.Connection) -> bool:
+    """Whether a value of a record or a passage is none; reads all rows."""
+    return any(
+        connection.execute(
+            f"select 1 from {table} where not ({_all_right(columns)}) limit 1"
+        ).fetchone()
+        for table, columns in RECORDS.items()
+    )
+
+
+def put_values_right(connection: sqlite3.Connection) -> None:
+    """Put odd values of records and passages right, and note what each was."""
+    for table, columns in RECORDS.items():
+        for column in columns:
+            condition = f"not ({column.test.format(column.name)})"
+            rows = connection.execute(
+                f"select id, {column.name} from {table} where {condition}"
+            ).fetchall()
+            reason = f"{column.name} was not what is written there"
+            note(
+                connection,
+                [
+                    {"table": table, "row": repr(row), "reason": reason, "at": now_ms()}
+                    for row in rows
+                ],
+            )
+            connection.execute(
+                f"update or ignore {table} set {column.name} ="
+                f" {column.otherwise.format(column.name)} where {condition}"
+            )
+
+
 def note(connection: sqlite3.Connection, rows: Iterable[dict[str, Any]]) -> None:
     """Keep what rows or values were that gave way; ``listed`` returns them."""
     if new := [{**each, "row": each["row"][:MAX_CHARACTERS]} for each in rows]:
@@ -181,10 +245,10 @@ def any_odd(connection: sqlite3.Connection, *, times: bool = True) -> bool:
 
     Ask it first: a start that changes nothing writes nothing. ``times`` are those in the future.
     """
-    odd_values.can_tell_utf8(connection)
+    can_tell_utf8(connection)
     tests = [f"select 1 from jobs where not ({' and '.join(f'({test})' for test, _ in _JOB)})"]
     for table, columns in TABLES.items():
-        right = " and ".join(f"({each.test.format(each.name)})" for each in columns)
+        right = _all_right(columns)
         if table in _LARGE:
             right = right.replace("is_utf8(", "true or (")
         tests.append(f"select 1 from {table} where not ({right})")
@@ -202,6 +266,10 @@ def listed(connection: sqlite3.Connection) -> list[dict[str, Any]]:
         return list(json.loads(row[0])) if row else []
     except ValueError:
         return []
+
+
+def _all_right(columns: Iterable[Column]) -> str:
+    return " and ".join(f"({each.test.format(each.name)})" for each in columns)
 
 
 def _moved(connection: sqlite3.Connection, now: int) -> Iterator[dict[str, Any]]:
@@ -236,3 +304,39 @@ def _jobs_set_aside(connection: sqlite3.Connection, now: int) -> int:
             (TRIED, DAMAGED, message, now),
         ).rowcount
     return changed
+
+
+def can_tell_utf8(connection: sqlite3.Connection) -> None:
+    """Give statements of ``connection`` the function ``is_utf8``."""
+    connection.create_function("is_utf8", 1, _is_utf8, deterministic=True)
+
+
+def not_utf8(connection: sqlite3.Connection) -> list[str]:
+    """Where texts are stored that are not UTF-8, in words; reads the whole file."""
+    can_tell_utf8(connection)
+    told: list[str] = []
+    for (table,) in connection.execute(
+        "select name from pragma_table_list where schema = 'main' and type = 'table' order by name"
+    ).fetchall():
+        columns = connection.execute(f'pragma table_info("{table}")').fetchall()
+        key = next((f'"{each[1]}"' for each in columns if each[5]), "''")
+        for name in (f'"{each[1]}"' for each in columns if str(each[2]).lower() == "text"):
+            condition = f"typeof({name}) = 'text'{IS_UTF8.format(name)}"
+            rows = connection.execute(
+                f"select {key} from \"{table}\" where typeof({name}) = 'text' and not ({condition})"
+                f" limit {MAX_TOLD}"
+            )
+            told += [
+                f"a row of {table} ({row!s}): {name.strip(chr(34))} is not UTF-8, and is read with"
+                " U+FFFD where it is damaged"
+                for (row,) in rows
+            ]
+    return told[:MAX_TOLD]
+
+
+def _is_utf8(value: bytes | None) -> bool:
+    try:
+        (value or b"").decode()
+    except UnicodeDecodeError:
+        return False
+    return True

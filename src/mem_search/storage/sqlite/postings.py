@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from mem_search.model.rankings import KIND_CODES, are_among
 from mem_search.model.statistics import Corpus
 from mem_search.storage.rules import bm25
-from mem_search.storage.sqlite import column_blocks, fulltext
+from mem_search.storage.sqlite import column_blocks, words
 from mem_search.storage.sqlite.column_blocks import Block
 from mem_search.storage.sqlite.passage_map import PassageMapCache
 from mem_search.text.words import AnyWords, WordPhrase, WordQuery, folded, is_cjk
@@ -76,12 +76,12 @@ class Statistics:
     lengths: NDArray[np.int32]
     revision: int
 
-    def scores(self, postings: Postings) -> fulltext.Scores:
+    def scores(self, postings: Postings) -> words.Scores:
         """The part of BM25 that a phrase adds to the passages that have it."""
         weight, damping = self.factors(len(postings.passages), postings.passages)
         return bm25.scored(postings.counts, weight, damping)
 
-    def factors(self, holders: int, passages: NDArray[np.integer]) -> tuple[float, fulltext.Scores]:
+    def factors(self, holders: int, passages: NDArray[np.integer]) -> tuple[float, words.Scores]:
         """``bm25.factors`` of a phrase that so many passages have, in ``passages``."""
         lengths = self.lengths[passages]
         return bm25.factors(self.passages, self.mean_length, holders, lengths)
@@ -112,7 +112,7 @@ class PostingsCache:
         query: WordQuery,
         corpus: Corpus,
         own: Corpus | None = None,
-    ) -> tuple[fulltext.Passages, fulltext.Scores]:
+    ) -> tuple[words.Passages, words.Scores]:
         """Every passage that matches ``query``, with its score; in order of their numbers.
 
         With ``own`` only the passages of its kinds, with the scores that they would have in an
@@ -128,14 +128,14 @@ class PostingsCache:
         if phrases and self._exact and (is_any or own is not None):
             statistics = self.current(connection)
         if statistics is None:
-            return fulltext.scores(connection, query)
+            return words.scores(connection, query)
         try:
             changes = _Changes(connection)
             lists = [self._list(changes, phrase, statistics) for phrase in phrases]
         except InexactError as error:
             log.warning("posting lists are not used: %s", error)
             self._exact = False
-            return fulltext.scores(connection, query)
+            return words.scores(connection, query)
         if own is not None:
             lists = [self._of_kinds(connection, each, own) for each in lists]
             mean = statistics.mean_length * own.mean_length / corpus.mean_length
@@ -143,14 +143,14 @@ class PostingsCache:
         passages: list[NDArray[np.integer]] = [each.passages for each in lists]
         scores = [statistics.scores(each) for each in lists]
         if others:
-            more, their = fulltext.scores(connection, AnyWords(tuple(others)))
+            more, their = words.scores(connection, AnyWords(tuple(others)))
             passages.append(more)
             scores.append(their)
         # Every score is above 0.
         sums = np.bincount(np.concatenate(passages), np.concatenate(scores))
-        matching: fulltext.Passages = np.flatnonzero(sums)
+        matching: words.Passages = np.flatnonzero(sums)
         if not is_any:
-            every = fulltext.matched(connection, query)
+            every = words.matched(connection, query)
             matching = matching[are_among(matching, np.sort(every))]
         return matching, np.asarray(sums[matching], np.float64)
 
@@ -203,7 +203,7 @@ class PostingsCache:
         connection = changes.connection
         change = None if known is None else changes.since(known.revision)
         if known is None or change is None or len(change.passages) > len(known.passages):
-            passages, scores = fulltext.scores(connection, phrase)
+            passages, scores = words.scores(connection, phrase)
             counts = _counts(passages, scores, len(passages), statistics)
         else:
             last = int(known.passages.max(initial=0))
@@ -212,7 +212,7 @@ class PostingsCache:
             kept = known.passages < len(records)
             owners = records[known.passages[kept]]
             kept[kept] = (owners > 0) & ~change.has(owners)
-            passages, scores = fulltext.scores(connection, phrase, change.passages)
+            passages, scores = words.scores(connection, phrase, change.passages)
             counts = _counts(passages, scores, int(kept.sum()) + len(passages), statistics)
             passages = np.concatenate([known.passages[kept], passages])
             counts = np.concatenate([known.counts[kept], counts])
@@ -229,7 +229,7 @@ def _is_one(phrase: WordPhrase) -> bool:
 
 
 def _counts(
-    passages: fulltext.Passages, scores: fulltext.Scores, holders: int, statistics: Statistics
+    passages: words.Passages, scores: words.Scores, holders: int, statistics: Statistics
 ) -> NDArray[np.int64]:
     """How often each passage has a phrase that gives it ``scores``. Raises InexactError."""
     weight, damping = statistics.factors(holders, passages)

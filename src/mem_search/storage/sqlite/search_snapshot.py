@@ -6,7 +6,6 @@ passages and vectors belong to the store, and snapshots bring them up to date.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -30,19 +29,19 @@ from mem_search.storage.rules import bm25
 from mem_search.storage.rules.corpus_cache import CorpusCache
 from mem_search.storage.sql.indexing import waiting
 from mem_search.storage.sql.snapshot import Snapshot
-from mem_search.storage.sqlite import fulltext, sketches
+from mem_search.storage.sqlite import damage
+from mem_search.storage.sqlite import words as word_index
 from mem_search.storage.sqlite.connection import SqliteConnection
+from mem_search.storage.sqlite.damage import named
 from mem_search.storage.sqlite.database import Database
-from mem_search.storage.sqlite.derived import named
 from mem_search.storage.sqlite.filters import FILTERS
 from mem_search.storage.sqlite.graph import GRAPH
 from mem_search.storage.sqlite.passage_map import PassageMapCache
 from mem_search.storage.sqlite.postings import PostingsCache
-from mem_search.storage.sqlite.record_columns import Columns, RecordColumnsCache
-from mem_search.storage.sqlite.record_masks import mask_of, passes
+from mem_search.storage.sqlite.record_columns import Columns, RecordColumnsCache, mask_of, passes
 from mem_search.storage.sqlite.stored_columns import StoredColumns
-from mem_search.storage.sqlite.vector_rows import VectorRows
-from mem_search.storage.sqlite.vocabulary import SqliteVocabulary, WordList
+from mem_search.storage.sqlite.vectors import VectorRows
+from mem_search.storage.sqlite.words import SqliteVocabulary, WordList
 from mem_search.text import sketch
 from mem_search.text.sketch import NO_SKETCHES, Sketches
 from mem_search.text.words import WordQuery
@@ -170,7 +169,7 @@ class SqliteSnapshot(Snapshot):
     # Words
 
     def unknown_words(self, words: Sequence[str]) -> list[str]:
-        return fulltext.unknown(self._connection, words)
+        return word_index.unknown(self._connection, words)
 
     def _scored(
         self, query: WordQuery, corpus: Corpus, own: Corpus | None = None
@@ -180,11 +179,11 @@ class SqliteSnapshot(Snapshot):
     def _lessened(
         self, guessed: WordQuery, passages: Numbers, scores: Values, corpus: Corpus
     ) -> Values:
-        shares = fulltext.scores(self._connection, guessed, passages)
+        shares = word_index.scores(self._connection, guessed, passages)
         return bm25.lessened(passages, scores, *shares)
 
     def _matched(self, query: WordQuery) -> Numbers:
-        return fulltext.matched(self._connection, query)
+        return word_index.matched(self._connection, query)
 
     def _within(self, records: Numbers, filters: Filters) -> NDArray[np.bool_]:
         return passes(self._connection, self._all_columns(), filters, records)
@@ -193,21 +192,6 @@ class SqliteSnapshot(Snapshot):
         return SqliteVocabulary(self._connection, self._store.words)
 
     # Vectors
-
-    def record_cosines(self, vector: Vectors, records: Numbers) -> Values:
-        # One row, because Python waits for its lock at each row.
-        row = self._connection.execute(
-            "select json_group_array(record_id), json_group_array(id) from passages"
-            " where record_id in (select value from json_each(?))",
-            (json.dumps(records.tolist()),),
-        ).fetchone()
-        owners, passages = [np.array(json.loads(column), dtype=np.int64) for column in row]
-        cosines = self.passage_cosines(vector, passages)
-        order = np.argsort(records)
-        rows = order[np.searchsorted(records, owners, sorter=order)]
-        best = np.full(len(records), np.nan)
-        np.fmax.at(best, rows, cosines)
-        return best
 
     def passage_cosines(self, vector: Vectors, passages: Numbers) -> Values:
         return self._store.vectors.cosines(self._connection, vector, passages)
@@ -258,7 +242,7 @@ class SqliteSnapshot(Snapshot):
         suspects = records[sketch.repeated(self._all_columns().heads[records])]
         if not len(suspects):
             return (), NO_SKETCHES
-        return sketches.of_records(self._connection, suspects.tolist())
+        return damage.sketches_of(self._connection, suspects.tolist())
 
     def successors(self, records: Numbers, filters: Filters) -> Mapping[int, tuple[int, ...]]:
         superseded = records[self._all_columns().successors[records] > 0]

@@ -13,7 +13,7 @@ from mem_search.errors import StorageError
 from mem_search.storage import archive
 from mem_search.storage.archive import UPGRADE_COPIES
 from mem_search.storage.sqlite.mark import damaged
-from mem_search.storage.sqlite.migrations import check_ours, is_older
+from mem_search.storage.sqlite.migrations import is_older, missing
 
 log = logging.getLogger(__name__)
 
@@ -49,9 +49,9 @@ def before_upgrade(connection: sqlite3.Connection, database: Path) -> Path | Non
     """Copy a store of an older version beside it, before its schema changes.
 
     Returns the copy; None for a new store, or one of this version. The two newest copies are kept.
-    Raises StorageError, as ``check_ours`` does and where the copy does not fit on the disk.
+    Raises StorageError, as ``missing`` does and where the copy does not fit on the disk.
     """
-    check_ours(connection)
+    missing(connection)
     if not is_older(connection):
         return None
     (size,) = connection.execute(
@@ -81,7 +81,7 @@ def examine(database: Path) -> int:
             (problem,) = connection.execute("pragma quick_check(1)").fetchone()
             if problem != "ok":
                 raise damaged(database, problem)
-            check_ours(connection)
+            missing(connection)
             (records,) = connection.execute("select count(*) from records").fetchone()
     except sqlite3.Error as error:
         raise StorageError(f"the store in the backup cannot be used: {error}") from error

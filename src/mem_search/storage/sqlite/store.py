@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from copy import copy
 from pathlib import Path
@@ -24,18 +24,16 @@ from mem_search.storage.sql.scopes import Scopes
 from mem_search.storage.sql.search_log import StoredSearchLog
 from mem_search.storage.sql.statistics import WAITING, Statistics, corpus
 from mem_search.storage.sql.tokens import StoredTokens
-from mem_search.storage.sqlite import odd_rows, odd_values, snapshot, vectors_move
+from mem_search.storage.sqlite import odd_rows, snapshot
 from mem_search.storage.sqlite.connection import SqliteConnection
+from mem_search.storage.sqlite.damage import NAMES
 from mem_search.storage.sqlite.database import Database
-from mem_search.storage.sqlite.derived import NAMES
 from mem_search.storage.sqlite.filters import FILTERS
-from mem_search.storage.sqlite.forgetting import SqliteForgetting
 from mem_search.storage.sqlite.graph import SqliteGraph
 from mem_search.storage.sqlite.limits import SqliteLimits
-from mem_search.storage.sqlite.record_writer import RecordWriter, SqliteIngest
+from mem_search.storage.sqlite.records import RecordWriter, SqliteForgetting, SqliteIngest
 from mem_search.storage.sqlite.search_snapshot import SqliteSearchStore
-from mem_search.storage.sqlite.vector_rows import VectorRows
-from mem_search.storage.sqlite.vectors import SqliteIndexing
+from mem_search.storage.sqlite.vectors import SqliteIndexing, VectorRows
 from mem_search.text.dates import now_ms
 
 log = logging.getLogger(__name__)
@@ -101,7 +99,7 @@ class SqliteStatistics(Statistics):
             "select page_count * page_size, freelist_count * page_size"
             " from pragma_page_count, pragma_freelist_count, pragma_page_size"
         )
-        return StoreSize(stored, free, vectors_move.progress(connection))
+        return StoreSize(stored, free)
 
 
 class SqliteStore(Parts):
@@ -148,7 +146,7 @@ class SqliteStore(Parts):
         told = [f"a row of {each['table']}: {each['reason']}; it is set aside" for each in rows]
         if self.database.undecodable and now_ms() - self._looked_at > LOOK_MS:
             self._looked_at = now_ms()
-            self._not_utf8 = await self.database.aside(odd_values.not_utf8)
+            self._not_utf8 = await self.database.aside(odd_rows.not_utf8)
         return told + self._not_utf8
 
     @property
@@ -184,9 +182,6 @@ class SqliteStore(Parts):
     async def watch(self, woken: Callable[[], None]) -> None:
         """Nobody else may open the file (``daemon.lock``), but what was dropped is made again."""
         self.database.on_mended.append(woken)
-
-    async def tidy(self, give_way: Callable[[], Awaitable[None]]) -> None:
-        await vectors_move.move(self.database, give_way)
 
     async def rest(self) -> None:
         await self._store_columns(_MIN_WRITES)

@@ -1,4 +1,4 @@
-"""What is made from the records and is made again where it is damaged.
+"""Damage of a file, and other errors of SQLite: what is wrong, and the next step.
 
 The words indexes of FTS5, the column blocks, the sketches and the vectors hold nothing that the
 records do not say. So damage in them is no damage of the store: whoever meets it has it dropped and
@@ -7,19 +7,25 @@ made again (``Database``), reads anew and answers.
 
 from __future__ import annotations
 
+import json
 import sqlite3
-from contextlib import closing
+import struct
+import threading
+from collections.abc import Collection, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Final, Literal
 
-from mem_search.errors import StoreDamaged
+from mem_search.errors import MemSearchError, StorageError, StoreDamaged
 from mem_search.storage.rules import bm25
 from mem_search.storage.rules.checksums import is_whole, with_checksum
-from mem_search.storage.sqlite import column_blocks, odd_rows, odd_values
+from mem_search.storage.sqlite import column_blocks, odd_rows
 from mem_search.storage.sqlite.connection import as_read
-from mem_search.storage.sqlite.fulltext import FILLED_BY
+from mem_search.storage.sqlite.mark import damaged
 from mem_search.storage.sqlite.postings import varints
+from mem_search.storage.sqlite.words import FILLED_BY
 from mem_search.text import sketch
+from mem_search.text.sketch import Sketches
 
 Part = Literal["words", "columns", "sketches", "vectors", "values", "rows"]
 
@@ -65,7 +71,7 @@ def damaged_parts(connection: sqlite3.Connection, *, deep: bool = False) -> tupl
         ("columns", not column_blocks.broken(connection)),
         ("sketches", not _wrong_sketches(connection)),
         ("vectors", not _wrong_vectors(connection)),
-        ("values", not odd_values.any_odd(connection)),
+        ("values", not odd_rows.any_odd_value(connection)),
         ("rows", not odd_rows.any_odd(connection, times=False)),
     )
     return tuple(part for part, whole in looks if not whole)  # type: ignore[misc]
@@ -88,7 +94,7 @@ def mend(database: Path, busy_seconds: float, *, deep: bool = False) -> tuple[Pa
         if "rows" in parts:
             odd_rows.put_right(connection)
         if "values" in parts:
-            odd_rows.note(connection, odd_values.put_right(connection))
+            odd_rows.put_values_right(connection)
         if "words" in parts or "values" in parts:  # a text may be another one now
             _remake_words(connection)
         if "columns" in parts:
@@ -229,6 +235,26 @@ def _remake_sketches(connection: sqlite3.Connection) -> None:
         )
 
 
+def sketches_of(
+    connection: sqlite3.Connection, numbers: Collection[int]
+) -> tuple[list[int], Sketches]:
+    """The existing records, and a row of sketches for each. Raises DerivedDamaged."""
+    rows = connection.execute(
+        "select record_id, sketch from sketches"
+        " where record_id in (select value from json_each(?))",
+        (json.dumps(list(numbers)),),
+    ).fetchall()
+    return [number for number, _ in rows], sketch.read(whole_sketches(rows))
+
+
+def whole_sketches(rows: Collection[tuple[int, bytes]]) -> bytes:
+    """The sketches of rows of record and stored value. Raises DerivedDamaged."""
+    for number, stored in rows:
+        if not is_whole(stored, number, sketch.SIZE):
+            raise DerivedDamaged(("sketches",), f"the one of record {number} was changed")
+    return b"".join([stored[: sketch.SIZE] for _, stored in rows])
+
+
 # Vectors
 
 
@@ -254,3 +280,91 @@ def _drop_vectors(connection: sqlite3.Connection) -> None:
         " select id, 'embed' from passages where id = ?",
         [(entry // 2,) for entry, _ in wrong],
     )
+
+
+# Errors
+
+_DAMAGE = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
+_NO_DAMAGE = {
+    sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_FULL, sqlite3.SQLITE_READONLY,
+    sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_INTERRUPT,
+    sqlite3.SQLITE_CONSTRAINT,
+}  # fmt: skip
+_UNREADABLE = (json.JSONDecodeError, UnicodeDecodeError, struct.error)
+"""What decoding raises: the store wrote every value itself, so an unreadable one was changed."""
+
+
+class UndecodableText(StoreDamaged):
+    """A stored text is not UTF-8. It can be read as ``connection.as_read`` does."""
+
+
+@contextmanager
+def translated(path: Path, local: threading.local) -> Iterator[None]:
+    """Translate errors of SQLite into a StorageError with the next step.
+
+    Flipped bytes show in many ways, down to a None where a row was. So whatever else fails is
+    damage too if SQLite finds some in the file, or if what is derived has another shape than it
+    was written in (DerivedDamaged), and a bug if not.
+    """
+    try:
+        yield
+    except MemSearchError:
+        raise
+    except _UNREADABLE as error:
+        _raise_if_derived(local, error)
+        raise damaged(path, f"a stored value is unreadable ({error})") from error
+    except sqlite3.DatabaseError as error:
+        code, text = getattr(error, "sqlite_errorcode", 0), str(error)
+        if text.startswith("Could not decode"):
+            raise UndecodableText(damaged(path, text).message) from error
+        if code & 0xFF not in _NO_DAMAGE:
+            _raise_if_derived(local, error)
+        if (
+            code & 0xFF in _DAMAGE
+            or code == sqlite3.SQLITE_IOERR_SHORT_READ
+            or text.startswith(("no such ", "vtable constructor failed"))
+            or _is_damaged(local)
+        ):
+            raise damaged(path, text) from error
+        if code & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+            step = "another process holds it; stop that process or try again"
+        elif code & 0xFF == sqlite3.SQLITE_FULL:
+            step = "the disk is full; free some space; no transaction was stored in part"
+        elif code & 0xFF == sqlite3.SQLITE_IOERR:
+            step = "the disk is full or failing; check it; no transaction was stored in part"
+        elif code & 0xFF in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN):
+            step = "check that the folder exists and is writable"
+        else:
+            raise
+        raise StorageError(f"{path}: {text}; {step}") from error
+    except Exception as error:
+        _raise_if_derived(local, error)
+        if _is_damaged(local):
+            raise damaged(path, f"{type(error).__name__}: {error}") from error
+        raise
+
+
+def _raise_if_derived(local: threading.local, error: Exception) -> None:
+    """Raises DerivedDamaged if that is what ``error`` comes from, and the file is whole."""
+    connection: sqlite3.Connection | None = getattr(local, "connection", None)
+    if connection is None:
+        return
+    try:
+        parts = damaged_parts(connection)
+        if not parts and getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_CORRUPT_VTAB:
+            parts = ("words",)  # only FTS5 has such an error
+    except sqlite3.DatabaseError:
+        return  # the file itself
+    if parts and not _is_damaged(local):
+        raise DerivedDamaged(parts, f"{type(error).__name__}: {error}") from error
+
+
+def _is_damaged(local: threading.local) -> bool:
+    """Whether SQLite finds an error in the file: seconds for a large one, and only for a bug."""
+    connection: sqlite3.Connection | None = getattr(local, "connection", None)
+    if connection is None:
+        return False
+    try:
+        return bool(connection.execute("pragma quick_check(1)").fetchone() != ("ok",))
+    except sqlite3.DatabaseError as error:
+        return getattr(error, "sqlite_errorcode", 0) & 0xFF in _DAMAGE

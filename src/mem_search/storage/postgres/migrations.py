@@ -1,11 +1,13 @@
-"""The schema, as append-only steps ``m001_…``, one a file. A released step is never edited.
+"""The schema of a database: ``schema.sql``, and the migrations since.
 
-All missing steps run in one transaction, under a lock: of several workers that start at once one
-migrates and the others wait, and a step that fails leaves nothing of any.
+They run under a lock: of several workers that start at once one migrates and the others wait.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
+from importlib import resources
 from typing import Final
 
 import psycopg
@@ -13,32 +15,19 @@ import psycopg
 from mem_search.errors import StorageError
 from mem_search.storage.postgres import roles
 from mem_search.storage.postgres.connection import Connection
-from mem_search.storage.postgres.migrations import m001_store as _store
-from mem_search.storage.postgres.migrations import m002_search as _search
-from mem_search.storage.postgres.migrations import m004_workers as _workers
-from mem_search.storage.postgres.migrations import m006_access as _access
-from mem_search.storage.postgres.migrations import m009_sessions as _sessions
-from mem_search.storage.postgres.migrations.m001_store import m001_store
-from mem_search.storage.postgres.migrations.m002_search import m002_search
-from mem_search.storage.postgres.migrations.m003_changes import m003_changes
-from mem_search.storage.postgres.migrations.m004_workers import m004_workers
-from mem_search.storage.postgres.migrations.m005_moving import m005_moving
-from mem_search.storage.postgres.migrations.m006_access import m006_access
-from mem_search.storage.postgres.migrations.m007_filters import m007_filters
-from mem_search.storage.postgres.migrations.m008_postings import m008_postings
-from mem_search.storage.postgres.migrations.m009_sessions import m009_sessions
 from mem_search.storage.postgres.roles import Roles
+from mem_search.storage.sql.migrations import Schema
 
-MIGRATIONS: Final = (
-    m001_store, m002_search, m003_changes, m004_workers, m005_moving, m006_access, m007_filters,
-    m008_postings, m009_sessions,
-)  # fmt: skip
-
-KEYS: Final = {**_store.KEYS, **_search.KEYS, **_workers.KEYS, **_access.KEYS, **_sessions.KEYS}
-"""Table → its key beside the owner."""
+MIGRATIONS: tuple[Callable[[Connection], None], ...] = ()
+"""Changes of the schema since 0.1.0, in order. One that was released is never changed."""
 
 SCHEMA: Final = "mem_search"
 """Everything is in this schema of the database, so that it can be shared with other programs."""
+
+_BASELINE: Final = resources.files(__package__).joinpath("schema.sql").read_text("utf-8")
+
+TABLES: Final = tuple(re.findall(r"^create table (\w+)", _BASELINE, re.MULTILINE))
+"""Tables whose rows belong to owners."""
 
 MIN_SERVER: Final = 16
 """Since then a text can be asked whether it is a date."""
@@ -90,15 +79,14 @@ def check_server(connection: Connection, place: str) -> None:
 
 
 def migrate(connection: Connection, place: str) -> tuple[str, Roles]:
-    """Apply the missing steps; returns the schema that has the types of pgvector, and the roles
-    in which requests are answered.
+    """Make the schema, or bring it up to date; returns the schema that has the types of pgvector,
+    and the roles in which requests are answered.
 
-    Raises StorageError for a schema of another program, or of a newer mem-search.
+    Raises StorageError for a schema of another program, a development version or a newer one.
     """
     with connection.transaction():
         connection.execute("select pg_advisory_xact_lock(%s)", (_LOCK,))
-        known = applied(connection)
-        if known is None:
+        if missing(connection, place) is None:
             try:
                 connection.execute("create extension if not exists vector")
             except psycopg.errors.InsufficientPrivilege as error:
@@ -116,15 +104,12 @@ def migrate(connection: Connection, place: str) -> tuple[str, Roles]:
         )
         connection.execute(f'set local search_path = {SCHEMA}, "{types_in}"')
         connection.execute("set local mem_search.owner = ''")  # columns have it as their default
-        for step in MIGRATIONS:
-            if step.__name__ not in (known or set()):
-                step(connection)
-                connection.execute("insert into migrations(name) values(%s)", (step.__name__,))
+        STORE.complete(connection, f"PostgreSQL at {place}")
         return str(types_in), roles.create(connection, SCHEMA, str(types_in))
 
 
-def applied(connection: Connection) -> set[str] | None:
-    """The names of the steps that were applied; None while there is no schema."""
+def missing(connection: Connection, place: str) -> list[str] | None:
+    """What the schema lacks; None while there is none. Raises StorageError as ``migrate`` does."""
     # From the catalogue: a schema of another role may not be looked into.
     schema, ours = connection.one(
         "select n.oid, (select c.oid from pg_class c where c.relnamespace = n.oid"
@@ -137,9 +122,26 @@ def applied(connection: Connection) -> set[str] | None:
         raise StorageError(
             f"the schema {SCHEMA} of the database is another program's; use a database of your own"
         )
-    found = {name for (name,) in connection.execute(f"select name from {SCHEMA}.migrations")}
-    if unknown := found - {step.__name__ for step in MIGRATIONS}:
-        raise StorageError(
-            f"the store was written by a newer mem-search ({max(unknown)}); update mem-search"
-        )
-    return found
+    applied = connection.column(f"select name from {SCHEMA}.migrations")
+    return STORE.missing(applied, f"PostgreSQL at {place}")
+
+
+def owned(connection: Connection, table: str) -> None:
+    """Let statements see only rows of their owner in ``table``: each table of a schema needs it.
+
+    It holds for the owner of the tables, too.
+    """
+    connection.execute(f"alter table {table} enable row level security")
+    connection.execute(f"alter table {table} force row level security")
+    connection.execute(
+        f"create policy own on {table} using (owner = current_setting('mem_search.owner'))"
+    )
+
+
+def _create(connection: Connection) -> None:
+    connection.execute(_BASELINE.replace("text not null", 'text collate "C" not null'))
+    for table in TABLES:
+        owned(connection, table)
+
+
+STORE = Schema("migrations", _create, MIGRATIONS, "set MEM_SEARCH_STORE to another database")

@@ -1,0 +1,86 @@
+"""The schema of a file: ``schema.sql``, and the migrations since."""
+
+from __future__ import annotations
+
+import secrets
+import sqlite3
+import uuid
+from collections.abc import Callable
+from importlib import resources
+from typing import Final
+
+from mem_search.errors import StorageError
+from mem_search.storage.rules.tombstones import KEY_BYTES
+from mem_search.storage.sql.migrations import Schema
+from mem_search.storage.sqlite.connection import SqliteConnection
+from mem_search.text.redaction import rules
+
+MIGRATIONS: tuple[Callable[[SqliteConnection], None], ...] = ()
+"""Changes of the schema since 0.1.0, in order. One that was released is never changed."""
+
+_TABLE: Final = "mem_search_migrations"
+
+_FOREIGN: Final = (
+    "{path} is another program's file (it has {tables}); move it away, or set MEM_SEARCH_HOME"
+    " to a folder of your own"
+)
+
+
+def migrate(connection: SqliteConnection) -> None:
+    """Make the schema, or bring it up to date. Raises StorageError as ``missing`` does."""
+    if not missing(connection):
+        return
+    connection.execute("begin immediate")
+    try:
+        # Asked again under the lock: two processes may open a new store at the same moment.
+        connection.execute(
+            f"create table if not exists {_TABLE}"
+            "(name text primary key, applied_at text not null default current_timestamp)"
+        )
+        STORE.complete(connection, _path(connection))
+        connection.commit()
+    except BaseException:
+        connection.rollback()
+        raise
+
+
+def missing(connection: sqlite3.Connection) -> list[str]:
+    """What the schema lacks. Raises StorageError for the file of another program, or for a store
+    of a development version or a newer one. Changes nothing.
+    """
+    tables = {name for (name,) in connection.execute("select name from sqlite_master")}
+    if tables and _TABLE not in tables:
+        found = ", ".join(sorted(tables)[:3])
+        raise StorageError(_FOREIGN.format(path=_path(connection), tables=found))
+    rows = connection.execute(f"select name from {_TABLE}") if tables else ()
+    return STORE.missing([name for (name,) in rows], _path(connection))
+
+
+def is_older(connection: sqlite3.Connection) -> bool:
+    """Whether this is a store, and migrations are missing. Raises as ``missing`` does."""
+    is_store = connection.execute("select 1 from sqlite_master limit 1").fetchone() is not None
+    return is_store and bool(missing(connection))
+
+
+def _path(connection: sqlite3.Connection) -> str:
+    rows = connection.execute("pragma database_list").fetchall()
+    return next(str(row[2]) for row in rows if row[1] == "main")
+
+
+def _create(connection: SqliteConnection) -> None:
+    script = resources.files(__package__).joinpath("schema.sql").read_text("utf-8")
+    statement = ""
+    for line in script.splitlines(keepends=True):
+        statement += line
+        if sqlite3.complete_statement(statement):  # ``executescript`` would commit
+            connection.execute(statement)
+            statement = ""
+    connection.executemany(
+        "insert into meta(key, value) values(?, ?)",
+        (("store_id", uuid.uuid4().hex), ("redacted_by", rules())),
+    )
+    key = secrets.token_bytes(KEY_BYTES)
+    connection.execute("insert into tombstone_keys(id, key) values(1, ?)", (key,))
+
+
+STORE = Schema(_TABLE, _create, MIGRATIONS, "set MEM_SEARCH_HOME to a new folder")
