@@ -8,8 +8,7 @@ from collections.abc import Collection
 from typing import Final
 
 from mem_search.model import Filters, Term
-from mem_search.storage.rules.demands import word_query
-from mem_search.storage.sql.filters import FilterSql, Sql
+from mem_search.storage.sql.filters import FilterSql, Sql, word_query
 from mem_search.storage.sqlite import fulltext
 
 

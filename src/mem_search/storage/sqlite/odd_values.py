@@ -49,7 +49,7 @@ COLUMNS: Final[Mapping[str, tuple[tuple[str, tuple[str, str]], ...]]] = {
     ),
     "passages": (
         *((name, _TEXTS) for name in "kind field parts people above".split()),
-        *((f'"{name}"', _NUMBERS) for name in ("start", "end")),
+        *((name, _NUMBERS) for name in ("span_start", "span_end")),
         ("page", _NONE),
     ),
 }
@@ -97,7 +97,7 @@ def not_utf8(connection: sqlite3.Connection) -> list[str]:
     ).fetchall():
         columns = connection.execute(f'pragma table_info("{table}")').fetchall()
         key = next((f'"{each[1]}"' for each in columns if each[5]), "''")
-        for name in (f'"{each[1]}"' for each in columns if str(each[2]).lower() == "text"):
+        for name in (f'"{each[1]}"' for each in columns if "text" in str(each[2]).lower()):
             condition = f"typeof({name}) = 'text'{IS_UTF8.format(name)}"
             rows = connection.execute(
                 f"select {key} from \"{table}\" where typeof({name}) = 'text' and not ({condition})"

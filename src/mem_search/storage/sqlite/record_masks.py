@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from mem_search.model import AllOf, AnyOf, Condition, Demand, Filters, Not, Term
 from mem_search.model.rankings import KIND_CODES, Numbers
-from mem_search.storage.rules.names import ascii_lower
+from mem_search.storage.sql.connection import ascii_lower
 from mem_search.storage.sqlite.filters import FILTERS
 from mem_search.storage.sqlite.record_columns import GONE, Columns
 
