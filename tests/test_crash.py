@@ -19,7 +19,8 @@ import pytest
 
 from chosen_store import SERVER, in_a_file
 from mem_search.model import SearchRequest
-from mem_search.storage.chroma import ChromaIndex, ChromaProcess
+from mem_search.storage.chroma.index import ChromaIndex
+from mem_search.storage.chroma.process import ChromaProcess
 from mem_search.wiring import Runtime, open_runtime
 from patience import PATIENCE
 from runtimes import settled, small

@@ -34,7 +34,7 @@ from mem_search.extractors.extraction import Extraction
 from mem_search.ingest import indexer, spool
 from mem_search.ingest.preparing import Preparing
 from mem_search.jobs.tasks import ImportJob
-from mem_search.storage.chroma import ChromaIndex
+from mem_search.storage.chroma.index import ChromaIndex
 from mem_search.storage.sqlite.records import SqliteIngest
 from mem_search.storage.sql.jobs import StoredJobs
 from mem_search.storage.sqlite.vectors import SqliteIndexing

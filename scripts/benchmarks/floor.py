@@ -26,7 +26,7 @@ from mem_search.embedders import open_embedder
 from mem_search.retrievers.vector import OVERFETCH, SPARE
 from mem_search.search.pipeline import DEPTH
 from mem_search.storage.chroma import child
-from mem_search.storage.chroma.official import OfficialConnection
+from mem_search.storage.chroma.remote import OfficialConnection
 from mem_search.storage.sql import records, statistics
 from mem_search.storage.sqlite import words as word_index
 from mem_search.storage.sqlite.connection import _PRAGMAS, SqliteConnection

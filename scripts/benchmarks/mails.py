@@ -72,8 +72,8 @@ def _embedded(home: Path, after: int) -> list[str]:
     """What the model reads for the passages after ``after``; equal content once."""
     store = sqlite3.connect(home / "mem-search.db")
     rows = store.execute(
-        "select r.title, substr(r.body, p.start + 1, p.end - p.start), p.above from passages p"
-        " join records r on r.id = p.record_id where p.id > ? order by p.id",
+        "select r.title, substr(r.body, p.span_start + 1, p.span_end - p.span_start), p.above"
+        " from passages p join records r on r.id = p.record_id where p.id > ? order by p.id",
         (after,),
     ).fetchall()
     store.close()

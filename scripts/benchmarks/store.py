@@ -27,7 +27,7 @@ from mem_search.ingest.writer import IngestWriter
 from mem_search.jobs.reader import LocationReader
 from mem_search.model import Draft, Location
 from mem_search.settings import Settings
-from mem_search.storage.chroma import open_index
+from mem_search.storage.opening import open_index
 from mem_search.storage.sqlite.store import SqliteStore
 
 STANDIN = "standin"

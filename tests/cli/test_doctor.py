@@ -17,6 +17,7 @@ import pytest
 
 from homes import Home, quick
 from mem_search.cli.doctor import index_protection, redacted_again, transcripts
+from mem_search.storage.sqlite.connection import SqliteConnection
 from mem_search.storage.sqlite.migrations import migrate
 from patience import PATIENCE, until
 
@@ -51,7 +52,9 @@ def new_store(mem: Home) -> Path:
     """A store as a worker leaves it, which none has to start for."""
     mem.path.mkdir(parents=True, exist_ok=True)
     file = mem.path / "mem-search.db"
-    with closing(sqlite3.connect(file, isolation_level=None)) as connection:
+    with closing(
+        sqlite3.connect(file, isolation_level=None, factory=SqliteConnection)
+    ) as connection:
         connection.execute("pragma journal_mode=wal")
         migrate(connection)
     return file

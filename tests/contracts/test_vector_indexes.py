@@ -11,8 +11,10 @@ import pytest
 
 from mem_search.contracts import VectorEntry, VectorIndex, Vectors
 from mem_search.errors import IndexUnavailable
-from mem_search.storage.chroma import ChromaIndex, ChromaProcess, OffIndex, RemoteChroma
 from mem_search.storage.chroma.connection import Connect
+from mem_search.storage.chroma.index import ChromaIndex, OffIndex
+from mem_search.storage.chroma.process import ChromaProcess
+from mem_search.storage.chroma.remote import RemoteChroma
 from patience import PATIENCE
 
 DIMENSIONS = 16

@@ -15,7 +15,7 @@ from mem_search.contracts import VectorEntry, Vectors
 from mem_search.http.stats import _index as index_status
 from mem_search.ingest.indexer import Audit
 from mem_search.model import Batch, SearchPage, SearchRequest
-from mem_search.storage.chroma import ChromaIndex
+from mem_search.storage.chroma.index import ChromaIndex
 from mem_search.storage.chroma.lean import LeanConnection
 from mem_search.wiring import Runtime, open_runtime
 from patience import PATIENCE

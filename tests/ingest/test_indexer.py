@@ -18,7 +18,7 @@ from mem_search.errors import IndexUnavailable, ModelUnavailable
 from mem_search.ingest.embedding import vectors_of
 from mem_search.ingest.indexer import Audit, Indexer
 from mem_search.model import Batch, Draft, SearchRequest
-from mem_search.storage.chroma import ChromaIndex
+from mem_search.storage.chroma.index import ChromaIndex
 from mem_search.storage.sqlite.records import RecordWriter
 from mem_search.storage.sqlite.store import SqliteStore
 from mem_search.wiring import open_runtime

@@ -17,7 +17,7 @@ from mem_search.embedders.hashing import HashingEmbedder
 from mem_search.errors import IndexUnavailable, InputError, ModelUnavailable
 from mem_search.jobs.reembedding import ReembedJob
 from mem_search.model import Batch, SearchPage, SearchRequest
-from mem_search.storage.chroma import ChromaIndex
+from mem_search.storage.chroma.index import ChromaIndex
 from mem_search.wiring import Runtime, open_runtime
 from patience import PATIENCE
 from runtimes import THERE, fill, settled, small

@@ -16,12 +16,12 @@ import numpy as np
 import pytest
 
 from mem_search.contracts import VectorEntry, Vectors
-from mem_search.storage.chroma import ChromaProcess
 from mem_search.storage.chroma.connection import FORMAT, Connection
 from mem_search.storage.chroma.directory import CHILD
 from mem_search.storage.chroma.launch import HOST, _free_address
 from mem_search.storage.chroma.lean import LeanConnection
-from mem_search.storage.chroma.official import OfficialConnection
+from mem_search.storage.chroma.process import ChromaProcess
+from mem_search.storage.chroma.remote import OfficialConnection
 from mem_search.storage.chroma.wire import Door, Wire, dial
 from patience import PATIENCE
 

@@ -16,15 +16,11 @@ from hypothesis import strategies as st
 
 from mem_search.contracts import VectorEntry, Vectors
 from mem_search.errors import IndexUnavailable, InputError
-from mem_search.storage.chroma import (
-    ChromaIndex,
-    ChromaProcess,
-    OffIndex,
-    connection,
-    open_index,
-)
+from mem_search.storage.chroma import connection
+from mem_search.storage.chroma.index import ChromaIndex, OffIndex
 from mem_search.storage.chroma.lean import LeanConnection
-from mem_search.storage.chroma.process import Restarts
+from mem_search.storage.chroma.process import ChromaProcess, Restarts
+from mem_search.storage.opening import open_index
 from patience import PATIENCE, comes_true
 
 DIMENSIONS = 8

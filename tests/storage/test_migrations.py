@@ -26,7 +26,7 @@ from mem_search.storage.sqlite.connection import SqliteConnection
 from mem_search.storage.sqlite.database import Database
 from postgres_server import server
 
-DEVELOPMENT = r"development version.*leaves as it is; run `mem-search export"
+DEVELOPMENT = r"development version.*leaves as it is; mem-search export"
 
 
 def m002_broken(connection: SqliteConnection) -> None:
@@ -96,7 +96,7 @@ async def test_a_store_of_a_development_version_is_left_as_it_is(tmp_path: Path)
     assert [each.name for each in tmp_path.iterdir()] == [file.name]  # noqa: ASYNC240
     found = local_checks.database(Settings(home=tmp_path))
     assert (found.state, found.detail in refused.value.message) == ("missing", True)
-    assert found.fix.startswith("run `mem-search export > records.jsonl` with that version, then")
+    assert found.fix.startswith("mem-search export > records.jsonl (with that version), then set")
     assert file.read_bytes() == before
 
 

@@ -19,7 +19,7 @@ async def test_neighbours_are_counted_on_both_sides_and_stop_at_the_ends(tmp_pat
         )
         rows = await runtime.store.database.read(
             lambda connection: connection.execute(
-                "select id, start, end from passages where record_id = 1 and ordinal >= 0"
+                "select id, span_start, span_end from passages where record_id = 1 and ordinal >= 0"
                 " order by ordinal"
             ).fetchall()
         )

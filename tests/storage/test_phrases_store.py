@@ -57,8 +57,8 @@ def test_a_quotation_cites_its_page_whichever_comes_first(
     assert (citing, cited) == ("r", "p")
     assert 0.5 < sure < 1
     start, end, low, high, form, text, target = connection.execute(
-        "select c.start, c.end, c.context_start, c.context_end, c.form, r.body, e.target"
-        " from cites c join edges e on e.id = c.edge_id join records r on r.id = e.from_id"
+        "select c.place_start, c.place_end, c.context_start, c.context_end, c.form, r.body,"
+        " e.target from cites c join edges e on e.id = c.edge_id join records r on r.id = e.from_id"
     ).fetchone()
     assert (form, target) == ("phrase", "https://pages.example/p")
     assert text[start:end] == SAID.removesuffix(".")

@@ -188,7 +188,7 @@ def test_every_passage_is_a_span_of_its_record(text: str, times: int) -> None:
     assert record.text == item.draft.text
     spans = rows(
         connection,
-        "select t.text, p.start, p.end from passages p join passage_texts t using(id)"
+        "select t.text, p.span_start, p.span_end from passages p join passage_texts t using(id)"
         " order by ordinal",
     )
     for shown, start, end in spans:
@@ -257,7 +257,7 @@ def test_after_any_history_the_store_equals_one_filled_at_once(
     ):
         assert _found(connection, word) == _found(once, word), word
     shape = (
-        "select source_id, ordinal, start, end, p.parts, p.kind, p.content_hash"
+        "select source_id, ordinal, span_start, span_end, p.parts, p.kind, p.content_hash"
         " from passages p join records r on r.id = record_id order by source_id, ordinal"
     )
     assert rows(connection, shape) == rows(once, shape)

@@ -11,6 +11,7 @@ import hmac
 import secrets
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from mem_search import secret_file
@@ -18,7 +19,9 @@ from mem_search.contracts import Embedder
 from mem_search.errors import StorageError
 from mem_search.model.forgetting import Tombstone
 from mem_search.settings import Settings
-from mem_search.storage.chroma import ChromaIndex, OffIndex, open_index
+from mem_search.storage.chroma.index import NO_MODEL, ChromaIndex, OffIndex
+from mem_search.storage.chroma.process import ChromaProcess
+from mem_search.storage.chroma.remote import RemoteChroma
 from mem_search.storage.rules.moving import PAGE
 from mem_search.storage.sqlite.records import tombstones_of_file
 from mem_search.storage.sqlite.store import SqliteStore
@@ -64,6 +67,34 @@ class OpenedStore:
             token=self.settings.chroma_token,
             on_reset=on_reset,
         )
+
+
+def open_index(
+    chroma_url: str,
+    *,
+    chroma_dir: Path,
+    logs_dir: Path,
+    fingerprint: str,
+    dimensions: int,
+    token: str = "",
+    on_reset: Callable[[], None] | None = None,
+) -> ChromaIndex | OffIndex:
+    """The index that the setting ``chroma_url`` selects, not started yet.
+
+    An empty setting means a child process over ``chroma_dir`` that logs to
+    ``logs_dir/chroma.log``, ``off`` means none, anything else is the address of a server, with
+    ``token`` if it needs one. Raises InputError.
+    """
+    if chroma_url == "off":
+        return OffIndex()
+    if not dimensions:
+        return OffIndex(NO_MODEL)
+    server = (
+        RemoteChroma(chroma_url, token)
+        if chroma_url
+        else ChromaProcess(chroma_dir, logs_dir / "chroma.log")
+    )
+    return ChromaIndex(server, fingerprint, dimensions, on_reset=on_reset)
 
 
 async def open_store(settings: Settings) -> OpenedStore:

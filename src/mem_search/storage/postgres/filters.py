@@ -9,9 +9,8 @@ from mem_search.model import Term
 from mem_search.storage.postgres import fulltext
 from mem_search.storage.postgres.connection import Connection
 from mem_search.storage.rules import bm25
-from mem_search.storage.rules.demands import word_query
-from mem_search.storage.rules.names import ascii_lower
-from mem_search.storage.sql.filters import FilterSql, Sql
+from mem_search.storage.sql.connection import ascii_lower
+from mem_search.storage.sql.filters import FilterSql, Sql, word_query
 
 _COMMON_DATES: Final = r"'^\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?)?$'"
 

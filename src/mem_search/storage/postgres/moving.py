@@ -15,12 +15,6 @@ from mem_search.storage.postgres.postings import PassageText
 from mem_search.storage.rules.moving import Identity, Row, Table
 from mem_search.storage.sql.moving import Tables
 
-_NAMES: Final = {
-    "passages": {"start": "span_start", "end": "span_end"},
-    "cites": {"start": "place_start", "end": "place_end"},
-}
-"""Columns that have another name here."""
-
 _ARRAYS: Final = {("forget_receipts", "pending")}
 
 _HERE: Final = {"jobs", "cursors"}
@@ -51,10 +45,6 @@ class PostgresTables(Tables):
         """
         await self._database.apart(lambda c: c.execute(f"analyze {', '.join(TABLES)}").rowcount)
         await self._database.write(lambda c: c.execute("update stores set moving = ''").rowcount)
-
-    def columns(self, table: Table) -> list[str]:
-        names = _NAMES.get(table.name, {})
-        return [f'"{names.get(column, column)}"' for column in table.columns]
 
     def _read(
         self,

@@ -14,7 +14,7 @@ from mem_search.model import SAMPLE
 from mem_search.model.forgetting import words_of
 from mem_search.storage.ports.search import Counted
 from mem_search.storage.postgres.connection import Connection
-from mem_search.storage.rules.names import ascii_lower
+from mem_search.storage.sql.connection import ascii_lower
 from mem_search.storage.sql.vocabulary import FILES, LAST, Vocabulary
 
 _TITLE: Final = 100

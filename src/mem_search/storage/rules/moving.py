@@ -52,13 +52,13 @@ TABLES: Final = tuple(
         " stored_at importance archived? content_hash title url data{} body",
         "successors: id | superseded_by",
         "embedding_models: id | fingerprint name dimensions created_at",
-        "passages: id | record_id kind ordinal field start end page content_hash parts"
+        "passages: id | record_id kind ordinal field span_start span_end page content_hash parts"
         " people above",
         "vectors: model_id entry_id | vector",
         "facets: name value record_id |",
         "names: name record_id |",
         "edges: id | from_id target key relation to_id strength origin created_at",
-        "cites: edge_id start | end context_start context_end form",
+        "cites: edge_id place_start | place_end context_start context_end form",
         "phrases: hash record_id | start",
         "common_phrases: hash |",
         "sketches: record_id | sketch",

@@ -1,11 +1,11 @@
-"""Columns of passages while they are put together, and the neighbours of a passage."""
+"""Columns of passages while they are put together."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mem_search.model.rankings import Numbers, PassageColumns, PassageContext
+from mem_search.model.rankings import Numbers, PassageColumns
 
 
 def columns_for(passages: Numbers) -> PassageColumns:
@@ -31,17 +31,3 @@ def put(
     into.kinds[rows] = columns.kinds[taken]
     into.code[rows] = columns.code[taken]
     into.lengths[rows] = columns.lengths[taken]
-
-
-def with_neighbours(
-    rows: list[tuple[int, int, int]], passage: int | None, reach: int
-) -> PassageContext:
-    """The ``passage`` among the (passage, start, end) of its record, or else the first one."""
-    place = next((at for at, row in enumerate(rows) if row[0] == passage), 0)
-    near = rows[max(0, place - reach) : place + reach + 1]
-    return PassageContext(
-        ordinal=place,
-        count=len(rows),
-        start=min(start for _, start, _ in near),
-        end=max(end for _, _, end in near),
-    )

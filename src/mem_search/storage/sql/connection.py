@@ -114,6 +114,14 @@ def from_json(value: Any) -> Any:
     return json.loads(value) if isinstance(value, str) else value
 
 
+def ascii_lower(text: str) -> str:
+    """``text`` with the ASCII letters in lower case: names that differ in these alone are equal.
+
+    So compare ``nocase`` of SQLite and ``lower`` of PostgreSQL in the collation "C".
+    """
+    return "".join(chr(ord(c) + 32) if "A" <= c <= "Z" else c for c in text)
+
+
 class Repository:
     """Base of a part of the store; ``reads`` and ``writes`` turn functions of a connection into its
     methods.

@@ -12,10 +12,11 @@ from typing import Final
 
 from mem_search.model.ingest import NewEdge
 from mem_search.patterns import pattern
-from mem_search.storage.rules.names import shortened
 from mem_search.storage.sql.connection import Connection
 
 _COMMIT: Final = "commit:"
+_MIN_HASH_CHARS: Final = 7
+_MAX_HASH_CHARS: Final = 64
 _REF: Final = "ref:"
 _NUMBER: Final = pattern("[0-9]{1,18}")
 
@@ -85,7 +86,7 @@ def resolve(connection: Connection, numbers: Sequence[int]) -> None:
     unresolved = "select id, from_id, key from edges where +to_id is null and key != ''"
     waiting = connection.execute(
         f"{unresolved} and from_id = any(%s) union {unresolved} and key = any(%s::text[])",
-        (list(numbers), [*names, *shortened(names)]),
+        (list(numbers), [*names, *_shortened(names)]),
     ).fetchall()
     if not waiting:
         return
@@ -135,3 +136,14 @@ def _holders(connection: Connection, keys: Collection[str]) -> dict[str, set[int
     for key, _, number in named:
         found.setdefault(key, set()).add(number)
     return found
+
+
+def _shortened(names: Iterable[str]) -> list[str]:
+    """The shorter names of the commits among ``names``: a beginning of its hash names it, too."""
+    prefix = len(_COMMIT)
+    return [
+        name[: prefix + length]
+        for name in names
+        if name.startswith(_COMMIT)
+        for length in range(_MIN_HASH_CHARS, min(len(name) - prefix, _MAX_HASH_CHARS))
+    ]

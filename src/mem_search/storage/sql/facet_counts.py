@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from mem_search.model import FacetCounts, FacetName
 from mem_search.model.rankings import Numbers
-from mem_search.storage.rules.names import ascii_lower
-from mem_search.storage.sql.connection import Connection, from_json
+from mem_search.storage.sql.connection import Connection, ascii_lower, from_json
 
 STORED: Final[dict[FacetName, tuple[str, ...]]] = {
     "type": ("type",),

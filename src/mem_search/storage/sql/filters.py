@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Final
 
 from mem_search.model import AllOf, AnyOf, Condition, Demand, Filters, MetadataTest, Not, Term
 from mem_search.storage.sql.connection import Connection
-from mem_search.text.words import is_cjk
+from mem_search.text.words import AnyWords, WordPhrase, WordQuery, is_cjk, known_word, runs_of
 
 Sql = tuple[str, list[Any]]
 """A condition with its parameters."""
@@ -257,3 +257,18 @@ def any_letters(text: str) -> str:
 def literally(text: str) -> str:
     """``text`` with the wildcards of LIKE taken literally."""
     return text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+
+
+def word_query(term: Term) -> WordQuery:
+    """The query that a passage with ``term``, a word that it has to have, matches."""
+    exact = WordPhrase(term.words)
+    if term.form == "exact":
+        return exact
+    word = "_".join(term.words)
+    known = term.near or ((f"{word}*",) if term.form == "prefix" else ())
+    alternatives = dict.fromkeys(map(known_word, known))
+    if term.form == "wildcard" and not alternatives:
+        alternatives = {WordPhrase(runs_of(word)): None}
+    if term.form == "fuzzy":
+        alternatives = {exact: None, **alternatives}
+    return AnyWords(tuple(alternatives))

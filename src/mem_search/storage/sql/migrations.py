@@ -43,9 +43,8 @@ class Schema(Generic[C]):
         if applied and BASELINE not in applied:
             raise StorageError(
                 f"{place} holds the store of a development version from before 0.1.0, which this"
-                " version cannot read and leaves as it is; run `mem-search export > records.jsonl`"
-                f" with that version, then {self.elsewhere} and run `mem-search import jsonl"
-                " records.jsonl` with this one"
+                " version cannot read and leaves as it is; mem-search export > records.jsonl (with"
+                f" that version), then {self.elsewhere} and mem-search import jsonl records.jsonl"
             )
         if unknown := set(applied) - set(names):
             raise StorageError(

@@ -50,7 +50,7 @@ class Tables(ABC):
         """Add the rows, with their JSON as ``Json``; those that are there stay."""
 
     def columns(self, table: Table) -> list[str]:
-        """Its columns, as they are called here."""
+        """Its columns."""
         return [f'"{column}"' for column in table.columns]
 
     def _page(self, connection: Any, table: Table, after: Row | None) -> list[Row]:

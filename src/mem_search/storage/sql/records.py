@@ -16,8 +16,7 @@ from mem_search.model import Filters, Link, Order, Passage, Record, Ref
 from mem_search.model.rankings import Numbers
 from mem_search.model.records import RecordWithLinks
 from mem_search.model.statistics import ProjectTotals
-from mem_search.storage.rules.names import ascii_lower
-from mem_search.storage.sql.connection import Connection, Repository, from_json, reads
+from mem_search.storage.sql.connection import Connection, Repository, ascii_lower, from_json, reads
 from mem_search.text.dates import stored_time
 from mem_search.text.record_ids import RecordId
 

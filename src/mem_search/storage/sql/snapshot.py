@@ -35,7 +35,6 @@ from mem_search.model.requests import Scope
 from mem_search.model.statistics import AskedQuery, Corpus
 from mem_search.storage.ports.search import Counted, Names
 from mem_search.storage.rules import bm25
-from mem_search.storage.rules.passage_columns import with_neighbours
 from mem_search.storage.sql import facet_counts, graph, records, scopes, search_log, successions
 from mem_search.storage.sql.connection import from_json
 from mem_search.storage.sql.filters import FilterSql
@@ -257,7 +256,8 @@ class Snapshot(ABC):
         ):
             found.setdefault(record, []).append((passage, start, end))
         return {
-            record: with_neighbours(rows, passages[record], reach) for record, rows in found.items()
+            record: _with_neighbours(rows, passages[record], reach)
+            for record, rows in found.items()
         }
 
     # Graph
@@ -285,3 +285,17 @@ class Snapshot(ABC):
         self, numbers: Sequence[int], filters: Filters
     ) -> dict[int, tuple[Relationship, ...]]:
         return self.graph.relationships(self._connection, numbers, filters)
+
+
+def _with_neighbours(
+    rows: list[tuple[int, int, int]], passage: int | None, reach: int
+) -> PassageContext:
+    """The ``passage`` among the (passage, start, end) of its record, or else the first one."""
+    place = next((at for at, row in enumerate(rows) if row[0] == passage), 0)
+    near = rows[max(0, place - reach) : place + reach + 1]
+    return PassageContext(
+        ordinal=place,
+        count=len(rows),
+        start=min(start for _, start, _ in near),
+        end=max(end for _, _, end in near),
+    )

@@ -101,8 +101,6 @@ _FORMS: Final = tuple(
         (r"\bjsonb_build_(array|object)\(", r"json_\1("),
         (r"\b((?:\w+\.)?\w+)_lower\b", r"lower(\1)"),
         (r"\bchr\(", "char("),
-        # Until one schema has one name for both.
-        (r"\b(?:place|span)_(start|end)\b", r'"\1"'),
         (r"%\((\w+)\)s", r":\1"),
         (r"(?<!')%s", "?"),  # '%s' is a format of strftime
         (r"%%", "%"),

@@ -21,8 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mem_search.model import Filters, MetadataTest, Term
-from mem_search.storage.rules.demands import word_query
-from mem_search.storage.sql.filters import FilterSql, Sql
+from mem_search.storage.sql.filters import FilterSql, Sql, word_query
 from mem_search.storage.sqlite import words
 
 

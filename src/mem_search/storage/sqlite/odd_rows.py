@@ -154,7 +154,7 @@ RECORDS: Final[Mapping[str, tuple[Column, ...]]] = {
     "passages": (
         *_columns("typeof({0}) = 'text'", "kind field parts people above",
                   "coalesce(cast({0} as text), '')"),
-        *_columns(_WHOLE, '"start" "end"', "0"), *_columns(_REAL_OR_NONE, "page", "null"),
+        *_columns(_WHOLE, "span_start span_end", "0"), *_columns(_REAL_OR_NONE, "page", "null"),
     ),
 }  # fmt: skip
 """The same for records; nothing of them goes."""
@@ -320,7 +320,7 @@ def not_utf8(connection: sqlite3.Connection) -> list[str]:
     ).fetchall():
         columns = connection.execute(f'pragma table_info("{table}")').fetchall()
         key = next((f'"{each[1]}"' for each in columns if each[5]), "''")
-        for name in (f'"{each[1]}"' for each in columns if str(each[2]).lower() == "text"):
+        for name in (f'"{each[1]}"' for each in columns if "text" in str(each[2]).lower()):
             condition = f"typeof({name}) = 'text'{IS_UTF8.format(name)}"
             rows = connection.execute(
                 f"select {key} from \"{table}\" where typeof({name}) = 'text' and not ({condition})"

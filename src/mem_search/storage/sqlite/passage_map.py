@@ -145,7 +145,7 @@ def _read(
     """Columns id, record, kind, is it code, length in characters of passages."""
     row = connection.execute(
         "select json_group_array(id), json_group_array(record_id), json_group_array(kind),"
-        " json_group_array(field = 'code'), json_group_array(end - start)"
+        " json_group_array(field = 'code'), json_group_array(span_end - span_start)"
         f" from passages where {condition}",
         values,
     ).fetchone()

@@ -117,7 +117,7 @@ class RecordWriter(Writer):
                 [
                     (passage, title, body[start:end], parts, people)
                     for passage, start, end, parts, people in self._connection.execute(
-                        "select id, start, end, parts, people from passages"
+                        "select id, span_start, span_end, parts, people from passages"
                         " where record_id = ? and ordinal >= 0",
                         (number,),
                     )

@@ -80,12 +80,12 @@ create index edges_to on edges(to_id);
 -- Where a record cites a page. A context is a span of the record, as a passage is.
 create table cites(
     edge_id integer not null references edges(id) on delete cascade,
-    start integer not null,
-    end integer not null,
+    place_start integer not null,
+    place_end integer not null,
     context_start integer not null,
     context_end integer not null,
     form text not null,
-    primary key(edge_id, start)
+    primary key(edge_id, place_start)
 ) without rowid;
 
 -- Phrases of reports and pages as numbers (text/shared_phrases.py), by which citations without a
@@ -147,8 +147,8 @@ create table passages(
     kind text not null,
     ordinal integer not null,  -- -1 is a passage about the whole record
     field text not null,
-    start integer not null,
-    end integer not null,
+    span_start integer not null,
+    span_end integer not null,
     page integer,
     content_hash blob not null,
     parts text not null default '',  -- further index terms
@@ -163,7 +163,7 @@ create index passages_by_kind on passages(kind);
 -- -1) has a vector and no words in the full text.
 create view passage_texts as
     select p.id as id, r.title as title,
-           substr(r.body, p.start + 1, p.end - p.start) as text, p.parts as parts,
+           substr(r.body, p.span_start + 1, p.span_end - p.span_start) as text, p.parts as parts,
            p.people as people
     from passages p join records r on r.id = p.record_id where p.ordinal >= 0;
 create virtual table passages_fts using fts5(
