@@ -19,16 +19,15 @@ from mem_search.cli import (
     quickstart,
     records,
     search,
-    service,
     stats,
     view,
     worker,
 )
 from mem_search.cli.client import report
 from mem_search.cli.commands import COMPLETION, Commands
+from mem_search.cli.completion import whole_words
 from mem_search.cli.output import guard, write
-from mem_search.cli.shell_words import whole_words
-from mem_search.cli.written import remembering_completion
+from mem_search.cli.shell import remembering_completion
 from mem_search.errors import MemSearchError
 from mem_search.features.access import cli as access
 from mem_search.features.archives import cli as archives
@@ -93,7 +92,7 @@ app.command()(doctor.doctor)
 app.command()(migrate.migrate)
 app.add_typer(stats.index_app, name="index")
 app.add_typer(worker.app, name="worker")
-app.add_typer(service.app, name="service")
+app.add_typer(worker.service_app, name="service")
 app.add_typer(access.token_app, name="token")
 app.add_typer(access.user_app, name="user")
 app.add_typer(archives.app, name="archive")
