@@ -40,7 +40,7 @@ ALIKE = 0.7
 
 ONE_FILE_EACH = (
     "agents", "embedders", "extractors", "features.citations", "features.graph", "http",
-    "mcp.tools", "metadata", "records", "renderers", "rerankers", "retrievers", "search.stages",
+    "metadata", "records", "renderers", "rerankers", "retrievers", "search.stages",
     "sources", "storage.ports", "text.languages", "storage.sqlite.migrations",
     "storage.postgres.migrations",
 )  # fmt: skip
