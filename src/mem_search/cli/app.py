@@ -13,14 +13,10 @@ from mem_search import __version__
 from mem_search.cli import (
     agents,
     doctor,
-    ingest,
-    jobs,
     migrate,
     quickstart,
     records,
     search,
-    stats,
-    view,
     worker,
 )
 from mem_search.cli.client import report
@@ -34,11 +30,16 @@ from mem_search.features.archives import cli as archives
 from mem_search.features.backup import cli as backup
 from mem_search.features.context import cli as context
 from mem_search.features.documents import cli as documents
+from mem_search.features.exports import cli as exports
 from mem_search.features.forgetting import cli as forget
 from mem_search.features.graph import cli as graph
+from mem_search.features.imports import cli as imports
+from mem_search.features.jobs import cli as jobs
 from mem_search.features.research import cli as research
 from mem_search.features.saved_searches import cli as saved_searches
 from mem_search.features.scopes import cli as scopes
+from mem_search.features.stats import cli as stats
+from mem_search.features.viewer import cli as viewer
 from mem_search.features.webhooks import cli as webhooks
 from mem_search.features.why import cli as why
 
@@ -81,13 +82,13 @@ def mcp() -> None:
 
 
 for group in (
-    search, records, context, forget, documents, why, ingest, agents, backup, stats, jobs
+    search, records, context, forget, documents, why, imports, exports, agents, backup, stats, jobs
 ):  # fmt: skip
     group.add_to(app)
 archives.add_to(app)
 app.command()(mcp)
 app.command()(quickstart.quickstart)
-app.command()(view.view)
+app.command()(viewer.view)
 app.command()(doctor.doctor)
 app.command()(migrate.migrate)
 app.add_typer(stats.index_app, name="index")
