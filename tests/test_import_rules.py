@@ -73,6 +73,7 @@ def test_every_name_that_a_script_imports_exists() -> None:
 _KNOWN_FEATURES = {
     "capture": {"context"},
     "claude_mem": {"context", "saved_searches"},  # what a corpus is, and its text
+    "exports": {"citations"},
     "research": {"citations"},
     "saved_searches": {"webhooks"},  # both queue messages, and say what became of them
     "search_jobs": {"research", "webhooks"},
@@ -126,7 +127,10 @@ _OPENED_OTHERWISE = {
     },
     "features/graph/page.py": {"(_DATA / name).read_text": _OURS},
     "features/citations/processor.py": {"(DATA / file).open": _OURS},
-    "http/viewer.py": {"(_FOLDER / 'index.html').read_bytes": _OURS, "found.read_bytes": _OURS},
+    "features/viewer/http.py": {
+        "(_FOLDER / 'index.html').read_bytes": _OURS,
+        "found.read_bytes": _OURS,
+    },
     "features/backup/http.py": {"config.read_text": _OURS},
     "http/access/peers.py": {
         "(_PROC / 'net' / table).read_bytes": "of the system",
@@ -162,6 +166,7 @@ _NOT_FILES = {
     "secret_box",
     "self._secret_box",
     "self._sessions",
+    "webbrowser",
     "os",
 }
 """What has a method of that name and is no path."""

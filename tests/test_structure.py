@@ -24,13 +24,13 @@ from pathlib import Path
 SOURCE = Path(__file__).parents[1] / "src"
 PACKAGE = SOURCE / "mem_search"
 
-MAX_LINES = 97_242
+MAX_LINES = 96_996
 """Lines of ``src``; the budget is 86,000 for the code as it is, and 92,000 with what comes."""
-MAX_MODULES = 656
-MAX_ONE_IMPORTER = 188
+MAX_MODULES = 642
+MAX_ONE_IMPORTER = 175
 """Modules with one importer, whatever their size and folder; 120 are the aim."""
-MAX_FRAGMENTS = 36
-MAX_TWINS = 26
+MAX_FRAGMENTS = 28
+MAX_TWINS = 27
 """Functions of one store that have the name of one in the other, and at least ALIKE of its text;
 40 are the aim.
 """
@@ -40,7 +40,7 @@ ALIKE = 0.7
 
 ONE_FILE_EACH = (
     "agents", "embedders", "extractors", "features.citations", "features.graph", "http",
-    "mcp.tools", "metadata", "records", "renderers", "rerankers", "retrievers", "search.stages",
+    "metadata", "records", "renderers", "rerankers", "retrievers", "search.stages",
     "sources", "storage.ports", "text.languages",
 )  # fmt: skip
 """Folders whose members are registered in one place: a kind, a source, a route."""

@@ -21,8 +21,8 @@ from typer.completion import get_completion_script
 
 from homes import SOURCE, Home, quick
 from mem_search.cli.app import main
+from mem_search.cli.completion import joined
 from mem_search.cli.fast_path import COMPLETING
-from mem_search.cli.shell_words import joined
 from patience import PATIENCE
 
 Completed = Callable[..., str]

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from mem_search.cli import output
 from mem_search.cli.layout import fitted, follows_links, width, without_known_tips
-from mem_search.cli.stats import picture
+from mem_search.features.stats.cli import picture
 from patience import PATIENCE
 
 LISTING = "Found 1 result(s)\n\n📝 Note #1 - A\n\nTip: open it\nTip: or not\n"

@@ -13,8 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mcp.shared.inbound import decode_header_value
 
-from mem_search.cli.mcp_relay import Relay, headers_of
-from mem_search.cli.worker_connection import Answer, WorkerUnreachable
+from mem_search.cli.mcp_relay import Answer, Relay, WorkerUnreachable, headers_of
 from patience import PATIENCE
 
 META = {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}

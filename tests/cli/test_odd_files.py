@@ -14,7 +14,7 @@ import pytest
 
 from homes import Home
 from mem_search import secret_file
-from mem_search.daemon.odd_files import odd_files, refuse_odd_files
+from mem_search.daemon.home_files import odd_files, refuse_odd_files
 from mem_search.errors import StorageError
 
 

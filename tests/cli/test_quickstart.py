@@ -12,7 +12,7 @@ import pytest
 
 import mem_search
 from mem_search import model
-from mem_search.cli import command_on_path, quickstart
+from mem_search.cli import quickstart, shell
 from mem_search.cli.quickstart import folders_in, sample
 
 
@@ -58,7 +58,7 @@ def test_what_a_shell_is_told_to_type_makes_the_command_and_keeps_the_settings(
         "SHELL": f"/bin/{shell}", "HOME": str(tmp_path), "PATH": os.defpath,
         "MEM_SEARCH_HOME": "/it's my store",
     }  # fmt: skip
-    told, empty, *lines = command_on_path.advice(environ)
+    told, empty, *lines = shell.advice(environ)
     assert told == f"To have the command in every new {shell}:"
     assert not empty
     typed = {"HOME": str(tmp_path), "PATH": os.defpath}
@@ -72,7 +72,7 @@ def test_what_a_shell_is_told_to_type_makes_the_command_and_keeps_the_settings(
 
 def test_fish_is_told_in_its_own_words(command: Path, tmp_path: Path) -> None:
     environ = {"SHELL": "/usr/bin/fish", "HOME": str(tmp_path), "MEM_SEARCH_HOME": "/my store"}
-    lines = [line.strip() for line in command_on_path.advice(environ)]
+    lines = [line.strip() for line in shell.advice(environ)]
     assert "fish_add_path ~/.local/bin" in lines
     assert "set -Ux MEM_SEARCH_HOME '/my store'" in lines
 
@@ -82,10 +82,10 @@ def test_a_command_that_is_on_the_path_needs_no_advice(command: Path, tmp_path: 
     link.parent.mkdir(parents=True)
     link.symlink_to(command)
     environ = {"SHELL": "/bin/bash", "HOME": str(tmp_path), "PATH": "/usr/bin"}
-    (told,) = [each for each in command_on_path.advice(environ) if "echo" in each]
+    (told,) = [each for each in shell.advice(environ) if "echo" in each]
     assert ".bashrc" in told
     environ["PATH"] = str(link.parent)
-    assert list(command_on_path.advice(environ)) == []
+    assert list(shell.advice(environ)) == []
 
 
 def test_a_source_folder_on_pythonpath_gets_an_alias(
@@ -93,7 +93,7 @@ def test_a_source_folder_on_pythonpath_gets_an_alias(
 ) -> None:
     source = str(Path(mem_search.__file__).parents[1])
     monkeypatch.setenv("PYTHONPATH", source)
-    *_, alias = command_on_path.advice({"SHELL": "/bin/zsh", "HOME": str(tmp_path)})
+    *_, alias = shell.advice({"SHELL": "/bin/zsh", "HOME": str(tmp_path)})
     assert alias.startswith("  echo 'alias mem-search=")
     assert alias.endswith(" >> ~/.zshrc")
     assert source in alias

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from homes import Home
-from mem_search.cli import command_on_path, written
+from mem_search.cli import shell as shells
 
 COMPLETION = """
 import sys
@@ -60,7 +60,7 @@ def test_completion_is_taken_back_to_the_byte(mem: Home, shell: str, earlier: by
         assert lines in mem.ok("uninstall", "--dry-run")
     said = mem.ok("uninstall")
     assert files(person(mem)) == before, said
-    assert not (mem.path / written.FILE).exists()
+    assert not (mem.path / shells.FILE).exists()
 
 
 def test_what_the_framework_says_on_a_terminal_has_no_remains_of_colours(mem: Home) -> None:
@@ -115,7 +115,7 @@ def test_the_command_on_path_goes_unless_it_is_of_another_program(
             patch.setattr(sys, "executable", str(command.with_name("python")))
             patch.setattr(sys.stdin, "isatty", lambda: True)
             patch.setattr("typer.confirm", lambda *_, **__: True)
-            command_on_path.offer(yes=False)
+            shells.offer(yes=False)
 
     link = person(mem) / ".local" / "bin" / "mem-search"
     offer()

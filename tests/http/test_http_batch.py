@@ -9,7 +9,7 @@ import pytest
 from aiohttp.test_utils import TestClient, TestServer
 from http_worker import AUTHORIZED, Client, Get, lifecycle_of
 
-from mem_search.http.batch import MAX_SEARCHES
+from mem_search.features.batch.http import MAX_SEARCHES
 from mem_search.http.core.app import build_app
 from mem_search.settings import Settings
 from runtimes import fill

@@ -8,9 +8,9 @@ from importlib.util import find_spec
 import pytest
 from http_worker import Client, lifecycle_of
 
+from mem_search.http.about import note_replica
 from mem_search.http.core import measuring
 from mem_search.http.core.measuring import MEASURED, Measured
-from mem_search.http.metrics import note_replica
 from mem_search.model.statistics import ReplicaState
 
 installed = pytest.mark.skipif(

@@ -6,7 +6,7 @@ import pytest
 from aiohttp import ClientSession
 from http_worker import TYPED, Client, lifecycle_of
 
-from mem_search.http.record_page import POLICY
+from mem_search.http.records import POLICY
 from mem_search.model import Draft
 from runtimes import fill
 

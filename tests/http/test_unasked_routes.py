@@ -12,7 +12,7 @@ from http_worker import AUTHORIZED, Client, lifecycle_of
 
 from mem_search.access.callers import ANONYMOUS
 from mem_search.http.core.routing import ROUTE_TABLE
-from mem_search.mcp import resources
+from mem_search.mcp import records
 from mem_search.mcp.tool import ToolContext
 from mem_search.records.registry import installed_kinds
 from mem_search.renderers import DisplayOptions
@@ -180,7 +180,7 @@ async def test_resources_that_a_client_lists_by_itself_are_harmless(hostile: Cli
 
     runtime = lifecycle_of(hostile).runtime
     display = DisplayOptions(installed_kinds().get, UTC, datetime(2026, 1, 3, tzinfo=UTC))
-    listed = await resources.newest(ToolContext(runtime, "http://x", display, ANONYMOUS))
+    listed = await records.newest_resources(ToolContext(runtime, "http://x", display, ANONYMOUS))
     assert [each.title for each in listed] == ["Harbour lights"]
     assert all(each.description.startswith("this project #") for each in listed)
 

@@ -12,7 +12,7 @@ import pytest
 
 import drafts
 from mem_search.contracts import VectorEntry, Vectors
-from mem_search.http.stats import _index as index_status
+from mem_search.features.stats.http import _index as index_status
 from mem_search.ingest.indexer import Audit
 from mem_search.model import Batch, SearchPage, SearchRequest
 from mem_search.storage.chroma.index import ChromaIndex

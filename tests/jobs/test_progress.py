@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mem_search.cli.jobs import bar, embedding_line, job_line
-from mem_search.http.schemas.jobs import Embedding, Job
+from mem_search.http.jobs import Embedding, Job
 from mem_search.model.jobs import JobState, Pace
 from mem_search.renderers.schema import to_values
 from mem_search.text.dates import now_ms

@@ -13,33 +13,33 @@ from mem_search import __version__
 from mem_search.cli import (
     agents,
     doctor,
-    ingest,
-    jobs,
     migrate,
     quickstart,
     records,
     search,
-    service,
-    stats,
-    view,
     worker,
 )
 from mem_search.cli.client import report
 from mem_search.cli.commands import COMPLETION, Commands
+from mem_search.cli.completion import whole_words
 from mem_search.cli.output import guard, write
-from mem_search.cli.shell_words import whole_words
-from mem_search.cli.written import remembering_completion
+from mem_search.cli.shell import remembering_completion
 from mem_search.errors import MemSearchError
 from mem_search.features.access import cli as access
 from mem_search.features.archives import cli as archives
 from mem_search.features.backup import cli as backup
 from mem_search.features.context import cli as context
 from mem_search.features.documents import cli as documents
+from mem_search.features.exports import cli as exports
 from mem_search.features.forgetting import cli as forget
 from mem_search.features.graph import cli as graph
+from mem_search.features.imports import cli as imports
+from mem_search.features.jobs import cli as jobs
 from mem_search.features.research import cli as research
 from mem_search.features.saved_searches import cli as saved_searches
 from mem_search.features.scopes import cli as scopes
+from mem_search.features.stats import cli as stats
+from mem_search.features.viewer import cli as viewer
 from mem_search.features.webhooks import cli as webhooks
 from mem_search.features.why import cli as why
 
@@ -82,18 +82,18 @@ def mcp() -> None:
 
 
 for group in (
-    search, records, context, forget, documents, why, ingest, agents, backup, stats, jobs
+    search, records, context, forget, documents, why, imports, exports, agents, backup, stats, jobs
 ):  # fmt: skip
     group.add_to(app)
 archives.add_to(app)
 app.command()(mcp)
 app.command()(quickstart.quickstart)
-app.command()(view.view)
+app.command()(viewer.view)
 app.command()(doctor.doctor)
 app.command()(migrate.migrate)
 app.add_typer(stats.index_app, name="index")
 app.add_typer(worker.app, name="worker")
-app.add_typer(service.app, name="service")
+app.add_typer(worker.service_app, name="service")
 app.add_typer(access.token_app, name="token")
 app.add_typer(access.user_app, name="user")
 app.add_typer(archives.app, name="archive")

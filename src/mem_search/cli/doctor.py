@@ -19,7 +19,7 @@ from mem_search.cli.client import Client
 from mem_search.cli.local_checks import Finding, problem_and_fix
 from mem_search.cli.options import Json, show
 from mem_search.daemon.control import running
-from mem_search.daemon.odd_files import odd_files
+from mem_search.daemon.home_files import odd_files
 from mem_search.daemon.probe import probe
 from mem_search.daemon.state import WorkerState
 from mem_search.errors import MemSearchError, Unavailable

@@ -19,7 +19,7 @@ from pathlib import Path
 from shlex import quote
 from typing import Final, Literal
 
-from mem_search.daemon.modes import open_to_others
+from mem_search.daemon.home_files import open_to_others
 from mem_search.daemon.probe import probe
 from mem_search.daemon.service import service_of
 from mem_search.daemon.state import WorkerState

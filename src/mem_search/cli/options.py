@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from datetime import datetime
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, Final
 
 import typer
 
 from mem_search.cli import completion
 from mem_search.cli.output import note, write_fitted, write_json
 from mem_search.errors import InputError
+from mem_search.patterns import pattern
+from mem_search.text.file_names import as_text, is_text
+
+URL: Final = pattern(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
+"""How the URL of a mailbox begins."""
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
@@ -72,3 +79,24 @@ def confirm(question: str, *, yes: bool) -> None:
     if not sys.stdin.isatty():
         raise InputError("cannot ask for confirmation without a terminal; add --yes")
     typer.confirm(question, abort=True, err=True)
+
+
+def absolute(path: str) -> str:
+    """``path`` as an absolute one: the worker has another working directory. A URL stays.
+
+    Raises InputError for an empty one, which is a variable without a value and not this folder,
+    and for one that is no text.
+    """
+    if not path.strip():
+        raise InputError("is empty; write . for this folder", field="path")
+    if URL.match(path):
+        return path
+    found = str(Path(path).expanduser().resolve())
+    check_text(found)
+    return found
+
+
+def check_text(path: str) -> None:
+    """Raises InputError for a path that can be neither sent nor stored."""
+    if not is_text(path):
+        raise InputError(f"{as_text(path)} is not UTF-8; rename it")

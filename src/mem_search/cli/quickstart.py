@@ -22,11 +22,11 @@ import typer
 from mem_search.agents.base import plugin_folder
 from mem_search.cli import neighbours
 from mem_search.cli.client import Client, local, open_client
-from mem_search.cli.command_on_path import advice, offer
 from mem_search.cli.jobs import import_lines, wait
 from mem_search.cli.options import Yes
 from mem_search.cli.output import note, say, show_listing, write
 from mem_search.cli.search_options import MIXED, UNIFIED, Command
+from mem_search.cli.shell import advice, offer
 from mem_search.daemon.control import start
 from mem_search.errors import Conflict, MemSearchError, SourceError
 from mem_search.patterns import pattern

@@ -1,8 +1,12 @@
-"""``mem-search worker``: run, start, stop and watch the worker process."""
+"""``mem-search worker`` runs, starts, stops and watches the worker process; ``mem-search service``
+lets the system start it.
+"""
 
 from __future__ import annotations
 
 import json
+import os
+import sys
 from dataclasses import asdict
 from itertools import chain
 from typing import Annotated
@@ -15,12 +19,12 @@ from mem_search.cli.fast_path import BACKGROUND, work
 from mem_search.cli.local_checks import unix_socket
 from mem_search.cli.options import clock_time
 from mem_search.cli.output import note, say, write_json
-from mem_search.daemon import logs
+from mem_search.daemon import logs, service
 from mem_search.daemon.control import running
 from mem_search.daemon.control import start as start_worker
 from mem_search.daemon.control import stop as stop_worker
 from mem_search.daemon.service import service_of
-from mem_search.errors import InputError, NotFound, Unavailable
+from mem_search.errors import InputError, MemSearchError, NotFound, Unavailable
 from mem_search.settings import Settings
 
 app = typer.Typer(cls=Group, help="Run, start, stop and watch the worker.", no_args_is_help=True)
@@ -122,3 +126,43 @@ def show_logs(
     for line in chain(shown, logs.follow(file) if follow else ()):
         if not say(f"{line}\n"):
             break
+
+
+service_app = typer.Typer(
+    cls=Group, help="Let the system start the worker when you log in.", no_args_is_help=True
+)
+
+
+@service_app.command()
+def install() -> None:
+    """Start the worker now and at each login: by systemd, on macOS by launchd.
+
+    Settings of this shell (MEM_SEARCH_…) are written into the service; run it again after you
+    changed them. Without a service, the first command starts the worker.
+    """
+    from mem_search.daemon.run import check
+
+    settings = Settings.read()
+    check(settings)
+    stopped = stop_worker(settings)
+    try:
+        written = service.install(settings)
+    except MemSearchError:
+        if stopped:
+            start_worker(settings, note)  # without a service, as before
+        raise
+    state, _ = start_worker(settings, note)
+    say(f"{written.file}: written\nstarted (pid {state.pid}, {state.url})\n")
+    for name in service.left_out(settings, os.environ):
+        setting = name.removeprefix("MEM_SEARCH_").lower()
+        note(f"mem-search: {name} is a secret and is not written there: put {setting} into"
+             f" {settings.home / 'config.toml'}, then: mem-search worker restart")  # fmt: skip
+    if sys.platform != "darwin":
+        say("It ends when you log out; to keep it running: loginctl enable-linger\n")
+
+
+@service_app.command()
+def uninstall() -> None:
+    """End the service and remove its file; then the next command starts the worker, as before."""
+    removed = service.uninstall(Settings.read())
+    say("no service is installed\n" if removed is None else f"{removed}: removed\n")

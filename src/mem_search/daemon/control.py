@@ -29,10 +29,9 @@ from mem_search.daemon.connection import (
     named,
     patience,
 )
+from mem_search.daemon.home_files import UMASK, refuse_odd_files
 from mem_search.daemon.lock import start_lock
 from mem_search.daemon.logs import FILE, OUTPUT, last_lines
-from mem_search.daemon.modes import UMASK
-from mem_search.daemon.odd_files import refuse_odd_files
 from mem_search.daemon.probe import probe
 from mem_search.daemon.state import WorkerState, process_start, process_work, read_state
 from mem_search.errors import UNWRITABLE, Conflict, Forbidden, InputError, StorageError, Unavailable

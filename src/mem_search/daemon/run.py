@@ -26,10 +26,9 @@ from typing import TYPE_CHECKING, Any
 from mem_search import __version__
 from mem_search.access.tokens import check_own, read_or_create
 from mem_search.daemon.connection import named
+from mem_search.daemon.home_files import UMASK, make_private, refuse_odd_files
 from mem_search.daemon.lock import worker_lock
 from mem_search.daemon.logs import open_logs
-from mem_search.daemon.modes import UMASK, make_private
-from mem_search.daemon.odd_files import refuse_odd_files
 from mem_search.daemon.probe import conflict
 from mem_search.daemon.restore import finish as finish_restore
 from mem_search.daemon.state import WorkerState, clear_state, process_start, read_state, write_state

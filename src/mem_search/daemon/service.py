@@ -17,7 +17,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Final
 
-from mem_search.daemon.modes import UMASK
+from mem_search.daemon.home_files import UMASK
 from mem_search.errors import StorageError, Unavailable
 from mem_search.settings import Settings
 

@@ -1,4 +1,4 @@
-"""Routes about the worker itself: health, version, documentation."""
+"""Routes about the worker itself: health, version, documentation, metrics for Prometheus."""
 
 from __future__ import annotations
 
@@ -10,10 +10,14 @@ from aiohttp import web
 
 import mem_search
 from mem_search.access.proof import CHALLENGE, MAX_CHALLENGE_CHARS, PROOF, proof
+from mem_search.errors import NotFound
 from mem_search.http.access.authentication import port_of
+from mem_search.http.core.measuring import MEASURED, Measured
 from mem_search.http.core.parameters import SearchParameters, spellings
 from mem_search.http.core.replies import json_reply, text_reply
 from mem_search.http.core.routing import ROUTE_TABLE, Call, Route
+from mem_search.install_command import install_command
+from mem_search.model.statistics import ReplicaState
 from mem_search.renderers.schema import Count, schema
 from mem_search.text.dates import now_ms
 
@@ -168,3 +172,33 @@ def _described(routes: tuple[Route, ...]) -> dict[str, Any]:
     from mem_search.http.openapi import document  # few workers are asked to describe their API
 
     return document.describe(routes)
+
+
+async def metrics(call: Call) -> web.StreamResponse:
+    """Requests of this worker since its start, and what its store has and waits for."""
+    measured = call.request.app[MEASURED]
+    if not measured.on:
+        raise NotFound(
+            "metrics need the Python package prometheus-client; run:"
+            f" {install_command('mem-search[serve]')}"
+        )
+    store = call.runtime.store
+    totals = await store.statistics.totals()
+    measured.set("records", "Records of the store", "kind", totals.records)
+    waiting = {str(step): count for step, count in (await store.indexing.outbox_counts()).items()}
+    measured.set("outbox_passages", "Passages that wait", "step", waiting)
+    states = {"queued": 0, "running": 0}
+    for job in await store.jobs.unfinished():
+        states[job.state] += 1
+    measured.set("jobs", "Jobs that have not ended", "state", states)
+    note_replica(measured, store.replica)
+    return web.Response(body=measured.text(), content_type="text/plain", charset="utf-8")
+
+
+def note_replica(measured: Measured, found: ReplicaState | None) -> None:
+    """Set the gauges of the replica of the store; there are none without a replica."""
+    if found is None:
+        return
+    measured.set("replica", "1 for the state of the replica", "state", {found.state: 1})
+    lag: dict[str, float] = {} if found.lag_s is None else {found.state: found.lag_s}
+    measured.set("replica_lag_seconds", "Seconds of writes that the replica may lack", "state", lag)

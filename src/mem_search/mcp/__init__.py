@@ -1,10 +1,9 @@
 """The worker as an MCP server: tools and resources over the runtime, through the official SDK.
 
-- ``tools``: one file for each tool; a new tool is a file and a line in ``TOOLS``. At most seven.
+- ``tools``: the list of tools, seven at most, and what stores; ``searching``, ``records`` and the
+  features have the others. ``records`` also has records as resources, ``mem://kind/number``.
 - ``tool``: a tool call from its arguments to its outcome, without any protocol.
 - ``argument_types``: the JSON Schemas of arguments and replies.
-- ``documents``: whole records in replies.
-- ``resources``: records as ``mem://kind/number``.
 - ``server``: tools and resources as a server of the SDK. The only module that imports the SDK.
 - ``endpoint``: one HTTP request to one reply; loads ``server`` with the first request.
 

@@ -17,7 +17,7 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
 import mem_search
 from mem_search.errors import MemSearchError, NotFound
-from mem_search.mcp import resources
+from mem_search.mcp import records
 from mem_search.mcp.argument_types import input_schema, output_schema
 from mem_search.mcp.tool import Outcome, Tool, ToolContext, call
 from mem_search.mcp.tools import TOOLS
@@ -122,7 +122,7 @@ def _result(outcome: Outcome, *, structured: bool) -> types.CallToolResult:
 
 async def _list_resources(context: Context, params: types.PaginatedRequestParams | None) -> Any:
     _first_page(params)
-    offered = await resources.newest(_tool_context(context))
+    offered = await records.newest_resources(_tool_context(context))
     return types.ListResourcesResult(
         resources=[
             types.Resource(
@@ -130,7 +130,7 @@ async def _list_resources(context: Context, params: types.PaginatedRequestParams
                 name=each.uri.removeprefix("mem://"),
                 title=each.title,
                 description=each.description,
-                mime_type=resources.MIME_TYPE,
+                mime_type=records.MIME_TYPE,
             )
             for each in offered
         ]
@@ -140,25 +140,25 @@ async def _list_resources(context: Context, params: types.PaginatedRequestParams
 async def _list_templates(_: Context, params: types.PaginatedRequestParams | None) -> Any:
     _first_page(params)
     template = types.ResourceTemplate(
-        uri_template=resources.TEMPLATE,
+        uri_template=records.TEMPLATE,
         name="record",
         title="A record",
         description="Any record by its kind and number: mem://observation/42",
-        mime_type=resources.MIME_TYPE,
+        mime_type=records.MIME_TYPE,
     )
     return types.ListResourceTemplatesResult(resource_templates=[template])
 
 
 async def _read_resource(context: Context, params: types.ReadResourceRequestParams) -> Any:
     try:
-        text = await resources.read(_tool_context(context), params.uri)
+        text = await records.read_resource(_tool_context(context), params.uri)
     except NotFound as error:
         is_old = context.protocol_version in HANDSHAKE_PROTOCOL_VERSIONS
         code = _RESOURCE_NOT_FOUND if is_old else types.INVALID_PARAMS
         raise MCPError(code, error.message, data={"uri": params.uri}) from None
     except MemSearchError as error:
         raise MCPError(types.INTERNAL_ERROR, error.message, data={"uri": params.uri}) from None
-    found = types.TextResourceContents(uri=params.uri, text=text, mime_type=resources.MIME_TYPE)
+    found = types.TextResourceContents(uri=params.uri, text=text, mime_type=records.MIME_TYPE)
     return types.ReadResourceResult(contents=[found])
 
 

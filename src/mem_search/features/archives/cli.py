@@ -11,9 +11,8 @@ import typer
 from mem_search.cli import completion
 from mem_search.cli.client import open_client
 from mem_search.cli.commands import Group
-from mem_search.cli.ingest import absolute
 from mem_search.cli.jobs import wait
-from mem_search.cli.options import Json, Limit, clock_time, folded, show
+from mem_search.cli.options import Json, Limit, absolute, clock_time, folded, show
 from mem_search.cli.output import note, say
 from mem_search.errors import InputError, NotFound, SourceError
 

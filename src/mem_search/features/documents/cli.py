@@ -16,8 +16,8 @@ from typing import IO, Annotated, Any, Final
 import typer
 
 from mem_search.cli.client import Client, open_client
-from mem_search.cli.ingest import absolute
 from mem_search.cli.jobs import import_lines, tell_embedding, wait
+from mem_search.cli.options import absolute
 from mem_search.cli.output import note, say
 from mem_search.errors import Forbidden, InputError, MemSearchError, SourceError
 from mem_search.patterns import pattern

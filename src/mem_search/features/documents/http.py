@@ -16,8 +16,8 @@ from mem_search.features.documents import incoming_mail, uploads
 from mem_search.http.core.parameters import FARTHEST, Parameters
 from mem_search.http.core.replies import TEXT, json_reply
 from mem_search.http.core.routing import ANY_TYPE, Call, Route
+from mem_search.http.jobs import SubmittedJob
 from mem_search.http.records import find
-from mem_search.http.schemas.jobs import SubmittedJob
 from mem_search.model import Passage, Record
 from mem_search.model.documents import PAGE_BREAK
 from mem_search.model.records import SUMMARY

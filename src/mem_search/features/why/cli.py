@@ -8,8 +8,7 @@ from typing import Annotated
 import typer
 
 from mem_search.cli.client import local, open_client
-from mem_search.cli.ingest import check_text
-from mem_search.cli.options import Json, show
+from mem_search.cli.options import Json, check_text, show
 from mem_search.errors import InputError
 
 

@@ -1,26 +1,21 @@
-"""``sync``, ``unfollow``, ``import`` and ``export``: records in and out of the store."""
+"""``sync``, ``unfollow`` and ``import``: what is read into the store."""
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Annotated, Any, Final
+from typing import IO, Annotated, Any
 
 import typer
 
-from mem_search.cli.client import Client, local, open_client
+from mem_search.cli.client import Client, open_client
 from mem_search.cli.jobs import import_lines, tell_embedding, wait
-from mem_search.cli.options import Kinds
-from mem_search.cli.output import note, say, write_lines_of_json
+from mem_search.cli.options import URL, absolute
+from mem_search.cli.output import note, say
 from mem_search.errors import Forbidden, InputError, SourceError
-from mem_search.patterns import pattern
 from mem_search.regular_file import open_regular_file
-from mem_search.text.file_names import as_text, is_text
-
-_URL: Final = pattern(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 
 
 def add_to(app: typer.Typer) -> None:
@@ -28,7 +23,6 @@ def add_to(app: typer.Typer) -> None:
     app.command()(sync)
     app.command()(unfollow)
     app.command("import")(import_file)
-    app.command()(export)
 
 
 def sync(
@@ -81,7 +75,7 @@ def unfollow(
     client = open_client()
     done = _post(client, "/api/unfollow", body)["unfollowed"]
     say(f"{source} {done['path']}: no longer followed\n")
-    if _URL.match(path):
+    if URL.match(path):
         _forget_password(client, path)
 
 
@@ -91,7 +85,7 @@ def _forget_password(client: Client, url: str) -> None:
 
     account = Account.parse(url)
     others = (each["path"] for each in client.json("GET", "/api/stats")["sources"])
-    if all(Account.parse(other).name != account.name for other in others if _URL.match(other)):
+    if all(Account.parse(other).name != account.name for other in others if URL.match(other)):
         keep_password(account, "")
 
 
@@ -196,36 +190,3 @@ def _as_argument() -> Iterator[None]:
 
 
 _STORED = ("new", "changed", "unchanged")
-
-
-def export(
-    kind: Kinds = None,
-    project: Annotated[str, typer.Option("--project", help="Only this project.")] = "",
-    since: Annotated[str, typer.Option("--since", metavar="WHEN", help="Not before.")] = "",
-    until: Annotated[str, typer.Option("--until", metavar="WHEN", help="Not after.")] = "",
-) -> None:
-    """Write records as JSON lines, which import reads again; `backup` writes everything."""
-    single = (("project", project), ("dateStart", since), ("dateEnd", until))
-    pairs = [*(("kinds", each) for each in kind or ()), *((n, v) for n, v in single if v)]
-    write_lines_of_json(open_client().stream("/api/export", local(pairs)))
-
-
-def absolute(path: str) -> str:
-    """``path`` as an absolute one: the worker has another working directory. A URL stays.
-
-    Raises InputError for an empty one, which is a variable without a value and not this folder,
-    and for one that is no text.
-    """
-    if not path.strip():
-        raise InputError("is empty; write . for this folder", field="path")
-    if _URL.match(path):
-        return path
-    found = str(Path(path).expanduser().resolve())
-    check_text(found)
-    return found
-
-
-def check_text(path: str) -> None:
-    """Raises InputError for a path that can be neither sent nor stored."""
-    if not is_text(path):
-        raise InputError(f"{as_text(path)} is not UTF-8; rename it")

@@ -1,13 +1,18 @@
-"""What is in the place of a file of the home and is not it: a folder, a pipe, a dead link, garbage.
+"""The files of a home: what is in the place of one and is not it, and that nobody else reads them.
 
-Opening a pipe (FIFO) waits for its other end, for ever if there is none. So the worker and the
-commands that start it look first, and ``doctor`` names each with the command that mends it.
+A folder, a pipe, a dead link or garbage may lie there. Opening a pipe (FIFO) waits for its other
+end, for ever if there is none. So the worker and the commands that start it look first, and
+``doctor`` names each with the command that mends it.
+
+``umask`` covers the modes of what the worker and its child create. ``make_private`` covers what was
+there before: files of an older version, of a restored backup, or that an editor wrote.
 """
 
 from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
@@ -16,6 +21,7 @@ from typing import Final
 from mem_search.daemon.address import is_locked
 from mem_search.daemon.state import read_state
 from mem_search.errors import StorageError
+from mem_search.settings import is_shared
 
 _FOLDERS: Final = ("chroma", "chroma/data", "logs", "models", "spool", "users")
 _FILES: Final = (
@@ -107,3 +113,59 @@ def _is_token(path: Path) -> bool:
 
 def _chown(path: Path) -> str:
     return f'sudo chown -R "$(id -u)" {quote(str(path))} && chmod -R u+rwX {quote(str(path))}'
+
+
+UMASK = 0o077
+_FOREIGN = stat.S_IRWXG | stat.S_IRWXO
+_OURS = (
+    "chroma", "config.toml", "logs", "models", "reading.json", "redaction.key", "spool", "token",
+    "users", "webhook.secret", "worker.json", "worker.sock", "worker.start.lock",
+)  # fmt: skip
+
+
+def make_private(home: Path) -> list[Path]:
+    """Set 0700 for folders and 0600 for all else in ``home``; returns what could not be set."""
+    failed = []
+    for path, mode in _entries(home):
+        wanted = 0o700 if stat.S_ISDIR(mode) else 0o600
+        if stat.S_IMODE(mode) == wanted:
+            continue
+        try:
+            path.chmod(wanted)
+        except FileNotFoundError:
+            continue  # it has been deleted meanwhile
+        except OSError:
+            failed.append(path)
+    return failed
+
+
+def open_to_others(home: Path) -> list[Path]:
+    """The files and folders of ``home`` that another user may read, change or enter."""
+    return [path for path, mode in _entries(home) if mode & _FOREIGN]
+
+
+def _entries(home: Path) -> Iterator[tuple[Path, int]]:
+    """Every file, socket and folder with its mode, folders before what is in them; no links.
+
+    In a home that is also a person's home directory or a temporary directory, only our own files.
+    """
+    waiting = [home]
+    shared = is_shared(home)
+    while waiting:
+        path = waiting.pop()
+        try:
+            mode = path.lstat().st_mode
+        except FileNotFoundError:
+            continue  # it has been deleted meanwhile
+        if not (stat.S_ISDIR(mode) or stat.S_ISREG(mode) or stat.S_ISSOCK(mode)):
+            continue
+        if path != home or not shared:
+            yield path, mode
+        if stat.S_ISDIR(mode):
+            try:
+                inside = list(path.iterdir())
+            except OSError:
+                continue  # a folder of another user, which ``make_private`` names
+            if path == home and shared:
+                inside = [p for p in inside if p.name in _OURS or p.name.startswith("mem-search.")]
+            waiting += inside

@@ -11,7 +11,7 @@ from pydantic import Field
 from mem_search.http.core.parameter_types import Start, Text
 from mem_search.http.core.parameters import FilterParameters, Parameters, TimeZoneParameters, also
 from mem_search.http.core.replies import TEXT, json_reply, prefers, text_reply
-from mem_search.http.core.routing import Call
+from mem_search.http.core.routing import Call, Route
 from mem_search.http.schemas.common import Deleted
 from mem_search.model import SearchRequest
 from mem_search.renderers.schema import Count, Time, schema
@@ -170,3 +170,15 @@ async def _log(call: Call) -> StoredSearchLog:
     """The log with what was asked a moment ago."""
     await call.runtime.search.service.log.flush()
     return call.runtime.store.search_log
+
+
+# fmt: off
+# ruff: noqa: E501 - a route is a row of a table
+ROUTES = (
+    Route("GET", "/api/search/related", related, "Suggest further searches for a question", "suggest", RelatedParameters, response=RelatedSearches),
+    Route("GET", "/api/search/popular", popular, "List the most frequent questions", "suggest", LogParameters, response=LoggedQueries),
+    Route("GET", "/api/search/zero-results", zero_results, "List the questions without results", "suggest", LogParameters, response=LoggedQueries),
+    Route("GET", "/api/search/slow", slow, "List the slowest searches", "suggest", LogParameters, response=LoggedSearches),
+    Route("DELETE", "/api/search/log", forget, "Empty the search log", "suggest", write=True, response=Deleted),
+    Route("GET", "/api/suggest", suggest, "Complete what is being typed", "suggest", SuggestParameters, response=Completions, other_types=(TEXT,)),
+)

@@ -1,4 +1,7 @@
-"""The tool ``remember``: a note for later, stored beside everything that was read."""
+"""The tools, and ``remember``, the one that stores: a note, beside everything that was read.
+
+At most seven: a model reads all of them before its first call.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +11,12 @@ from typing import Annotated
 from pydantic import BeforeValidator, Field
 
 from mem_search.access.callers import check_may_change
+from mem_search.features.archives.mcp import SEARCH_LOCAL_ARCHIVES
+from mem_search.features.timeline.mcp import TIMELINE
 from mem_search.ingest.prepare import content_id
 from mem_search.mcp.argument_types import MAX_TEXT_CHARS, Text, split
+from mem_search.mcp.records import FETCH, GET_RECORDS
+from mem_search.mcp.searching import SEARCH, SEARCH_LOCAL_KNOWLEDGE
 from mem_search.mcp.tool import Arguments, Tool, ToolContext
 from mem_search.model import Draft, Ref
 from mem_search.renderers.schema import schema
@@ -65,4 +72,14 @@ REMEMBER = Tool(
     reply=Remembered,
     handler=remember,
     writes=True,
+)
+
+TOOLS: tuple[Tool, ...] = (
+    SEARCH,
+    FETCH,
+    TIMELINE,
+    GET_RECORDS,
+    SEARCH_LOCAL_KNOWLEDGE,
+    SEARCH_LOCAL_ARCHIVES,
+    REMEMBER,
 )

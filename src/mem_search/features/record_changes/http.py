@@ -17,7 +17,7 @@ from mem_search.http.core.parameter_types import KindName
 from mem_search.http.core.parameters import Body, Parameters
 from mem_search.http.core.problems import Fault, Invalid
 from mem_search.http.core.replies import json_reply
-from mem_search.http.core.routing import Call
+from mem_search.http.core.routing import Call, Route
 from mem_search.http.records import find, id_in_path
 from mem_search.ingest.prepare import content_id
 from mem_search.metadata import faults
@@ -219,3 +219,12 @@ def _typed(values: Mapping[str, Any]) -> dict[str, Any]:
     if "links" in found:
         found["links"] = tuple(Link(link.to, link.relation) for link in found["links"])
     return found
+
+
+# fmt: off
+# ruff: noqa: E501 - a route is a row of a table
+ROUTES = (
+    Route("POST", "/api/records", add, "Add a record", "records", NewRecordParameters, body=NewRecordBody, write=True, status=201, response=WholeRecord, errors=(409,)),
+    Route("PUT", "/api/records/{ref}", put, "Replace a record", "records", body=WholeRecordBody, write=True, response=WholeRecord),
+    Route("PATCH", "/api/records/{ref}", patch, "Change some fields of a record", "records", body=RecordPatch, write=True, response=WholeRecord),
+)

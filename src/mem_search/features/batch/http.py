@@ -23,7 +23,7 @@ from mem_search.http.core.dispatch import read_query
 from mem_search.http.core.parameters import Body, SearchParameters
 from mem_search.http.core.problems import Fault, Invalid, Problem, problem_within
 from mem_search.http.core.replies import json_reply
-from mem_search.http.core.routing import Call
+from mem_search.http.core.routing import Call, Route
 from mem_search.renderers.schema import Absent, schema
 from mem_search.renderers.search_reply import ChosenReply, SearchReply
 from mem_search.renderers.token_budget import page_within
@@ -148,3 +148,10 @@ def _pairs(sent: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
                 case _:
                     message = "has to be a text, a number, true or false, or a list of these"
                     raise Invalid([Fault(message, parameter=name[:100])])
+
+
+# fmt: off
+# ruff: noqa: E501 - a route is a row of a table
+ROUTES = (
+    Route("POST", "/api/search/batch", search, "Run several searches, as /api/search does", "search", body=BatchBody, response=BatchReply),
+)

@@ -20,7 +20,7 @@ from mem_search.errors import Conflict, Forbidden, NotFound
 from mem_search.http.access.browsers import is_allowed_name, login_place, no_login
 from mem_search.http.core.parameters import Body
 from mem_search.http.core.replies import HTML, html_page, json_reply, style_policy
-from mem_search.http.core.routing import Call, Handler
+from mem_search.http.core.routing import ANY_TYPE, Call, Handler, Route
 from mem_search.http.schemas.common import Deleted
 from mem_search.model.access import BrowserSession
 from mem_search.renderers.projection import From, Projection
@@ -207,3 +207,17 @@ async def settings(call: Call) -> web.StreamResponse:
             Setting(name=field.name, variable=variable, value=shown, is_default=value == usual)
         )
     return json_reply(SettingList(settings=told))
+
+
+# fmt: off
+# ruff: noqa: E501 - a route is a row of a table
+ROUTES = (
+    Route("GET", "/", page, "Show the viewer", "viewer", early=True, content_type=HTML, is_rest=False),
+    Route("GET", "/viewer/{name}", file(), "A file of the viewer", "viewer", early=True, content_type=ANY_TYPE, is_rest=False),
+    Route("GET", "/viewer/vendor/{name}", file("vendor/"), "A file that the viewer uses", "viewer", early=True, content_type=ANY_TYPE, is_rest=False),
+    Route("POST", "/api/viewer/links", link, "Create a link that logs one browser in, once", "access", write=True, only="home", response=ViewLink, errors=(409,)),
+    Route("GET", "/api/viewer/settings", settings, "List the settings of the worker", "access", write=True, only="home", response=SettingList),
+    Route("POST", "/api/viewer/sessions", login, "Log this browser in by the code of a link", "viewer", body=LoginBody, login=True, only="home", status=201, response=NewSession),
+    Route("GET", "/api/viewer/sessions", sessions, "List the browsers that are logged in", "access", write=True, only="home", response=SessionList),
+    Route("DELETE", "/api/viewer/sessions/{id}", end_session, "Log a browser out", "access", write=True, only="home", response=Deleted),
+)

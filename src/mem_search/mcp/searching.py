@@ -1,4 +1,6 @@
-"""The tool ``search_local_knowledge``: a search with filters that returns texts."""
+"""The tools that search: ``search`` gives ids and titles, as OpenAI's deep research expects it,
+``search_local_knowledge`` takes filters and returns texts.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,16 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, Field
 
 from mem_search.access.callers import check_may_change
-from mem_search.mcp.argument_types import BUDGET, Budget, Kinds, Text, Timestamp, Values, Words
+from mem_search.mcp.argument_types import (
+    BUDGET,
+    Budget,
+    Facets,
+    Kinds,
+    Text,
+    Timestamp,
+    Values,
+    Words,
+)
 from mem_search.mcp.tool import Arguments, Tool, ToolContext
 from mem_search.model import ResultTexts, SearchRequest
 from mem_search.model.requests import At, ResearchMode, to_request
@@ -17,9 +28,95 @@ from mem_search.renderers.projection import From, projected
 from mem_search.renderers.record_line import reading_notes
 from mem_search.renderers.safe_text import fenced, fenced_title
 from mem_search.renderers.schema import Absent, Count, Share, Time, schema
+from mem_search.renderers.search_reply import Facets as FacetsOfReply
+from mem_search.renderers.search_reply import facets_of
 from mem_search.renderers.token_budget import fit_texts
 from mem_search.renderers.universal import SearchOperation, ShortCitation, id_of, url_of
 from mem_search.search.citations import SNIPPET_LENGTH, CitedResult, cite
+
+MAX_RESULTS = 20
+"""Results in a reply: their titles cost a model some thousand tokens."""
+
+
+class SearchArguments(Arguments):
+    """``query`` is the only argument of the contract; the query language has the filters."""
+
+    query: Words = Field(
+        description='Words or a question. May contain "phrases", -not, project:NAME,'
+        " type:bugfix, after:2025-10"
+    )
+    facets: Facets = Field(default=(), description="Count all matches by these")
+    highlights: bool = Field(default=False, description="Where the words stand in each title")
+
+
+@schema
+class Hit:
+    """A record that matches, to choose by its title."""
+
+    id: str
+    title: str
+    url: str
+    highlights: Absent[tuple[tuple[Count, Count], ...]] = None
+
+
+@schema
+class Hits:
+    """The best matches first; `note` says what was read or done otherwise than asked.
+
+    `facets` count all matches, not only these.
+    """
+
+    results: list[Hit]
+    facets: FacetsOfReply = None
+    note: Absent[str] = None
+
+
+async def search(context: ToolContext, arguments: SearchArguments) -> Hits:
+    """The best matches of all kinds, by words and meaning."""
+    request = SearchRequest(
+        arguments.query,
+        limit=MAX_RESULTS,
+        asked_at=context.display.now,
+        fold=False,
+        hide_scratchpad=True,
+        texts=ResultTexts(snippets=False),
+        facets=arguments.facets,
+    )
+    page = await context.runtime.search.service.search(request, context.surface)
+    report = page.report
+    notes = [*report.notices, *report.analyzed.warnings]
+    notes += reading_notes(report.analyzed, "after:DATE and before:DATE in the query", "")
+    return Hits(
+        note="\n".join(notes) or None,
+        results=[
+            Hit(
+                id=id_of(cited.record),
+                title=fenced_title(cited.citation.source_title)
+                if flags_of(cited.record.metadata)
+                else cited.citation.source_title,
+                url=url_of(cited.record, context.base),
+                highlights=cited.title_words
+                if arguments.highlights and not flags_of(cited.record.metadata)
+                else None,
+            )
+            for cited in cite(page)
+        ],
+        facets=facets_of(page),
+    )
+
+
+SEARCH = Tool(
+    name="search",
+    title="Search memory",
+    description="Search everything that agents and their user have seen on this machine: past"
+    " coding sessions, decisions, commits, prompts, notes, web pages, files, mail. Returns ids and"
+    " titles, best first. Start here.",
+    arguments=SearchArguments,
+    reply=Hits,
+    handler=search,
+    structured=True,
+)
+
 
 _BASE = SearchRequest(
     fold=False, hide_scratchpad=True, texts=ResultTexts(snippet_length=SNIPPET_LENGTH)

@@ -16,12 +16,13 @@ from mem_search.features.citations.formats import BY_NAME, FORMATS
 from mem_search.features.citations.http import file_reply, items_of
 from mem_search.http.core.parameter_types import Kinds
 from mem_search.http.core.parameters import FilterParameters, SearchParameters, also
-from mem_search.http.core.routing import Call
+from mem_search.http.core.routing import Call, Route
 from mem_search.http.jobs import NDJSON
 from mem_search.model import SearchPage
 from mem_search.model.records import RecordWithLinks
 from mem_search.renderers.csv import COLUMNS, as_csv
 from mem_search.renderers.markdown import as_markdown
+from mem_search.renderers.search_reply import ChosenReply, SearchReply
 from mem_search.renderers.token_budget import fits, page_json, shortened
 from mem_search.sources.jsonl import export_line, export_tombstone
 from mem_search.text import token_count
@@ -174,3 +175,11 @@ def _writer(call: Call, params: SearchExportParameters) -> Callable[[SearchPage]
 def _of_citation(name: str) -> tuple[str, str]:
     form = BY_NAME[name]
     return form.content_type, form.suffix
+
+
+# fmt: off
+# ruff: noqa: E501 - a route is a row of a table
+ROUTES = (
+    Route("GET", "/api/export", export_records, "Export all records, one a line", "import", ExportParameters, write=True, content_type=NDJSON),
+    Route("GET", "/api/search/export", export_results, "Export the results of a search as a file", "citations", SearchExportParameters, content_type="text/csv", other_types=CONTENT_TYPES, response=SearchReply | ChosenReply, private=True),
+)

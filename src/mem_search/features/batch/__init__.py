@@ -1,0 +1,1 @@
+"""Several searches in one request."""

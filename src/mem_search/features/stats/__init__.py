@@ -1,0 +1,1 @@
+"""What is stored, from where, and what became of each item."""

@@ -1,0 +1,1 @@
+"""Completions, related searches, and the search log."""

@@ -1,0 +1,1 @@
+"""The viewer in a browser, and the link that logs one in."""
