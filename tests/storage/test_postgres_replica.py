@@ -14,13 +14,11 @@ from uuid import uuid4
 
 import pytest
 
-from drafts import draft
+from drafts import draft, prepared
 from mem_search.cli import doctor
 from mem_search.errors import InputError, StorageError
-from mem_search.ingest.prepare import prepare
-from mem_search.model import Batch, Filters, Location, SearchRequest
+from mem_search.model import Filters, Location, SearchRequest
 from mem_search.model.access import Policy
-from mem_search.model.ingest import PreparedBatch
 from mem_search.renderers.schema import HowSearched, to_values
 from mem_search.settings import Settings
 from mem_search.storage.ports.search import SearchStore, View
@@ -104,11 +102,9 @@ class Worker:
     """Of the last search."""
 
     async def fill(self, *names: str, gone: tuple[str, ...] = ()) -> None:
-        drafts = tuple(draft(name, f"lighthouse {name}") for name in names)
-        ready = tuple(prepare(each) for each in drafts)
-        await self.store.ingest.store_batch(
-            HERE, PreparedBatch(Batch(drafts=drafts, deletions=gone), ready, names), followed=True
-        )
+        drafts = [draft(name, f"lighthouse {name}") for name in names]
+        batch = prepared(*drafts, deletions=gone)
+        await self.store.ingest.store_batch(HERE, batch, followed=True)
 
     async def search(self, *, current: bool = False) -> set[str]:
         """The records with a word that all have, as they are found in several reads."""

@@ -11,11 +11,9 @@ from contextlib import closing
 from pathlib import Path
 from types import SimpleNamespace
 
-import numpy as np
 import pytest
 from old_stores import Old, store_before
 
-from mem_search.contracts import Vectors
 from mem_search.model.statistics import StoreSize
 from mem_search.storage.sqlite import vectors, vectors_move
 from mem_search.storage.sqlite.database import Database
@@ -24,16 +22,12 @@ from mem_search.storage.sqlite.store import SqliteStatistics
 from mem_search.wiring import open_runtime
 from patience import PATIENCE, comes_true
 from runtimes import small
+from unit_vectors import unit_vectors
 
 STEP = "m025_vectors_by_rowid"
 DIMENSIONS = 384
 COUNT = 640
 BATCH = 64
-
-
-def unit(count: int) -> Vectors:
-    rows = np.random.default_rng(count).normal(size=(count, DIMENSIONS)).astype(np.float32)
-    return rows / np.linalg.norm(rows, axis=1, keepdims=True)  # type: ignore[no-any-return]
 
 
 def used(connection: sqlite3.Connection) -> int:
@@ -60,7 +54,7 @@ def add_passages(connection: sqlite3.Connection) -> None:
 def embed_newest_first(connection: sqlite3.Connection) -> int:
     """Store vectors as the indexer does; returns the number of the model."""
     model = vectors.model_id(connection, "space", "test", DIMENSIONS)
-    rows = unit(COUNT)
+    rows = unit_vectors(COUNT, DIMENSIONS)
     for newest in range(COUNT, 0, -BATCH):
         passages = range(newest, max(0, newest - BATCH), -1)
         some = [2 * passage for passage in passages]
@@ -134,7 +128,7 @@ async def test_an_older_store_is_moved_while_it_is_read_and_written(tmp_path: Pa
         number = len(said)
         await database.write(forget, 3 * number)
         expected.pop(6 * number, None)
-        again = unit(1)
+        again = unit_vectors(1, DIMENSIONS, seed=1)
         await database.write(vectors.save, 1, [2 * (COUNT - number)], again)
         expected.update(vectors.pack([2 * (COUNT - number)], again))
         assert await database.read(held) == dict(sorted(expected.items()))
