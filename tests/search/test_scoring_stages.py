@@ -257,3 +257,15 @@ def test_in_a_mixed_page_neighbours_are_left_out() -> None:
 
 def test_nothing_found_has_no_context() -> None:
     assert from_context([]) == {"neighbours": [], "session": []}
+
+
+def test_what_has_every_word_stays_only_where_it_matches() -> None:
+    before = replace(
+        state(4, parts={"fused": [50.0, 0.0, 0.0, 0.0]}),
+        matched=np.array([True, False, True, True]),
+    )
+    before = replace(before, stored=replace(before.stored, whole=np.array([2, 3])))
+    after = scoring.relevant(before)
+    assert after.matched is not None
+    assert after.matched.tolist() == [True, False, True, False]
+    assert after.weaker == 1

@@ -26,6 +26,7 @@ from mem_search.search import fusion_rrf
 from mem_search.search.pipeline import SearchPipeline
 from mem_search.search.state import Expand
 from mem_search.wiring import Runtime, open_runtime
+from ranking_states import state
 from runtimes import fill, small
 
 # Weighted reciprocal rank fusion: properties for any ranks.
@@ -129,6 +130,19 @@ def test_only_the_ratio_of_weights_matters(
 ) -> None:
     scaled = {leg: weight * factor for leg, weight in weights.items()}
     assert fuse(rankings, scaled, k) == pytest.approx(fuse(rankings, weights, k))
+
+
+@pytest.mark.parametrize(
+    ("least", "kept"), [(0.0, [True, True, True, False]), (0.5, [True, True, False, False])]
+)
+def test_a_score_as_high_as_the_least_is_kept_and_none_at_all_is_not(
+    least: float, kept: list[bool]
+) -> None:
+    request = SearchRequest("words", fusion=RrfOptions({}, min_score=least))
+    before = state(4, request=request, parts={"fused": [0.6, 0.5, 0.4, 0.0]})
+    matched = fusion_rrf.least_score(before).matched
+    assert matched is not None
+    assert matched.tolist() == kept
 
 
 # The search with given weights: missing legs, and filters.
