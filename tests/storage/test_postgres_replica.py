@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import signal
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -30,12 +29,11 @@ from mem_search.storage.postgres.replica_monitor import ReplicaMonitor
 from mem_search.storage.postgres.store import PostgresStore
 from mem_search.text.words import any_of, read
 from mem_search.wiring import open_runtime
-from patience import PATIENCE, comes_true
+from patience import PATIENCE, becomes, comes_true
 from postgres_server import ROLE, Server, replicated, server
 from runtimes import fill, small
 
 HERE = Location("test", "/repo")
-T = TypeVar("T")
 HOURS = 3600.0
 """A limit that no test reaches."""
 
@@ -52,15 +50,6 @@ def hanging(*processes: int) -> Iterator[None]:
         for each in processes:
             with suppress(ProcessLookupError):
                 os.kill(each, signal.SIGCONT)
-
-
-async def becomes(asked: Callable[[], Awaitable[T]], wanted: Callable[[T], object]) -> T:
-    """Ask again until the answer is as ``wanted``: the servers need their time."""
-    async with asyncio.timeout(PATIENCE):
-        while True:
-            if wanted(found := await asked()):
-                return found
-            await asyncio.sleep(0.05)
 
 
 @dataclass(frozen=True)

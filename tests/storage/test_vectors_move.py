@@ -20,7 +20,7 @@ from mem_search.storage.sqlite.database import Database
 from mem_search.storage.sqlite.forgetting import SqliteForgetting
 from mem_search.storage.sqlite.store import SqliteStatistics
 from mem_search.wiring import open_runtime
-from patience import PATIENCE, comes_true
+from patience import PATIENCE, becomes, comes_true
 from runtimes import small
 from unit_vectors import unit_vectors
 
@@ -248,9 +248,7 @@ async def test_a_worker_moves_them_by_itself_until_stats_says_nothing_of_it(tmp_
     older(settings.database)
     async with open_runtime(settings) as runtime:
         assert len(await runtime.store.indexing.entries(1)) == COUNT
-        async with asyncio.timeout(PATIENCE):
-            while (await runtime.store.statistics.size()).detail:  # noqa: ASYNC110  it asks the store
-                await asyncio.sleep(0.02)
+        await becomes(runtime.store.statistics.size, lambda size: not size.detail)
         assert len(await runtime.store.indexing.entries(1)) == COUNT
     with closing(sqlite3.connect(settings.database)) as connection:
         assert "without rowid" not in tables(connection)
