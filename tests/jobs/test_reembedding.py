@@ -88,69 +88,66 @@ async def test_everything_is_embedded_anew_and_the_choice_survives_a_restart(
         assert runtime.model.embedder.dimensions == 32
 
 
-async def test_searches_go_on_meanwhile_and_never_mix_spaces(tmp_path: Path) -> None:
-    async with open_runtime(small(tmp_path / "home")) as runtime:
-        await fill(runtime, *RECORDS)
-        # In 64 dimensions town6 and town41 are the same, in 256 town131 and another.
-        embedder = Slow(dimensions=1024)
-        running = asyncio.create_task(job(runtime, embedder).run({"model": "x"}, silent))
-        searched, dimensions = 0, set()
-        while not running.done():
-            asked = f"town{searched % 130} harbour ships"
-            page = await by_meaning(runtime, asked)
-            assert f"town{searched % 130} " in page.results[0].record.text
-            assert {leg.state for leg in page.report.legs} == {"ok"}
-            dimensions.add(runtime.model.embedder.dimensions)
-            searched += 1
-            if searched == 20:
-                await fill(runtime, drafts.draft("meanwhile", "a tidal mill"))
+async def test_searches_go_on_meanwhile_and_never_mix_spaces(runtime: Runtime) -> None:
+    await fill(runtime, *RECORDS)
+    # In 64 dimensions town6 and town41 are the same, in 256 town131 and another.
+    embedder = Slow(dimensions=1024)
+    running = asyncio.create_task(job(runtime, embedder).run({"model": "x"}, silent))
+    searched, dimensions = 0, set()
+    while not running.done():
+        asked = f"town{searched % 130} harbour ships"
+        page = await by_meaning(runtime, asked)
+        assert f"town{searched % 130} " in page.results[0].record.text
+        assert {leg.state for leg in page.report.legs} == {"ok"}
+        dimensions.add(runtime.model.embedder.dimensions)
+        searched += 1
+        if searched == 20:
+            await fill(runtime, drafts.draft("meanwhile", "a tidal mill"))
+    await running
+    assert dimensions >= {256}
+    assert searched > 3
+    await settled(runtime)
+    assert (await by_meaning(runtime, "town149 harbour")).total
+    assert await runtime.store.indexing.count_without_vector(runtime.active_index.space) == 0
+
+
+async def test_a_search_ends_in_the_space_in_which_it_began(runtime: Runtime) -> None:
+    await fill(runtime, *RECORDS)
+    old = runtime.search.pipeline
+    running = asyncio.create_task(job(runtime, Slow()).run({"model": "x"}, silent))
+    async with asyncio.timeout(PATIENCE):
+        while runtime.search.pipeline is old:  # noqa: ASYNC110  it asks from outside
+            await asyncio.sleep(0.01)
+    # The old vectors stay as long as somebody searches with them.
+    page = await old.search(SearchRequest("town7 harbour", mode="vector"))
+    assert "town7 " in page.results[0].record.text
+    assert await spaces(runtime) == [("hashing", 150)]
+    del old, page
+    await asyncio.wait_for(running, PATIENCE)
+    assert await spaces(runtime) == []
+
+
+async def test_a_cancelled_change_leaves_the_old_space_and_is_continued(runtime: Runtime) -> None:
+    await fill(runtime, *RECORDS)
+    slow = Slow(most=65)  # the first batch and the trial
+    running = asyncio.create_task(job(runtime, slow).run({"model": "x"}, silent))
+    assert await asyncio.to_thread(slow.reached.wait, PATIENCE)
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
         await running
-        assert dimensions >= {256}
-        assert searched > 3
-        await settled(runtime)
-        assert (await by_meaning(runtime, "town149 harbour")).total
-        assert await runtime.store.indexing.count_without_vector(runtime.active_index.space) == 0
+    slow.go_on.set()
+    assert runtime.model.embedder.dimensions == 256
+    assert await spaces(runtime) == [("hashing:64", 64)]
+    assert "town7 " in (await by_meaning(runtime, "town7 harbour")).results[0].record.text
 
+    rest = Slow()
+    result = await job(runtime, rest).run({"model": "x"}, silent)
+    assert (result["embedded"], len(rest.texts)) == (86, 87)
+    assert runtime.model.embedder is rest
 
-async def test_a_search_ends_in_the_space_in_which_it_began(tmp_path: Path) -> None:
-    async with open_runtime(small(tmp_path / "home")) as runtime:
-        await fill(runtime, *RECORDS)
-        old = runtime.search.pipeline
-        running = asyncio.create_task(job(runtime, Slow()).run({"model": "x"}, silent))
-        async with asyncio.timeout(PATIENCE):
-            while runtime.search.pipeline is old:  # noqa: ASYNC110  it asks from outside
-                await asyncio.sleep(0.01)
-        # The old vectors stay as long as somebody searches with them.
-        page = await old.search(SearchRequest("town7 harbour", mode="vector"))
-        assert "town7 " in page.results[0].record.text
-        assert await spaces(runtime) == [("hashing", 150)]
-        del old, page
-        await asyncio.wait_for(running, PATIENCE)
-        assert await spaces(runtime) == []
-
-
-async def test_a_cancelled_change_leaves_the_old_space_and_is_continued(tmp_path: Path) -> None:
-    async with open_runtime(small(tmp_path / "home")) as runtime:
-        await fill(runtime, *RECORDS)
-        slow = Slow(most=65)  # the first batch and the trial
-        running = asyncio.create_task(job(runtime, slow).run({"model": "x"}, silent))
-        assert await asyncio.to_thread(slow.reached.wait, PATIENCE)
-        running.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await running
-        slow.go_on.set()
-        assert runtime.model.embedder.dimensions == 256
-        assert await spaces(runtime) == [("hashing:64", 64)]
-        assert "town7 " in (await by_meaning(runtime, "town7 harbour")).results[0].record.text
-
-        rest = Slow()
-        result = await job(runtime, rest).run({"model": "x"}, silent)
-        assert (result["embedded"], len(rest.texts)) == (86, 87)
-        assert runtime.model.embedder is rest
-
-        # Asked for what is served, the job only clears what nothing searches.
-        again = await job(runtime, Slow()).run({"model": "x"}, silent)
-        assert (again["embedded"], again["deleted"]) == (0, 0)
+    # Asked for what is served, the job only clears what nothing searches.
+    again = await job(runtime, Slow()).run({"model": "x"}, silent)
+    assert (again["embedded"], again["deleted"]) == (0, 0)
 
 
 async def test_a_model_that_does_not_work_changes_nothing(tmp_path: Path) -> None:
