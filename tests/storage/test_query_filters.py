@@ -87,6 +87,15 @@ def test_identifiers_are_demanded_whole(connection: sqlite3.Connection) -> None:
     assert found(connection, "session AND store") == ["whole", "parts"]
 
 
+def test_a_day_is_compared_as_a_whole(connection: sqlite3.Connection) -> None:
+    days = {"before": "2025-10-02", "in": "2025-10-03T15:00:00Z", "after": "2025-10-04"}
+    store(connection, *(draft(name, metadata={"due": day}) for name, day in days.items()))
+    assert found(connection, "meta.due<2025-10-03") == ["before"]
+    assert found(connection, "meta.due<=2025-10-03") == ["before", "in"]
+    assert found(connection, "meta.due>=2025-10-03") == ["in", "after"]
+    assert found(connection, "meta.due>2025-10-03") == ["after"]
+
+
 def test_chinese_japanese_and_korean_words_are_demanded_and_excluded(
     connection: sqlite3.Connection,
 ) -> None:
