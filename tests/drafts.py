@@ -6,11 +6,13 @@ import sqlite3
 from typing import Any
 
 from mem_search.ingest.prepare import prepare
-from mem_search.model import Draft
-from mem_search.model.ingest import Stored
+from mem_search.model import Batch, Draft
+from mem_search.model.ingest import PreparedBatch, Stored
 from mem_search.storage.rules.corpus_cache import CorpusCache
 from mem_search.storage.sql.statistics import corpus
+from mem_search.storage.sqlite.connection import SqliteConnection
 from mem_search.storage.sqlite.database import Database
+from mem_search.storage.sqlite.migrations import migrate
 from mem_search.storage.sqlite.records import RecordWriter
 from mem_search.storage.sqlite.search_snapshot import SqliteSearchStore
 from mem_search.storage.sqlite.vectors import VectorRows
@@ -20,6 +22,21 @@ from mem_search.storage.store import Store
 def draft(source_id: str, text: str = "some words", **fields: Any) -> Draft:
     """A note of the source ``test``, unless ``fields`` say otherwise."""
     return Draft(**{"kind": "note", "source": "test", **fields}, source_id=source_id, text=text)
+
+
+def prepared(*drafts: Draft, **batch: Any) -> PreparedBatch:
+    """A batch of these drafts as it reaches a store."""
+    ready = tuple(prepare(each) for each in drafts)
+    names = tuple(each.source_id for each in drafts)
+    return PreparedBatch(Batch(drafts=drafts, **batch), ready, names)
+
+
+def in_memory() -> sqlite3.Connection:
+    """A new store in memory, for a test that needs several; the caller closes it."""
+    connection = sqlite3.connect(":memory:", isolation_level=None, factory=SqliteConnection)
+    connection.execute("pragma foreign_keys = on")
+    migrate(connection)
+    return connection
 
 
 def store(connection: sqlite3.Connection, *drafts: Draft) -> list[Stored]:

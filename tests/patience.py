@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Final, TypeVar
 
 T = TypeVar("T")
@@ -27,3 +27,11 @@ async def comes_true(condition: Callable[[], object]) -> None:
     async with asyncio.timeout(PATIENCE):
         while not condition():  # noqa: ASYNC110  nothing tells of it
             await asyncio.sleep(0.02)
+
+
+async def becomes(ask: Callable[[], Awaitable[T]], wanted: Callable[[T], object] = bool) -> T:
+    """Ask again until the answer is as ``wanted``; returns that answer."""
+    async with asyncio.timeout(PATIENCE):
+        while not wanted(answer := await ask()):  # noqa: ASYNC110  nothing tells of it
+            await asyncio.sleep(0.02)
+    return answer

@@ -8,12 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import chosen_store
+from mem_search.jobs.queue import JobQueue
 from mem_search.model import Batch, Draft, Location, SearchPage, SearchRequest
 from mem_search.model.ingest import IngestCounts
+from mem_search.model.jobs import ENDED, JobState
 from mem_search.search.pipeline import SearchPipeline
 from mem_search.settings import Settings
 from mem_search.wiring import Runtime
-from patience import PATIENCE
+from patience import PATIENCE, becomes
 
 THERE = Location("test", "/there")
 
@@ -35,8 +37,12 @@ async def fill(runtime: Runtime, *drafts: Draft) -> IngestCounts:
 async def settled(runtime: Runtime, seconds: float = PATIENCE) -> None:
     """Return once nothing waits for the indexer."""
     async with asyncio.timeout(seconds):
-        while await runtime.store.indexing.outbox_counts():  # noqa: ASYNC110  it asks the store
-            await asyncio.sleep(0.02)
+        await becomes(runtime.store.indexing.outbox_counts, lambda waiting: not waiting)
+
+
+async def ended(jobs: JobQueue, job: str) -> JobState:
+    """The job, once it has ended."""
+    return await becomes(lambda: jobs.get(job), lambda state: state.state in ENDED)
 
 
 async def pages(pipeline: SearchPipeline, query: SearchRequest) -> list[SearchPage]:

@@ -22,8 +22,8 @@ from mem_search.model import SearchRequest
 from mem_search.storage.chroma.index import ChromaIndex
 from mem_search.storage.chroma.process import ChromaProcess
 from mem_search.wiring import Runtime, open_runtime
-from patience import PATIENCE
-from runtimes import settled, small
+from patience import PATIENCE, becomes
+from runtimes import ended, settled, small
 
 pytestmark = pytest.mark.worker
 
@@ -111,9 +111,7 @@ async def test_nothing_is_lost_when_chroma_is_killed(tmp_path: Path, file: Path)
             page = await runtime.search.pipeline.search(SearchRequest("topic7"))
             assert page.total >= stored
             await runtime.index.ready(PATIENCE)
-        async with asyncio.timeout(PATIENCE):
-            while (await runtime.ingest.jobs.get(job)).state != "done":  # noqa: ASYNC110  it asks from outside
-                await asyncio.sleep(0.05)
+        assert (await ended(runtime.ingest.jobs, job)).state == "done"
         kill_chroma(runtime)
         await runtime.index.ready(PATIENCE)
         await check(runtime, {f"id{n}" for n in range(RECORDS)})
@@ -121,9 +119,8 @@ async def test_nothing_is_lost_when_chroma_is_killed(tmp_path: Path, file: Path)
 
 async def found(runtime: Runtime, text: str, count: int) -> None:
     """Return when so many records are found; a busy machine takes its time to store them."""
-    async with asyncio.timeout(PATIENCE):
-        while (await runtime.search.pipeline.search(SearchRequest(text))).total < count:  # noqa: ASYNC110  it asks from outside
-            await asyncio.sleep(0.02)
+    request = SearchRequest(text)
+    await becomes(lambda: runtime.search.pipeline.search(request), lambda page: page.total >= count)
 
 
 def kill_chroma(runtime: Runtime) -> None:
@@ -148,10 +145,9 @@ async def check(runtime: Runtime, acknowledged: set[str]) -> None:
         assert page.total
     await runtime.index.ready(PATIENCE)
     await settled(runtime)
-    async with asyncio.timeout(PATIENCE):
-        stored, model = runtime.store.indexing, runtime.search.space.number
-        while await runtime.index.entries() != await stored.entries(model):  # noqa: ASYNC110  it asks from outside
-            await asyncio.sleep(0.1)  # the audit after the start finds what Chroma lost
+    known = await runtime.store.indexing.entries(runtime.search.space.number)
+    # The audit after the start finds what Chroma lost.
+    await becomes(runtime.index.entries, lambda held: held == known)
     await settled(runtime)
     totals = await runtime.store.statistics.totals()
     assert totals.coverage == 1

@@ -13,7 +13,7 @@ from mem_search.ingest import spool
 from mem_search.model import SearchRequest
 from mem_search.sources.base import UPLOADED
 from mem_search.wiring import open_runtime
-from patience import PATIENCE
+from patience import PATIENCE, becomes
 from runtimes import settled, small
 from secret_shapes import SHAPES
 
@@ -121,9 +121,7 @@ async def test_a_document_arrives_whose_worker_is_killed_after_each_step(tmp_pat
     async with open_runtime(settings) as runtime:
         await runtime.index.ready(PATIENCE)
         await settled(runtime)
-        async with asyncio.timeout(PATIENCE):
-            while await runtime.store.jobs.unfinished():  # noqa: ASYNC110  it asks the store
-                await asyncio.sleep(0.02)
+        await becomes(runtime.store.jobs.unfinished, lambda jobs: not jobs)
         (job,) = await runtime.ingest.jobs.newest(10)
         assert job.state == "done", job.message
         totals = await runtime.store.statistics.totals()

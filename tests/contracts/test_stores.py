@@ -14,7 +14,7 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
-from drafts import draft, forget
+from drafts import draft, forget, prepared
 from mem_search.errors import Conflict
 from mem_search.features.archives.model import Archive
 from mem_search.features.archives.sql import ArchiveStore
@@ -23,11 +23,10 @@ from mem_search.features.saved_searches.model import Match, SavedSearch
 from mem_search.features.saved_searches.sql import SavedSearchStore
 from mem_search.features.search_jobs.sql import SearchJobStore
 from mem_search.features.webhooks.sql import DeliveryStore
-from mem_search.ingest.prepare import prepare
-from mem_search.model import Batch, Draft, Filters, LedgerEntry, Link, Location, Record, Ref
+from mem_search.model import Draft, Filters, LedgerEntry, Link, Location, Record, Ref
 from mem_search.model.forgetting import Tombstone
 from mem_search.model.graph import Edge, ExportedGraph, GraphPart
-from mem_search.model.ingest import IngestCounts, PreparedBatch
+from mem_search.model.ingest import IngestCounts
 from mem_search.model.records import SUMMARY
 from mem_search.model.requests import Scope
 from mem_search.model.research import IndexState, Operation, OperationFilter, StoredResult
@@ -67,13 +66,6 @@ async def store(opens: Callable[[], Awaitable[Store]]) -> AsyncIterator[Store]:
     store = await opens()
     yield store
     await store.close()
-
-
-def prepared(*drafts: Draft, **batch: Any) -> PreparedBatch:
-    ready = tuple(prepare(each) for each in drafts)
-    return PreparedBatch(
-        Batch(drafts=drafts, **batch), ready, tuple(each.source_id for each in drafts)
-    )
 
 
 async def fill(store: Store, *drafts: Draft, **batch: Any) -> IngestCounts:
@@ -1034,6 +1026,10 @@ class TestArchives:
         assert (cited.citing, cited.cited) == (Ref("report", report), Ref("website", stored))
         assert await store.part(ArchiveStore).page(["url:a.org/rents"], 9) == ([stored], [cited])
         assert (await store.part(ArchiveStore).page(["url:a.org/wages"], 9))[0] == []
+        await fill(store, deletions=("p",))
+        assert await store.part(ArchiveStore).citation_counts("a") == (2, 0)
+        await fill(store, deletions=("r",))
+        assert await store.part(ArchiveStore).references([report], 10) == []
 
     async def test_citations_are_counted(self, store: Store) -> None:
         await fill(

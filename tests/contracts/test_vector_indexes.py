@@ -4,26 +4,23 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from mem_search.contracts import VectorEntry, VectorIndex, Vectors
+from mem_search.contracts import VectorEntry, VectorIndex
 from mem_search.errors import IndexUnavailable
 from mem_search.storage.chroma.connection import Connect
 from mem_search.storage.chroma.index import ChromaIndex, OffIndex
 from mem_search.storage.chroma.process import ChromaProcess
 from mem_search.storage.chroma.remote import RemoteChroma
 from patience import PATIENCE
+from unit_vectors import unit_vectors
 
 DIMENSIONS = 16
-
-
-def vectors(count: int, seed: int = 0) -> Vectors:
-    rows = np.random.default_rng(seed).normal(size=(count, DIMENSIONS)).astype(np.float32)
-    unit: Vectors = rows / np.linalg.norm(rows, axis=1, keepdims=True)
-    return unit
+vectors = partial(unit_vectors, dimensions=DIMENSIONS)
 
 
 def entries(count: int) -> list[VectorEntry]:

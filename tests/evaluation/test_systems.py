@@ -1,8 +1,10 @@
-"""Every compared system over one small judged set."""
+"""The systems that are asked, and the data that they read."""
 
 from __future__ import annotations
 
+import argparse
 import json
+import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -10,14 +12,18 @@ from pathlib import Path
 import dataset
 import judged_sets
 import pytest
+from data_folder import add_data
 from grep import Grep, ranked, words
 from systems import NAMES, System, opened
 
+import ingest
 from mem_search.embedders.hashing import HashingEmbedder
 from mem_search.model import Batch, Draft
 from mem_search.records.registry import installed_kinds
-from mem_search.wiring import Runtime
-from runtimes import THERE, settled
+from mem_search.wiring import Runtime, open_runtime
+from runtimes import THERE, settled, small
+
+# Every compared system over one small judged set.
 
 
 @pytest.fixture
@@ -128,3 +134,58 @@ def test_a_document_with_the_text_of_a_relevant_one_is_that_one(tmp_path: Path) 
     assert data.judge(["oven again", "oven", "salt"], query)["ndcg@10"] == 1
     both = replace(query, relevant={"oven": 1.0, "oven again": 2.0, "salt": 1.0})
     assert data.judge(["oven", "salt"], both)["recall@10"] == 1
+
+
+# The folder of data that an evaluation reads.
+
+
+@pytest.mark.parametrize("arguments", [[], ["--data", "elsewhere"]])
+def test_data_that_is_not_there_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str]
+) -> None:
+    parser = argparse.ArgumentParser()
+    add_data(parser, tmp_path / "default", "with reports")
+    with pytest.raises(SystemExit) as ended:
+        parser.parse_args(arguments)
+    assert ended.value.code == 2
+    missing = arguments[1] if arguments else tmp_path / "default"
+    assert f"argument --data: {missing} is no folder" in capsys.readouterr().err
+
+
+def test_a_folder_that_is_there_is_taken(tmp_path: Path) -> None:
+    parser = argparse.ArgumentParser()
+    add_data(parser, tmp_path, "with reports")
+    assert parser.parse_args([]).data == tmp_path
+
+
+# scripts/evaluate ingest over a small folder: found, named in the ledger, or lost.
+
+
+async def test_each_file_is_found_by_its_words_named_or_lost(tmp_path: Path) -> None:
+    root = tmp_path / "data"
+    (root / "mail").mkdir(parents=True)
+    (root / "lamp.txt").write_text("The lamp burns at the end of the pier.")
+    (root / "twin.txt").write_text("The lamp burns at the end of the pier.")
+    (root / "pier.md").write_text("# Pier\n\nForty metres of oak.")
+    (root / "mail" / "lease.eml").write_text(
+        "From: Ada <ada@example.org>\nSubject: Lease\nMessage-ID: <1@x>\n\nSign the parchment.\n"
+    )
+    (root / "broken.docx").write_bytes(b"PK\x03\x04broken")
+    files, log = [path for path in sorted(root.rglob("*")) if path.is_file()], tmp_path / "log"
+    words = {"pier.md": "planks of beech"}
+    async with open_runtime(small(tmp_path / "home")) as runtime:
+        part = await ingest.read_files(runtime, root, files[::2], log)
+        assert len(part) == 3
+        read = await ingest.read_files(runtime, root, files, log)
+        found = await ingest.outcomes(runtime, [*read.values()], words)
+    assert {each.file: each.status for each in found} == {
+        "broken.docx": "named",
+        "lamp.txt": "found",
+        "mail/lease.eml": "found",
+        "pier.md": "lost",  # asked for words that it does not have
+        "twin.txt": "found",
+    }
+    assert "damaged" in next(each.detail for each in found if each.status == "named")
+    assert len(log.read_text().splitlines()) == 5  # a file of the first part is not read again
+    if sys.platform == "linux":
+        assert read["twin.txt"].megabytes > 0  # of the process that read it

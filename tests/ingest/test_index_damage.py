@@ -18,7 +18,7 @@ from mem_search.model import Batch, SearchPage, SearchRequest
 from mem_search.storage.chroma.index import ChromaIndex
 from mem_search.storage.chroma.lean import LeanConnection
 from mem_search.wiring import Runtime, open_runtime
-from patience import PATIENCE
+from patience import PATIENCE, becomes
 from runtimes import THERE, small
 
 RECORDS = 500
@@ -158,12 +158,11 @@ async def test_damage_is_repaired_by_a_worker_in_the_background(
         await runtime.index.ready(PATIENCE)
         made = tuple(drafts.draft(f"{n}", f"text number {n}") for n in range(5))
         await runtime.ingest.writer.take(THERE, Batch(drafts=made))
-        async with asyncio.timeout(PATIENCE):
-            while len(await runtime.index.entries()) < 5:  # noqa: ASYNC110  it asks from outside
-                await asyncio.sleep(0.02)
-            await intrude(runtime, lambda raw: raw.delete(raw.names()[:3]))
-            while len(await runtime.index.entries()) < 5 or runtime.index.damage:  # noqa: ASYNC110
-                await asyncio.sleep(0.02)
+        await becomes(runtime.index.entries, lambda held: len(held) == 5)
+        await intrude(runtime, lambda raw: raw.delete(raw.names()[:3]))
+        await becomes(
+            runtime.index.entries, lambda held: len(held) == 5 and not runtime.index.damage
+        )
 
 
 async def test_chroma_holds_nothing_but_numbers_kinds_and_dates(tmp_path: Path) -> None:

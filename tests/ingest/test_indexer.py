@@ -22,7 +22,7 @@ from mem_search.storage.chroma.index import ChromaIndex
 from mem_search.storage.sqlite.records import RecordWriter
 from mem_search.storage.sqlite.store import SqliteStore
 from mem_search.wiring import open_runtime
-from patience import PATIENCE
+from patience import PATIENCE, becomes, comes_true
 from runtimes import THERE, fill, settled, small
 
 
@@ -253,9 +253,7 @@ async def test_a_rebuild_in_the_middle_of_a_step_loses_nothing(bench: Bench) -> 
     carrying = asyncio.create_task(bench.indexer.index_some())
     await bench.index.upserting.wait()
     rebuilding = asyncio.create_task(bench.indexer.rebuild())
-    async with asyncio.timeout(PATIENCE):
-        while not bench.indexer._indexing._waiters:  # noqa: ASYNC110  it waits inside
-            await asyncio.sleep(0)
+    await comes_true(lambda: bench.indexer._indexing._waiters)
     bench.index.go_on.set()
     await asyncio.gather(carrying, rebuilding)
     await bench.work()
@@ -270,16 +268,12 @@ async def test_a_failure_is_reported_and_the_work_continues_afterwards(
     bench.embedder.failing = True
     await bench.store(drafts.draft("a"))
     running = asyncio.create_task(bench.indexer.run())
-    async with asyncio.timeout(PATIENCE):
-        while bench.indexer.error != "not now":  # noqa: ASYNC110  it asks from outside
-            await asyncio.sleep(0.01)
-        bench.embedder.failing = False
-        while not bench.index.held or bench.indexer.error:  # noqa: ASYNC110  it asks from outside
-            await asyncio.sleep(0.01)
-        await bench.store(drafts.draft("b", "more"))
-        bench.indexer.wake()
-        while len(bench.index.held) < 2:  # noqa: ASYNC110  it asks from outside
-            await asyncio.sleep(0.01)
+    await comes_true(lambda: bench.indexer.error == "not now")
+    bench.embedder.failing = False
+    await comes_true(lambda: bench.index.held and not bench.indexer.error)
+    await bench.store(drafts.draft("b", "more"))
+    bench.indexer.wake()
+    await comes_true(lambda: len(bench.index.held) == 2)
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
         await running
@@ -327,9 +321,7 @@ async def test_another_model_reads_everything_anew_into_its_own_space(tmp_path: 
         await runtime.index.ready(PATIENCE)
         await settled(runtime)
         third = await runtime.store.indexing.entries(1)
-        async with asyncio.timeout(PATIENCE):
-            while await runtime.index.entries() != third:  # noqa: ASYNC110  it asks from outside
-                await asyncio.sleep(0.05)
+        await becomes(runtime.index.entries, lambda held: held == third)
         assert len(third) == len(first) - 1
 
 

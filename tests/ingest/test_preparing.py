@@ -23,7 +23,7 @@ from mem_search.ingest.preparing import SMALL, Preparing
 from mem_search.model import Draft
 from mem_search.model.ingest import PreparedDraft
 from mem_search.records.registry import installed_kinds
-from patience import PATIENCE, until
+from patience import PATIENCE, comes_true, until
 
 LARGE = tuple(draft(f"{n}", f"word{n} " * 2000) for n in range(5))
 
@@ -179,7 +179,5 @@ async def test_cancelling_ends_the_process_and_the_next_batch_has_a_new_one(
 async def test_an_idle_process_ends(preparing: Preparing, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "IDLE_SECONDS", 0.01)
     await preparing.prepare(LARGE)
-    async with asyncio.timeout(PATIENCE):
-        while preparing.pid is not None:  # noqa: ASYNC110  it asks from outside
-            await asyncio.sleep(0.01)
+    await comes_true(lambda: preparing.pid is None)
     assert await reasons(preparing, *LARGE) == [""] * len(LARGE)

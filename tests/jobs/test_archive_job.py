@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from datetime import datetime
 from pathlib import Path
 
@@ -15,7 +14,8 @@ from mem_search.features.archives.service import JOB, folder, next_run
 from mem_search.features.archives.sql import ArchiveStore
 from mem_search.settings import Settings
 from mem_search.wiring import Runtime, open_runtime
-from patience import PATIENCE
+from patience import becomes
+from runtimes import ended
 
 ZONE = gettz() or tzlocal()
 
@@ -35,9 +35,7 @@ def archive(tmp_path: Path, **fields: object) -> Archive:
 
 async def run(runtime: Runtime, *, force: bool = False) -> dict[str, object]:
     job = await runtime.ingest.jobs.submit(JOB, {"name": "homes", "force": force})
-    async with asyncio.timeout(PATIENCE):
-        while (state := await runtime.ingest.jobs.get(job)).state in ("queued", "running"):  # noqa: ASYNC110  nothing tells of it
-            await asyncio.sleep(0.05)
+    state = await ended(runtime.ingest.jobs, job)
     assert state.state == "done", state.message
     return dict(state.result)
 
@@ -82,9 +80,9 @@ async def test_a_run_that_was_due_while_no_worker_ran_is_made_at_the_next_start(
         (waiting,) = await runtime.ingest.archives.listed()
         assert waiting.next_at
         await runtime.store.part(ArchiveStore).set_next("homes", 1)
-    async with open_runtime(settings(home)) as runtime, asyncio.timeout(PATIENCE):
-        while not (known := (await runtime.ingest.archives.listed())[0]).indexed_at:  # noqa: ASYNC110  nothing tells of it
-            await asyncio.sleep(0.05)
+    async with open_runtime(settings(home)) as runtime:
+        (known,) = await becomes(runtime.ingest.archives.listed, lambda found: found[0].indexed_at)
+        assert known.indexed_at is not None
         assert known.statistics["new"] == 2
         assert (known.next_at or 0) > known.indexed_at
 

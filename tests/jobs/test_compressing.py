@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -23,7 +22,7 @@ from mem_search.records.registry import installed_kinds
 from mem_search.renderers.record_line import DisplayOptions
 from mem_search.text.dates import now_ms
 from mem_search.wiring import Runtime, open_runtime
-from patience import PATIENCE
+from patience import becomes
 from runtimes import fill, small
 
 __all__ = ["model"]
@@ -211,7 +210,5 @@ async def test_a_worker_compresses_what_comes_in(
     settings = small(tmp_path, compress=f"openai:small@{model.base}", enrich_per_minute=100_000)
     async with open_runtime(settings) as runtime:
         await fill(runtime, step("a"), draft("bill", "a lamp", kind="file"))
-        async with asyncio.timeout(PATIENCE):
-            while not await was_compressed(runtime, "a"):  # noqa: ASYNC110  it asks the store
-                await asyncio.sleep(0.05)
+        await becomes(lambda: was_compressed(runtime, "a"))
     assert len(model.asked) == 1, "documents are not sent where only this setting is on"

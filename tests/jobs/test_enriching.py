@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from pathlib import Path
 
@@ -16,7 +15,7 @@ from mem_search.metadata import enrichment
 from mem_search.model import Record, SearchRequest
 from mem_search.model_endpoint import ChatEndpoint, Refused
 from mem_search.wiring import Runtime, open_runtime
-from patience import PATIENCE
+from patience import becomes
 from runtimes import fill, small
 
 __all__ = ["model"]
@@ -207,7 +206,5 @@ async def test_the_worker_asks_about_what_comes_in(
     )
     async with open_runtime(settings) as runtime:
         await fill(runtime, BILL)
-        async with asyncio.timeout(PATIENCE):
-            while "from_model" not in (await stored(runtime, "bill")).metadata:  # noqa: ASYNC110
-                await asyncio.sleep(0.05)
+        await becomes(lambda: stored(runtime, "bill"), lambda bill: "from_model" in bill.metadata)
     assert len(model.asked) == 1

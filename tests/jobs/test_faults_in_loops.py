@@ -18,11 +18,9 @@ from mem_search.features.capture.service import GRACE_SECONDS, HookEvents
 from mem_search.jobs.lanes import Lanes
 from mem_search.jobs.reader import LocationReader
 from mem_search.model import Filters, Location
-from mem_search.model.jobs import ENDED
 from mem_search.scheduler import Scheduler
 from mem_search.wiring import open_runtime
-from patience import PATIENCE
-from runtimes import small
+from runtimes import ended, small
 
 
 async def test_background_work_that_a_bug_has_ended_is_begun_again(
@@ -147,6 +145,4 @@ async def test_a_job_row_that_is_damaged_while_the_worker_runs_holds_no_other_jo
         assert isinstance(job.params, dict)
         new = await jobs.submit("audit", {})
 
-        async with asyncio.timeout(PATIENCE):
-            while (await jobs.get(new)).state not in ENDED:  # noqa: ASYNC110  it asks the store
-                await asyncio.sleep(0.02)
+        await ended(jobs, new)

@@ -8,7 +8,6 @@ import json
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 from aiohttp import web
@@ -16,12 +15,10 @@ from aiohttp.test_utils import TestServer
 
 from mem_search.errors import SourceError
 from mem_search.features.documents.service import fetch
-from mem_search.model.jobs import ENDED
 from mem_search.outgoing import RefusedPage
 from mem_search.settings import Settings
-from mem_search.wiring import Runtime, open_runtime
-from patience import PATIENCE
-from runtimes import small
+from mem_search.wiring import open_runtime
+from runtimes import ended, small
 
 ARTICLE = """<html><head><title>Lamps of the harbour</title>
 <meta name="author" content="Ada Quay"><meta property="article:published_time" content="2024-03-01">
@@ -132,13 +129,6 @@ async def test_no_address_of_this_machine_or_network_is_asked(
     assert it.asked == []
 
 
-async def ended(runtime: Runtime, job: str) -> Any:
-    async with asyncio.timeout(PATIENCE):
-        while (state := await runtime.ingest.jobs.get(job)).state not in ENDED:  # noqa: ASYNC110
-            await asyncio.sleep(0.02)
-    return state
-
-
 async def test_the_job_stores_the_article_and_what_the_page_says_of_itself(
     site: tuple[Site, str, str], tmp_path: Path
 ) -> None:
@@ -147,7 +137,7 @@ async def test_the_job_stores_the_article_and_what_the_page_says_of_itself(
     async with open_runtime(settings) as runtime:
         options = {"source": "web", "source_id": f"{near}/lamps", "tags": json.dumps(["harbour"])}
         params = {"url": f"{base}/lamps", "options": options}
-        first = await ended(runtime, await runtime.ingest.jobs.submit("fetch", params))
+        first = await ended(runtime.ingest.jobs, await runtime.ingest.jobs.submit("fetch", params))
         assert first.state == "done", first.message
         record = await runtime.store.records.named("web", f"{near}/lamps")
         assert record is not None
@@ -160,12 +150,12 @@ async def test_the_job_stores_the_article_and_what_the_page_says_of_itself(
         assert "burns oil" in record.text
         assert "newsletter" not in record.text
         it.text = ARTICLE.replace("burns oil", "burns gas")
-        again = await ended(runtime, await runtime.ingest.jobs.submit("fetch", params))
+        again = await ended(runtime.ingest.jobs, await runtime.ingest.jobs.submit("fetch", params))
         assert again.result["document"] == str(record.ref)
         changed = await runtime.store.records.named("web", f"{near}/lamps")
         assert changed is not None
         assert "burns gas" in changed.text
         gone = {**params, "url": f"{base}/gone"}
-        failed = await ended(runtime, await runtime.ingest.jobs.submit("fetch", gone))
+        failed = await ended(runtime.ingest.jobs, await runtime.ingest.jobs.submit("fetch", gone))
         assert (failed.state, "answered 404" in failed.message) == ("failed", True)
         assert list(settings.spool_dir.iterdir()) == []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
+from collections.abc import AsyncIterator
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,23 @@ from small_disk import room_for
 
 SESSION = "5e551040-0000-4000-8000-000000000001"
 LATER = GRACE_SECONDS + 1
+
+
+@pytest.fixture
+async def runtime(tmp_path: Path) -> AsyncIterator[Runtime]:
+    """Nothing is done by itself."""
+    async with open_runtime(small(tmp_path), background=False) as runtime:
+        yield runtime
+
+
+@pytest.fixture
+def events(runtime: Runtime) -> HookEvents:
+    return runtime.ingest.hooks
+
+
+async def drain_later(events: HookEvents) -> None:
+    """Take the events after their time of grace."""
+    await events.drain(time.time() + LATER)
 
 
 def leave(events: HookEvents, name: str, hook: str, **more: Any) -> Path:
@@ -64,36 +82,32 @@ def session(events: HookEvents) -> None:
 
 @pytest.mark.parametrize("room", [30, 450, 900])
 async def test_an_event_that_a_full_disk_cut_off_is_recorded_whole_later(
-    tmp_path: Path, room: int
+    room: int, events: HookEvents, runtime: Runtime
 ) -> None:
     """The disk takes a part of the event's lines: of the first one, or also of the second."""
-    async with open_runtime(small(tmp_path), background=False) as runtime:
-        events = runtime.ingest.hooks
-        leave(events, "1", "UserPromptSubmit", prompt="Mend the tide gauge of the pier")
-        await events.drain(time.time() + LATER)
-        (journal,) = events.sessions.iterdir()
-        leave(
-            events,
-            "2",
-            "PostToolUseFailure",
-            tool_name="Bash",
-            tool_input={"command": "make test", "description": "Run " + "all the tests " * 15},
-            error="Exit code 2\nValueError: no tide " + "at all " * 60,
-        )
-        with room_for(journal.stat().st_size + room), pytest.raises(OSError, match="too large"):
-            await events.drain(time.time() + LATER)
-        leave(events, "4", "Stop", last_assistant_message="The gauge counts every wave now.")
-        for _ in range(2):
-            await events.drain(time.time() + LATER)
-        lines = [json.loads(line) for line in journal.read_text().splitlines()]
-        assert [line["uuid"] for line in lines] == ["1", "2", "2-answer", "4"]
-        assert list(events.folder.iterdir()) == []
-        page, _ = await runtime.store.records.page(
-            Filters(kinds=("observation",)), "date_asc", 9, 0
-        )
-        ((work, _),) = page
-        (failed,) = work.metadata["failed"]
-        assert failed.startswith("Failed with exit code 2: Ran: make test")
+    leave(events, "1", "UserPromptSubmit", prompt="Mend the tide gauge of the pier")
+    await drain_later(events)
+    (journal,) = events.sessions.iterdir()
+    leave(
+        events,
+        "2",
+        "PostToolUseFailure",
+        tool_name="Bash",
+        tool_input={"command": "make test", "description": "Run " + "all the tests " * 15},
+        error="Exit code 2\nValueError: no tide " + "at all " * 60,
+    )
+    with room_for(journal.stat().st_size + room), pytest.raises(OSError, match="too large"):
+        await drain_later(events)
+    leave(events, "4", "Stop", last_assistant_message="The gauge counts every wave now.")
+    for _ in range(2):
+        await drain_later(events)
+    lines = [json.loads(line) for line in journal.read_text().splitlines()]
+    assert [line["uuid"] for line in lines] == ["1", "2", "2-answer", "4"]
+    assert list(events.folder.iterdir()) == []
+    page, _ = await runtime.store.records.page(Filters(kinds=("observation",)), "date_asc", 9, 0)
+    ((work, _),) = page
+    (failed,) = work.metadata["failed"]
+    assert failed.startswith("Failed with exit code 2: Ran: make test")
 
 
 async def test_an_event_has_its_lines_once_whatever_came_after_it(tmp_path: Path) -> None:
@@ -108,68 +122,66 @@ async def test_an_event_has_its_lines_once_whatever_came_after_it(tmp_path: Path
 
         for _ in range(2):
             told()
-            await events.drain(time.time() + LATER)
+            await drain_later(events)
     async with open_runtime(small(tmp_path), background=False) as runtime:
         events = runtime.ingest.hooks
         told()
-        await events.drain(time.time() + LATER)
+        await drain_later(events)
         (journal,) = events.sessions.iterdir()
         lines = [json.loads(line)["uuid"] for line in journal.read_text().splitlines()]
         assert lines == ["1", "2", "3", "4", "5", "6"]
 
 
-async def test_events_without_a_transcript_become_the_records_of_a_session(tmp_path: Path) -> None:
-    async with open_runtime(small(tmp_path), background=False) as runtime:
-        events = runtime.ingest.hooks
-        session(events)
-        await events.drain(time.time() + LATER)
-        assert await stored(runtime) == [
-            ("observation", "The gauge counts every wave now."),
-            ("session_summary", "Mend the tide gauge of the pier"),
-            ("user_prompt", "Mend the tide gauge of the pier"),
-        ]
-        page, _ = await runtime.store.records.page(
-            Filters(kinds=("observation",)), "date_asc", 9, 0
-        )
-        ((work, _),) = page
-        assert work.metadata["failed"] == [
-            "Failed with exit code 2: Ran: make test — ValueError: no tide"
-        ]
-        assert work.metadata["type"] == "bugfix"
-        assert work.metadata["files_modified"] == ["gauge.py"]
-        assert work.session == SESSION
-        assert list(events.folder.iterdir()) == []
+async def test_events_without_a_transcript_become_the_records_of_a_session(
+    events: HookEvents, runtime: Runtime
+) -> None:
+    session(events)
+    await drain_later(events)
+    assert await stored(runtime) == [
+        ("observation", "The gauge counts every wave now."),
+        ("session_summary", "Mend the tide gauge of the pier"),
+        ("user_prompt", "Mend the tide gauge of the pier"),
+    ]
+    page, _ = await runtime.store.records.page(Filters(kinds=("observation",)), "date_asc", 9, 0)
+    ((work, _),) = page
+    assert work.metadata["failed"] == [
+        "Failed with exit code 2: Ran: make test — ValueError: no tide"
+    ]
+    assert work.metadata["type"] == "bugfix"
+    assert work.metadata["files_modified"] == ["gauge.py"]
+    assert work.session == SESSION
+    assert list(events.folder.iterdir()) == []
 
 
-async def test_a_subagents_words_are_not_the_last_words_of_its_session(tmp_path: Path) -> None:
-    async with open_runtime(small(tmp_path), background=False) as runtime:
-        events = runtime.ingest.hooks
-        leave(events, "1", "UserPromptSubmit", prompt="Chart the reefs")
-        leave(events, "2", "Stop", last_assistant_message="The reefs are charted.")
-        said = "There are seven reefs, two of them new."
-        leave(events, "3", "SubagentStop", agent_id="a1", last_assistant_message=said)
-        await events.drain(time.time() + LATER)
-        page, _ = await runtime.store.records.page(Filters(), "date_asc", 9, 0)
-        by_agent = {
-            str(record.metadata.get("agent")): record.title
-            for record, _ in page
-            if record.kind == "observation"
-        }
-        assert by_agent == {"a1": said}
-        (summary,) = [record for record, _ in page if record.kind == "session_summary"]
-        assert summary.metadata["completed"] == "The reefs are charted."
+async def test_a_subagents_words_are_not_the_last_words_of_its_session(
+    events: HookEvents, runtime: Runtime
+) -> None:
+    leave(events, "1", "UserPromptSubmit", prompt="Chart the reefs")
+    leave(events, "2", "Stop", last_assistant_message="The reefs are charted.")
+    said = "There are seven reefs, two of them new."
+    leave(events, "3", "SubagentStop", agent_id="a1", last_assistant_message=said)
+    await drain_later(events)
+    page, _ = await runtime.store.records.page(Filters(), "date_asc", 9, 0)
+    by_agent = {
+        str(record.metadata.get("agent")): record.title
+        for record, _ in page
+        if record.kind == "observation"
+    }
+    assert by_agent == {"a1": said}
+    (summary,) = [record for record, _ in page if record.kind == "session_summary"]
+    assert summary.metadata["completed"] == "The reefs are charted."
 
 
-async def test_an_event_that_is_taken_twice_is_one_record(tmp_path: Path) -> None:
+async def test_an_event_that_is_taken_twice_is_one_record(
+    events: HookEvents, runtime: Runtime
+) -> None:
     """The worker is killed after it read an event and before it removed the file."""
-    async with open_runtime(small(tmp_path), background=False) as runtime:
-        events = runtime.ingest.hooks
-        session(events)
-        await events.drain(time.time() + LATER)
-        before = await stored(runtime)
-        session(events)
-        await events.drain(time.time() + LATER)
-        assert await stored(runtime) == before
+    session(events)
+    await drain_later(events)
+    before = await stored(runtime)
+    session(events)
+    await drain_later(events)
+    assert await stored(runtime) == before
 
 
 async def test_an_event_with_a_transcript_has_the_transcript_read(tmp_path: Path) -> None:
@@ -216,14 +228,12 @@ async def test_an_event_of_another_agent_has_its_sessions_read(
         assert (known.location.path, known.followed) == (str(sessions), True)
 
 
-async def test_the_first_prompt_waits_for_its_transcript(tmp_path: Path) -> None:
-    async with open_runtime(small(tmp_path), background=False) as runtime:
-        events = runtime.ingest.hooks
-        file = leave(events, "1", "UserPromptSubmit", prompt="Deepen the harbour basin")
-        assert await events.drain()
-        assert file.exists()
-        assert not await events.drain(time.time() + LATER)
-        assert not file.exists()
+async def test_the_first_prompt_waits_for_its_transcript(events: HookEvents) -> None:
+    file = leave(events, "1", "UserPromptSubmit", prompt="Deepen the harbour basin")
+    assert await events.drain()
+    assert file.exists()
+    assert not await drain_later(events)
+    assert not file.exists()
 
 
 async def test_secrets_in_events_are_not_kept(tmp_path: Path) -> None:
@@ -232,7 +242,7 @@ async def test_secrets_in_events_are_not_kept(tmp_path: Path) -> None:
         events = runtime.ingest.hooks
         leave(events, "0", "UserPromptSubmit", prompt=f"Keep {secret} safe")
         leave(events, "1", "UserPromptSubmit", prompt=f"Use the token {secret} for the pier")
-        await events.drain(time.time() + LATER)
+        await drain_later(events)
     files = [*tmp_path.rglob("*")]  # noqa: ASYNC240
     kept = [file.read_bytes() for file in files if file.is_file()]
     assert any(b"for the pier" in content for content in kept)
@@ -256,7 +266,7 @@ async def test_an_event_that_comes_over_http_is_on_the_disk_without_secrets_and_
             events.leave(event, unique)
             (file,) = events.folder.iterdir()
             assert secret not in file.read_text()
-            await events.drain(time.time() + LATER)
+            await drain_later(events)
         kinds = [kind for kind, _ in await stored(runtime)]
         assert kinds.count("user_prompt") == 1
         with pytest.raises(InputError) as refused:
@@ -271,7 +281,7 @@ async def test_forgetting_looks_into_events_that_wait_and_into_sessions(tmp_path
         # Only words that no other record has give a forgotten one away.
         common = f"The cwd of the session {SESSION} is gone, and so is the harbour of the prompt"
         leave(events, "2", "UserPromptSubmit", prompt=common, session_id="other")
-        await events.drain(time.time() + LATER)
+        await drain_later(events)
         assert {file.stem for file in events.sessions.iterdir()} == {SESSION, "other"}
         leave(events, "3", "Stop", last_assistant_message="The zylophantic basin is deep.")
         leave(events, "5", "Stop", last_assistant_message="Its session is forgotten.")
@@ -291,35 +301,33 @@ async def test_forgetting_looks_into_events_that_wait_and_into_sessions(tmp_path
 
 
 async def test_words_of_the_format_take_no_capture_with_them_and_words_of_its_content_do(
-    tmp_path: Path,
+    events: HookEvents,
 ) -> None:
-    async with open_runtime(small(tmp_path), background=False) as runtime:
-        events = runtime.ingest.hooks
-        given = {"tool_name": "Bash", "tool_use_id": "toolu_1", "permission_mode": "default",
-                 "tool_input": {"command": "dredge"},
-                 "tool_response": {"stdout": "deep"}}  # fmt: skip
-        leave(events, "1", "PostToolUse", session_id="other", **given)
-        leave(events, "2", "UserPromptSubmit", session_id="other", prompt="The zylophantic basin")
-        await events.drain(time.time() + LATER)
-        waits = leave(events, "3", "PostToolUse", session_id="other", **given)
-        events.aside.mkdir()
-        aside = events.aside / "4.json"
-        aside.write_bytes(waits.read_bytes())
-        journal = events.sessions / "other.jsonl"
-        whole = f"{journal.read_text()}{waits.read_text()}"
-        content = "other basin zylophantic the dredge deep gone harbour"
-        format_words = words_of(whole) - words_of(content)
-        assert format_words > {"message", "content", "timestamp", "assistant", "bash"}
-        of_format = Traces(frozenset({*format_words, "tooluse", "toolname"}), frozenset())
-        assert await events.forget((), of_format) == 0
-        assert waits.exists()
-        assert aside.exists()
-        lines = journal.read_text().splitlines()
-        assert await events.forget((), Traces(frozenset({"zylophantic"}), frozenset())) > 0
-        assert journal.read_text().splitlines() == lines[:2]
-        assert await events.forget((), Traces(frozenset({"dredge"}), frozenset())) > 0
-        assert journal.read_text().splitlines() == lines[1:2]
-        assert not any(file.exists() for file in (waits, aside))
+    given = {"tool_name": "Bash", "tool_use_id": "toolu_1", "permission_mode": "default",
+             "tool_input": {"command": "dredge"},
+             "tool_response": {"stdout": "deep"}}  # fmt: skip
+    leave(events, "1", "PostToolUse", session_id="other", **given)
+    leave(events, "2", "UserPromptSubmit", session_id="other", prompt="The zylophantic basin")
+    await drain_later(events)
+    waits = leave(events, "3", "PostToolUse", session_id="other", **given)
+    events.aside.mkdir()
+    aside = events.aside / "4.json"
+    aside.write_bytes(waits.read_bytes())
+    journal = events.sessions / "other.jsonl"
+    whole = f"{journal.read_text()}{waits.read_text()}"
+    content = "other basin zylophantic the dredge deep gone harbour"
+    format_words = words_of(whole) - words_of(content)
+    assert format_words > {"message", "content", "timestamp", "assistant", "bash"}
+    of_format = Traces(frozenset({*format_words, "tooluse", "toolname"}), frozenset())
+    assert await events.forget((), of_format) == 0
+    assert waits.exists()
+    assert aside.exists()
+    lines = journal.read_text().splitlines()
+    assert await events.forget((), Traces(frozenset({"zylophantic"}), frozenset())) > 0
+    assert journal.read_text().splitlines() == lines[:2]
+    assert await events.forget((), Traces(frozenset({"dredge"}), frozenset())) > 0
+    assert journal.read_text().splitlines() == lines[1:2]
+    assert not any(file.exists() for file in (waits, aside))
 
 
 FAULTY: list[tuple[Any, str]] = [
@@ -351,7 +359,7 @@ async def test_an_event_that_cannot_be_used_is_dropped_and_counted(
         file = events.folder / "1.json"
         file.write_bytes(given if isinstance(given, bytes) else given.encode())
         leave(events, "2", "UserPromptSubmit", prompt="Deepen the harbour basin")
-        await events.drain(time.time() + LATER)
+        await drain_later(events)
         count, last = dropped(tmp_path)
         assert count == 1
         assert last.partition(" ")[2].startswith(reason)
@@ -369,72 +377,68 @@ async def test_an_event_that_cannot_be_used_is_dropped_and_counted(
     ],
 )
 async def test_odd_values_in_an_event_keep_no_other_event_waiting(
-    tmp_path: Path, odd: dict[str, Any]
+    odd: dict[str, Any], events: HookEvents, runtime: Runtime
 ) -> None:
-    async with open_runtime(small(tmp_path), background=False) as runtime:
-        events = runtime.ingest.hooks
-        leave(events, "1", "PostToolUse", **{"tool_name": "Bash", "session_id": "odd", **odd})
-        leave(events, "2", "UserPromptSubmit", prompt="Deepen the harbour basin")
-        events.leave({"hook_event_name": "PostToolUse", "session_id": "odd", **odd})
-        await events.drain(time.time() + LATER)
-        assert ("user_prompt", "Deepen the harbour basin") in await stored(runtime)
-        assert list(events.folder.iterdir()) == []
+    leave(events, "1", "PostToolUse", **{"tool_name": "Bash", "session_id": "odd", **odd})
+    leave(events, "2", "UserPromptSubmit", prompt="Deepen the harbour basin")
+    events.leave({"hook_event_name": "PostToolUse", "session_id": "odd", **odd})
+    await drain_later(events)
+    assert ("user_prompt", "Deepen the harbour basin") in await stored(runtime)
+    assert list(events.folder.iterdir()) == []
 
 
-async def test_events_in_any_order_are_all_recorded(tmp_path: Path) -> None:
+async def test_events_in_any_order_are_all_recorded(
+    tmp_path: Path, events: HookEvents, runtime: Runtime
+) -> None:
     """Asynchronous hooks can end after the session did, and a session can be resumed."""
-    async with open_runtime(small(tmp_path), background=False) as runtime:
-        events = runtime.ingest.hooks
-        session(events)
-        await events.drain(time.time() + LATER)
-        before = await stored(runtime)
-        use = {"tool_name": "Bash", "tool_input": {"command": "make pier"}, "tool_response": {}}
-        leave(events, "2a", "PostToolUse", **use)
-        leave(events, "0", "PostCompact", compact_summary="The gauge of the pier was in scope.")
-        leave(events, "6", "Stop", last_assistant_message="The lamp of the pier burns, too.")
-        await events.drain(time.time() + LATER)
-        assert set(before) - {("session_summary", "Mend the tide gauge of the pier")} <= set(
-            await stored(runtime)
-        )
-        page, _ = await runtime.store.records.page(
-            Filters(kinds=("session_summary",)), "date_asc", 9, 0
-        )
-        ((summary, _),) = page
-        assert summary.metadata["request"] == "Mend the tide gauge of the pier"
-        assert "The lamp of the pier burns" in summary.text
-        assert dropped(tmp_path) == (0, "")
+    session(events)
+    await drain_later(events)
+    before = await stored(runtime)
+    use = {"tool_name": "Bash", "tool_input": {"command": "make pier"}, "tool_response": {}}
+    leave(events, "2a", "PostToolUse", **use)
+    leave(events, "0", "PostCompact", compact_summary="The gauge of the pier was in scope.")
+    leave(events, "6", "Stop", last_assistant_message="The lamp of the pier burns, too.")
+    await drain_later(events)
+    assert set(before) - {("session_summary", "Mend the tide gauge of the pier")} <= set(
+        await stored(runtime)
+    )
+    page, _ = await runtime.store.records.page(
+        Filters(kinds=("session_summary",)), "date_asc", 9, 0
+    )
+    ((summary, _),) = page
+    assert summary.metadata["request"] == "Mend the tide gauge of the pier"
+    assert "The lamp of the pier burns" in summary.text
+    assert dropped(tmp_path) == (0, "")
 
 
-async def test_a_session_without_a_transcript_is_kept_for_a_week(tmp_path: Path) -> None:
-    async with open_runtime(small(tmp_path), background=False) as runtime:
-        events = runtime.ingest.hooks
-        session(events)
-        await events.drain(time.time() + LATER)
-        (kept,) = events.sessions.iterdir()
-        long_ago = time.time() - KEPT_SECONDS - 60
-        os.utime(kept, (long_ago, long_ago))
-        await events.drain()
-        assert list(events.sessions.iterdir()) == []
-        assert len(await stored(runtime)) == 3
+async def test_a_session_without_a_transcript_is_kept_for_a_week(
+    events: HookEvents, runtime: Runtime
+) -> None:
+    session(events)
+    await drain_later(events)
+    (kept,) = events.sessions.iterdir()
+    long_ago = time.time() - KEPT_SECONDS - 60
+    os.utime(kept, (long_ago, long_ago))
+    await events.drain()
+    assert list(events.sessions.iterdir()) == []
+    assert len(await stored(runtime)) == 3
 
 
 async def test_a_defect_over_one_event_sets_it_aside_and_the_others_are_recorded(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch, events: HookEvents, runtime: Runtime
 ) -> None:
-    async with open_runtime(small(tmp_path), background=False) as runtime:
-        events = runtime.ingest.hooks
-        append = Journals.append
+    append = Journals.append
 
-        def fails(self: Journals, event: Any, uuid: str, at: datetime) -> None:
-            if uuid == "2":
-                raise KeyError("surprise")
-            append(self, event, uuid, at)
+    def fails(self: Journals, event: Any, uuid: str, at: datetime) -> None:
+        if uuid == "2":
+            raise KeyError("surprise")
+        append(self, event, uuid, at)
 
-        monkeypatch.setattr(Journals, "append", fails)
-        session(events)
-        await events.drain(time.time() + LATER)
-        assert [file.name for file in events.aside.iterdir()] == ["2.json"]
-        assert list(events.folder.iterdir()) == []
-        assert ("user_prompt", "Mend the tide gauge of the pier") in await stored(runtime)
-        (failed,) = await events._store.ledger("claude-code", "2.json", 1, 0, "failed")
-        assert "KeyError: 'surprise'" in str(failed)
+    monkeypatch.setattr(Journals, "append", fails)
+    session(events)
+    await drain_later(events)
+    assert [file.name for file in events.aside.iterdir()] == ["2.json"]
+    assert list(events.folder.iterdir()) == []
+    assert ("user_prompt", "Mend the tide gauge of the pier") in await stored(runtime)
+    (failed,) = await events._store.ledger("claude-code", "2.json", 1, 0, "failed")
+    assert "KeyError: 'surprise'" in str(failed)

@@ -10,9 +10,10 @@ import pytest
 
 from mem_search.errors import Conflict, InputError, NotFound, SourceError, StoreAway
 from mem_search.jobs.queue import JobQueue, Report
-from mem_search.model.jobs import ENDED, JobState
+from mem_search.model.jobs import JobState
 from mem_search.storage.sqlite.store import SqliteStore
-from patience import PATIENCE
+from patience import PATIENCE, becomes, comes_true
+from runtimes import ended
 
 
 class Recorded:
@@ -55,14 +56,7 @@ async def queue(store: SqliteStore, job: Recorded) -> AsyncIterator[JobQueue]:
 
 
 async def reached(queue: JobQueue, job: str, *states: str) -> JobState:
-    async with asyncio.timeout(PATIENCE):
-        while (state := await queue.get(job)).state not in states:  # noqa: ASYNC110  it asks from outside
-            await asyncio.sleep(0.01)
-    return state
-
-
-async def ended(queue: JobQueue, job: str) -> JobState:
-    return await reached(queue, job, *ENDED)
+    return await becomes(lambda: queue.get(job), lambda state: state.state in states)
 
 
 async def test_jobs_run_one_after_the_other_in_the_order_they_came(
@@ -87,9 +81,7 @@ async def test_the_rate_of_each_part_of_a_job_is_measured_apart(
 ) -> None:
     name = await queue.submit("recorded", {"do": "wait", **params})
     message = "another part" if params else "half way"
-    async with asyncio.timeout(PATIENCE):
-        while (state := await queue.get(name)).message != message:  # noqa: ASYNC110  it asks from outside
-            await asyncio.sleep(0.01)
+    state = await becomes(lambda: queue.get(name), lambda state: state.message == message)
     assert state.pace is not None
     assert state.pace.base == base
     job.go_on.set()
@@ -98,9 +90,7 @@ async def test_the_rate_of_each_part_of_a_job_is_measured_apart(
 
 async def test_progress_shows_while_it_runs(queue: JobQueue, job: Recorded) -> None:
     name = await queue.submit("recorded", {"do": "wait"})
-    async with asyncio.timeout(PATIENCE):
-        while (state := await queue.get(name)).message != "half way":  # noqa: ASYNC110  it asks from outside
-            await asyncio.sleep(0.01)
+    state = await becomes(lambda: queue.get(name), lambda state: state.message == "half way")
     assert (state.state, state.done, state.total) == ("running", 1, 2)
     job.go_on.set()
     assert (await ended(queue, name)).state == "done"
@@ -260,9 +250,7 @@ async def test_ended_jobs_are_kept_for_a_week(store: SqliteStore, job: Recorded)
 async def test_a_queue_that_is_woken_while_it_closes_ends(store: SqliteStore) -> None:
     queue = JobQueue(store.jobs, (Recorded(),), aside_seconds=3600)
     await queue.start()
-    async with asyncio.timeout(PATIENCE):
-        while not all(added._waiters for added in queue._added):  # noqa: ASYNC110  they wait soon
-            await asyncio.sleep(0.01)
+    await comes_true(lambda: all(added._waiters for added in queue._added))
     queue.wake()
     await asyncio.sleep(0)  # what waited for the event is done, and the queue does not know it yet
     closing = asyncio.create_task(queue.close())
@@ -296,9 +284,7 @@ async def test_a_job_that_cannot_be_started_says_why_and_runs_when_it_can(
     full = "create trigger full before update of state on jobs begin select the_disk_is_full(); end"
     await store.database.write(lambda c: c.execute(full))
     job = await queue.submit("recorded", {"n": 1})
-    while not (await queue.get(job)).message:  # noqa: ASYNC110  it asks the store
-        await asyncio.sleep(0.01)
-    waiting = await queue.get(job)
+    waiting = await becomes(lambda: queue.get(job), lambda state: state.message)
     assert (waiting.state, "the_disk_is_full" in waiting.message) == ("queued", True)
     await store.database.write(lambda c: c.execute("drop trigger full"))
     queue.wake()

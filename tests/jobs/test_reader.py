@@ -26,7 +26,7 @@ from mem_search.jobs.tasks import ImportJob, SyncJob
 from mem_search.model import Batch, Location
 from mem_search.model.ingest import IngestCounts
 from mem_search.storage.sqlite.store import SqliteStore
-from patience import PATIENCE
+from patience import PATIENCE, comes_true
 
 
 class Shelf:
@@ -341,9 +341,7 @@ async def test_following_looks_again_and_outlives_a_location_that_fails(
         await reader.read(Location("shelf", "1 break 0"))
     shelf.cursors.clear()
     following = asyncio.create_task(follow(store.ingest, reader, 0.01))
-    async with asyncio.timeout(PATIENCE):
-        while len(shelf.cursors) < 6:  # noqa: ASYNC110  it asks from outside
-            await asyncio.sleep(0.01)
+    await comes_true(lambda: len(shelf.cursors) >= 6)
     assert {"next": 1} in shelf.cursors
     following.cancel()
     with pytest.raises(asyncio.CancelledError):

@@ -9,13 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from drafts import draft
+from drafts import draft, prepared
 from mem_search.features.archives.sql import ArchiveStore
 from mem_search.features.saved_searches.sql import SavedSearchStore
 from mem_search.ingest import prepare as preparing
-from mem_search.ingest.prepare import prepare
 from mem_search.model import Batch, LedgerEntry, Link, Location, SearchRequest
-from mem_search.model.ingest import PreparedBatch
 from mem_search.model.jobs import ENDED, JobState
 from mem_search.model.requests import Scope
 from mem_search.model.statistics import LoggedSearch
@@ -53,9 +51,7 @@ async def fill_as_before(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = await SqliteStore.open(home / "mem-search.db")
     with monkeypatch.context() as patched:
         patched.setattr(preparing, "redacted", lambda draft: draft)
-        ready = tuple(prepare(each) for each in RECORDS)
-    items = tuple(each.source_id for each in RECORDS)
-    batch = PreparedBatch(Batch(drafts=RECORDS, cursor={"at": SECRET}), ready, items)
+        batch = prepared(*RECORDS, cursor={"at": SECRET})
     await store.ingest.store_batch(HERE, batch, followed=False)
     await store.ingest.note_items(HERE, [LedgerEntry(f"x {SECRET}", "failed", f"bad {SECRET}")])
     await store.jobs.create("job", "import", {"path": f"/x/{SECRET}"})
@@ -124,8 +120,7 @@ async def test_documents_of_an_older_version_get_their_facts_once(
     store = await SqliteStore.open(home / "mem-search.db")
     with monkeypatch.context() as patched:
         patched.setattr(preparing, "completed", lambda metadata, *_, **__: metadata)
-        ready = tuple(prepare(each) for each in (bill, other))
-    batch = PreparedBatch(Batch(drafts=(bill, other)), ready, ("bill", "letter"))
+        batch = prepared(bill, other)
     await store.ingest.store_batch(Location("test", "/there"), batch, followed=False)
     await store.redacting.note_rules("of an older version")
     await store.close()
@@ -154,8 +149,7 @@ async def test_reports_of_an_older_version_get_their_citations_and_keep_their_ve
     with monkeypatch.context() as patched:
         patched.setattr(preparing, "edges_of", lambda *_, **__: ())
         patched.setattr(shared_phrases, "kept", lambda _: ())
-        ready = tuple(prepare(each) for each in drafts)
-    batch = PreparedBatch(Batch(drafts=drafts), ready, ("quoting", "quoted", "said"))
+        batch = prepared(*drafts)
     await store.ingest.store_batch(Location("test", "/there"), batch, followed=False)
     await store.redacting.note_rules("of an older version")
     passages = (await store.statistics.totals()).passages

@@ -7,7 +7,6 @@ import threading
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -20,7 +19,7 @@ from mem_search.model import Batch, SearchPage, SearchRequest
 from mem_search.storage.chroma.index import ChromaIndex
 from mem_search.wiring import Runtime, open_runtime
 from patience import PATIENCE
-from runtimes import THERE, fill, settled, small
+from runtimes import THERE, ended, fill, settled, small
 
 RECORDS = [drafts.draft(f"{n}", f"the harbour of town{n} has {n} ships") for n in range(150)]
 
@@ -62,13 +61,6 @@ async def spaces(runtime: Runtime) -> list[tuple[str, int]]:
     return [(space.name, len(await store.entries(space.number))) for space in found]
 
 
-async def ended(runtime: Runtime, name: str) -> Any:
-    async with asyncio.timeout(PATIENCE):
-        while (state := await runtime.ingest.jobs.get(name)).state in ("queued", "running"):  # noqa: ASYNC110  it asks from outside
-            await asyncio.sleep(0.02)
-    return state
-
-
 async def test_everything_is_embedded_anew_and_the_choice_survives_a_restart(
     tmp_path: Path,
 ) -> None:
@@ -76,7 +68,7 @@ async def test_everything_is_embedded_anew_and_the_choice_survives_a_restart(
     async with open_runtime(settings) as runtime:
         await fill(runtime, *RECORDS)
         name = await runtime.ingest.jobs.submit("reembed", {"model": "hashing:64"})
-        state = await ended(runtime, name)
+        state = await ended(runtime.ingest.jobs, name)
         assert (state.state, state.result) == (
             "done", {"embedder": "hashing:64", "dimensions": 64, "embedded": 150, "deleted": 150}
         )  # fmt: skip
@@ -96,69 +88,66 @@ async def test_everything_is_embedded_anew_and_the_choice_survives_a_restart(
         assert runtime.model.embedder.dimensions == 32
 
 
-async def test_searches_go_on_meanwhile_and_never_mix_spaces(tmp_path: Path) -> None:
-    async with open_runtime(small(tmp_path / "home")) as runtime:
-        await fill(runtime, *RECORDS)
-        # In 64 dimensions town6 and town41 are the same, in 256 town131 and another.
-        embedder = Slow(dimensions=1024)
-        running = asyncio.create_task(job(runtime, embedder).run({"model": "x"}, silent))
-        searched, dimensions = 0, set()
-        while not running.done():
-            asked = f"town{searched % 130} harbour ships"
-            page = await by_meaning(runtime, asked)
-            assert f"town{searched % 130} " in page.results[0].record.text
-            assert {leg.state for leg in page.report.legs} == {"ok"}
-            dimensions.add(runtime.model.embedder.dimensions)
-            searched += 1
-            if searched == 20:
-                await fill(runtime, drafts.draft("meanwhile", "a tidal mill"))
+async def test_searches_go_on_meanwhile_and_never_mix_spaces(runtime: Runtime) -> None:
+    await fill(runtime, *RECORDS)
+    # In 64 dimensions town6 and town41 are the same, in 256 town131 and another.
+    embedder = Slow(dimensions=1024)
+    running = asyncio.create_task(job(runtime, embedder).run({"model": "x"}, silent))
+    searched, dimensions = 0, set()
+    while not running.done():
+        asked = f"town{searched % 130} harbour ships"
+        page = await by_meaning(runtime, asked)
+        assert f"town{searched % 130} " in page.results[0].record.text
+        assert {leg.state for leg in page.report.legs} == {"ok"}
+        dimensions.add(runtime.model.embedder.dimensions)
+        searched += 1
+        if searched == 20:
+            await fill(runtime, drafts.draft("meanwhile", "a tidal mill"))
+    await running
+    assert dimensions >= {256}
+    assert searched > 3
+    await settled(runtime)
+    assert (await by_meaning(runtime, "town149 harbour")).total
+    assert await runtime.store.indexing.count_without_vector(runtime.active_index.space) == 0
+
+
+async def test_a_search_ends_in_the_space_in_which_it_began(runtime: Runtime) -> None:
+    await fill(runtime, *RECORDS)
+    old = runtime.search.pipeline
+    running = asyncio.create_task(job(runtime, Slow()).run({"model": "x"}, silent))
+    async with asyncio.timeout(PATIENCE):
+        while runtime.search.pipeline is old:  # noqa: ASYNC110  it asks from outside
+            await asyncio.sleep(0.01)
+    # The old vectors stay as long as somebody searches with them.
+    page = await old.search(SearchRequest("town7 harbour", mode="vector"))
+    assert "town7 " in page.results[0].record.text
+    assert await spaces(runtime) == [("hashing", 150)]
+    del old, page
+    await asyncio.wait_for(running, PATIENCE)
+    assert await spaces(runtime) == []
+
+
+async def test_a_cancelled_change_leaves_the_old_space_and_is_continued(runtime: Runtime) -> None:
+    await fill(runtime, *RECORDS)
+    slow = Slow(most=65)  # the first batch and the trial
+    running = asyncio.create_task(job(runtime, slow).run({"model": "x"}, silent))
+    assert await asyncio.to_thread(slow.reached.wait, PATIENCE)
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
         await running
-        assert dimensions >= {256}
-        assert searched > 3
-        await settled(runtime)
-        assert (await by_meaning(runtime, "town149 harbour")).total
-        assert await runtime.store.indexing.count_without_vector(runtime.active_index.space) == 0
+    slow.go_on.set()
+    assert runtime.model.embedder.dimensions == 256
+    assert await spaces(runtime) == [("hashing:64", 64)]
+    assert "town7 " in (await by_meaning(runtime, "town7 harbour")).results[0].record.text
 
+    rest = Slow()
+    result = await job(runtime, rest).run({"model": "x"}, silent)
+    assert (result["embedded"], len(rest.texts)) == (86, 87)
+    assert runtime.model.embedder is rest
 
-async def test_a_search_ends_in_the_space_in_which_it_began(tmp_path: Path) -> None:
-    async with open_runtime(small(tmp_path / "home")) as runtime:
-        await fill(runtime, *RECORDS)
-        old = runtime.search.pipeline
-        running = asyncio.create_task(job(runtime, Slow()).run({"model": "x"}, silent))
-        async with asyncio.timeout(PATIENCE):
-            while runtime.search.pipeline is old:  # noqa: ASYNC110  it asks from outside
-                await asyncio.sleep(0.01)
-        # The old vectors stay as long as somebody searches with them.
-        page = await old.search(SearchRequest("town7 harbour", mode="vector"))
-        assert "town7 " in page.results[0].record.text
-        assert await spaces(runtime) == [("hashing", 150)]
-        del old, page
-        await asyncio.wait_for(running, PATIENCE)
-        assert await spaces(runtime) == []
-
-
-async def test_a_cancelled_change_leaves_the_old_space_and_is_continued(tmp_path: Path) -> None:
-    async with open_runtime(small(tmp_path / "home")) as runtime:
-        await fill(runtime, *RECORDS)
-        slow = Slow(most=65)  # the first batch and the trial
-        running = asyncio.create_task(job(runtime, slow).run({"model": "x"}, silent))
-        assert await asyncio.to_thread(slow.reached.wait, PATIENCE)
-        running.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await running
-        slow.go_on.set()
-        assert runtime.model.embedder.dimensions == 256
-        assert await spaces(runtime) == [("hashing:64", 64)]
-        assert "town7 " in (await by_meaning(runtime, "town7 harbour")).results[0].record.text
-
-        rest = Slow()
-        result = await job(runtime, rest).run({"model": "x"}, silent)
-        assert (result["embedded"], len(rest.texts)) == (86, 87)
-        assert runtime.model.embedder is rest
-
-        # Asked for what is served, the job only clears what nothing searches.
-        again = await job(runtime, Slow()).run({"model": "x"}, silent)
-        assert (again["embedded"], again["deleted"]) == (0, 0)
+    # Asked for what is served, the job only clears what nothing searches.
+    again = await job(runtime, Slow()).run({"model": "x"}, silent)
+    assert (again["embedded"], again["deleted"]) == (0, 0)
 
 
 async def test_a_model_that_does_not_work_changes_nothing(tmp_path: Path) -> None:
@@ -173,7 +162,7 @@ async def test_a_model_that_does_not_work_changes_nothing(tmp_path: Path) -> Non
         with pytest.raises(ModelUnavailable):
             await job(runtime, Broken()).run({"model": "x"}, silent)
         name = await runtime.ingest.jobs.submit("reembed", {"model": "crystal-ball"})
-        assert "unknown embedder 'crystal-ball'" in (await ended(runtime, name)).message
+        assert "unknown embedder 'crystal-ball'" in (await ended(runtime.ingest.jobs, name)).message
         assert (runtime.model.embedder.name, await spaces(runtime)) == ("hashing", [])
         assert (await by_meaning(runtime, "town1 harbour")).total
 
@@ -189,10 +178,10 @@ async def test_an_import_does_not_wait_for_it(tmp_path: Path) -> None:
         change = await queue.submit("reembed", {"model": "x"})
         assert await asyncio.to_thread(slow.reached.wait, PATIENCE)
         imported = await queue.submit("import", {"source": "jsonl", "path": str(lines)})
-        assert (await ended(runtime, imported)).state == "done"
+        assert (await ended(runtime.ingest.jobs, imported)).state == "done"
         assert (await queue.get(change)).state == "running"
         slow.go_on.set()
-        assert (await ended(runtime, change)).state == "done"
+        assert (await ended(runtime.ingest.jobs, change)).state == "done"
         assert await runtime.store.indexing.count_without_vector(runtime.active_index.space) == 0
 
 
@@ -236,7 +225,7 @@ async def test_a_worker_without_a_model_gets_one(tmp_path: Path) -> None:
         assert runtime.model.embedder.dimensions == 0
         await runtime.ingest.writer.take(THERE, Batch(drafts=tuple(RECORDS[:5])))
         name = await runtime.ingest.jobs.submit("reembed", {"model": "hashing"})
-        assert (await ended(runtime, name)).state == "done"
+        assert (await ended(runtime.ingest.jobs, name)).state == "done"
         await settled(runtime)
         assert (await by_meaning(runtime, "town3 harbour")).total == 5
 

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 
-from mem_search.model.jobs import ENDED
 from mem_search.wiring import open_runtime
-from patience import PATIENCE
-from runtimes import small
+from runtimes import ended, small
 
 
 async def test_a_job_whose_upload_is_gone_says_so_and_what_to_do(tmp_path: Path) -> None:
@@ -17,9 +14,7 @@ async def test_a_job_whose_upload_is_gone_says_so_and_what_to_do(tmp_path: Path)
         params = {"source": "jsonl", "path": "notes.jsonl", "spooled": "abc/notes.jsonl"}
         job = await queue.submit("import", params)
         for _ in range(2):
-            async with asyncio.timeout(PATIENCE):
-                while (state := await queue.get(job)).state not in ENDED:  # noqa: ASYNC110  it asks from outside
-                    await asyncio.sleep(0.02)
+            state = await ended(queue, job)
             assert state.state == "failed"
             assert state.message == (
                 "the upload notes.jsonl is not kept any more: one that failed stays for a day;"

@@ -159,53 +159,14 @@ HOSTILE_NAMES = [
     "a" * 300,
     "",
 ]
-ORDINARY = [
-    "harbour",
-    "mem-search",
-    "web",
-    "api-gateway",
-    "fix/login",
-    "feature/tide-tables",
-    "main",
-    "develop",
-    "release-2.14",
-    "hotfix/null-pointer",
-    "run-tests",
-    "makefile",
-    "calldata",
-    "resetdata",
-    "opendatakit",
-    "printthis",
-    "skip-ci",
-    "file-upload",
-    "user-data",
-    "key-store",
-    "token-bucket",
-    "postgres",
-    "dotfiles",
-    "readme",
-    "dropbox-sync",
-    "printable",
-    "runtime",
-    "send-mail",
-    "pushgateway",
-    "all-in-one",
-    "home-assistant",
-    "shop-frontend",
-    "ada/chart.js",
-    "src/auth",
-    "gauge.py",
-    "executor",
-    "removal-tool",
-    "system-ui",
-    "password-manager",
-    "filesystem",
-    "data-science",
-    "showroom",
-    "useragent",
-    "openapi",
-    "sendgrid",
-]
+ORDINARY = """
+    harbour mem-search web api-gateway fix/login feature/tide-tables main develop release-2.14
+    hotfix/null-pointer run-tests makefile calldata resetdata opendatakit printthis skip-ci
+    file-upload user-data key-store token-bucket postgres dotfiles readme dropbox-sync printable
+    runtime send-mail pushgateway all-in-one home-assistant shop-frontend ada/chart.js src/auth
+    gauge.py executor removal-tool system-ui password-manager filesystem data-science showroom
+    useragent openapi sendgrid
+""".split()
 
 
 @pytest.mark.parametrize("name", HOSTILE_NAMES + ORDERS)

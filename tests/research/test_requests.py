@@ -1,31 +1,30 @@
-"""A stored request is complete and can be sent again as a body."""
+"""Requests of research: stored, replayed, and how results drift."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
 from typing import Any, get_args
 from zoneinfo import ZoneInfo
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mem_search.http.schemas.universal_requests import (
-    BASE,
-    UniversalSearchRequest,
-    request_body,
-)
-from mem_search.model import (
-    DateRange,
-    Filters,
-    Mode,
-    ResearchPlacement,
-    ResultTexts,
-    SearchRequest,
-)
+import drafts
+from mem_search.features.research.service import drift
+from mem_search.http.schemas.universal_requests import BASE, UniversalSearchRequest, request_body
+from mem_search.model import DateRange, Filters, Mode, ResearchPlacement, ResultTexts, SearchRequest
+from mem_search.model.research import StoredResult
 from mem_search.records.registry import installed_kinds
 from mem_search.search.stored_requests import dump, load
+from mem_search.wiring import open_runtime
+from patience import PATIENCE
+from runtimes import fill, settled, small
+from search_requests import universal
+
+# A stored request is complete and can be sent again as a body.
 
 TEXT = st.text(min_size=1, max_size=20).filter(str.strip)
 NAME = st.just("") | TEXT.map(str.strip)
@@ -117,3 +116,70 @@ def test_a_stored_request_can_be_sent_again(request: SearchRequest) -> None:
 
 def test_a_fetch_has_no_body() -> None:
     assert request_body({"ref": "note:1"}) is None
+
+
+# The difference between two results of the same query.
+
+REFS = st.sampled_from([f"note:{n}" for n in range(8)])
+RESULTS = st.lists(
+    st.builds(StoredResult, REFS, st.sampled_from("ab"), st.sampled_from([0.5, 0.75])),
+    unique_by=lambda seen: seen.ref,
+)
+
+
+@given(results=RESULTS, total=st.integers(0, 9))
+def test_the_same_answer_has_no_drift(results: list[StoredResult], total: int) -> None:
+    assert not drift(results, results, total, total)
+    assert drift(results, results, total, total + 1)
+
+
+@given(before=RESULTS, after=RESULTS)
+def test_every_difference_is_reported_and_nothing_else(
+    before: list[StoredResult], after: list[StoredResult]
+) -> None:
+    found = drift(before, after, 0, 0)
+    assert bool(found) is (before != after)
+    old, new = [s.ref for s in before], [s.ref for s in after]
+    assert {change.ref for change in found.appeared} == set(new) - set(old)
+    assert {change.ref for change in found.gone} == set(old) - set(new)
+    for change in (*found.changed, *found.moved, *found.rescored):
+        assert change.before is not None
+        assert change.after is not None
+        assert old[change.before - 1] == new[change.after - 1] == change.ref
+    assert all(change.before != change.after for change in found.moved)
+    digests = {s.ref: s.digest for s in before}
+    assert {change.ref for change in found.changed} == {
+        s.ref for s in after if s.ref in digests and digests[s.ref] != s.digest
+    }
+
+
+def test_places_count_from_one() -> None:
+    before = [StoredResult("note:1", "a", 0.5), StoredResult("note:2", "a", 0.5)]
+    after = [StoredResult("note:2", "a", 0.5)]
+    (gone,) = drift(before, after, 2, 1).gone
+    (moved,) = drift(before, after, 2, 1).moved
+    assert (gone.before, gone.after) == (1, None)
+    assert (moved.before, moved.after) == (2, 1)
+
+
+# A research step gives the same result, whatever happened to the vector index since.
+
+
+async def test_a_step_is_identical_when_the_index_is_away(tmp_path: Path) -> None:
+    steps: list[str] = []
+    async with open_runtime(small(tmp_path, chroma_url="")) as runtime:
+        await runtime.index.ready(PATIENCE)
+        many = [drafts.draft(f"n{n}", f"login form fixed, take {n}") for n in range(1600)]
+        await fill(runtime, *many)
+        await settled(runtime)
+        for search in ("hybrid", "vector"):
+            request = universal("login form", mode="deep_research", search=search)
+            _, step = await runtime.research.operations.search(request, "http")
+            assert step is not None
+            steps.append(step.id)
+    async with open_runtime(small(tmp_path, chroma_url="off")) as runtime:
+        for number in steps:
+            done = await runtime.research.replays.get(number)
+            replay = await runtime.research.replays.replay(done)
+            assert replay.is_same_index
+            assert replay.is_identical, replay.drift

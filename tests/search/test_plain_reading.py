@@ -1,4 +1,12 @@
-"""A question in plain words becomes filters and lifts where the store has what it names."""
+"""A question in plain words becomes filters and lifts where the store has what it names.
+
+1. A sure kind, its sender and stated facts filter and do not rank.
+2. A kind that may be a word, and a time beside other words, only raise.
+3. A kind with nothing but a person or a time beside it lists all such records.
+4. What no record is or names stays a word; so does every word of an expression.
+5. Filters that leave nothing together only raise.
+6. A caller can take each part back, and write what the reply says.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +14,15 @@ from datetime import UTC, datetime
 
 import pytest
 
+import drafts
 from drafts import draft
-from mem_search.model import SearchPage, SearchRequest
+from mem_search.model import Filters, SearchPage, SearchRequest
 from mem_search.model.requests import ReadPart
+from mem_search.text.date_words import to_ms
 from mem_search.wiring import Runtime
 from runtimes import fill
+
+# A question in plain words becomes filters and lifts where the store has what it names.
 
 ASKED = datetime(2025, 11, 20, 12, tzinfo=UTC)
 OCTOBER, MARCH = 1_760_000_000_000, 1_741_000_000_000
@@ -264,3 +276,44 @@ async def test_the_plural_of_a_kind_beside_nothing_but_a_time_lists_it(
 async def test_documents_from_a_time_are_all_that_is_from_then(runtime: Runtime) -> None:
     page = await ask(runtime, "documents from March 2025")
     assert set(ids(page)) == {"boat", "lease"}
+
+
+# A time beside other words: what is from it is found, and raised.
+
+NOW = datetime(2026, 1, 20, 12, tzinfo=UTC)
+LAST_WEEK = to_ms(datetime(2026, 1, 14, tzinfo=UTC))
+BEFORE = to_ms(datetime(2025, 6, 1, tzinfo=UTC))
+
+
+async def found(runtime: Runtime, asked: str, **given: object) -> list[str]:
+    request = SearchRequest(asked, limit=5, asked_at=NOW, mode="keyword", **given)  # type: ignore[arg-type]
+    page = await runtime.search.pipeline.search(request)
+    return [result.record.source_id for result in page.results]
+
+
+EARLIER = [
+    drafts.draft(f"o{n}", "harbour locks " + "other words " * n, created_at=BEFORE + n)
+    for n in range(260)
+]
+LATE = drafts.draft("asked", "harbour locks " + "other words " * 260, created_at=LAST_WEEK)
+
+
+async def test_the_only_record_of_the_time_is_a_candidate_and_leads(runtime: Runtime) -> None:
+    await fill(runtime, *EARLIER, LATE)
+    assert (await found(runtime, "harbour locks last week"))[0] == "asked"
+    assert "asked" not in await found(runtime, "harbour locks")
+
+
+async def test_filters_hold_for_what_is_from_the_time(runtime: Runtime) -> None:
+    await fill(runtime, *EARLIER[:5], LATE)
+    others = Filters(without=(6,))
+    assert "asked" not in await found(runtime, "harbour locks last week", filters=others)
+
+
+async def test_a_clearly_better_answer_from_another_time_stays_above(runtime: Runtime) -> None:
+    await fill(
+        runtime,
+        drafts.draft("answer", "anchor chain anchor chain", created_at=BEFORE),
+        *(drafts.draft(f"w{n}", f"sails and ropes {n}", created_at=LAST_WEEK) for n in range(60)),
+    )
+    assert (await found(runtime, "anchor chain last week"))[0] == "answer"

@@ -170,22 +170,25 @@ def test_messages_marked_as_injected_are_no_prompts(tmp_path: Path, flags: Any) 
     assert drafts_of(Script().asks("Base directory for this skill", **flags), tmp_path) == []
 
 
-def test_injected_blocks_are_cut_out_of_a_prompt(tmp_path: Path) -> None:
-    text = (
-        "Mend the pier <private>for Ada <private>and Bo</private> only</private>today"
-        "<system-reminder>be brief</system-reminder>, and explain <private> tags"
-    )
-    (prompt,) = drafts_of(Script().asks(text), tmp_path, "user_prompt")
-    assert prompt.text == "Mend the pier today, and explain <private> tags"
-
-
-def test_the_words_after_a_slash_command_are_a_prompt(tmp_path: Path) -> None:
-    text = (
-        "<command-message>review</command-message><command-name>/review</command-name>"
-        "<command-args>the new lighthouse parser</command-args>"
-    )
-    (prompt,) = drafts_of(Script().asks(text), tmp_path, "user_prompt")
-    assert prompt.text == "/review the new lighthouse parser"
+@pytest.mark.parametrize(
+    ("text", "prompt"),
+    [
+        pytest.param(
+            "Mend the pier <private>for Ada <private>and Bo</private> only</private>today"
+            "<system-reminder>be brief</system-reminder>, and explain <private> tags",
+            "Mend the pier today, and explain <private> tags",
+            id="injected blocks are cut out",
+        ),
+        pytest.param(
+            "<command-message>review</command-message><command-name>/review</command-name>"
+            "<command-args>the new lighthouse parser</command-args>",
+            "/review the new lighthouse parser",
+            id="the words after a slash command",
+        ),
+    ],
+)
+def test_a_prompt_is_what_a_person_wrote(tmp_path: Path, text: str, prompt: str) -> None:
+    assert [d.text for d in drafts_of(Script().asks(text), tmp_path, "user_prompt")] == [prompt]
 
 
 def test_a_prompt_queued_while_the_agent_works_counts_once(tmp_path: Path) -> None:

@@ -9,13 +9,13 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
-from mem_search.contracts import VectorEntry, Vectors
+from mem_search.contracts import VectorEntry
 from mem_search.storage.chroma.connection import FORMAT, Connection
 from mem_search.storage.chroma.directory import CHILD
 from mem_search.storage.chroma.launch import HOST, _free_address
@@ -24,6 +24,7 @@ from mem_search.storage.chroma.process import ChromaProcess
 from mem_search.storage.chroma.remote import OfficialConnection
 from mem_search.storage.chroma.wire import Door, Wire, dial
 from patience import PATIENCE
+from unit_vectors import unit_vectors
 
 ABOUT = {"fingerprint": "space", "dimensions": "8", "format": FORMAT}
 linux = pytest.mark.skipif(sys.platform != "linux", reason="namespaces are Linux's")
@@ -59,10 +60,7 @@ class Opened:
         return self.process.address
 
 
-def vectors(count: int) -> Vectors:
-    rows = np.random.default_rng(1).normal(size=(count, 8)).astype(np.float32)
-    unit: Vectors = rows / np.linalg.norm(rows, axis=1, keepdims=True)
-    return unit
+vectors = partial(unit_vectors, dimensions=8, seed=1)
 
 
 def entries(count: int) -> list[VectorEntry]:

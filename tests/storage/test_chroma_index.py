@@ -7,14 +7,14 @@ import os
 import signal
 import sys
 from collections.abc import AsyncIterator
+from functools import partial
 from pathlib import Path
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mem_search.contracts import VectorEntry, Vectors
+from mem_search.contracts import VectorEntry
 from mem_search.errors import IndexUnavailable, InputError
 from mem_search.storage.chroma import connection
 from mem_search.storage.chroma.index import ChromaIndex, OffIndex
@@ -22,14 +22,10 @@ from mem_search.storage.chroma.lean import LeanConnection
 from mem_search.storage.chroma.process import ChromaProcess, Restarts
 from mem_search.storage.opening import open_index
 from patience import PATIENCE, comes_true
+from unit_vectors import unit_vectors
 
 DIMENSIONS = 8
-
-
-def vectors(count: int, seed: int = 0) -> Vectors:
-    rows = np.random.default_rng(seed).normal(size=(count, DIMENSIONS)).astype(np.float32)
-    unit: Vectors = rows / np.linalg.norm(rows, axis=1, keepdims=True)
-    return unit
+vectors = partial(unit_vectors, dimensions=DIMENSIONS)
 
 
 def entries(count: int) -> list[VectorEntry]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -37,13 +36,6 @@ ONE: Any = st.builds(
 )
 STORED: Any = st.just("store the columns")
 STEPS: Any = st.lists(STORED | st.lists(ONE, max_size=4) | st.integers(1, 12), max_size=8)
-
-
-@pytest.fixture
-async def database(tmp_path: Path) -> AsyncIterator[Database]:
-    opened = await Database.open(tmp_path / "mem-search.db")
-    yield opened
-    await opened.close()
 
 
 def skip_to(connection: Connection, number: int) -> None:

@@ -65,36 +65,38 @@ def words(value: bytes) -> str:
     return "words"
 
 
-def changed(table: str, change: Callable[[bytes], object]) -> Callable[[sqlite3.Connection], None]:
+Damage = Callable[[sqlite3.Connection], None]
+
+
+def rewritten(table: str, change: Callable[[Any, Any], object]) -> Damage:
+    """Each value becomes what ``change`` makes of it and of the value of the row before it."""
+
     def damage(connection: sqlite3.Connection) -> None:
         column = DERIVED[table]
         keys = [row[1] for row in connection.execute(f"pragma table_info({table})") if row[5]]
         rows = connection.execute(f"select {column}, {', '.join(keys)} from {table}").fetchall()
         condition = " and ".join(f"{key} = ?" for key in keys)
-        for value, *key in rows:
-            raw = value if isinstance(value, bytes) else str(value).encode()
+        for (before, *_), (value, *key) in pairwise([*rows[:1], *rows]):
             connection.execute(
-                f"update {table} set {column} = ? where {condition}", (change(raw), *key)
+                f"update {table} set {column} = ? where {condition}", (change(value, before), *key)
             )
 
     return damage
 
 
-def doubled(table: str) -> Callable[[sqlite3.Connection], None]:
+def changed(table: str, change: Callable[[bytes], object]) -> Damage:
+    return rewritten(
+        table,
+        lambda value, _: change(value if isinstance(value, bytes) else str(value).encode()),
+    )
+
+
+def doubled(table: str) -> Damage:
     """Each row has the content of the row before it."""
-
-    def damage(connection: sqlite3.Connection) -> None:
-        column = DERIVED[table]
-        keys = [row[1] for row in connection.execute(f"pragma table_info({table})") if row[5]]
-        rows = connection.execute(f"select {column}, {', '.join(keys)} from {table}").fetchall()
-        condition = " and ".join(f"{key} = ?" for key in keys)
-        for (value, *_), (_, *key) in pairwise(rows):
-            connection.execute(f"update {table} set {column} = ? where {condition}", (value, *key))
-
-    return damage
+    return rewritten(table, lambda _, before: before)
 
 
-def gone(table: str) -> Callable[[sqlite3.Connection], None]:
+def gone(table: str) -> Damage:
     def damage(connection: sqlite3.Connection) -> None:
         connection.execute(f"delete from {table}")
 
@@ -153,13 +155,17 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[bytes, list[Any]]:
     return (home / "mem-search.db").read_bytes(), before
 
 
+@pytest.fixture
+def home(whole: tuple[bytes, list[Any]], tmp_path: Path) -> Path:
+    """A home with a copy of that store."""
+    (tmp_path / "mem-search.db").write_bytes(whole[0])
+    return tmp_path
+
+
 @pytest.mark.parametrize("damage", DAMAGES)
 async def test_a_search_of_a_store_whose_derived_rows_are_damaged_answers_as_before(
-    whole: tuple[bytes, list[Any]], tmp_path: Path, damage: str
+    whole: tuple[bytes, list[Any]], home: Path, damage: str
 ) -> None:
-    home = tmp_path / "home"
-    home.mkdir()
-    (home / "mem-search.db").write_bytes(whole[0])
     with closing(sqlite3.connect(home / "mem-search.db")) as connection, connection:
         DAMAGES[damage](connection)
     async with open_runtime(small(home, store=""), background=False) as runtime:
@@ -177,12 +183,7 @@ async def test_a_search_of_a_store_whose_derived_rows_are_damaged_answers_as_bef
     await database.close()
 
 
-async def test_the_search_that_met_the_damage_says_so(
-    whole: tuple[bytes, list[Any]], tmp_path: Path
-) -> None:
-    home = tmp_path / "home"
-    home.mkdir()
-    (home / "mem-search.db").write_bytes(whole[0])
+async def test_the_search_that_met_the_damage_says_so(home: Path) -> None:
     async with open_runtime(small(home, store=""), background=False) as runtime:
         request = SearchRequest(text="lighthouse", limit=5)
         page = await runtime.search.service.search(request, "http")
@@ -198,11 +199,8 @@ async def test_the_search_that_met_the_damage_says_so(
 
 
 async def test_a_search_that_meets_a_vector_of_another_passage_has_it_embedded_again(
-    whole: tuple[bytes, list[Any]], tmp_path: Path
+    whole: tuple[bytes, list[Any]], home: Path
 ) -> None:
-    home = tmp_path / "home"
-    home.mkdir()
-    (home / "mem-search.db").write_bytes(whole[0])
     with closing(sqlite3.connect(home / "mem-search.db")) as connection, connection:
         connection.execute("update vectors set vector = (select max(vector) from vectors)")
     async with open_runtime(small(home, store=""), background=False) as runtime:

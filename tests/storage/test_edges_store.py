@@ -8,11 +8,9 @@ from typing import Any
 
 import pytest
 
-from drafts import draft, store
+from drafts import draft, in_memory, store
 from mem_search.model import Draft, Link
 from mem_search.storage.sql.records import with_links
-from mem_search.storage.sqlite import migrations
-from mem_search.storage.sqlite.connection import SqliteConnection
 from mem_search.storage.sqlite.records import RecordWriter
 
 SHA = "0a1b2c3d4e5f60718293a4b5c6d7e8f901234567"
@@ -146,8 +144,7 @@ def test_the_order_of_arrival_does_not_change_the_graph() -> None:
     ]
     graphs = set()
     for order in itertools.permutations(drafts):
-        connection = sqlite3.connect(":memory:", isolation_level=None, factory=SqliteConnection)
-        migrations.migrate(connection)
+        connection = in_memory()
         for each in order:
             store(connection, each)
         graphs.add((frozenset(edges(connection)), frozenset(superseded(connection))))

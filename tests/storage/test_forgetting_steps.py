@@ -10,14 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from drafts import draft, forget
+from drafts import draft, forget, prepared
 from growth import check_growth
 from mem_search.features.saved_searches.sql import SavedSearchStore
 from mem_search.features.search_jobs.sql import SearchJobStore
-from mem_search.ingest.prepare import prepare
-from mem_search.model import Batch, Draft, Filters, Location
+from mem_search.model import Draft, Filters, Location
 from mem_search.model.forgetting import Copies, Tombstone, Traces
-from mem_search.model.ingest import IngestCounts, PreparedBatch
+from mem_search.model.ingest import IngestCounts
 from mem_search.model.statistics import LoggedSearch
 from mem_search.sources.jsonl.exchange import export_tombstone, parse_tombstone
 from mem_search.storage.postgres.store import PostgresStore
@@ -49,10 +48,7 @@ async def either(
 
 
 async def take(store: SqliteStore | PostgresStore, *drafts: Draft, **batch: object) -> IngestCounts:
-    ready = tuple(prepare(each) for each in drafts)
-    whole = Batch(drafts=drafts, **batch)  # type: ignore[arg-type]
-    names = tuple(each.source_id for each in drafts)
-    return await store.ingest.store_batch(HERE, PreparedBatch(whole, ready, names), followed=False)
+    return await store.ingest.store_batch(HERE, prepared(*drafts, **batch), followed=False)
 
 
 async def test_tombstones_travel_and_refuse_elsewhere(store: SqliteStore, tmp_path: Path) -> None:

@@ -9,12 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from drafts import draft, store
+from drafts import draft, in_memory, store
 from mem_search.model import Draft, Filters, Link, Ref
 from mem_search.storage.rules.graph import FOLLOWS, MAX_FILES, MAX_MEMBERS, SAME_SESSION
-from mem_search.storage.sqlite.connection import SqliteConnection
 from mem_search.storage.sqlite.graph import GRAPH
-from mem_search.storage.sqlite.migrations import migrate
 
 
 def touching(source_id: str, *files: str, project: str = "web") -> Draft:
@@ -165,9 +163,7 @@ DRAFTS = st.lists(
 def test_a_filtered_walk_is_the_walk_over_the_filtered_store(
     given_drafts: list[dict[str, Any]], depth: int
 ) -> None:
-    connection = sqlite3.connect(":memory:", isolation_level=None, factory=SqliteConnection)
-    connection.execute("pragma foreign_keys = on")
-    migrate(connection)
+    connection = in_memory()
     for n, each in enumerate(given_drafts):
         metadata = {"commit": "0a1b2c3d"} if n == 6 else {}
         store(

@@ -9,10 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from drafts import draft
-from mem_search.ingest.prepare import prepare
-from mem_search.model import Batch, Filters, Location
-from mem_search.model.ingest import PreparedBatch
+from drafts import draft, prepared
+from mem_search.model import Filters, Location
 from mem_search.model.rankings import KIND_CODES, Numbers, PassageColumns
 from mem_search.storage.ports.search import SearchSnapshot, SearchStore
 from mem_search.storage.postgres import passage_blocks
@@ -62,9 +60,7 @@ async def add(store: PostgresStore, *names: int) -> None:
         )
         for name in names
     ]
-    ready = tuple(prepare(each) for each in drafts)
-    batch = PreparedBatch(Batch(drafts=tuple(drafts)), ready, tuple(map(str, names)))
-    await store.ingest.store_batch(HERE, batch, followed=False)
+    await store.ingest.store_batch(HERE, prepared(*drafts), followed=False)
 
 
 def by_row(connection: Connection, passages: Numbers) -> list[tuple[int, str, bool, int]]:

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from functools import partial
 from pathlib import Path
 from uuid import uuid4
 
 import numpy as np
 import pytest
 
-from drafts import draft
+from drafts import draft, prepared
 from mem_search.contracts import Vectors
 from mem_search.errors import IndexUnavailable
-from mem_search.ingest.prepare import prepare
-from mem_search.model import Batch, Location, SearchRequest
-from mem_search.model.ingest import PreparedBatch
+from mem_search.model import Location, SearchRequest
 from mem_search.settings import Settings
 from mem_search.storage.postgres.connection import Connection
 from mem_search.storage.postgres.store import PostgresStore
@@ -23,31 +22,19 @@ from mem_search.storage.postgres.vector_index import PgvectorIndex
 from mem_search.wiring import open_runtime
 from postgres_server import address, server
 from runtimes import fill
+from unit_vectors import unit_vectors
 
 DIMENSIONS = 16
 MANY = 400
-
-
-def vectors(count: int, seed: int = 0) -> Vectors:
-    rows = np.random.default_rng(seed).normal(size=(count, DIMENSIONS)).astype(np.float32)
-    unit: Vectors = rows / np.linalg.norm(rows, axis=1, keepdims=True)
-    return unit
+vectors = partial(unit_vectors, dimensions=DIMENSIONS)
 
 
 async def filled(owner: str, rows: Vectors) -> PostgresStore:
     """A store of ``owner`` with a passage for each of ``rows``, and one to spare."""
     store = await PostgresStore.open(address(), owner)
     names = tuple(f"{n:04}" for n in range(len(rows)))
-    drafts = tuple(map(draft, names))
-    await store.ingest.store_batch(
-        Location("test", "/there"),
-        PreparedBatch(
-            Batch(drafts=drafts),
-            tuple(map(prepare, drafts)),
-            tuple(f"{n:04}" for n in range(len(rows))),
-        ),
-        followed=False,
-    )
+    batch = prepared(*map(draft, names))
+    await store.ingest.store_batch(Location("test", "/there"), batch, followed=False)
     model = await store.indexing.model_number("space", "a model", DIMENSIONS)
     passages = [each.passage for each in reversed(await store.indexing.to_embed(len(rows)))]
     await store.indexing.store_vectors(model, passages, [2 * p for p in passages], rows)

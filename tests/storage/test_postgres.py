@@ -14,16 +14,14 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from drafts import draft
+from drafts import draft, prepared
 from mem_search.cli import local_checks
 from mem_search.errors import Conflict, InputError, StorageError
 from mem_search.features.saved_searches.sql import SavedSearchStore
 from mem_search.features.search_jobs.sql import SearchJobStore
 from mem_search.features.webhooks import sql as deliveries
 from mem_search.features.webhooks.sql import DeliveryStore
-from mem_search.ingest.prepare import prepare
-from mem_search.model import Batch, Filters, LedgerEntry, Location
-from mem_search.model.ingest import PreparedBatch
+from mem_search.model import Filters, LedgerEntry, Location
 from mem_search.model.webhooks import Message
 from mem_search.settings import Settings
 from mem_search.storage.postgres import database as of_postgres
@@ -64,11 +62,7 @@ async def store(opens: Opens) -> PostgresStore:
 
 
 async def fill(store: PostgresStore, *names: str, **batch: Any) -> None:
-    drafts = tuple(draft(name) for name in names)
-    ready = tuple(prepare(each) for each in drafts)
-    await store.ingest.store_batch(
-        HERE, PreparedBatch(Batch(drafts=drafts, **batch), ready, names), followed=True
-    )
+    await store.ingest.store_batch(HERE, prepared(*map(draft, names), **batch), followed=True)
 
 
 async def stored_again(store: PostgresStore) -> dict[str, int]:

@@ -6,12 +6,10 @@ from uuid import uuid4
 
 import pytest
 
-from drafts import draft
+from drafts import draft, prepared
 from mem_search.features.saved_searches.sql import SavedSearchStore
-from mem_search.ingest.prepare import prepare
-from mem_search.model import Batch, Location
+from mem_search.model import Location
 from mem_search.model.access import HOUR, Policy
-from mem_search.model.ingest import PreparedBatch
 from mem_search.storage.postgres.store import PostgresStore
 from mem_search.storage.rules.checksums import BYTES
 from mem_search.text.dates import now_ms
@@ -53,13 +51,8 @@ async def _sketches(store: PostgresStore) -> list[tuple[bytes]]:
 
 
 async def test_a_sketch_that_is_not_what_was_written_is_made_again(store: PostgresStore) -> None:
-    drafts = (draft("a", "the lighthouse burns oil"), draft("b", "a boat in the harbour"))
-    ready = tuple(prepare(each) for each in drafts)
-    await store.ingest.store_batch(
-        Location("test", "/there"),
-        PreparedBatch(Batch(drafts=drafts), ready, ("a", "b")),
-        followed=True,
-    )
+    batch = prepared(draft("a", "the lighthouse burns oil"), draft("b", "a boat in the harbour"))
+    await store.ingest.store_batch(Location("test", "/there"), batch, followed=True)
     kept = await _sketches(store)
     await store.database.write(lambda c: c.execute("update sketches set sketch = '\\x00'"))
     assert await store.mend() == ["the sketches of near-duplicates"]

@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import signal
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 from uuid import uuid4
 
 import pytest
 from made_migrations import register
 
-from drafts import draft
+from drafts import draft, prepared
 from mem_search.cli import doctor
 from mem_search.errors import InputError, StorageError
-from mem_search.ingest.prepare import prepare
-from mem_search.model import Batch, Filters, Location, SearchRequest
+from mem_search.model import Filters, Location, SearchRequest
 from mem_search.model.access import Policy
-from mem_search.model.ingest import PreparedBatch
 from mem_search.renderers.schema import HowSearched, to_values
 from mem_search.settings import Settings
 from mem_search.storage.ports.search import SearchStore, View
@@ -34,12 +31,11 @@ from mem_search.storage.postgres.replica_monitor import ReplicaMonitor
 from mem_search.storage.postgres.store import PostgresStore
 from mem_search.text.words import any_of, read
 from mem_search.wiring import open_runtime
-from patience import PATIENCE, comes_true
+from patience import PATIENCE, becomes, comes_true
 from postgres_server import ROLE, Server, replicated, server
 from runtimes import fill, small
 
 HERE = Location("test", "/repo")
-T = TypeVar("T")
 HOURS = 3600.0
 """A limit that no test reaches."""
 
@@ -56,15 +52,6 @@ def hanging(*processes: int) -> Iterator[None]:
         for each in processes:
             with suppress(ProcessLookupError):
                 os.kill(each, signal.SIGCONT)
-
-
-async def becomes(asked: Callable[[], Awaitable[T]], wanted: Callable[[T], object]) -> T:
-    """Ask again until the answer is as ``wanted``: the servers need their time."""
-    async with asyncio.timeout(PATIENCE):
-        while True:
-            if wanted(found := await asked()):
-                return found
-            await asyncio.sleep(0.05)
 
 
 @dataclass(frozen=True)
@@ -106,11 +93,9 @@ class Worker:
     """Of the last search."""
 
     async def fill(self, *names: str, gone: tuple[str, ...] = ()) -> None:
-        drafts = tuple(draft(name, f"lighthouse {name}") for name in names)
-        ready = tuple(prepare(each) for each in drafts)
-        await self.store.ingest.store_batch(
-            HERE, PreparedBatch(Batch(drafts=drafts, deletions=gone), ready, names), followed=True
-        )
+        drafts = [draft(name, f"lighthouse {name}") for name in names]
+        batch = prepared(*drafts, deletions=gone)
+        await self.store.ingest.store_batch(HERE, batch, followed=True)
 
     async def search(self, *, current: bool = False) -> set[str]:
         """The records with a word that all have, as they are found in several reads."""

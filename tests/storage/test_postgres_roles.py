@@ -11,12 +11,10 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from drafts import draft
+from drafts import draft, prepared
 from mem_search.cli import local_checks
 from mem_search.errors import StorageError
-from mem_search.ingest.prepare import prepare
-from mem_search.model import Batch, Filters, Location
-from mem_search.model.ingest import PreparedBatch
+from mem_search.model import Filters, Location
 from mem_search.settings import Settings
 from mem_search.storage.postgres.migrations import SCHEMA, TABLES
 from mem_search.storage.postgres.roles import Roles
@@ -27,11 +25,7 @@ HERE = Location("test", "/repo")
 
 
 async def fill(store: PostgresStore, *names: str) -> None:
-    drafts = tuple(draft(name) for name in names)
-    ready = tuple(prepare(each) for each in drafts)
-    await store.ingest.store_batch(
-        HERE, PreparedBatch(Batch(drafts=drafts), ready, names), followed=True
-    )
+    await store.ingest.store_batch(HERE, prepared(*map(draft, names)), followed=True)
 
 
 async def names(store: PostgresStore) -> set[str]:

@@ -9,10 +9,8 @@ from typing import Any
 
 import pytest
 
-from drafts import draft
-from mem_search.ingest.prepare import prepare
-from mem_search.model import Batch, Draft, Filters, Location
-from mem_search.model.ingest import PreparedBatch
+from drafts import draft, prepared
+from mem_search.model import Draft, Filters, Location
 from mem_search.storage.ports.search import SearchStore
 from mem_search.storage.postgres import postings, word_lists
 from mem_search.storage.postgres.connection import Connection
@@ -58,11 +56,7 @@ def made(chance: random.Random, name: int) -> Draft:
 
 
 async def fill(store: Store, *drafts: Draft, **batch: Any) -> None:
-    ready = tuple(prepare(each) for each in drafts)
-    names = tuple(each.source_id for each in drafts)
-    await store.ingest.store_batch(
-        HERE, PreparedBatch(Batch(drafts=drafts, **batch), ready, names), followed=False
-    )
+    await store.ingest.store_batch(HERE, prepared(*drafts, **batch), followed=False)
 
 
 def asked() -> list[WordQuery]:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import logging
 import sqlite3
-from collections.abc import AsyncIterator
 from contextlib import closing
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -35,13 +33,6 @@ CORPUS = Corpus({}, {}, 0)
 QUESTION = st.lists(
     st.sampled_from([*WORDS, "nowhere", "日本語", "日", '"token auth"']), min_size=1, max_size=6
 ).map(" ".join)
-
-
-@pytest.fixture
-async def database(tmp_path: Path) -> AsyncIterator[Database]:
-    opened = await Database.open(tmp_path / "mem-search.db")
-    yield opened
-    await opened.close()
 
 
 def cache(**options: Any) -> PostingsCache:

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from drafts import draft, store
+from drafts import draft, in_memory, store
 from mem_search.model import (
     AllOf,
     AnyOf,
@@ -21,9 +21,7 @@ from mem_search.model import (
 from mem_search.records.registry import installed_kinds
 from mem_search.storage.sql import records
 from mem_search.storage.sqlite import words
-from mem_search.storage.sqlite.connection import SqliteConnection
 from mem_search.storage.sqlite.filters import FILTERS, where
-from mem_search.storage.sqlite.migrations import migrate
 from mem_search.storage.sqlite.words import SqliteVocabulary, WordList
 from mem_search.text.dates import from_iso
 from mem_search.text.query import canonical, read
@@ -33,12 +31,6 @@ NOW = datetime(2025, 11, 20, 12, tzinfo=UTC)
 WORDS = ("zap", "kit", "lom", "vex", "dun", "登录", "问题")
 """The stemmer leaves these as they are."""
 KINDS = ("note", "email", "observation")
-
-
-def opened() -> sqlite3.Connection:
-    connection = sqlite3.connect(":memory:", isolation_level=None, factory=SqliteConnection)
-    migrate(connection)
-    return connection
 
 
 def numbers(connection: sqlite3.Connection, demand: Demand | None) -> set[int]:
@@ -93,6 +85,15 @@ def test_identifiers_are_demanded_whole(connection: sqlite3.Connection) -> None:
     for text in ("+src/store.py", "+ABC-123", "+snake_case", "+don't", "+a::b", "+SessionStore"):
         assert found(connection, text) == ["whole"], text
     assert found(connection, "session AND store") == ["whole", "parts"]
+
+
+def test_a_day_is_compared_as_a_whole(connection: sqlite3.Connection) -> None:
+    days = {"before": "2025-10-02", "in": "2025-10-03T15:00:00Z", "after": "2025-10-04"}
+    store(connection, *(draft(name, metadata={"due": day}) for name, day in days.items()))
+    assert found(connection, "meta.due<2025-10-03") == ["before"]
+    assert found(connection, "meta.due<=2025-10-03") == ["before", "in"]
+    assert found(connection, "meta.due>=2025-10-03") == ["in", "after"]
+    assert found(connection, "meta.due>2025-10-03") == ["after"]
 
 
 def test_chinese_japanese_and_korean_words_are_demanded_and_excluded(
@@ -231,7 +232,7 @@ def holds(demand: Demand, each: Draft) -> bool:
 def test_a_demand_holds_for_exactly_the_records_that_have_its_words(
     drafts: list[Draft], wanted: list[Demand]
 ) -> None:
-    connection = opened()
+    connection = in_memory()
     stored = store(connection, *drafts)
     for demand in wanted:
         expected = {
@@ -256,7 +257,7 @@ PIECES = (
 @settings(max_examples=40, deadline=None)
 @given(st.lists(st.lists(st.sampled_from(PIECES), max_size=15).map("".join), max_size=50))
 def test_any_text_is_a_valid_query(texts: list[str]) -> None:
-    connection = opened()
+    connection = in_memory()
     store(connection, draft("a", "zap 登录 kit"), draft("b", "kit", project="web"))
     for text in texts:
         found(connection, text)

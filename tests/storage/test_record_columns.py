@@ -6,8 +6,6 @@ import asyncio
 import sqlite3
 import subprocess
 import sys
-from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -119,13 +117,6 @@ ONE: Any = st.builds(
     ).map(tuple),
 )
 STEPS: Any = st.lists(st.lists(ONE, max_size=5) | st.integers(1, 12), max_size=6)
-
-
-@pytest.fixture
-async def database(tmp_path: Path) -> AsyncIterator[Database]:
-    opened = await Database.open(tmp_path / "mem-search.db")
-    yield opened
-    await opened.close()
 
 
 def remove(connection: Connection, number: int) -> None:

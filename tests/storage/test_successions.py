@@ -11,11 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from drafts import draft, store
+from drafts import draft, in_memory, store
 from mem_search.model import Draft, Filters, Link, Ref
 from mem_search.storage.sql import records, successions
-from mem_search.storage.sqlite import migrations
-from mem_search.storage.sqlite.connection import SqliteConnection
 from mem_search.storage.sqlite.filters import passing
 from mem_search.storage.sqlite.records import RecordWriter
 
@@ -28,13 +26,6 @@ def superseded(connection: sqlite3.Connection) -> dict[str, str]:
             " join records s on s.id = r.superseded_by"
         ).fetchall()
     )
-
-
-def opened() -> sqlite3.Connection:
-    connection = sqlite3.connect(":memory:", isolation_level=None, factory=SqliteConnection)
-    connection.execute("pragma foreign_keys = on")
-    migrations.migrate(connection)
-    return connection
 
 
 def chains(
@@ -173,7 +164,7 @@ def test_the_order_of_arrival_and_what_was_there_before_make_no_difference(
         )
         for n in range(6)
     ]
-    plain = opened()
+    plain = in_memory()
     store(plain, *drafts)
     expected = superseded(plain)
     for start in expected:
@@ -181,7 +172,7 @@ def test_the_order_of_arrival_and_what_was_there_before_make_no_difference(
         while (at := expected.get(seen[-1])) is not None:
             assert at not in seen, "a circle was left"
             seen.append(at)
-    other = opened()
+    other = in_memory()
     order.shuffle(drafts)
     for each in drafts:
         store(other, each)
@@ -210,7 +201,7 @@ def test_every_arrangement_of_a_small_family_ends_alike() -> None:
     ]
     found = set()
     for order in itertools.permutations(family):
-        connection = opened()
+        connection = in_memory()
         for each in order:
             store(connection, each)
         found.add(tuple(sorted(superseded(connection).items())))

@@ -7,6 +7,7 @@ import os
 import shutil
 from collections.abc import Iterator
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -20,6 +21,7 @@ from drafts import store
 from mem_search.storage.sqlite import vectors
 from mem_search.storage.sqlite.database import Connection, Database
 from mem_search.storage.sqlite.vectors import VectorRows
+from unit_vectors import unit_vectors
 
 DIMENSIONS = 8
 COUNT = 60
@@ -29,9 +31,7 @@ BARE = (10, 30)
 """Passages that have no vector yet."""
 
 
-def unit(count: int, seed: int = 0) -> vectors.Vectors:
-    rows = np.random.default_rng(seed).normal(size=(count, DIMENSIONS)).astype(np.float32)
-    return rows / np.linalg.norm(rows, axis=1, keepdims=True)  # type: ignore[no-any-return]
+unit = partial(unit_vectors, dimensions=DIMENSIONS)
 
 
 @pytest.fixture
@@ -76,7 +76,7 @@ def test_cosines_are_exact_in_any_order_and_however_often(
         patch.setattr("mem_search.storage.sqlite.vectors._CHUNK", 7)
         patch.setattr("mem_search.storage.sqlite.vectors._MIN_ROWS", 5)
         for seed, asked in enumerate(questions):
-            query = unit(1, seed)
+            query = unit(1, seed=seed)
             known = expected(connection, query)
             found = rows.cosines(connection, query, np.array(asked, dtype=np.int64))
             wanted = [known.get(passage, np.nan) for passage in asked]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -81,18 +82,6 @@ def test_a_sentence_ends_with_the_marks_of_its_script() -> None:
     assert context(text, cites.find(text)[0]) == "वेतन नहीं [1]।"
 
 
-def test_markers_with_a_place_in_their_source_are_markers() -> None:
-    text = "Rents rose【12†source】【3†L5-L9】.\n\n[12] https://a.org/12\n[3] https://a.org/3"
-    marked = [cite.target for cite in cites.find(text) if cite.form == "marker"]
-    assert marked == ["https://a.org/12", "https://a.org/3"]
-
-
-def test_rows_of_a_table_are_entries_of_a_list_of_references() -> None:
-    text = "Up [1], down [2].\n\n| [1] | Rents | https://a.org/1 |\n| [2] | Pay | https://a.org/2 |"
-    marked = [cite.target for cite in cites.find(text) if cite.form == "marker"]
-    assert marked == ["https://a.org/1", "https://a.org/2"]
-
-
 def test_the_words_of_a_link_are_not_a_second_citation() -> None:
     assert targets("[https://a.org/a-long-pa…](https://a.org/a-long-path)") == [
         "https://a.org/a-long-path"
@@ -135,8 +124,7 @@ References
     ]
 
 
-def test_ranges_footnotes_raised_numbers_and_named_definitions_are_markers() -> None:
-    text = """A claim [1-3]. Another<sup>2</sup>. A third[^n]. A [fourth][site].
+RANGES = """A claim [1-3]. Another<sup>2</sup>. A third[^n]. A [fourth][site].
 
 [^n]: As in https://a.org/note.
 [site]: <https://a.org/site>
@@ -146,19 +134,23 @@ def test_ranges_footnotes_raised_numbers_and_named_definitions_are_markers() -> 
 2. 乙 https://a.org/2
 3. 丙 https://a.org/3
 """
-    marked = [c.target for c in cites.find(text) if c.form == "marker"]
-    assert marked == [
-        "https://a.org/1", "https://a.org/2", "https://a.org/3", "https://a.org/2",
-        "https://a.org/note", "https://a.org/site",
-    ]  # fmt: skip
+PLACES = "Rents rose【12†source】【3†L5-L9】.\n\n[12] https://a.org/12\n[3] https://a.org/3"
+ROWS = "Up [1], down [2].\n\n| [1] | Rents | https://a.org/1 |\n| [2] | Pay | https://a.org/2 |"
+JOINED = "One [1].\n\n[1] https://a.org/a\n\n# Part two\n\nTwo [1].\n\n[1] https://a.org/b\n"
 
 
-def test_a_joined_text_has_a_list_for_each_part() -> None:
-    text = "One [1].\n\n[1] https://a.org/first\n\n# Part two\n\nTwo [1].\n\n[1] https://a.org/second\n"
-    assert [c.target for c in cites.find(text) if c.form == "marker"] == [
-        "https://a.org/first",
-        "https://a.org/second",
-    ]
+@pytest.mark.parametrize(
+    ("text", "marked"),
+    [
+        pytest.param(RANGES, "1 2 3 2 note site", id="ranges, footnotes, raised, named ones"),
+        pytest.param(PLACES, "12 3", id="markers with a place in their source"),
+        pytest.param(ROWS, "1 2", id="rows of a table are entries"),
+        pytest.param(JOINED, "a b", id="a joined text has a list for each part"),
+    ],
+)
+def test_markers_cite_what_the_list_of_references_has_for_them(text: str, marked: str) -> None:
+    found = [cite.target for cite in cites.find(text) if cite.form == "marker"]
+    assert found == [f"https://a.org/{name}" for name in marked.split()]
 
 
 def test_lists_of_references_in_other_languages_have_entries() -> None:

@@ -1,5 +1,6 @@
 import sqlite3
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -26,18 +27,22 @@ def found(text: str, question: str) -> bool:
     return rows.fetchone() is not None
 
 
-def test_question_words_without_meaning_are_left_out() -> None:
-    assert read("How do we handle auth?").words == ("handle", "auth")
-
-
-def test_a_question_of_stop_words_alone_keeps_them() -> None:
-    assert read("who are you").words == ("who", "are", "you")
-
-
-def test_identifiers_become_their_parts() -> None:
-    assert read("a::b x/y.py ABC-123 snake_case don't").words == (
-        "b", "x", "y", "py", "abc", "123", "snake", "case", "don", "t",
-    )  # fmt: skip
+@pytest.mark.parametrize(
+    ("question", "asked"),
+    [
+        pytest.param("How do we handle auth?", "handle auth", id="without words without meaning"),
+        pytest.param("who are you", "who are you", id="stop words alone stay"),
+        pytest.param(
+            "a::b x/y.py ABC-123 snake_case don't",
+            "b x y py abc 123 snake case don t",
+            id="identifiers become their parts",
+        ),
+        pytest.param('the "hugging" operator', "hugging operator", id="one quoted word"),
+        pytest.param('"vector index" of "chroma"', "chroma", id="a phrase is not among them"),
+    ],
+)
+def test_the_words_of_a_question(question: str, asked: str) -> None:
+    assert read(question).words == tuple(asked.split())
 
 
 def test_identifiers_are_found_whole_and_in_parts() -> None:
@@ -92,11 +97,6 @@ def test_quotes_inside_a_longer_sentence_quote_and_do_not_demand() -> None:
     question = 'stop treating the "magic trailing commas" of collections and calls as special'
     assert not read(question).demanded
     assert found("special handling of calls", question)
-
-
-def test_quotes_around_one_word_are_no_phrase() -> None:
-    assert read('the "hugging" operator').words == ("hugging", "operator")
-    assert read('"vector index" of "chroma"').words == ("chroma",)
 
 
 @given(st.text())
