@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from drafts import draft, store
 from mem_search.model import Draft, Filters, Link, Ref
-from mem_search.storage.sql import records, successions
+from mem_search.storage.sql import edges, records
 from mem_search.storage.sqlite import migrations
 from mem_search.storage.sqlite.connection import SqliteConnection
 from mem_search.storage.sqlite.filters import passing
@@ -40,7 +40,7 @@ def opened() -> sqlite3.Connection:
 def chains(
     connection: sqlite3.Connection, numbers: list[int], filters: Filters
 ) -> dict[int, tuple[int, ...]]:
-    return successions.chains(connection, numbers, partial(passing, connection, filters=filters))
+    return edges.chains(connection, numbers, partial(passing, connection, filters=filters))
 
 
 def newer(source_id: str, *old: str, **fields: object) -> Draft:

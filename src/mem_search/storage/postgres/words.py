@@ -51,7 +51,7 @@ def count(connection: Connection, changes: Mapping[str, int]) -> None:
         )
 
 
-def holders(connection: Connection, wanted: Iterable[str]) -> dict[str, int]:
+def counts_of(connection: Connection, wanted: Iterable[str]) -> dict[str, int]:
     """Word → how many records have it, of those that any has."""
     rows = connection.execute(
         "select word, records from words where word = any(%s::text[])", (list(wanted),)
