@@ -57,7 +57,7 @@ class RecordWriter(Writer):
 
     def _unindex(self, numbers: Collection[int]) -> None:
         self._words.subtract(words.of_stored(self._connection, numbers))
-        postings.remove(self._connection, postings.texts_of(self._connection, numbers))
+        postings.remove(self._connection, postings.texts_of(self._connection, "record_id", numbers))
 
     def _index(self, items: Sequence[PreparedDraft], texts: Sequence[Text]) -> None:
         for item in items:

@@ -6,14 +6,18 @@ passages and vectors belong to the store, and snapshots bring them up to date.
 
 from __future__ import annotations
 
+import logging
+import sqlite3
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import islice
 from typing import Concatenate, Final, ParamSpec, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mem_search.errors import StorageError
 from mem_search.model import FacetName, Filters, Kind, Order
 from mem_search.model.rankings import (
     KIND_CODES,
@@ -29,8 +33,9 @@ from mem_search.storage.rules import bm25
 from mem_search.storage.rules.corpus_cache import CorpusCache
 from mem_search.storage.sql.indexing import waiting
 from mem_search.storage.sql.snapshot import Snapshot
-from mem_search.storage.sqlite import damage
+from mem_search.storage.sqlite import column_blocks, damage, passage_map, postings, record_columns
 from mem_search.storage.sqlite import words as word_index
+from mem_search.storage.sqlite.column_blocks import Block, Of, absent
 from mem_search.storage.sqlite.connection import SqliteConnection
 from mem_search.storage.sqlite.damage import named
 from mem_search.storage.sqlite.database import Database
@@ -39,17 +44,21 @@ from mem_search.storage.sqlite.graph import GRAPH
 from mem_search.storage.sqlite.passage_map import PassageMapCache
 from mem_search.storage.sqlite.postings import PostingsCache
 from mem_search.storage.sqlite.record_columns import Columns, RecordColumnsCache, mask_of, passes
-from mem_search.storage.sqlite.stored_columns import StoredColumns
 from mem_search.storage.sqlite.vectors import VectorRows
 from mem_search.storage.sqlite.words import SqliteVocabulary, WordList
 from mem_search.text import sketch
 from mem_search.text.sketch import NO_SKETCHES, Sketches
 from mem_search.text.words import WordQuery
 
+log = logging.getLogger(__name__)
+
 P = ParamSpec("P")
 T = TypeVar("T")
 
 UNWRITABLE: Final = "nothing can be stored at the moment: {}"
+_BLOCKS: Final = 16
+"""Blocks of one transaction, in which nothing else is written: some tens of milliseconds."""
+
 MENDED: Final = "{} was damaged and has been made again from the records"
 
 
@@ -122,10 +131,41 @@ class SqliteSearchStore:
     async def store_columns(self, least: int = 0) -> None:
         """Store what a start would read of all records and passages, for the next start.
 
-        Only after ``least`` writes of records: a start reads fewer again as quickly.
+        Some blocks at a time, and only after ``least`` writes of records: a start reads fewer again
+        as quickly. A failure is logged and no more: blocks only save time. So a store that no
+        search has read is left as it is.
         """
-        columns = StoredColumns(self.records, self.passages, self.postings)
-        await columns.store(self._database, least)
+        if not self.records.is_read:
+            return
+        try:
+            if await self._database.read(column_blocks.writes_since) < least:
+                return
+            await self._database.write(column_blocks.drop_outdated)
+            while await self._database.write(self._store_some):
+                pass
+        except StorageError as error:
+            log.warning("the next start reads the columns of all records anew: %s", error)
+
+    def _store_some(self, connection: sqlite3.Connection) -> bool:
+        """Store some of the absent blocks; whether there may be more."""
+        some = list(islice(self._absent(connection), _BLOCKS))
+        for of, block in some:
+            column_blocks.put(connection, of, block)
+        return len(some) == _BLOCKS
+
+    def _absent(self, connection: sqlite3.Connection) -> Iterator[tuple[Of, Block]]:
+        columns = self.records.current(connection)
+        for span in absent(connection, "records", len(columns.kinds)):
+            yield "records", record_columns.block_of(columns, span)
+        (last,) = connection.execute("select coalesce(max(id), 0) from passages").fetchone()
+        known = self.passages.up_to(connection, last)
+        owned = (known.records > 0) & columns.exist(known.records)
+        for span in absent(connection, "passages", len(owned)):
+            yield "passages", passage_map.block_of(known, owned[span], span)
+        statistics = self.postings.current(connection)
+        if statistics is not None:
+            for span in absent(connection, "words", min(len(owned), len(statistics.lengths))):
+                yield "words", postings.block_of(statistics, owned[span], span)
 
     def close(self) -> None:
         self.vectors.close()

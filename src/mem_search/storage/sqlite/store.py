@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 from collections import OrderedDict, defaultdict
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from copy import copy
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from mem_search.errors import StorageError
 from mem_search.model import Kind
@@ -61,21 +60,11 @@ class SqliteJobs(StoredJobs):
 
     order = "created_at, id"
 
-    @writes
-    def create(
-        self,
-        connection: SqliteConnection,
-        job: str,
-        name: str,
-        params: Mapping[str, Any],
-        *,
-        anywhere: bool = False,
-    ) -> None:
-        connection.execute(
-            "insert into jobs(id, name, params, state, created_at) select ?1, ?2, ?3, 'queued',"
-            " coalesce(max(created_at) + 1, ?4) from jobs where created_at between ?4 and ?4 + ?5",
-            (job, name, json.dumps(params), now_ms(), _MAX_TOGETHER_MS),
-        )
+    added = (
+        "insert into jobs(id, name, params, state, created_at) select %(job)s, %(name)s,"
+        " %(params)s, 'queued', coalesce(max(created_at) + 1, %(now)s) from jobs"
+        f" where created_at between %(now)s and %(now)s + {_MAX_TOGETHER_MS}"
+    )
 
 
 class SqliteRedacting(StoredRedacting):
