@@ -12,7 +12,7 @@ from mem_search.storage.rules.corpus_cache import CorpusCache
 from mem_search.storage.sql.statistics import corpus
 from mem_search.storage.sqlite.database import Database
 from mem_search.storage.sqlite.records import RecordWriter
-from mem_search.storage.sqlite.search_snapshot import SqliteSearchStore
+from mem_search.storage.sqlite.snapshot import SqliteSearchStore
 from mem_search.storage.sqlite.vectors import VectorRows
 from mem_search.storage.store import Store
 

@@ -20,7 +20,7 @@ from mem_search.daemon.returning import Returning, keep_forgotten
 from mem_search.errors import Conflict, StorageError
 from mem_search.settings import Settings
 from mem_search.storage import archive
-from mem_search.storage.sqlite.snapshot import examine
+from mem_search.storage.sqlite.copies import examine
 
 _STAGE: Final = ".restoring"
 _NEW, _READY, _CLEARED = "new", "ready", "cleared"

@@ -23,14 +23,14 @@ from mem_search.storage.sql.jobs import StoredJobs
 from mem_search.storage.sql.records import Records
 from mem_search.storage.sql.redacting import StoredRedacting
 from mem_search.storage.sql.statistics import WAITING, Statistics, corpus
-from mem_search.storage.sqlite import odd_rows, snapshot
+from mem_search.storage.sqlite import copies, odd_rows
 from mem_search.storage.sqlite.connection import SqliteConnection
 from mem_search.storage.sqlite.damage import NAMES
 from mem_search.storage.sqlite.database import Connection, Database
 from mem_search.storage.sqlite.filters import FILTERS
 from mem_search.storage.sqlite.graph import SqliteGraph
 from mem_search.storage.sqlite.records import RecordWriter, SqliteForgetting, SqliteIngest
-from mem_search.storage.sqlite.search_snapshot import SqliteSearchStore
+from mem_search.storage.sqlite.snapshot import SqliteSearchStore
 from mem_search.storage.sqlite.vectors import SqliteIndexing, VectorRows
 from mem_search.storage.store import Store
 from mem_search.text.dates import now_ms
@@ -171,7 +171,7 @@ class SqliteStore(Store):
         await asyncio.to_thread(self.database.unmap)
 
     async def copy(self, target: Path, *, vectors: bool) -> int:
-        return await self.database.aside(lambda c: snapshot.copy(c, target, vectors=vectors))
+        return await self.database.aside(lambda c: copies.copy(c, target, vectors=vectors))
 
     async def close(self) -> None:
         await self.limits.settle()
