@@ -14,7 +14,7 @@ from mem_search.storage.sqlite.connection import SqliteConnection
 from mem_search.storage.sqlite.database import Database
 from mem_search.storage.sqlite.migrations import migrate
 from mem_search.storage.sqlite.records import RecordWriter
-from mem_search.storage.sqlite.search_snapshot import SqliteSearchStore
+from mem_search.storage.sqlite.snapshot import SqliteSearchStore
 from mem_search.storage.sqlite.vectors import VectorRows
 from mem_search.storage.store import Store
 

@@ -116,7 +116,7 @@ async def test_weaker_matches_do_not_count(runtime: Runtime) -> None:
 async def test_nothing_is_counted_unless_a_facet_is_named(
     runtime: Runtime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from mem_search.storage.sqlite.search_snapshot import SqliteSnapshot
+    from mem_search.storage.sqlite.snapshot import SqliteSnapshot
 
     await fill(runtime, MAIL)
 

@@ -20,7 +20,7 @@ from mem_search.storage.sqlite.database import Connection, Database
 from mem_search.storage.sqlite.passage_map import PassageMap
 from mem_search.storage.sqlite.record_columns import LAYOUT, Columns
 from mem_search.storage.sqlite.records import RecordWriter
-from mem_search.storage.sqlite.search_snapshot import SqliteSearchStore
+from mem_search.storage.sqlite.snapshot import SqliteSearchStore
 from mem_search.storage.sqlite.store import SqliteStore
 
 ONE: Any = st.builds(

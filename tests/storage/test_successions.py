@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from drafts import draft, in_memory, store
 from mem_search.model import Draft, Filters, Link, Ref
-from mem_search.storage.sql import records, successions
+from mem_search.storage.sql import edges, records
 from mem_search.storage.sqlite.filters import passing
 from mem_search.storage.sqlite.records import RecordWriter
 
@@ -31,7 +31,7 @@ def superseded(connection: sqlite3.Connection) -> dict[str, str]:
 def chains(
     connection: sqlite3.Connection, numbers: list[int], filters: Filters
 ) -> dict[int, tuple[int, ...]]:
-    return successions.chains(connection, numbers, partial(passing, connection, filters=filters))
+    return edges.chains(connection, numbers, partial(passing, connection, filters=filters))
 
 
 def newer(source_id: str, *old: str, **fields: object) -> Draft:

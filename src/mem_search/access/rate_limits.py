@@ -13,7 +13,7 @@ from typing import Final
 
 from mem_search.errors import LimitReached
 from mem_search.model.access import Allowance, Policy
-from mem_search.storage.store import LimitStore
+from mem_search.storage.sql.access import Limits
 
 MAX_REFUSED: Final = 10_000
 """Refusals that are remembered; the oldest is forgotten first."""
@@ -26,7 +26,7 @@ class RateLimits:
     limit costs the store nothing.
     """
 
-    def __init__(self, store: LimitStore, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, store: Limits, clock: Callable[[], float] = time.monotonic) -> None:
         self._store = store
         self._clock = clock
         self._refused: OrderedDict[tuple[str, str], tuple[float, Allowance]] = OrderedDict()

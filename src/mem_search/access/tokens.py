@@ -19,7 +19,7 @@ from mem_search.errors import Conflict, InputError, NotFound, StorageError, Unau
 from mem_search.model.access import Token
 from mem_search.patterns import pattern
 from mem_search.settings import Settings
-from mem_search.storage.sql.tokens import StoredTokens
+from mem_search.storage.sql.access import StoredTokens
 from mem_search.text import dates
 from mem_search.text.dates import now_ms
 from mem_search.text.redaction import refuse_secret

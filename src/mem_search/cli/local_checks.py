@@ -144,7 +144,7 @@ def database(settings: Settings) -> Finding:
 def _server(address: str) -> Finding:
     """The server can be reached and can hold a store."""
     try:
-        from mem_search.storage.postgres.examining import examined
+        from mem_search.storage.postgres.server import examined
     except ModuleNotFoundError as error:
         problem = f"PostgreSQL needs the Python package {error.name}"
         return Finding("database", "missing", problem, "install mem-search[postgres]")

@@ -24,7 +24,7 @@ from mem_search.errors import Conflict, InputError, NotFound, StorageError
 from mem_search.model import Filters
 from mem_search.records.registry import installed_kinds
 from mem_search.settings import Settings
-from mem_search.storage.moving import MovableStore, open_movable
+from mem_search.storage.opening import MovableStore, open_movable
 from mem_search.storage.rules.moving import (
     PAGE,
     TABLES,

@@ -29,7 +29,7 @@ from mem_search.model.forgetting import Tombstone
 from mem_search.settings import Settings
 from mem_search.storage import archive
 from mem_search.storage.opening import open_store, tombstones_of
-from mem_search.storage.sqlite.snapshot import examine
+from mem_search.storage.sqlite.copies import examine
 
 _STAGE: Final = ".restoring"
 _NEW, _READY, _CLEARED = "new", "ready", "cleared"

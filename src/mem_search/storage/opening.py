@@ -9,7 +9,7 @@ import asyncio
 import hashlib
 import hmac
 import secrets
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -22,7 +22,8 @@ from mem_search.settings import Settings
 from mem_search.storage.chroma.index import NO_MODEL, ChromaIndex, OffIndex
 from mem_search.storage.chroma.process import ChromaProcess
 from mem_search.storage.chroma.remote import RemoteChroma
-from mem_search.storage.rules.moving import PAGE
+from mem_search.storage.rules.moving import PAGE, Movable
+from mem_search.storage.sqlite.moving import SqliteTables
 from mem_search.storage.sqlite.records import tombstones_of_file
 from mem_search.storage.sqlite.store import SqliteStore
 from mem_search.storage.store import Store
@@ -110,8 +111,7 @@ async def open_store(settings: Settings) -> OpenedStore:
     except BaseException:
         await store.close()
         raise
-    # The store has all its parts; the protocols of its types say it only where psycopg is.
-    return OpenedStore(settings, cast(Store, store), key, has_index=not settings.chroma_url)
+    return OpenedStore(settings, store, key, has_index=not settings.chroma_url)
 
 
 def mark_of(key: bytes) -> str:
@@ -134,6 +134,43 @@ async def open_postgres(
         ) from error
     home = await asyncio.to_thread(_home_id, settings)
     return await PostgresStore.open(settings.store, settings.store_owner, home, replica=replica)
+
+
+@dataclass(frozen=True, slots=True)
+class MovableStore:
+    """An open store. ``end`` makes one that was filled a whole one."""
+
+    store: Store
+    tables: Movable
+    end: Callable[[], Awaitable[object]]
+
+
+async def open_movable(settings: Settings, moving: str = "") -> MovableStore:
+    """The store of ``settings``; ``moving`` is the id of the one that is to be moved into it.
+
+    Raises Conflict when it holds another one already, StorageError.
+    """
+    if not settings.store:
+        file = await SqliteStore.open(settings.database)
+        return MovableStore(file, SqliteTables(file.database), _nothing)
+    store = await open_postgres(settings)  # says so where its driver is not installed
+    from mem_search.storage.postgres.moving import PostgresTables
+
+    tables = PostgresTables(store.database)
+    try:
+        if moving:
+            await tables.begin(moving)
+            await store.share_key(mark_of(redaction_key(settings)))
+        else:
+            await store.check_whole()
+    except BaseException:
+        await store.close()
+        raise
+    return MovableStore(store, tables, tables.end)
+
+
+async def _nothing() -> None:
+    """A file is whole when it is renamed."""
 
 
 async def tombstones_of(settings: Settings) -> list[Tombstone]:

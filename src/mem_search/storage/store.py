@@ -8,118 +8,87 @@ connection. What a method returns is a value that no later write changes. Search
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from mem_search.model import Kind
-from mem_search.model.access import Allowance, Policy
 from mem_search.model.statistics import ReplicaState
 from mem_search.storage.ports.search import SearchStore
+from mem_search.storage.sql.access import Limits, Logins, StoredTokens
 from mem_search.storage.sql.forgetting import StoredForgetting
 from mem_search.storage.sql.graph import GraphExport
 from mem_search.storage.sql.indexing import Indexing
 from mem_search.storage.sql.ingest import Ingest
 from mem_search.storage.sql.jobs import StoredJobs
-from mem_search.storage.sql.logins import Logins
 from mem_search.storage.sql.records import Records
 from mem_search.storage.sql.redacting import StoredRedacting
 from mem_search.storage.sql.scopes import Scopes
 from mem_search.storage.sql.search_log import StoredSearchLog
 from mem_search.storage.sql.statistics import Statistics
-from mem_search.storage.sql.tokens import StoredTokens
 
 T = TypeVar("T")
 
 
-class LimitStore(Protocol):
-    """The requests that were granted within the last hour, by whose limit and by policy.
-
-    The count is exact over any hour, whichever workers grant, and is kept over restarts.
-    """
-
-    async def take(
-        self, budget: str, policy: Policy, count: int = 1, *, now: int | None = None
-    ) -> Allowance:
-        """Grant ``count`` more requests of ``budget`` if the policy has room for all of them.
-
-        ``now`` is milliseconds since 1970; the store's own clock when it is left out. A clock that
-        was set back makes no request count for longer than from now on.
-        """
-        ...
-
-    async def expire(self, before: int) -> None:
-        """Drop what was granted before."""
-        ...
-
-
-class Store(Protocol):
+class Store(ABC):
     """All parts of one open store. Close it when no part is in use any more."""
 
+    records: Records
+    ingest: Ingest
+    forgetting: StoredForgetting
+    redacting: StoredRedacting
+    indexing: Indexing
+    statistics: Statistics
+    jobs: StoredJobs
+    graph: GraphExport
+    limits: Limits
+    logins: Logins
+
+    def __init__(self, database: Any) -> None:
+        self.database = database
+        self.scopes = Scopes(database)
+        self.tokens = StoredTokens(database)
+        self.search_log = StoredSearchLog(database)
+
+    def part(self, of: Callable[[Any], T]) -> T:
+        """What a feature stores: its class of ``features.NAME.sql``, over this store's database."""
+        return of(self.database)
+
     @property
+    @abstractmethod
     def location(self) -> str:
         """The location of the store: the path of its file, or its address."""
-        ...
 
     @property
     def replica(self) -> ReplicaState | None:
         """The state of the replica that may answer searches; None without one."""
-        ...
+        return None
 
     @property
     def unwritable(self) -> str:
-        """Why nothing can be stored at the moment, and what to do; empty where it can be."""
-        ...
+        """Why nothing can be stored, and what to do; empty where it can be, or is not known."""
+        return ""
 
+    @abstractmethod
     async def put_right(self) -> int:
         """Put right what is no such value in the rows of what runs by itself, and times that a
         clock has left in the future; how many. Called at the opening. Raises StorageError.
         """
-        ...
 
     async def odd_rows(self) -> list[str]:
         """What each row was that could not be put right and is set aside, and why."""
-        ...
+        return []
 
+    @abstractmethod
     async def mend(self, *, deep: bool = False) -> list[str]:
         """Make again what is derived from the records and damaged; the names of what was.
 
         ``deep`` compares the words index with all texts, too, which takes as long as making it.
         Raises StorageError.
         """
-        ...
 
-    @property
-    def records(self) -> Records: ...
-    @property
-    def ingest(self) -> Ingest: ...
-    @property
-    def forgetting(self) -> StoredForgetting: ...
-    @property
-    def redacting(self) -> StoredRedacting: ...
-    @property
-    def indexing(self) -> Indexing: ...
-    @property
-    def statistics(self) -> Statistics: ...
-    @property
-    def jobs(self) -> StoredJobs: ...
-    @property
-    def scopes(self) -> Scopes: ...
-    @property
-    def graph(self) -> GraphExport: ...
-    @property
-    def tokens(self) -> StoredTokens: ...
-    @property
-    def limits(self) -> LimitStore: ...
-    @property
-    def logins(self) -> Logins: ...
-    @property
-    def search_log(self) -> StoredSearchLog: ...
-
-    def part(self, of: Callable[[Any], T]) -> T:
-        """What a feature stores: its class of ``features.NAME.sql``, over this store's database."""
-        ...
-
+    @abstractmethod
     def open_search(
         self, folder: Path, model: int, dimensions: int, chats: Collection[Kind]
     ) -> SearchStore:
@@ -129,28 +98,26 @@ class Store(Protocol):
         chat turns. Large caches are files in ``folder``. All that one store opens share the caches
         of its records, so that a second space costs only the cache of its vectors.
         """
-        ...
 
+    @abstractmethod
     async def watch(self, woken: Callable[[], None]) -> None:
         """Call ``woken`` whenever another worker may have added work, until cancelled.
 
         Meanwhile what this worker claimed stays its own. Returns at once for a store that only one
         worker can open.
         """
-        ...
 
-    async def rest(self) -> None:
+    async def rest(self) -> None:  # noqa: B027  a server has the pages, and nothing to prepare
         """Prepare for the next start, and give back memory that only makes searches quicker."""
-        ...
 
+    @abstractmethod
     async def copy(self, target: Path, *, vectors: bool) -> int:
         """Write a consistent copy to the new file ``target`` while the store is used.
 
         Returns how many records it has. Without ``vectors`` the copy embeds all passages again.
         Raises StorageError.
         """
-        ...
 
+    @abstractmethod
     async def close(self) -> None:
         """Wait for running calls, then close. A second call does nothing."""
-        ...

@@ -17,7 +17,7 @@ from typing import Final
 
 from mem_search.errors import NotFound
 from mem_search.model.access import BrowserSession
-from mem_search.storage.sql.logins import Logins
+from mem_search.storage.sql.access import Logins
 from mem_search.text.dates import now_ms
 
 SESSION: Final = "X-Mem-Search-Session"

@@ -22,7 +22,7 @@ from mem_search.storage.postgres.connection import Connection, place_of
 from mem_search.storage.postgres.migrations import SCHEMA, check_server, migrate
 from mem_search.storage.postgres.replica import Replica
 from mem_search.storage.postgres.roles import Roles
-from mem_search.storage.postgres.server_errors import translated
+from mem_search.storage.postgres.server import translated
 from mem_search.storage.postgres.workers import LEASE, Worker
 from mem_search.storage.rules.tombstones import KEY_BYTES
 from mem_search.text.redaction import rules

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from typing import Final
 
 from mem_search.model import Term
-from mem_search.storage.postgres import fulltext
+from mem_search.storage.postgres import words
 from mem_search.storage.postgres.connection import Connection
 from mem_search.storage.rules import bm25
 from mem_search.storage.sql.connection import ascii_lower
@@ -34,7 +34,7 @@ class PostgresFilters(FilterSql):
 
     def words(self, connection: Connection, term: Term) -> Sql:
         column = bm25.COLUMNS.index(term.column) if term.column else None
-        passages = fulltext.matched(connection, word_query(term), column)
+        passages = words.matched(connection, word_query(term), column)
         records = connection.column(
             "select distinct record_id from passages where id = any(%s)", (passages.tolist(),)
         )

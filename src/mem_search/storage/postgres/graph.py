@@ -99,15 +99,12 @@ class PostgresGraph(GraphExport):
     """Parts of the graph of one owner."""
 
     where = staticmethod(FILTERS.where)
+    tables = _TABLES
     nodes, limit, shown, read_nodes, read_edges = _NODES, _LIMIT, _SHOWN, _READ_NODES, _READ_EDGES
     alone = (
         "insert into node select id, null, 0 from within w"
         " where not exists (select 1 from node n where n.number = w.id)"
     )
-
-    def _make_tables(self, connection: Connection) -> None:
-        for statement in _TABLES:
-            connection.execute(statement)
 
     def _fill_ties(self, connection: Connection, part: GraphPart) -> None:
         connection.execute(

@@ -11,7 +11,6 @@ from mem_search.errors import Conflict
 from mem_search.storage.postgres import postings, words
 from mem_search.storage.postgres.connection import Connection
 from mem_search.storage.postgres.migrations import TABLES
-from mem_search.storage.postgres.postings import PassageText
 from mem_search.storage.rules.moving import Identity, Row, Table
 from mem_search.storage.sql.moving import Tables
 
@@ -94,7 +93,9 @@ class PostgresTables(Tables):
         if table.name == "records":
             words.count(connection, words.of_stored(connection, [row[0] for row in rows]))
         elif table.name == "passages":
-            postings.write(connection, _texts(connection, [row[0] for row in rows]))
+            postings.write(
+                connection, postings.texts_of(connection, "id", [row[0] for row in rows])
+            )
 
     def _identity(self, connection: Connection) -> Identity:
         store, key, records, passages, embedder, redacted_by = connection.one(
@@ -130,16 +131,6 @@ def _written(table: Table, column: str, value: Any) -> Any:
     if column == "vector":
         return f"[{','.join(map(str, np.frombuffer(value, '<f2')))}]"
     return value.value if (table.name, column) in _ARRAYS else value
-
-
-def _texts(connection: Connection, passages: Sequence[int]) -> list[PassageText]:
-    rows = connection.execute(
-        "select p.id, r.title, substr(r.body, p.span_start + 1, p.span_end - p.span_start),"
-        " p.parts, p.people from passages p join records r on r.id = p.record_id"
-        " where p.id = any(%s) and p.ordinal >= 0",
-        (list(passages),),
-    )
-    return [PassageText(row[0], row[1:]) for row in rows]
 
 
 def _begin(connection: Connection, store_id: str) -> bool:

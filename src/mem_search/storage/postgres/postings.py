@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from itertools import chain, count
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -127,13 +127,15 @@ def _rewrite(connection: Connection, less: Sequence[tuple[int, str, bytes, bytes
     )
 
 
-def texts_of(connection: Connection, records: Collection[int]) -> list[PassageText]:
-    """The passages of ``records`` as the index has them. A summary is not in it."""
+def texts_of(
+    connection: Connection, column: Literal["id", "record_id"], numbers: Collection[int]
+) -> list[PassageText]:
+    """The passages with such numbers, as the index has them. A summary is not in it."""
     rows = connection.execute(
         "select p.id, r.title, substr(r.body, p.span_start + 1, p.span_end - p.span_start),"
         " p.parts, p.people from passages p join records r on r.id = p.record_id"
-        " where p.record_id = any(%s) and p.ordinal >= 0",
-        (list(records),),
+        f" where p.{column} = any(%s) and p.ordinal >= 0",
+        (list(numbers),),
     )
     return [PassageText(row[0], row[1:]) for row in rows]
 

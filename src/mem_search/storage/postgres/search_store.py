@@ -25,7 +25,7 @@ from mem_search.storage.postgres.connection import Connection
 from mem_search.storage.postgres.database import Database
 from mem_search.storage.postgres.filters import where
 from mem_search.storage.postgres.passage_blocks import PassageBlocks
-from mem_search.storage.postgres.search_snapshot import PostgresSnapshot
+from mem_search.storage.postgres.snapshot import PostgresSnapshot
 from mem_search.storage.postgres.word_lists import WordLists
 from mem_search.storage.rules.corpus_cache import CorpusCache
 from mem_search.storage.sql.statistics import corpus

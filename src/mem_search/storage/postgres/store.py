@@ -4,32 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from pathlib import Path
+from typing import Final
 
 from mem_search.errors import Conflict, StorageError
 from mem_search.model import Kind
+from mem_search.model.access import Allowance, Policy
 from mem_search.model.statistics import ReplicaState, StoreSize
-from mem_search.storage.postgres import sketches
-from mem_search.storage.postgres.access import PostgresLimits, PostgresLogins
 from mem_search.storage.postgres.connection import Connection
 from mem_search.storage.postgres.database import Database
 from mem_search.storage.postgres.filters import where
-from mem_search.storage.postgres.forgetting import PostgresForgetting
 from mem_search.storage.postgres.graph import PostgresGraph
 from mem_search.storage.postgres.migrations import TABLES
-from mem_search.storage.postgres.record_writer import PostgresIngest, RecordWriter
+from mem_search.storage.postgres.records import PostgresForgetting, PostgresIngest, RecordWriter
 from mem_search.storage.postgres.search_store import Caches, PostgresSearchStore
 from mem_search.storage.postgres.vector_index import PgvectorIndex
 from mem_search.storage.postgres.vectors import PostgresIndexing
 from mem_search.storage.postgres.workers import LEASE
 from mem_search.storage.rules import future_times
-from mem_search.storage.sql.connection import Parts, reads
+from mem_search.storage.rules.checksums import is_whole, with_checksum
+from mem_search.storage.rules.future_times import SKEW_MS
+from mem_search.storage.rules.rate_windows import allowance
+from mem_search.storage.sql.access import Limits, Logins
+from mem_search.storage.sql.connection import reads, writes_beside
 from mem_search.storage.sql.jobs import StoredJobs
 from mem_search.storage.sql.records import Records
 from mem_search.storage.sql.redacting import StoredRedacting
-from mem_search.storage.sql.scopes import Scopes
-from mem_search.storage.sql.search_log import StoredSearchLog
 from mem_search.storage.sql.statistics import WAITING, Statistics
-from mem_search.storage.sql.tokens import StoredTokens
+from mem_search.storage.store import Store
+from mem_search.text import sketch
 from mem_search.text.dates import now_ms
 
 
@@ -55,7 +57,7 @@ class PostgresStatistics(Statistics):
         return StoreSize(stored)
 
 
-class PostgresStore(Parts):
+class PostgresStore(Store):
     """The store of one owner. ``PostgresStore.open`` makes it; always ``close`` it."""
 
     database: Database
@@ -70,12 +72,9 @@ class PostgresStore(Parts):
         self.indexing = PostgresIndexing(database)
         self.statistics = PostgresStatistics(database)
         self.jobs = StoredJobs(database)
-        self.scopes = Scopes(database)
         self.graph = PostgresGraph(database)
-        self.tokens = StoredTokens(database)
         self.limits = PostgresLimits(database)
         self.logins = PostgresLogins(database)
-        self.search_log = StoredSearchLog(database)
 
     @classmethod
     async def open(
@@ -103,28 +102,18 @@ class PostgresStore(Parts):
         """See ``Store``. The server has types, so only times can be wrong."""
         return await self.database.write_beside(_times_put_back)
 
-    async def odd_rows(self) -> list[str]:
-        """See ``Store``: there are none."""
-        return []
-
     @property
     def location(self) -> str:
         """Where the server is, without a password."""
         return f"postgresql://{self.database.place}"
 
-    @property
-    def unwritable(self) -> str:
-        """Nothing is known before a write: the server says it then."""
-        return ""
-
     async def mend(self, *, deep: bool = False) -> list[str]:
         """See ``Store``. The server has checksums for the rest, and indexes of its own."""
-        remade = await self.database.write(sketches.remade)
+        remade = await self.database.write(remake_sketches)
         return ["the sketches of near-duplicates"] if remade else []
 
     @property
     def replica(self) -> ReplicaState | None:
-        """See ``Store``."""
         return None if self.database.replica is None else self.database.replica.state
 
     def open_search(
@@ -134,7 +123,6 @@ class PostgresStore(Parts):
         return PostgresSearchStore(self.database, self._caches, model, dimensions, chats)
 
     async def watch(self, woken: Callable[[], None]) -> None:
-        """See ``Store``."""
         await self.database.watch(woken)
 
     async def check_whole(self) -> None:
@@ -165,9 +153,6 @@ class PostgresStore(Parts):
     def open_index(self, fingerprint: str, dimensions: int) -> PgvectorIndex:
         """The index over the vectors of a space, not started yet."""
         return PgvectorIndex(self.database, fingerprint, dimensions)
-
-    async def rest(self) -> None:
-        """Nothing: the server has the pages."""
 
     async def copy(self, target: Path, *, vectors: bool) -> int:
         """Refused: the server's own tools copy it. Raises Conflict."""
@@ -200,3 +185,95 @@ def _times_put_back(connection: Connection) -> int:
         times = statement.count("{now}")
         changed += connection.execute(statement.format(now="%s"), (now_ms(),) * times).rowcount
     return changed
+
+
+_ONE_AT_A_TIME: Final = """
+    select pg_advisory_xact_lock(hashtextextended(
+        concat_ws(chr(10), current_setting('mem_search.owner'), %(budget)s::text, %(policy)s::text),
+        0))
+"""
+"""Of one caller and policy; a statement that comes after it sees what the others took."""
+
+_TAKE: Final = """
+    with clock as (
+        select coalesce(
+            %(now)s::bigint, floor(1000 * extract(epoch from clock_timestamp()))::bigint
+        ) as now
+    ), ours as (
+        select id, least(at, now) as at, at > now as ahead, count from granted_requests, clock
+        where budget = %(budget)s and policy = %(policy)s and at <= now + %(skew)s
+    ), gone as (
+        delete from granted_requests g using ours, clock
+        where g.id = ours.id and ours.at <= now - %(lasting)s
+    ), set_back as (
+        update granted_requests g set at = now from ours, clock where g.id = ours.id and ours.ahead
+    ), counting as (
+        select at, sum(count) over (order by at, id) as upto from ours, clock
+        where at > now - %(lasting)s
+    ), room as (
+        select coalesce(max(upto), 0)::bigint as taken from counting
+    ), added as (
+        insert into granted_requests(budget, policy, at, count)
+        select %(budget)s, %(policy)s, now, %(count)s from clock, room
+        where taken + %(count)s <= %(quota)s
+        returning 1
+    )
+    select now, taken, exists(select from added), (
+        select at from counting
+        where upto >= greatest(1, least(taken + %(count)s - %(quota)s, taken))
+        order by upto limit 1
+    ) from clock, room
+"""
+
+
+class PostgresLimits(Limits):
+    """All workers of a store decide alike; the clock is the server's."""
+
+    @writes_beside
+    def take(
+        self,
+        connection: Connection,
+        budget: str,
+        policy: Policy,
+        count: int = 1,
+        *,
+        now: int | None = None,
+    ) -> Allowance:
+        values = {
+            "budget": budget, "policy": policy.name, "quota": policy.quota, "count": count,
+            "lasting": 1000 * policy.seconds, "now": now, "skew": SKEW_MS,
+        }  # fmt: skip
+        connection.execute(_ONE_AT_A_TIME, values)
+        at, taken, granted, leaving = connection.one(_TAKE, values)
+        taken += count if granted else 0
+        return allowance(policy, granted, taken, at if leaving is None else leaving, at, count)
+
+
+class PostgresLogins(Logins):
+    """A key for each home of the store, so that any worker takes what another one made."""
+
+    _ADDED = "seq"
+
+    @writes_beside
+    def put_key(self, connection: Connection, key: bytes) -> None:
+        connection.execute(
+            "insert into login_keys(home, key) values(current_setting('mem_search.home'), %s)"
+            " on conflict(owner, home) do update set key = excluded.key",
+            (key,),
+        )
+
+
+def remake_sketches(connection: Connection) -> int:
+    """Make the sketches again that are missing, or not what was written; how many were."""
+    rows = connection.execute(
+        "select r.id, s.sketch from records r left join sketches s on s.record_id = r.id"
+    ).fetchall()
+    wrong = [number for number, stored in rows if not is_whole(stored, number, sketch.SIZE)]
+    texts = connection.execute("select id, title, body from records where id = any(%s)", (wrong,))
+    for number, title, body in texts.fetchall():
+        connection.execute(
+            "insert into sketches(record_id, sketch) values(%s, %s)"
+            " on conflict(owner, record_id) do update set sketch = excluded.sketch",
+            (number, with_checksum(sketch.sketch(title, body), number)),
+        )
+    return len(wrong)

@@ -21,6 +21,7 @@ from mem_search.model.rankings import are_among
 from mem_search.storage.postgres.connection import Connection
 from mem_search.storage.postgres.postings import COLUMN_BITS, ENTRY, PLACE
 from mem_search.storage.rules.bm25 import WEIGHTS
+from mem_search.storage.sql.vocabulary import LAST
 
 MAX_BYTES: Final = 64 << 20
 """Memory of the lists of phrases. A word in a third of a million passages takes 2.7 MB."""
@@ -30,9 +31,6 @@ _AT_ONCE: Final = 64
 
 _LIST_BYTES: Final = 500
 """Of a list beside its arrays."""
-
-LAST: Final = "\U0010ffff"
-"""Sorts after everything that can follow a prefix."""
 
 _WEIGHTS: Final = np.array(WEIGHTS)
 _PLACE_BITS: Final = 32

@@ -1,21 +1,227 @@
-"""The words of the store, as they are written, and how many records have each.
+"""Words on a server: queries over ``postings`` with their scores, counts of words, the vocabulary.
 
-The counts are kept with every change of a record. The sample is nobody's own text, so its words do
-not count (the step m021 of SQLite).
+A query becomes a tree of phrases of terms. ``word_lists`` has the passages of each phrase, and
+alternatives and scores are worked out with numpy (``rules.bm25``). How many records have each word,
+as it is written, is kept with every change of a record. The sample is nobody's own text, so its
+words do not count.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
 from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
 
 from mem_search.model import SAMPLE
 from mem_search.model.forgetting import words_of
+from mem_search.model.rankings import Numbers, Values, are_among, distinct
 from mem_search.storage.ports.search import Counted
 from mem_search.storage.postgres.connection import Connection
+from mem_search.storage.postgres.word_lists import Holders, Phrase, WordLists, among
+from mem_search.storage.rules import bm25
+from mem_search.storage.rules.terms import PIECE, terms_of
 from mem_search.storage.sql.connection import ascii_lower
 from mem_search.storage.sql.vocabulary import FILES, LAST, Vocabulary
+from mem_search.text.words import (
+    FOLDED,
+    AllWords,
+    WordPhrase,
+    WordQuery,
+    folded,
+    is_cjk,
+    is_hash,
+    pairs,
+)
+
+_AT_ONCE: Final = 1 << 20
+"""Passage numbers whose scores are added up in one array: 8 MB."""
+
+_PARTS: Final = bm25.COLUMNS.index("parts")
+_NONE: Final = np.zeros(0, np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class All:
+    """Each of its parts."""
+
+    of: tuple[Tree, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Any:
+    """One of its parts; the more, the better."""
+
+    of: tuple[Tree, ...]
+
+
+Tree = Phrase | All | Any
+
+
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """How many passages the index has, and the mean of their lengths in terms."""
+
+    passages: int
+    mean_length: float
+
+
+def compiled(query: WordQuery, column: int | None = None) -> Tree:
+    """``query`` over the terms of the index; only in ``column`` if that is given."""
+    match query:
+        case WordPhrase():
+            return _phrase(query, column)
+        case AllWords():
+            return All(tuple(compiled(part, column) for part in query.of))
+        case _:
+            return Any(tuple(compiled(part, column) for part in query.of))
+
+
+def _phrase(phrase: WordPhrase, column: int | None) -> Tree:
+    """Words of one script form a phrase; where the script changes, both sides must match."""
+    runs = phrase.words
+    if len(runs) == 1 and is_hash(runs[0]):
+        return Phrase(_terms(runs), prefix=True, column=column)
+    found: list[Tree] = []
+    latin: list[str] = []
+
+    def end_of_latin() -> None:
+        if latin:
+            found.append(_latin(tuple(latin), phrase.prefix, column))
+            latin.clear()
+
+    for run in runs:
+        if is_cjk(run):
+            end_of_latin()
+            # A character is indexed as the beginning of a pair, or alone at the end of a run.
+            found.append(Phrase(_terms(pairs(run)), len(run) == 1, _PARTS))
+        else:
+            latin.append(run)
+    end_of_latin()
+    if len(found) == 1:
+        return found[0]
+    # Where scripts touch, only a phrase that stands alone may go on.
+    return All(tuple(map(_whole, found)))
+
+
+def _whole(part: Tree) -> Tree:
+    """``part``, ended where it ends, unless it is of CJK."""
+    if isinstance(part, Phrase) and part.column != _PARTS:
+        return replace(part, prefix=False)
+    return part
+
+
+def _latin(words: tuple[str, ...], prefix: bool, column: int | None) -> Tree:
+    as_written = Phrase(_terms(words), prefix, column)
+    plain = tuple(map(folded, words))
+    # The index has the word as it was written, and beside it without such letters.
+    return (
+        as_written if plain == words else Any((as_written, Phrase(_terms(plain), prefix, column)))
+    )
+
+
+def _terms(words: Sequence[str]) -> tuple[str, ...]:
+    known = terms_of(piece for word in words for piece in PIECE.findall(word))
+    return tuple(term for word in words for piece in PIECE.findall(word) for term in known[piece])
+
+
+def phrases_of(tree: Tree) -> Iterator[Phrase]:
+    """The phrases of ``tree``."""
+    if isinstance(tree, Phrase):
+        yield tree
+    else:
+        for part in tree.of:
+            yield from phrases_of(part)
+
+
+def matching(tree: Tree, lists: dict[Phrase, Holders]) -> Numbers:
+    """The passages that match ``tree``, in order."""
+    if isinstance(tree, Phrase):
+        return lists[tree].passages.astype(np.int64)
+    found = [matching(part, lists) for part in tree.of]
+    if isinstance(tree, All):
+        return reduce(among, found)
+    return distinct(np.concatenate(found))
+
+
+def matched(connection: Connection, query: WordQuery, column: int | None = None) -> Numbers:
+    """Every matching passage, in order, so that totals are exact."""
+    tree = compiled(query, column)
+    return matching(tree, WordLists().of(connection, phrases_of(tree), revision=0))
+
+
+def statistics(connection: Connection) -> Statistics:
+    """The statistics that are kept with every write."""
+    passages, terms = connection.one("select indexed_passages, indexed_terms from stores")
+    return Statistics(passages, max(1, terms) / max(1, passages))
+
+
+def scored(
+    tree: Tree, lists: dict[Phrase, Holders], statistics: Statistics
+) -> tuple[Numbers, Values]:
+    """Every passage that matches ``tree``, in order, with its score."""
+    passages: list[NDArray[np.integer]] = [_NONE]
+    scores = [np.zeros(0)]
+    for phrase in phrases_of(tree):
+        holders = lists[phrase]
+        weight, damping = bm25.factors(
+            statistics.passages, statistics.mean_length, len(holders.passages), holders.lengths
+        )
+        passages.append(holders.passages)
+        scores.append(bm25.scored(holders.counts, weight, damping))
+    every, sums = _added(passages, scores)
+    if isinstance(tree, Phrase) or (
+        isinstance(tree, Any) and all(isinstance(part, Phrase) for part in tree.of)
+    ):
+        return every, sums
+    inside = are_among(every, matching(tree, lists))
+    return every[inside], sums[inside]
+
+
+def _added(passages: list[NDArray[np.integer]], scores: list[Values]) -> tuple[Numbers, Values]:
+    """Each passage once, in order, and the sum of its scores, which all are above 0."""
+    last = max(int(each[-1]) for each in passages if len(each)) if any(map(len, passages)) else -1
+    found, sums = [_NONE], [np.zeros(0)]
+    # In parts, so that what this takes does not grow with the store.
+    for first in range(0, last + 1, _AT_ONCE):
+        ends = [first, min(first + _AT_ONCE, last + 1)]
+        # Of the type of the list: numpy would copy a long list to compare it with another type.
+        parts = [slice(*np.searchsorted(each, np.array(ends, each.dtype))) for each in passages]
+        of = np.concatenate([each[part] for each, part in zip(passages, parts, strict=True)])
+        added = np.concatenate([each[part] for each, part in zip(scores, parts, strict=True)])
+        some: Values = np.bincount(of.astype(np.int64) - first, added).astype(np.float64)
+        places = np.flatnonzero(some)
+        sums.append(some[places])
+        found.append(places + first)
+    return np.concatenate(found), np.concatenate(sums)
+
+
+def unknown(
+    connection: Connection, lists: WordLists, words: Sequence[str], revision: int
+) -> list[str]:
+    """The ``words``, in lower case, that no search can find in any form that it treats as equal."""
+    phrases = {word: Phrase(_terms([word.translate(FOLDED)])) for word in words}
+    several = lists.of(
+        connection, (each for each in phrases.values() if len(each.terms) > 1), revision
+    )
+    single = {each.terms[0] for each in phrases.values() if len(each.terms) == 1}
+    known = set(
+        connection.column(
+            "select t from unnest(%s::text[]) t where exists (select from postings"
+            " where segment = any(array(select id from segments)) and term = t)",
+            (sorted(single),),
+        )
+    )
+    return [
+        word
+        for word, phrase in phrases.items()
+        if not (len(several[phrase].passages) if phrase in several else known & {*phrase.terms})
+    ]
+
 
 _TITLE: Final = 100
 """Characters of a title that the index has."""
@@ -42,7 +248,7 @@ def count(connection: Connection, changes: Mapping[str, int]) -> None:
     words = [word for word, _ in changed]
     connection.execute(
         "insert into words(word, records) select * from unnest(%s::text[], %s::bigint[])"
-        " on conflict(owner, word) do update set records = words.records + excluded.records",
+        " on conflict(owner, word) do update set records = records + excluded.records",
         (words, [by for _, by in changed]),
     )
     if any(by < 0 for _, by in changed):
@@ -51,7 +257,7 @@ def count(connection: Connection, changes: Mapping[str, int]) -> None:
         )
 
 
-def holders(connection: Connection, wanted: Iterable[str]) -> dict[str, int]:
+def counts_of(connection: Connection, wanted: Iterable[str]) -> dict[str, int]:
     """Word → how many records have it, of those that any has."""
     rows = connection.execute(
         "select word, records from words where word = any(%s::text[])", (list(wanted),)

@@ -131,17 +131,6 @@ class Repository:
         self._database = database
 
 
-class Parts:
-    """Base of a store: what features store, over its database."""
-
-    def __init__(self, database: Any) -> None:
-        self.database = database
-
-    def part(self, of: Callable[[Any], T]) -> T:
-        """See ``Store``."""
-        return of(self.database)
-
-
 def reads(
     query: Callable[Concatenate[R, C, P], T],
 ) -> Callable[Concatenate[R, P], Coroutine[Any, Any, T]]:

@@ -122,6 +122,8 @@ class GraphExport(Repository):
     """
 
     where: ClassVar[Callable[..., tuple[str, list[Any]]]]
+    tables: ClassVar[Sequence[str]]
+    """What makes the temporary tables; from then on all is of one moment."""
     nodes: ClassVar[str]
     """Fills ``node`` with the ends of ``tie``."""
     alone: ClassVar[str]
@@ -142,10 +144,6 @@ class GraphExport(Repository):
         return found
 
     @abstractmethod
-    def _make_tables(self, connection: Any) -> None:
-        """Make the temporary tables; from then on all is of one moment."""
-
-    @abstractmethod
     def _fill_ties(self, connection: Any, part: GraphPart) -> None:
         """Fill ``tie`` with the edges between the records of ``within`` and with derived ones."""
 
@@ -154,7 +152,8 @@ class GraphExport(Repository):
         """The rows of ``statement``, some at a time."""
 
     def _gathered(self, connection: Any, part: GraphPart) -> ExportedGraph:
-        self._make_tables(connection)
+        for statement in self.tables:
+            connection.execute(statement)
         condition, values = self.where(connection, part.filters)
         chosen = "r.id = any(%s::bigint[]) and " if part.records is not None else ""
         connection.execute(

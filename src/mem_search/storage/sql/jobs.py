@@ -34,6 +34,12 @@ class StoredJobs(Repository):
     """
 
     order: ClassVar = "seq"
+    added: ClassVar = (
+        "insert into jobs(id, name, params, state, created_at, home)"
+        " values(%(job)s, %(name)s, %(params)s, 'queued', %(now)s,"
+        " case when %(anywhere)s then '' else current_setting('mem_search.home') end)"
+    )
+    """Adds a job."""
 
     @writes_beside
     def create(
@@ -47,10 +53,10 @@ class StoredJobs(Repository):
     ) -> None:
         """Add a job in the state "queued": for a worker of this home, or for one ``anywhere``."""
         connection.execute(
-            "insert into jobs(id, name, params, state, created_at, home) values(%s, %s, %s,"
-            " 'queued', %s, case when %s then '' else current_setting('mem_search.home') end)",
-            (job, name, Json(params), now_ms(), anywhere),
-        )
+            self.added,
+            {"job": job, "name": name, "params": Json(params), "now": now_ms(),
+             "anywhere": anywhere},
+        )  # fmt: skip
 
     @writes_beside
     def claim(

@@ -19,7 +19,7 @@ from mem_search.model.records import CONTENT_ID
 from mem_search.storage.rules.checksums import with_checksum
 from mem_search.storage.rules.own_ids import apart
 from mem_search.storage.rules.tombstones import akin, forgotten_since, of_words
-from mem_search.storage.sql import edges, passage_rows, similar, successions
+from mem_search.storage.sql import edges, passage_rows, similar
 from mem_search.storage.sql.passage_rows import Kept, Text
 from mem_search.storage.sql.tombstones import Tombstones
 from mem_search.text.dates import now_ms
@@ -141,7 +141,7 @@ class Writer(ABC):
             " where id = any(%s::bigint[])",
             wanted,
         ).fetchall()
-        self._tied |= successions.claimed_with(self._connection, numbers)
+        self._tied |= edges.claimed_with(self._connection, numbers)
         similar.clear(self._connection, numbers)
         self._unindex(numbers)
         passages = self._connection.column(
@@ -152,7 +152,7 @@ class Writer(ABC):
         if forget:
             self.tombstones(self._connection).put(self._identities_of(rows), now_ms())
         self._finish()
-        successions.settle(self._connection, self._tied)
+        edges.settle_successions(self._connection, self._tied)
         return len(rows)
 
     def _identities_of(self, removed: Sequence[Sequence[str]]) -> list[Identity]:
@@ -197,12 +197,12 @@ class Writer(ABC):
         """Find the other ends of what was written."""
         edges.resolve(self._connection, written)
         similar.settle(self._connection, written)
-        successions.settle(self._connection, {*written, *self._tied})
+        edges.settle_successions(self._connection, {*written, *self._tied})
 
     def _unrelate(self, numbers: Sequence[int]) -> None:
         """Remove the edges and names of records, and note whose successor they may decide."""
         if numbers:
-            self._tied |= successions.claimed_with(self._connection, numbers)
+            self._tied |= edges.claimed_with(self._connection, numbers)
             similar.clear(self._connection, numbers)
             edges.clear(self._connection, numbers)
 

@@ -28,10 +28,10 @@ from mem_search.storage.sqlite.connection import (
     log_ahead,
     prepared,
 )
+from mem_search.storage.sqlite.copies import before_upgrade
 from mem_search.storage.sqlite.damage import DerivedDamaged, Part, UndecodableText, translated
 from mem_search.storage.sqlite.mark import Mark, check
 from mem_search.storage.sqlite.migrations import is_older, migrate, missing
-from mem_search.storage.sqlite.snapshot import before_upgrade
 from mem_search.storage.sqlite.unwritable import AsItIs, is_full, open_as_it_is, why_unwritable
 from mem_search.storage.sqlite.words import secure_words
 

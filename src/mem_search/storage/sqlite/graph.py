@@ -15,11 +15,12 @@ from mem_search.storage.sql.graph import TITLE, Graph, GraphExport
 from mem_search.storage.sqlite.connection import SqliteConnection
 from mem_search.storage.sqlite.filters import FILTERS
 
-_TABLES: Final = """
-    create temp table within(id integer primary key);
-    create temp table tie(source, target, relation, strength, origin);
-    create temp table node(id primary key, degree integer) without rowid;
-"""
+_TABLES: Final = (
+    "begin",
+    "create temp table within(id integer primary key)",
+    "create temp table tie(source, target, relation, strength, origin)",
+    "create temp table node(id primary key, degree integer) without rowid",
+)
 _TIES: Final = f"""
     insert into tie select source, target, relation, max(strength), origin from (
         select from_id as source, coalesce(to_id, key) as target, relation, strength, origin
@@ -97,12 +98,9 @@ class SqliteGraph(GraphExport):
     """Parts of the graph in a file."""
 
     where = staticmethod(FILTERS.where)
+    tables = _TABLES
     nodes, limit, shown, read_nodes, read_edges = _NODES, _LIMIT, _SHOWN, _READ_NODES, _READ_EDGES
     alone = "insert or ignore into node select id, 0 from within"
-
-    def _make_tables(self, connection: SqliteConnection) -> None:
-        connection.executescript(_TABLES)
-        connection.execute("begin")
 
     def _fill_ties(self, connection: SqliteConnection, part: GraphPart) -> None:
         connection.execute(_TIES, (json.dumps(part.derived), json.dumps(part.relations)))

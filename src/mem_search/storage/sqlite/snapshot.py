@@ -1,88 +1,324 @@
-"""Copies of a store, while it is used and before an upgrade, and the examination of a copy."""
+"""Searches over SQLite: the port ``storage/ports/search`` for one file and one embedding model.
+
+A snapshot wraps the connection of a reading thread inside one transaction; the caches of records,
+passages and vectors belong to the store, and snapshots bring them up to date.
+"""
 
 from __future__ import annotations
 
 import logging
 import sqlite3
-import time
-from contextlib import closing
-from pathlib import Path
-from typing import Final
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import islice
+from typing import Concatenate, Final, ParamSpec, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from mem_search.errors import StorageError
-from mem_search.storage import archive
-from mem_search.storage.archive import UPGRADE_COPIES
-from mem_search.storage.sqlite.mark import damaged
-from mem_search.storage.sqlite.migrations import is_older, missing
+from mem_search.model import FacetName, Filters, Kind, Order
+from mem_search.model.rankings import (
+    KIND_CODES,
+    Numbers,
+    PassageColumns,
+    RecordColumns,
+    Values,
+    Vectors,
+)
+from mem_search.model.statistics import Corpus
+from mem_search.storage.ports.search import SearchSnapshot, View
+from mem_search.storage.rules import bm25
+from mem_search.storage.rules.corpus_cache import CorpusCache
+from mem_search.storage.sql.indexing import waiting
+from mem_search.storage.sql.snapshot import Snapshot
+from mem_search.storage.sqlite import column_blocks, damage, passage_map, postings, record_columns
+from mem_search.storage.sqlite import words as word_index
+from mem_search.storage.sqlite.column_blocks import Block, Of, absent
+from mem_search.storage.sqlite.connection import SqliteConnection
+from mem_search.storage.sqlite.damage import named
+from mem_search.storage.sqlite.database import Database
+from mem_search.storage.sqlite.filters import FILTERS
+from mem_search.storage.sqlite.graph import GRAPH
+from mem_search.storage.sqlite.passage_map import PassageMapCache
+from mem_search.storage.sqlite.postings import PostingsCache
+from mem_search.storage.sqlite.record_columns import Columns, RecordColumnsCache, mask_of, passes
+from mem_search.storage.sqlite.vectors import VectorRows
+from mem_search.storage.sqlite.words import SqliteVocabulary, WordList
+from mem_search.text import sketch
+from mem_search.text.sketch import NO_SKETCHES, Sketches
+from mem_search.text.words import WordQuery
 
 log = logging.getLogger(__name__)
 
-_UPGRADE_COPIES_KEPT: Final = 2
+P = ParamSpec("P")
+T = TypeVar("T")
 
-_WITHOUT_SPOOL: Final = (
-    "update jobs set state = 'cancelled', message = 'its upload is in no backup; send it again'"
-    " where state not in ('done', 'failed', 'cancelled') and params like '%\"spooled\"%'"
-)
+UNWRITABLE: Final = "nothing can be stored at the moment: {}"
+_BLOCKS: Final = 16
+"""Blocks of one transaction, in which nothing else is written: some tens of milliseconds."""
+
+MENDED: Final = "{} was damaged and has been made again from the records"
 
 
-def copy(source: sqlite3.Connection, target: Path, *, vectors: bool) -> int:
-    """Write the store to the new file ``target``, as of one moment; returns its records.
+class SqliteSearchStore:
+    """The searches of one store.
 
-    ``vacuum into`` reads one snapshot, waits for no writer and holds none up. It writes only
-    what is stored: free pages, where deleted text can linger, stay behind. Without ``vectors``
-    the copy is told to embed everything again.
+    ``vectors`` are those of the model that embeds the questions, ``chats`` the kinds of chat turns.
     """
-    source.execute("vacuum into ?", (str(target),))
-    with closing(sqlite3.connect(target, isolation_level=None)) as copied:
-        copied.execute(_WITHOUT_SPOOL)
-        if not vectors:
-            copied.execute("delete from vectors")
-            copied.execute("delete from outbox")
-            copied.execute("insert into outbox(passage_id, step) select id, 'embed' from passages")
-            copied.execute("vacuum")
-        (records,) = copied.execute("select count(*) from records").fetchone()
-    target.chmod(0o600)
-    return int(records)
+
+    def __init__(
+        self,
+        database: Database,
+        corpus: CorpusCache[SqliteConnection],
+        vectors: VectorRows,
+        chats: Collection[Kind],
+    ) -> None:
+        self._database = database
+        self.corpus = corpus
+        self.vectors = vectors
+        self.chats = chats
+        self.start_anew()
+
+    def start_anew(self) -> None:
+        """Forget what was read: it is read again when it is asked for."""
+        self.passages = PassageMapCache()
+        self.postings = PostingsCache(self.passages)
+        self.records = RecordColumnsCache(self.corpus.changed)
+        self.words = WordList()
+        self._revision: tuple[int, int] | None = None
+        self._matching: dict[Filters, tuple[int, tuple[int, ...]]] = {}
+
+    async def read(
+        self,
+        query: Callable[Concatenate[SearchSnapshot, P], T],
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> T:
+        """Run ``query(snapshot, …)`` in a reading thread. Raises StorageError."""
+        changes = self.corpus.changes
+
+        def run(connection: SqliteConnection) -> T:
+            return query(SqliteSnapshot(connection, self.chats, self, changes), *args, **kwargs)
+
+        return await self._database.read(run)
+
+    @contextmanager
+    def view(self, *, current: bool = False) -> Iterator[View]:
+        """Everything is read from the one file, which may be one that cannot be written."""
+        view, before = View(), len(self._database.mended)
+        yield view
+        notices = [UNWRITABLE.format(reason)] if (reason := self._database.as_it_is.reason) else []
+        if mended := self._database.mended[before:]:
+            notices.append(MENDED.format(named(mended)))
+        view.notices = tuple(notices)
+
+    def changed(self) -> None:
+        self.corpus.changed()
+
+    async def revision(self) -> int:
+        version, known = self._database.version(), self._revision
+        if known is not None and known[0] == version:
+            return known[1]
+        revision = (await self._database.read(self.records.current)).revision
+        self._revision = None if version is None else (version, revision)
+        return revision
+
+    async def fill_caches(self) -> None:
+        await self.vectors.fill(self._database)
+
+    async def store_columns(self, least: int = 0) -> None:
+        """Store what a start would read of all records and passages, for the next start.
+
+        Some blocks at a time, and only after ``least`` writes of records: a start reads fewer again
+        as quickly. A failure is logged and no more: blocks only save time. So a store that no
+        search has read is left as it is.
+        """
+        if not self.records.is_read:
+            return
+        try:
+            if await self._database.read(column_blocks.writes_since) < least:
+                return
+            await self._database.write(column_blocks.drop_outdated)
+            while await self._database.write(self._store_some):
+                pass
+        except StorageError as error:
+            log.warning("the next start reads the columns of all records anew: %s", error)
+
+    def _store_some(self, connection: sqlite3.Connection) -> bool:
+        """Store some of the absent blocks; whether there may be more."""
+        some = list(islice(self._absent(connection), _BLOCKS))
+        for of, block in some:
+            column_blocks.put(connection, of, block)
+        return len(some) == _BLOCKS
+
+    def _absent(self, connection: sqlite3.Connection) -> Iterator[tuple[Of, Block]]:
+        columns = self.records.current(connection)
+        for span in absent(connection, "records", len(columns.kinds)):
+            yield "records", record_columns.block_of(columns, span)
+        (last,) = connection.execute("select coalesce(max(id), 0) from passages").fetchone()
+        known = self.passages.up_to(connection, last)
+        owned = (known.records > 0) & columns.exist(known.records)
+        for span in absent(connection, "passages", len(owned)):
+            yield "passages", passage_map.block_of(known, owned[span], span)
+        statistics = self.postings.current(connection)
+        if statistics is not None:
+            for span in absent(connection, "words", min(len(owned), len(statistics.lengths))):
+                yield "words", postings.block_of(statistics, owned[span], span)
+
+    def close(self) -> None:
+        self.vectors.close()
+
+    async def passage_columns(self, passages: Numbers) -> PassageColumns:
+        """See ``ports.SearchStore``."""
+        known = self.passages.known
+        last = int(passages.max(initial=0))
+        if last >= len(known.records):
+            known = await self._database.read(self.passages.up_to, last)
+        return known.of(passages)
+
+    async def matching(self, filters: Filters) -> tuple[int, ...]:
+        """The numbers of all records within ``filters``; from memory while nothing is written."""
+        version = self._database.version()
+        known = self._matching.get(filters)
+        if known is not None and known[0] == version:
+            return known[1]
+        found = tuple((await self.read(lambda snapshot: snapshot.matching(filters))).tolist())
+        if version is not None:
+            self._matching = {filters: (version, found)}
+        return found
 
 
-def before_upgrade(connection: sqlite3.Connection, database: Path) -> Path | None:
-    """Copy a store of an older version beside it, before its schema changes.
+@dataclass(slots=True)
+class SqliteSnapshot(Snapshot):
+    """``SearchSnapshot`` inside one read transaction of ``connection``.
 
-    Returns the copy; None for a new store, or one of this version. The two newest copies are kept.
-    Raises StorageError, as ``missing`` does and where the copy does not fit on the disk.
+    ``changes``: the transaction sees at least so many changes of the store.
     """
-    missing(connection)
-    if not is_older(connection):
-        return None
-    (size,) = connection.execute(
-        "select page_count * page_size from pragma_page_count, pragma_page_size"
-    ).fetchone()
-    # The steps that follow write, too.
-    archive.check_room(database.parent, 2 * size)
-    part = database.with_name(".before-upgrade")
-    part.unlink(missing_ok=True)
-    connection.execute("vacuum into ?", (str(part),))
-    part.chmod(0o600)
-    copied = database.with_name(time.strftime("before-upgrade-%Y%m%dT%H%M%SZ.db", time.gmtime()))
-    part.rename(copied)
-    log.info("a newer mem-search changes the store; as it was before, it is in %s", copied)
-    for old in sorted(database.parent.glob(UPGRADE_COPIES))[:-_UPGRADE_COPIES_KEPT]:
-        old.unlink()
-    return copied
 
+    filters = FILTERS
+    graph = GRAPH
 
-def examine(database: Path) -> int:
-    """The records of a store that nobody uses, after SQLite found no error in it.
+    _connection: SqliteConnection
+    _chats: Collection[Kind]
+    _store: SqliteSearchStore
+    _changes: int
+    _columns: Columns | None = None
 
-    Raises StoreDamaged; StorageError for one of another program or of a newer version.
-    """
-    try:
-        with closing(sqlite3.connect(f"{database.as_uri()}?mode=ro", uri=True)) as connection:
-            (problem,) = connection.execute("pragma quick_check(1)").fetchone()
-            if problem != "ok":
-                raise damaged(database, problem)
-            missing(connection)
-            (records,) = connection.execute("select count(*) from records").fetchone()
-    except sqlite3.Error as error:
-        raise StorageError(f"the store in the backup cannot be used: {error}") from error
-    return int(records)
+    # Words
+
+    def unknown_words(self, words: Sequence[str]) -> list[str]:
+        return word_index.unknown(self._connection, words)
+
+    def _scored(
+        self, query: WordQuery, corpus: Corpus, own: Corpus | None = None
+    ) -> tuple[Numbers, Values]:
+        return self._store.postings.scores(self._connection, query, corpus, own)
+
+    def _lessened(
+        self, guessed: WordQuery, passages: Numbers, scores: Values, corpus: Corpus
+    ) -> Values:
+        shares = word_index.scores(self._connection, guessed, passages)
+        return bm25.lessened(passages, scores, *shares)
+
+    def _matched(self, query: WordQuery) -> Numbers:
+        return word_index.matched(self._connection, query)
+
+    def _within(self, records: Numbers, filters: Filters) -> NDArray[np.bool_]:
+        return passes(self._connection, self._all_columns(), filters, records)
+
+    def _vocabulary(self) -> SqliteVocabulary:
+        return SqliteVocabulary(self._connection, self._store.words)
+
+    # Vectors
+
+    def passage_cosines(self, vector: Vectors, passages: Numbers) -> Values:
+        return self._store.vectors.cosines(self._connection, vector, passages)
+
+    def passage_vectors(self, passages: Numbers) -> tuple[NDArray[np.intp], Vectors]:
+        return self._store.vectors.of_passages(self._connection, passages)
+
+    def passages_within(self, filters: Filters) -> Numbers:
+        columns = self._all_columns()
+        (last,) = self._connection.execute("select coalesce(max(id), 0) from passages").fetchone()
+        owners = self._store.passages.up_to(self._connection, last).records
+        known = np.where(owners < len(columns.kinds), owners, 0)
+        return np.flatnonzero(mask_of(self._connection, columns, filters)[known])
+
+    def unindexed_passages(self, limit: int) -> Numbers:
+        return np.array(waiting(self._connection, "index", limit), dtype=np.int64)
+
+    def passage_columns(self, passages: Numbers) -> PassageColumns:
+        last = int(passages.max(initial=0))
+        return self._store.passages.up_to(self._connection, last).of(passages)
+
+    # Records
+
+    def corpus(self) -> Corpus:
+        return self._store.corpus.current(self._connection, self._changes)
+
+    def columns(self, records: Numbers) -> RecordColumns:
+        columns = self._all_columns()
+        exist = columns.exist(records)
+        if not exist.all():
+            records = np.where(exist, records, 0)  # 0 is no record
+        sessions = columns.sessions[records].astype(np.int64)
+        return RecordColumns(
+            exist,
+            np.where(sessions > 0, (sessions << 32) | columns.projects[records], 0),
+            columns.positions[records],
+            columns.created[records],
+            columns.importance[records],
+        )
+
+    def first_by_date(self, records: Numbers, order: Order, limit: int) -> tuple[Numbers, Numbers]:
+        columns = self._all_columns()
+        first = columns.by_date(records[columns.exist(records)], order)[:limit]
+        return first, columns.created[first]
+
+    def near_duplicate_sketches(self, records: Numbers) -> tuple[Sequence[int], Sketches]:
+        # The beginnings of sketches, in memory, show that most pages have nothing to fold.
+        suspects = records[sketch.repeated(self._all_columns().heads[records])]
+        if not len(suspects):
+            return (), NO_SKETCHES
+        return damage.sketches_of(self._connection, suspects.tolist())
+
+    def successors(self, records: Numbers, filters: Filters) -> Mapping[int, tuple[int, ...]]:
+        superseded = records[self._all_columns().successors[records] > 0]
+        return Snapshot.successors(self, superseded, filters)
+
+    def matching(self, filters: Filters) -> Numbers:
+        return np.flatnonzero(mask_of(self._connection, self._all_columns(), filters))
+
+    def browse(
+        self, filters: Filters, order: Order, limit: int, offset: int, sort: Sequence[str] = ()
+    ) -> list[int]:
+        if not sort and (filters.metadata or filters.demand is not None):
+            numbers = self._all_columns().by_date(self.matching(filters), order)
+            return list(map(int, numbers[offset : offset + limit]))
+        return Snapshot.browse(self, filters, order, limit, offset, sort)
+
+    def counts(self, filters: Filters) -> dict[str, int]:
+        if filters.metadata or filters.demand is not None:
+            return self._all_columns().counts(self.matching(filters))
+        return Snapshot.counts(self, filters)
+
+    def _dates(self, records: Numbers) -> Numbers:
+        columns = self._all_columns()
+        return columns.created[records[columns.exist(records)]]
+
+    def _values(self, column: FacetName, records: Numbers) -> Iterable[tuple[str, int]]:
+        columns = self._all_columns()
+        records = records[columns.exist(records)]  # some may have been deleted since
+        if column == "kind":
+            codes, times = np.unique(columns.kinds[records], return_counts=True)
+            return zip(KIND_CODES.names(codes), times.tolist(), strict=True)
+        numbers = columns.projects if column == "project" else columns.sources
+        values, times = np.unique(numbers[records], return_counts=True)
+        return zip(columns.names[column].texts(values.tolist()), times.tolist(), strict=True)
+
+    def _all_columns(self) -> Columns:
+        if self._columns is None:
+            self._columns = self._store.records.current(self._connection)
+        return self._columns

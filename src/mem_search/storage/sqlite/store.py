@@ -3,37 +3,36 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
-from collections.abc import Callable, Collection, Mapping
+from collections import OrderedDict, defaultdict
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from copy import copy
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from mem_search.errors import StorageError
 from mem_search.model import Kind
+from mem_search.model.access import HOUR, Allowance, Policy
 from mem_search.model.statistics import StoreSize
 from mem_search.storage.rules.corpus_cache import CorpusCache
-from mem_search.storage.sql.connection import Parts, reads, writes
+from mem_search.storage.rules.rate_windows import Window
+from mem_search.storage.sql.access import Limits, Logins
+from mem_search.storage.sql.connection import reads, writes
 from mem_search.storage.sql.jobs import StoredJobs
-from mem_search.storage.sql.logins import Logins
 from mem_search.storage.sql.records import Records
 from mem_search.storage.sql.redacting import StoredRedacting
-from mem_search.storage.sql.scopes import Scopes
-from mem_search.storage.sql.search_log import StoredSearchLog
 from mem_search.storage.sql.statistics import WAITING, Statistics, corpus
-from mem_search.storage.sql.tokens import StoredTokens
-from mem_search.storage.sqlite import odd_rows, snapshot
+from mem_search.storage.sqlite import copies, odd_rows
 from mem_search.storage.sqlite.connection import SqliteConnection
 from mem_search.storage.sqlite.damage import NAMES
-from mem_search.storage.sqlite.database import Database
+from mem_search.storage.sqlite.database import Connection, Database
 from mem_search.storage.sqlite.filters import FILTERS
 from mem_search.storage.sqlite.graph import SqliteGraph
-from mem_search.storage.sqlite.limits import SqliteLimits
 from mem_search.storage.sqlite.records import RecordWriter, SqliteForgetting, SqliteIngest
-from mem_search.storage.sqlite.search_snapshot import SqliteSearchStore
+from mem_search.storage.sqlite.snapshot import SqliteSearchStore
 from mem_search.storage.sqlite.vectors import SqliteIndexing, VectorRows
+from mem_search.storage.store import Store
 from mem_search.text.dates import now_ms
 
 log = logging.getLogger(__name__)
@@ -61,21 +60,11 @@ class SqliteJobs(StoredJobs):
 
     order = "created_at, id"
 
-    @writes
-    def create(
-        self,
-        connection: SqliteConnection,
-        job: str,
-        name: str,
-        params: Mapping[str, Any],
-        *,
-        anywhere: bool = False,
-    ) -> None:
-        connection.execute(
-            "insert into jobs(id, name, params, state, created_at) select ?1, ?2, ?3, 'queued',"
-            " coalesce(max(created_at) + 1, ?4) from jobs where created_at between ?4 and ?4 + ?5",
-            (job, name, json.dumps(params), now_ms(), _MAX_TOGETHER_MS),
-        )
+    added = (
+        "insert into jobs(id, name, params, state, created_at) select %(job)s, %(name)s,"
+        " %(params)s, 'queued', coalesce(max(created_at) + 1, %(now)s) from jobs"
+        f" where created_at between %(now)s and %(now)s + {_MAX_TOGETHER_MS}"
+    )
 
 
 class SqliteRedacting(StoredRedacting):
@@ -102,10 +91,11 @@ class SqliteStatistics(Statistics):
         return StoreSize(stored, free)
 
 
-class SqliteStore(Parts):
+class SqliteStore(Store):
     """An open file. ``SqliteStore.open`` makes it; always ``close`` it."""
 
     database: Database
+    limits: SqliteLimits
 
     def __init__(self, database: Database) -> None:
         super().__init__(database)
@@ -119,12 +109,9 @@ class SqliteStore(Parts):
         self.indexing = SqliteIndexing(database)
         self.statistics = SqliteStatistics(database)
         self.jobs = SqliteJobs(database)
-        self.scopes = Scopes(database)
         self.graph = SqliteGraph(database)
-        self.tokens = StoredTokens(database)
         self.limits = SqliteLimits(database)
         self.logins = Logins(database)
-        self.search_log = StoredSearchLog(database)
 
     @classmethod
     async def open(cls, path: Path) -> SqliteStore:
@@ -148,10 +135,6 @@ class SqliteStore(Parts):
             self._looked_at = now_ms()
             self._not_utf8 = await self.database.aside(odd_rows.not_utf8)
         return told + self._not_utf8
-
-    @property
-    def replica(self) -> None:
-        """A file has none."""
 
     @property
     def unwritable(self) -> str:
@@ -188,7 +171,7 @@ class SqliteStore(Parts):
         await asyncio.to_thread(self.database.unmap)
 
     async def copy(self, target: Path, *, vectors: bool) -> int:
-        return await self.database.aside(lambda c: snapshot.copy(c, target, vectors=vectors))
+        return await self.database.aside(lambda c: copies.copy(c, target, vectors=vectors))
 
     async def close(self) -> None:
         await self.limits.settle()
@@ -202,3 +185,82 @@ class SqliteStore(Parts):
     async def _store_columns(self, least: int = 0) -> None:
         for search in self._searches[:1]:  # all have the same
             await search.store_columns(least)
+
+
+log = logging.getLogger(__name__)
+
+MAX_WINDOWS: Final = 10_000
+"""Windows in memory; the least recently used one is dropped first."""
+
+Row = tuple[str, str, int, int]
+"""budget, policy, milliseconds since 1970, how many."""
+
+
+class SqliteLimits(Limits):
+    """One worker has the file, so it decides in memory and notes behind the request.
+
+    No request waits for a writer. A worker that is killed forgets at most what a writer had not
+    taken yet.
+    """
+
+    def __init__(self, database: Database) -> None:
+        super().__init__(database)
+        self._windows: OrderedDict[tuple[str, str], Window] | None = None
+        self._loading = asyncio.Lock()
+        self._noted: list[Row] = []
+        self._writing: asyncio.Task[None] | None = None
+
+    async def take(
+        self, budget: str, policy: Policy, count: int = 1, *, now: int | None = None
+    ) -> Allowance:
+        now = now_ms() if now is None else now
+        async with self._loading:
+            if self._windows is None:
+                self._windows = await self._loaded()
+        window = self._windows.setdefault((budget, policy.name), Window())
+        self._windows.move_to_end((budget, policy.name))
+        if len(self._windows) > MAX_WINDOWS:
+            self._windows.popitem(last=False)
+        allowance = window.take(policy, now, count)
+        if allowance.granted:
+            self._noted.append((budget, policy.name, now, count))
+            if self._writing is None or self._writing.done():
+                self._writing = asyncio.create_task(self._write(), name="granted requests")
+        return allowance
+
+    async def settle(self) -> None:
+        """Wait until everything is noted, or cannot be."""
+        if self._writing is not None:
+            await asyncio.wait([self._writing])
+
+    async def _loaded(self) -> OrderedDict[tuple[str, str], Window]:
+        taken: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
+        for budget, policy, at, count in await self._rows():
+            taken[budget, policy] += [at] * count
+        return OrderedDict((key, Window(times)) for key, times in taken.items())
+
+    @reads
+    def _rows(self, connection: Connection) -> list[Row]:
+        return connection.execute(
+            "select budget, policy, at, count from granted_requests order by at"
+        ).fetchall()
+
+    async def _write(self) -> None:
+        while self._noted:
+            rows, self._noted = self._noted, []
+            try:
+                await self._note(rows)
+            except StorageError as error:
+                self._noted = rows + self._noted  # with the next request
+                log.warning("granted requests are not stored yet: %s", error)
+                return
+
+    @writes
+    def _note(self, connection: Connection, rows: Sequence[Row]) -> None:
+        connection.executemany("insert into granted_requests values(?, ?, ?, ?)", rows)
+        # One that nobody asks for any more has at most its quota of rows until the next start.
+        latest = max(at for *_, at, _ in rows)
+        connection.executemany(
+            "delete from granted_requests where budget = ? and policy = ? and at <= ?",
+            [(*key, latest - 1000 * HOUR) for key in {row[:2] for row in rows}],
+        )

@@ -1,12 +1,70 @@
-"""Logins of browsers: links that log one in, and sessions that go on, known by their digests."""
+"""Who may ask, and how often: tokens, logins of browsers and granted requests.
+
+Tokens, links that log a browser in and sessions are known by digests of their secrets, never by the
+secrets.
+"""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 from dataclasses import astuple
-from typing import ClassVar, Final
+from typing import Any, ClassVar, Final
 
-from mem_search.model.access import BrowserSession
-from mem_search.storage.sql.connection import Connection, Repository, writes_beside
+from mem_search.model.access import Allowance, BrowserSession, Policy, Token
+from mem_search.storage.sql.connection import Connection, Repository, reads, writes_beside
+
+_OF_TOKENS: Final = 'name, "user", digest, read_only, created_at, expires_at, last_used_at'
+
+
+class StoredTokens(Repository):
+    """Tokens by the digest of their secret, never the secret."""
+
+    @reads
+    def find(self, connection: Connection, digest: bytes) -> Token | None:
+        """The token whose secret has this digest, whichever worker created it."""
+        row = connection.maybe(f"select {_OF_TOKENS} from tokens where digest = %s", (digest,))
+        return None if row is None else _token(row)
+
+    @reads
+    def all(self, connection: Connection) -> list[Token]:
+        """All tokens by name."""
+        return [*map(_token, connection.execute(f"select {_OF_TOKENS} from tokens order by name"))]
+
+    @writes_beside
+    def add(self, connection: Connection, token: Token) -> bool:
+        """Add a token; False when the name is taken."""
+        added = connection.execute(
+            f"insert into tokens({_OF_TOKENS}) values(%s, %s, %s, %s, %s, %s, %s)"
+            " on conflict(owner, name) do nothing",
+            astuple(token),
+        )
+        return bool(added.rowcount)
+
+    @writes_beside
+    def remove(self, connection: Connection, names: Sequence[str]) -> list[Token]:
+        """Remove tokens; returns those that there were, by name."""
+        rows = connection.execute(
+            f"delete from tokens where name = any(%s::text[]) returning {_OF_TOKENS}",
+            (list(names),),
+        )
+        return sorted(map(_token, rows.fetchall()), key=lambda token: token.name)
+
+    @writes_beside
+    def note_used(self, connection: Connection, at: Mapping[str, int]) -> None:
+        """name → when the token was last used. An earlier time changes nothing."""
+        # "greatest": another worker may have answered with it later.
+        connection.many(
+            "update tokens set last_used_at = greatest(%s, coalesce(last_used_at, 0))"
+            " where name = %s",
+            [(moment, name) for name, moment in sorted(at.items())],
+        )
+
+
+def _token(row: Sequence[Any]) -> Token:
+    name, user, digest, read_only, *times = row
+    return Token(name, user, digest, bool(read_only), *times)
+
 
 _SESSIONS: Final = (
     "select id, digest, key, browser, began_at, used_at from login_sessions"
@@ -101,3 +159,25 @@ class Logins(Repository):
         """End a session; False when there is none with this id."""
         ended = connection.execute("delete from login_sessions where id = %s", (name,))
         return bool(ended.rowcount)
+
+
+class Limits(Repository, ABC):
+    """The requests that were granted within the last hour, by whose limit and by policy.
+
+    The count is exact over any hour, whichever workers grant, and is kept over restarts.
+    """
+
+    @abstractmethod
+    async def take(
+        self, budget: str, policy: Policy, count: int = 1, *, now: int | None = None
+    ) -> Allowance:
+        """Grant ``count`` more requests of ``budget`` if the policy has room for all of them.
+
+        ``now`` is milliseconds since 1970; the store's own clock when it is left out. A clock that
+        was set back makes no request count for longer than from now on.
+        """
+
+    @writes_beside
+    def expire(self, connection: Connection, before: int) -> None:
+        """Drop what was granted before."""
+        connection.execute("delete from granted_requests where at < %s", (before,))

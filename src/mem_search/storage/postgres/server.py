@@ -11,7 +11,9 @@ from psycopg_pool import PoolTimeout
 
 from mem_search.errors import StorageError, StoreAway
 from mem_search.patterns import pattern
-from mem_search.storage.postgres.connection import first_line
+from mem_search.storage.postgres import roles
+from mem_search.storage.postgres.connection import Connection, first_line, place_of
+from mem_search.storage.postgres.migrations import SCHEMA, check_server, missing
 
 _STEPS: Final[Mapping[str, str]] = {
     "53100": "the server's disk is full; free some space; no transaction was stored in part",
@@ -57,3 +59,39 @@ def translated(place: str) -> Iterator[None]:
         if isinstance(error, psycopg.OperationalError):
             raise StoreAway(f"PostgreSQL at {place}: {text}; {_AWAY}") from error
         raise
+
+
+_SECONDS: Final = 5
+
+
+def examined(address: str) -> str:
+    """The server in one line. Changes nothing. Raises StorageError."""
+    place = place_of(address)
+    with (
+        translated(place),
+        Connection.connect(address, autocommit=True, connect_timeout=_SECONDS) as connection,
+    ):
+        check_server(connection, place)
+        server = connection.info.server_version // 10_000
+        vector, size = connection.one(
+            "select coalesce((select extversion from pg_extension where extname = 'vector'), ''),"
+            " coalesce((select sum(pg_total_relation_size(c.oid)) from pg_class c"
+            " where c.relnamespace = to_regnamespace(%s) and c.relkind = 'r'), 0)",
+            (SCHEMA,),
+        )
+        if missing(connection, place) is None:
+            return f"PostgreSQL {server} at {place}: no store yet (created at the first start)"
+        (types_in,) = connection.one(
+            "select extnamespace::regnamespace::text from pg_extension where extname = 'vector'"
+        )
+        kept_apart = bool(roles.find(connection, SCHEMA, types_in).working)
+        user, database = connection.info.user, connection.info.dbname
+    told = f"PostgreSQL {server} with pgvector {vector} at {place} ({size / 2**20:.1f} MB)"
+    if kept_apart:
+        return f"{told}; searches, writes and administration have a role each"
+    # Rows of users are kept apart all the same: the policies hold for the owner of the tables.
+    return (
+        f"{told}; one role does everything, because {user} may not create roles; to have one"
+        " that only reads for searches, let an administrator run:"
+        f" {roles.advice(database, user)}"
+    )

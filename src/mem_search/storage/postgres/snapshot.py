@@ -20,7 +20,8 @@ from mem_search.model.rankings import (
     are_among,
 )
 from mem_search.model.statistics import Corpus
-from mem_search.storage.postgres import fulltext, vectors
+from mem_search.storage.postgres import vectors
+from mem_search.storage.postgres import words as word_index
 from mem_search.storage.postgres.connection import Connection
 from mem_search.storage.postgres.filters import FILTERS
 from mem_search.storage.postgres.graph import GRAPH
@@ -66,14 +67,14 @@ class PostgresSnapshot(Snapshot):
     # Words
 
     def unknown_words(self, words: Sequence[str]) -> list[str]:
-        return fulltext.unknown(self._connection, self._caches.lists, words, self._revision)
+        return word_index.unknown(self._connection, self._caches.lists, words, self._revision)
 
     def _scored(
         self, query: WordQuery, corpus: Corpus, own: Corpus | None = None
     ) -> tuple[Numbers, Values]:
-        tree = fulltext.compiled(query)
+        tree = word_index.compiled(query)
         lists = self._lists(tree)
-        statistics = fulltext.statistics(self._connection)
+        statistics = word_index.statistics(self._connection)
         if own is not None:
             codes = KIND_CODES.among(own.passages)
             lists = {
@@ -84,7 +85,7 @@ class PostgresSnapshot(Snapshot):
             }
             mean = statistics.mean_length * own.mean_length / corpus.mean_length
             statistics = replace(statistics, passages=own.size, mean_length=mean)
-        return fulltext.scored(tree, lists, statistics)
+        return word_index.scored(tree, lists, statistics)
 
     def _lessened(
         self, guessed: WordQuery, passages: Numbers, scores: Values, corpus: Corpus
@@ -93,13 +94,13 @@ class PostgresSnapshot(Snapshot):
         among = are_among(some, passages)
         return bm25.lessened(passages, scores, some[among], shares[among])
 
-    def _lists(self, tree: fulltext.Tree) -> dict[Phrase, Holders]:
-        phrases = fulltext.phrases_of(tree)
+    def _lists(self, tree: word_index.Tree) -> dict[Phrase, Holders]:
+        phrases = word_index.phrases_of(tree)
         return self._caches.lists.of(self._connection, phrases, self._revision)
 
     def _matched(self, query: WordQuery) -> Numbers:
-        tree = fulltext.compiled(query)
-        return fulltext.matching(tree, self._lists(tree))
+        tree = word_index.compiled(query)
+        return word_index.matching(tree, self._lists(tree))
 
     def _within(self, records: Numbers, filters: Filters) -> NDArray[np.bool_]:
         return are_among(records, self.matching(filters))
