@@ -5,7 +5,6 @@ How a store is copied before an upgrade is in ``test_upgrade_copy.py``.
 
 from __future__ import annotations
 
-import re
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -21,6 +20,7 @@ from mem_search.settings import Settings
 from mem_search.storage.postgres import migrations as postgres
 from mem_search.storage.postgres.connection import Connection
 from mem_search.storage.postgres.store import PostgresStore
+from mem_search.storage.rules import moving
 from mem_search.storage.sqlite import migrations as sqlite
 from mem_search.storage.sqlite.connection import SqliteConnection
 from mem_search.storage.sqlite.database import Database
@@ -100,13 +100,51 @@ async def test_a_store_of_a_development_version_is_left_as_it_is(tmp_path: Path)
     assert file.read_bytes() == before
 
 
-def test_tables_of_the_server_are_the_same_for_both_engines(connection: sqlite3.Connection) -> None:
-    rows = connection.execute("select name from pragma_table_list where type = 'table'")
-    in_a_file = {name for (name,) in rows if not re.search("^sqlite_|_fts", name)}
-    only_here = {"mem_search_migrations", "meta", "revision", "column_blocks", "tombstone_keys"}
-    only_there = {"stores", "workers", "segments", "postings", "words", "model_tokens"}
-    assert in_a_file - set(postgres.TABLES) == only_here
-    assert set(postgres.TABLES) - in_a_file == only_there
+SAME_TYPE = {
+    "text": "text",
+    "integer": "integer bigint",
+    "real": "double precision",
+    "blob": "bytea USER-DEFINED",
+    "boolean": "boolean",
+    "json text": "jsonb ARRAY",
+}
+"""A type of SQLite → those of PostgreSQL that hold the same. Vectors and lists have types there."""
+
+ONLY_THERE = {"owner", "worker", "home", "seq", "id", "project_lower", "title_lower", "value_lower"}
+"""Columns of PostgreSQL: of several owners and workers, for keys, and for filters."""
+
+
+async def test_both_engines_have_the_same_tables_and_columns_of_the_same_types(
+    connection: SqliteConnection, database: str
+) -> None:
+    await opened(database)
+    columns = "select table_name, column_name, data_type from information_schema.columns where"
+    there: dict[str, dict[str, str]] = {table: {} for table in postgres.TABLES}
+    for row in server().query(f"{columns} table_schema = 'mem_search'", database).splitlines():
+        table, name, type_ = row.split("|")
+        there.setdefault(table, {})[name] = type_
+    rows = connection.execute(
+        "select t.name, c.name, lower(c.type) from pragma_table_list t, pragma_table_info(t.name) c"
+        " where t.type = 'table' and t.schema = 'main'"
+    )
+    here: dict[str, dict[str, str]] = {}
+    for table, name, type_ in rows:
+        here.setdefault(table, {})[name] = type_
+    tables = {name for name in here if not name.startswith("sqlite_")}
+    assert tables - set(postgres.TABLES) == {
+        "mem_search_migrations", "meta", "revision", "column_blocks", "tombstone_keys"
+    }  # fmt: skip
+    assert set(postgres.TABLES) - tables == {
+        "stores", "workers", "segments", "postings", "words", "model_tokens"
+    }  # fmt: skip
+    for table in tables & set(postgres.TABLES) - {"tombstones"}:  # keys are apart in a file
+        assert there[table].keys() - ONLY_THERE == here[table].keys() - ONLY_THERE, table
+        for name, type_ in here[table].items():
+            assert there[table][name] in SAME_TYPE[type_], (table, name)
+    for moved in moving.TABLES:  # "successors" are of the records
+        types = here.get(moved.name, {})
+        assert moved.booleans == {name for name in types if types[name] == "boolean"}
+        assert moved.json == {name for name in types if types[name] == "json text"}
 
 
 class TestPostgres:

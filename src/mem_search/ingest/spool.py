@@ -106,5 +106,5 @@ def _file_name(name: str, suffixes: Sequence[str]) -> str:
 def _remove(upload: Path) -> None:
     if upload.is_dir():
         shutil.rmtree(upload)
-    else:  # an interrupted part, and uploads before 2026-11-22
+    else:  # an interrupted part
         upload.unlink(missing_ok=True)
