@@ -100,7 +100,7 @@ def test_a_feature_imports_no_other_feature_that_it_does_not_declare() -> None:
 _KNOWS_CLAUDE_MEM = (
     "features/claude_mem/", "sources/",
     "cli/migrate.py", "cli/neighbours.py",
-    "http/first_routes.py", "http/routes.py",  # they mount it
+    "http/mounts.py",  # it mounts it
     "agents/neighbours.py",  # how its worker is told from ours
     "cli/records.py", "text/record_ids.py", "storage/sqlite/migrations/",  # ids of its rows
 )  # fmt: skip
@@ -127,7 +127,9 @@ _OPENED_OTHERWISE = {
     },
     "features/graph/page.py": {"(_DATA / name).read_text": _OURS},
     "features/citations/processor.py": {"(DATA / file).open": _OURS},
-    "features/viewer/http.py": {"(_FOLDER / 'index.html').read_bytes": _OURS, "found.read_bytes": _OURS},
+    "features/viewer/http.py": {
+        "(_FOLDER / 'index.html').read_bytes": _OURS, "found.read_bytes": _OURS,
+    },
     "features/backup/http.py": {"config.read_text": _OURS},
     "http/access/peers.py": {
         "(_PROC / 'net' / table).read_bytes": "of the system",

@@ -17,10 +17,11 @@ from mem_search import secret_file
 from mem_search.contracts import Embedder
 from mem_search.errors import StorageError
 from mem_search.model.forgetting import Tombstone
+from mem_search.model.statistics import Examined
 from mem_search.settings import Settings
 from mem_search.storage.chroma import ChromaIndex, OffIndex, open_index
 from mem_search.storage.rules.moving import PAGE
-from mem_search.storage.sqlite import tombstones
+from mem_search.storage.sqlite import examining, tombstones
 from mem_search.storage.sqlite.store import SqliteStore
 from mem_search.storage.store import Store
 
@@ -116,6 +117,18 @@ async def tombstones_of(settings: Settings) -> list[Tombstone]:
     finally:
         await store.close()
     return found
+
+
+def examined(settings: Settings) -> Examined:
+    """What the store is without opening it; reads only."""
+    if not settings.store:
+        return examining.examined(settings.database)
+    try:  # only who uses it needs its driver
+        from mem_search.storage.postgres.examining import examined as examined_server
+    except ModuleNotFoundError as error:
+        problem = f"PostgreSQL needs the Python package {error.name}"
+        return Examined(False, problem, "install mem-search[postgres]")
+    return examined_server(settings.store)
 
 
 async def erase_store(settings: Settings) -> None:

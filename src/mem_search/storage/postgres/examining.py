@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from mem_search.errors import StorageError
+from mem_search.model.statistics import Examined
 from mem_search.storage.postgres import roles
 from mem_search.storage.postgres.connection import Connection, place_of
 from mem_search.storage.postgres.migrations import SCHEMA, applied, check_server
@@ -12,8 +14,16 @@ from mem_search.storage.postgres.server_errors import translated
 _SECONDS: Final = 5
 
 
-def examined(address: str) -> str:
-    """The server in one line. Changes nothing. Raises StorageError."""
+def examined(address: str) -> Examined:
+    """The server in one line, where it can be reached and can hold a store. Changes nothing."""
+    try:
+        return Examined(True, _described(address))
+    except StorageError as error:
+        problem, _, advice = error.message.partition("; ")
+        return Examined(False, problem, advice)
+
+
+def _described(address: str) -> str:
     place = place_of(address)
     with (
         translated(place),
