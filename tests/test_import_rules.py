@@ -125,7 +125,7 @@ _OPENED_OTHERWISE = {
     "agents/base.py": {
         "text.read_text": _OURS, "(self.plugin / 'hooks' / 'hooks.json').read_text": _OURS,
     },
-    "features/graph/page.py": {"(_DATA / name).read_text": _OURS},
+    "features/graph/picture.py": {"(_DATA / name).read_text": _OURS},
     "features/citations/processor.py": {"(DATA / file).open": _OURS},
     "features/viewer/http.py": {
         "(_FOLDER / 'index.html').read_bytes": _OURS, "found.read_bytes": _OURS,
