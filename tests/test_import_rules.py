@@ -100,7 +100,7 @@ def test_a_feature_imports_no_other_feature_that_it_does_not_declare() -> None:
 _KNOWS_CLAUDE_MEM = (
     "features/claude_mem/", "sources/",
     "cli/migrate.py", "cli/neighbours.py",
-    "http/first_routes.py", "http/routes.py",  # they mount it
+    "http/mounts.py",  # it mounts it
     "agents/neighbours.py",  # how its worker is told from ours
     "cli/records.py", "text/record_ids.py",  # ids of its rows
 )  # fmt: skip
@@ -125,7 +125,7 @@ _OPENED_OTHERWISE = {
     "agents/base.py": {
         "text.read_text": _OURS, "(self.plugin / 'hooks' / 'hooks.json').read_text": _OURS,
     },
-    "features/graph/page.py": {"(_DATA / name).read_text": _OURS},
+    "features/graph/picture.py": {"(_DATA / name).read_text": _OURS},
     "features/citations/processor.py": {"(DATA / file).open": _OURS},
     "features/viewer/http.py": {
         "(_FOLDER / 'index.html').read_bytes": _OURS,

@@ -13,9 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pylatexenc.latex2text import LatexNodes2Text
 
-from mem_search.features.citations.bibtex import as_bibtex, escaped, key
 from mem_search.features.citations.formats import FORMATS, as_csl_json
-from mem_search.features.citations.ris import as_ris
+from mem_search.features.citations.reference_files import as_bibtex, as_ris, escaped, key
 from mem_search.renderers.safe_text import one_line
 
 SPECIALS = st.text(st.sampled_from("\\{}$&#%_^~<>|aB 9é漢=,@\n\r\t"))

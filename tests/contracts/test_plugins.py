@@ -1,4 +1,4 @@
-"""A package of a third party adds a kind and a source; everything works with it and without it.
+"""A package of a third party adds a kind, a source and routes; all works with it and without it.
 
 The package is a distribution as Python sees it: a module beside ``NAME.dist-info`` on the path of
 the real processes. One test lets pip build and install it.
@@ -10,6 +10,7 @@ import json
 import shutil
 import subprocess
 import sys
+import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -64,7 +65,55 @@ class Tickets(BaseSource):
 
 TICKETS = Tickets()
 '''
+ROUTES = '''
+"""Routes for the desk where tickets are answered; its own program also reads the ledger of ours."""
+
+from dataclasses import replace
+
+from multidict import MultiDict
+
+from mem_search.http.core.clients import Mount, Tolerated
+from mem_search.http.core.replies import json_reply
+from mem_search.http.core.routing import Route
+from mem_search.model import Filters
+from mem_search.renderers.schema import Count, schema
+
+
+@schema
+class Waiting:
+    """How many tickets there are."""
+
+    tickets: Count
+
+
+async def waiting(call):
+    filters = Filters(kinds=("ticket",))
+    _, total = await call.runtime.store.records.page(filters, "date_desc", 1, 0)
+    return json_reply(Waiting(tickets=total))
+
+
+class Desk:
+    """The desk names itself, and sends parameters that nobody else knows."""
+
+    shared = frozenset({"/api/records/{ref}"})
+
+    def is_one(self, request):
+        return "X-Acme-Desk" in request.headers
+
+    def read_query(self, request, model):
+        return MultiDict(), Tolerated(("desk",))
+
+    def read_body(self, request, model, body):
+        return body
+
+
+SHOW = Route("GET", "/api/tickets/waiting", waiting, "Count tickets", "tickets", response=Waiting)
+CLOSE = replace(SHOW, method="POST", path="/api/tickets/close", write=True)
+MOUNT = Mount(lambda: (SHOW, CLOSE, replace(SHOW, path="/api/ledger")), Desk())
+'''
 ENTRY_POINTS = """
+[mem_search.routes]
+desk = acme_routes:MOUNT
 [mem_search.records]
 tickets = acme_tickets:Ticket
 
@@ -121,16 +170,25 @@ class Office:
     def ok(self, *argv: str, given: str = "") -> str:
         return self.home.ok(*argv, given=given)
 
-    def reply(self, path: str, body: object = None, accept: str = "application/json") -> Any:
+    def reply(
+        self, path: str, body: object = None, accept: str = "application/json", **headers: str
+    ) -> Any:
         """The reply of the worker, as JSON or text."""
         request = urllib.request.Request(
             f"{self.home.worker()['url']}{path}",
             None if body is None else json.dumps(body).encode(),
-            {"Content-Type": "application/json", "Accept": accept},
+            {"Content-Type": "application/json", "Accept": accept, **headers},
         )
         with urllib.request.urlopen(request, timeout=PATIENCE) as reply:
             said = reply.read().decode()
         return json.loads(said) if accept == "application/json" else said
+
+    def refusal(self, path: str, body: object = None) -> int:
+        """The status of a request that is refused."""
+        with pytest.raises(urllib.error.HTTPError) as refused:
+            self.reply(path, body)
+        refused.value.close()
+        return refused.value.code
 
     def refs(self, path: str, body: object = None) -> list[str]:
         """The refs of the results of a search."""
@@ -154,6 +212,7 @@ def distribution(folder: Path) -> None:
     """The installed package, as pip leaves it."""
     folder.mkdir(exist_ok=True)
     (folder / "acme_tickets.py").write_text(MODULE)
+    (folder / "acme_routes.py").write_text(ROUTES)
     info = folder / "acme_tickets-1.0.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: acme-tickets\nVersion: 1.0\n")
@@ -294,6 +353,21 @@ def test_the_store_answers_when_the_package_is_removed(acme: Office) -> None:
     distribution(acme.packages)
     acme.restart()
     assert acme.refs("/api/search/tickets?query=invoice&mode=keyword&format=json")
+
+
+def test_its_routes_stand_beside_ours_and_its_clients_use_ours_in_their_way(acme: Office) -> None:
+    assert acme.reply("/api/tickets/waiting") == {"tickets": 2}
+    described = acme.reply("/openapi.json")["paths"]
+    assert described["/api/tickets/waiting"]["get"]["summary"] == "Count tickets"
+    assert acme.refusal("/api/tickets/close", {}) == 401  # a route says who may call it as ours do
+
+    (ref,) = acme.refs("/api/search/tickets?query=lantern&format=json")
+    assert acme.refusal(f"/api/records/{ref}?desk=3") == 422
+    desk = {"X-Acme-Desk": "3"}
+    assert acme.reply(f"/api/records/{ref}?desk=3", **desk)["ref"] == ref
+    assert acme.reply("/api/ledger", **desk) == {"tickets": 2}
+    assert acme.reply("/api/ledger")["entries"]
+    assert acme.reply("/api/stats")["broken_plugins"] == []
 
 
 def test_pip_installs_it(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import typing
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mem_search.features.weighted.filters import (
+from mem_search.features.weighted.requests import (
     RULES,
     SESSION_SOURCES,
     SourceType,

@@ -131,9 +131,9 @@ def test_the_page_needs_nothing_else_and_lets_only_its_own_scripts_run() -> None
 
 
 def test_the_library_of_the_page_is_the_one_that_its_notice_names() -> None:
-    from mem_search.features.graph import page
+    from mem_search.features.graph import picture
 
-    folder = Path(page.__file__).parent / "data"
+    folder = Path(picture.__file__).parent / "data"
     digest = hashlib.sha256((folder / "cytoscape.min.js").read_bytes()).hexdigest()
     assert digest in (folder / "NOTICE").read_text("utf-8")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from mem_search.features.graph.listing import render_related
+from mem_search.features.graph.http import render_related
 from mem_search.model import Kind, Record, Ref
 from mem_search.records.registry import installed_kinds
 from mem_search.renderers import DisplayOptions

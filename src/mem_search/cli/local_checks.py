@@ -9,10 +9,8 @@ from __future__ import annotations
 import os
 import shutil
 import socket
-import sqlite3
 import sys
 from collections.abc import Iterator
-from contextlib import closing
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -24,7 +22,7 @@ from mem_search.daemon.probe import probe
 from mem_search.daemon.service import service_of
 from mem_search.daemon.state import WorkerState
 from mem_search.daemon.unix_socket import is_too_long, problem
-from mem_search.errors import MemSearchError, StorageError
+from mem_search.errors import MemSearchError
 from mem_search.install_command import install_command
 from mem_search.regular_file import MAX_SETTINGS, read_regular_file
 from mem_search.settings import Settings
@@ -96,69 +94,11 @@ def disk(settings: Settings) -> Finding:
 
 
 def database(settings: Settings) -> Finding:
-    """The store is ours and whole: it has what its mark says, and SQLite finds no error. Reads."""
-    if settings.store:
-        return _server(settings.store)
-    from mem_search.storage.sqlite.damage import damaged_parts, named
-    from mem_search.storage.sqlite.mark import check, reading, start_anew
-    from mem_search.storage.sqlite.migrations import missing
+    """The store is ours and whole, or its server can hold one. Reads only."""
+    from mem_search.storage.opening import examined  # heavy
 
-    file = quote(str(settings.database))
-    start_over = f"{start_anew(settings.database)}; mem-search sync"
-    fix = f"mem-search restore --replace FILE (your last backup), or {start_over}"
-    try:
-        check(settings.database)
-    except StorageError as error:
-        problem = error.message.partition(". Nothing was changed")[0]
-        return Finding("database", "missing", problem, fix)
-    if not settings.database.exists():
-        return Finding("database", "ok", "none yet (created at the first start)")
-    if not _is_ours_to_write(settings.database):
-        problem = f"you may not read and write {settings.database}"
-        fix = f'sudo chown -R "$(id -u)" {quote(str(settings.home))} && chmod u+rw {file}'
-        return Finding("database", "missing", problem, fix)
-    derived: str = ""
-    try:
-        with closing(reading(settings.database)) as connection:
-            (problem,) = connection.execute("pragma quick_check(1)").fetchone()
-            if problem == "ok":
-                missing(connection)
-                derived = named(damaged_parts(connection))
-    except StorageError as error:
-        problem, _, advice = error.message.partition("; ")
-        return Finding("database", "missing", problem, start_over if "move" in advice else advice)
-    except (sqlite3.Error, UnicodeDecodeError) as error:  # flipped bytes can be in its message
-        problem = str(error)
-        # The lower byte is the error, the upper bytes are its details (SQLite result codes).
-        if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY:
-            fix = f"end the program that holds it (fuser {file} names it), then try again"
-    if problem == "ok" and derived:
-        detail = f"{derived}: damaged; the records are whole, and searches make it again from them"
-        return Finding("database", "missing", detail, "mem-search index audit")
-    if problem == "ok":
-        size = settings.database.stat().st_size / 2**20
-        return Finding("database", "ok", f"{settings.database} ({size:.1f} MB)")
-    return Finding("database", "missing", f"{settings.database}: {' '.join(problem.split())}", fix)
-
-
-def _server(address: str) -> Finding:
-    """The server can be reached and can hold a store."""
-    try:
-        from mem_search.storage.postgres.server import examined
-    except ModuleNotFoundError as error:
-        problem = f"PostgreSQL needs the Python package {error.name}"
-        return Finding("database", "missing", problem, "install mem-search[postgres]")
-    try:
-        return Finding("database", "ok", examined(address))
-    except StorageError as error:
-        problem, _, advice = error.message.partition("; ")
-        return Finding("database", "missing", problem, advice)
-
-
-def _is_ours_to_write(file: Path) -> bool:
-    """Whether this user may use the store: the worker makes it private to its owner."""
-    owned = os.geteuid() in (0, file.stat().st_uid)
-    return owned and (os.access(file, os.R_OK | os.W_OK) or _is_read_only(file))
+    found = examined(settings)
+    return Finding("database", "ok" if found.is_whole else "missing", found.detail, found.fix)
 
 
 def model(settings: Settings) -> Finding:

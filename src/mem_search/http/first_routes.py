@@ -8,10 +8,9 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from mem_search.features.claude_mem.clients import CLIENTS
-from mem_search.http import about, search
+from mem_search.http import about, mounts, search
 from mem_search.http.core.parameters import SearchParameters
-from mem_search.http.core.routing import Route, shared_with
+from mem_search.http.core.routing import Route
 from mem_search.http.schemas.common import SearchListing
 from mem_search.renderers.search_reply import ChosenReply, SearchReply
 
@@ -31,4 +30,4 @@ FIRST_ABOUT = (
     GET("/api/readiness", about.readiness, "Tell whether searches are answered", "about", early=True, response=about.Ready),
 )
 # fmt: on
-FIRST: tuple[Route, ...] = shared_with(CLIENTS, (*FIRST_SEARCH, *FIRST_ABOUT))
+FIRST: tuple[Route, ...] = mounts.installed().with_clients((*FIRST_SEARCH, *FIRST_ABOUT))

@@ -12,8 +12,6 @@ from mem_search.features.backup import http as backup
 from mem_search.features.batch import http as batch
 from mem_search.features.capture import http as capture
 from mem_search.features.citations import http as citations
-from mem_search.features.claude_mem import http as claude_mem
-from mem_search.features.claude_mem.clients import CLIENTS
 from mem_search.features.context import http as context
 from mem_search.features.documents import http as documents
 from mem_search.features.exports import http as exports
@@ -33,7 +31,7 @@ from mem_search.features.viewer import http as viewer
 from mem_search.features.webhooks import http as webhooks
 from mem_search.features.weighted import http as weighted
 from mem_search.features.why import http as why
-from mem_search.http import about, mcp, records, search, universal
+from mem_search.http import about, mcp, mounts, records, search, universal
 from mem_search.http.core.parameters import (
     ConceptParameters,
     FileParameters,
@@ -43,7 +41,7 @@ from mem_search.http.core.parameters import (
     TypeParameters,
 )
 from mem_search.http.core.replies import HTML, JSON, TEXT
-from mem_search.http.core.routing import Route, shared_with
+from mem_search.http.core.routing import Route
 from mem_search.http.first_routes import FIRST_ABOUT, FIRST_SEARCH, FOUND
 from mem_search.http.schemas.common import TextReply
 from mem_search.http.schemas.universal_requests import (
@@ -138,7 +136,6 @@ _ALL = (
     *exports.ROUTES,
     *access.ROUTES,
     *ABOUT,
-    *claude_mem.ROUTES,
     *viewer.ROUTES,
 )
-ROUTES: tuple[Route, ...] = shared_with(CLIENTS, _ALL, claude_mem.INSTEAD)
+ROUTES: tuple[Route, ...] = mounts.installed().with_routes(_ALL)

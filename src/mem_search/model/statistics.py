@@ -141,3 +141,12 @@ class ProjectTotals:
     name: str
     records: int
     last_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Examined:
+    """What a store is seen to be without opening it; ``fix`` mends one that cannot be used."""
+
+    is_whole: bool
+    detail: str
+    fix: str = ""

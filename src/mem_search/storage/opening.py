@@ -18,11 +18,13 @@ from mem_search import secret_file
 from mem_search.contracts import Embedder
 from mem_search.errors import StorageError
 from mem_search.model.forgetting import Tombstone
+from mem_search.model.statistics import Examined
 from mem_search.settings import Settings
 from mem_search.storage.chroma.index import NO_MODEL, ChromaIndex, OffIndex
 from mem_search.storage.chroma.process import ChromaProcess
 from mem_search.storage.chroma.remote import RemoteChroma
 from mem_search.storage.rules.moving import PAGE, Movable
+from mem_search.storage.sqlite import examining
 from mem_search.storage.sqlite.moving import SqliteTables
 from mem_search.storage.sqlite.records import tombstones_of_file
 from mem_search.storage.sqlite.store import SqliteStore
@@ -184,6 +186,18 @@ async def tombstones_of(settings: Settings) -> list[Tombstone]:
     finally:
         await store.close()
     return found
+
+
+def examined(settings: Settings) -> Examined:
+    """What the store is without opening it; reads only."""
+    if not settings.store:
+        return examining.examined(settings.database)
+    try:  # only who uses it needs its driver
+        from mem_search.storage.postgres.server import examined as examined_server
+    except ModuleNotFoundError as error:
+        problem = f"PostgreSQL needs the Python package {error.name}"
+        return Examined(False, problem, "install mem-search[postgres]")
+    return examined_server(settings.store)
 
 
 async def erase_store(settings: Settings) -> None:

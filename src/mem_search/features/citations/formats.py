@@ -16,9 +16,8 @@ from dataclasses import dataclass
 from functools import cache, partial
 from typing import TYPE_CHECKING
 
-from mem_search.features.citations.bibtex import as_bibtex
 from mem_search.features.citations.csl import Item
-from mem_search.features.citations.ris import as_ris
+from mem_search.features.citations.reference_files import as_bibtex, as_ris
 
 if TYPE_CHECKING:
     from mem_search.features.citations.processor import Style

@@ -17,9 +17,9 @@ from multidict import MultiDict
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field
 from pydantic.fields import FieldInfo
 
-from mem_search.http.core.clients import Tolerated
+from mem_search.http.core.clients import Mount, Tolerated
 from mem_search.http.core.parameters import spellings
-from mem_search.http.core.routing import Call
+from mem_search.http.core.routing import Call, Route
 from mem_search.model import SearchRequest
 from mem_search.text.platforms import platform_named
 
@@ -122,7 +122,14 @@ class ClaudeMemClients:
         return kept
 
 
+def _routes() -> tuple[Route, ...]:
+    from mem_search.features.claude_mem.http import ROUTES  # heavy, and for few callers
+
+    return ROUTES
+
+
 CLIENTS: Final = ClaudeMemClients()
+MOUNT: Final = Mount(_routes, CLIENTS)
 
 
 async def _rows(limit: int, call: Call, request: SearchRequest) -> web.StreamResponse:

@@ -23,8 +23,8 @@ POST = partial(Route, "POST", tag="claude-mem", is_rest=False)
 CAPTURE = partial(POST, write=True, capture=True)
 
 # fmt: off
-INSTEAD = {"/api/import": CAPTURE("/api/import", importing.take, "Import rows of claude-mem", only="owner", body=importing.ExportBody, response=schemas.Imported)}
 ROUTES = (
+    CAPTURE("/api/import", importing.take, "Import rows of claude-mem", only="owner", body=importing.ExportBody, response=schemas.Imported),
     CAPTURE("/api/sessions/init", capture.begin, "Take a prompt", only="owner", body=capture.InitBody, response=schemas.SessionBegun),
     CAPTURE("/api/sessions/observations", capture.observe, "Take a call of a tool", only="owner", body=capture.ToolBody, response=schemas.Taken),
     CAPTURE("/api/sessions/summarize", capture.summarize, "Take what the agent said last", only="owner", body=capture.SummaryBody, response=schemas.Taken),

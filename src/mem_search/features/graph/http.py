@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Annotated, Any, Final, Literal, Self
 
@@ -14,9 +14,7 @@ from pydantic_core import PydanticCustomError
 
 from mem_search.errors import StorageError
 from mem_search.features.graph.drawing import Drawing
-from mem_search.features.graph.files import GraphFile
-from mem_search.features.graph.formats import FORMATS, draw, write
-from mem_search.features.graph.listing import render_related
+from mem_search.features.graph.formats import FORMATS, GraphFile, draw, write
 from mem_search.http.core.parameter_types import IdOfRecord, Kinds, Words
 from mem_search.http.core.parameters import (
     FARTHEST,
@@ -40,6 +38,8 @@ from mem_search.model.graph import (
 )
 from mem_search.renderers import DisplayOptions
 from mem_search.renderers.projection import From, Projection, projected
+from mem_search.renderers.record_line import index_line, name_of
+from mem_search.renderers.safe_text import cut
 from mem_search.renderers.schema import Count, Time, schema
 from mem_search.retrievers import graph
 from mem_search.text.record_ids import RecordId
@@ -251,7 +251,7 @@ async def export(call: Call) -> web.StreamResponse:
         await call.runtime.store.graph.export(part, written)
         headers = {"Content-Type": form.content_type}
         if form.is_picture:
-            from mem_search.features.graph.page import policy  # with lxml, as above
+            from mem_search.features.graph.picture import policy  # with lxml, as above
 
             # A browser shows it, apart from everything else that this worker answers.
             rules = policy() if params.format == "html" else _SVG_POLICY
@@ -306,3 +306,51 @@ ROUTES = (
     Route("GET", "/api/graph/{ref}", related, "Show the records related to a record", "records", GraphParameters, response=RelatedRecords | RelatedText),
     Route("GET", "/api/graph/{ref}/drawing", drawing, "Place and colour the records around a record, to draw them", "records", DrawingParameters, response=Drawing),
 )
+
+
+_RELATIONS_SHOWN = 2
+_RELATION_LENGTH = 40
+
+
+def render_related(
+    centre: Record,
+    related: Sequence[tuple[Record, int]],
+    edges: Iterable[tuple[Ref, Ref, str]],
+    display: DisplayOptions,
+) -> str:
+    """A heading for ``centre`` and the related records, best first, grouped by distance.
+
+    ``related`` has (record, distance); ``edges`` (one end, the other, relation), strongest first.
+    """
+    if not related:
+        return (
+            f"No results found related to {name_of(centre, display)}\n\n"
+            "Try: more depth, or no relation, or a search for its title"
+        )
+    numbers = {record.ref: record.number for record, _ in related} | {centre.ref: centre.number}
+    depths = {record.ref: depth for record, depth in related} | {centre.ref: 0}
+    ties: dict[Ref, list[str]] = {}
+    for start, end, relation in edges:
+        name = cut(relation, _RELATION_LENGTH)
+        same = name.startswith("same_")
+        for one, other in ((start, end), (end, start)):
+            # Only the edges towards the centre; the other lines show the rest.
+            if one in numbers and other in numbers and depths[other] == depths[one] - 1:
+                named = f"#{numbers[other]}"
+                if same:
+                    phrase = f"{name.replace('_', ' ')} as {named}"
+                else:
+                    phrase = f"{name} {named}" if one == start else f"{named} {name} it"
+                ties.setdefault(one, []).append(phrase)
+    blocks = [f"Found {len(related)} record(s) related to {name_of(centre, display)}"]
+    for depth in sorted({depth for _, depth in related}):
+        steps = "1 step away" if depth == 1 else f"{depth} steps away"
+        lines = [
+            f"{index_line(record, display)}  <- {', '.join(ties[record.ref][:_RELATIONS_SHOWN])}"
+            if record.ref in ties
+            else index_line(record, display)
+            for record, distance in related
+            if distance == depth
+        ]
+        blocks.append("\n".join([f"### {steps}", *lines]))
+    return "\n\n".join(blocks)

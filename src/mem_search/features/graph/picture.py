@@ -1,24 +1,35 @@
-"""A graph as a picture: its nodes placed and coloured, and the picture as SVG.
+"""A graph as a picture: its nodes placed and coloured, as SVG and as one HTML file.
 
 A node is larger the more edges it has. A title is shown where it covers no other and no
 node of about that size; every title shows when the mouse rests on its node.
+
+The HTML file needs nothing else: to zoom, to search, to follow. cytoscape draws it
+(``data/NOTICE``). The nodes stand where ``layout`` placed them, so the page is the same every time
+and shows at once. Titles are data for the script, never markup, and the policy of the page lets
+only its own scripts run and nothing load.
 """
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from math import hypot, sqrt
+from pathlib import Path
 from typing import IO, Final
 
 from lxml import etree
 
+from mem_search.features.graph.drawing import Drawing
 from mem_search.features.graph.layout import placed
 from mem_search.model.graph import ExportedEdge, ExportedGraph, ExportedNode
 from mem_search.patterns import pattern
 from mem_search.renderers.safe_text import cut
+from mem_search.renderers.schema import to_json
 
 COLOURS: Final = (
     "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7b5ea7", "#8c6d31",
@@ -200,3 +211,40 @@ def _width(text: str) -> float:
     """About how wide a text is; characters of East Asia take twice the place."""
     wide = sum(unicodedata.east_asian_width(character) in "WF" for character in text)
     return (len(text) + 0.7 * wide) * FONT * 0.58
+
+
+_DATA: Final = Path(__file__).parent / "data"
+_SCRIPTS: Final = ("cytoscape.min.js", "drawing.js", "page.js")
+
+
+@cache
+def _part(name: str) -> str:
+    return (_DATA / name).read_text("utf-8")
+
+
+@cache
+def policy() -> str:
+    """The Content-Security-Policy of the page."""
+    scripts = " ".join(map(_source, _SCRIPTS))
+    return (
+        f"default-src 'none'; script-src {scripts}; style-src {_source('page.css')};"
+        " base-uri 'none'; form-action 'none'"
+    )
+
+
+def _source(name: str) -> str:
+    digest = base64.b64encode(hashlib.sha256(_part(name).encode()).digest()).decode()
+    return f"'sha256-{digest}'"
+
+
+def write_html(graph: ExportedGraph, file: IO[bytes]) -> None:
+    """The page with the graph in it."""
+    # Nothing in it can end the element, or begin a comment in it.
+    data = to_json(Drawing.of(drawn(graph))).replace(b"<", rb"\u003c")
+    before, after = _part("page.html").split("<!--scripts-->")
+    head = before.replace("{policy}", policy()).replace("{style}", _part("page.css"))
+    file.write(head.encode())
+    file.write(b'<script type="application/json" id="graph">%s</script>\n' % data)
+    for name in _SCRIPTS:
+        file.write(f"<script>{_part(name)}</script>\n".encode())
+    file.write(after.encode())

@@ -9,7 +9,7 @@ from typing import IO, Final
 
 from lxml import etree
 
-from mem_search.features.graph.files import OF_EDGE, OF_NODE, values_of
+from mem_search.features.graph.formats import OF_EDGE, OF_NODE, values_of
 from mem_search.model.graph import ExportedEdge, ExportedGraph, ExportedNode
 
 _BUILT_IN: Final = ("label", "weight")

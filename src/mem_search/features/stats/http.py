@@ -13,6 +13,7 @@ from pydantic import Field
 from yarl import URL
 
 import mem_search
+from mem_search.http import mounts
 from mem_search.http.core.parameter_types import Text
 from mem_search.http.core.parameters import FARTHEST, Parameters, PlatformParameters
 from mem_search.http.core.replies import json_reply
@@ -227,7 +228,7 @@ async def totals(call: Call) -> web.StreamResponse:
         Stats(
             records={**_by_kind(found.records), "total": sum(found.records.values())},
             missing_kinds=installed_kinds().missing(found.records),
-            broken_plugins=[str(broken) for broken in installed_kinds().broken],
+            broken_plugins=[*map(str, installed_kinds().broken), *mounts.installed().broken],
             passages=found.passages,
             embedded=found.embedded,
             indexed=found.indexed,

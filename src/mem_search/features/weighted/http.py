@@ -5,7 +5,6 @@ from __future__ import annotations
 from aiohttp import web
 
 from mem_search.features.graph.http import created_at, edge_time
-from mem_search.features.weighted.filters import RULES, word_for
 from mem_search.features.weighted.replies import (
     LEGS,
     CloudEdge,
@@ -36,7 +35,7 @@ from mem_search.features.weighted.replies import (
     Weights,
     memory_type,
 )
-from mem_search.features.weighted.requests import HybridBody, VectorBody
+from mem_search.features.weighted.requests import RULES, HybridBody, VectorBody, word_for
 from mem_search.http.core.replies import json_reply
 from mem_search.http.core.routing import Call, Route
 from mem_search.model import Result, SearchPage

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Annotated, Any, Final, Literal, Self
 
 import mem_search
-from mem_search.features.weighted.filters import word_for
+from mem_search.features.weighted.requests import word_for
 from mem_search.model import Record, Result, SearchReport
 from mem_search.renderers.projection import From, projected
 from mem_search.renderers.record_json import SnippetSpan

@@ -1,12 +1,12 @@
 """Clients of another program that use routes of ours, as that program's worker takes them.
 
-``http.routes`` mounts what a package has for them: routes of their own, and a ``Clients`` that the
-shared ones ask who sends a request, and how it is meant.
+A package brings a ``Mount`` (``http.mounts``): routes of its own, and where it has clients a
+``Clients`` that the shared ones ask who sends a request, and how it is meant.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
@@ -17,7 +17,7 @@ from pydantic import BaseModel
 from mem_search.model import SearchRequest
 
 if TYPE_CHECKING:
-    from mem_search.http.core.routing import Call
+    from mem_search.http.core.routing import Call, Route
 
 IGNORED: Final = "X-Mem-Search-Ignored"
 """The header that names the parameters that were left out."""
@@ -54,3 +54,16 @@ class Clients(Protocol):
     def read_body(self, request: web.Request, model: type[BaseModel], body: Any) -> Any:
         """The fields of the JSON ``body`` that ``model`` has."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class Mount:
+    """What a package brings.
+
+    ``routes`` is called with the first request for one that is not there from the start, so that a
+    start imports nothing for it. A route that is called like one of ours answers ``clients`` in its
+    place.
+    """
+
+    routes: Callable[[], Iterable[Route]]
+    clients: Clients | None = None

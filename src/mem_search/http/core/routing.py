@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Literal, TypeVar, get_args
@@ -212,21 +212,3 @@ class Route:
 
 ROUTE_TABLE: web.AppKey[Callable[[], tuple[Route, ...]]] = web.AppKey("routes")
 """Gives all routes of the app to the handlers that describe them."""
-
-
-def shared_with(
-    clients: Clients, routes: Iterable[Route], instead: Mapping[str, Route] | None = None
-) -> tuple[Route, ...]:
-    """The routes, where those that ``clients`` use know them.
-
-    ``instead``: path → the route that answers such a client, where its program has one of the same
-    method and path that takes something else.
-    """
-
-    def known(route: Route) -> Route:
-        other = (instead or {}).get(route.path)
-        if other is not None and other.method == route.method:
-            return replace(route, clients=clients, for_clients=other)
-        return replace(route, clients=clients) if route.path in clients.shared else route
-
-    return tuple(map(known, routes))

@@ -10,6 +10,7 @@ import psycopg
 from psycopg_pool import PoolTimeout
 
 from mem_search.errors import StorageError, StoreAway
+from mem_search.model.statistics import Examined
 from mem_search.patterns import pattern
 from mem_search.storage.postgres import roles
 from mem_search.storage.postgres.connection import Connection, first_line, place_of
@@ -64,8 +65,16 @@ def translated(place: str) -> Iterator[None]:
 _SECONDS: Final = 5
 
 
-def examined(address: str) -> str:
-    """The server in one line. Changes nothing. Raises StorageError."""
+def examined(address: str) -> Examined:
+    """The server in one line, where it can be reached and can hold a store. Changes nothing."""
+    try:
+        return Examined(True, _described(address))
+    except StorageError as error:
+        problem, _, advice = error.message.partition("; ")
+        return Examined(False, problem, advice)
+
+
+def _described(address: str) -> str:
     place = place_of(address)
     with (
         translated(place),

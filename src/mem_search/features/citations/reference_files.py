@@ -1,14 +1,17 @@
-"""Citations as BibTeX, for LaTeX and reference managers.
+"""Citations as files for reference programs: BibTeX for LaTeX, RIS for Zotero and EndNote. UTF-8.
 
-Every entry is ``@misc``, the one type for anything but books and articles that all styles of
-BibTeX and biblatex know. UTF-8; characters that mean something to TeX are escaped, and a second
-pair of braces keeps the capitals of a title. Source: B. Beeton and O. Patashnik,
-"BibTeXing", 1988, section 3, and the biblatex manual for ``url`` and ``urldate``.
+Every entry of BibTeX is ``@misc``, the one type for anything but books and articles that all styles
+of BibTeX and biblatex know. Characters that mean something to TeX are escaped, and a second pair of
+braces keeps the capitals of a title. Source: B. Beeton and O. Patashnik, "BibTeXing", 1988, section
+3, and the biblatex manual for ``url`` and ``urldate``.
+
+Lines of RIS are ``TAG  - value``, ended by CR LF; ``TY`` begins an entry and ``ER`` ends it.
+Source: the RIS format specification of Research Information Systems (2011 tags).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from urllib.parse import quote
 
 from mem_search.features.citations.authors import OTHERS, Name
@@ -104,3 +107,56 @@ def _person(person: Name) -> str:
 def _url(url: str) -> str:
     """The URL for a verbatim field of biblatex, in which nothing can be escaped."""
     return _UNSAFE_IN_URL.sub(lambda found: quote(found[0]), one_line(url))
+
+
+_RIS_TYPES: Mapping[str, str] = {
+    "webpage": "ELEC",
+    "personal_communication": "PCOMM",
+    "report": "RPRT",
+}
+_LINE_END = "\r\n"
+
+
+def as_ris(items: Sequence[Item]) -> str:
+    """The entries, separated by blank lines."""
+    return _LINE_END.join(_ris_entry(item) for item in items)
+
+
+def _ris_entry(item: Item) -> str:
+    return "".join(f"{tag}  - {one_line(value)}{_LINE_END}" for tag, value in _ris_lines(item))
+
+
+def _ris_lines(item: Item) -> Iterator[tuple[str, str]]:
+    yield "TY", _RIS_TYPES.get(item["type"], "GEN")
+    yield "ID", item["id"]
+    for tag, role in (("AU", "author"), ("A2", "recipient")):
+        for person in item.get(role, ()):
+            yield tag, _ris_person(person)
+    yield "TI", item.get("title", "")
+    if issued := day_of(item.get("issued")):
+        yield "PY", f"{issued[0]:04}"
+        if len(issued) > 1:
+            yield "DA", _ris_day(issued)
+    if accessed := day_of(item.get("accessed")):
+        yield "Y2", _ris_day(accessed)
+    fields = (("T2", "container-title"), ("M3", "genre"), ("UR", "URL"), ("DB", "archive"),
+              ("CN", "call-number"))  # fmt: skip
+    for tag, name in fields:
+        if value := item.get(name):
+            yield tag, value
+    for keyword in filter(None, item.get("keyword", "").split(", ")):
+        yield "KW", keyword
+    yield "ER", ""
+
+
+def _ris_day(day: tuple[int, ...]) -> str:
+    """``2024/02/01``; the slashes stay where a part is not known: ``2024/02/``."""
+    written = [f"{part:0{width}}" for part, width in zip(day, (4, 2, 2), strict=False)]
+    return "/".join([*written, *[""] * (3 - len(written))])
+
+
+def _ris_person(person: Name) -> str:
+    if "literal" in person:
+        return person["literal"]
+    family = f"{person.get('non-dropping-particle', '')} {person['family']}".strip()
+    return ", ".join(part for part in (family, person.get("given"), person.get("suffix")) if part)
