@@ -27,6 +27,7 @@ from mem_search.model import Draft, Filters, LedgerEntry, Link, Location, Record
 from mem_search.model.forgetting import Tombstone
 from mem_search.model.graph import Edge, ExportedGraph, GraphPart
 from mem_search.model.ingest import IngestCounts
+from mem_search.model.jobs import JobStatus
 from mem_search.model.records import SUMMARY
 from mem_search.model.requests import Scope
 from mem_search.model.research import IndexState, Operation, OperationFilter, StoredResult
@@ -36,6 +37,7 @@ from mem_search.storage.postgres.store import PostgresStore
 from mem_search.storage.rules.tombstones import digest
 from mem_search.storage.sqlite.store import SqliteStore
 from mem_search.storage.store import Store
+from mem_search.text.dates import now_ms
 from postgres_server import address
 
 HERE = Location("test", "/repo", "repo", {"branch": "main"})
@@ -548,6 +550,16 @@ class TestJobs:
         assert after.id == "b"
         assert await second.jobs.claim(["import"]) is None
         await second.close()
+
+    async def test_an_ended_job_expires_and_one_that_was_set_aside_stays(
+        self, store: Store
+    ) -> None:
+        for job, state in (("done", "done"), ("aside", "set_aside")):
+            await store.jobs.create(job, "import", {})
+            await store.jobs.finish(job, cast(JobStatus, state), "", {})
+        await store.jobs.create("waits", "import", {})
+        assert await store.jobs.expire(now_ms() + 60_000) == 1
+        assert {job.id for job in await store.jobs.newest(9)} == {"aside", "waits"}
 
     async def test_a_job_that_was_set_aside_is_claimed_once_more_and_keeps_its_parameters(
         self, opens: Callable[[], Awaitable[Store]]

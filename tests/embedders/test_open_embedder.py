@@ -75,20 +75,19 @@ def test_the_key_comes_from_the_given_environment(tmp_path: Path) -> None:
         open_embedder("openai:small", tmp_path, environ={})
 
 
+@pytest.mark.parametrize(
+    ("setting", "module", "line"),
+    [
+        ("fastembed", "fastembed", r"pip install 'mem-search\[fastembed\]'"),
+        ("chroma-default", "chromadb.utils.embedding_functions", "pip install chromadb"),
+    ],
+)
 def test_a_missing_optional_package_is_named_with_its_install_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, setting: str, module: str, line: str
 ) -> None:
-    monkeypatch.setitem(sys.modules, "fastembed", None)
-    with pytest.raises(ModelUnavailable, match=r"pip install 'mem-search\[fastembed\]'"):
-        open_embedder("fastembed", tmp_path)
-
-
-def test_chroma_default_without_chroma_is_named_with_its_install_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, "chromadb.utils.embedding_functions", None)
-    with pytest.raises(ModelUnavailable, match="pip install chromadb"):
-        open_embedder("chroma-default", tmp_path)
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(ModelUnavailable, match=line):
+        open_embedder(setting, tmp_path)
 
 
 def test_chroma_default_that_cannot_fetch_its_model_points_to_the_bundled_one(

@@ -343,20 +343,21 @@ def test_rows_in_the_log_are_seen_and_uncommitted_ones_are_not(claude: Store) ->
     assert [draft.title for draft in follower.look()] == ["not yet"]
 
 
-def test_a_changed_row_is_read_again(claude: Store) -> None:
+@pytest.mark.parametrize(
+    ("change", "projects"),
+    [
+        pytest.param("merged_into_project = 'whole'", ["whole"], id="it is read again"),
+        pytest.param("synced_at = 5, relevance_count = 9", [], id="no record depends on it"),
+    ],
+)
+def test_a_changed_row_is_read_again_where_a_record_depends_on_it(
+    claude: Store, change: str, projects: list[str]
+) -> None:
     claude.observe("one")
     follower = Follower(claude)
     follower.look()
-    claude.run("update observations set merged_into_project = 'whole'")
-    assert [draft.project for draft in follower.look()] == ["whole"]
-
-
-def test_what_no_record_depends_on_is_no_change(claude: Store) -> None:
-    claude.observe("one")
-    follower = Follower(claude)
-    follower.look()
-    claude.run("update observations set synced_at = 5, relevance_count = 9")
-    assert follower.look() == []
+    claude.run(f"update observations set {change}")
+    assert [draft.project for draft in follower.look()] == projects
 
 
 def test_a_renamed_project_reaches_its_prompts(claude: Store) -> None:
