@@ -1,4 +1,4 @@
-"""Storing and removing records on a server (``storage.sql.record_writer``).
+"""Records on a server: stored, removed and forgotten, with their words, which are rows.
 
 Writers of one owner wait for each other, so numbers and revisions grow in the order of the commits.
 """

@@ -1,4 +1,4 @@
-"""What the server says went wrong, in one line with the next step."""
+"""What a server says: its errors in one line with the next step, and what ``doctor`` asks it."""
 
 from __future__ import annotations
 

@@ -248,7 +248,7 @@ def count(connection: Connection, changes: Mapping[str, int]) -> None:
     words = [word for word, _ in changed]
     connection.execute(
         "insert into words(word, records) select * from unnest(%s::text[], %s::bigint[])"
-        " on conflict(owner, word) do update set records = records + excluded.records",
+        " on conflict(owner, word) do update set records = words.records + excluded.records",
         (words, [by for _, by in changed]),
     )
     if any(by < 0 for _, by in changed):

@@ -1,8 +1,12 @@
-"""Edges between records: written with their record, resolved when the other end exists.
+"""Edges between records, and which record supersedes which by them.
 
 An edge points at a name (``key``). ``to_id`` is the record with this name, null while there is
-none. The transaction that stores a record resolves both directions. Edges that say which record
-supersedes which decide ``records.superseded_by`` (``storage.sql.successions``).
+none. The transaction that stores a record resolves both directions.
+
+An edge ``supersedes`` or ``superseded_by`` is a claim; claims decide ``records.superseded_by``. A
+given link always counts; a statement in a text counts only within its project. Of several claims on
+a record, given ones come first, then the newest successor. In a circle of claims the newest record
+is current.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 FTS5 spends about two microseconds on each passage that has a word of a question. The words that
 many passages have are those that many questions have, so each is read once and scored with numpy
-afterwards. The scores are FTS5's own (``fulltext.scores``), to the last place: BM25 is a sum over
+afterwards. The scores are FTS5's own (``words.scores``), to the last place: BM25 is a sum over
 phrases, so the score of one phrase tells how often a passage has it, given the passage's length.
 
 A write to the store makes no list useless: ``record_changes`` says which records were written
@@ -222,7 +222,7 @@ class PostingsCache:
 
 
 def _is_one(phrase: WordPhrase) -> bool:
-    """Whether ``phrase`` is one for FTS5, in all columns (``fulltext.expression``)."""
+    """Whether ``phrase`` is one for FTS5, in all columns (``words.expression``)."""
     if "".join(phrase.words).isascii():
         return True
     return not any(map(is_cjk, phrase.words)) and phrase.words == (*map(folded, phrase.words),)

@@ -2,7 +2,8 @@
 conversations of up to tens of thousands of records; in SQL that costs more than ranking. About 70
 bytes a record. The store stays the truth: each snapshot compares its revision (``record_changes``,
 written by triggers, so whichever process writes) and reads again what was written since. At a start
-most columns come from stored blocks (``column_blocks``).
+most columns come from stored blocks (``column_blocks``). Which records pass a filter is a mask over
+the columns; statements answer only what these do not know.
 """
 
 from __future__ import annotations
