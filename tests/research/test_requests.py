@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mem_search.http.schemas.universal_requests import (
+from mem_search.http.universal_requests import (
     BASE,
     UniversalSearchRequest,
     request_body,

@@ -6,7 +6,7 @@ import json
 
 from old_stores import store_before
 
-from mem_search.http.schemas.universal_requests import BASE
+from mem_search.http.universal_requests import BASE
 from mem_search.model import DateRange, Filters, ResearchPlacement, ResultTexts
 from mem_search.search.stored_requests import load
 from mem_search.storage.sqlite import migrations

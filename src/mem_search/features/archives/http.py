@@ -48,7 +48,7 @@ from mem_search.http.core.replies import json_reply
 from mem_search.http.core.routing import Call, Route
 from mem_search.http.jobs import SubmittedJob, submitted
 from mem_search.http.records import find
-from mem_search.http.schemas.common import Deleted
+from mem_search.http.schemas import Deleted
 from mem_search.ingest.edges import key_of_link
 from mem_search.model import Filters, SearchRequest, graph
 from mem_search.renderers.safe_text import cut

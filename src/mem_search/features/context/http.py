@@ -30,7 +30,7 @@ from mem_search.http.core.parameters import (
 )
 from mem_search.http.core.replies import JSON, TEXT, json_reply, prefers, text_reply
 from mem_search.http.core.routing import Call, Route
-from mem_search.http.schemas.common import TextReply
+from mem_search.http.schemas import TextReply
 from mem_search.model import Filters
 from mem_search.records.origin import is_given
 from mem_search.records.registry import installed_kinds

@@ -26,7 +26,7 @@ from mem_search.http.core.parameters import (
 from mem_search.http.core.replies import TEXT, json_reply, prefers, sent_file, text_reply
 from mem_search.http.core.routing import Call, Route
 from mem_search.http.records import find, id_in_path
-from mem_search.http.schemas.common import TextReply
+from mem_search.http.schemas import TextReply
 from mem_search.model import Filters, Record, Ref
 from mem_search.model.graph import (
     CloudEdge,

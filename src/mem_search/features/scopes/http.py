@@ -11,7 +11,7 @@ from mem_search.http.core.parameters import Body
 from mem_search.http.core.problems import Fault, Invalid
 from mem_search.http.core.replies import json_reply
 from mem_search.http.core.routing import Call, Route
-from mem_search.http.schemas.common import Deleted
+from mem_search.http.schemas import Deleted
 from mem_search.model import requests as stored
 from mem_search.records.registry import installed_kinds
 from mem_search.renderers.projection import Projection
