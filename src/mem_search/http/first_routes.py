@@ -19,7 +19,6 @@ TAGGED = partial(GET, tagged=True)
 FOUND: Any = SearchReply | SearchListing | ChosenReply
 
 # fmt: off
-# ruff: noqa: E501 - a route is a row of a table
 FIRST_SEARCH = (
     TAGGED("/api/search/unified", search.search(order="date_desc"), "Search all records, newest first", "search", SearchParameters, response=FOUND),
     TAGGED("/api/search", search.search(), "Search all records, best first", "search", SearchParameters, response=FOUND),

@@ -322,7 +322,6 @@ async def _about(call: Call, query: str, limit: int) -> list[graph.PageCitation]
 
 
 # fmt: off
-# ruff: noqa: E501 - a route is a row of a table
 ROUTES = (
     Route("POST", "/api/archive/index", index, "Read the folders of an archive of research", "archives", body=ArchiveBody, write=True, only="owner", status=202, response=SubmittedJob, errors=(429,)),
     Route("GET", "/api/archives", listed, "List archives of research", "archives", write=True, only="owner", response=Archives),

@@ -248,7 +248,6 @@ async def semantic(call: Call) -> web.StreamResponse:
 
 
 # fmt: off
-# ruff: noqa: E501 - a route is a row of a table
 ROUTES = (
     Route("GET", "/api/context/recent", recent, "Summarize the newest sessions for an agent", "timeline", RecentParameters, response=RecentContext | TextReply),
     Route("GET", "/api/context/inject", inject, "Show what an agent gets at the start of a session", "timeline", BriefingParameters, content_type=TEXT, other_types=(JSON,), response=BriefingReply),

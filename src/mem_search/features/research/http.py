@@ -181,7 +181,6 @@ def _result(call: Call, done: Replay) -> UniversalSearchResponse | McpFetchRespo
 
 
 # fmt: off
-# ruff: noqa: E501 - a route is a row of a table
 ROUTES = (
     Route("GET", "/api/v1/search/operations", listed, "List steps of research, newest first", "research", OperationsListing, response=ResearchSteps),
     Route("GET", "/api/v1/search/operations/{id}", one, "Show a step of research with its results", "research", response=WholeStep),

@@ -333,7 +333,6 @@ def _matches(
 
 
 # fmt: off
-# ruff: noqa: E501 - a route is a row of a table
 ROUTES = (
     Route("GET", "/api/v1/saved-searches", listed, "List saved searches", "saved", response=SavedSearches, private=True),
     Route("POST", "/api/v1/saved-searches", create, "Save a search", "saved", body=SavedSearchBody, write=True, status=201, response=SavedSearch, errors=(409,)),

@@ -98,7 +98,6 @@ def _nothing(name: str) -> NotFound:
 
 
 # fmt: off
-# ruff: noqa: E501 - a route is a row of a table
 ROUTES = (
     Route("GET", "/api/v1/scopes", listed, "List scopes: filters with a name", "saved", response=Scopes),
     Route("GET", "/api/v1/scopes/{name}", one, "Show a scope", "saved", response=Scope),

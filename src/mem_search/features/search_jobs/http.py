@@ -161,7 +161,6 @@ def _id(call: Call) -> str:
 
 
 # fmt: off
-# ruff: noqa: E501 - a route is a row of a table
 ROUTES = (
     Route("GET", "/api/v1/search/jobs", newest, "List searches in the background, newest first", "research", JobsListing, response=SearchJobs, private=True),
     Route("GET", "/api/v1/search/jobs/{id}", one, "Show a search in the background and its results", "research", response=SearchJobResult, private=True),

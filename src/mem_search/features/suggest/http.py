@@ -173,7 +173,6 @@ async def _log(call: Call) -> StoredSearchLog:
 
 
 # fmt: off
-# ruff: noqa: E501 - a route is a row of a table
 ROUTES = (
     Route("GET", "/api/search/related", related, "Suggest further searches for a question", "suggest", RelatedParameters, response=RelatedSearches),
     Route("GET", "/api/search/popular", popular, "List the most frequent questions", "suggest", LogParameters, response=LoggedQueries),

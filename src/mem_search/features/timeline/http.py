@@ -190,7 +190,6 @@ async def _around(
 TIMELINE_FOUND: Any = Timeline | TimelineText | SearchReply | SearchListing | ChosenReply
 
 # fmt: off
-# ruff: noqa: E501 - a route is a row of a table
 ROUTES = (
     Route("GET", "/api/timeline", timeline, "Show the records around a record, a time or the best result", "timeline", TimelineParameters, response=TIMELINE_FOUND, errors=(404, 429)),
     Route("GET", "/api/timeline/by-query", by_query, "Show the records around the best result", "timeline", ByQueryParameters, response=TIMELINE_FOUND, errors=(404,)),

@@ -210,7 +210,6 @@ async def settings(call: Call) -> web.StreamResponse:
 
 
 # fmt: off
-# ruff: noqa: E501 - a route is a row of a table
 ROUTES = (
     Route("GET", "/", page, "Show the viewer", "viewer", early=True, content_type=HTML, is_rest=False),
     Route("GET", "/viewer/{name}", file(), "A file of the viewer", "viewer", early=True, content_type=ANY_TYPE, is_rest=False),
