@@ -6,7 +6,7 @@ from dataclasses import fields, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from mem_search.http.schemas.universal_requests import BASE
+from mem_search.http.universal_requests import BASE
 from mem_search.model import Filters, ResearchPlacement, ResultTexts, SearchRequest
 
 

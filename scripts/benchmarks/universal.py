@@ -16,7 +16,7 @@ from typing import Any
 from figures import Bar, median
 
 import questions
-from mem_search.http.schemas.universal_requests import BASE
+from mem_search.http.universal_requests import BASE
 from mem_search.search.citations import cite
 from mem_search.settings import Settings
 from mem_search.wiring import Runtime, open_runtime

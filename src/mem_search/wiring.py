@@ -34,7 +34,7 @@ from mem_search.ingest.indexer import Indexer, audit_after, check_regularly
 from mem_search.ingest.preparing import Preparing
 from mem_search.ingest.writer import IngestWriter
 from mem_search.jobs.enriching import EnrichJob, enrich_new
-from mem_search.jobs.following import follow
+from mem_search.jobs.following import follow, watch
 from mem_search.jobs.kept_transcripts import KeptTranscripts
 from mem_search.jobs.queue import Job, JobQueue
 from mem_search.jobs.reader import LocationReader
@@ -42,7 +42,6 @@ from mem_search.jobs.redacting import RedactJob, redact_if_older
 from mem_search.jobs.reembedding import ActiveIndex, ReembedJob
 from mem_search.jobs.sealed_params import RETRY_SECONDS
 from mem_search.jobs.tasks import AuditJob, ImportJob, RebuildJob, SyncJob, set_aside
-from mem_search.jobs.watching import watch
 from mem_search.runtime import EmbeddingModel, Features, IngestRuntime, ResearchRuntime, Runtime
 from mem_search.search.stages import STAGES
 from mem_search.search.state import Stage

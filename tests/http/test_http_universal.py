@@ -9,7 +9,7 @@ import pytest
 from described import matches
 from http_worker import AUTHORIZED, Client, lifecycle_of
 
-from mem_search.http.schemas.universal_requests import UniversalSearchRequest
+from mem_search.http.universal_requests import UniversalSearchRequest
 from mem_search.model import Draft, ResearchPlacement, ResultTexts, SearchRequest
 from mem_search.records.registry import installed_kinds
 from mem_search.renderers.universal import (

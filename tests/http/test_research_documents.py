@@ -11,7 +11,7 @@ from typing import Any
 
 from http_worker import TOKEN, Client, lifecycle_of
 
-from mem_search.http.schemas.universal_requests import UniversalSearchRequest
+from mem_search.http.universal_requests import UniversalSearchRequest
 from mem_search.model import Draft
 from runtimes import fill, settled
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, ValidationError
 
 from mem_search.features.weighted.requests import HybridBody, VectorBody
-from mem_search.http.schemas.universal_requests import (
+from mem_search.http.universal_requests import (
     McpFetchRequest,
     McpSearchRequest,
     UniversalSearchRequest,

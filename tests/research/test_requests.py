@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import drafts
 from mem_search.features.research.service import drift
-from mem_search.http.schemas.universal_requests import BASE, UniversalSearchRequest, request_body
+from mem_search.http.universal_requests import BASE, UniversalSearchRequest, request_body
 from mem_search.model import DateRange, Filters, Mode, ResearchPlacement, ResultTexts, SearchRequest
 from mem_search.model.research import StoredResult
 from mem_search.records.registry import installed_kinds

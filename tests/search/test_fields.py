@@ -13,7 +13,7 @@ from drafts import draft
 from mem_search.cli.search_options import OPTIONS
 from mem_search.errors import InputError
 from mem_search.http.core.parameters import SearchParameters
-from mem_search.http.schemas.universal_requests import UniversalSearchRequest
+from mem_search.http.universal_requests import UniversalSearchRequest
 from mem_search.model import Draft, Filters, Mode, SearchPage, SearchRequest
 from mem_search.model.requests import Scope
 from mem_search.text.search_fields import FIELDS

@@ -11,7 +11,7 @@ from typing import Any
 from mem_search.http import about, mounts, search
 from mem_search.http.core.parameters import SearchParameters
 from mem_search.http.core.routing import Route
-from mem_search.http.schemas.common import SearchListing
+from mem_search.http.schemas import SearchListing
 from mem_search.renderers.search_reply import ChosenReply, SearchReply
 
 GET = partial(Route, "GET", first=True)
@@ -19,7 +19,6 @@ TAGGED = partial(GET, tagged=True)
 FOUND: Any = SearchReply | SearchListing | ChosenReply
 
 # fmt: off
-# ruff: noqa: E501 - a route is a row of a table
 FIRST_SEARCH = (
     TAGGED("/api/search/unified", search.search(order="date_desc"), "Search all records, newest first", "search", SearchParameters, response=FOUND),
     TAGGED("/api/search", search.search(), "Search all records, best first", "search", SearchParameters, response=FOUND),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-# ruff: noqa: E501 - a route is a row of a table
 from functools import partial
 from typing import Any
 
@@ -43,8 +42,8 @@ from mem_search.http.core.parameters import (
 from mem_search.http.core.replies import HTML, JSON, TEXT
 from mem_search.http.core.routing import Route
 from mem_search.http.first_routes import FIRST_ABOUT, FIRST_SEARCH, FOUND
-from mem_search.http.schemas.common import TextReply
-from mem_search.http.schemas.universal_requests import (
+from mem_search.http.schemas import TextReply
+from mem_search.http.universal_requests import (
     McpFetchRequest,
     McpSearchRequest,
     UniversalSearchRequest,

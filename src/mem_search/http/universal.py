@@ -14,7 +14,7 @@ from mem_search.features.search_jobs import http as search_jobs
 from mem_search.http.core.replies import json_reply
 from mem_search.http.core.routing import Call
 from mem_search.http.records import find
-from mem_search.http.schemas.universal_requests import (
+from mem_search.http.universal_requests import (
     McpFetchRequest,
     McpSearchRequest,
     UniversalSearchRequest,

@@ -181,7 +181,6 @@ def _size(home: Path) -> int:
 
 
 # fmt: off
-# ruff: noqa: E501 - a route is a row of a table
 ROUTES = (
     Route("POST", "/api/v1/tokens", create_token, "Create a token", "access", body=TokenBody, write=True, only="home", status=201, response=NewToken, errors=(409,)),
     Route("GET", "/api/v1/tokens", tokens, "List tokens", "access", write=True, only="home", response=TokenList),

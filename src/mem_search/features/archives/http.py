@@ -48,7 +48,7 @@ from mem_search.http.core.replies import json_reply
 from mem_search.http.core.routing import Call, Route
 from mem_search.http.jobs import SubmittedJob, submitted
 from mem_search.http.records import find
-from mem_search.http.schemas.common import Deleted
+from mem_search.http.schemas import Deleted
 from mem_search.ingest.edges import key_of_link
 from mem_search.model import Filters, SearchRequest, graph
 from mem_search.renderers.safe_text import cut
@@ -322,7 +322,6 @@ async def _about(call: Call, query: str, limit: int) -> list[graph.PageCitation]
 
 
 # fmt: off
-# ruff: noqa: E501 - a route is a row of a table
 ROUTES = (
     Route("POST", "/api/archive/index", index, "Read the folders of an archive of research", "archives", body=ArchiveBody, write=True, only="owner", status=202, response=SubmittedJob, errors=(429,)),
     Route("GET", "/api/archives", listed, "List archives of research", "archives", write=True, only="owner", response=Archives),

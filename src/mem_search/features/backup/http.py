@@ -105,7 +105,6 @@ def _check_room(settings: Settings) -> None:
 
 
 # fmt: off
-# ruff: noqa: E501 - a route is a row of a table
 ROUTES = (
     Route("GET", "/api/v1/backup", backup, "Download everything that is stored, of all users, as one file", "import", BackupParameters, write=True, only="home", content_type=ZIP, errors=(409,)),
 )

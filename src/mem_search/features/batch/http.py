@@ -151,7 +151,6 @@ def _pairs(sent: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 # fmt: off
-# ruff: noqa: E501 - a route is a row of a table
 ROUTES = (
     Route("POST", "/api/search/batch", search, "Run several searches, as /api/search does", "search", body=BatchBody, response=BatchReply),
 )

@@ -200,7 +200,6 @@ def _seen(cwd: str, starts: bool) -> tuple[Project, tuple[str, ...]]:
 
 
 # fmt: off
-# ruff: noqa: E501 - a route is a row of a table
 ROUTES = (
     Route("GET", "/api/context/costs", cost, "Show what the hooks of agents cost", "timeline", CostParameters, response=HookCosts, private=True),
     Route("POST", "/api/hooks", event, "Say that a hook of an agent left an event in the home", "import", body=HookBody, write=True, defers=True, only="owner", response=HookReply),

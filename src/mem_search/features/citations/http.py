@@ -112,7 +112,6 @@ async def _records(call: Call, refs: Sequence[str]) -> list[Record]:
 
 
 # fmt: off
-# ruff: noqa: E501 - a route is a row of a table
 ROUTES = (
     Route("GET", "/api/citations", cite, "Cite records, in a style or as a file", "citations", CitationParameters, content_type=TEXT, other_types=CONTENT_TYPES, errors=(404,)),
     Route("POST", "/api/citations", cite_body, "Cite records, in a style or as a file", "citations", body=CitationsBody, content_type=TEXT, other_types=CONTENT_TYPES, errors=(404,)),

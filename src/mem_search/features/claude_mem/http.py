@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-# ruff: noqa: E501 - a route is a row of a table
 from functools import partial
 
 from mem_search.features.claude_mem import (

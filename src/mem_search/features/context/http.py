@@ -30,7 +30,7 @@ from mem_search.http.core.parameters import (
 )
 from mem_search.http.core.replies import JSON, TEXT, json_reply, prefers, text_reply
 from mem_search.http.core.routing import Call, Route
-from mem_search.http.schemas.common import TextReply
+from mem_search.http.schemas import TextReply
 from mem_search.model import Filters
 from mem_search.records.origin import is_given
 from mem_search.records.registry import installed_kinds
@@ -248,7 +248,6 @@ async def semantic(call: Call) -> web.StreamResponse:
 
 
 # fmt: off
-# ruff: noqa: E501 - a route is a row of a table
 ROUTES = (
     Route("GET", "/api/context/recent", recent, "Summarize the newest sessions for an agent", "timeline", RecentParameters, response=RecentContext | TextReply),
     Route("GET", "/api/context/inject", inject, "Show what an agent gets at the start of a session", "timeline", BriefingParameters, content_type=TEXT, other_types=(JSON,), response=BriefingReply),

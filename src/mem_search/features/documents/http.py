@@ -245,7 +245,6 @@ def _opened(path: Path, digest: str) -> IO[bytes] | None:
 
 
 # fmt: off
-# ruff: noqa: E501 - a route is a row of a table
 ROUTES = (
     Route("POST", "/documents/upload", uploads.upload, "Add a document with what is known of it", "documents", form=uploads.UploadForm, body_type=uploads.FORM, write=True, status=202, response=SubmittedJob, errors=(409, 429)),
     Route("POST", "/documents/mail", incoming_mail.receive, "Add an incoming mail", "documents", body_type=ANY_TYPE, write=True, basic=True, response=SubmittedJob, errors=(429,)),

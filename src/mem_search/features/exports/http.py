@@ -178,7 +178,6 @@ def _of_citation(name: str) -> tuple[str, str]:
 
 
 # fmt: off
-# ruff: noqa: E501 - a route is a row of a table
 ROUTES = (
     Route("GET", "/api/export", export_records, "Export all records, one a line", "import", ExportParameters, write=True, content_type=NDJSON),
     Route("GET", "/api/search/export", export_results, "Export the results of a search as a file", "citations", SearchExportParameters, content_type="text/csv", other_types=CONTENT_TYPES, response=SearchReply | ChosenReply, private=True),

@@ -267,7 +267,6 @@ async def _forgotten(call: Call, called: RecordId) -> web.StreamResponse:
 
 
 # fmt: off
-# ruff: noqa: E501 - a route is a row of a table
 ROUTES = (
     Route("POST", "/api/forget", forget, "Forget records, or say which are selected", "records", body=ForgetBody, write=True, response=Selected | Forgotten, errors=(404, 409)),
     Route("GET", "/api/forget", receipts, "List the last receipts of forgetting", "records", response=Receipts, private=True),

@@ -4,6 +4,9 @@
 grow with the graph; only a picture needs all of its few nodes at once. A node has ``label``,
 ``kind``, ``created_at``, ``url`` and ``degree``; an edge ``relation``, ``weight`` (its strength:
 readers know the word) and ``origin``.
+
+A ``Drawing`` has the nodes with their places and colours, for a script: the exported page and the
+viewer draw it with the same one, ``data/drawing.js``.
 """
 
 from __future__ import annotations
@@ -11,15 +14,101 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import IO, Annotated, Final
+from typing import IO, TYPE_CHECKING, Annotated, Final, Self
 
-from mem_search.features.graph.drawing import Drawing
 from mem_search.model.graph import ExportedEdge, ExportedGraph, ExportedNode
 from mem_search.patterns import pattern
-from mem_search.renderers.projection import From, Projection
+from mem_search.renderers.projection import From, Projection, projected
 from mem_search.renderers.safe_text import one_line
 from mem_search.renderers.schema import Count, Share, Time, schema, to_json
 from mem_search.text.dates import iso
+
+if TYPE_CHECKING:
+    from mem_search.features.graph.picture import Drawn, Picture
+
+
+@schema
+class DrawnNode:
+    """A record, or a cited page that is not stored: its `kind` is empty.
+
+    `x` and `y` are its middle, `size` its diameter, in pixels. `date` is a day (YYYY-MM-DD) or
+    empty. `degree` counts its edges, drawn or not.
+    """
+
+    id: str
+    label: str
+    title: str
+    kind: str
+    colour: str
+    date: str
+    url: str
+    degree: Count
+    x: float
+    y: float
+    size: float
+
+    @classmethod
+    def of(cls, drawn: Drawn) -> Self:
+        node = drawn.node
+        return projected(
+            cls,
+            node,
+            label=drawn.label,
+            colour=drawn.colour,
+            date="" if node.created_at is None else iso(node.created_at)[:10],
+            x=round(drawn.x, 1),
+            y=round(drawn.y, 1),
+            size=round(2 * drawn.radius, 1),
+        )
+
+
+@schema
+class DrawnEdge:
+    """`source` has the `relation` to `target`; `width` is in pixels."""
+
+    source: str
+    target: str
+    relation: str
+    width: float
+
+
+@schema
+class LegendEntry:
+    """How many nodes of a kind there are, and their colour."""
+
+    kind: str
+    colour: str
+    count: Count
+
+
+@schema
+class Drawing:
+    """Nodes with the most edges first. `note` says what is left out; it is empty for nothing."""
+
+    nodes: list[DrawnNode]
+    edges: list[DrawnEdge]
+    legend: list[LegendEntry]
+    note: str
+
+    @classmethod
+    def of(cls, picture: Picture) -> Self:
+        return cls(
+            nodes=[DrawnNode.of(each) for each in picture.nodes],
+            edges=[
+                DrawnEdge(
+                    source=each.source,
+                    target=each.target,
+                    relation=each.relation,
+                    width=round(0.5 + each.strength, 2),
+                )
+                for each in picture.edges
+            ],
+            legend=[
+                LegendEntry(kind=kind, colour=colour, count=count)
+                for kind, colour, count in picture.legend
+            ],
+            note=picture.note,
+        )
 
 
 @schema

@@ -13,8 +13,7 @@ from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from mem_search.errors import StorageError
-from mem_search.features.graph.drawing import Drawing
-from mem_search.features.graph.formats import FORMATS, GraphFile, draw, write
+from mem_search.features.graph.formats import FORMATS, Drawing, GraphFile, draw, write
 from mem_search.http.core.parameter_types import IdOfRecord, Kinds, Words
 from mem_search.http.core.parameters import (
     FARTHEST,
@@ -26,7 +25,7 @@ from mem_search.http.core.parameters import (
 from mem_search.http.core.replies import TEXT, json_reply, prefers, sent_file, text_reply
 from mem_search.http.core.routing import Call, Route
 from mem_search.http.records import find, id_in_path
-from mem_search.http.schemas.common import TextReply
+from mem_search.http.schemas import TextReply
 from mem_search.model import Filters, Record, Ref
 from mem_search.model.graph import (
     CloudEdge,
@@ -300,7 +299,6 @@ async def _around(
 
 
 # fmt: off
-# ruff: noqa: E501 - a route is a row of a table
 ROUTES = (
     Route("GET", "/api/graph/export", export, "Export the graph, or what is around a record, as a file or a picture", "records", GraphExportParameters, response=GraphFile, other_types=CONTENT_TYPES, errors=(404,), private=True),
     Route("GET", "/api/graph/{ref}", related, "Show the records related to a record", "records", GraphParameters, response=RelatedRecords | RelatedText),

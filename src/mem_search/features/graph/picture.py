@@ -24,7 +24,7 @@ from typing import IO, Final
 
 from lxml import etree
 
-from mem_search.features.graph.drawing import Drawing
+from mem_search.features.graph.formats import Drawing
 from mem_search.features.graph.layout import placed
 from mem_search.model.graph import ExportedEdge, ExportedGraph, ExportedNode
 from mem_search.patterns import pattern

@@ -210,7 +210,6 @@ async def _chunks(request: web.Request) -> AsyncIterator[bytes]:
 
 
 # fmt: off
-# ruff: noqa: E501 - a route is a row of a table
 ROUTES = (
     Route("POST", "/api/sync", sync, "Import what is new on this machine", "import", body=SyncBody, write=True, defers=True, only="owner", status=202, response=SubmittedJob, errors=(429,)),
     Route("POST", "/api/unfollow", unfollow, "Stop reading a location", "import", body=UnfollowBody, write=True, only="owner", response=Unfollowed, errors=(404,)),

@@ -133,7 +133,6 @@ def submit(name: str) -> Handler:
 
 
 # fmt: off
-# ruff: noqa: E501 - a route is a row of a table
 ROUTES = (
     Route("GET", "/api/jobs", newest, "List jobs, newest first", "import", JobListParameters, write=True, response=Jobs),
     Route("GET", "/api/jobs/events", events, "Send the newest jobs again whenever one changes", "import", JobListParameters, write=True, content_type=EVENTS, is_rest=False),

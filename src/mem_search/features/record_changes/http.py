@@ -222,7 +222,6 @@ def _typed(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 # fmt: off
-# ruff: noqa: E501 - a route is a row of a table
 ROUTES = (
     Route("POST", "/api/records", add, "Add a record", "records", NewRecordParameters, body=NewRecordBody, write=True, status=201, response=WholeRecord, errors=(409,)),
     Route("PUT", "/api/records/{ref}", put, "Replace a record", "records", body=WholeRecordBody, write=True, response=WholeRecord),

@@ -28,8 +28,8 @@ from mem_search.http.access.rate_limits import admit
 from mem_search.http.core.parameters import Listing, Parameters, TimeZoneParameters
 from mem_search.http.core.replies import TEXT, json_reply, prefers
 from mem_search.http.core.routing import Call, Route
-from mem_search.http.schemas.common import Deleted
-from mem_search.http.schemas.universal_requests import Id
+from mem_search.http.schemas import Deleted
+from mem_search.http.universal_requests import Id
 from mem_search.model.research import OperationFilter
 from mem_search.renderers.universal import McpFetchResponse, UniversalSearchResponse
 from mem_search.search.citations import citation
@@ -75,11 +75,8 @@ async def listed(call: Call) -> web.StreamResponse:
         wanted, params.limit, params.offset
     )
     return json_reply(
-        ResearchSteps(
-            operations=[ResearchStep.of(operation) for operation in found],
-            total=total,
-            limit=params.limit,
-            offset=params.offset,
+        ResearchSteps.of(
+            params, total, operations=[ResearchStep.of(operation) for operation in found]
         )
     )
 
@@ -103,11 +100,8 @@ async def sessions(call: Call) -> web.StreamResponse:
         params.limit, params.offset
     )
     return json_reply(
-        ResearchSessions(
-            sessions=[ResearchSession.of(session) for session in found],
-            total=total,
-            limit=params.limit,
-            offset=params.offset,
+        ResearchSessions.of(
+            params, total, sessions=[ResearchSession.of(session) for session in found]
         )
     )
 
@@ -187,7 +181,6 @@ def _result(call: Call, done: Replay) -> UniversalSearchResponse | McpFetchRespo
 
 
 # fmt: off
-# ruff: noqa: E501 - a route is a row of a table
 ROUTES = (
     Route("GET", "/api/v1/search/operations", listed, "List steps of research, newest first", "research", OperationsListing, response=ResearchSteps),
     Route("GET", "/api/v1/search/operations/{id}", one, "Show a step of research with its results", "research", response=WholeStep),

@@ -7,8 +7,8 @@ from typing import Annotated, Any, Literal, Self
 
 from mem_search.features.research.export import Export
 from mem_search.features.research.service import Change, Drift, Replay
-from mem_search.http.schemas.common import Paged
-from mem_search.http.schemas.universal_requests import request_body
+from mem_search.http.schemas import Paged
+from mem_search.http.universal_requests import request_body
 from mem_search.model import research
 from mem_search.model.research import Operation, Session
 from mem_search.renderers.projection import From, Projection, projected

@@ -22,8 +22,8 @@ from mem_search.http.core.parameters import Body, Listing
 from mem_search.http.core.problems import Fault, Invalid
 from mem_search.http.core.replies import json_reply
 from mem_search.http.core.routing import Call, Route
-from mem_search.http.schemas.common import Deleted, Paged
-from mem_search.http.schemas.universal_requests import (
+from mem_search.http.schemas import Deleted, Paged
+from mem_search.http.universal_requests import (
     MAX_URL_CHARS,
     UniversalSearchRequest,
     request_body,
@@ -259,12 +259,7 @@ async def inbox(call: Call) -> web.StreamResponse:
         params.search, params.limit, params.offset, unread=params.unread
     )
     return json_reply(
-        Notifications(
-            notifications=await _notifications(call, found),
-            total=total,
-            limit=params.limit,
-            offset=params.offset,
-        )
+        Notifications.of(params, total, notifications=await _notifications(call, found))
     )
 
 
@@ -338,7 +333,6 @@ def _matches(
 
 
 # fmt: off
-# ruff: noqa: E501 - a route is a row of a table
 ROUTES = (
     Route("GET", "/api/v1/saved-searches", listed, "List saved searches", "saved", response=SavedSearches, private=True),
     Route("POST", "/api/v1/saved-searches", create, "Save a search", "saved", body=SavedSearchBody, write=True, status=201, response=SavedSearch, errors=(409,)),

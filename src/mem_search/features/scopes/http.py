@@ -11,7 +11,7 @@ from mem_search.http.core.parameters import Body
 from mem_search.http.core.problems import Fault, Invalid
 from mem_search.http.core.replies import json_reply
 from mem_search.http.core.routing import Call, Route
-from mem_search.http.schemas.common import Deleted
+from mem_search.http.schemas import Deleted
 from mem_search.model import requests as stored
 from mem_search.records.registry import installed_kinds
 from mem_search.renderers.projection import Projection
@@ -98,7 +98,6 @@ def _nothing(name: str) -> NotFound:
 
 
 # fmt: off
-# ruff: noqa: E501 - a route is a row of a table
 ROUTES = (
     Route("GET", "/api/v1/scopes", listed, "List scopes: filters with a name", "saved", response=Scopes),
     Route("GET", "/api/v1/scopes/{name}", one, "Show a scope", "saved", response=Scope),

@@ -13,8 +13,8 @@ from mem_search.features.webhooks.http import WebhookDelivery
 from mem_search.http.core.parameters import Listing
 from mem_search.http.core.replies import json_reply
 from mem_search.http.core.routing import Call, Route
-from mem_search.http.schemas.common import Deleted, Paged
-from mem_search.http.schemas.universal_requests import UniversalSearchRequest, request_body
+from mem_search.http.schemas import Deleted, Paged
+from mem_search.http.universal_requests import UniversalSearchRequest, request_body
 from mem_search.renderers.projection import From, or_none, projected
 from mem_search.renderers.schema import Count, Stored, Time, schema
 from mem_search.renderers.universal import NotSearchedYet, UniversalSearchResponse
@@ -131,14 +131,7 @@ async def newest(call: Call) -> web.StreamResponse:
     found, total = await call.runtime.research.search_jobs.newest(
         params.status or "", params.limit, params.offset
     )
-    return json_reply(
-        SearchJobs(
-            jobs=[SearchJob.of(each) for each in found],
-            total=total,
-            limit=params.limit,
-            offset=params.offset,
-        )
-    )
+    return json_reply(SearchJobs.of(params, total, jobs=[SearchJob.of(each) for each in found]))
 
 
 async def one(call: Call) -> web.StreamResponse:
@@ -168,7 +161,6 @@ def _id(call: Call) -> str:
 
 
 # fmt: off
-# ruff: noqa: E501 - a route is a row of a table
 ROUTES = (
     Route("GET", "/api/v1/search/jobs", newest, "List searches in the background, newest first", "research", JobsListing, response=SearchJobs, private=True),
     Route("GET", "/api/v1/search/jobs/{id}", one, "Show a search in the background and its results", "research", response=SearchJobResult, private=True),

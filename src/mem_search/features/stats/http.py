@@ -19,6 +19,7 @@ from mem_search.http.core.parameters import FARTHEST, Parameters, PlatformParame
 from mem_search.http.core.replies import json_reply
 from mem_search.http.core.routing import Call, Route
 from mem_search.model.ingest import FollowedLocation
+from mem_search.model.statistics import ProjectTotals
 from mem_search.records.registry import installed_kinds
 from mem_search.renderers.projection import From, Projection
 from mem_search.renderers.schema import Count, Share, Time, schema
@@ -26,12 +27,12 @@ from mem_search.runtime import Runtime
 
 
 @schema
-class Project:
+class Project(Projection[ProjectTotals]):
     """A project, how many records it has and when the last one was created."""
 
     name: str
     records: Count
-    last: Time
+    last: Annotated[Time, From("last_at")]
 
 
 @schema
@@ -210,9 +211,7 @@ async def projects(call: Call) -> web.StreamResponse:
     """Projects, the one with the newest record first."""
     params = call.parameters(PlatformParameters)
     rows = await call.runtime.store.records.projects(params.platform)
-    return json_reply(
-        Projects(projects=[Project(name=r.name, records=r.records, last=r.last_at) for r in rows])
-    )
+    return json_reply(Projects(projects=[Project.of(row) for row in rows]))
 
 
 async def totals(call: Call) -> web.StreamResponse:
@@ -338,7 +337,6 @@ def _by_kind(records: dict[str, int]) -> dict[str, int]:
 
 
 # fmt: off
-# ruff: noqa: E501 - a route is a row of a table
 ROUTES = (
     Route("GET", "/api/projects", projects, "List projects, the last active first", "about", PlatformParameters, response=Projects),
     Route("GET", "/api/stats", totals, "Count what is stored and indexed", "about", response=Stats, private=True),

@@ -12,7 +12,7 @@ from mem_search.http.core.parameter_types import Start, Text
 from mem_search.http.core.parameters import FilterParameters, Parameters, TimeZoneParameters, also
 from mem_search.http.core.replies import TEXT, json_reply, prefers, text_reply
 from mem_search.http.core.routing import Call, Route
-from mem_search.http.schemas.common import Deleted
+from mem_search.http.schemas import Deleted
 from mem_search.model import SearchRequest
 from mem_search.renderers.schema import Count, Time, schema
 from mem_search.search.service import UNLOGGED
@@ -173,7 +173,6 @@ async def _log(call: Call) -> StoredSearchLog:
 
 
 # fmt: off
-# ruff: noqa: E501 - a route is a row of a table
 ROUTES = (
     Route("GET", "/api/search/related", related, "Suggest further searches for a question", "suggest", RelatedParameters, response=RelatedSearches),
     Route("GET", "/api/search/popular", popular, "List the most frequent questions", "suggest", LogParameters, response=LoggedQueries),

@@ -21,7 +21,7 @@ from mem_search.http.core.parameter_types import Kinds, Text
 from mem_search.http.core.parameters import FilterParameters, Format, also, budget
 from mem_search.http.core.replies import json_reply, page_reply, text_reply
 from mem_search.http.core.routing import Call, Route
-from mem_search.http.schemas.common import SearchListing, TextReply
+from mem_search.http.schemas import SearchListing, TextReply
 from mem_search.model import Record, SearchPage, SearchReport, SearchRequest
 from mem_search.renderers import render_record
 from mem_search.renderers.listing import RULE
@@ -190,7 +190,6 @@ async def _around(
 TIMELINE_FOUND: Any = Timeline | TimelineText | SearchReply | SearchListing | ChosenReply
 
 # fmt: off
-# ruff: noqa: E501 - a route is a row of a table
 ROUTES = (
     Route("GET", "/api/timeline", timeline, "Show the records around a record, a time or the best result", "timeline", TimelineParameters, response=TIMELINE_FOUND, errors=(404, 429)),
     Route("GET", "/api/timeline/by-query", by_query, "Show the records around the best result", "timeline", ByQueryParameters, response=TIMELINE_FOUND, errors=(404,)),

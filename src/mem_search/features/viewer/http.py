@@ -21,7 +21,7 @@ from mem_search.http.access.browsers import is_allowed_name, login_place, no_log
 from mem_search.http.core.parameters import Body
 from mem_search.http.core.replies import HTML, html_page, json_reply, style_policy
 from mem_search.http.core.routing import ANY_TYPE, Call, Handler, Route
-from mem_search.http.schemas.common import Deleted
+from mem_search.http.schemas import Deleted
 from mem_search.model.access import BrowserSession
 from mem_search.renderers.projection import From, Projection
 from mem_search.renderers.schema import Time, schema
@@ -210,7 +210,6 @@ async def settings(call: Call) -> web.StreamResponse:
 
 
 # fmt: off
-# ruff: noqa: E501 - a route is a row of a table
 ROUTES = (
     Route("GET", "/", page, "Show the viewer", "viewer", early=True, content_type=HTML, is_rest=False),
     Route("GET", "/viewer/{name}", file(), "A file of the viewer", "viewer", early=True, content_type=ANY_TYPE, is_rest=False),

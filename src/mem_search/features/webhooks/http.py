@@ -57,7 +57,6 @@ async def webhook_secret(call: Call) -> web.StreamResponse:
 
 
 # fmt: off
-# ruff: noqa: E501 - a route is a row of a table
 ROUTES = (
     Route("GET", "/api/v1/webhooks/secret", webhook_secret, "Show the secret that messages to webhooks are signed with", "saved", write=True, response=WebhookSecret),
 )

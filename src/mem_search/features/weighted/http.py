@@ -239,7 +239,6 @@ async def searchable_stats(call: Call) -> web.StreamResponse:
 
 
 # fmt: off
-# ruff: noqa: E501 - a route is a row of a table
 ROUTES = (
     Route("POST", "/api/v2/search/hybrid", hybrid, "Search by words, meaning and links with your own weights", "weighted", body=HybridBody, response=HybridReply),
     Route("POST", "/api/v2/search/vector", by_meaning, "Search by meaning alone", "weighted", body=VectorBody, response=VectorReply),

@@ -285,7 +285,6 @@ def _stamp(path: str) -> str:
 
 
 # fmt: off
-# ruff: noqa: E501 - a route is a row of a table
 ROUTES = (
     Route("GET", "/api/why", why, "Say what became of a file or folder", "about", WhyParameters, response=WhyPath, private=True),
 )

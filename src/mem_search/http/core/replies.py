@@ -15,7 +15,7 @@ from typing import IO, Any, Final
 
 from aiohttp import web
 
-from mem_search.http.schemas.common import SearchListing, TextContent, TextReply
+from mem_search.http.schemas import SearchListing, TextContent, TextReply
 from mem_search.model import SearchPage
 from mem_search.renderers import DisplayOptions, fitted
 from mem_search.renderers.schema import HowSearched, to_json

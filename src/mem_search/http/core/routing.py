@@ -17,7 +17,7 @@ from mem_search.http.core.clients import Clients
 from mem_search.http.core.lifecycle import Lifecycle
 from mem_search.http.core.parameter_types import Zone, zone
 from mem_search.http.core.request_context import REQUEST_CONTEXT
-from mem_search.http.schemas.common import TextReply
+from mem_search.http.schemas import TextReply
 from mem_search.model import SearchPage, SearchRequest
 from mem_search.records.registry import installed_kinds
 from mem_search.renderers import DisplayOptions

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal, Self
 
+from mem_search.renderers.projection import projected
 from mem_search.renderers.schema import Count, HowSearched, schema
 from mem_search.renderers.search_reply import Facets
 
@@ -31,6 +32,11 @@ class Paged:
     total: Count
     limit: Count
     offset: Count
+
+    @classmethod
+    def of(cls, listing: Any, total: int, /, **items: Any) -> Self:
+        """The page that the parameters ``listing`` ask for, with its ``items`` under their name."""
+        return projected(cls, listing, total=total, **items)
 
 
 @schema
