@@ -72,6 +72,15 @@ def test_what_cannot_be_read_is_told(tmp_path: Path) -> None:
     assert holds(tmp_path / "missing", WORDS) is False
 
 
+def test_an_encrypted_file_cannot_be_read_and_is_told(tmp_path: Path) -> None:
+    file = packed(tmp_path / "locked.zip", "zylophantic")
+    content = bytearray(file.read_bytes())
+    for header, flags in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        content[content.index(header) + flags] |= 1
+    file.write_bytes(content)
+    assert look_through(tmp_path, WORDS) == Copies(0, (), ("locked.zip",))
+
+
 def test_in_a_home_directory_only_our_files_are_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -102,6 +111,13 @@ def test_a_receipt_names_a_file_as_holding_words_only_while_it_does(tmp_path: Pa
     later = looked_again(tmp_path, seen)
     assert (later.still_in, later.changed) == (("kept",), ("changed", "logs/worker.log"))
     assert set(later.gone) == {"gone", "…"}
+
+
+def test_a_log_that_was_emptied_has_changed(tmp_path: Path) -> None:
+    log = put(tmp_path, "logs/worker.log", "cannot read zylophantic.md")
+    seen = look_through(tmp_path, WORDS)
+    os.truncate(log, 4)
+    assert looked_again(tmp_path, seen).changed == ("logs/worker.log",)
 
 
 def test_years_and_our_own_words_give_nothing_away(tmp_path: Path) -> None:

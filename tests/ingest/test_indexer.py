@@ -220,6 +220,23 @@ async def test_an_index_that_is_away_keeps_what_waits(bench: Bench) -> None:
     assert len(bench.index.held) == 1
 
 
+async def test_what_waits_for_the_index_is_not_too_much_for_an_audit(bench: Bench) -> None:
+    await bench.store(drafts.draft("a"))
+    await bench.work()
+    held = dict(bench.index.held)
+    await bench.outbox.queue("index", [entry >> 1 for entry in held])
+    assert (await bench.indexer.audit()).extra == 0
+    assert bench.index.held == held
+
+
+async def test_a_look_notices_more_entries_than_what_waits_can_explain(bench: Bench) -> None:
+    await bench.store(drafts.draft("a"))
+    await bench.work()
+    await bench.outbox.queue("index", [entry >> 1 for entry in bench.index.held])
+    bench.index.held |= {9000 + n: b"" for n in range(5)}
+    assert (await bench.indexer.check()).extra == 5
+
+
 async def test_an_audit_finds_what_is_missing_and_what_is_too_much(bench: Bench) -> None:
     await bench.store(*(drafts.draft(f"{n}", f"text {n}") for n in range(10)))
     await bench.work()

@@ -90,6 +90,16 @@ def test_the_own_source_and_project_are_meant_before_others(connection: sqlite3.
     assert found == [(2,), (4,)]
 
 
+def test_the_own_source_is_meant_before_the_own_project(connection: sqlite3.Connection) -> None:
+    store(
+        connection,
+        draft("t", source="other", project="two"),
+        draft("t", project="one"),
+        draft("p", project="two", links=(Link("t"),)),
+    )
+    assert connection.execute("select to_id from edges").fetchall() == [(2,)]
+
+
 def test_a_changed_record_points_where_it_now_says(connection: sqlite3.Connection) -> None:
     store(connection, draft("a", "see [[One]]"), draft("b", title="One"), draft("c", title="Two"))
     store(connection, draft("a", "see [[Two]]"))

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mem_search.text import redaction
 from mem_search.text.redaction import redact
 
 ALNUM = string.ascii_letters + string.digits
@@ -258,3 +259,11 @@ def test_two_secrets_side_by_side_are_both_found() -> None:
     assert lines
     for one, two in lines:
         assert redact(f"{one} {two}")[1] == 2
+
+
+def test_spans_that_touch_are_two_secrets_and_spans_that_overlap_are_one() -> None:
+    def mark(kind: str, secret: str) -> str:
+        return f"<{kind} {secret}>"
+
+    assert redaction._replaced("abcd", [(0, 2, "x"), (2, 4, "y")], mark) == ("<x ab><y cd>", 2)
+    assert redaction._replaced("abcd", [(0, 3, "x"), (2, 4, "y")], mark) == ("<x abcd>", 1)
