@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from mem_search.model import Hit, Kind
 from mem_search.model.rankings import Candidate, Candidates, Matches, Numbers, Ranking, Scores
-from mem_search.search.legs import union
+from mem_search.search.ranking import union
 from mem_search.search.stages import ordering, scoring
 from mem_search.search.state import LegScores
 from ranking_states import state

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from mem_search.model import SearchRequest
-from mem_search.search.stages.scoring import Z_SCORE_SUM, z_scores
+from mem_search.search.fusion_zscore import Z_SCORE_SUM, z_scores
 from mem_search.search.state import LegScores
 from ranking_states import state
 

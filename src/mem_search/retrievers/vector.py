@@ -24,14 +24,8 @@ from numpy.typing import NDArray
 from mem_search.contracts import Embedder, FeedbackScorer, Question, VectorIndex, Vectors
 from mem_search.errors import IndexUnavailable
 from mem_search.model import Filters
-from mem_search.model.rankings import (
-    KIND_CODES,
-    BestPassages,
-    Numbers,
-    Ranking,
-    Scores,
-    Values,
-)
+from mem_search.model.kind_codes import KIND_CODES
+from mem_search.model.rankings import BestPassages, Numbers, Ranking, Scores, Values
 from mem_search.storage.ports.search import SearchSnapshot, SearchStore
 
 LEG: Final = "vector"

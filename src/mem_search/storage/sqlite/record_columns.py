@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mem_search.model import Filters, Order
-from mem_search.model.rankings import KIND_CODES, MAX_CODES, Codes
+from mem_search.model.kind_codes import KIND_CODES, MAX_CODES, Codes
 from mem_search.storage.sqlite import column_blocks, sketches
 from mem_search.storage.sqlite.column_blocks import Block, kinds_by_code, kinds_by_name
 from mem_search.storage.sqlite.metadata_columns import MetadataColumns

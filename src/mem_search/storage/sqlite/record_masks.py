@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mem_search.model import AllOf, AnyOf, Condition, Demand, Filters, Not, Term
-from mem_search.model.rankings import KIND_CODES, Numbers
+from mem_search.model.kind_codes import KIND_CODES
+from mem_search.model.rankings import Numbers
 from mem_search.storage.rules.names import ascii_lower
 from mem_search.storage.sqlite.filters import FILTERS
 from mem_search.storage.sqlite.record_columns import GONE, Columns
