@@ -13,7 +13,7 @@ from mem_search.errors import InputError
 from mem_search.http.core.app import build_app
 from mem_search.http.core.lifecycle import LIFECYCLE
 from mem_search.model import Ref
-from mem_search.model.rankings import KIND_CODES
+from mem_search.model.kind_codes import KIND_CODES
 from mem_search.records.registry import ENTRY_POINTS, installed_kinds
 from mem_search.sources.jsonl.exchange import ExchangeRecord
 from runtimes import small

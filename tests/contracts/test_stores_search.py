@@ -20,7 +20,7 @@ from mem_search.model import AllOf, AnyOf, Batch, Condition, Filters, Link, Not,
 from mem_search.model.rankings import Numbers, Vectors
 from mem_search.settings import Settings
 from mem_search.storage.ports.search import SearchStore
-from mem_search.storage.postgres import columns
+from mem_search.text.secret_columns import columns
 from mem_search.text.words import AllWords, AnyWords, WordPhrase
 from mem_search.wiring import Runtime, open_runtime
 from postgres_server import address

@@ -26,7 +26,10 @@ from mem_search.jobs.tasks import ImportJob, SyncJob
 from mem_search.model import Batch, Location
 from mem_search.model.ingest import IngestCounts
 from mem_search.storage.sqlite.store import SqliteStore
+from mem_search.text.redaction import Redaction
+from mem_search.wiring import Runtime
 from patience import PATIENCE, comes_true
+from secret_shapes import SHAPES
 
 
 class Shelf:
@@ -354,3 +357,28 @@ async def test_a_pipe_is_refused_and_not_waited_for(reader: LocationReader, tmp_
     os.mkfifo(pipe)
     with pytest.raises(SourceError, match=r"letters.jsonl is neither a file nor a folder; save"):
         await asyncio.wait_for(reader.read(Location("jsonl", str(pipe))), PATIENCE)
+
+
+async def test_a_location_is_redacted_once_however_many_batches_it_has(
+    shelf: Shelf, runtime: Runtime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    secret = SHAPES["github pat"].secret
+    looked_at: list[str] = []
+    name = Redaction.name
+
+    def counted(redaction: Redaction, text: str) -> str:
+        looked_at.append(text)
+        return name(redaction, text)
+
+    monkeypatch.setattr(Redaction, "name", counted)
+    place = Location("shelf", f"5 {secret}", "a label of its own")
+    await runtime.ingest.reader.read(place)
+    assert len(shelf.cursors) == 1
+    assert looked_at.count(place.path) == 1
+    assert looked_at.count(place.label) == 1
+
+    monkeypatch.undo()
+    (followed,) = await runtime.store.ingest.locations()
+    assert secret not in followed.location.path
+    assert runtime.redaction.name(place.path) == followed.location.path
+    assert await runtime.ingest.reader.forget_cursor(place)

@@ -14,8 +14,9 @@ from documented_source import documented_code
 from drafts import draft
 from mem_search.errors import InputError
 from mem_search.model import Filters, Link, Mode, Ref, SearchPage, SearchRequest
+from mem_search.search.stage_data import WHOLE
 from mem_search.search.stages import STAGES, scoring, stages_without
-from mem_search.search.state import LegScores, RankingState
+from mem_search.search.state import LegScores, RankingInput, RankingState, Stage, StageData
 from mem_search.settings import Settings
 from mem_search.wiring import Runtime, open_runtime
 from ranking_states import state
@@ -29,11 +30,13 @@ def test_every_stage_has_a_name_of_its_own_and_says_what_it_does() -> None:
     assert all(stage.summary.endswith(".") for stage in STAGES)
 
 
-def test_the_stage_of_the_document_adds_its_part_to_the_score() -> None:
-    names: dict[str, Any] = {"np": np, "RankingState": RankingState}
-    exec(documented_code("def favourites(state: RankingState) -> RankingState:"), names)
-    ranked = names["favourites"](state(3, importance=np.array([0.95, 0.5, np.nan])))
-    assert ranked.parts["favourites"].tolist() == [names["FAVOURITE"], 0.0, 0.0]
+DOCUMENTED: dict[str, Any] = {
+    "np": np,
+    "RankingInput": RankingInput,
+    "RankingState": RankingState,
+    "StageData": StageData,
+}
+exec(documented_code("def linked(state: RankingState) -> RankingState:"), DOCUMENTED)
 
 
 def test_the_order_stays_when_a_stage_is_left_out() -> None:
@@ -75,6 +78,31 @@ async def test_a_runtime_can_rank_without_a_stage(
         assert await replaced_plan(runtime) == expected
 
 
+async def test_the_stage_of_the_document_reads_what_it_declares_in_the_snapshot_of_the_search(
+    tmp_path: Path,
+) -> None:
+    settings = Settings(home=tmp_path, embedder="hashing", chroma_url="off", follow=0)
+    own = Stage("linked", DOCUMENTED["linked"], reads=(DOCUMENTED["LINKS"],))
+    place = [stage.name for stage in STAGES].index("sort")
+    gains = {}
+    for stages in (STAGES, (*STAGES[:place], own, *STAGES[place:])):
+        async with open_runtime(settings, stages=stages) as runtime:
+            await replaced_plan(runtime)
+            query = SearchRequest("deploy plan", explain=True, fold=False)
+            page = await runtime.search.pipeline.search(query)
+            gains[stages is STAGES] = {
+                result.record.source_id: result.scores.get("linked") for result in page.results
+            }
+    assert not any(gains[True].values())
+    assert gains[False]["new"] == gains[False]["old"] == 1.0  # one supersedes the other
+
+
+def test_a_stage_sees_nothing_of_what_no_stage_that_runs_declares() -> None:
+    given = state(2)
+    assert given.stored.of(DOCUMENTED["LINKS"]) == {}
+    assert not DOCUMENTED["linked"](given).parts["linked"].any()
+
+
 async def test_parts_of_a_score_have_the_names_of_stages_or_legs(runtime: Runtime) -> None:
     await replaced_plan(runtime)
     query = SearchRequest("deploy plan", explain=True, boosts=("recency", "importance"))
@@ -95,7 +123,7 @@ async def test_parts_of_a_score_have_the_names_of_stages_or_legs(runtime: Runtim
 def test_what_has_every_word_of_a_short_question_gains(text: str, gained: list[float]) -> None:
     leg = LegScores(np.zeros(3), np.zeros(3, np.int64))
     given = state(3, request=SearchRequest(text), legs={"keyword": leg, "vector": leg})
-    given = replace(given, stored=replace(given.stored, whole=np.array([1, 3], np.int64)))
+    given = replace(given, stored=replace(given.stored, values={WHOLE: np.array([1, 3], np.int64)}))
     assert scoring.every_word(given).parts.get("every-word", np.zeros(0)).tolist() == gained
     assert not scoring.every_word(replace(given, legs={"keyword": leg})).parts
 

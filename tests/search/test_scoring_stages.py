@@ -25,13 +25,14 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from mem_search.model import Boost, DateRange, Kind, SearchRequest
+from mem_search.search.fusion_zscore import Z_SCORE_SUM
+from mem_search.search.stage_data import WHOLE
 from mem_search.search.stages import scoring
 from mem_search.search.stages.scoring import (
     HALF_LIFE,
     IMPORTANCE_WEIGHT,
     RECENCY_WEIGHT,
     TIME_WEIGHT,
-    Z_SCORE_SUM,
     z_scores,
 )
 from mem_search.search.state import LegScores
@@ -264,7 +265,7 @@ def test_what_has_every_word_stays_only_where_it_matches() -> None:
         state(4, parts={"fused": [50.0, 0.0, 0.0, 0.0]}),
         matched=np.array([True, False, True, True]),
     )
-    before = replace(before, stored=replace(before.stored, whole=np.array([2, 3])))
+    before = replace(before, stored=replace(before.stored, values={WHOLE: np.array([2, 3])}))
     after = scoring.relevant(before)
     assert after.matched is not None
     assert after.matched.tolist() == [True, False, True, False]

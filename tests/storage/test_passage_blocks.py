@@ -11,7 +11,8 @@ import pytest
 
 from drafts import draft, prepared
 from mem_search.model import Filters, Location
-from mem_search.model.rankings import KIND_CODES, Numbers, PassageColumns
+from mem_search.model.kind_codes import KIND_CODES
+from mem_search.model.rankings import Numbers, PassageColumns
 from mem_search.storage.ports.search import SearchSnapshot, SearchStore
 from mem_search.storage.postgres import passage_blocks
 from mem_search.storage.postgres.connection import Connection

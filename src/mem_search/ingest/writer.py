@@ -9,10 +9,17 @@ from dataclasses import replace
 from mem_search.errors import InputError
 from mem_search.ingest.preparing import Preparing
 from mem_search.model import Batch, Draft, LedgerEntry, Location
-from mem_search.model.ingest import IngestCounts, PreparedBatch, PreparedDraft, WholeSession
+from mem_search.model.ingest import (
+    IngestCounts,
+    PreparedBatch,
+    PreparedDraft,
+    StoredLocation,
+    WholeSession,
+)
 from mem_search.patterns import pattern
-from mem_search.storage.redacted import clean
+from mem_search.storage.redacted import clean, stored_location
 from mem_search.storage.sql.ingest import Ingest
+from mem_search.text import secret_rules
 from mem_search.text.redaction import Redaction, redact
 
 _FIELD = pattern(r"([a-z_]+)(?:\.[^\s:]+)*")
@@ -41,6 +48,13 @@ class IngestWriter:
         self._redaction = redaction or Redaction(b"")
         self.changing = asyncio.Lock()
         """Held by whoever reads a record in order to write it again."""
+
+    async def named(self, location: Location) -> StoredLocation:
+        """``location`` as the store knows it; made once for all questions about it."""
+        if isinstance(location, StoredLocation):
+            return location
+        await secret_rules.ready()
+        return await asyncio.to_thread(stored_location, location, self._redaction)
 
     async def take(
         self,

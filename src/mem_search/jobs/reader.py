@@ -120,13 +120,14 @@ class LocationReader:
         key = location.source, location.path
         async with self._locks[key], AsyncExitStack() as stack:
             self._check_waiting(location)
+            stored = await self._writer.named(location)
             if again and self.kept is not None and upload is None:
                 gone = await asyncio.to_thread(self.kept.unpack, location)
                 if gone is not None:
                     stack.callback(gone.cleanup)
                     to_read = replace(location, options={**location.options, KEPT: gone.name})
-            cursor = {} if again else await self._store.cursor(location)
-            before = await self._store.counted(location, job) if job else IngestCounts()
+            cursor = {} if again else await self._store.cursor(stored)
+            before = await self._store.counted(stored, job) if job else IngestCounts()
             now = IngestCounts()
             total = now.after(before, from_the_start=not cursor)
             is_unchanged = True
@@ -153,7 +154,7 @@ class LocationReader:
                         )
                         take = partial(
                             self._writer.take,
-                            location,
+                            stored,
                             followed=followed,
                             others=others,
                             left_out=left_out,
@@ -174,7 +175,7 @@ class LocationReader:
                             await report(batch.done, batch.total, message, begins=continues)
                 self._read_before.add(key)
                 if is_unchanged:
-                    await self._store.note_unchanged(location, followed=followed)
+                    await self._store.note_unchanged(stored, followed=followed)
                 if self.kept is not None and upload is None:
                     await self.kept.keep(location, changed=not is_unchanged)
             except Exception as fault:
@@ -183,9 +184,7 @@ class LocationReader:
                     shown = error.message.replace(str(upload), location.path)
                     error.message = shown.replace(str(upload.parent), "the upload's folder")
                 self._read_before.add(key)
-                await self._store.note_error(
-                    location, error.message, followed=followed and not named
-                )
+                await self._store.note_error(stored, error.message, followed=followed and not named)
                 if error is fault:
                     raise
                 raise error from fault

@@ -39,6 +39,14 @@ class Location:
 
 
 @dataclass(frozen=True, slots=True)
+class StoredLocation(Location):
+    """A location under the names that the store has for it: without secrets.
+
+    ``storage.redacted.stored_location`` makes it, once for a reading; the store takes it as it is.
+    """
+
+
+@dataclass(frozen=True, slots=True)
 class WholeSession:
     """A session of which all lines of one file were read: ``given`` are the ids of its records.
 

@@ -19,7 +19,7 @@ from typing import Any
 from mem_search.contracts import RankingTraits, RecordKind
 from mem_search.errors import InputError
 from mem_search.model import Kind, Ref
-from mem_search.model.rankings import KIND_CODES
+from mem_search.model.kind_codes import KIND_CODES
 from mem_search.model.records import KIND_PATTERN
 from mem_search.patterns import pattern
 from mem_search.records import BUILT_IN, ENTRY_POINTS

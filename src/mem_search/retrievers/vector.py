@@ -24,14 +24,8 @@ from numpy.typing import NDArray
 from mem_search.contracts import Embedder, FeedbackScorer, Question, VectorIndex, Vectors
 from mem_search.errors import IndexUnavailable
 from mem_search.model import Filters
-from mem_search.model.rankings import (
-    KIND_CODES,
-    BestPassages,
-    Numbers,
-    Ranking,
-    Scores,
-    Values,
-)
+from mem_search.model.kind_codes import KIND_CODES
+from mem_search.model.rankings import BestPassages, Numbers, Ranking, Scores, Values
 from mem_search.storage.ports.search import SearchSnapshot, SearchStore
 
 LEG: Final = "vector"
@@ -50,6 +44,15 @@ class QuestionVectors:
         self._embedder = embedder
         self._recent: dict[str, Future[Vectors]] = {}
         self._lock = threading.Lock()
+
+    def known(self, text: str) -> Vectors | None:
+        """The vector of ``text``, if it is there: for pages and parts of a question, no thread need
+        be asked.
+        """
+        recent = self._recent.get(text)
+        if recent is None or not recent.done() or recent.exception() is not None:
+            return None
+        return recent.result()
 
     def vector(self, text: str) -> Vectors:
         """Shape (1, dimensions). Raises ModelUnavailable."""
@@ -283,6 +286,9 @@ class VectorRetriever:
         return (await self._store.passage_columns(passages)).best(scores)
 
     async def _vector(self, text: str) -> Vectors:
+        known = self._questions.known(text)
+        if known is not None:
+            return known
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._executor, self._questions.vector, text)
 

@@ -23,7 +23,8 @@ from mem_search.model import LegReport, RrfOptions
 from mem_search.model.rankings import Numbers, Ranking, Values, best_first
 from mem_search.retrievers.graph import NAME as GRAPH
 from mem_search.retrievers.graph import Expansion
-from mem_search.search.legs import ms
+from mem_search.search.ranking import ms
+from mem_search.search.stage_data import LINKS, NEWEST
 from mem_search.search.stages import ordering, scoring
 from mem_search.search.state import LegScores, Mask, RankingState, Stage
 
@@ -82,7 +83,7 @@ def rank_matches(state: RankingState) -> RankingState:
 
 def graph(state: RankingState) -> RankingState:
     """Adds the records that links of the best results lead to, as a further leg."""
-    expand, options = state.stored.expand, state.request.fusion
+    expand, options = state.stored.of(LINKS), state.request.fusion
     if expand is None or options is None or options.graph is None:
         return state
     started = time.perf_counter()
@@ -116,11 +117,11 @@ def unranked_matches(state: RankingState) -> RankingState:
 RRF_STAGES: Final[tuple[Stage, ...]] = (
     Stage("match", scoring.match),
     Stage("ranks", rank_matches, required=True),
-    Stage("graph", graph),
+    Stage("graph", graph, reads=(LINKS,)),
     Stage("fused", scoring.fuse, required=True),
     Stage("least-score", least_score, required=True),
     Stage("sort", scoring.sort, required=True),
-    Stage("filter-matches", unranked_matches, required=True),
+    Stage("filter-matches", unranked_matches, required=True, reads=(NEWEST,)),
 )
 
 

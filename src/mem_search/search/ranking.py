@@ -1,71 +1,65 @@
-"""Ranking: from the results of the legs to the hits of one page.
+"""Ranking: runs the legs, and makes of what they find the hits of one page.
 
-``prefetch`` reads from the store all that the stages need, in one consistent read. ``rank`` then
-runs the stages (``stages.STAGES``), which are pure. ``legs`` runs the legs.
+Each leg runs within a time limit; one that fails or is slow is left out and named in the report.
+``rank`` reads from the store all that the stages declare (``stage_data``), in one consistent read,
+and then runs the stages (``stages.STAGES``), which are pure.
 """
 
 from __future__ import annotations
 
+import asyncio
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC
 
 import numpy as np
 
-from mem_search.contracts import FeedbackScorer, Question, RankingTraits
+from mem_search.contracts import Question, RankingTraits, Retriever
+from mem_search.errors import MemSearchError, StorageError, Unavailable
+from mem_search.machine_load import scale_timeout
 from mem_search.model import (
     FacetCounts,
     FacetName,
-    Filters,
     Hit,
     LegReport,
     Order,
     SearchRequest,
 )
+from mem_search.model.kind_codes import KIND_CODES
 from mem_search.model.rankings import (
-    KIND_CODES,
     NO_CANDIDATES,
     NO_MATCHES,
-    Candidate,
     Candidates,
     Numbers,
     Ranking,
+    Scores,
     are_among,
-    distinct,
 )
 from mem_search.retrievers import graph
 from mem_search.retrievers.graph import Expansion
-from mem_search.search.legs import LegAnswer, exact_scores, ms, union
-from mem_search.search.query_understanding import demands_all, filters_decide
+from mem_search.search.fusion_zscore import Z_SCORE_SUM
+from mem_search.search.query_understanding import filters_decide
+from mem_search.search.stage_data import NAMED, WHOLE
 from mem_search.search.stages import STAGES
-from mem_search.search.stages.scoring import ANSWERS, MAX_SHORT_QUESTION_WORDS, Z_SCORE_SUM, agreed
+from mem_search.search.stages.scoring import RELEVANT
 from mem_search.search.state import (
     NO_NUMBERS,
     Beyond,
     Expand,
     Fusion,
+    LegAnswer,
     LegScores,
+    RankingInput,
     RankingState,
     Stage,
-    StoredData,
 )
-from mem_search.storage.ports.search import SearchSnapshot
-from mem_search.text import identifiers, record_ids
-from mem_search.text.sketch import NO_SKETCHES
-from mem_search.text.words import all_of, any_of
+from mem_search.storage.ports.search import SearchSnapshot, SearchStore
 
-HOLDERS = 200
-"""With more records than this, a name does not tell them apart."""
+LEG_SECONDS = 10.0
+"""A leg that takes longer on a free machine is left out, so that the others answer in time."""
 
-PLAIN_HOLDERS = 20
-"""The same for a name of plain words, such as ``chroma-mcp``, beside other words."""
-
-CALLED = (identifiers.MAX_NAMES + 1, 0)
-"""A record that is named by its id comes before those that hold names."""
-
-OTHER_WORDS = 3
-"""With more other words than this, the names of a question no longer decide what comes first."""
+_MAX_LEG_SECONDS = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,8 +109,7 @@ def rank(
     """Rank the results of the legs; ``further`` are rankings as far as the page reaches."""
     options = leg_results.request
     stages = [each for each in stages if not each.option or getattr(options, each.option)]
-    names = {stage.name for stage in stages}
-    state = prefetch(snapshot, leg_results, further, fusion, names)
+    state = _before_stages(snapshot, leg_results, further, fusion, stages)
     stage_ms = {}
     for stage in stages:
         started = time.perf_counter()
@@ -143,89 +136,65 @@ def count_facets(
     return snapshot.facet_counts(found, request.facets, request.facet_limit, zone)
 
 
-def prefetch(
+def _before_stages(
     snapshot: SearchSnapshot,
     leg_results: LegResults,
     further: Sequence[Ranking],
     fusion: Fusion,
-    stages: Collection[str],
+    stages: Sequence[Stage],
 ) -> RankingState:
-    """The state before the first stage, with everything that ``stages`` need of the store."""
+    """The state before the first stage, with all that ``stages`` declare to read of the store."""
     request, question = leg_results.request, leg_results.question
-    depth = leg_results.depth
-    rankings = [answer.ranking for answer in leg_results.answers if answer.ranking is not None]
-    named, held, names_alone = NO_CANDIDATES, dict[int, tuple[int, int]](), False
-    if "identifier-first" in stages and identifiers.NAME_LIKE.search(question.text):
-        named, held, names_alone = _holders(snapshot, question)
-    candidates = named.joined(union(rankings, depth))
+    depth, answers = leg_results.depth, leg_results.answers
+    wanted = dict.fromkeys(data for stage in stages for data in stage.reads)
+    given = RankingInput(
+        snapshot=snapshot,
+        request=request,
+        question=question,
+        answers=answers,
+        further=further,
+        depth=depth,
+        expand=leg_results.expand,
+        filters_decide=filters_decide(question),
+    )
+    if NAMED in wanted:  # it brings candidates
+        given = given.having(NAMED)
+    candidates = given.stored.of(NAMED).candidates.joined(union(given.rankings, depth))
     if leg_results.from_named:
         candidates = candidates.joined(union(leg_results.from_named, depth))
     columns = snapshot.columns(candidates.records)
     if not columns.exist.all():  # deleted a moment ago, and perhaps still in the index
         candidates, columns = candidates.taken(columns.exist), columns.taken(columns.exist)
-    legs = exact_scores(snapshot, question, candidates, leg_results.answers, depth)
-    numbers, filters = candidates.records, question.filters
-    decided = filters_decide(question)
-    follows_links = request.fusion is not None and request.fusion.graph is not None
-    reach = request.offset + request.limit
-    sketched: Sequence[int] = ()
-    sketches = NO_SKETCHES
-    if "folding" in stages:
-        sketched, sketches = snapshot.near_duplicate_sketches(numbers)
-    successors: Mapping[int, tuple[int, ...]] = {}
-    if not {"supersession", "folding"}.isdisjoint(stages):
-        successors = snapshot.successors(numbers, filters)
-    whole = NO_NUMBERS
-    if not {"relevant", "every-word"}.isdisjoint(stages):
-        whole = np.sort(named.records)
-        if not names_alone:
-            having_all = _whole(snapshot, question, rankings)
-            whole = distinct(np.concatenate([having_all, whole])) if len(whole) else having_all
-    beyond = None
-    if not decided and request.fusion is None:
-        beyond = _beyond(rankings, candidates)
+    counts = snapshot.counts(question.filters) if given.filters_decide else None
+    given = replace(
+        given,
+        union=candidates,
+        legs=exact_scores(snapshot, question, candidates, answers, depth),
+        stored=replace(given.stored, columns=columns, counts=counts),
+    )
+    if WHOLE in wanted:
+        given = given.having(WHOLE)
+    if not given.filters_decide and request.fusion is None:
+        beyond = _beyond(given.rankings, candidates)
         if request.order != "relevance":
-            weaker = request.include_weaker or "relevant" not in stages
-            beyond = _first_by_date(snapshot, request, beyond, None if weaker else whole)
-    found, sort_values = NO_NUMBERS, dict[str, Numbers]()
-    if request.sort:
-        found = numbers if beyond is None else np.concatenate([numbers, beyond.records])
-        sort_values = snapshot.sort_values(found, [key.removeprefix("-") for key in request.sort])
-    feedback: dict[str, FeedbackScorer] = {}
-    if "feedback" in stages:
-        feedback = _feedback(snapshot, question, leg_results.answers, candidates, legs)
-    guessed = None
-    if question.words.guessed and "typo-demotion" in stages:
-        guessed = _guessed_alone(snapshot, question, rankings)
+            cuts = not request.include_weaker and any(each.name == RELEVANT for each in stages)
+            whole = given.stored.of(WHOLE) if cuts else None
+            beyond = _first_by_date(snapshot, request, beyond, whole)
+        given = replace(given, beyond=beyond)
+    for data in wanted:
+        given = given.having(data)
     return RankingState(
         request=request,
         question=question,
         fusion=fusion,
-        rankings=rankings,
+        rankings=given.rankings,
         further=further,
         union=candidates,
-        legs=legs,
+        legs=given.legs,
         traits=leg_results.traits,
-        filters_decide=decided,
-        beyond=beyond,
-        stored=StoredData(
-            columns=columns,
-            exact_matches=held,
-            lifted=[snapshot.matching(lift) for lift in question.lifts],
-            whole=whole,
-            names_alone=names_alone,
-            guessed=guessed,
-            beyond=beyond,
-            successors=successors,
-            sketched=sketched,
-            sketches=sketches,
-            sorted_records=found,
-            sort_values=sort_values,
-            feedback=feedback,
-            counts=snapshot.counts(filters) if decided else None,
-            newest=_newest(snapshot, filters, candidates, further, reach) if decided else (),
-            expand=_expansion(snapshot, leg_results) if follows_links else None,
-        ),
+        filters_decide=given.filters_decide,
+        beyond=given.beyond,
+        stored=given.stored,
     )
 
 
@@ -278,117 +247,120 @@ def _first_by_date(
     return replace(beyond, first=first, created=created)
 
 
-def _guessed_alone(
-    snapshot: SearchSnapshot, question: Question, rankings: Sequence[Ranking]
-) -> tuple[Numbers, Numbers]:
-    """Records with a word that the question may mean and none that was typed; and those with a
-    typed one.
+def union(rankings: Sequence[Ranking], depth: int) -> Candidates:
+    """The best ``depth`` candidates of every leg, and a tenth as many of each rarer kind.
+
+    Each record appears once, with the passage of the first leg that lists it.
     """
-    asked = any_of(replace(question.words, guessed=()))
-    typed = NO_NUMBERS if asked is None else snapshot.records_with_words(asked)
-    matched = [leg.matched.records for leg in rankings]
-    every = distinct(np.concatenate([NO_NUMBERS, *matched]))
-    return every[~are_among(every, typed)], typed
-
-
-def _whole(snapshot: SearchSnapshot, question: Question, rankings: Sequence[Ranking]) -> Numbers:
-    """Records that have every word of a question of few words, or all that it demands."""
-    asked = question.words
-    matched = [leg.matched.records for leg in rankings if len(leg.matched)]
-    terms = len(asked.words) + len(asked.phrases) + len(asked.cjk) + len(asked.guessed)
-    is_demanded = question.filters.demand is not None and demands_all(question)
-    if not matched or (terms > MAX_SHORT_QUESTION_WORDS and not is_demanded):
-        return NO_NUMBERS
-    if terms > 1 and not is_demanded and (query := all_of(asked)) is not None:
-        having_all = snapshot.records_with_words(query)
-        matched = [each[are_among(each, having_all)] for each in matched]
-    return matched[0] if len(matched) == 1 else distinct(np.concatenate(matched))
-
-
-def _holders(
-    snapshot: SearchSnapshot, question: Question
-) -> tuple[Candidates, dict[int, tuple[int, int]], bool]:
-    """The records that hold a name of the question; record → how many, and how well; whether the
-    question is nothing but names that some record holds.
-
-    Those whose id it names come first. A name of plain words counts beside other words only where
-    few records hold it: ``real-time`` is ordinary language, ``rg-lto`` is not.
-    """
-    found = _called(snapshot, question)
-    held = dict.fromkeys(found.records.tolist(), CALLED)
-    asked = identifiers.find(question.text)
-    others = {*question.words.all}.difference(*[name.words for name in asked])
-    if not asked or len(others) > OTHER_WORDS:
-        return found, held, False
-    for name in asked:
-        most = PLAIN_HOLDERS if name.plain and others else HOLDERS
-        matches = snapshot.exact_matches(name, question.filters, most)
-        for record, well in zip(matches.records.tolist(), matches.scores.tolist(), strict=True):
-            count, sum_ = held.get(record, (0, 0))
-            held[record] = (count + 1, sum_ + int(well))
-        found = found.joined(matches)
-    alone = not others and not any(name.plain for name in asked)
-    return found, held, alone and bool(held)
-
-
-def _called(snapshot: SearchSnapshot, question: Question) -> Candidates:
-    """The records within the filters that the question names by an id."""
-    ids = record_ids.find(question.text)
-    numbers = [each for found in snapshot.records_called(ids) for each in found] if ids else []
-    if not numbers:
-        return NO_CANDIDATES
-    named = distinct(np.array(numbers, np.int64))
-    within = named[are_among(named, snapshot.matching(question.filters))].tolist()
-    return Candidates.of(
-        Candidate(number, kind, field == "code", passage, 0.0)
-        for number, (passage, kind, field) in snapshot.first_passages(within).items()
-    )
-
-
-def _feedback(
-    snapshot: SearchSnapshot,
-    question: Question,
-    answers: Sequence[LegAnswer],
-    union: Candidates,
-    legs: Mapping[str, LegScores],
-) -> dict[str, FeedbackScorer]:
-    """Leg → what scores the union for a moved question; none where the legs cannot agree."""
-    if len(legs) < 2 or not len(union) or agreed(legs).sum() < min(ANSWERS, len(union)):
-        return {}
-    found = {}
-    for answer in answers:
-        if answer.leg.name in legs:
-            scorer = answer.leg.feedback_scorer(snapshot, question, union.passages)
-            if scorer is not None:
-                found[answer.leg.name] = scorer
+    found = NO_CANDIDATES
+    for ranking in rankings:
+        best = ranking.candidates
+        if len(best) > depth:
+            chosen = np.arange(len(best)) < depth
+            for kind in np.unique(best.kinds[depth:]):
+                chosen[np.flatnonzero(best.kinds == kind)[: depth // 10]] = True
+            best = best.taken(chosen)
+        found = found.joined(best)
     return found
 
 
-def _expansion(
-    snapshot: SearchSnapshot, leg_results: LegResults
-) -> Callable[[Mapping[int, float], int], Expansion]:
-    """The walk of the graph over this snapshot."""
+async def run_leg(leg: Retriever, question: Question, depth: int) -> LegAnswer:
+    """The answer of one leg; a failure of the leg is part of the answer."""
+    started = time.perf_counter()
+    limit = scale_timeout(LEG_SECONDS, most=_MAX_LEG_SECONDS)
+    try:
+        async with asyncio.timeout(limit):
+            found = await leg.rank(question, depth)
+    except (TimeoutError, MemSearchError) as error:
+        known = error if isinstance(error, MemSearchError) else None
+        why = known.message if known else f"no answer within {limit:.0f} s"
+        report = LegReport(leg.name, "failed", ms=ms(started), detail=why)
+        return LegAnswer(leg, report, error=known)
+    count = len(found.candidates)
+    report = LegReport(leg.name, found.state, count, ms(started), found.detail)
+    return LegAnswer(leg, report, found)
 
-    def expand(seeds: Mapping[int, float], depth: int) -> Expansion:
-        return leg_results.expand(
-            snapshot,
-            seeds,
-            depth=depth,
-            limit=leg_results.depth,
-            filters=leg_results.question.filters,
+
+async def run_legs(
+    store: SearchStore, legs: Sequence[Retriever], question: Question, depth: int
+) -> list[LegAnswer]:
+    """The answers of all legs, in their order.
+
+    A leg that is still at work when another has answered scores what the other found in the
+    meantime, so that little is left to score when it answers itself.
+    """
+    running = [asyncio.create_task(run_leg(leg, question, depth)) for leg in legs]
+    early = {
+        own: asyncio.create_task(
+            _score_early(store, leg, question, own, [a for a in running if a is not own], depth)
         )
+        for leg, own in zip(legs, running, strict=True)
+        if leg.scores_early and len(legs) > 1
+    }
+    return [
+        replace(await own, early=await early[own]) if own in early else await own for own in running
+    ]
 
-    return expand
+
+def no_answer(answers: Sequence[LegAnswer]) -> Unavailable:
+    """The error of a search that no leg answers, with the reason of each.
+
+    It is that of the store where a leg could not read it: who meets it knows whether to wait.
+    """
+    reasons = "; ".join(f"{answer.leg.name}: {answer.report.detail}" for answer in answers)
+    of_store = [each.error for each in answers if isinstance(each.error, StorageError)]
+    return type(of_store[0])(reasons) if of_store else Unavailable(reasons)
 
 
-def _newest(
+async def _score_early(
+    store: SearchStore,
+    leg: Retriever,
+    question: Question,
+    own: asyncio.Task[LegAnswer],
+    others: Sequence[asyncio.Task[LegAnswer]],
+    depth: int,
+) -> Scores:
+    """The scores by ``leg`` of the other legs' candidates; none once it has answered itself."""
+    known: dict[int, float] = {}
+    for other in others:
+        ranking = (await other).ranking
+        if own.done():
+            break
+        if ranking is not None:
+            records = union([ranking], depth).records
+            try:
+                scores = await store.read(leg.score, question, Ranking(leg.name), records)
+            except MemSearchError:
+                break  # the leg's own answer says why it cannot
+            known |= dict(zip(records.tolist(), scores.tolist(), strict=True))
+    return Scores.by_record(known)
+
+
+def exact_scores(
     snapshot: SearchSnapshot,
-    filters: Filters,
-    union: Candidates,
-    further: Sequence[Ranking],
-    reach: int,
-) -> list[int]:
-    """The newest records that pass the filters, enough to fill a page whatever was ranked."""
-    ranked: list[Numbers] = [union.records, *(leg.candidates.records for leg in further)]
-    most = reach + sum(map(len, ranked))
-    return snapshot.browse(filters, "date_desc", most, 0)
+    question: Question,
+    candidates: Candidates,
+    answers: Sequence[LegAnswer],
+    depth: int,
+) -> dict[str, LegScores]:
+    """For each leg its exact score of every record of the union, listed or not."""
+    found = {}
+    for answer in answers:
+        if (ranking := answer.ranking) is None:
+            continue
+        scores = ranking.scores.of(candidates.records)
+        unlisted = np.isnan(scores)
+        if unlisted.any():
+            scores[unlisted] = answer.early.of(candidates.records[unlisted])
+            unlisted = np.isnan(scores)
+        if unlisted.any():
+            missing = candidates.records[unlisted]
+            scores[unlisted] = answer.leg.score(snapshot, question, ranking, missing)
+        ranks = ranking.candidates.ranks_of(candidates.records)
+        found[answer.leg.name] = LegScores(scores, np.where(ranks <= depth, ranks, 0))
+    return found
+
+
+def ms(started: float) -> float:
+    """Milliseconds since ``started``, a reading of ``time.perf_counter``."""
+    return round((time.perf_counter() - started) * 1000, 3)

@@ -24,9 +24,8 @@ from typing import Final
 from mem_search.errors import StorageError
 from mem_search.model import SearchPage, SearchRequest
 from mem_search.model.statistics import LoggedSearch
-from mem_search.search import unknown_values
 from mem_search.search.pipeline import SearchPipeline
-from mem_search.search.suggestions import Suggestions
+from mem_search.search.suggestions import Suggestions, has_suspect_values, unknown_values
 from mem_search.search.translation import Translation
 from mem_search.storage.sql.search_log import StoredSearchLog
 from mem_search.text.dates import now_ms
@@ -236,9 +235,9 @@ class SearchService:
     async def _with_unknown_values(self, page: SearchPage) -> SearchPage:
         """The page with a notice for each value of its filters that no record has."""
         filters = page.filters
-        if not unknown_values.is_suspect(page, filters):
+        if not has_suspect_values(page, filters):
             return page
-        notices = await self.suggestions.store.read(unknown_values.notices, filters)
+        notices = await self.suggestions.store.read(unknown_values, filters)
         report = replace(page.report, notices=(*page.report.notices, *notices))
         return replace(page, report=report)
 

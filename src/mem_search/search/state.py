@@ -1,33 +1,38 @@
 """The state that the stages of one ranking pass on: frozen columns.
 
-A stage is a name and a pure function from state to state. Everything that stages need of the
-store is read before the first of them (``ranking.prefetch``) and travels in ``stored``.
+A stage is a name and a pure function from state to state. It declares what it needs of the store
+as ``StageData``. ``ranking.rank`` reads all of it before the first stage; it travels in ``stored``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final, Protocol
+from typing import Any, Final, Generic, Protocol, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mem_search.contracts import FeedbackScorer, Question, RankingTraits
+from mem_search.contracts import Question, RankingTraits, Retriever
+from mem_search.errors import MemSearchError
 from mem_search.model import Filters, Hit, LegReport, SearchRequest
+from mem_search.model.kind_codes import KIND_CODES, Codes
 from mem_search.model.rankings import (
-    KIND_CODES,
+    NO_CANDIDATES,
+    NO_COLUMNS,
+    NONE_KNOWN,
     Candidates,
-    Codes,
     Numbers,
     Ranking,
     RecordColumns,
+    Scores,
     Values,
     are_among,
 )
 from mem_search.retrievers.graph import Expansion
 from mem_search.storage.ports.search import SearchSnapshot
-from mem_search.text.sketch import NO_SKETCHES, Sketches
+
+T = TypeVar("T")
 
 Mask = NDArray[np.bool_]
 
@@ -80,45 +85,79 @@ class Beyond:
         return Beyond(records, self.kinds[rows], self.first[stay], self.created[stay])
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class StoredData:
-    """Data from the store for the stages, read once before the first stage.
+@dataclass(frozen=True, slots=True)
+class LegAnswer:
+    """The answer of one leg: its ranking, or in the report why it has none."""
 
-    ``columns`` have one row for each record of the union.
+    leg: Retriever
+    report: LegReport
+    ranking: Ranking | None = None
+    early: Scores = NONE_KNOWN
+    """The leg's scores of records that other legs found first."""
+    error: MemSearchError | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StageData(Generic[T]):
+    """Something of the store that stages need, by its identity; ``name`` is for people.
+
+    ``read`` gets it, in the one read before the first stage. ``absent`` is what stages see where
+    none that runs declares it.
     """
 
-    columns: RecordColumns
-    exact_matches: Mapping[int, tuple[int, int]] = field(default_factory=dict)
-    """Record → how many names of the question it holds, and how well (``Name.held``)."""
-    lifted: Sequence[Numbers] = ()
-    """The records of each kind or person that the question names."""
-    whole: Numbers = field(default_factory=lambda: NO_NUMBERS)
-    """Records that have all that a short question, or an explicit one, asks for; in order."""
-    names_alone: bool = False
-    """The question is nothing but names that some record holds."""
-    guessed: tuple[Numbers, Numbers] | None = None
-    """Where a word was misspelt: records with only a word that may be meant, and those with a word
-    as it was typed; each in order."""
-    beyond: Beyond | None = None
-    """Word matches that are no candidates."""
-    successors: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
-    """Superseded record → the records that supersede it, nearest first."""
-    sketched: Sequence[int] = ()
-    """Records that may have a near-duplicate in the union."""
-    sketches: Sketches = field(default_factory=lambda: NO_SKETCHES)
-    """One row for each of ``sketched``."""
-    feedback: Mapping[str, FeedbackScorer] = field(default_factory=dict)
-    """Leg → its scorer for a moved question; empty where the legs cannot agree."""
-    sorted_records: Numbers = field(default_factory=lambda: NO_NUMBERS)
-    """All that is found, where the request sorts by fields; empty otherwise."""
-    sort_values: Mapping[str, Numbers] = field(default_factory=dict)
-    """Field → one number for each of ``sorted_records``, see ``SearchSnapshot.sort_values``."""
+    name: str
+    read: Callable[[RankingInput], T]
+    absent: T
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StoredData:
+    """Data from the store for the stages. ``columns`` have one row for each record of the union."""
+
+    columns: RecordColumns = NO_COLUMNS
     counts: Mapping[str, int] | None = None
     """Kind → records that pass the filters, where the filters alone decide what matches."""
-    newest: Sequence[int] = ()
-    """The newest records that pass the filters, where the filters alone decide."""
-    expand: Callable[[Mapping[int, float], int], Expansion] | None = None
-    """Follows links from starting records (record → weight); None where links do not count."""
+    values: Mapping[StageData[Any], object] = field(default_factory=dict)
+    """What the stages declare."""
+
+    def of(self, data: StageData[T]) -> T:
+        """The value of ``data``."""
+        return cast(T, self.values.get(data, data.absent))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RankingInput:
+    """What ``StageData.read`` may look at: the snapshot, the request, and what the legs found.
+
+    ``union`` are the candidates, ``legs`` their exact scores, and ``beyond`` what is found beside
+    them. ``stored`` has what was read before; ``depth`` is how many candidates each leg was asked
+    for.
+    """
+
+    snapshot: SearchSnapshot
+    request: SearchRequest
+    question: Question
+    answers: Sequence[LegAnswer]
+    further: Sequence[Ranking]
+    depth: int
+    expand: Expand
+    union: Candidates = NO_CANDIDATES
+    stored: StoredData = field(default_factory=StoredData)
+    legs: Mapping[str, LegScores] = field(default_factory=dict)
+    filters_decide: bool = False
+    beyond: Beyond | None = None
+
+    @property
+    def rankings(self) -> list[Ranking]:
+        """Those of the legs that answered."""
+        return [answer.ranking for answer in self.answers if answer.ranking is not None]
+
+    def having(self, data: StageData[Any]) -> RankingInput:
+        """The input with ``data`` read."""
+        if data in self.stored.values:
+            return self
+        values = {**self.stored.values, data: data.read(self)}
+        return replace(self, stored=replace(self.stored, values=values))
 
 
 class Fusion(Protocol):
@@ -209,6 +248,8 @@ class Stage:
     required: bool = False
     option: str = ""
     """The field of the request that asks for the stage; without it the stage does not run."""
+    reads: tuple[StageData[Any], ...] = ()
+    """What it needs of the store: it finds each in ``state.stored.of(…)``."""
 
     @property
     def summary(self) -> str:

@@ -1,8 +1,9 @@
 """Suggestions from the store's own words and names.
 
-Completions of what is being typed, other spellings of words that the store does not have, and
-related searches. Every completion exists in the store. A word of a single record is none: it may be
-a slip itself, or nobody else's business.
+Completions of what is being typed, other spellings of words that the store does not have, related
+searches, and values of filters that no record has: projects, types, tags and the like are open
+sets, so such a value is no error, and mostly a slip. Every completion exists in the store. A word
+of a single record is none: it may be a slip itself, or nobody else's business.
 """
 
 from __future__ import annotations
@@ -16,12 +17,14 @@ from itertools import chain, zip_longest
 from typing import Final, Literal
 
 from mem_search.errors import StorageError
-from mem_search.model import SAMPLE, Result, SearchPage
+from mem_search.model import SAMPLE, Condition, Filters, Result, SearchPage
 from mem_search.patterns import pattern
 from mem_search.search.respelling import COMMON, MAX_SPELLINGS, with_words
 from mem_search.storage.ports.search import Names, SearchSnapshot, SearchStore
 from mem_search.text import spelling, words
+from mem_search.text.dates import clipped
 from mem_search.text.languages import FUNCTION_WORDS
+from mem_search.text.query import demands
 
 MAX_CHECKED = 8
 """Most words of a query whose spelling is checked."""
@@ -33,6 +36,12 @@ SHORT = 4
 """Letters of a word that is hardly a slip where the others find something: ``IRS``, ``sent``."""
 
 MAX_SHARED = 5
+Value = tuple[str, str, Filters]
+"""A field, a value, and the filter for that value alone."""
+
+MAX_VALUES: Final = 32
+"""Values of one search that are looked up."""
+
 _TITLE_WORDS = 100
 _LAST_WORD = pattern(r"[^\W_]+\Z")
 _PLAIN = pattern(r"[^\W\d_]+")
@@ -197,3 +206,82 @@ def _concepts(result: Result) -> list[str]:
 def _title_words(result: Result) -> list[str]:
     found = words.read(result.record.title[:_TITLE_WORDS]).words
     return [word for word in found if len(word) >= spelling.MIN_LETTERS and not word.isdigit()]
+
+
+def has_suspect_values(page: SearchPage, filters: Filters) -> bool:
+    """Whether a value of ``filters`` may be without records.
+
+    A single value is known when something was found. One of several, an excluded one, or one with a
+    star changes nothing where it is unknown.
+    """
+    values = list(_asked_values(filters, wanted=True))
+    fields = [field for field, _, _ in values]
+    return (
+        bool(not page.total and (values or any(_asked_paths(filters))))
+        or len(set(fields)) < len(fields)
+        or any("*" in value for _, value, _ in values)
+        or next(_asked_values(filters, wanted=False), None) is not None
+    )
+
+
+def unknown_values(snapshot: SearchSnapshot, filters: Filters) -> tuple[str, ...]:
+    """A notice for each value of ``filters`` that no record has."""
+    asked = dict.fromkeys(
+        (*_asked_values(filters, wanted=True), *_asked_values(filters, wanted=False))
+    )
+    found = []
+    for field, value, alone in list(asked)[:MAX_VALUES]:
+        if len(snapshot.matching(alone)):
+            continue
+        near = spelling.closest(value, snapshot.values_of(field))
+        meant = f"; nearest: {clipped(near)}" if near else ""
+        star = f"; {field} takes the whole value, * stands for itself" if "*" in value else ""
+        found.append(f"no record has {field} {clipped(value)}{star}{meant}")
+    for path in list(dict.fromkeys(_asked_paths(filters)))[:MAX_VALUES]:
+        is_file = len(snapshot.matching(Filters(files=(path,))))
+        if not is_file and len(snapshot.matching(Filters(files=(f"{path}/",)))):
+            found.append(f"{clipped(path)} is a folder; for what is below it: path:{path}/")
+    return tuple(found)
+
+
+def _asked_paths(filters: Filters) -> Iterator[str]:
+    """The paths asked for that name no folder, since ``/`` or ``*`` at their end would."""
+    asked = [*filters.files]
+    if filters.demand is not None:
+        for leaf, positive in demands.leaves(filters.demand):
+            if isinstance(leaf, Condition) and positive:
+                asked += [path for each in leaf.any_of for path in each.files]
+    yield from (path for path in asked if not path.endswith(("/", "*")))
+
+
+def _asked_values(filters: Filters, *, wanted: bool) -> Iterator[Value]:
+    """The values that a record must have (``wanted``), or must not have."""
+    if wanted:
+        yield from _values(filters)
+    if filters.demand is None:
+        return
+    for leaf, positive in demands.leaves(filters.demand):
+        if isinstance(leaf, Condition) and positive == wanted:
+            # What a surface translates, such as all sources of agents, nobody has written.
+            named = (value for each in leaf.any_of for value in _values(each))
+            yield from (value for value in named if value[1].lower() in leaf.text.lower())
+
+
+def _values(filters: Filters) -> Iterator[Value]:
+    if filters.project:
+        yield "project", filters.project, Filters(project=filters.project)
+    if filters.session:
+        yield "session", filters.session, Filters(session=filters.session)
+    if filters.source:
+        yield "source", filters.source, Filters(source=filters.source)
+    for value in filters.types:
+        yield "type", value, Filters(types=(value,))
+    for value in filters.tags:
+        yield "tag", value, Filters(tags=(value,))
+    for value in filters.concepts:
+        yield "concept", value, Filters(concepts=(value,))
+    for name, value in filters.facets:
+        yield name, value, Filters(facets=((name, value),))
+    names = {name for name, _ in filters.any_facets}
+    if len(names) == 1:
+        yield *filters.any_facets[0], Filters(any_facets=filters.any_facets)

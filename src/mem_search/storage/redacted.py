@@ -16,8 +16,8 @@ from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
-from mem_search.model import Draft, Link
-from mem_search.model.ingest import PreparedDraft
+from mem_search.model import Draft, Link, Location
+from mem_search.model.ingest import PreparedDraft, StoredLocation
 from mem_search.model.webhooks import Message
 from mem_search.storage.store import Store
 from mem_search.text import secret_rules
@@ -53,7 +53,7 @@ PLAIN: Final = frozenset(
 _SEALED: Final = "sealed:"
 _SEALED_PARAMS: Final = "sealed"
 _URL: Final = "webhook_url"
-_QUICK: Final = (int, float, bytes, type(None))
+_QUICK: Final = (int, float, bytes, type(None), StoredLocation)
 
 
 def redacted(store: Store, key: bytes) -> Store:
@@ -67,6 +67,12 @@ def clean(value: T, redaction: Redaction) -> T:
     The text, title and metadata of a draft stay: ``ingest.prepare`` redacts them.
     """
     return cast(T, _clean(value, redaction, None))
+
+
+def stored_location(location: Location, redaction: Redaction) -> StoredLocation:
+    """``location`` under the names that the store has for it; parts of a store take it as it is."""
+    kept = clean(location, redaction)
+    return StoredLocation(kept.source, kept.path, kept.label, kept.options, kept.upload)
 
 
 class SecretBox:
@@ -177,7 +183,7 @@ def _clean(value: Any, redaction: Redaction, secret_box: SecretBox | None) -> An
                 cleaned = redaction.values(document)
                 return value if cleaned == document else json.dumps(cleaned, ensure_ascii=False)
             return redaction.name(value)
-        case int() | float() | bytes() | None | PreparedDraft():
+        case int() | float() | bytes() | None | PreparedDraft() | StoredLocation():
             return value
         case Sealed() if secret_box is not None:
             return value.closed(secret_box)

@@ -20,7 +20,7 @@ from mem_search.model.research import IndexState, Operation, OperationType, Stor
 from mem_search.model.statistics import Corpus
 from mem_search.renderers.schema import HowSearched, to_values
 from mem_search.search.citations import relevance
-from mem_search.search.legs import ms
+from mem_search.search.ranking import ms
 from mem_search.search.service import UNLOGGED, SearchService
 from mem_search.search.stored_requests import dump, load
 from mem_search.storage.store import Store

@@ -17,8 +17,15 @@ from urllib.parse import urlsplit
 
 from aiohttp import web
 
-from mem_search.access.callers import ANONYMOUS, NEEDED, OWNER, Caller, check_may_change
-from mem_search.errors import Forbidden, Misdirected, Unauthorized
+from mem_search.access.callers import (
+    ANONYMOUS,
+    NEEDED,
+    OWNER,
+    Caller,
+    check_may_change,
+    check_user,
+)
+from mem_search.errors import Forbidden, InputError, Misdirected, Unauthorized
 from mem_search.http.access.browser_sessions import SESSION
 from mem_search.http.access.browsers import (
     check_page,
@@ -31,10 +38,13 @@ from mem_search.http.access.browsers import (
     viewer_host,
 )
 from mem_search.http.access.peers import OWN_USERS, is_unix, peer_user
-from mem_search.http.access.proxy_header import caller_by_proxy
 from mem_search.http.core.lifecycle import LIFECYCLE
 from mem_search.http.core.routing import Route
 from mem_search.settings import Settings
+from mem_search.text import secret_rules
+from mem_search.text.secret_rules import MIN_RUN_CHARS
+
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 TOKEN: Final = web.AppKey("token", str)
 
@@ -51,7 +61,7 @@ async def caller_of(request: web.Request, *, basic: bool = False) -> Caller:
     than the token does.
     """
     settings = request.app[LIFECYCLE].settings
-    by_proxy = await caller_by_proxy(request, settings) if settings.proxy_header else None
+    by_proxy = await _caller_by_proxy(request, settings) if settings.proxy_header else None
     if "Authorization" not in request.headers:
         if by_proxy is not None:  # also where a session of a browser would be the owner's
             return by_proxy
@@ -62,6 +72,52 @@ async def caller_of(request: web.Request, *, basic: bool = False) -> Caller:
             f"the token is not that of {by_proxy.user}, whom the proxy names; send one of them"
         )
     return caller
+
+
+async def _caller_by_proxy(request: web.Request, settings: Settings) -> Caller | None:
+    """The user whom a reverse proxy names; None where the header is not there. Ask where it is on.
+
+    The header counts only on connections of the addresses in ``proxy_addresses``: whatever another
+    address says of itself, also in ``X-Forwarded-For``, is refused. One that is not plain is
+    refused, too, and never read in the caller's favour: a proxy that adds its own beside the
+    client's, joins both, or passes an empty one on, is set up wrongly.
+
+    Raises Unauthorized for the header of anybody else, and for one that names no user.
+    """
+    header = settings.proxy_header
+    sent = request.headers.getall(header, ())
+    if not sent:
+        return None
+    if not _is_trusted(_peer_of(request), settings.proxy_addresses):
+        raise Unauthorized(
+            f"the header {header} counts only from the addresses in MEM_SEARCH_PROXY_ADDRESSES;"
+            " this request came from another one: send a token"
+        )
+    if len(sent) > 1:
+        raise Unauthorized(
+            f"the header {header} came {len(sent)} times; let the proxy replace what clients send"
+        )
+    try:
+        if len(sent[0]) >= MIN_RUN_CHARS:  # it is looked at by the rules, which may still compile
+            await secret_rules.ready()
+        return Caller(user=check_user(sent[0], header), is_known=True, may_change=True)
+    except InputError as error:
+        raise Unauthorized(f"the header {header} names no user: {error.message}") from None
+
+
+def _peer_of(request: web.Request) -> Address | None:
+    """The address at the other end of the connection."""
+    transport = request.transport
+    end = None if transport is None else transport.get_extra_info("peername")
+    if not isinstance(end, tuple):
+        return None
+    # Behind a % is the interface on which a link-local address was seen.
+    peer = ipaddress.ip_address(end[0].partition("%")[0])
+    return getattr(peer, "ipv4_mapped", None) or peer
+
+
+def _is_trusted(peer: Address | None, trusted: tuple[str, ...]) -> bool:
+    return peer is not None and any(peer in ipaddress.ip_network(each) for each in trusted)
 
 
 async def _caller_by_token(request: web.Request, *, basic: bool) -> Caller:

@@ -1,7 +1,7 @@
 """The stages of the ranking, in their order.
 
 A new stage is a function from state to state in one of the two modules and one line here; what
-it needs of the store is a field of ``StoredData`` that ``ranking.prefetch`` fills.
+it needs of the store is ``StageData``, which the line declares as ``reads``.
 """
 
 from __future__ import annotations
@@ -10,6 +10,17 @@ from collections.abc import Collection
 from typing import Final
 
 from mem_search.errors import InputError
+from mem_search.search.stage_data import (
+    FEEDBACK,
+    GUESSED,
+    LIFTED,
+    NAMED,
+    NEWEST,
+    SKETCHES,
+    SORT_VALUES,
+    SUCCESSORS,
+    WHOLE,
+)
 from mem_search.search.stages import ordering, scoring
 from mem_search.search.state import Stage
 
@@ -18,24 +29,24 @@ STAGES: Final[tuple[Stage, ...]] = (
     Stage("fused", scoring.fuse, required=True),
     Stage("neighbours", scoring.neighbours),
     Stage("session", scoring.session),
-    Stage("feedback", scoring.feedback),
-    Stage("intent-boost", scoring.intent_boost),
-    Stage("relevant", scoring.relevant),
-    Stage("every-word", scoring.every_word),
+    Stage("feedback", scoring.feedback, reads=(FEEDBACK,)),
+    Stage("intent-boost", scoring.intent_boost, reads=(LIFTED, WHOLE)),
+    Stage(scoring.RELEVANT, scoring.relevant, reads=(WHOLE,)),
+    Stage("every-word", scoring.every_word, reads=(WHOLE,)),
     Stage("recency", scoring.recency, option="boosts"),
     Stage("importance", scoring.importance, option="boosts"),
     Stage("sort", scoring.sort, required=True),
-    Stage(ordering.SUPERSESSION, ordering.supersession),
-    Stage("identifier-first", ordering.identifier_first),
-    Stage("folding", ordering.folding, option="fold"),
-    Stage("kind-diversity", ordering.kind_diversity),
+    Stage(ordering.SUPERSESSION, ordering.supersession, reads=(SUCCESSORS,)),
+    Stage("identifier-first", ordering.identifier_first, reads=(NAMED,)),
+    Stage("folding", ordering.folding, option="fold", reads=(SKETCHES, SUCCESSORS)),
+    Stage("kind-diversity", ordering.kind_diversity, reads=(WHOLE,)),
     Stage("diversity", ordering.diversity, option="per_session"),
-    Stage("typo-demotion", ordering.typo_demotion),
+    Stage("typo-demotion", ordering.typo_demotion, reads=(GUESSED,)),
     Stage("further-matches", ordering.further_matches, required=True),
-    Stage("filter-matches", ordering.filter_matches, required=True),
+    Stage("filter-matches", ordering.filter_matches, required=True, reads=(NEWEST,)),
     Stage("monotonic-scores", ordering.monotonic_scores, required=True),
     Stage("by-date", ordering.by_date, required=True),
-    Stage("by-fields", ordering.by_fields, required=True, option="sort"),
+    Stage("by-fields", ordering.by_fields, required=True, option="sort", reads=(SORT_VALUES,)),
     Stage("per-kind", ordering.per_kind, option="limit_per_kind"),
 )
 

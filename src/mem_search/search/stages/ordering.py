@@ -8,7 +8,17 @@ from collections.abc import Collection, Mapping, Sequence
 import numpy as np
 
 from mem_search.model import Hit
-from mem_search.model.rankings import KIND_CODES, Numbers, Ranking, Values, are_among
+from mem_search.model.kind_codes import KIND_CODES
+from mem_search.model.rankings import Numbers, Ranking, Values, are_among
+from mem_search.search.stage_data import (
+    GUESSED,
+    NAMED,
+    NEWEST,
+    SKETCHES,
+    SORT_VALUES,
+    SUCCESSORS,
+    WHOLE,
+)
 from mem_search.search.state import RankingState
 from mem_search.text import sketch
 from mem_search.text.sketch import Sketches
@@ -30,17 +40,17 @@ SUPERSESSION = "supersession"
 
 def supersession(state: RankingState) -> RankingState:
     """Puts a matching record directly above the record that it supersedes."""
-    if not state.stored.successors:
-        return state
-    return state.ordered(lift(state.hits, state.stored.successors))
+    successors = state.stored.of(SUCCESSORS)
+    return state.ordered(lift(state.hits, successors)) if successors else state
 
 
 def typo_demotion(state: RankingState) -> RankingState:
     """Puts records with nothing but a guessed word below those with a word as it was typed."""
-    if state.stored.guessed is None:
+    guessed = state.stored.of(GUESSED)
+    if guessed is None:
         return state
     numbers = np.array([hit.number for hit in state.hits], np.int64)
-    alone, typed = (are_among(numbers, each) for each in state.stored.guessed)
+    alone, typed = (are_among(numbers, each) for each in guessed)
     last = int(np.flatnonzero(typed).max(initial=-1))
     early = alone & (np.arange(len(numbers)) < last)
     rows = [*np.flatnonzero(~early[: last + 1]), *np.flatnonzero(early)]
@@ -52,23 +62,21 @@ def identifier_first(state: RankingState) -> RankingState:
 
     Those with more of the names come first, then those with whole names.
     """
-    exact_matches = state.stored.exact_matches
-    if not exact_matches:
+    held = state.stored.of(NAMED).held
+    if not held:
         return state
     return state.ordered(
-        sorted(state.hits, key=lambda hit: exact_matches.get(hit.number, (0, 0)), reverse=True)
+        sorted(state.hits, key=lambda hit: held.get(hit.number, (0, 0)), reverse=True)
     )
 
 
 def folding(state: RankingState) -> RankingState:
     """Puts near-duplicates of one kind under the best of them, which names them."""
-    stored = state.stored
-    if not stored.sketched:
+    sketched, sketches = state.stored.of(SKETCHES)
+    if not sketched:
         return state
-    kinds = state.kinds()
-    return state.ordered(
-        fold(state.hits, kinds, stored.sketched, stored.sketches, stored.successors)
-    )
+    successors = state.stored.of(SUCCESSORS)
+    return state.ordered(fold(state.hits, state.kinds(), sketched, sketches, successors))
 
 
 def kind_diversity(state: RankingState) -> RankingState:
@@ -82,7 +90,7 @@ def kind_diversity(state: RankingState) -> RankingState:
     good = near_the_best(
         state.union.records[rows], [leg.scores[rows] for leg in state.legs.values()]
     )
-    good |= frozenset(state.stored.whole.tolist())
+    good |= frozenset(state.stored.of(WHOLE).tolist())
     return state.ordered(represent(state.hits, names, FIRST_PAGE, good))
 
 
@@ -121,7 +129,7 @@ def filter_matches(state: RankingState, score: float | None = None) -> RankingSt
     if score is None:
         score = hits[-1].score if hits else 0.0
     seen = {number for hit in hits for number in (hit.number, *hit.similar)}
-    others = [number for number in state.stored.newest if number not in seen]
+    others = [number for number in state.stored.of(NEWEST) if number not in seen]
     return state.ordered([*hits, *(Hit(number, score) for number in others[:missing])])
 
 
@@ -158,9 +166,10 @@ def by_fields(state: RankingState) -> RankingState:
     """Orders all that is found by the fields that the request names, then by relevance."""
     if not state.hits:
         return state
-    row_of = {number: row for row, number in enumerate(state.stored.sorted_records.tolist())}
+    found, columns = state.stored.of(SORT_VALUES)
+    row_of = {number: row for row, number in enumerate(found.tolist())}
     rows = [row_of[hit.number] for hit in state.hits]
-    values = {name: column[rows] for name, column in state.stored.sort_values.items()}
+    values = {name: column[rows] for name, column in columns.items()}
     values["score"] = np.unique([hit.score for hit in state.hits], return_inverse=True)[1]
     return state.ordered([state.hits[row] for row in in_field_order(state.request.sort, values)])
 

@@ -1,20 +1,14 @@
-"""Fusion of the legs' scores, and the stages that decide what matches and add to the score.
+"""The stages that decide what matches, and those that add to the score.
 
-The default fusion takes for each leg the z-score over the union of candidates, with every leg's
-exact score for every candidate, plus one over the record's rank in that leg: the first place of a
-leg says more than its distance to the second. On the development sets the sum beats both legs,
-while equal-weight reciprocal rank fusion (Cormack et al., SIGIR 2009) falls below BM25 alone on
-short texts; the ablation is in docs/lab/ranking.md.
-
-Each stage adds a column to the parts of the score under its own name. Weights and their measured
-effect are in docs/lab/ranking.md.
+Each adds a column to the parts of the score under its own name. Weights and their measured effect
+are in docs/lab/ranking.md.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import repeat
 from typing import Final
 
@@ -22,107 +16,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mem_search.model import NO_SCORES, Hit
+from mem_search.model.kind_codes import KIND_CODES
 from mem_search.model.rankings import (
-    KIND_CODES,
     Candidates,
     Ranking,
     Values,
     are_among,
     best_first,
 )
+from mem_search.search.fusion_zscore import weights, z_scores
+from mem_search.search.stage_data import (
+    ANSWERS,
+    FEEDBACK,
+    LIFTED,
+    MAX_SHORT_QUESTION_WORDS,
+    NAMED,
+    WHOLE,
+    agreed,
+)
 from mem_search.search.state import LegScores, Mask, RankingState
 from mem_search.text import wordpieces, words
-from mem_search.text.words import mostly_foreign
-
-CODE_DENSE = 5.0
-"""Source code shares few words with questions about it: there the vector leg decides."""
-
-FOREIGN_DENSE = 0.25
-"""The bundled model knows only English: for other scripts the keyword leg decides."""
-
-RANK_BONUS = 1.0
-"""What rank 1 in a leg adds; rank n adds one n-th of it."""
-
-_MIN_SPREAD = 1e-9
-
-Code = NDArray[np.bool_]
-"""Shape (n,): whether the passage of each record of the union is source code."""
-
-
-@dataclass(frozen=True, slots=True)
-class ZScoreSum:
-    """``Fusion`` by the weighted sum of standard scores and rank bonuses."""
-
-    name: str = "z-score sum"
-
-    def fuse(self, state: RankingState) -> Values:
-        """The fused score of every record of the union."""
-        code, foreign = state.union.code, mostly_foreign(state.question.text)
-        total = np.zeros(len(code))
-        for name, leg in state.legs.items():
-            part = _part(name, leg, code, foreign=foreign)
-            total += part["weight"] * (part["z"] + part["bonus"])
-        return total
-
-    def scores(self, state: RankingState, row: int) -> dict[str, float]:
-        """Raw scores of the legs and parts by stage; with ``explain`` the share of each leg."""
-        raw = {name: float(leg.scores[row]) for name, leg in state.legs.items()}
-        found = {name: score for name, score in raw.items() if score == score}  # not NaN
-        for name, part in state.parts.items():
-            if name == "fused" or part[row]:
-                found[name] = float(part[row])
-        if state.request.explain:
-            foreign = mostly_foreign(state.question.text)
-            found |= explain(state.union.code, state.legs, row, foreign=foreign)
-        return found
-
-
-Z_SCORE_SUM: Final = ZScoreSum()
-
-
-def explain(
-    code: Code, legs: Mapping[str, LegScores], row: int, *, foreign: bool
-) -> dict[str, float]:
-    """What each leg contributed to ``ZScoreSum.fuse`` for the record at ``row``: ``vector.z``, ...
-
-    A leg adds ``weight * (z + bonus)``; ``rank`` is present when the leg lists the record.
-    """
-    found: dict[str, float] = {}
-    for name, leg in legs.items():
-        if rank := int(leg.ranks[row]):
-            found[f"{name}.rank"] = rank
-        for what, values in _part(name, leg, code, foreign=foreign).items():
-            found[f"{name}.{what}"] = float(values[row])
-    return found
-
-
-def _part(name: str, leg: LegScores, code: Code, *, foreign: bool) -> dict[str, Values]:
-    """``z``, ``bonus`` and ``weight`` of one leg for every record of the union."""
-    listed = leg.ranks > 0
-    return {
-        "z": z_scores(leg.scores),
-        "bonus": np.where(listed, RANK_BONUS / np.maximum(leg.ranks, 1), 0.0),
-        "weight": weights(name, code, foreign=foreign),
-    }
-
-
-def weights(name: str, code: Code, *, foreign: bool) -> Values:
-    """The weight of the leg ``name`` for each record of the union."""
-    # Weights of the two legs sum to 2 whatever their ratio, so that all passages compare.
-    dense = np.where(code, CODE_DENSE, 1.0) if not foreign else np.full(len(code), FOREIGN_DENSE)
-    return np.asarray(2 * (dense if name == "vector" else 1.0) / (1.0 + dense))
-
-
-def z_scores(values: Values) -> Values:
-    """Standard scores; unknown ones (NaN) and those of a leg without spread are 0."""
-    unknown = np.isnan(values)
-    known = values[~unknown]
-    if known.size < 2 or (spread := known.std()) < _MIN_SPREAD:
-        return np.zeros(len(values))
-    scores: Values = (values - known.mean()) / spread
-    scores[unknown] = 0.0
-    return scores
-
 
 COSINE_FLOOR = 0.30
 """Below this a passage is not about the query (docs/lab/ranking.md has the distributions)."""
@@ -166,9 +79,6 @@ TIME_WEIGHT = 2.5
 WHOLE_TIME_WEIGHT = 2 * TIME_WEIGHT
 """The same for one that has every word of a question of few words, or is asked for by its kind."""
 
-MAX_SHORT_QUESTION_WORDS = 3
-"""Up to so many words, a record that has them all is what was asked for."""
-
 NAMED_WEIGHT = 7.0
 """What a record gains that is of the kind, or from the person, which the question names."""
 
@@ -178,11 +88,8 @@ EVERY_WORD_WEIGHT = 2.0
 IMPORTANCE_WEIGHT = 1.0
 """The difference between the least and the most important record."""
 
-ANSWERS = 2
-"""Records towards which the question is moved."""
 
-AGREED = 5
-"""Every leg has to list each of those records among so many of its best."""
+RELEVANT: Final = "relevant"
 
 
 def match(state: RankingState) -> RankingState:
@@ -191,7 +98,7 @@ def match(state: RankingState) -> RankingState:
         return state
     floor = cosine_floor(state.question.text, state.rankings)
     found = matches(state.union, state.legs, state.rankings, floor)
-    found |= np.isin(state.union.records, [*state.stored.exact_matches])
+    found |= np.isin(state.union.records, [*state.stored.of(NAMED).held])
     return replace(state, matched=found)
 
 
@@ -280,7 +187,7 @@ def intent_boost(state: RankingState) -> RankingState:
     The same for each, so that a clearly better answer stays above. The time counts twice where it
     is that of a document, and for a record with every word of a short question.
     """
-    if lifted := state.stored.lifted:
+    if lifted := state.stored.of(LIFTED):
         gain = np.sum([are_among(state.union.records, each) for each in lifted], axis=0)
         state = state.added("intent-boost", NAMED_WEIGHT * gain)
     if not state.question.times:
@@ -291,14 +198,15 @@ def intent_boost(state: RankingState) -> RankingState:
         first = -np.inf if span.start is None else span.start
         last = np.inf if span.end is None else span.end
         inside |= (created >= first) & (created <= last)
-    whole = are_among(state.union.records, state.stored.whole)
-    weight = np.where(whole | state.question.is_for_document, WHOLE_TIME_WEIGHT, TIME_WEIGHT)
+    whole = state.stored.of(WHOLE)
+    has_all = are_among(state.union.records, whole)
+    weight = np.where(has_all | state.question.is_for_document, WHOLE_TIME_WEIGHT, TIME_WEIGHT)
     return state.added("time", np.where(inside, weight, 0.0))
 
 
 def every_word(state: RankingState) -> RankingState:
     """Raises records that have every word of a question of two or three words."""
-    asked, whole = state.question.words, state.stored.whole
+    asked, whole = state.question.words, state.stored.of(WHOLE)
     if len(state.legs) < 2:  # nothing outvotes the words
         return state
     if not 1 < len(asked.words) + len(asked.phrases) + len(asked.cjk) <= MAX_SHORT_QUESTION_WORDS:
@@ -315,10 +223,10 @@ def relevant(state: RankingState) -> RankingState:
     """
     if state.filters_decide or state.request.include_weaker or not len(state.union):
         return state
-    found, whole = state.union.records, state.stored.whole
+    found, whole = state.union.records, state.stored.of(WHOLE)
     matched = np.ones(len(found), np.bool_) if state.matched is None else state.matched
     keep = matched & are_among(found, whole)
-    if not state.stored.names_alone:
+    if not state.stored.of(NAMED).alone:
         keep |= matched & near_the_best(state.total, matched, state.legs)
     left_out = int(matched.sum() - keep.sum())
     if (beyond := state.beyond) is not None:
@@ -378,25 +286,18 @@ def feedback(state: RankingState) -> RankingState:
     record gains the change of its standard score.
     """
     best = best_first(state.union.records, state.total)[:ANSWERS]
-    if not state.stored.feedback or not len(best) or not agreed(state.legs)[best].all():
+    scorers = state.stored.of(FEEDBACK)
+    if not scorers or not len(best) or not agreed(state.legs)[best].all():
         return state
     foreign = words.mostly_foreign(state.question.text)
     gain: Values | None = None
-    for name, score in state.stored.feedback.items():
+    for name, score in scorers.items():
         scores = score(best)
         if scores is not None:
             before, after = map(z_scores, scores)
             weight = weights(name, state.union.code, foreign=foreign)
             gain = weight * (after - before) + (0.0 if gain is None else gain)
     return state if gain is None else state.added("feedback", gain)
-
-
-def agreed(legs: Mapping[str, LegScores]) -> NDArray[np.bool_]:
-    """Which records every one of several legs lists among its best; none of a single leg."""
-    ranks = np.array([leg.ranks for leg in legs.values()])
-    if len(ranks) < 2:
-        return np.zeros(ranks.shape[-1], np.bool_)
-    return np.asarray(((ranks > 0) & (ranks <= AGREED)).all(axis=0))
 
 
 def sort(state: RankingState) -> RankingState:

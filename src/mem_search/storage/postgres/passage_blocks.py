@@ -17,7 +17,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from mem_search.model.rankings import KIND_CODES, Numbers, PassageColumns
+from mem_search.model.kind_codes import KIND_CODES
+from mem_search.model.rankings import Numbers, PassageColumns
 from mem_search.storage.postgres.connection import Connection
 from mem_search.storage.rules.passage_columns import columns_for, put
 

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mem_search.model import FacetName, Filters, Kind, Order
+from mem_search.model.kind_codes import KIND_CODES
 from mem_search.model.rankings import (
-    KIND_CODES,
     Numbers,
     PassageColumns,
     RecordColumns,

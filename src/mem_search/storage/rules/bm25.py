@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mem_search.model import Kind
-from mem_search.model.rankings import KIND_CODES, Numbers, PassageColumns, Values
+from mem_search.model.kind_codes import KIND_CODES
+from mem_search.model.rankings import Numbers, PassageColumns, Values
 from mem_search.model.statistics import Corpus
 from mem_search.text.words import WordPhrase, WordQuery
 

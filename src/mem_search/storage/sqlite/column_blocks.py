@@ -22,7 +22,7 @@ from typing import Any, Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from mem_search.model.rankings import KIND_CODES, MAX_CODES, Codes
+from mem_search.model.kind_codes import KIND_CODES, MAX_CODES, Codes
 
 log = logging.getLogger(__name__)
 

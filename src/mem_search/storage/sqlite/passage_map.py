@@ -17,7 +17,8 @@ from typing import Any, Final, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from mem_search.model.rankings import KIND_CODES, Codes, Numbers, PassageColumns
+from mem_search.model.kind_codes import KIND_CODES, Codes
+from mem_search.model.rankings import Numbers, PassageColumns
 from mem_search.storage.rules.passage_columns import columns_for, put
 from mem_search.storage.sqlite import column_blocks
 from mem_search.storage.sqlite.column_blocks import Block, kinds_by_code, kinds_by_name

@@ -23,7 +23,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from mem_search.model.rankings import KIND_CODES, are_among
+from mem_search.model.kind_codes import KIND_CODES
+from mem_search.model.rankings import are_among
 from mem_search.model.statistics import Corpus
 from mem_search.storage.rules import bm25
 from mem_search.storage.sqlite import column_blocks, words

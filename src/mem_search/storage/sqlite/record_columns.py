@@ -19,7 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mem_search.model import AllOf, AnyOf, Condition, Demand, Filters, Not, Order, Term
-from mem_search.model.rankings import KIND_CODES, MAX_CODES, Codes, Numbers
+from mem_search.model.kind_codes import KIND_CODES, MAX_CODES, Codes
+from mem_search.model.rankings import Numbers
 from mem_search.storage.sql.connection import ascii_lower
 from mem_search.storage.sqlite import column_blocks, damage
 from mem_search.storage.sqlite.column_blocks import Block, kinds_by_code, kinds_by_name

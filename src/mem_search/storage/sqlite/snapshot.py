@@ -19,14 +19,8 @@ from numpy.typing import NDArray
 
 from mem_search.errors import StorageError
 from mem_search.model import FacetName, Filters, Kind, Order
-from mem_search.model.rankings import (
-    KIND_CODES,
-    Numbers,
-    PassageColumns,
-    RecordColumns,
-    Values,
-    Vectors,
-)
+from mem_search.model.kind_codes import KIND_CODES
+from mem_search.model.rankings import Numbers, PassageColumns, RecordColumns, Values, Vectors
 from mem_search.model.statistics import Corpus
 from mem_search.storage.ports.search import SearchSnapshot, View
 from mem_search.storage.rules import bm25

@@ -1,0 +1,251 @@
+"""What the stages read of the store: functions of ``RankingInput``, declared by ``Stage.reads``.
+
+All of it is read in one snapshot before the first stage, and only what a stage that runs declares.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mem_search.contracts import FeedbackScorer, Question
+from mem_search.model.rankings import (
+    NO_CANDIDATES,
+    Candidate,
+    Candidates,
+    Numbers,
+    are_among,
+    distinct,
+)
+from mem_search.retrievers.graph import Expansion
+from mem_search.search.query_understanding import demands_all
+from mem_search.search.state import NO_NUMBERS, LegScores, RankingInput, StageData
+from mem_search.storage.ports.search import SearchSnapshot
+from mem_search.text import identifiers, record_ids
+from mem_search.text.sketch import NO_SKETCHES, Sketches
+from mem_search.text.words import all_of, any_of
+
+HOLDERS = 200
+"""With more records than this, a name does not tell them apart."""
+
+PLAIN_HOLDERS = 20
+"""The same for a name of plain words, such as ``chroma-mcp``, beside other words."""
+
+CALLED = (identifiers.MAX_NAMES + 1, 0)
+"""A record that is named by its id comes before those that hold names."""
+
+OTHER_WORDS = 3
+"""With more other words than this, the names of a question no longer decide what comes first."""
+
+MAX_SHORT_QUESTION_WORDS = 3
+"""Up to so many words, a record that has them all is what was asked for."""
+
+ANSWERS = 2
+"""Records towards which the question is moved."""
+
+AGREED = 5
+"""Every leg has to list each of those records among so many of its best."""
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """The records that hold a name of the question, or that it names by an id.
+
+    ``held`` is record → how many names it holds, and how well (``Name.held``). ``alone``: the
+    question is nothing but names that some record holds.
+    """
+
+    candidates: Candidates = NO_CANDIDATES
+    held: Mapping[int, tuple[int, int]] = field(default_factory=dict)
+    alone: bool = False
+
+
+def _named(given: RankingInput) -> Named:
+    """Those whose id the question names come first.
+
+    A name of plain words counts beside other words only where few records hold it: ``real-time`` is
+    ordinary language, ``rg-lto`` is not.
+    """
+    snapshot, question = given.snapshot, given.question
+    if not identifiers.NAME_LIKE.search(question.text):
+        return NO_NAMES
+    found = _called(snapshot, question)
+    held = dict.fromkeys(found.records.tolist(), CALLED)
+    asked = identifiers.find(question.text)
+    others = {*question.words.all}.difference(*[name.words for name in asked])
+    if not asked or len(others) > OTHER_WORDS:
+        return Named(found, held)
+    for name in asked:
+        most = PLAIN_HOLDERS if name.plain and others else HOLDERS
+        matches = snapshot.exact_matches(name, question.filters, most)
+        for record, well in zip(matches.records.tolist(), matches.scores.tolist(), strict=True):
+            count, sum_ = held.get(record, (0, 0))
+            held[record] = (count + 1, sum_ + int(well))
+        found = found.joined(matches)
+    alone = not others and not any(name.plain for name in asked)
+    return Named(found, held, alone and bool(held))
+
+
+def _called(snapshot: SearchSnapshot, question: Question) -> Candidates:
+    """The records within the filters that the question names by an id."""
+    ids = record_ids.find(question.text)
+    numbers = [each for found in snapshot.records_called(ids) for each in found] if ids else []
+    if not numbers:
+        return NO_CANDIDATES
+    named = distinct(np.array(numbers, np.int64))
+    within = named[are_among(named, snapshot.matching(question.filters))].tolist()
+    return Candidates.of(
+        Candidate(number, kind, field == "code", passage, 0.0)
+        for number, (passage, kind, field) in snapshot.first_passages(within).items()
+    )
+
+
+NO_NAMES: Final = Named()
+NAMED: Final = StageData("names", _named, NO_NAMES)
+"""What holds a name of the question. It joins the candidates, so that only ``identifier-first``
+declares it: without that stage the others see none."""
+
+
+def _whole(given: RankingInput) -> Numbers:
+    named = given.stored.of(NAMED)
+    holders = np.sort(named.candidates.records)
+    if named.alone:
+        return holders
+    having_all = _having_all(given)
+    return distinct(np.concatenate([having_all, holders])) if len(holders) else having_all
+
+
+def _having_all(given: RankingInput) -> Numbers:
+    """Records that have every word of a question of few words, or all that it demands."""
+    question, rankings = given.question, given.rankings
+    asked = question.words
+    matched = [leg.matched.records for leg in rankings if len(leg.matched)]
+    terms = len(asked.words) + len(asked.phrases) + len(asked.cjk) + len(asked.guessed)
+    is_demanded = question.filters.demand is not None and demands_all(question)
+    if not matched or (terms > MAX_SHORT_QUESTION_WORDS and not is_demanded):
+        return NO_NUMBERS
+    if terms > 1 and not is_demanded and (query := all_of(asked)) is not None:
+        having_all = given.snapshot.records_with_words(query)
+        matched = [each[are_among(each, having_all)] for each in matched]
+    return matched[0] if len(matched) == 1 else distinct(np.concatenate(matched))
+
+
+WHOLE: Final[StageData[Numbers]] = StageData("whole", _whole, NO_NUMBERS)
+"""Records that have all that a short question, or an explicit one, asks for; in order."""
+
+
+def _guessed(given: RankingInput) -> tuple[Numbers, Numbers] | None:
+    if not given.question.words.guessed:
+        return None
+    asked = any_of(replace(given.question.words, guessed=()))
+    typed = NO_NUMBERS if asked is None else given.snapshot.records_with_words(asked)
+    matched = [leg.matched.records for leg in given.rankings]
+    every = distinct(np.concatenate([NO_NUMBERS, *matched]))
+    return every[~are_among(every, typed)], typed
+
+
+GUESSED: Final[StageData[tuple[Numbers, Numbers] | None]] = StageData("guessed", _guessed, None)
+"""Where a word was misspelt: records with a word that it may mean and none that was typed, and
+those with a typed one; each in order."""
+
+
+def _lifted(given: RankingInput) -> Sequence[Numbers]:
+    return [given.snapshot.matching(lift) for lift in given.question.lifts]
+
+
+LIFTED: Final[StageData[Sequence[Numbers]]] = StageData("lifted", _lifted, ())
+"""The records of each kind or person that the question names."""
+
+
+def _successors(given: RankingInput) -> Mapping[int, tuple[int, ...]]:
+    return given.snapshot.successors(given.union.records, given.question.filters)
+
+
+SUCCESSORS: Final[StageData[Mapping[int, tuple[int, ...]]]] = StageData(
+    "successors", _successors, {}
+)
+"""Superseded record → the records that supersede it, nearest first."""
+
+
+def _sketches(given: RankingInput) -> tuple[Sequence[int], Sketches]:
+    return given.snapshot.near_duplicate_sketches(given.union.records)
+
+
+SKETCHES: Final[StageData[tuple[Sequence[int], Sketches]]] = StageData(
+    "sketches", _sketches, ((), NO_SKETCHES)
+)
+"""Records that may have a near-duplicate in the union, and one row for each of them."""
+
+
+def _feedback(given: RankingInput) -> Mapping[str, FeedbackScorer]:
+    legs, union = given.legs, given.union
+    if len(legs) < 2 or not len(union) or agreed(legs).sum() < min(ANSWERS, len(union)):
+        return {}
+    scorers = {
+        answer.leg.name: answer.leg.feedback_scorer(given.snapshot, given.question, union.passages)
+        for answer in given.answers
+        if answer.leg.name in legs
+    }
+    return {name: scorer for name, scorer in scorers.items() if scorer is not None}
+
+
+FEEDBACK: Final[StageData[Mapping[str, FeedbackScorer]]] = StageData("feedback", _feedback, {})
+"""Leg → its scorer for a moved question; empty where the legs cannot agree."""
+
+
+def agreed(legs: Mapping[str, LegScores]) -> NDArray[np.bool_]:
+    """Which records every one of several legs lists among its best; none of a single leg."""
+    ranks = np.array([leg.ranks for leg in legs.values()])
+    if len(ranks) < 2:
+        return np.zeros(ranks.shape[-1], np.bool_)
+    return np.asarray(((ranks > 0) & (ranks <= AGREED)).all(axis=0))
+
+
+def _sort_values(given: RankingInput) -> tuple[Numbers, Mapping[str, Numbers]]:
+    found = given.union.records
+    if given.beyond is not None:
+        found = np.concatenate([found, given.beyond.records])
+    keys = [key.removeprefix("-") for key in given.request.sort]
+    return found, given.snapshot.sort_values(found, keys)
+
+
+SORT_VALUES: Final[StageData[tuple[Numbers, Mapping[str, Numbers]]]] = StageData(
+    "sort values", _sort_values, (NO_NUMBERS, {})
+)
+"""All that is found, and field → one number for each (``SearchSnapshot.sort_values``)."""
+
+
+def _newest(given: RankingInput) -> Sequence[int]:
+    """Enough to fill a page whatever was ranked."""
+    if not given.filters_decide:
+        return ()
+    ranked: list[Numbers] = [given.union.records]
+    ranked += [leg.candidates.records for leg in given.further]
+    most = given.request.offset + given.request.limit + sum(map(len, ranked))
+    return given.snapshot.browse(given.question.filters, "date_desc", most, 0)
+
+
+NEWEST: Final[StageData[Sequence[int]]] = StageData("newest", _newest, ())
+"""The newest records that pass the filters, where the filters alone decide."""
+
+Walk = Callable[[Mapping[int, float], int], Expansion]
+"""Follows links from starting records (record → weight), so many steps."""
+
+
+def _links(given: RankingInput) -> Walk | None:
+    if given.request.fusion is None or given.request.fusion.graph is None:
+        return None
+
+    def walk(seeds: Mapping[int, float], depth: int) -> Expansion:
+        filters, limit = given.question.filters, given.depth
+        return given.expand(given.snapshot, seeds, depth=depth, limit=limit, filters=filters)
+
+    return walk
+
+
+LINKS: Final[StageData[Walk | None]] = StageData("links", _links, None)
+"""The walk of the graph over this snapshot; None where links do not count."""
