@@ -50,6 +50,11 @@ def test_what_is_built_in_comes_by_the_same_door() -> None:
     assert set(_mounts().with_routes(_own())) == set(ROUTES)
 
 
+def test_a_route_of_the_mount_that_its_clients_share_knows_them() -> None:
+    (found,) = [route for route in ROUTES if route.path == "/api/tool-uses"]
+    assert found.clients is CLIENTS
+
+
 def test_routes_of_a_package_come_after_ours() -> None:
     mounts = _mounts("GOOD")
     assert mounts.with_routes(_own()) == (*_mounts().with_routes(_own()), HELLO)

@@ -90,7 +90,8 @@ def _added(
             raise TypeError(f"{route!r:.60} is no route")
         key = route.method, route.path
         if key not in own:
-            yield key, route
+            is_shared = mount.clients is not None and route.path in mount.clients.shared
+            yield key, replace(route, clients=mount.clients) if is_shared else route
         elif mount.clients is None or own[key].for_clients is not None:
             raise ValueError(f"there is a route {route.method} {route.path} already")
         else:
