@@ -119,7 +119,7 @@ def test_the_core_does_not_know_whose_clients_it_has() -> None:
 
 _OURS = "package data, or a file of the home"
 _OPENED_OTHERWISE = {
-    "sources/agent_work/wording.py": {"_FILE.open": _OURS},
+    "sources/agent_work/text.py": {"_FILE.open": _OURS},
     "sources/bookmarks.py": {"target.open": "a copy that is written"},
     "sources/database_process.py": {"sqlite3.connect": "after it was examined, in limits"},
     "agents/base.py": {

@@ -18,7 +18,7 @@ from agent_sessions import ASKED, CWD, ERROR, SAID
 from mem_search.contracts import Machine
 from mem_search.errors import SourceError
 from mem_search.model import Draft, LedgerEntry, Location
-from mem_search.sources import by_name, for_path
+from mem_search.sources import by_name, conversations, for_path
 
 Make = Callable[[Path], Path]
 SESSIONS: Mapping[str, tuple[Make, str]] = {
@@ -60,6 +60,32 @@ def test_a_session_is_its_prompt_its_work_and_its_summary(name: str, tmp_path: P
         assert draft.created_at is not None
         assert "dark" not in draft.text, "what the agent thinks is not stored"
     assert [(entry.outcome, entry.records) for entry in ledger] == [("taken", 3)]
+
+
+def _deep(levels: int) -> str:
+    return '{"deep": ' + "[" * levels + "]" * levels + "}"
+
+
+@pytest.mark.parametrize("name", [name for name in SESSIONS if name not in ("cursor", "opencode")])
+@pytest.mark.parametrize(
+    "line", [_deep(200_000), '{"long": "' + "x" * 600_000 + '"}', "{no JSON", "[1, 2]"]
+)
+def test_a_line_that_cannot_be_read_is_named_and_the_others_are_stored(
+    name: str, line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if name == "gemini" and "long" in line:
+        pytest.skip("its lines are as long as its file may be")
+    monkeypatch.setattr(conversations, "MAX_LINE_BYTES", 500_000)
+    root = SESSIONS[name][0](tmp_path)
+    (file,) = (path for path in root.rglob("*.jsonl") if path.is_file())
+    whole = file.read_text("utf-8").splitlines(keepends=True)
+    file.write_text("".join([*whole, f"{line}\n", f"{line}\n", '{"type": "being written']))
+    drafts, ledger, _ = read(name, root)
+    assert [draft.kind for draft in drafts] == ["user_prompt", "observation", "session_summary"]
+    item = str(file.relative_to(root))
+    failed = [each for each in ledger if each.outcome == "failed"]
+    assert [each.item for each in failed] == [f"{item}:{len(whole) + n}" for n in (1, 2)]
+    assert all(each.reason.startswith("line ") for each in failed)
 
 
 @pytest.mark.parametrize("name", SESSIONS)

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from mem_search.errors import SourceError
 from mem_search.model import Batch, Draft, LedgerEntry, Link, Location, Record
 from mem_search.records.registry import installed_kinds
-from mem_search.sources import base
-from mem_search.sources.jsonl import ExchangeRecord, Jsonl, export_line, lines, parse_line
+from mem_search.sources import base, jsonl
+from mem_search.sources.jsonl import ExchangeRecord, Jsonl, export_line, parse_line
 
 WORDS = st.text(max_size=30)
 TIMES = st.integers(-62_135_596_800_000, 253_402_300_799_999)
@@ -292,7 +292,7 @@ def test_a_line_that_is_still_being_written_is_taken_up_the_next_time(tmp_path: 
 def test_a_line_that_is_too_long_is_left_without_taking_it_into_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lines, "MAX_LINE_BYTES", 64)
+    monkeypatch.setattr(jsonl, "MAX_LINE_BYTES", 64)
     path = write(
         tmp_path / "in.jsonl",
         {"kind": "note", "text": "x" * 300},

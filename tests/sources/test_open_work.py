@@ -8,7 +8,7 @@ import pytest
 
 from claude_code_script import CWD, Script
 from mem_search.model import Location
-from mem_search.sources.agent_work.open_work import left_open
+from mem_search.sources.agent_work.session import left_open
 from mem_search.sources.claude_code import ClaudeCode
 
 

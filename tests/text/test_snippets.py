@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mem_search.text.snippets import LENGTH, snippet
+from mem_search.text.highlight import SNIPPET_CHARS, snippet
 
 TEXT = (
     "The quick brown fox. " * 30 + "Tokens are validated in middleware. " + "Lazy dogs sleep. " * 30
@@ -22,7 +22,7 @@ def test_without_matching_words_it_shows_the_beginning() -> None:
     st.lists(st.text(max_size=8), max_size=4),
     st.integers(0, 900),
     st.integers(0, 900),
-    st.integers(1, LENGTH),
+    st.integers(1, SNIPPET_CHARS),
 )
 def test_a_snippet_is_an_exact_span_within_its_passage(
     text: str, words: list[str], a: int, b: int, length: int

@@ -1,34 +1,24 @@
-"""The agents that mem-search can be installed into: one module each, and one line each here."""
+"""Agents: those that mem-search can be installed into (``known``), and the sources of sessions."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from mem_search.agents import (
-    claude_code,
-    codex,
-    copilot,
-    cursor,
-    gemini,
-    openclaw,
-    opencode,
-    pi,
-    qwen,
-)
+from mem_search.agents import known
 from mem_search.agents.base import Agent
 from mem_search.agents.neighbours import NEIGHBOURS
 from mem_search.errors import InputError
 
-AGENTS: tuple[Agent, ...] = (
-    claude_code.AGENT,
-    codex.AGENT,
-    gemini.AGENT,
-    cursor.AGENT,
-    opencode.AGENT,
-    copilot.AGENT,
-    qwen.AGENT,
-    pi.AGENT,
-    openclaw.AGENT,
+AGENTS: Final[tuple[Agent, ...]] = (
+    known.CLAUDE_CODE,
+    known.CODEX,
+    known.GEMINI,
+    known.CURSOR,
+    known.OPENCODE,
+    known.COPILOT,
+    known.QWEN,
+    known.PI,
+    known.OPENCLAW,
 )
 
 SESSION_SOURCES: Final = (

@@ -1,4 +1,4 @@
-"""What documents state, by their type: one model a type, and one line each in ``MODELS``.
+"""What documents state, by their type: a model in ``types``, and a line in ``MODELS``, for each.
 
 ``source_type`` and ``document_type`` name a type. ``check`` is for what people and programs give;
 ``extraction`` finds the same fields in a text, ``enrichment`` asks a language model.
@@ -12,14 +12,20 @@ from typing import Any, Final
 from pydantic import ValidationError
 
 from mem_search.metadata.common import DocumentMetadata
-from mem_search.metadata.contract import Contract
-from mem_search.metadata.email import Email
-from mem_search.metadata.event_ticket import EventTicket
-from mem_search.metadata.invoice import Invoice
-from mem_search.metadata.letter import Letter
-from mem_search.metadata.media import Chat, Image, Note, Pdf, WebPage
-from mem_search.metadata.receipt import Receipt
-from mem_search.metadata.statement import Statement
+from mem_search.metadata.types import (
+    Chat,
+    Contract,
+    Email,
+    EventTicket,
+    Image,
+    Invoice,
+    Letter,
+    Note,
+    Pdf,
+    Receipt,
+    Statement,
+    WebPage,
+)
 from mem_search.text.search_fields import FROM_TEXT
 
 MODELS: Final[tuple[type[DocumentMetadata], ...]] = (

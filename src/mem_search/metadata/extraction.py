@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from mem_search.metadata import MODELS, document_type_of, values
 from mem_search.metadata.labels import HEAD, MAX_VALUE_CHARS, TOP, Text, labelled
-from mem_search.metadata.letter import Letter
+from mem_search.metadata.types import Letter
 from mem_search.patterns import pattern
 from mem_search.text.addresses import addresses
 from mem_search.text.search_fields import FROM_MODEL, FROM_TEXT, SAME_FACT

@@ -9,8 +9,7 @@ from mem_search.records.canonical_text import listed
 from mem_search.renderers.record_json import title_of
 from mem_search.renderers.safe_text import one_line
 from mem_search.search.citations import words_of
-from mem_search.text.highlight import WordMatcher, word_matcher
-from mem_search.text.snippets import snippet
+from mem_search.text.highlight import WordMatcher, snippet, word_matcher
 
 WIDTH = 92
 """Characters of the line: with its indentation it fits a terminal of 100 columns."""

@@ -13,9 +13,8 @@ from typing import Literal
 
 from mem_search.model import Analyzed, Citation, Record, Result, SearchPage
 from mem_search.records.registry import installed_kinds
-from mem_search.text.highlight import WordMatcher, highlight, word_matcher
+from mem_search.text.highlight import WordMatcher, highlight, snippet, word_matcher
 from mem_search.text.outline import place_in
-from mem_search.text.snippets import snippet
 
 SNIPPET_LENGTH = 200
 """Characters of a snippet in a cited page, and of an annotation, unless a request sets it."""

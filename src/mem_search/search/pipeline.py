@@ -57,7 +57,7 @@ from mem_search.search.stages import STAGES
 from mem_search.search.stages.ordering import in_field_order
 from mem_search.search.state import Expand, Fusion, LegAnswer, Stage
 from mem_search.storage.ports.search import SearchSnapshot, SearchStore
-from mem_search.text import snippets
+from mem_search.text import highlight
 from mem_search.text.outline import place_in
 
 DEPTH = 200
@@ -345,7 +345,7 @@ def _hydrate(
 
     Snippets are cut around ``words`` out of the passage that matched.
     """
-    length = request.texts.snippet_length or snippets.LENGTH
+    length = request.texts.snippet_length or highlight.SNIPPET_CHARS
     found = snapshot.records([hit.number for hit in hits])
     spans = snapshot.spans([hit.passage for hit in hits if hit.passage is not None])
     numbers = [hit.number for hit in hits]
@@ -364,7 +364,7 @@ def _hydrate(
         # The passage may have been deleted since it was ranked, and another may have its number.
         end = min(end, len(record.text))
         start = min(start, end)
-        cut = snippets.snippet(record.text, start, end, words, length=length)
+        cut = highlight.snippet(record.text, start, end, words, length=length)
         heading = ""
         if above or page is not None or "# " in record.text[start:end]:
             page, heading = place_in(record.text, (start, page, above), cut.start + length // 6)

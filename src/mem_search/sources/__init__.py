@@ -39,7 +39,7 @@ BUILT_IN: Final = (
     "mem_search.sources.copilot:Copilot",
     "mem_search.sources.qwen:Qwen",
     "mem_search.sources.pi:Pi",
-    "mem_search.sources.openclaw:OpenClaw",
+    "mem_search.sources.pi:OpenClaw",
     "mem_search.sources.files.archives:ResearchArchive",
     "mem_search.sources.files.archives:UrlArchive",
 )

@@ -72,7 +72,7 @@ class Codex(SessionFiles):
 
     def lines(self, file: WholeFile) -> Iterator[Line]:
         reading = _Rollout(Path(file.name).name.partition(".")[0])
-        for number, line in enumerate(json_lines(file.path), 1):
+        for number, line in enumerate(json_lines(file), 1):
             payload = fields(line["payload"]) if "payload" in line else line
             events = tuple(reading.events(line.get("type"), payload))
             yield Line(

@@ -36,8 +36,9 @@ from mem_search.zip_files import DAMAGED_ZIP, Member
 _TITLE: Final = 100
 _MAX_TITLE_AT: Final = 8_000
 """Characters in which a title is looked for; they are redacted before."""
-_MAX_LINE_BYTES: Final = 32 * 2**20
-"""Bytes of a line; a longer one is read as lines that are no JSON."""
+MAX_LINE_BYTES: Final = 32 * 2**20
+"""Bytes of a line; a longer one is not read."""
+_TOO_LONG: Final = f"is longer than {MAX_LINE_BYTES // 2**20} MiB"
 
 _HEADING: Final = pattern(r"^[#>*\-\s]+")
 _EXPORT: Final = pattern(r"(?:.*/)?conversations(?:-\d+)?\.json")
@@ -104,14 +105,35 @@ def fields(value: object) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
 
 
-def json_lines(path: Path) -> Iterator[Mapping[str, Any]]:
-    """The lines that are objects; {} for another one, such as the last while it is written."""
-    with open_regular_file(path, max_bytes=MAX_FILE_BYTES, follow=False) as file:
-        while line := file.readline(_MAX_LINE_BYTES):
-            try:
-                yield fields(loads(line))
-            except (ValueError, RecursionError):
-                yield {}
+def json_lines(file: WholeFile) -> Iterator[Mapping[str, Any]]:
+    """The lines that are objects; {} for another one, and for each further piece of one that is too
+    long. ``file.unread`` notes such a line, but not the last one while it is written.
+    """
+    number, is_rest = 0, False
+    with open_regular_file(file.path, max_bytes=MAX_FILE_BYTES, follow=False) as content:
+        while piece := content.readline(MAX_LINE_BYTES):
+            is_complete = piece.endswith(b"\n")
+            goes_on = not is_complete and len(piece) >= MAX_LINE_BYTES
+            if is_rest:
+                value: Mapping[str, Any] = {}
+            else:
+                number += 1
+                value, fault = ({}, _TOO_LONG) if goes_on else object_in(piece)
+                if fault and (is_complete or goes_on):
+                    file.unread.add(number, fault)
+            is_rest = goes_on
+            yield value
+
+
+def object_in(line: str | bytes) -> tuple[Mapping[str, Any], str]:
+    """The object that a line is, or {} and why it is none."""
+    try:
+        value = loads(line)
+    except RecursionError:
+        return {}, "cannot be read: it is nested too deeply"
+    except ValueError as error:
+        return {}, f"cannot be read: {error}" if line.strip() else ""
+    return fields(value), "" if isinstance(value, Mapping) else "cannot be read: it is no object"
 
 
 def moment(value: object) -> int | None:

@@ -66,7 +66,7 @@ class Copilot(SessionFiles):
         session = place.parent.name if place.name == "events.jsonl" else place.stem
         cwd = branch = ""
         others: set[str] = set()
-        for number, raw in enumerate(json_lines(file.path), 1):
+        for number, raw in enumerate(json_lines(file), 1):
             data, sort = fields(raw.get("data")), raw.get("type")
             if sort in ("session.start", "session.resume"):
                 context = fields(data.get("context"))

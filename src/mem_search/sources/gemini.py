@@ -32,8 +32,8 @@ from mem_search.sources.agent_work.transcripts import (
     called,
     exit_code,
 )
-from mem_search.sources.conversations import fields, items, moment, text
-from mem_search.sources.whole_files import WholeFile
+from mem_search.sources.conversations import fields, items, moment, object_in, text
+from mem_search.sources.whole_files import UnreadLines, WholeFile
 from mem_search.text.json_reading import check_values, loads
 
 _TOOLS: Final[Tools] = {
@@ -83,7 +83,7 @@ class Gemini(SessionFiles):
     def lines(self, file: WholeFile) -> Iterator[Line]:
         content = read_regular_file(file.path, _MAX_FILE_BYTES, follow=False)
         check_values(content)
-        found = _session(content.decode("utf-8", "replace"))
+        found = _session(content.decode("utf-8", "replace"), file.unread)
         session = clean_text(found.get("sessionId")) or Path(file.name).name.partition(".")[0]
         directories = items(found.get("directories"))
         cwd = _root(file.path) or clean_text(directories[0] if directories else "")
@@ -106,7 +106,7 @@ class Gemini(SessionFiles):
             yield Line("title", session, None, cwd, "", MAIN, (SessionTitle(title),))
 
 
-def _session(data: str) -> Mapping[str, Any]:
+def _session(data: str, unread: UnreadLines) -> Mapping[str, Any]:
     """The session, whatever its form. Raises ValueError for neither."""
     try:
         return fields(loads(data))
@@ -114,11 +114,11 @@ def _session(data: str) -> Mapping[str, Any]:
         pass  # a line for each message
     found: dict[str, Any] = {}
     messages: dict[str, Any] = {}
-    for raw in data.splitlines():
-        try:
-            line = fields(loads(raw))
-        except ValueError:  # the last line may still be being written
-            continue
+    lines = data.split("\n")
+    for number, raw in enumerate(lines, 1):
+        line, fault = object_in(raw)
+        if fault and number < len(lines):  # the last line may still be being written
+            unread.add(number, fault)
         if target := text(line.get("$rewindTo")):
             ids = list(messages)
             for identity in ids[ids.index(target) :] if target in messages else ids:

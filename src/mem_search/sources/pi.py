@@ -1,15 +1,108 @@
-"""The source `pi`: sessions of the coding agent pi become prompts, steps of work and summaries."""
+"""The sources `pi` and `openclaw`: sessions become prompts, steps of work and summaries.
+
+OpenClaw is built on pi and writes its sessions in the same form: a line of JSON for each entry of a
+tree. The entries of abandoned branches stay in the file, and are read like the others. The form is
+that of pi's ``docs/session-format.md``, version 3.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from mem_search.contracts import Machine
 from mem_search.model import Location
 from mem_search.patterns import pattern
-from mem_search.sources.agent_work.pi_entries import PiEntries
+from mem_search.sources.agent_work.events import (
+    MAIN,
+    AgentText,
+    Compaction,
+    Event,
+    Line,
+    Prompt,
+    SessionTitle,
+)
+from mem_search.sources.agent_work.text import clean_text, without_injected
+from mem_search.sources.agent_work.transcripts import (
+    SessionFiles,
+    Tools,
+    answered,
+    called,
+    exit_code,
+    words,
+)
+from mem_search.sources.conversations import fields, items, json_lines, moment
+from mem_search.sources.whole_files import WholeFile
+
+TOOLS: Final[Tools] = {
+    "bash": ("Bash", "command"),
+    "exec": ("Bash", "command"),
+    "read": ("Read", "path", "file_path"),
+    "write": ("Write", "path", "file_path"),
+    "edit": ("Edit", "path", "file_path"),
+    "grep": ("Grep", "pattern"),
+    "find": ("Glob", "pattern"),
+    "ls": ("LS", "path"),
+    "web_search": ("WebSearch", "query"),
+    "web_fetch": ("WebFetch", "url"),
+}
+_EXITED: Final = pattern(r"Command exited with code (\d{1,9})\s*\Z")
+
+
+class PiEntries(SessionFiles):
+    """A fork begins with copies of what its parent has; only what came after them is read."""
+
+    tools = TOOLS
+
+    def lines(self, file: WholeFile) -> Iterator[Line]:
+        session = cwd = ""
+        began: int | None = None
+        for number, raw in enumerate(json_lines(file), 1):
+            at = moment(raw.get("timestamp"))
+            if raw.get("type") == "session":
+                session, cwd = clean_text(raw.get("id")), clean_text(raw.get("cwd"))
+                began = at if raw.get("parentSession") else None
+            elif began is None or at is None or at >= began:
+                key = clean_text(raw.get("id")) or f"line-{number}"
+                yield Line(key, session, at, cwd, "", MAIN, tuple(_events(raw)))
+
+
+def _events(raw: Mapping[str, Any]) -> Iterator[Event]:
+    match raw.get("type"):
+        case "message":
+            yield from _message(fields(raw.get("message")), clean_text(raw.get("id")))
+        case "compaction":
+            yield Compaction(clean_text(raw.get("summary")))
+        case "session_info":
+            yield SessionTitle(clean_text(raw.get("name")), by_person=True)
+
+
+def _message(message: Mapping[str, Any], key: str) -> Iterator[Event]:
+    content = message.get("content")
+    match message.get("role"):
+        case "user":
+            if asked := without_injected(words(content)):
+                yield Prompt(asked)
+        case "assistant":
+            for part in map(fields, items(content)):
+                if part.get("type") == "text" and (said := words([part])):
+                    yield AgentText(said)
+                elif part.get("type") == "toolCall":
+                    yield called(TOOLS, part.get("id"), part.get("name"), part.get("arguments"))
+        case "toolResult":
+            answer = words(content)
+            failed = message.get("isError") is True
+            exited = _EXITED.search(answer) if failed else None
+            code = exit_code(exited[1]) if exited else 0
+            answer = answer[: exited.start()] if exited else answer
+            yield answered(message.get("toolCallId"), answer, failed=failed, code=code)
+        case "bashExecution" if not message.get("excludeFromContext"):
+            # The person ran it with "!"; with "!!" it is not meant for the agent.
+            yield called(TOOLS, key, "bash", message)
+            code = exit_code(message.get("exitCode"))
+            yield answered(key, clean_text(message.get("output")), failed=False, code=code)
+
 
 _FILE: Final = pattern(r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-\d+Z_[\w-]+\.jsonl")
 
@@ -32,3 +125,20 @@ class Pi(PiEntries):
 
     def recognises(self, path: Path) -> bool:
         return _FILE.fullmatch(path.name) is not None
+
+
+class OpenClaw(PiEntries):
+    """A session is a file ``agents/AGENT/sessions/….jsonl`` below ``~/.openclaw``."""
+
+    name = "openclaw"
+    label = "OpenClaw"
+    usual, folder = ".openclaw", "agents"
+    variables = ("OPENCLAW_STATE_DIR",)
+
+    def files_to_keep(self, root: Path) -> Iterable[Path]:
+        """OpenClaw deletes sessions where ``session.maintenance`` says so."""
+        return [path for path, _ in self._below(root)]
+
+    def recognises(self, path: Path) -> bool:
+        place = path.parts[-4:]
+        return path.suffix == ".jsonl" and place[0:1] == ("agents",) and place[2:3] == ("sessions",)

@@ -72,7 +72,7 @@ class Qwen(SessionFiles):
         )
 
     def lines(self, file: WholeFile) -> Iterator[Line]:
-        for number, raw in enumerate(json_lines(file.path), 1):
+        for number, raw in enumerate(json_lines(file), 1):
             yield Line(
                 uuid=clean_text(raw.get("uuid")) or f"line-{number}",
                 session=clean_text(raw.get("sessionId")),

@@ -14,7 +14,7 @@ import os
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, BinaryIO, ClassVar, Final, cast
 
@@ -40,6 +40,9 @@ memory."""
 MAX_MEMBER_BYTES: Final = 4 * 2**30
 """Bytes that one member of an archive may unpack to."""
 
+MAX_NAMED_LINES: Final = 20
+"""Lines of a file that cannot be read and have a ledger entry each; further ones are counted."""
+
 ZIP: Final = b"PK\x03\x04"
 """What an archive begins with."""
 
@@ -53,13 +56,36 @@ _DECODER: Final = json.JSONDecoder()
 class WholeFile:
     """A file at ``path``, which a person calls ``name``. An upload comes from another machine.
 
-    Of one that is only a copy, the agent has deleted the file.
+    Of one that is only a copy, the agent has deleted the file. ``unread`` collects the lines that
+    cannot be read: what is stored of the others does not tell of them.
     """
 
     path: Path
     name: str
     is_upload: bool = False
     is_copy: bool = False
+    unread: UnreadLines = field(default_factory=lambda: UnreadLines(), compare=False)
+
+
+@dataclass(slots=True)
+class UnreadLines:
+    """Lines of a file that cannot be read: the first with their reasons, and how many in all."""
+
+    named: list[tuple[int, str]] = field(default_factory=list)
+    count: int = 0
+
+    def add(self, number: int, reason: str) -> None:
+        """Line ``number`` cannot be read."""
+        self.count += 1
+        if len(self.named) < MAX_NAMED_LINES:
+            self.named.append((number, reason))
+
+    def entries(self, name: str) -> Iterator[LedgerEntry]:
+        """What the ledger says of them."""
+        for number, reason in self.named:
+            yield LedgerEntry(f"{name}:{number}", "failed", f"line {number} {reason}")
+        if more := self.count - len(self.named):
+            yield LedgerEntry(f"{name}:more", "failed", f"{more} more lines cannot be read")
 
 
 class WholeFiles(BaseSource):

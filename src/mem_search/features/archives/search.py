@@ -41,8 +41,8 @@ from mem_search.model.records import HOLDINGS
 from mem_search.retrievers import graph
 from mem_search.search.citations import words_of
 from mem_search.storage.ports.search import SearchSnapshot, SearchStore
-from mem_search.text import snippets, words
-from mem_search.text.highlight import WordMatcher, word_matcher
+from mem_search.text import words
+from mem_search.text.highlight import WordMatcher, snippet, word_matcher
 from mem_search.text.query import demands
 from mem_search.text.words import WordPhrase, is_cjk
 
@@ -133,8 +133,8 @@ def _matches(
         for root, places in found.items():
             term = next((word for word in asked if word.startswith(root)), root)
             cut = [
-                snippets.snippet(text, max(0, at - SNIPPET // 2), min(len(text), at + SNIPPET // 2),
-                                 (term,), length=SNIPPET).text
+                snippet(text, max(0, at - SNIPPET // 2), min(len(text), at + SNIPPET // 2),
+                        (term,), length=SNIPPET).text
                 for at in places
             ]  # fmt: skip
             yield FieldMatch(field, term, tuple(dict.fromkeys(map(_one_line, cut))))

@@ -24,8 +24,7 @@ from mem_search.http.core.routing import Call
 from mem_search.ingest.prepare import content_id
 from mem_search.model import Draft, Filters
 from mem_search.patterns import pattern
-from mem_search.sources import opencode
-from mem_search.sources.agent_work import pi_entries
+from mem_search.sources import opencode, pi
 from mem_search.sources.agent_work.text import headline, without_injected
 from mem_search.sources.agent_work.transcripts import Tools, called
 from mem_search.text import secret_rules
@@ -37,8 +36,8 @@ _SAID: Final = "assistant_message"
 """The tool that OpenCode's plug-in names for what the agent said."""
 
 _TOOLS: Final[Tools] = {
-    name: tuple(dict.fromkeys((*opencode.TOOLS.get(name, ()), *pi_entries.TOOLS.get(name, ()))))
-    for name in {**opencode.TOOLS, **pi_entries.TOOLS}
+    name: tuple(dict.fromkeys((*opencode.TOOLS.get(name, ()), *pi.TOOLS.get(name, ()))))
+    for name in {**opencode.TOOLS, **pi.TOOLS}
 }
 """The tools of OpenCode and OpenClaw, whose plug-ins name them as their agents do."""
 

@@ -22,8 +22,7 @@ from mem_search.features.claude_mem.replies import Imported, ImportStats
 from mem_search.http.core.replies import json_reply
 from mem_search.http.core.routing import Call
 from mem_search.model import Batch, DateRange, Draft, Filters, Location, Record
-from mem_search.sources.claude_mem.drafts import draft_of, is_observer
-from mem_search.sources.claude_mem.tables import (
+from mem_search.sources.claude_mem.database import (
     CONTENT_SESSION,
     MEMORY_SESSION,
     SESSION,
@@ -31,6 +30,7 @@ from mem_search.sources.claude_mem.tables import (
     TABLES,
     Table,
 )
+from mem_search.sources.claude_mem.drafts import draft_of, is_observer
 
 _HERE: Final = Location("claude-mem", "POST /api/import")
 _AT_ONCE: Final = 200

@@ -27,8 +27,8 @@ from mem_search.http.core.routing import Call
 from mem_search.model import Filters
 from mem_search.regular_file import open_regular_file
 from mem_search.renderers.schema import dumped
-from mem_search.sources.claude_code.calls import records_of_calls
 from mem_search.sources.claude_code.files import NAME, transcript_of
+from mem_search.sources.claude_code.lines import records_of_calls
 from mem_search.sources.conversations import moment
 from mem_search.text import secret_rules
 from mem_search.text.json_reading import loads

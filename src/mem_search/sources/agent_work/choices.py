@@ -12,7 +12,7 @@ from typing import Final
 
 from mem_search.patterns import pattern
 from mem_search.sources.agent_work.evidence import INTENT, statement
-from mem_search.sources.agent_work.wording import any_of, worded
+from mem_search.sources.agent_work.text import any_of, worded
 from mem_search.text.shortening import cut
 
 _CHOSEN = any_of("chosen", "over_another")

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from mem_search.patterns import pattern
-from mem_search.sources.agent_work.wording import any_of
+from mem_search.sources.agent_work.text import any_of
 from mem_search.text.shortening import cut, one_line
 
 CHECKS: Final = "checks"

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar
 
@@ -17,7 +19,6 @@ from mem_search.sources.agent_work.drafts import VERSION, DraftBuilder, Identify
 from mem_search.sources.agent_work.events import Line, ToolCall, ToolResult
 from mem_search.sources.agent_work.text import clean_text
 from mem_search.sources.agent_work.tools import argument_of
-from mem_search.sources.agent_work.whole_sessions import WholeSessions
 from mem_search.sources.conversations import fields, items
 from mem_search.sources.databases import ForeignDatabase, UnreadableDatabase, foreign_database
 from mem_search.sources.whole_files import WholeFile, WholeFiles
@@ -65,6 +66,7 @@ class SessionFiles(WholeFiles):
             # A copy may have less than the file had.
             if not (file.is_copy and isinstance(each, WholeSession)):
                 yield each
+        yield from file.unread.entries(file.name)
 
 
 def records_of(
@@ -132,3 +134,46 @@ def read_only(path: Path, tables: Collection[str]) -> Iterator[ForeignDatabase]:
     except UnreadableDatabase as error:
         step = "; sync again in a minute" if error.name.startswith("SQLITE_") else ""
         raise SourceError(f"{path} cannot be read: {error}{step}") from error
+
+
+# Which sessions a reading of a whole file has read, and which records it gave of each.
+#
+# Rules change from version to version, and with them where steps end and which sentences are
+# decisions. The store deletes what earlier rules made of the same lines.
+
+
+@dataclass(slots=True)
+class _Session:
+    lines: set[str] = field(default_factory=set)
+    given: set[str] = field(default_factory=set)
+    until: int | None = None
+
+
+class WholeSessions:
+    """Collects lines and drafts of one file, from its start to its end."""
+
+    def __init__(self) -> None:
+        self._sessions: dict[str, _Session] = defaultdict(_Session)
+        self._current = ""
+
+    def saw(self, line: Line) -> None:
+        """``line`` was read; one that names no session belongs to that of the line before."""
+        self._current = line.session or self._current
+        session = self._sessions[self._current]
+        session.lines.add(line.uuid)
+        if line.at is not None:
+            session.until = max(line.at, session.until or line.at)
+
+    def gave(self, drafts: Iterable[Draft]) -> None:
+        """These records were made; a prompt that waited has an id beside that of its line."""
+        for draft in drafts:
+            session = self._sessions[draft.session]
+            session.given.add(draft.source_id)
+            if draft.kind == "user_prompt":
+                session.lines.add(draft.source_id.removeprefix(f"{draft.session}/"))
+
+    def ended(self) -> Iterator[WholeSession]:
+        """The sessions, at the end of the file."""
+        for name, each in self._sessions.items():
+            if name and each.lines:
+                yield WholeSession(name, frozenset(each.lines), frozenset(each.given), each.until)

@@ -14,7 +14,7 @@ from mem_search.model import Draft, LedgerEntry
 from mem_search.model.ingest import WholeSession
 from mem_search.regular_file import open_regular_file
 from mem_search.sources.agent_work.drafts import DraftBuilder, Identify
-from mem_search.sources.agent_work.whole_sessions import WholeSessions
+from mem_search.sources.agent_work.transcripts import WholeSessions
 from mem_search.sources.claude_code.files import (
     MAX_FILE_BYTES,
     MAX_LINE_BYTES,
@@ -26,10 +26,9 @@ from mem_search.sources.claude_code.files import (
     parent_session,
 )
 from mem_search.sources.claude_code.lines import parse_line
+from mem_search.sources.whole_files import MAX_NAMED_LINES
 from mem_search.text.json_reading import loads
 
-_NAMED: Final = 20
-"""Lines that cannot be decoded and have a ledger entry of their own; further ones are counted."""
 _BROKEN: Final = "line that cannot be decoded"
 
 
@@ -72,7 +71,7 @@ class LedgerCounts:
     def fail(self, name: str, number: int, reason: str) -> Iterator[LedgerEntry]:
         """Count line ``number``, which cannot be read; its own entry, if there are not too many."""
         self._left[_BROKEN] += 1
-        if self._left[_BROKEN] <= _NAMED:
+        if self._left[_BROKEN] <= MAX_NAMED_LINES:
             yield LedgerEntry(f"{name}:{number}", "failed", f"line {number} {reason}")
 
     def entry(self, name: str, place: Place, *, waiting: bool) -> LedgerEntry:

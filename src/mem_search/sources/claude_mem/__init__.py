@@ -32,12 +32,12 @@ from mem_search.sources.claude_mem.changes import (
 from mem_search.sources.claude_mem.database import (
     FILE_NAME,
     Database,
+    Table,
     find_database,
     open_database,
     signature,
 )
 from mem_search.sources.claude_mem.drafts import OBSERVER_PROJECT, draft_of, is_observer
-from mem_search.sources.claude_mem.tables import Table
 
 _DIRECTORY: Final = "CLAUDE_MEM_DATA_DIR"
 _REASONS: Final = {

@@ -21,8 +21,7 @@ from mem_search.errors import SourceError
 from mem_search.model import Batch, LedgerEntry, Location
 from mem_search.projects import identify, repository
 from mem_search.sources.base import BaseSource, BatchBuilder
-from mem_search.sources.git.commits import draft_of
-from mem_search.sources.git.history import History
+from mem_search.sources.git.history import History, draft_of
 
 _PAUSE_SECONDS: Final = 5.0
 """Between two readings; less than between two rounds, so that only failures are told apart."""

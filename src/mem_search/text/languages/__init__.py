@@ -14,8 +14,7 @@ from mem_search.text.languages.de import GERMAN
 from mem_search.text.languages.en import ENGLISH
 from mem_search.text.languages.es import SPANISH
 from mem_search.text.languages.fr import FRENCH
-from mem_search.text.languages.language import Language
-from mem_search.text.languages.times import Calendar
+from mem_search.text.languages.language import Calendar, Language
 
 LANGUAGES: Final[tuple[Language, ...]] = (ENGLISH, GERMAN, FRENCH, SPANISH)
 CALENDARS: Final = tuple(Calendar(each.times) for each in LANGUAGES if each.times is not None)
