@@ -8,6 +8,8 @@ import subprocess
 import sys
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import homes
 import postgres_server
@@ -33,6 +35,11 @@ def _starts_a_process() -> object:
     return subprocess.run
 
 
+@given(st.integers())
+def _has_examples(number: int) -> None:
+    assert subprocess.run is not number
+
+
 def _has_a_home() -> object:
     return [homes.quick for _ in range(1)]
 
@@ -48,6 +55,7 @@ def _asks_a_server() -> object:
         (_opens_a_runtime, "app"),
         (_imports_it_itself, "app"),
         (_starts_a_process, "worker"),
+        (_has_examples, "worker"),
         (_has_a_home, "worker"),
         (_asks_a_server, "postgres"),
     ],

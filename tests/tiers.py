@@ -25,10 +25,20 @@ STARTERS = {
     "mem_search.wiring.open_runtime": "app",
     "mem_search.http.core.app.build_app": "app",
     "mem_search.storage.sqlite.database.Database": "app",
-    "mem_search.git": "app",  # it runs Git
     "http.server": "app",
     "aiohttp.test_utils.TestServer": "app",
     "socketserver": "app",
+    "socket.socket": "app",
+    "socket.create_server": "app",
+    "imap_server": "app",
+    "mem_search.git": "worker",  # it runs Git
+    # A source reads documents and databases of others in a process with limits.
+    "mem_search.sources.by_name": "worker",
+    "mem_search.sources.for_path": "worker",
+    "mem_search.sources.files.Files": "worker",
+    "mem_search.sources.claude_mem.ClaudeMem": "worker",
+    "mem_search.sources.databases": "worker",
+    "mem_search.extractors": "worker",
     "homes.Home": "worker",
     "subprocess": "worker",
     "multiprocessing": "worker",
@@ -69,6 +79,7 @@ def tier_of_function(function: Any) -> str:
 def _of_object(thing: Any, seen: set[Any]) -> str:
     """The highest tier of ``thing`` and of what its code in ``tests/`` names."""
     thing = getattr(thing, "__wrapped__", None) or getattr(thing, "func", thing)
+    thing = getattr(getattr(thing, "hypothesis", None), "inner_test", thing)
     try:
         if thing in seen:
             return "unit"
