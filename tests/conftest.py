@@ -17,9 +17,12 @@ from mem_search.storage.sqlite.connection import SqliteConnection
 from mem_search.storage.sqlite.database import Database
 from mem_search.storage.sqlite.migrations import migrate
 from mem_search.storage.sqlite.store import SqliteStore
+from tiers import pytest_collection_modifyitems, pytest_runtest_call
 
 if TYPE_CHECKING:
     from mem_search.wiring import Runtime
+
+__all__ = ["pytest_collection_modifyitems", "pytest_runtest_call"]  # hooks of tiers.py
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A shell starts background jobs so, and the commands under test would inherit it.
