@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import chosen_store
 import homes
 import postgres_server
 import tiers
@@ -23,6 +24,10 @@ def _starts_nothing() -> str:
 
 def _opens_a_runtime() -> object:
     return open_runtime
+
+
+def _has_the_chosen_store() -> object:
+    return chosen_store.of_home
 
 
 def _imports_it_itself() -> object:
@@ -52,6 +57,7 @@ def _asks_a_server() -> object:
     ("function", "tier"),
     [
         (_starts_nothing, "unit"),
+        (_has_the_chosen_store, "unit"),
         (_opens_a_runtime, "app"),
         (_imports_it_itself, "app"),
         (_starts_a_process, "worker"),
