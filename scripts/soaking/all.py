@@ -204,7 +204,7 @@ class Trial:
         if operation == "restore":
             self.copy.unlink(missing_ok=True)
             if self.run("backup", str(self.copy)):
-                raise Broken("a backup without a fault failed")
+                raise Broken(f"a backup without a fault failed: {self.worker.last_words()}")
         else:
             assert self.server is not None
             self._target = self.server.create_database(f"moved{next(self._made)}")

@@ -197,8 +197,13 @@ class Worker:
         return len(list(Path(f"/proc/{self.pid}/fd").iterdir()))
 
     def last_words(self) -> str:
-        lines = (self.folder / "worker.out").read_text(errors="replace").splitlines()
-        return " ".join(lines[-3:])
+        """The end of what it and its commands printed, and of its log."""
+        files = (self.folder / "worker.out", *sorted(self.home.glob("logs/*.log")))
+        return " | ".join(
+            " ".join(file.read_text(errors="replace").splitlines()[-6:])
+            for file in files
+            if file.is_file()
+        )
 
     def close(self) -> None:
         for pid in processes_of(self.home):

@@ -307,15 +307,18 @@ def test_an_odd_session_of_an_agent_is_named_in_the_ledger(
     place.parent.mkdir(parents=True, exist_ok=True)
     put(place)
     _, ledger = read(source, tmp_path)
-    (entry,) = ledger.values()
-    assert entry.item == str(place.relative_to(tmp_path))
-    assert entry.outcome in ("failed", "left")
-    assert entry.reason
+    lines = 2 if put is _deep and source != "gemini" else 1
+    assert len(ledger) == lines  # the file, or each of its lines
+    for entry in ledger.values():
+        assert entry.item.startswith(str(place.relative_to(tmp_path)))
+        assert entry.outcome in ("failed", "left")
+        assert entry.reason
     _, ledger = read(source, place)
-    (entry,) = ledger.values()
-    assert "Not a directory" not in entry.reason
-    kinds = {_pipe: "is a pipe", _device: "is a link"}
-    assert kinds.get(put, "") in entry.reason
+    assert len(ledger) == lines
+    for entry in ledger.values():
+        assert "Not a directory" not in entry.reason
+        kinds = {_pipe: "is a pipe", _device: "is a link"}
+        assert kinds.get(put, "") in entry.reason
 
 
 @pytest.mark.parametrize("name", ["opencode.db", "opencode-x.db"])

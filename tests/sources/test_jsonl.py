@@ -292,15 +292,15 @@ def test_a_line_that_is_still_being_written_is_taken_up_the_next_time(tmp_path: 
 def test_a_line_that_is_too_long_is_left_without_taking_it_into_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(jsonl, "MAX_LINE_BYTES", 64)
+    monkeypatch.setattr(jsonl, "MAX_LINE_BYTES", 2**20)
     path = write(
         tmp_path / "in.jsonl",
-        {"kind": "note", "text": "x" * 300},
+        {"kind": "note", "text": "x" * 2**21},
         {"kind": "note", "text": "short"},
     )
     batches = read(path)
     assert [draft.text for draft in drafts_of(batches)] == ["short"]
-    assert failures(batches) == ["text: the line is longer than 32 MiB, the most for one record"]
+    assert failures(batches) == ["text: the line is longer than 1 MiB, the most for one record"]
 
 
 def test_nothing_new_yields_nothing(tmp_path: Path) -> None:
