@@ -50,20 +50,20 @@ def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return found
 
 
-@pytest.mark.parametrize("shell", ["bash", "zsh"])
+@pytest.mark.parametrize("name", ["bash", "zsh"])
 def test_what_a_shell_is_told_to_type_makes_the_command_and_keeps_the_settings(
-    shell: str, command: Path, tmp_path: Path
+    name: str, command: Path, tmp_path: Path
 ) -> None:
     environ = {
-        "SHELL": f"/bin/{shell}", "HOME": str(tmp_path), "PATH": os.defpath,
+        "SHELL": f"/bin/{name}", "HOME": str(tmp_path), "PATH": os.defpath,
         "MEM_SEARCH_HOME": "/it's my store",
     }  # fmt: skip
     told, empty, *lines = shell.advice(environ)
-    assert told == f"To have the command in every new {shell}:"
+    assert told == f"To have the command in every new {name}:"
     assert not empty
     typed = {"HOME": str(tmp_path), "PATH": os.defpath}
     subprocess.run(["bash", "-ec", "\n".join(lines)], env=typed, check=True)
-    new = f'. ~/.{shell}rc; echo "$MEM_SEARCH_HOME"; command -v mem-search'
+    new = f'. ~/.{name}rc; echo "$MEM_SEARCH_HOME"; command -v mem-search'
     shown = subprocess.run(["bash", "-ec", new], env=typed, check=True, capture_output=True)
     link = tmp_path / ".local" / "bin" / "mem-search"
     assert shown.stdout.decode().splitlines() == ["/it's my store", str(link)]

@@ -69,11 +69,11 @@ WHOLE_LINES = {
     "quickstart.py": "commands to copy",
     "records.py": "a rule between records",
     "search.py": "a file of a format",
-    "shell_words.py": "completions, for a shell",
-    "view.py": "an address",
+    "completion.py": "completions, for a shell",
     "features/access/cli.py": "a token",
     "features/research/cli.py": "a document",
     "features/scopes/cli.py": "a filter",
+    "features/viewer/cli.py": "an address",
     "features/webhooks/cli.py": "a secret",
 }
 """Modules that print with ``write``, which lets the terminal break words, and what they print."""

@@ -20,7 +20,7 @@ from mem_search.model import AllOf, AnyOf, Batch, Condition, Filters, Link, Not,
 from mem_search.model.rankings import Numbers, Vectors
 from mem_search.settings import Settings
 from mem_search.storage.ports.search import SearchStore
-from mem_search.text.secret_columns import columns
+from mem_search.storage.postgres import snapshot
 from mem_search.text.words import AllWords, AnyWords, WordPhrase
 from mem_search.wiring import Runtime, open_runtime
 from postgres_server import address
@@ -196,8 +196,8 @@ async def test_columns_describe_records_that_exist(filled: Filled) -> None:
 async def test_the_first_by_date_are_found_however_many_are_asked_for(
     filled: Filled, order: Order, at_once: int, cheaper: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(columns, "_MAX_FEW_DATED", at_once)
-    monkeypatch.setattr(columns, "_CHEAPER", cheaper)
+    monkeypatch.setattr(snapshot, "_MAX_FEW_DATED", at_once)
+    monkeypatch.setattr(snapshot, "_CHEAPER", cheaper)
     every = np.array(sorted(filled.numbers.values()))
     created = (await filled.store.read(lambda s: s.columns(every))).created
     sign = 1 if order == "date_asc" else -1
