@@ -18,6 +18,9 @@ from typing import Any, Final
 
 from mem_search.daemon import elsewhere
 
+_CONFLICT: Final = 5
+"""The exit code of a worker in a home that has one."""
+
 DISK: Final = 1 << 30
 """Bytes of the small disk, where this process may mount one."""
 
@@ -81,11 +84,21 @@ class Worker:
             with suppress(Refused, OSError, ValueError):
                 if self.call("GET", "/api/health")["status"] == "ok":
                     return
+            if self.process.poll() == _CONFLICT:
+                self._end_other()
+                self.start(clock)
+                return
             if self.process.poll() is not None:
                 raise Broken(f"the worker did not start: {self.last_words()}")
             if time.monotonic() > deadline:
                 raise Broken("the worker does not answer two minutes after its start")
             time.sleep(0.05)
+
+    def _end_other(self) -> None:
+        """End the worker that a command has started, because it found none."""
+        with suppress(OSError, ValueError, KeyError):
+            os.kill(json.loads((self.home / "worker.json").read_text())["pid"], signal.SIGKILL)
+        time.sleep(0.2)
 
     def environ(self) -> dict[str, str]:
         """The variables of a worker or a command of this home."""
