@@ -285,3 +285,111 @@ def gemini(folder: Path) -> Path:
                for n, line in enumerate(lines)]  # fmt: skip
     _written(folder / "tmp" / "harbour" / "chats" / "session-2026-01-01T00-00-g1.jsonl", stamped)
     return folder / "tmp"
+
+
+def crush(folder: Path) -> Path:
+    def call(key: str, name: str, **arguments: str) -> dict[str, Any]:
+        data = {"id": key, "name": name, "input": json.dumps(arguments), "finished": True}
+        return {"type": "tool_call", "data": data}
+
+    def answer(key: str, name: str, content: str) -> dict[str, Any]:
+        data = {"tool_call_id": key, "name": name, "content": content, "is_error": False}
+        return {"type": "tool_result", "data": data}
+
+    def text(said: str) -> dict[str, Any]:
+        return {"type": "text", "data": {"text": said}}
+
+    messages: list[tuple[str, list[dict[str, Any]]]] = [
+        ("user", [text(ASKED), {"type": "finish", "data": {"reason": "stop"}}]),
+        ("assistant", [{"type": "reasoning", "data": {"thinking": "It is dark"}},
+                       text("I look first."), call("1", "bash", **RUN)]),
+        ("tool", [answer("1", "bash", f"\n{ERROR}\nExit code 3\n\n<cwd>/gone/harbour</cwd>")]),
+        ("assistant", [call("2", "write", file_path=LAMP, content="LAMP = 1")]),
+        ("tool", [answer("2", "write", "<result>File successfully written</result>")]),
+        ("assistant", [text(SAID), {"type": "finish", "data": {"reason": "end_turn"}}]),
+    ]  # fmt: skip
+    root = folder / "crush"
+    path = root / "kept" / "crush.db"
+    path.parent.mkdir(parents=True)
+    projects = [{"path": CWD, "data_dir": str(path.parent)}]
+    (root / "projects.json").write_text(json.dumps({"projects": projects}))
+    with closing(sqlite3.connect(path)) as store, store:
+        store.executescript(
+            """
+            create table sessions(id text primary key, parent_session_id text, title text not null,
+                message_count integer, updated_at integer not null, created_at integer not null);
+            create table messages(id text primary key, session_id text not null, role text not null,
+                parts text not null default '[]', model text, created_at integer not null,
+                updated_at integer not null, finished_at integer, provider text,
+                is_summary_message integer default 0 not null);
+            create table goose_db_version(id integer primary key, version_id integer not null);
+            insert into goose_db_version values(1, 20260127000000);
+            insert into sessions values('r1', null, 'Untitled Session', 6, 9, 1);
+            """
+        )
+        for n, (role, parts) in enumerate(messages, 1):
+            row = (f"m{n}", role, json.dumps(parts), 1767225600 + n, 1767225600 + n)
+            store.execute(
+                "insert into messages(id, session_id, role, parts, created_at, updated_at)"
+                " values(?, 'r1', ?, ?, ?, ?)", row
+            )  # fmt: skip
+    return root
+
+
+def goose_messages() -> list[dict[str, Any]]:
+    def call(key: str, name: str, **arguments: str) -> dict[str, Any]:
+        value = {"name": name, "arguments": arguments}
+        return {"type": "toolRequest", "id": key, "toolCall": {"status": "success", "value": value}}
+
+    def answer(key: str, said: str, **more: Any) -> dict[str, Any]:
+        value = {"content": [{"type": "text", "text": said}], "isError": False, **more}
+        result = {"status": "success", "value": value}
+        return {"type": "toolResponse", "id": key, "toolResult": result}
+
+    def text(said: str) -> dict[str, str]:
+        return {"type": "text", "text": said}
+
+    said: list[tuple[str, list[dict[str, Any]]]] = [
+        ("user", [text(ASKED)]),
+        ("assistant", [{"type": "thinking", "thinking": "It is dark", "signature": ""},
+                       text("I look first."), call("1", "developer__shell", **RUN)]),
+        ("user", [answer("1", ERROR, isError=True, structuredContent={"exit_code": 3})]),
+        ("assistant", [call("2", "developer__text_editor", command="write", path=LAMP,
+                            file_text="LAMP = 1")]),
+        ("user", [answer("2", "Successfully wrote to lamp.py")]),
+        ("assistant", [text(SAID)]),
+    ]  # fmt: skip
+    shown = {"userVisible": True, "agentVisible": True}
+    return [
+        {"role": role, "created": 1767225600 + n, "content": content, "metadata": shown}
+        for n, (role, content) in enumerate(said, 1)
+    ]
+
+
+def goose(folder: Path) -> Path:
+    path = folder / "goose" / "sessions" / "sessions.db"
+    path.parent.mkdir(parents=True)
+    with closing(sqlite3.connect(path)) as store, store:
+        store.executescript(
+            """
+            create table schema_version(version integer primary key, applied_at timestamp);
+            insert into schema_version values(5, '2026-01-01 00:00:00');
+            create table sessions(id text primary key, name text not null default '',
+                description text not null default '', user_set_name boolean default false,
+                session_type text not null default 'user', working_dir text not null,
+                created_at timestamp default current_timestamp,
+                updated_at timestamp default '2026-01-01 00:00:09');
+            create table messages(id integer primary key autoincrement, session_id text not null,
+                role text not null, content_json text not null, created_timestamp integer not null,
+                timestamp timestamp default current_timestamp, tokens integer, metadata_json text);
+            insert into sessions(id, working_dir) values('20260101_1', '/gone/harbour');
+            """
+        )
+        for message in goose_messages():
+            row = (message["role"], json.dumps(message["content"]), message["created"],
+                   json.dumps(message["metadata"]))  # fmt: skip
+            store.execute(
+                "insert into messages(session_id, role, content_json, created_timestamp,"
+                " metadata_json) values('20260101_1', ?, ?, ?, ?)", row
+            )  # fmt: skip
+    return path.parent

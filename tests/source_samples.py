@@ -238,7 +238,9 @@ def pages(folder: Path) -> Path:
     return folder / "pages"
 
 
-AGENTS = ("codex", "gemini", "cursor", "opencode", "copilot", "qwen", "pi", "openclaw")
+AGENTS = (
+    "codex", "gemini", "cursor", "opencode", "copilot", "qwen", "pi", "openclaw", "crush", "goose",
+)  # fmt: skip
 SAMPLES: Mapping[str, Callable[[Path], Path]] = {
     "claude-mem": claude_mem,
     "claude-code": claude_code,

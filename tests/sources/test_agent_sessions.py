@@ -30,7 +30,18 @@ SESSIONS: Mapping[str, tuple[Make, str]] = {
     "cursor": (agent_sessions.cursor, "u1"),
     "codex": (agent_sessions.codex, "x1"),
     "gemini": (agent_sessions.gemini, "g1"),
+    "crush": (agent_sessions.crush, "r1"),
+    "goose": (agent_sessions.goose, "20260101_1"),
 }
+VALUES: Mapping[str, tuple[str, str]] = {
+    "opencode": ("part", "data"),
+    "cursor": ("blobs", "data"),
+    "crush": ("messages", "parts"),
+    "goose": ("messages", "content_json"),
+}
+"""Of a source that reads a database: the table and the column with its messages."""
+BESIDE = ("projects.json",)
+"""Files that say where sessions are."""
 FAILED = f"Failed with exit code 3: Ran: cat lamp.log; exit 3 — {ERROR}"
 
 
@@ -62,11 +73,18 @@ def test_a_session_is_its_prompt_its_work_and_its_summary(name: str, tmp_path: P
     assert [(entry.outcome, entry.records) for entry in ledger] == [("taken", 3)]
 
 
+def stored_in(root: Path) -> Path:
+    """The one file at ``root`` that has messages."""
+    files = [each for each in root.rglob("*") if each.is_file() and each.name not in BESIDE]
+    (path,) = files or [root]
+    return path
+
+
 def _deep(levels: int) -> str:
     return '{"deep": ' + "[" * levels + "]" * levels + "}"
 
 
-@pytest.mark.parametrize("name", [name for name in SESSIONS if name not in ("cursor", "opencode")])
+@pytest.mark.parametrize("name", [name for name in SESSIONS if name not in VALUES])
 @pytest.mark.parametrize(
     "line", [_deep(200_000), '{"long": "' + "x" * 600_000 + '"}', "{no JSON", "[1, 2]"]
 )
@@ -98,8 +116,7 @@ def test_what_did_not_change_is_not_read_again(name: str, tmp_path: Path) -> Non
 @pytest.mark.parametrize("name", SESSIONS)
 def test_the_file_of_a_session_is_known_by_its_place(name: str, tmp_path: Path) -> None:
     root = SESSIONS[name][0](tmp_path)
-    (path,) = [root] if root.is_file() else [each for each in root.rglob("*") if each.is_file()]
-    assert for_path(path) == name
+    assert for_path(stored_in(root)) == name
 
 
 FOLDERS = {
@@ -111,6 +128,8 @@ FOLDERS = {
     "cursor": ({}, ".cursor"),
     "codex": ({"CODEX_HOME": "{}/own"}, "own"),
     "gemini": ({}, ".gemini"),
+    "crush": ({"XDG_DATA_HOME": "{}/data"}, "data"),
+    "goose": ({"XDG_DATA_HOME": "{}/data"}, "data"),
 }
 
 
@@ -285,14 +304,14 @@ def test_a_rejected_call_is_named_with_the_reason(tmp_path: Path) -> None:
     assert work.metadata["rejected"] == ["Rejected by the user: Ran: rm lamp — too dark"]
 
 
-@pytest.mark.parametrize("name", ["opencode", "cursor"])
+@pytest.mark.parametrize("name", VALUES)
 @pytest.mark.parametrize("content", [b"", b"no database at all, but long enough to look at"])
 def test_a_damaged_database_is_named(name: str, content: bytes, tmp_path: Path) -> None:
     root = SESSIONS[name][0](tmp_path)
-    (path,) = [root] if root.is_file() else root.rglob("*.db")
+    path = stored_in(root)
     path.write_bytes(content)
-    if name == "opencode":
-        with pytest.raises(SourceError, match=r"opencode\.db"):
+    if path == root:
+        with pytest.raises(SourceError, match=path.name):
             read(name, root)
     else:
         _, ledger, _ = read(name, root)
@@ -312,14 +331,14 @@ JSON: st.SearchStrategy[Any] = st.recursive(
 def test_odd_values_anywhere_are_no_crash(name: str, value: Any, tmp_path_factory: Any) -> None:
     tmp_path = tmp_path_factory.mktemp(name)
     root = SESSIONS[name][0](tmp_path)
-    (path,) = [root] if root.is_file() else [each for each in root.rglob("*") if each.is_file()]
-    if path.suffix == ".db":
-        table = "part" if name == "opencode" else "blobs"
+    path = stored_in(root)
+    if name in VALUES:
+        table, column = VALUES[name]
         with closing(sqlite3.connect(path)) as store, store:
-            rows = store.execute(f"select rowid, data from {table}").fetchall()
+            rows = store.execute(f"select rowid, {column} from {table}").fetchall()
             for place, (key, data) in enumerate(rows):
                 odd = _with(data, value, place) if _is_json(data) else data
-                store.execute(f"update {table} set data = ? where rowid = ?", (odd, key))
+                store.execute(f"update {table} set {column} = ? where rowid = ?", (odd, key))
     else:
         lines = path.read_text().splitlines()
         path.write_text("\n".join(_with(line, value, n) for n, line in enumerate(lines)))
@@ -328,7 +347,7 @@ def test_odd_values_anywhere_are_no_crash(name: str, value: Any, tmp_path_factor
 
 
 def _is_json(data: bytes | str) -> bool:
-    return data[:1] in (b"{", "{")
+    return data[:1] in (b"{", "{", "[")
 
 
 def _with(raw: str | bytes, value: Any, place: int) -> str:
