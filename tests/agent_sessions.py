@@ -393,3 +393,77 @@ def goose(folder: Path) -> Path:
                 " metadata_json) values('20260101_1', ?, ?, ?, ?)", row
             )  # fmt: skip
     return path.parent
+
+
+def zed_thread() -> dict[str, Any]:
+    def use(key: str, name: str, **given: str) -> dict[str, Any]:
+        return {"ToolUse": {"id": key, "name": name, "input": given, "raw_input": "",
+                            "is_input_complete": True}}  # fmt: skip
+
+    def result(key: str, name: str, said: str) -> dict[str, Any]:
+        content = {"tool_use_id": key, "tool_name": name, "is_error": False}
+        return {key: {**content, "content": {"Text": said}, "output": None}}
+
+    ran = f'Command "cat lamp.log" failed with exit code 3.\n\n```\n{ERROR}\n```'
+    messages: list[Any] = [
+        {"User": {"id": "v1", "content": [{"Text": ASKED}]}},
+        {"Agent": {"content": [{"Thinking": {"text": "It is dark", "signature": None}},
+                               {"Text": "I look first."},
+                               use("1", "terminal", cd="harbour", **RUN)],
+                   "tool_results": result("1", "terminal", ran)}},
+        {"Agent": {"content": [use("2", "edit_file", path="harbour/lamp.py", mode="create")],
+                   "tool_results": result("2", "edit_file", "Edited harbour/lamp.py")}},
+        "Resume",
+        {"Agent": {"content": [{"Text": SAID}], "tool_results": {}}},
+    ]  # fmt: skip
+    return {"title": "", "messages": messages, "updated_at": _stamp(9), "version": "0.3.0"}
+
+
+def zed(folder: Path) -> Path:
+    path = folder / "threads" / "threads.db"
+    path.parent.mkdir(parents=True)
+    with closing(sqlite3.connect(path)) as store, store:
+        store.execute(
+            "create table threads(id text primary key, summary text not null,"
+            " updated_at text not null, data_type text not null, data blob not null,"
+            " parent_id text, folder_paths text, folder_paths_order text, created_at text)"
+        )
+        row = (_stamp(9), json.dumps(zed_thread()), CWD, _stamp(1))
+        store.execute(
+            "insert into threads values('z1', '', ?, 'json', ?, null, ?, '0', ?)", row
+        )  # fmt: skip
+    return path
+
+
+def cursor_editor(folder: Path) -> Path:
+    def bubble(key: str, sort: int, text: str = "", **more: Any) -> dict[str, Any]:
+        return {"_v": 3, "bubbleId": key, "type": sort, "text": text,
+                "createdAt": _stamp(int(key[1:])), **more}  # fmt: skip
+
+    def tool(name: str, params: dict[str, str], result: Any) -> dict[str, Any]:
+        given = {"params": json.dumps(params), "rawArgs": "", "result": json.dumps(result)}
+        return {"name": name, "toolCallId": f"call_{name}", "status": "completed", **given}
+
+    run = tool("run_terminal_command_v2", RUN, {"output": ERROR, "exitCodeV2": 3})
+    write = tool("write", {"relativeWorkspacePath": LAMP}, {"diff": {"chunks": []}})
+    bubbles = [
+        bubble("b1", 1, ASKED, workspaceUris=["file:///gone/harbour"]),
+        bubble("b2", 2, thinking={"text": "It is dark"}),
+        bubble("b3", 2, "I look first."),
+        bubble("b4", 2, toolFormerData=run),
+        bubble("b5", 2, toolFormerData=write),
+        bubble("b6", 2, SAID),
+    ]
+    headers = [{"bubbleId": each["bubbleId"], "type": each["type"]} for each in bubbles]
+    chat = {"_v": 10, "composerId": "e1", "createdAt": 1767225600000, "name": "",
+            "fullConversationHeadersOnly": headers}  # fmt: skip
+    root = folder / "Cursor" / "User"
+    path = root / "globalStorage" / "state.vscdb"
+    path.parent.mkdir(parents=True)
+    with closing(sqlite3.connect(path)) as store, store:
+        for table in ("ItemTable", "cursorDiskKV"):
+            store.execute(f"create table {table}(key text unique on conflict replace, value blob)")
+        values = {"composerData:e1": chat} | {f"bubbleId:e1:{b['bubbleId']}": b for b in bubbles}
+        for key, value in values.items():
+            store.execute("insert into cursorDiskKV values(?, ?)", (key, json.dumps(value)))
+    return root

@@ -240,6 +240,7 @@ def pages(folder: Path) -> Path:
 
 AGENTS = (
     "codex", "gemini", "cursor", "opencode", "copilot", "qwen", "pi", "openclaw", "crush", "goose",
+    "zed", "cursor-editor",
 )  # fmt: skip
 SAMPLES: Mapping[str, Callable[[Path], Path]] = {
     "claude-mem": claude_mem,
@@ -254,7 +255,7 @@ SAMPLES: Mapping[str, Callable[[Path], Path]] = {
     "chatgpt": chatgpt,
     "claude-ai": claude_ai,
     "slack": slack,
-    **{name: getattr(agent_sessions, name) for name in AGENTS},
+    **{name: getattr(agent_sessions, name.replace("-", "_")) for name in AGENTS},
     "mbox": mbox,  # of docs/extending.md
 }
 

@@ -19,6 +19,7 @@ from mem_search.contracts import Machine
 from mem_search.errors import SourceError
 from mem_search.model import Draft, LedgerEntry, Location
 from mem_search.sources import by_name, conversations, for_path
+from mem_search.text.platforms import platform_named
 
 Make = Callable[[Path], Path]
 SESSIONS: Mapping[str, tuple[Make, str]] = {
@@ -32,12 +33,16 @@ SESSIONS: Mapping[str, tuple[Make, str]] = {
     "gemini": (agent_sessions.gemini, "g1"),
     "crush": (agent_sessions.crush, "r1"),
     "goose": (agent_sessions.goose, "20260101_1"),
+    "zed": (agent_sessions.zed, "z1"),
+    "cursor-editor": (agent_sessions.cursor_editor, "e1"),
 }
 VALUES: Mapping[str, tuple[str, str]] = {
     "opencode": ("part", "data"),
     "cursor": ("blobs", "data"),
     "crush": ("messages", "parts"),
     "goose": ("messages", "content_json"),
+    "zed": ("threads", "data"),
+    "cursor-editor": ("cursorDiskKV", "value"),
 }
 """Of a source that reads a database: the table and the column with its messages."""
 BESIDE = ("projects.json",)
@@ -67,7 +72,7 @@ def test_a_session_is_its_prompt_its_work_and_its_summary(name: str, tmp_path: P
     assert SAID in summary.metadata["completed"]
     for draft in (prompt, work, summary):
         assert (draft.source, draft.session, draft.project) == (name, session, "harbour")
-        assert draft.metadata["platform"] == name
+        assert draft.metadata["platform"] == platform_named(name)
         assert draft.created_at is not None
         assert "dark" not in draft.text, "what the agent thinks is not stored"
     assert [(entry.outcome, entry.records) for entry in ledger] == [("taken", 3)]
@@ -130,6 +135,8 @@ FOLDERS = {
     "gemini": ({}, ".gemini"),
     "crush": ({"XDG_DATA_HOME": "{}/data"}, "data"),
     "goose": ({"XDG_DATA_HOME": "{}/data"}, "data"),
+    "zed": ({"XDG_DATA_HOME": "{}/data"}, "data/zed"),
+    "cursor-editor": ({"XDG_CONFIG_HOME": "{}/config"}, "config"),
 }
 
 

@@ -42,6 +42,8 @@ BUILT_IN: Final = (
     "mem_search.sources.pi:OpenClaw",
     "mem_search.sources.crush:Crush",
     "mem_search.sources.goose:Goose",
+    "mem_search.sources.zed:Zed",
+    "mem_search.sources.cursor_editor:CursorEditor",
     "mem_search.sources.files.archives:ResearchArchive",
     "mem_search.sources.files.archives:UrlArchive",
 )

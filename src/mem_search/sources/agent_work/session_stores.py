@@ -61,6 +61,10 @@ class StoredSession:
     lines: Callable[[UnreadLines], Iterable[Line]]
 
 
+class UnknownForm(Exception):
+    """A session is stored in a form that this version does not know; the message says which."""
+
+
 class SessionStores(BaseSource):
     """``in_database`` or ``in_file`` lists the sessions of a store; the rest is the same for all.
 
@@ -144,7 +148,7 @@ class SessionStores(BaseSource):
             item, before, failed = clean_text(each.id), batch.taken, False
             unread = UnreadLines()
             batch.outdate(item)
-            for found in alone(item, partial(self._records, each, unread)):
+            for found in alone(item, partial(self._records, item, each, unread)):
                 if isinstance(found, Draft):
                     batch.take(found, item)
                 elif isinstance(found, LedgerEntry):
@@ -164,8 +168,8 @@ class SessionStores(BaseSource):
             yield
 
     def _records(
-        self, session: StoredSession, unread: UnreadLines
-    ) -> Iterator[Draft | WholeSession]:
+        self, item: str, session: StoredSession, unread: UnreadLines
+    ) -> Iterator[Draft | WholeSession | LedgerEntry]:
         """The records of a session. Raises SourceError when the database cannot be asked any more.
 
         One of which something cannot be read is not whole: nothing of it is deleted.
@@ -174,6 +178,8 @@ class SessionStores(BaseSource):
             for each in records_of(self.name, session.lines(unread), identify):
                 if not (unread.count and isinstance(each, WholeSession)):
                     yield each
+        except UnknownForm as error:
+            yield LedgerEntry(item, "failed", str(error))
         except UnreadableDatabase as error:
             if error.name in _OF_ALL:
                 raise SourceError(f"the database cannot be asked any more ({error})") from error
