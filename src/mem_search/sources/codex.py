@@ -228,7 +228,9 @@ class _Rollout:
 
     def _item(self, item: Mapping[str, Any], sort: object) -> Iterator[Event]:
         kind = item.get("type")
-        if kind == "message":
+        if kind == "message" and not isinstance(item.get("content"), list):
+            self._unread.not_known("message without content")
+        elif kind == "message":
             parts = map(fields, items(item.get("content")))
             said = "\n".join(clean_text(part.get("text")) for part in parts)
             if item.get("role") == "user":
