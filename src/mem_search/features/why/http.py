@@ -12,12 +12,15 @@ from typing import Annotated, Any, Final, Literal
 from aiohttp import web
 from pydantic import AfterValidator, Field
 
+from mem_search.errors import InputError
 from mem_search.http.core.parameters import TimeZoneParameters
 from mem_search.http.core.replies import json_reply
 from mem_search.http.core.routing import Call, Route
 from mem_search.model import Location, Record
 from mem_search.model.ingest import FollowedLocation, LedgerRow
 from mem_search.renderers.schema import Absent, Time, schema
+from mem_search.sources import by_name, for_path
+from mem_search.sources.base import BaseSource
 from mem_search.sources.exclusions import IGNORE_FILE
 from mem_search.sources.files import digests_of, left_to
 from mem_search.sources.files.folder import look_at
@@ -160,15 +163,53 @@ async def _below(
                     sentence=f"{path} was left out by the source files, because the source {by}"
                     f" reads it: mem-search sync {by} {folder}",
                 )  # fmt: skip
-    seconds = call.lifecycle.settings.follow
-    step = f"is read again every {seconds:g} seconds"
-    if not seconds or not any(each.followed for each in above):
+    step = f"is read again every {call.lifecycle.settings.follow:g} seconds"
+    if not _is_followed(call, above):
         step = f"can be read again: mem-search add {folder}"
+    if not call.caller.user and (since := await asyncio.to_thread(_there_since, path)):
+        by = _and_names(list(dict.fromkeys(each.location.source for each in above)))
+        takers = [_takes(each.location.source, path) for each in above]
+        if since < newest.read_at or not any(each is not False for each in takers):
+            other = for_path(Path(path))
+            reason = f"no source that reads {folder} reads such a file ({by})"
+            step = f"mem-search sync {other} {path}" if other else f"mem-search add {path}"
+            return WhyPath(
+                path=path, state="left", at=newest.read_at, reason=reason,
+                sentence=f"{path} is not read: {reason}; to read it: {step}",
+            )  # fmt: skip
     return WhyPath(
         path=path, state="unseen", source=newest.location.source, at=newest.read_at,
         sentence=f"{path} was not there when {folder} was last read"
         f" (at {clock(newest.read_at)}); the folder {step}.",
     )  # fmt: skip
+
+
+def _is_followed(call: Call, known: Iterable[FollowedLocation]) -> bool:
+    return bool(call.lifecycle.settings.follow) and any(each.followed for each in known)
+
+
+def _there_since(path: str) -> int:
+    """When the path was made, moved there or changed, in ms since 1970; 0 if it is not there."""
+    try:
+        status = Path(path).stat()
+    except OSError:
+        return 0
+    return int(max(status.st_mtime, status.st_ctime) * 1000)
+
+
+def _takes(name: str, path: str) -> bool | None:
+    """Whether the source reads a file that is called so; None if only its reading can tell."""
+    try:
+        source = by_name(name)
+        if isinstance(source, BaseSource) and type(source).recognises is BaseSource.recognises:
+            return None
+        return source.recognises(Path(path))
+    except (InputError, AttributeError, OSError, ValueError):  # its package is gone, or is old
+        return None
+
+
+def _and_names(names: Sequence[str]) -> str:
+    return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else names[0]
 
 
 def _read(path: str, by: Sequence[FollowedLocation], clock: Clock, said: str) -> WhyPath:
@@ -258,10 +299,10 @@ def _stored(path: str, record: Record, passages: int) -> str:
 async def _since(call: Call, path: str, row: LedgerRow) -> Iterable[str]:
     """Copies of the file, and whether it has changed since it was read."""
     ingest = call.runtime.store.ingest
+    known = [each for each in await ingest.locations() if each.location.source == FILES]
     cursors = {
-        known.location.path: await ingest.cursor(Location(FILES, known.location.path))
-        for known in await ingest.locations()
-        if known.location.source == FILES
+        each.location.path: await ingest.cursor(Location(FILES, each.location.path))
+        for each in known
     }
     digests = digests_of(cursors)
     _, digest = digests.get(path, ("", ""))
@@ -273,7 +314,9 @@ async def _since(call: Call, path: str, row: LedgerRow) -> Iterable[str]:
         and row.outcome != "left"
         and not stamp.startswith(await asyncio.to_thread(_stamp, path))
     ):
-        said.append("It has changed since then and will be read again.")
+        above = [each for each in known if Path(path).is_relative_to(each.location.path)]
+        step = "will be" if _is_followed(call, above) else f"can be (mem-search add {path})"
+        said.append(f"It has changed since then and {step} read again.")
     return said
 
 
