@@ -6,6 +6,8 @@ the agent says that it is done. The forms are those of pi 0.74.2, Qwen Code 0.15
 are what others describe.
 """
 
+import base64
+import hashlib
 import json
 import sqlite3
 from collections.abc import Iterable
@@ -466,4 +468,114 @@ def cursor_editor(folder: Path) -> Path:
         values = {"composerData:e1": chat} | {f"bubbleId:e1:{b['bubbleId']}": b for b in bubbles}
         for key, value in values.items():
             store.execute("insert into cursorDiskKV values(?, ?)", (key, json.dumps(value)))
+    return root
+
+
+def kiro_history() -> list[dict[str, Any]]:
+    def turn(n: int, asked: dict[str, Any], said: dict[str, Any]) -> dict[str, Any]:
+        meta = {"message_id": f"k{n}", "request_start_timestamp_ms": 1767225600000 + n,
+                "stream_end_timestamp_ms": 1767225600900 + n}  # fmt: skip
+        user = {"additional_context": "", "env_context": {}, "content": asked,
+                "timestamp": None, "images": None}  # fmt: skip
+        return {"user": user, "assistant": said, "request_metadata": meta}
+
+    def use(key: str, name: str, **args: str) -> dict[str, Any]:
+        return {"id": key, "name": name, "orig_name": name, "args": args, "orig_args": args}
+
+    def results(key: str, block: dict[str, Any], status: str = "Success") -> dict[str, Any]:
+        result = {"tool_use_id": key, "content": [block], "status": status}
+        return {"ToolUseResults": {"tool_use_results": [result]}}
+
+    ran = {"Json": {"exit_status": "3", "stdout": "", "stderr": ERROR}}
+    uses = [use("1", "execute_bash", **RUN)]
+    wrote = [use("2", "fs_write", command="create", path=LAMP, file_text="LAMP = 1")]
+    return [
+        turn(1, {"Prompt": {"prompt": ASKED}},
+             {"ToolUse": {"message_id": "k1", "content": "I look first.", "tool_uses": uses}}),
+        turn(2, results("1", ran),
+             {"ToolUse": {"message_id": "k2", "content": "", "tool_uses": wrote}}),
+        turn(3, results("2", {"Text": ""}),
+             {"Response": {"message_id": "k3", "content": SAID}}),
+    ]  # fmt: skip
+
+
+def kiro(folder: Path) -> Path:
+    path = folder / "kiro-cli" / "data.sqlite3"
+    path.parent.mkdir(parents=True)
+    value = {"conversation_id": "k", "history": kiro_history(), "transcript": []}
+    with closing(sqlite3.connect(path)) as store, store:
+        store.executescript(
+            """
+            create table conversations(key text primary key, value text);
+            create table conversations_v2(key text not null, conversation_id text not null,
+                value text not null, created_at integer not null, updated_at integer not null,
+                primary key(key, conversation_id));
+            """
+        )
+        row = (CWD, json.dumps(value))
+        store.execute("insert into conversations_v2 values(?, 'k', ?, 1, 9)", row)
+    return path
+
+
+def kiro_ide(folder: Path) -> Path:
+    root = folder / "Kiro" / "User" / "globalStorage" / "kiro.kiroagent"
+    encoded = base64.urlsafe_b64encode(CWD.encode()).decode().replace("=", "_")
+    history = [
+        {"message": {"role": "user", "id": "u1", "content": [{"type": "text", "text": ASKED}]}},
+        {"message": {"role": "assistant", "id": "u2", "content": "On it."},
+         "executionId": "exec-1"},
+    ]  # fmt: skip
+    session = {"sessionId": "i1", "title": "", "history": history}
+    path = root / "workspace-sessions" / encoded / "i1.json"
+    path.parent.mkdir(parents=True)
+    path.write_text(json.dumps(session))
+    (path.parent / "sessions.json").write_text('[{"sessionId": "i1"}]')
+
+    def action(n: int, kind: str, given: dict[str, Any], output: dict[str, Any]) -> dict[str, Any]:
+        return {"type": "AgentExecutionAction", "actionId": str(n), "actionType": kind,
+                "actionState": "Success", "emittedAt": 1767225600000 + n,
+                "input": given, "output": output}  # fmt: skip
+
+    actions = [
+        action(1, "reasoning", {}, {"message": "It is dark"}),
+        action(2, "say", {}, {"message": "I look first."}),
+        action(3, "runCommand", {**RUN, "cwd": CWD}, {"output": ERROR, "exitCode": 3}),
+        action(4, "create", {"file": LAMP, "modifiedContent": "LAMP = 1"}, {}),
+        action(5, "say", {}, {"message": SAID}),
+    ]
+    done = root / hashlib.sha256(CWD.encode()).hexdigest()[:32] / "0cc1" / "9e10"
+    done.parent.mkdir(parents=True)
+    done.write_text(json.dumps({"executionId": "exec-1", "actions": actions}))
+    return root
+
+
+def antigravity_steps() -> list[dict[str, Any]]:
+    def step(n: int, source: str, sort: str, content: str, **more: Any) -> dict[str, Any]:
+        return {"step_index": n, "source": source, "type": sort, "status": "DONE",
+                "created_at": _stamp(n), "content": content, **more}  # fmt: skip
+
+    def call(name: str, **args: str) -> dict[str, Any]:
+        return {"name": name, "args": {key: json.dumps(value) for key, value in args.items()}}
+
+    asked = (
+        f"<USER_REQUEST>\n{ASKED}\n</USER_REQUEST>\n<ADDITIONAL_METADATA>x</ADDITIONAL_METADATA>"
+    )
+    times = f"Created At: {_stamp(3)}\nCompleted At: {_stamp(3)}\n\n"
+    run = call("run_command", CommandLine=RUN["command"], Cwd=CWD)
+    return [
+        step(0, "SYSTEM_SDK", "USER_INPUT", "<USER_REQUEST>dark</USER_REQUEST>"),
+        step(1, "USER_EXPLICIT", "USER_INPUT", asked),
+        step(2, "MODEL", "PLANNER_RESPONSE", "I look first.", thinking="dark", tool_calls=[run]),
+        step(3, "MODEL", "RUN_COMMAND", f"{times}The command failed with exit code: 3\n{ERROR}"),
+        step(4, "MODEL", "PLANNER_RESPONSE", "",
+             tool_calls=[call("write_to_file", TargetFile=LAMP, CodeContent="LAMP = 1")]),
+        step(5, "MODEL", "CODE_ACTION", f"{times}Created file"),
+        step(6, "MODEL", "PLANNER_RESPONSE", SAID),
+    ]  # fmt: skip
+
+
+def antigravity(folder: Path) -> Path:
+    root = folder / "antigravity"
+    logs = root / "brain" / "a1" / ".system_generated" / "logs"
+    _written(logs / "transcript.jsonl", antigravity_steps())
     return root

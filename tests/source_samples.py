@@ -238,9 +238,15 @@ def pages(folder: Path) -> Path:
     return folder / "pages"
 
 
+def antigravity(folder: Path) -> Path:
+    root = agent_sessions.antigravity(folder)
+    (root / "brain" / "a1" / "walkthrough.md").write_text("# The lamp\n\nIt burns again.")
+    return root
+
+
 AGENTS = (
     "codex", "gemini", "cursor", "opencode", "copilot", "qwen", "pi", "openclaw", "crush", "goose",
-    "zed", "cursor-editor",
+    "zed", "cursor-editor", "kiro", "kiro-ide", "antigravity",
 )  # fmt: skip
 SAMPLES: Mapping[str, Callable[[Path], Path]] = {
     "claude-mem": claude_mem,
@@ -256,6 +262,7 @@ SAMPLES: Mapping[str, Callable[[Path], Path]] = {
     "claude-ai": claude_ai,
     "slack": slack,
     **{name: getattr(agent_sessions, name.replace("-", "_")) for name in AGENTS},
+    "antigravity": antigravity,
     "mbox": mbox,  # of docs/extending.md
 }
 

@@ -35,6 +35,9 @@ SESSIONS: Mapping[str, tuple[Make, str]] = {
     "goose": (agent_sessions.goose, "20260101_1"),
     "zed": (agent_sessions.zed, "z1"),
     "cursor-editor": (agent_sessions.cursor_editor, "e1"),
+    "kiro": (agent_sessions.kiro, "k"),
+    "kiro-ide": (agent_sessions.kiro_ide, "i1"),
+    "antigravity": (agent_sessions.antigravity, "a1"),
 }
 VALUES: Mapping[str, tuple[str, str]] = {
     "opencode": ("part", "data"),
@@ -43,9 +46,12 @@ VALUES: Mapping[str, tuple[str, str]] = {
     "goose": ("messages", "content_json"),
     "zed": ("threads", "data"),
     "cursor-editor": ("cursorDiskKV", "value"),
+    "kiro": ("conversations_v2", "value"),
 }
 """Of a source that reads a database: the table and the column with its messages."""
-BESIDE = ("projects.json",)
+OTHERS = ("kiro-ide", "antigravity")
+"""Sources whose ledger names messages of a session instead of lines of a file."""
+BESIDE = ("projects.json", "sessions.json", "9e10")
 """Files that say where sessions are."""
 FAILED = f"Failed with exit code 3: Ran: cat lamp.log; exit 3 — {ERROR}"
 
@@ -89,7 +95,7 @@ def _deep(levels: int) -> str:
     return '{"deep": ' + "[" * levels + "]" * levels + "}"
 
 
-@pytest.mark.parametrize("name", [name for name in SESSIONS if name not in VALUES])
+@pytest.mark.parametrize("name", [name for name in SESSIONS if name not in (*VALUES, *OTHERS)])
 @pytest.mark.parametrize(
     "line", [_deep(200_000), '{"long": "' + "x" * 600_000 + '"}', "{no JSON", "[1, 2]"]
 )
@@ -137,6 +143,9 @@ FOLDERS = {
     "goose": ({"XDG_DATA_HOME": "{}/data"}, "data"),
     "zed": ({"XDG_DATA_HOME": "{}/data"}, "data/zed"),
     "cursor-editor": ({"XDG_CONFIG_HOME": "{}/config"}, "config"),
+    "kiro": ({"XDG_DATA_HOME": "{}/data"}, "data"),
+    "kiro-ide": ({"XDG_CONFIG_HOME": "{}/config"}, "config"),
+    "antigravity": ({}, ".gemini"),
 }
 
 

@@ -107,10 +107,10 @@ def test_crush_reads_each_project_of_its_list_and_a_database_that_is_gone_stops_
     [
         ("crush", "messages", "parts", "[{", "message 6 cannot be read: "),
         ("crush", "messages", "parts", '[{"type": "hologram", "data": {}}]',
-         "message 6 has a part of the unknown kind 'hologram' (schema 20260127000000)"),
+         "message 6 is not understood: a part hologram (Crush, schema 20260127000000)"),
         ("goose", "messages", "content_json", "[{", "message 6 cannot be read: "),
         ("goose", "messages", "content_json", '[{"type": "hologram"}]',
-         "message 6 has a part of the unknown kind 'hologram' (the database has version 5)"),
+         "message 6 is not understood: a part hologram (Goose, schema 5)"),
     ],
 )  # fmt: skip
 def test_a_message_that_is_not_understood_is_named_with_the_version_of_its_form(
@@ -269,7 +269,7 @@ def test_a_thread_of_zed_in_an_unknown_form_is_named_with_its_version(tmp_path: 
     drafts, reasons, _ = read("zed", path)
     assert (len(drafts), reasons["z1:6"]) == (
         3,
-        "message 6 is of an unknown kind (thread of version 0.3.0)",
+        "message 6 is not understood: a message Oracle (Zed, thread 0.3.0)",
     )
 
 
@@ -383,3 +383,141 @@ def test_a_call_that_the_person_rejected_in_cursor_is_named(tmp_path: Path) -> N
     chat(root, bubbleId__e1__b5={"bubbleId": "b5", "type": 2, "toolFormerData": tool})
     work = read("cursor-editor", root)[0][1]
     assert work.metadata["rejected"] == ["Rejected by the user: Ran: rm lamp"]
+
+
+# Kiro
+
+
+def test_each_form_in_which_kiro_has_kept_sessions_is_read(tmp_path: Path) -> None:
+    path = agent_sessions.kiro(tmp_path)
+    older = {"conversation_id": "k0", "history": agent_sessions.kiro_history()}
+    change(path, "insert into conversations values(?, ?)", ("/gone/pier", json.dumps(older)))
+    drafts, _, _ = read("kiro", path)
+    assert {(each.session, each.project) for each in drafts} == {("k", "harbour"), ("k0", "pier")}
+
+    def line(kind: str, key: str, *parts: tuple[str, object], **more: object) -> dict[str, object]:
+        content = [{"kind": sort, "data": data} for sort, data in parts]
+        return {
+            "version": "v1",
+            "kind": kind,
+            "data": {"message_id": key, "content": content} | more,
+        }
+
+    use = {"toolUseId": "t", "name": "shell", "input": {"command": "make"}}
+    failed = {"toolUseId": "t", "status": "error", "content": [{"kind": "text", "data": "no rule"}]}
+    second = [
+        line("Prompt", "p", ("text", ASKED), meta={"timestamp": 1767225600}),
+        line("AssistantMessage", "a", ("thinking", {"text": "dark"}), ("text", "I look."),
+             ("toolUse", use)),
+        line("ToolResults", "r", ("toolResult", failed)),
+        line("Oracle", "o", ("text", "hm")),
+    ]  # fmt: skip
+    third = [
+        {"id": "e1", "timestamp": "2026-01-01T00:00:01Z",
+         "payload": {"type": "user", "content": ASKED}},
+        {"id": "e2", "timestamp": "2026-01-01T00:00:02Z",
+         "payload": {"type": "assistant", "operationType": "Reasoning", "content": "dark"}},
+        {"id": "e3", "timestamp": "2026-01-01T00:00:03Z",
+         "payload": {"type": "tool_call", "toolCallId": "t", "toolName": "shell",
+                     "args": {"command": "make"}}},
+        {"id": "e4", "timestamp": "2026-01-01T00:00:04Z",
+         "payload": {"type": "tool_result", "toolCallId": "t", "success": False,
+                     "content": "no rule"}},
+        {"id": "e5", "timestamp": "2026-01-01T00:00:05Z", "payload": {"type": "turn_end"}},
+    ]  # fmt: skip
+    root = tmp_path / "sessions"
+    folder = root / "0cc175b9" / "sess_3"
+    folder.mkdir(parents=True)
+    (root / "cli").mkdir()
+    for file, lines in ((root / "cli" / "2.jsonl", second), (folder / "messages.jsonl", third)):
+        file.write_text("".join(json.dumps(each) + "\n" for each in lines))
+    state = {"session_id": "two", "cwd": CWD, "title": "The lamp"}
+    (root / "cli" / "2.json").write_text(json.dumps(state))
+    (folder / "session.json").write_text(json.dumps({"id": "three", "workspacePaths": [CWD]}))
+    drafts, reasons, cursor = read("kiro", root)
+    assert prompts(drafts) == [ASKED, ASKED]
+    for session in ("two", "three"):
+        work = next(
+            each for each in drafts if each.session == session and each.kind == "observation"
+        )
+        assert work.metadata["failed"] == ["Failed: Ran: make — no rule"]
+        assert work.project == "harbour"
+    assert "dark" not in " ".join(each.text for each in drafts)
+    assert [each.title for each in drafts if each.kind == "session_summary"][-1] == "The lamp"
+    assert (
+        reasons["two:4"] == "message 4 is not understood: a line Oracle (Kiro, lines of version v1)"
+    )
+    assert read("kiro", root, cursor)[0] == []
+
+
+def test_a_compaction_of_kiro_takes_no_turn_for_another(tmp_path: Path) -> None:
+    path = agent_sessions.kiro(tmp_path)
+    first, _, cursor = read("kiro", path)
+    again = [*agent_sessions.kiro_history()[2:]]
+    later = {"user": {"content": {"Prompt": {"prompt": "Now the pier"}}},
+             "assistant": {"Response": {"message_id": "k4", "content": "The pier is lit."}}}  # fmt: skip
+    value = json.dumps({"conversation_id": "k", "history": [*again, later]})
+    change(path, "update conversations_v2 set value = ?, updated_at = 10", (value,))
+    drafts, _, _ = read("kiro", path, cursor)
+    assert prompts(drafts) == ["Now the pier"]
+    asked = {each.source_id for each in first if each.kind == "user_prompt"}
+    assert not asked & {each.source_id for each in drafts}
+
+
+def test_a_conversation_of_kiro_without_a_history_is_named(tmp_path: Path) -> None:
+    path = agent_sessions.kiro(tmp_path)
+    change(path, "update conversations_v2 set value = ?", (json.dumps({"turns": [], "v": 9}),))
+    assert read("kiro", path)[:2] == ([], {"k": "it has no history, but turns, v"})
+
+
+def test_a_reply_of_kiros_editor_whose_request_is_gone_is_named(tmp_path: Path) -> None:
+    root = agent_sessions.kiro_ide(tmp_path)
+    (file,) = [each for each in root.rglob("*") if each.name == "9e10"]
+    file.unlink()
+    drafts, reasons, _ = read("kiro-ide", root)
+    assert prompts(drafts) == [ASKED]
+    assert reasons["i1:2"] == ("message 2 is not told: the file of its request exec-1 is not there")
+
+
+# Antigravity
+
+
+def test_the_plans_of_antigravity_are_stored_also_where_it_kept_no_log(tmp_path: Path) -> None:
+    root = tmp_path / "antigravity"
+    folder = root / "brain" / "a2"
+    folder.mkdir(parents=True)
+    (folder / "implementation_plan.md").write_text("# Light the pier\n\nWe will hang ten lamps.")
+    (folder / "walkthrough.md").write_text("# Done\n\nTen lamps hang there now.")
+    updated = json.dumps({"updatedAt": "2026-01-01T00:00:00Z"})
+    (folder / "implementation_plan.md.metadata.json").write_text(updated)
+    for name in ("a2.pb", "a3.pb"):
+        (root / "conversations").mkdir(exist_ok=True)
+        (root / "conversations" / name).write_bytes(b"\x00\x01")
+    uris = json.dumps(["file:///gone/The%20pier"])
+    with closing(sqlite3.connect(root / "conversation_summaries.db")) as store, store:
+        store.execute(
+            "create table conversation_summaries(conversation_id text, workspace_uris text)"
+        )
+        store.execute("insert into conversation_summaries values('a2', ?)", (uris,))
+    (work, summary), reasons, cursor = read("antigravity", root)
+    assert "We will hang ten lamps." in work.text
+    assert "Ten lamps hang there now." in work.text
+    assert (work.project, summary.title) == ("The pier", "Light the pier")
+    assert reasons == {
+        "a2": "taken",
+        "a3": "only Antigravity reads its form, and below brain it has neither a log nor plans",
+    }
+    assert read("antigravity", root, cursor)[1] == {}
+    (folder / "walkthrough.md").write_text("# Done\n\nEleven lamps hang there now.")
+    assert "Eleven lamps" in read("antigravity", root, cursor)[0][0].text
+
+
+def test_a_broken_or_unknown_step_of_antigravity_is_named(tmp_path: Path) -> None:
+    root = agent_sessions.antigravity(tmp_path)
+    (file,) = root.rglob("transcript.jsonl")
+    with file.open("a") as log:
+        log.write('{broken\n{"turn": 9, "says": "hm"}\n{"being')
+    drafts, reasons, _ = read("antigravity", root)
+    assert prompts(drafts) == [ASKED]
+    assert reasons["a1:8"].startswith("message 8 cannot be read: ")
+    assert reasons["a1:9"] == "message 9 is not understood: a step with turn, says"

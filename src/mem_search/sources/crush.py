@@ -30,13 +30,14 @@ from mem_search.sources.agent_work.session_stores import (
     SessionStores,
     Store,
     StoredSession,
+    object_of,
     root_of,
     value_of,
     when,
 )
 from mem_search.sources.agent_work.text import clean_text, without_injected
 from mem_search.sources.agent_work.transcripts import Tools, answered, called, exit_code, home_of
-from mem_search.sources.conversations import fields, items, object_in
+from mem_search.sources.conversations import fields, items
 from mem_search.sources.databases import ForeignDatabase
 from mem_search.sources.whole_files import UnreadLines
 
@@ -119,7 +120,7 @@ def _projects(path: Path) -> Iterator[Mapping[str, Any]]:
         content = read_regular_file(path, MAX_SETTINGS)
     except OSError:
         return iter(())
-    return map(fields, items(object_in(content)[0].get("projects")))
+    return map(fields, items(object_of(content).get("projects")))
 
 
 def _lines(
@@ -137,19 +138,19 @@ def _lines(
         " from messages where session_id = ? order by created_at, rowid",
         session,
     )
-    form = ""
     if "version_id" in database.columns.get("goose_db_version", ()):
-        form = str(database.rows("select max(version_id) from goose_db_version")[0][0])
-    for number, (key, role, parts, at, is_summary) in enumerate(rows, 1):
+        ((version,),) = database.rows("select max(version_id) from goose_db_version")
+        unread.program = f"Crush, schema {version}"
+    for unread.at, (key, role, parts, at, is_summary) in enumerate(rows, 1):
         events: list[Event] = []
-        for part in map(fields, items(value_of(parts, number, unread))):
+        for part in map(fields, items(value_of(parts, unread))):
             kind, data = part.get("type"), fields(part.get("data"))
             if kind == "text" and (said := clean_text(data.get("text")).strip()):
                 events += _said(said, clean_text(role), agent, is_summary=bool(is_summary))
             elif kind in ("tool_call", "tool_result", "shell_command"):
                 events += _work(clean_text(kind), data, clean_text(key))
             elif kind not in ("text", *_SILENT):
-                unread.add(number, f"has a part of the unknown kind {kind!r} (schema {form})")
+                unread.not_known(f"a part {clean_text(kind) or kind}")
         if title and any(isinstance(event, Prompt) for event in events):
             events.append(SessionTitle(title))
         yield Line(clean_text(key), root, when(at), folder, "", agent, tuple(events))
@@ -164,8 +165,7 @@ def _said(text: str, role: str, agent: str, *, is_summary: bool) -> Iterator[Eve
 
 def _work(kind: str, data: Mapping[str, Any], key: str) -> Iterator[Event]:
     if kind == "tool_call":
-        given, _ = object_in(clean_text(data.get("input")) or "{}")
-        yield called(_TOOLS, data.get("id"), data.get("name"), given)
+        yield called(_TOOLS, data.get("id"), data.get("name"), object_of(data.get("input")))
     elif kind == "tool_result":
         said = _CWD.sub("", clean_text(data.get("content")))
         codes = _EXITED.findall(said) if data.get("name") == "bash" else []

@@ -33,12 +33,13 @@ from mem_search.sources.agent_work.session_stores import (
     UnknownForm,
     application_folders,
     beside,
+    object_of,
     value_of,
     when,
 )
 from mem_search.sources.agent_work.text import clean_text, without_injected
 from mem_search.sources.agent_work.transcripts import Tools, answered, called, exit_code
-from mem_search.sources.conversations import fields, items, object_in
+from mem_search.sources.conversations import fields, items
 from mem_search.sources.databases import ForeignDatabase
 from mem_search.sources.whole_files import UnreadLines
 
@@ -113,7 +114,7 @@ def _lines(
 ) -> Iterator[Line]:
     key = f"composerData:{chat}"
     ((_, data),) = database.rows(_VALUES, key, f"{key};")
-    about = fields(value_of(data, 0, unread))
+    about = fields(value_of(data, unread))
     rows = database.rows(_VALUES, f"bubbleId:{chat}:", f"bubbleId:{chat};")
     stored = {clean_text(key).rpartition(":")[2]: value for key, value in rows}
     inline = fields(about.get("conversationMap"))
@@ -126,15 +127,15 @@ def _lines(
     above = fields(about.get("subagentInfo"))
     root = clean_text(above.get("rootParentConversationId") or above.get("parentComposerId"))
     bubbles = []
-    for number, header in enumerate(order, 1):
+    for unread.at, header in enumerate(order, 1):
         name = clean_text(header.get("bubbleId"))
         bubble = fields(inline.get(name)) or header
         if name in stored:
-            bubble = fields(value_of(stored[name], number, unread))
+            bubble = fields(value_of(stored[name], unread))
         elif headers and bubble is header:
-            unread.add(number, "is not in the database")
+            unread.add(unread.at, "is not in the database")
         folder = folder or _path(next(iter(items(bubble.get("workspaceUris"))), ""))
-        bubbles.append((name or str(number), bubble))
+        bubbles.append((name or str(unread.at), bubble))
     folder = folder or folders().get(chat, "")
     title = SessionTitle(clean_text(about.get("name")))
     for name, bubble in bubbles:
@@ -155,18 +156,18 @@ def _events(bubble: Mapping[str, Any], name: str, *, is_person: bool) -> Iterato
         yield AgentText(said.strip())
     if tool := fields(bubble.get("toolFormerData")):
         call = clean_text(tool.get("toolCallId")) or name
-        given = {**_object(tool.get("params")), **_object(tool.get("rawArgs"))}
+        given = {**object_of(tool.get("params")), **object_of(tool.get("rawArgs"))}
         yield called(_TOOLS, call, tool.get("name"), given)
         yield from _answer(call, tool)
 
 
 def _answer(call: str, tool: Mapping[str, Any]) -> Iterator[Event]:
-    status, result = tool.get("status"), _object(tool.get("result"))
-    more = _object(tool.get("additionalData"))
+    status, result = tool.get("status"), object_of(tool.get("result"))
+    more = object_of(tool.get("additionalData"))
     if result.get("rejected") is True or tool.get("userDecision") == "rejected":
         yield answered(call, _REJECTED, failed=True)
     elif status in ("completed", "success", "error"):
-        error = fields(_object(tool.get("error")))
+        error = fields(object_of(tool.get("error")))
         output = clean_text(result.get("output")) or clean_text(result.get("error"))
         said = clean_text(error.get("modelVisibleErrorMessage")) or output
         code = exit_code(result.get("exitCodeV2", result.get("exitCode")))
@@ -177,7 +178,7 @@ def _answer(call: str, tool: Mapping[str, Any]) -> Iterator[Event]:
 def _tabs(database: ForeignDatabase, folder: str) -> Iterator[StoredSession]:
     """The chats of a workspace of Cursor before 0.43."""
     for (value,) in database.rows(_ITEM, _TABS):
-        for tab in map(fields, items(_object(value).get("tabs"))):
+        for tab in map(fields, items(object_of(value).get("tabs"))):
             said = [fields(each) for each in items(tab.get("bubbles"))]
             chat = clean_text(tab.get("tabId") or tab.get("id"))
             stamp = f"{len(said)}-{tab.get('lastSendTime')}"
@@ -203,7 +204,7 @@ def _folders(user: Path, database: ForeignDatabase) -> Mapping[str, str]:
         with beside(path, "ItemTable") as workspace:
             rows = workspace.rows(_ITEM, "composer.composerData") if workspace else []
         for chat in [
-            each for (value,) in rows for each in items(_object(value).get("allComposers"))
+            each for (value,) in rows for each in items(object_of(value).get("allComposers"))
         ]:
             found[clean_text(fields(chat).get("composerId"))] = _folder_of(path.parent)
     if {"composerId", "workspaceId"} <= database.columns.get("composerHeaders", frozenset()):
@@ -216,7 +217,7 @@ def _folders(user: Path, database: ForeignDatabase) -> Mapping[str, str]:
 def _folder_of(workspace: Path) -> str:
     """The folder that is open in a workspace, or that its list of several folders is in."""
     try:
-        about, _ = object_in(read_regular_file(workspace / "workspace.json", MAX_SETTINGS))
+        about = object_of(read_regular_file(workspace / "workspace.json", MAX_SETTINGS))
     except OSError:
         return ""
     several = _path(about.get("workspace"))
@@ -230,8 +231,3 @@ def _path(uri: object) -> str:
         return unquote(urlsplit(text).path) if "://" in text else text
     except ValueError:
         return ""
-
-
-def _object(value: object) -> Mapping[str, Any]:
-    """An object, or the one that a text is."""
-    return fields(value) or (object_in(value)[0] if isinstance(value, str | bytes) else {})

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
@@ -42,6 +43,7 @@ from mem_search.sources.agent_work.transcripts import (
 from mem_search.sources.conversations import fields, items, json_lines
 from mem_search.sources.databases import ForeignDatabase
 from mem_search.sources.whole_files import UnreadLines, WholeFile
+from mem_search.text.file_names import as_text
 
 _FILE: Final = "sessions.db"
 _TOOLS: Final[Tools] = {
@@ -103,9 +105,7 @@ class Goose(SessionStores):
             yield StoredSession(session, f"{changed}-{last}-{count}", lines)
 
     def in_file(self, store: Store) -> Iterator[StoredSession]:
-        status = store.path.stat()
-        stamp = f"{status.st_mtime_ns}-{status.st_size}"
-        yield StoredSession(store.path.stem, stamp, partial(_filed, store.path))
+        yield StoredSession(as_text(store.path.stem), store.stamp(), partial(_filed, store.path))
 
 
 def _stored(database: ForeignDatabase, session: str, unread: UnreadLines) -> Iterator[Line]:
@@ -118,27 +118,26 @@ def _stored(database: ForeignDatabase, session: str, unread: UnreadLines) -> Ite
         " from messages where session_id = ? order by id",
         session,
     )
-    messages = (
-        {"role": role, "created": at, "content": value_of(content, number, unread),
-         "metadata": value_of(more, number, unread)}
-        for number, (role, content, at, more) in enumerate(rows, 1)
-    )  # fmt: skip
-    form = "no version"
     if "version" in database.columns.get("schema_version", ()):
-        form = f"version {database.rows(_VERSION)[0][0]}"
-    yield from _lines(session, about, messages, unread, f"the database has {form}")
+        unread.program = f"Goose, schema {database.rows(_VERSION)[0][0]}"
+
+    def messages() -> Iterator[Mapping[str, Any]]:
+        for unread.at, (role, content, at, more) in enumerate(rows, 1):
+            parts, shown = value_of(content, unread), value_of(more, unread)
+            yield {"role": role, "created": at, "content": parts, "metadata": shown}
+
+    yield from _lines(session, about, messages(), unread)
 
 
 def _filed(path: Path, unread: UnreadLines) -> Iterator[Line]:
-    file = WholeFile(path, path.name, unread=unread)
-    about: Mapping[str, Any] = {}
-    messages: list[Mapping[str, Any]] = []
-    for line in json_lines(file):
-        if "content" in line:
-            messages.append(line)
-        else:
-            about = about or line
-    yield from _lines(path.stem, about, messages, unread)
+    lines = json_lines(WholeFile(path, path.name, unread=unread))
+    first = next(lines, {})
+    about = {} if "content" in first else first
+    unread.program = f"Goose, {as_text(path.name)} of before its database"
+    said = [] if about else [first]
+    yield from _lines(
+        as_text(path.stem), about, chain(said, (each for each in lines if each)), unread
+    )
 
 
 def _lines(
@@ -146,7 +145,6 @@ def _lines(
     about: Mapping[str, Any],
     messages: Iterable[Mapping[str, Any]],
     unread: UnreadLines,
-    form: str = "a file of Goose before its database",
 ) -> Iterator[Line]:
     folder = clean_text(about.get("working_dir"))
     is_person = clean_text(about.get("session_type")) not in ("sub_agent", "scheduled", "hidden")
@@ -167,7 +165,7 @@ def _lines(
             elif kind == "toolResponse":
                 events.append(_answered(part))
             elif kind not in ("text", *_SILENT):
-                unread.add(number, f"has a part of the unknown kind {kind!r} ({form})")
+                unread.not_known(f"a part {clean_text(kind) or kind}")
         if title and any(isinstance(event, Prompt) for event in events):
             events.append(SessionTitle(title))
         at = when(message.get("created"))

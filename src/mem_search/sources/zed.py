@@ -116,20 +116,21 @@ def _lines(
         agent = session
     at = when(thread.get("created_at")) or when(thread["updated_at"])
     title = SessionTitle(clean_text(found.get("title") or found.get("summary")))
-    for number, message in enumerate(items(found.get("messages")), 1):
+    unread.program = f"Zed, thread {version or 'without a version'}"
+    for unread.at, message in enumerate(items(found.get("messages")), 1):
         whole = _message(fields(message)) if version == _CURRENT else _old(fields(message))
         if whole is None:
             if message != "Resume":
-                unread.add(number, f"is of an unknown kind (thread of version {version})")
+                unread.not_known(f"a message {clean_text(message) or ', '.join(fields(message))}")
             continue
         role, key, content, results = whole
         events: list[Event] = []
         if role == "user" and (asked := without_injected(_asked(content))):
             events = [Prompt(asked), title] if agent == MAIN else [Instruction(asked)]
         elif role == "assistant":
-            events = list(_work(content, folders if folders[0] else [folder], number, unread))
+            events = list(_work(content, folders if folders[0] else [folder], unread))
         events += map(_answer, results)
-        yield Line(key or str(number), clean_text(root), at, folder, "", agent, tuple(events))
+        yield Line(key or str(unread.at), clean_text(root), at, folder, "", agent, tuple(events))
 
 
 _Message = tuple[str, str, list[Any], list[Mapping[str, Any]]]
@@ -169,9 +170,7 @@ def _asked(content: list[Any]) -> str:
     return "".join(parts).strip()
 
 
-def _work(
-    content: list[Any], folders: list[str], number: int, unread: UnreadLines
-) -> Iterator[Event]:
+def _work(content: list[Any], folders: list[str], unread: UnreadLines) -> Iterator[Event]:
     for part in map(fields, content):
         kind = next(iter(part), "")
         if kind == "Text" and (said := clean_text(part["Text"]).strip()):
@@ -186,7 +185,7 @@ def _work(
                     given[name] = _placed(path, folders)
             yield called(_TOOLS, use.get("id"), tool, given)
         elif kind not in ("Text", *_SILENT):
-            unread.add(number, f"has a part of the unknown kind {kind!r}")
+            unread.not_known(f"a part {clean_text(kind)}")
 
 
 def _placed(path: str, folders: list[str]) -> str:

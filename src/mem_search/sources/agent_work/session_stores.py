@@ -24,7 +24,7 @@ from mem_search.sources.agent_work.events import Line
 from mem_search.sources.agent_work.text import clean_text
 from mem_search.sources.agent_work.transcripts import home_of, records_of
 from mem_search.sources.base import BaseSource, BatchBuilder, alone
-from mem_search.sources.conversations import moment
+from mem_search.sources.conversations import fields, moment
 from mem_search.sources.databases import (
     ENDED,
     ForeignDatabase,
@@ -32,6 +32,7 @@ from mem_search.sources.databases import (
     foreign_database,
 )
 from mem_search.sources.whole_files import UnreadLines
+from mem_search.text.file_names import as_text
 from mem_search.text.json_reading import loads
 
 _DATABASES: Final = (".db", ".sqlite3", ".vscdb")
@@ -46,19 +47,35 @@ _MS_FROM: Final = 10**11
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """A file with sessions. ``folder`` is the directory that they worked in, if the place says."""
+    """A file with sessions. ``folder`` is the directory that they worked in, if the place says;
+    ``beside`` are files that say more of them.
+    """
 
     path: Path
     folder: str = ""
+    beside: tuple[Path, ...] = ()
+
+    def stamp(self) -> str:
+        """What changes with the file, with the log of a database, or with a file beside it."""
+        stamps = []
+        for each in (self.path, self.path.with_name(f"{self.path.name}-wal"), *self.beside):
+            with suppress(OSError):
+                status = each.stat()
+                stamps.append(f"{status.st_mtime_ns}-{status.st_size}")
+        return "-".join(stamps)
 
 
 @dataclass(frozen=True, slots=True)
 class StoredSession:
-    """A session in a store; ``lines`` notes what it cannot read by the number of the message."""
+    """A session in a store; ``lines`` notes what it cannot read by the number of the message.
+
+    ``left`` is the reason why one has nothing that is read.
+    """
 
     id: str
     stamp: str
     lines: Callable[[UnreadLines], Iterable[Line]]
+    left: str = ""
 
 
 class UnknownForm(Exception):
@@ -111,7 +128,7 @@ class SessionStores(BaseSource):
         for done, store in enumerate(stores):
             name = _named(store.path, root)
             sessions = known.setdefault(name, {})
-            stamp = _stamp(store.path)
+            stamp = store.stamp()
             if sessions.get(_FILE) != stamp:
                 batch.outdate(name)
                 try:
@@ -146,7 +163,7 @@ class SessionStores(BaseSource):
             if each.id in earlier or known.get(each.id) == each.stamp:
                 continue
             item, before, failed = clean_text(each.id), batch.taken, False
-            unread = UnreadLines()
+            unread = UnreadLines("message")
             batch.outdate(item)
             for found in alone(item, partial(self._records, item, each, unread)):
                 if isinstance(found, Draft):
@@ -156,14 +173,12 @@ class SessionStores(BaseSource):
                     batch.note(found)
                 else:
                     batch.finish(found)
-            for number, reason in unread.named:
-                batch.fail(f"{item}:{number}", f"message {number} {reason}")
-            if more := unread.count - len(unread.named):
-                batch.fail(f"{item}:more", f"{more} more messages cannot be read")
+            not_read = list(unread.entries(item))
+            batch.note(*not_read)
             if batch.taken > before and not failed:
                 batch.note(LedgerEntry(item, "taken", records=batch.taken - before))
-            elif not (failed or unread.count):
-                batch.leave(item, "there is nothing in it that could be stored")
+            elif not (failed or not_read):
+                batch.leave(item, each.left or "there is nothing in it that could be stored")
             known[each.id] = each.stamp
             yield
 
@@ -176,7 +191,8 @@ class SessionStores(BaseSource):
         """
         try:
             for each in records_of(self.name, session.lines(unread), identify):
-                if not (unread.count and isinstance(each, WholeSession)):
+                is_whole = not (unread.count or unread.unknown or unread.waiting)
+                if is_whole or not isinstance(each, WholeSession):
                     yield each
         except UnknownForm as error:
             yield LedgerEntry(item, "failed", str(error))
@@ -208,15 +224,20 @@ def data_folders(machine: Machine, linux: str, mac: str) -> Iterator[Path]:
     yield machine.home / "Library" / "Application Support" / mac
 
 
-def value_of(data: object, number: int, unread: UnreadLines) -> Any:
-    """The JSON of a message; None with a note for what is none."""
+def value_of(data: object, unread: UnreadLines) -> Any:
+    """The JSON of the message at hand; None with a note for what is none."""
     try:
         return loads(data) if isinstance(data, str | bytes) else None
     except RecursionError:
-        unread.add(number, "cannot be read: it is nested too deeply")
+        unread.add(unread.at, "cannot be read: it is nested too deeply")
     except ValueError as error:
-        unread.add(number, f"cannot be read: {error}")
+        unread.add(unread.at, f"cannot be read: {error}")
     return None
+
+
+def object_of(value: object) -> Mapping[str, Any]:
+    """An object, or the one that a text is in JSON; {} for anything else."""
+    return fields(value_of(value, UnreadLines()) if isinstance(value, str | bytes) else value)
 
 
 def when(value: object) -> int | None:
@@ -241,14 +262,5 @@ def _is_busy(error: Exception) -> bool:
 
 
 def _named(path: Path, root: Path) -> str:
-    return str(path.relative_to(root)) if path.is_relative_to(root) and path != root else str(path)
-
-
-def _stamp(path: Path) -> str:
-    """What changes with the file or with the log of a database beside it."""
-    stamps = []
-    for each in (path, path.with_name(f"{path.name}-wal")):
-        with suppress(OSError):
-            status = each.stat()
-            stamps.append(f"{status.st_mtime_ns}-{status.st_size}")
-    return "-".join(stamps)
+    is_below = path.is_relative_to(root) and path != root
+    return as_text(str(path.relative_to(root) if is_below else path))
