@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 from collections.abc import Mapping
 from contextlib import closing
@@ -171,6 +172,37 @@ def test_a_running_program_that_has_not_moved_its_log_yet_is_read(tmp_path: Path
             store.execute("insert into cursorDiskKV values(?, ?)", row)
         drafts, _, _ = read("cursor-editor", root, cursor)
     assert drafts[1].metadata["narrative"].endswith("All of them.")
+
+
+def test_a_store_that_is_no_file_is_named_and_never_waited_for(tmp_path: Path) -> None:
+    root = agent_sessions.goose(tmp_path)
+    os.mkfifo(root / "pipe.jsonl")
+    (root / "link.jsonl").symlink_to("/dev/zero")
+    drafts, reasons, _ = read("goose", root)
+    assert prompts(drafts) == [ASKED]
+    assert "it is a pipe (FIFO), and only files are read" in reasons["pipe.jsonl"]
+    assert "it is a link, and only files are read" in reasons["link.jsonl"]
+    path = tmp_path / "threads.db"
+    path.symlink_to("/dev/zero")
+    with pytest.raises(SourceError, match=r"threads\.db cannot be read: it is a .*device"):
+        read("zed", path)
+
+
+def test_rows_with_odd_values_stop_nothing_of_the_others(tmp_path: Path) -> None:
+    root = agent_sessions.goose(tmp_path)
+    for odd in ("7", "x'ff41'"):
+        change(
+            root / "sessions.db",
+            f"insert into sessions(id, working_dir, created_at) values({odd}, {odd}, {odd});"
+            "insert into messages(session_id, role, content_json, created_timestamp)"
+            f" values({odd}, {odd}, {odd}, {odd});",
+        )
+    path = agent_sessions.zed(tmp_path)
+    change(path, "insert into threads values(null, x'ff', 7, x'00', 7, 7, 7, 7, 7)")
+    assert prompts(read("goose", root)[0]) == [ASKED]
+    drafts, reasons, _ = read("zed", path)
+    assert prompts(drafts) == [ASKED]
+    assert set(reasons) == {"z1", "a session without an id"}
 
 
 # Goose
@@ -454,8 +486,8 @@ def test_a_compaction_of_kiro_takes_no_turn_for_another(tmp_path: Path) -> None:
     path = agent_sessions.kiro(tmp_path)
     first, _, cursor = read("kiro", path)
     again = [*agent_sessions.kiro_history()[2:]]
-    later = {"user": {"content": {"Prompt": {"prompt": "Now the pier"}}},
-             "assistant": {"Response": {"message_id": "k4", "content": "The pier is lit."}}}  # fmt: skip
+    said = {"Response": {"message_id": "k4", "content": "The pier is lit."}}
+    later = {"user": {"content": {"Prompt": {"prompt": "Now the pier"}}}, "assistant": said}
     value = json.dumps({"conversation_id": "k", "history": [*again, later]})
     change(path, "update conversations_v2 set value = ?, updated_at = 10", (value,))
     drafts, _, _ = read("kiro", path, cursor)

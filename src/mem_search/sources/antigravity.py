@@ -94,7 +94,11 @@ class Antigravity(SessionStores):
             return (Store(root),)
         folders = sorted(each for each in (root / "brain").glob("*") if each.is_dir())
         opaque = [each for sort in _OPAQUE for each in root.glob(f"conversations/*{sort}")]
-        told = [Store(path) for folder in folders if (path := _told(folder))]
+        told = [
+            Store(path, beside=tuple(folder / name for name in _PLANS))
+            for folder in folders
+            if (path := _told(folder))
+        ]
         known = {_folder(store.path).name for store in told}
         return [*told, *(Store(path) for path in sorted(opaque) if path.stem not in known)]
 
@@ -106,14 +110,8 @@ class Antigravity(SessionStores):
             yield from _opaque(store.path)
             return
         folder = _folder(store.path)
-        stamps = []
-        for path in (store.path, *(folder / name for name in _PLANS)):
-            if path.is_file():
-                status = path.stat()
-                stamps.append(f"{status.st_mtime_ns}-{status.st_size}")
-        yield StoredSession(
-            as_text(folder.name), "-".join(stamps), partial(_lines, store.path, folder)
-        )
+        lines = partial(_lines, store.path, folder)
+        yield StoredSession(as_text(folder.name), store.stamp(), lines)
 
 
 def _opaque(path: Path) -> Iterator[StoredSession]:

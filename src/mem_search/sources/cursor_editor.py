@@ -16,6 +16,7 @@ from typing import Any, Final
 from urllib.parse import unquote, urlsplit
 
 from mem_search.contracts import Machine
+from mem_search.model import Location
 from mem_search.regular_file import MAX_SETTINGS, read_regular_file
 from mem_search.sources.agent_work.events import (
     MAIN,
@@ -63,6 +64,8 @@ _TOOLS: Final[Tools] = {
     "web_search": ("WebSearch", "search_term", "searchTerm"),
     "web_fetch": ("WebFetch", "url"),
 }  # fmt: skip
+_PAUSE_SECONDS: Final = 60.0
+"""A running editor writes all the time, and the keys of years of chats have tens of megabytes."""
 _REJECTED: Final = "The user rejected this call"
 _KEYS: Final = "select key, rowid from cursorDiskKV where key >= ? and key < ?"
 _VALUES: Final = "select key, value from cursorDiskKV where key >= ? and key < ?"
@@ -80,6 +83,9 @@ class CursorEditor(SessionStores):
 
     def places(self, machine: Machine) -> Iterable[Path]:
         return (folder / "User" for folder in application_folders(machine, "Cursor"))
+
+    def pause(self, location: Location) -> float:
+        return _PAUSE_SECONDS
 
     def recognises(self, path: Path) -> bool:
         is_of_all = path.parts[-2:-1] == (_GLOBAL,)

@@ -6,6 +6,9 @@ A session is read again when its stamp changed, a place when its file or the log
 
 from __future__ import annotations
 
+import logging
+import os
+import stat
 from abc import abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -15,10 +18,11 @@ from pathlib import Path
 from typing import Any, ClassVar, Final
 
 from mem_search.contracts import Machine
-from mem_search.errors import SourceError
+from mem_search.errors import MemSearchError, SourceError
 from mem_search.model import Batch, Draft, LedgerEntry, Location
 from mem_search.model.ingest import WholeSession
 from mem_search.projects import identify
+from mem_search.regular_file import kind_of
 from mem_search.sources.agent_work.drafts import VERSION
 from mem_search.sources.agent_work.events import Line
 from mem_search.sources.agent_work.text import clean_text
@@ -35,12 +39,15 @@ from mem_search.sources.whole_files import UnreadLines
 from mem_search.text.file_names import as_text
 from mem_search.text.json_reading import loads
 
+log = logging.getLogger(__name__)
+
 _DATABASES: Final = (".db", ".sqlite3", ".vscdb")
 _BUSY: Final = ("SQLITE_BUSY", "SQLITE_LOCKED")
 _OF_ALL: Final = (ENDED, *_BUSY, "SQLITE_IOERR")
 """Errors of the whole database; another one is of the session that is read."""
 _FILE: Final = ""
 """The key of a store's own stamp among those of its sessions, which have names."""
+_NAMELESS: Final = "a session without an id"
 _MS_FROM: Final = 10**11
 """A time from this number on is in milliseconds: in seconds it would be after the year 5100."""
 
@@ -123,7 +130,7 @@ class SessionStores(BaseSource):
         known: dict[str, dict[str, str]] = {}
         if is_known:
             known = {name: dict(each) for name, each in cursor.get("stores", {}).items()}
-        stores = [each for each in self.stores(root) if each.path.is_file()]
+        stores = [each for each in self.stores(root) if os.path.lexists(each.path)]
         batch, earlier = BatchBuilder(total=len(stores)), set[str]()
         for done, store in enumerate(stores):
             name = _named(store.path, root)
@@ -136,11 +143,14 @@ class SessionStores(BaseSource):
                         if batch.is_full:
                             yield batch.build({"version": VERSION, "stores": known}, done)
                     sessions[_FILE] = stamp
-                except (SourceError, UnreadableDatabase, OSError, ValueError) as error:
+                except Exception as error:  # a foreign file may hold anything anywhere
+                    if isinstance(error, MemSearchError) and not isinstance(error, SourceError):
+                        raise  # such as a full disk: no fault of the file
                     step = "; sync again in a minute" if _is_busy(error) else ""
-                    why = f"{store.path} cannot be read: {error}{step}"
+                    why = as_text(f"{store.path} cannot be read: {error}{step}")
                     if store.path == root:
                         raise SourceError(why) from error
+                    log.warning("%s: %r", name, error)
                     batch.fail(name, why)
                     if not step:
                         sessions[_FILE] = stamp
@@ -149,7 +159,11 @@ class SessionStores(BaseSource):
             yield batch.build({"version": VERSION, "stores": known}, len(stores))
 
     def _listed(self, store: Store) -> Iterator[StoredSession]:
-        if store.path.suffix in _DATABASES:
+        is_database = store.path.suffix in _DATABASES
+        mode = (store.path.stat() if is_database else store.path.lstat()).st_mode
+        if not stat.S_ISREG(mode):
+            raise OSError(f"it is {kind_of(mode)}, and only files are read")
+        if is_database:
             with foreign_database(store.path, self.tables, self.optional) as database:
                 yield from self.in_database(store, database)
         else:
@@ -160,9 +174,9 @@ class SessionStores(BaseSource):
     ) -> Iterator[None]:
         """Take what changed in a store, session by session."""
         for each in self._listed(store):
-            if each.id in earlier or known.get(each.id) == each.stamp:
+            item, before, failed = clean_text(each.id) or _NAMELESS, batch.taken, False
+            if item in earlier or known.get(item) == each.stamp:
                 continue
-            item, before, failed = clean_text(each.id), batch.taken, False
             unread = UnreadLines("message")
             batch.outdate(item)
             for found in alone(item, partial(self._records, item, each, unread)):
@@ -179,7 +193,7 @@ class SessionStores(BaseSource):
                 batch.note(LedgerEntry(item, "taken", records=batch.taken - before))
             elif not (failed or not_read):
                 batch.leave(item, each.left or "there is nothing in it that could be stored")
-            known[each.id] = each.stamp
+            known[item] = each.stamp
             yield
 
     def _records(
