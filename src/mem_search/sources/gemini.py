@@ -149,7 +149,10 @@ def _session(data: bytes, suffix: str, unread: UnreadLines) -> Mapping[str, Any]
             found |= line
             messages = _listed(line, messages)
         else:
-            unread.not_known(f"fields {', '.join(sorted(line))}")
+            what = (
+                f"type {line['type']} without an id" if "type" in line else ", ".join(sorted(line))
+            )
+            unread.not_known(what)
     if not found and not messages and not unread.unknown:
         raise ValueError("it is neither JSON nor lines of JSON")
     return {**found, "messages": list(messages.values())}
