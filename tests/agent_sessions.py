@@ -485,8 +485,7 @@ def cursor_editor(folder: Path) -> Path:
     headers = [{"bubbleId": each["bubbleId"], "type": each["type"]} for each in bubbles]
     chat = {"_v": 10, "composerId": "e1", "createdAt": 1767225600000, "name": "",
             "fullConversationHeadersOnly": headers}  # fmt: skip
-    root = folder / "Cursor" / "User"
-    path = root / "globalStorage" / "state.vscdb"
+    path = folder / "Cursor" / "User" / "globalStorage" / "state.vscdb"
     path.parent.mkdir(parents=True)
     with closing(sqlite3.connect(path)) as store, store:
         for table in ("ItemTable", "cursorDiskKV"):
@@ -494,7 +493,7 @@ def cursor_editor(folder: Path) -> Path:
         values = {"composerData:e1": chat} | {f"bubbleId:e1:{b['bubbleId']}": b for b in bubbles}
         for key, value in values.items():
             store.execute("insert into cursorDiskKV values(?, ?)", (key, json.dumps(value)))
-    return root
+    return path
 
 
 def kiro_history() -> list[dict[str, Any]]:

@@ -17,7 +17,7 @@ from agent_sessions import ASKED, CWD, SAID
 from mem_search.contracts import Machine
 from mem_search.errors import SourceError
 from mem_search.model import Draft, LedgerEntry, Location
-from mem_search.sources import by_name, zed
+from mem_search.sources import by_name, compressed, zed
 
 
 def read(
@@ -160,8 +160,7 @@ def test_a_database_that_is_locked_is_named_and_read_when_it_is_free(
 
 
 def test_a_running_program_that_has_not_moved_its_log_yet_is_read(tmp_path: Path) -> None:
-    root = agent_sessions.cursor_editor(tmp_path)
-    path = root / "globalStorage" / "state.vscdb"
+    root = path = agent_sessions.cursor_editor(tmp_path)
     _, _, cursor = read("cursor-editor", root)
     with closing(sqlite3.connect(path)) as store:
         store.execute("pragma journal_mode = wal")
@@ -318,22 +317,20 @@ def zstd_frame(data: bytes) -> bytes:
 def test_a_compressed_thread_of_zed_says_what_it_needs_where_that_is_missing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def missing(name: str) -> None:
-        raise ImportError(name)
-
     path = agent_sessions.zed(tmp_path)
     thread(path, zstd_frame(json.dumps(agent_sessions.zed_thread()).encode()), "zstd")
-    monkeypatch.setattr(zed, "import_module", missing)
+    monkeypatch.setattr(compressed, "_READERS", ())
     drafts, reasons, _ = read("zed", path)
     assert drafts == []
-    assert reasons["z1"].startswith("it is compressed with zstd; ")
-    assert reasons["z1"].endswith("'mem-search[zstd]', then: mem-search sync zed --again")
+    assert reasons["z1"].startswith(
+        "it is compressed with zstd, which this Python cannot read; run: "
+    )
+    assert reasons["z1"].endswith("'mem-search[zstd]'; then: mem-search sync --again")
 
 
 def test_a_compressed_thread_of_zed_is_read_up_to_its_limit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pytest.importorskip("backports.zstd")
     path = agent_sessions.zed(tmp_path)
     frame = zstd_frame(json.dumps(agent_sessions.zed_thread()).encode())
     thread(path, frame, "zstd")
@@ -350,8 +347,7 @@ def test_a_compressed_thread_of_zed_is_read_up_to_its_limit(
 # Cursor's editor
 
 
-def chat(root: Path, **values: object) -> None:
-    path = root / "globalStorage" / "state.vscdb"
+def chat(path: Path, **values: object) -> None:
     for key, value in values.items():
         row = (key.replace("__", ":"), json.dumps(value))
         change(path, "insert into cursorDiskKV values(?, ?)", row)
@@ -359,7 +355,7 @@ def chat(root: Path, **values: object) -> None:
 
 def test_a_chat_of_cursor_has_the_folder_of_its_workspace(tmp_path: Path) -> None:
     root = agent_sessions.cursor_editor(tmp_path)
-    workspace = root / "workspaceStorage" / "0cc175b9"
+    workspace = root.parents[1] / "workspaceStorage" / "0cc175b9"
     workspace.mkdir(parents=True)
     (workspace / "workspace.json").write_text('{"folder": "file:///gone/The%20pier"}')
     asked = {"bubbleId": "b1", "type": 1, "text": ASKED}
@@ -373,7 +369,7 @@ def test_a_chat_of_cursor_has_the_folder_of_its_workspace(tmp_path: Path) -> Non
 
 def test_chats_of_older_versions_of_cursor_are_read(tmp_path: Path) -> None:
     root = agent_sessions.cursor_editor(tmp_path)
-    workspace = root / "workspaceStorage" / "0cc175b9"
+    workspace = root.parents[1] / "workspaceStorage" / "0cc175b9"
     workspace.mkdir(parents=True)
     (workspace / "workspace.json").write_text('{"folder": "file:///gone/harbour"}')
     told = [{"type": "user", "text": "Which lamp is out?"}, {"type": "ai", "text": SAID}]

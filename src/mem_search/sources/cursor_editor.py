@@ -82,7 +82,8 @@ class CursorEditor(SessionStores):
     optional = ("cursorDiskKV", "composerHeaders")
 
     def places(self, machine: Machine) -> Iterable[Path]:
-        return (folder / "User" for folder in application_folders(machine, "Cursor"))
+        for folder in application_folders(machine, "Cursor"):
+            yield folder / "User" / _GLOBAL / _FILE
 
     def pause(self, location: Location) -> float:
         return _PAUSE_SECONDS
@@ -93,10 +94,12 @@ class CursorEditor(SessionStores):
         return path.name == _FILE and is_state and "Cursor" in path.parts
 
     def stores(self, root: Path) -> Iterable[Store]:
-        if root.is_file():
+        """The database of all workspaces, and with it those of each; or one of these alone."""
+        user = root if root.is_dir() else root.parent.parent
+        if root.is_file() and root.parent.name != _GLOBAL:
             return (Store(root),)
-        workspaces = sorted((root / _OF_WORKSPACES).glob(f"*/{_FILE}"))
-        return [Store(path) for path in (root / _GLOBAL / _FILE, *workspaces)]
+        workspaces = sorted((user / _OF_WORKSPACES).glob(f"*/{_FILE}"))
+        return [Store(path) for path in (user / _GLOBAL / _FILE, *workspaces)]
 
     def in_database(self, store: Store, database: ForeignDatabase) -> Iterator[StoredSession]:
         if store.path.parent.name != _GLOBAL:

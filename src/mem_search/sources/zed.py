@@ -9,12 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
-from importlib import import_module
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
 from mem_search.contracts import Machine
-from mem_search.install_command import install_command
 from mem_search.patterns import pattern
 from mem_search.sources.agent_work.events import (
     MAIN,
@@ -36,6 +34,7 @@ from mem_search.sources.agent_work.session_stores import (
 )
 from mem_search.sources.agent_work.text import clean_text, without_injected
 from mem_search.sources.agent_work.transcripts import Tools, answered, called, exit_code, words
+from mem_search.sources.compressed import unpacked
 from mem_search.sources.conversations import fields, items
 from mem_search.sources.databases import ForeignDatabase
 from mem_search.sources.whole_files import UnreadLines
@@ -104,7 +103,10 @@ def _lines(
     )
     if sort not in ("json", "zstd"):
         raise UnknownForm(f"its data are of the unknown type {clean_text(sort)}")
-    found = fields(loads(_unpacked(data) if sort == "zstd" else data))
+    try:
+        found = fields(loads(unpacked(data, MAX_THREAD_BYTES) if sort == "zstd" else data))
+    except OSError as error:
+        raise UnknownForm(str(error)) from error
     version = found.get("version")
     if version not in (_CURRENT, *_OLD):
         raise UnknownForm(f"the thread has the unknown version {clean_text(version)}")
@@ -207,24 +209,3 @@ def _answer(result: Mapping[str, Any]) -> Event:
     code = exit_code(exited[1]) if exited else 0
     failed = result.get("is_error") is True
     return answered(result.get("tool_use_id"), said, failed=failed, code=code)
-
-
-def _unpacked(data: bytes) -> bytes:
-    """Raises UnknownForm for what is damaged or too long, or without a library for it."""
-    for name in ("compression.zstd", "backports.zstd"):
-        try:
-            library = import_module(name)
-        except ImportError:
-            continue
-        unpacking = library.ZstdDecompressor()
-        try:
-            found: bytes = unpacking.decompress(data, MAX_THREAD_BYTES + 1)
-        except library.ZstdError as error:
-            raise UnknownForm(f"its data are damaged: {error}") from error
-        if len(found) > MAX_THREAD_BYTES:
-            raise UnknownForm(f"it unpacks to more than {MAX_THREAD_BYTES // 2**20} MB")
-        if not unpacking.eof:
-            raise UnknownForm("its data are damaged: they are cut off")
-        return found
-    command = install_command("mem-search[zstd]")
-    raise UnknownForm(f"it is compressed with zstd; {command}, then: mem-search sync zed --again")
