@@ -207,6 +207,7 @@ def shortened(value, room, depth=0):
     ``room`` is a list with how many characters are left for all texts.
     """
     if isinstance(value, str):
+        value = without_pictures(value)
         if len(value) > MAX_TEXT_CHARS:
             half = MAX_TEXT_CHARS // 2
             value = f"{value[:half]}\n[…]\n{value[-half:]}"
@@ -216,6 +217,16 @@ def shortened(value, room, depth=0):
     elif isinstance(value, list) and depth < 20:
         return [shortened(item, room, depth + 1) for item in value if has(room)]
     return value
+
+
+def without_pictures(value):
+    """``value`` without the data of pasted files, which would push out the words beside them."""
+    if ";base64," not in value:
+        return value
+    import re
+
+    uri = r"data:([\w.+-]+/[\w.+-]+)?(?:;[\w.=+-]+)*;base64,([A-Za-z0-9+/_=%\\-]{256,})"
+    return re.sub(uri, lambda found: f"[data {found[1]}, {len(found[2]) * 3 // 4000} kB]", value)
 
 
 def has(room):
@@ -301,7 +312,7 @@ def wake(home, event, deadline, content):
 
 
 def text_of(event, name, longest):
-    return str(event.get(name) or "")[:longest]
+    return without_pictures(str(event.get(name) or ""))[:longest]
 
 
 def ask(connection, key, port, host, body, secret, deadline):

@@ -48,6 +48,7 @@ from mem_search.storage.sql.connection import (
     Asking,
     Json,
     Values,
+    folded_name,
 )
 
 MAPPED: Final = 2**31 - 2**16
@@ -123,6 +124,10 @@ def for_sqlite(statement: str) -> str:
 
 class SqliteConnection(Asking, sqlite3.Connection):
     """``storage.sql.connection.Connection``; a statement with ``?`` is run as it stands."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.create_function("folded", 1, folded_name, deterministic=True)
 
     def execute(self, statement: str, values: Any = (), /) -> sqlite3.Cursor:
         if not is_shared(statement):
