@@ -248,7 +248,6 @@ BOUNDED = {
     "dates.parse_bound": "a date in a parameter of at most 4000 characters",
     "dates.parse_range": "a date in a parameter of at most 4000 characters",
     "dates.read_rfc3339": "a date in a parameter of at most 4000 characters",
-    "filetypes.filetypes": "the name of a file and a media type, of bounded length",
     "highlight.stem": "one word that was found by a linear scan",
     "headers.mailbox": "a name and an address that headers.people found",
     "message.attachment": "run by message.read_message",

@@ -19,8 +19,7 @@ from mem_search.errors import InputError
 from mem_search.ingest.edges import edges_of, names_of
 from mem_search.metadata.extraction import completed
 from mem_search.model import Draft, Passage
-from mem_search.model.documents import OCR_PAGE_NUMBERS
-from mem_search.model.ingest import PreparedDraft
+from mem_search.model.ingest import OCR_PAGE_NUMBERS, PreparedDraft
 from mem_search.model.records import HOLDINGS
 from mem_search.patterns import pattern
 from mem_search.records.base import check_count, check_length

@@ -35,7 +35,7 @@ from mem_search.model.requests import Scope
 from mem_search.model.statistics import AskedQuery, Corpus
 from mem_search.storage.ports.search import Counted, Names
 from mem_search.storage.rules import bm25
-from mem_search.storage.sql import edges, graph, records, scopes, search_log
+from mem_search.storage.sql import edges, filters, graph, records, search_log
 from mem_search.storage.sql.connection import Connection, folded_name, from_json
 from mem_search.storage.sql.filters import FilterSql
 from mem_search.storage.sql.graph import Graph
@@ -245,7 +245,7 @@ class Snapshot(ABC):
         return records.with_links(self._connection, numbers)
 
     def scopes(self) -> list[Scope]:
-        return scopes.scopes(self._connection)
+        return filters.scopes(self._connection)
 
     def logged_queries(self, words: Sequence[str], limit: int) -> list[AskedQuery]:
         return search_log.sharing(self._connection, words, limit)

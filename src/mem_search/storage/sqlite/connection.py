@@ -50,6 +50,7 @@ from mem_search.storage.sql.connection import (
     Values,
     folded_name,
 )
+from mem_search.text.file_names import is_text
 
 MAPPED: Final = 2**31 - 2**16
 """Bytes of the file that a connection may map."""
@@ -166,7 +167,9 @@ def _bound(values: Values) -> Any:
 def _value(value: Any) -> Any:
     match value:
         case Json():
-            return json.dumps(value.value)
+            # As letters, as filters look for a key; of halves of surrogate pairs SQLite has none.
+            text = json.dumps(value.value, ensure_ascii=False)
+            return text if is_text(text) else json.dumps(value.value)
         case list() | tuple():
             return json.dumps(value)
         case _:
