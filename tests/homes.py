@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mem_search.daemon.address import is_locked
+from mem_search.daemon.connection import is_locked
 from patience import PATIENCE
 
 SOURCE = str(Path(__file__).parents[1] / "src")

@@ -147,8 +147,8 @@ _OPENED_OTHERWISE = {
     },
     "features/capture/journals.py": {
         "(self._folder / f'{session}.jsonl').open": _OURS, "file.read_bytes": _OURS,
+        "self._file.read_bytes": _OURS,
     },
-    "features/capture/suspect_events.py": {"self._file.read_bytes": _OURS},
     "features/capture/service.py": {"file.read_bytes": _OURS},
     "features/capture/costs.py": {
         "(home / 'hooks' / name).read_text": _OURS, "(folder / name).read_bytes": _OURS,

@@ -26,7 +26,7 @@ from mem_search.contracts import Source
 from mem_search.http.openapi.document import written
 from mem_search.http.routes import ROUTES
 from mem_search.mcp.argument_types import input_schema
-from mem_search.mcp.tools import TOOLS
+from mem_search.mcp.server import TOOLS
 from mem_search.metadata import MODELS
 from mem_search.metadata.common import DocumentMetadata
 from mem_search.records import BUILT_IN

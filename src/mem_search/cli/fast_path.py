@@ -22,15 +22,18 @@ from mem_search.cli.search_options import (
     exported,
     with_timezone,
 )
-from mem_search.daemon.address import address, home_of, is_outdated, token_of
 from mem_search.daemon.connection import (
     LOOK_SECONDS,
     NoAnswer,
     Place,
     Unproved,
+    address,
     alive,
     connect,
+    home_of,
+    is_outdated,
     named,
+    token_of,
 )
 
 TYPE_CHECKING = False  # importing typing takes long

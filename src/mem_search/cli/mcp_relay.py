@@ -22,8 +22,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import IO, Any, Final, NamedTuple, NoReturn
 
 from mem_search.cli.watch import watched
-from mem_search.daemon.address import address, home_of, is_outdated, token_of
-from mem_search.daemon.connection import NoAnswer, Place, Unproved, connect
+from mem_search.daemon.connection import (
+    NoAnswer,
+    Place,
+    Unproved,
+    address,
+    connect,
+    home_of,
+    is_outdated,
+    token_of,
+)
 
 _ROUTE = "/mcp"
 

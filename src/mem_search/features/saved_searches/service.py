@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final
 
+from mem_search.background import Scheduler
 from mem_search.errors import Conflict, InputError, MemSearchError, NotFound, StorageError
 from mem_search.features.saved_searches.model import Match, SavedSearch
 from mem_search.features.saved_searches.sql import SavedSearchStore
@@ -30,7 +31,6 @@ from mem_search.model import (
 from mem_search.model.webhooks import Message
 from mem_search.patterns import pattern
 from mem_search.renderers.universal import id_of
-from mem_search.scheduler import Scheduler
 from mem_search.search.service import UNLOGGED, SearchService
 from mem_search.search.stored_requests import dump, load, redacted_text
 from mem_search.storage.store import Store
