@@ -99,7 +99,7 @@ def test_a_feature_imports_no_other_feature_that_it_does_not_declare() -> None:
 
 _KNOWS_CLAUDE_MEM = (
     "features/claude_mem/", "sources/",
-    "cli/migrate.py", "cli/neighbours.py",
+    "features/backup/cli.py", "cli/neighbours.py",
     "http/mounts.py",  # it mounts it
     "agents/neighbours.py",  # how its worker is told from ours
     "cli/records.py", "text/record_ids.py",  # ids of its rows

@@ -19,10 +19,10 @@ from urllib.parse import quote
 from mem_search.model import Record, Result, SearchPage
 from mem_search.patterns import pattern
 from mem_search.renderers.listing import heading, notes, paging
+from mem_search.renderers.record_json import SearchResult
 from mem_search.renderers.record_line import DisplayOptions
 from mem_search.renderers.safe_text import one_line
 from mem_search.renderers.schema import to_values
-from mem_search.renderers.search_reply import SearchResult
 from mem_search.renderers.universal import url_of
 from mem_search.text.highlight import word_matcher
 

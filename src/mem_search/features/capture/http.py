@@ -10,8 +10,7 @@ from pydantic import Field
 
 from mem_search.errors import StorageError
 from mem_search.features.capture.costs import Cost, costs, dropped
-from mem_search.features.context.model import Situation
-from mem_search.features.context.service import MIN_PROMPT_CHARS, brief
+from mem_search.features.context.service import MIN_PROMPT_CHARS, Situation, brief
 from mem_search.features.context.text import render_briefing, render_matches, render_prompt_guide
 from mem_search.git.changes import changed_files
 from mem_search.http.core.parameter_types import Text

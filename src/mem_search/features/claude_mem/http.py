@@ -4,14 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from mem_search.features.claude_mem import (
-    capture,
-    corpora,
-    importing,
-    reading,
-    status,
-    tool_uses,
-)
+from mem_search.features.claude_mem import capture, corpora, reading, rows, status, tool_uses
 from mem_search.features.claude_mem import replies as schemas
 from mem_search.features.claude_mem.rows import SessionRow
 from mem_search.http.core.replies import TEXT
@@ -23,7 +16,7 @@ CAPTURE = partial(POST, write=True, capture=True)
 
 # fmt: off
 ROUTES = (
-    CAPTURE("/api/import", importing.take, "Import rows of claude-mem", only="owner", body=importing.ExportBody, response=schemas.Imported),
+    CAPTURE("/api/import", rows.take, "Import rows of claude-mem", only="owner", body=rows.ExportBody, response=schemas.Imported),
     CAPTURE("/api/sessions/init", capture.begin, "Take a prompt", only="owner", body=capture.InitBody, response=schemas.SessionBegun),
     CAPTURE("/api/sessions/observations", capture.observe, "Take a call of a tool", only="owner", body=capture.ToolBody, response=schemas.Taken),
     CAPTURE("/api/sessions/summarize", capture.summarize, "Take what the agent said last", only="owner", body=capture.SummaryBody, response=schemas.Taken),

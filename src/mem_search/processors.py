@@ -1,4 +1,4 @@
-"""A lower priority for work that no search waits for.
+"""Sharing the processors: a lower priority for work that no search waits for, and limits of time.
 
 A search passes from thread to thread several times. Where imports keep all processors busy, it
 waits for a processor at each step, unless the system prefers its threads. ADR 0014 has figures.
@@ -8,17 +8,16 @@ from __future__ import annotations
 
 import os
 import sys
-import threading
-from typing import Final
+from _thread import get_native_id  # threading and typing take long, and every command loads this
 
-_NICER: Final = 5
+_NICER = 5
 """Added to the niceness: a third of the processor time, where others want the same processor.
 
 More would let a program that keeps all processors busy stop an import in the middle of a
 transaction, or of a batch that another thread waits for.
 """
 
-_NICEST: Final = 19
+_NICEST = 19
 
 
 def lower_process() -> None:
@@ -32,6 +31,17 @@ def lower_thread() -> None:
     There is no way back: only a privileged process may raise a priority.
     """
     if sys.platform == "linux":
-        thread = threading.get_native_id()
+        thread = get_native_id()
         now = os.getpriority(os.PRIO_PROCESS, thread)
         os.setpriority(os.PRIO_PROCESS, thread, min(now + _NICER, _NICEST))
+
+
+def scale_timeout(seconds: float, *, most: float) -> float:
+    """What takes ``seconds`` on a free machine takes at most this many on this one, now.
+
+    Where n processes wait for each processor, everything takes n times as long. The load average
+    of the last minute says how many wait; it counts those that wait for a disk, too. A limit that
+    forgets this gives up work that goes on. ``most`` bounds the answer, in seconds.
+    """
+    waiting = os.getloadavg()[0] / (os.cpu_count() or 1)
+    return min(seconds * max(1.0, waiting), most)
