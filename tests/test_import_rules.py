@@ -137,7 +137,7 @@ _OPENED_OTHERWISE = {
         "(_PROC / 'self' / 'uid_map').read_text": "of the system",
         "(_PROC / 'sys' / 'kernel' / 'overflowuid').read_text": "of the system",
     },
-    "features/claude_mem/status.py": {"path.open": _OURS},
+    "features/claude_mem/http.py": {"path.open": _OURS},
     "ingest/crash_mark.py": {"file.read_bytes": _OURS},
     "ingest/copies.py": {"os.walk": _OURS, "member.open": "of a file that is open"},
     "sources/whole_files.py": {"member.open": "of a file that is open"},

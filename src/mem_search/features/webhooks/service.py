@@ -28,7 +28,7 @@ from typing import Any
 
 from aiohttp import ClientError, ClientSession
 
-from mem_search import secret_file
+from mem_search import regular_file
 from mem_search.background import Scheduler
 from mem_search.errors import InputError, MemSearchError, StorageError
 from mem_search.features.webhooks.sql import DeliveryStore
@@ -302,7 +302,7 @@ def webhook_secret(settings: Settings) -> str:
     """
     file = settings.webhook_secret_file
     try:
-        secret = secret_file.read_or_create(file, new_secret)
+        secret = regular_file.read_or_create_secret(file, new_secret)
     except (OSError, UnicodeDecodeError) as error:
         raise StorageError(f"cannot store the webhook secret in {file}: {error}") from error
     key_of(secret)

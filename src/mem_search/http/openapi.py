@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections.abc import Sequence
 from html import escape
 from http import HTTPStatus
@@ -381,3 +382,9 @@ def _content(content_type: str, schema: dict[str, Any] | None) -> dict[str, Any]
     if content_type == CSL_JSON:
         return {"schema": {"type": "array", "items": {"type": "object"}}}
     return {"schema": {"type": "string"}}
+
+
+if __name__ == "__main__":
+    from mem_search.http.routes import ROUTES
+
+    sys.stdout.write(written(ROUTES))
