@@ -1,7 +1,8 @@
-"""A lower priority for work that no search waits for.
+"""What the worker takes of the machine: priority and time.
 
-A search passes from thread to thread several times. Where imports keep all processors busy, it
-waits for a processor at each step, unless the system prefers its threads. ADR 0014 has figures.
+Work that no search waits for gets a lower priority. A search passes from thread to thread several
+times. Where imports keep all processors busy, it waits for a processor at each step, unless the
+system prefers its threads. ADR 0014 has figures.
 """
 
 from __future__ import annotations
@@ -35,3 +36,14 @@ def lower_thread() -> None:
         thread = threading.get_native_id()
         now = os.getpriority(os.PRIO_PROCESS, thread)
         os.setpriority(os.PRIO_PROCESS, thread, min(now + _NICER, _NICEST))
+
+
+def scale_timeout(seconds: float, *, most: float) -> float:
+    """What takes ``seconds`` on a free machine takes at most this many on this one, now.
+
+    Where n processes wait for each processor, everything takes n times as long. The load average
+    of the last minute says how many wait; it counts those that wait for a disk, too. A limit that
+    forgets this gives up work that goes on. ``most`` bounds the answer, in seconds.
+    """
+    waiting = os.getloadavg()[0] / (os.cpu_count() or 1)
+    return min(seconds * max(1.0, waiting), most)
