@@ -201,6 +201,32 @@ def cursor(folder: Path) -> Path:
     return folder / "chats"
 
 
+def cursor_transcript(folder: Path) -> Path:
+    """What CLI and editor write beside the database: no times, no answers of tools."""
+
+    def said(role: str, *parts: dict[str, Any]) -> dict[str, Any]:
+        return {"role": role, "message": {"content": list(parts)}}
+
+    def text(words: str) -> dict[str, Any]:
+        return {"type": "text", "text": words}
+
+    def call(name: str, **given: str) -> dict[str, Any]:
+        return {"type": "tool_use", "name": name, "input": given}
+
+    sent = "<timestamp>Thursday, Jan 1, 2026, 2:00 AM (UTC+2)</timestamp>"
+    lines = [
+        said("user", text(f"{sent}\n<user_query>\n{ASKED}\n</user_query>")),
+        said("assistant", text("I look first.\n\n[REDACTED]"),
+             call("Shell", **RUN, working_directory=CWD)),
+        said("assistant", text("[REDACTED]"), call("Write", path=LAMP, contents="LAMP = 1")),
+        said("assistant", text(SAID)),
+        {"type": "turn_ended", "status": "success"},
+    ]  # fmt: skip
+    place = folder / "projects" / "gone-harbour" / "agent-transcripts"
+    _written(place / "u2" / "u2.jsonl", lines)
+    return folder / "projects"
+
+
 def codex_lines(*turns: str) -> list[dict[str, Any]]:
     """One work after each of the prompts."""
 
