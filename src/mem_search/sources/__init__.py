@@ -40,6 +40,13 @@ BUILT_IN: Final = (
     "mem_search.sources.qwen:Qwen",
     "mem_search.sources.pi:Pi",
     "mem_search.sources.pi:OpenClaw",
+    "mem_search.sources.aider:Aider",
+    "mem_search.sources.cline:Cline",
+    "mem_search.sources.cline:RooCode",
+    "mem_search.sources.copilot_chat:CopilotChat",
+    "mem_search.sources.continue_dev:Continue",
+    "mem_search.sources.amp:Amp",
+    "mem_search.sources.droid:Droid",
     "mem_search.sources.files.archives:ResearchArchive",
     "mem_search.sources.files.archives:UrlArchive",
 )

@@ -69,8 +69,12 @@ class WholeFile:
 
 @dataclass(slots=True)
 class UnreadLines:
-    """Lines of a file that cannot be read: the first with their reasons, and how many in all."""
+    """Lines of a file that cannot be read: the first with their reasons, and how many in all.
 
+    ``unit`` is what they are to people, where the file is no file of lines.
+    """
+
+    unit: str = "line"
     named: list[tuple[int, str]] = field(default_factory=list)
     count: int = 0
 
@@ -83,9 +87,9 @@ class UnreadLines:
     def entries(self, name: str) -> Iterator[LedgerEntry]:
         """What the ledger says of them."""
         for number, reason in self.named:
-            yield LedgerEntry(f"{name}:{number}", "failed", f"line {number} {reason}")
+            yield LedgerEntry(f"{name}:{number}", "failed", f"{self.unit} {number} {reason}")
         if more := self.count - len(self.named):
-            yield LedgerEntry(f"{name}:more", "failed", f"{more} more lines cannot be read")
+            yield LedgerEntry(f"{name}:more", "failed", f"{more} more {self.unit}s cannot be read")
 
 
 class WholeFiles(BaseSource):
