@@ -258,7 +258,7 @@ Because it was dark.
 
 
 def aider(folder: Path) -> Path:
-    (folder / "harbour").mkdir(parents=True)
+    (folder / "harbour").mkdir(parents=True, exist_ok=True)
     (folder / "harbour" / ".aider.chat.history.md").write_text(HISTORY)
     return folder / "harbour"
 

@@ -12,6 +12,7 @@ import pytest
 import editor_sessions
 from agent_sessions import ASKED, CWD, ERROR, LAMP, SAID
 from editor_sessions import MS, written
+from git_repositories import Repository
 from mem_search.contracts import Machine
 from mem_search.model import Draft, LedgerEntry, Location
 from mem_search.sources import by_name
@@ -80,8 +81,8 @@ def test_histories_of_aider_are_found_below_the_home_and_around_the_directory(
 ) -> None:
     home, elsewhere = tmp_path / "home", tmp_path / "elsewhere"
     below = editor_sessions.aider(home / "code")
+    Repository(elsewhere / "harbour")
     around = editor_sessions.aider(elsewhere)
-    Repository(around)
     (around / "src").mkdir()
     (below / ".aider.input.history").write_text("\n# 2026-01-01 00:00:07.5\n+x\n")
     own = tmp_path / "own.md"

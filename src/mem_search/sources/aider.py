@@ -56,6 +56,11 @@ class Aider(SessionFiles):
     file_format = None  # a file without its place is of no project
     tools: ClassVar[Tools] = {}
 
+    looks_in = (
+        "the current directory, its repository, repositories below ~ up to three folders deep,"
+        " or $AIDER_CHAT_HISTORY_FILE"
+    )
+
     def discover(self, machine: Machine) -> Iterable[Location]:
         given = [machine.environ.get(each, "") for each in _VARIABLES]
         named = [machine.cwd / Path(each).expanduser() for each in given if each]

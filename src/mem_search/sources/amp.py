@@ -58,6 +58,11 @@ class Amp(SessionDocuments):
     usual, folder = ".local/share/amp", "threads"
     tools = _TOOLS
 
+    looks_in = (
+        "~/.local/share/amp/threads or $XDG_DATA_HOME/amp/threads, sourcegraph.amp in VS Code and"
+        " its relatives"
+    )
+
     def discover(self, machine: Machine) -> Iterable[Location]:
         root = home_of(machine, ".local/share", "XDG_DATA_HOME") / "amp" / self.folder
         for place in (root, *(user / _EXTENSION for _, user in editor_folders(machine))):

@@ -85,6 +85,8 @@ class CopilotChat(SessionDocuments):
     file_format = None  # the directory is in a file beside it
     tools = _TOOLS
 
+    looks_in = "VS Code and its relatives: User/workspaceStorage and User/globalStorage of each"
+
     def discover(self, machine: Machine) -> Iterable[Location]:
         for editor, user in editor_folders(machine):
             if any((user / _WORKSPACES).glob(f"*/{_CHATS}")):

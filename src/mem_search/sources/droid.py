@@ -69,6 +69,8 @@ class Droid(SessionFiles):
     usual, folder = ".factory", "sessions"
     tools = _TOOLS
 
+    looks_in = "~/.factory/sessions or $FACTORY_HOME_OVERRIDE/.factory/sessions"
+
     def discover(self, machine: Machine) -> Iterable[Location]:
         root = home_of(machine, ".", "FACTORY_HOME_OVERRIDE") / self.usual / self.folder
         if root.is_dir():

@@ -42,6 +42,10 @@ class Tasks(SessionDocuments):
     tools = shown.TOOLS
     extensions: ClassVar[tuple[str, ...]]
 
+    @property
+    def looks_in(self) -> str:
+        return f"VS Code and its relatives: User/globalStorage/{self.extensions[0]}/tasks of each"
+
     def discover(self, machine: Machine) -> Iterable[Location]:
         for editor, user in editor_folders(machine):
             for extension in self.extensions:
@@ -96,6 +100,10 @@ class Cline(Tasks):
     name = "cline"
     label = "Cline"
     extensions = ("saoudrizwan.claude-dev",)
+
+    @property
+    def looks_in(self) -> str:
+        return f"{super().looks_in}, ~/.cline/data, $CLINE_DIR/data or $CLINE_DATA_DIR"
 
     def discover(self, machine: Machine) -> Iterable[Location]:
         yield from super().discover(machine)
