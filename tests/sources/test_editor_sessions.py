@@ -160,6 +160,22 @@ def test_a_task_without_what_was_shown_is_read_from_what_was_sent(tmp_path: Path
     }  # fmt: skip
 
 
+def test_a_subagent_of_cline_lies_beside_its_caller_and_is_no_person(tmp_path: Path) -> None:
+    root = editor_sessions.cline(tmp_path)
+    (path,) = root.rglob("*.messages.json")
+    found = json.loads(path.read_text())
+    said = "There are three lamps and one of them is out."
+    found["messages"] = [
+        {"id": "m0", "role": "user", "content": "Count the lamps", "ts": MS + 2500},
+        {"id": "m1", "role": "assistant", "content": said, "ts": MS + 3500},
+    ]
+    written(path.with_name("agent_7.messages.json"), found)
+    drafts, _ = read("cline", root)
+    assert prompts(drafts) == [ASKED]
+    assert {draft.session for draft in drafts} == {"1767_ab"}
+    assert [d.text for d in drafts if d.metadata.get("agent") == "agent_7"] == [said]
+
+
 def test_tasks_are_read_by_the_source_of_their_extension(tmp_path: Path) -> None:
     user = tmp_path / ".vscode-server" / "data" / "User" / "globalStorage"
     for extension in ("saoudrizwan.claude-dev", "rooveterinaryinc.roo-cline"):

@@ -115,7 +115,7 @@ class Cline(Tasks):
                 yield Location(self.name, str(place), label=f"Cline {place.name}")
 
     def recognises(self, path: Path) -> bool:
-        is_session = path.name == f"{path.parent.name}{_MESSAGES}"
+        is_session = path.name.endswith(_MESSAGES) and path.parts[-3:-2] == ("sessions",)
         return is_session or super().recognises(path)
 
     def _is_ours(self, path: Path) -> bool:
@@ -126,18 +126,17 @@ class Cline(Tasks):
             yield from super().lines(file)
             return
         found = fields(document(file))
-        session = clean_text(found.get("sessionId")) or file.path.parent.name
-        known = fields(beside(file.path.with_name(f"{file.path.parent.name}.json")))
+        session, own = file.path.parent.name, file.path.name.removesuffix(_MESSAGES)
+        known = fields(beside(file.path.with_name(f"{session}.json")))
         version = clean_text(fields(found.get("origin")).get("version"))
         cwd = path_of(known.get("cwd")) or path_of(known.get("workspace_root"))
-        parent = clean_text(known.get("parent_session_id"))
-        agent, session = (session, parent) if parent else (MAIN, session)
+        is_child = own != session  # a subagent's lies beside that of its caller
+        agent = own if is_child else MAIN
         said = self.messages(file, found.get("messages"), version)
-        for key, at, events in conversation.session(
-            self, file, said, version, is_child=bool(parent)
-        ):
-            yield Line(f"{agent}:{key}" if parent else key, session, at, cwd, "", agent, events)
-        if (title := clean_text(fields(known.get("metadata")).get("title"))) and not parent:
+        for key, at, events in conversation.session(self, file, said, version, is_child=is_child):
+            name = f"{own}:{key}" if is_child else key
+            yield Line(name, session, at, cwd, "", agent, events)
+        if (title := clean_text(fields(known.get("metadata")).get("title"))) and not is_child:
             yield Line("title", session, None, cwd, "", agent, (SessionTitle(title),))
 
 
