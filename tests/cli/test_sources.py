@@ -24,6 +24,6 @@ def test_each_source_says_where_it_looks_what_it_found_and_what_it_left(
     assert told["ledger"] == {"failed": 1, "taken": 1}
     (reason,) = told["reasons"]
     assert (reason["outcome"], reason["item"]) == ("failed", "T-2.json")
-    assert "no list of messages (Amp)" in reason["reason"]
-    assert "no list of messages (Amp)" in mem.ok("sources", "amp")
+    assert "its form is not known (Amp)" in reason["reason"]
+    assert "its form is not known (Amp)" in mem.ok("sources", "amp")
     assert "is no source; known are jsonl" in mem.run("sources", "poems").stderr

@@ -191,8 +191,13 @@ def test_tasks_are_read_by_the_source_of_their_extension(tmp_path: Path) -> None
 
 
 UNKNOWN = [
-    ("amp", "threads/T-1.json", {"id": "T-1", "steps": []}, "no list of messages (Amp"),
-    ("continue", ".continue/sessions/c.json", {"turns": []}, "no list of messages (Continue)"),
+    (
+        "amp",
+        "threads/T-1.json",
+        {"id": "T-1", "steps": []},
+        "no list of messages, its form is not known (Amp)",
+    ),
+    ("continue", ".continue/sessions/c.json", {"turns": []}, "its form is not known (Continue)"),
     ("cline", "sessions/1/1.messages.json", {"origin": {"version": "9.1"}}, "(Cline 9.1)"),
     ("roo-code", "roo-code.roo-cline/tasks/1/ui_messages.json", {"all": []}, "(Roo Code)"),
     ("copilot-chat", "chatSessions/1.json", {"version": 9, "turns": []}, "(VS Code Chat format 9)"),

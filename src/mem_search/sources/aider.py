@@ -31,9 +31,9 @@ _CHAT: Final = ".aider.chat.history.md"
 _INPUT: Final = ".aider.input.history"
 _VARIABLES: Final = {"AIDER_CHAT_HISTORY_FILE": _CHAT, "AIDER_INPUT_HISTORY_FILE": _INPUT}
 
-_MAX_FOLDERS: Final = 3_000
+_MAX_FOLDERS: Final = 1_000
 _MAX_DEPTH: Final = 3
-"""Below the home of the person, where repositories are looked for: some 30 ms."""
+"""Below the home of the person, where repositories are looked for: some 100 ms."""
 _NOT_LOOKED_INTO: Final = frozenset({"node_modules", "Library", "AppData", "snap", "venv"})
 
 _BEGAN: Final = pattern(r"# aider chat started at (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)")
@@ -86,7 +86,7 @@ class Aider(SessionFiles):
             yield from _inputs(text, cwd)
             return
         if not _BEGAN.search(text):
-            raise ValueError(f"its form is not known: no chat begins in it ({self.label})")
+            raise ValueError(f"no chat begins in it, its form is not known ({self.label})")
         times = _times(file)
         for chat in _chats(text):
             began = datetime.fromisoformat(chat.began).timestamp()

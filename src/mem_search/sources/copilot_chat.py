@@ -125,10 +125,10 @@ class CopilotChat(SessionDocuments):
         chat = _replayed(file) if is_log else fields(document(file))
         requests, version = chat.get("requests"), chat.get("version", 1)
         program = f"format {version}"
-        if is_log:
-            unit = file.unread.unit
+        if is_log and file.unread.count and not isinstance(requests, list):
+            return  # its lines are named
         requests = self.messages(file, requests, program)
-        file.unread.unit = unit if is_log else "request"
+        file.unread.unit = "line" if is_log else "request"
         if version not in range(1, _VERSION + 1):
             not_understood(file, 1, "a version that is not known", f"{self.label} {program}")
         session = clean_text(chat.get("sessionId")) or Path(file.name).stem

@@ -77,11 +77,11 @@ class Droid(SessionFiles):
             yield Location(self.name, str(root), label=f"{self.label} sessions")
 
     def recognises(self, path: Path) -> bool:
-        is_below = path.parts[-3:-2] == (self.folder,) or path.parts[-3:-1] == (
-            self.usual,
-            self.folder,
-        )
-        return is_below and _FILE.fullmatch(path.name) is not None
+        """Any session in the program's own folder; elsewhere one that has the name of such."""
+        own = (self.usual, self.folder)
+        is_own = own in (path.parts[-4:-2], path.parts[-3:-1])
+        is_named = path.parts[-3:-2] == (self.folder,) and _FILE.fullmatch(path.name) is not None
+        return path.suffix == ".jsonl" and (is_own or is_named)
 
     def lines(self, file: WholeFile) -> Iterator[Line]:
         start: Mapping[str, Any] = {}

@@ -1,7 +1,5 @@
-"""``mem-search stats``, ``projects``, ``ledger``, ``sources``, ``reembed``, ``compress``, ``index``.
-
-What is stored, from where, and what models made of it.
-"""
+"""``mem-search stats``, ``projects``, ``ledger``, ``sources``, ``reembed``, ``compress`` and
+``index``: what is stored, from where, and what models made of it."""
 
 from __future__ import annotations
 

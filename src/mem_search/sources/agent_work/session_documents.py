@@ -49,7 +49,7 @@ class SessionDocuments(SessionFiles):
         """The list of messages. Raises ValueError naming the program's version for another form."""
         if not isinstance(found, list):
             program = f"{self.label} {version}".strip()
-            raise ValueError(f"its form is not known: it has no list of messages ({program})")
+            raise ValueError(f"it has no list of messages, its form is not known ({program})")
         file.unread.unit = "message"
         return found
 
