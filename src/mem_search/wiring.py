@@ -27,7 +27,6 @@ from mem_search.features.search_jobs.service import SearchJobs
 from mem_search.features.webhooks.sending import Sender, webhook_secret
 from mem_search.features.webhooks.service import Deliveries
 from mem_search.features.webhooks.sql import DeliveryStore
-from mem_search.idle_memory import give_back, give_back_when_idle
 from mem_search.ingest import spool
 from mem_search.ingest.crash_mark import CrashMark
 from mem_search.ingest.indexer import Indexer, audit_after, check_regularly
@@ -42,6 +41,7 @@ from mem_search.jobs.redacting import RedactJob, redact_if_older
 from mem_search.jobs.reembedding import ActiveIndex, ReembedJob
 from mem_search.jobs.sealed_params import RETRY_SECONDS
 from mem_search.jobs.tasks import AuditJob, ImportJob, RebuildJob, SyncJob, set_aside
+from mem_search.machine import give_back, give_back_when_idle
 from mem_search.runtime import EmbeddingModel, Features, IngestRuntime, ResearchRuntime, Runtime
 from mem_search.search.stages import STAGES
 from mem_search.search.state import Stage

@@ -9,7 +9,7 @@ import os
 import time
 
 from mem_search.access.proof import CHALLENGE, PROOF, proof
-from mem_search.machine_load import scale_timeout
+from mem_search.machine import scale_timeout
 
 NO_ANSWER_SECONDS = 3.5
 """A worker answers ``/health`` at once, also while it works; one that takes this long hangs, unless

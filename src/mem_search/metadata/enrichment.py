@@ -12,7 +12,7 @@ from typing import Any, Final
 from pydantic import ValidationError
 
 from mem_search.metadata import MODELS, model_of
-from mem_search.metadata.common import DocumentMetadata
+from mem_search.metadata.types import DocumentMetadata
 from mem_search.model_endpoint import ChatTask, json_object
 
 MAX_SENT_CHARS: Final = 6_000

@@ -24,7 +24,7 @@ from mem_search.model.forgetting import Identity, Tombstone
 from mem_search.model.records import CONTENT_ID
 from mem_search.sources.base import KEPT
 from mem_search.storage.redacted import clean
-from mem_search.storage.rules.tombstones import KEY_BYTES, digest
+from mem_search.storage.rules.identities import KEY_BYTES, digest
 from mem_search.storage.store import Store
 from mem_search.text.redaction import Redaction
 from mem_search.waiting import Steps
