@@ -10,7 +10,9 @@ from contextlib import closing
 from pathlib import Path
 
 import agent_sessions
+import editor_sessions
 from mem_search.records.registry import installed_kinds
+from mem_search.sources import for_path
 
 
 def claude_mem(folder: Path) -> Path:
@@ -253,6 +255,7 @@ SAMPLES: Mapping[str, Callable[[Path], Path]] = {
     "claude-ai": claude_ai,
     "slack": slack,
     **{name: getattr(agent_sessions, name) for name in AGENTS},
+    **editor_sessions.MADE,
     "mbox": mbox,  # of docs/extending.md
 }
 
@@ -260,4 +263,6 @@ SAMPLES: Mapping[str, Callable[[Path], Path]] = {
 def file_of(source: str, folder: Path) -> Path:
     """A sample that is one file, for a source that reads files."""
     sample = SAMPLES[source](folder)
-    return sample if sample.is_file() else next(sample.rglob("*.*"))
+    if sample.is_file():
+        return sample
+    return max(sample.rglob("*.*"), key=lambda place: for_path(place) == source)

@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import agent_sessions
+import editor_sessions
 from agent_sessions import ASKED, CWD, ERROR, SAID
 from mem_search.contracts import Machine
 from mem_search.errors import SourceError
@@ -30,7 +31,16 @@ SESSIONS: Mapping[str, tuple[Make, str]] = {
     "cursor": (agent_sessions.cursor, "u1"),
     "codex": (agent_sessions.codex, "x1"),
     "gemini": (agent_sessions.gemini, "g1"),
+    "cline": (editor_sessions.cline, "1767_ab"),
+    "roo-code": (editor_sessions.roo_code, "r1"),
+    "copilot-chat": (editor_sessions.copilot_chat, "v1"),
+    "continue": (editor_sessions.continue_dev, "c1"),
+    "amp": (editor_sessions.amp, "T-1"),
+    "droid": (editor_sessions.droid, editor_sessions.DROID),
 }
+DOCUMENTS = ("cline", "roo-code", "continue", "amp")
+"""A session of these is one JSON document."""
+
 FAILED = f"Failed with exit code 3: Ran: cat lamp.log; exit 3 — {ERROR}"
 
 
@@ -66,7 +76,9 @@ def _deep(levels: int) -> str:
     return '{"deep": ' + "[" * levels + "]" * levels + "}"
 
 
-@pytest.mark.parametrize("name", [name for name in SESSIONS if name not in ("cursor", "opencode")])
+@pytest.mark.parametrize(
+    "name", [name for name in SESSIONS if name not in ("cursor", "opencode", *DOCUMENTS)]
+)
 @pytest.mark.parametrize(
     "line", [_deep(200_000), '{"long": "' + "x" * 600_000 + '"}', "{no JSON", "[1, 2]"]
 )
@@ -98,8 +110,8 @@ def test_what_did_not_change_is_not_read_again(name: str, tmp_path: Path) -> Non
 @pytest.mark.parametrize("name", SESSIONS)
 def test_the_file_of_a_session_is_known_by_its_place(name: str, tmp_path: Path) -> None:
     root = SESSIONS[name][0](tmp_path)
-    (path,) = [root] if root.is_file() else [each for each in root.rglob("*") if each.is_file()]
-    assert for_path(path) == name
+    files = [root] if root.is_file() else [each for each in root.rglob("*") if each.is_file()]
+    assert {for_path(path) for path in files} - {""} == {name}
 
 
 FOLDERS = {
@@ -111,6 +123,12 @@ FOLDERS = {
     "cursor": ({}, ".cursor"),
     "codex": ({"CODEX_HOME": "{}/own"}, "own"),
     "gemini": ({}, ".gemini"),
+    "cline": ({"CLINE_DATA_DIR": "{}/data"}, "data"),
+    "roo-code": ({}, ".config/Code - Insiders/User/globalStorage"),
+    "copilot-chat": ({"VSCODE_PORTABLE": "{}/p"}, "p/user-data/User"),
+    "continue": ({}, ".continue"),
+    "amp": ({"XDG_DATA_HOME": "{}/data"}, "data/amp"),
+    "droid": ({"FACTORY_HOME_OVERRIDE": "{}/own"}, "own/.factory"),
 }
 
 
@@ -308,11 +326,14 @@ JSON: st.SearchStrategy[Any] = st.recursive(
 
 @pytest.mark.parametrize("name", SESSIONS)
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=25)
-@given(value=JSON)
-def test_odd_values_anywhere_are_no_crash(name: str, value: Any, tmp_path_factory: Any) -> None:
+@given(value=JSON, inside=st.integers(0, 60))
+def test_odd_values_anywhere_are_no_crash(
+    name: str, value: Any, inside: int, tmp_path_factory: Any
+) -> None:
     tmp_path = tmp_path_factory.mktemp(name)
     root = SESSIONS[name][0](tmp_path)
-    (path,) = [root] if root.is_file() else [each for each in root.rglob("*") if each.is_file()]
+    files = [root] if root.is_file() else [each for each in root.rglob("*") if each.is_file()]
+    (path,) = (each for each in files if for_path(each) == name)
     if path.suffix == ".db":
         table = "part" if name == "opencode" else "blobs"
         with closing(sqlite3.connect(path)) as store, store:
@@ -322,7 +343,11 @@ def test_odd_values_anywhere_are_no_crash(name: str, value: Any, tmp_path_factor
                 store.execute(f"update {table} set data = ? where rowid = ?", (odd, key))
     else:
         lines = path.read_text().splitlines()
-        path.write_text("\n".join(_with(line, value, n) for n, line in enumerate(lines)))
+        path.write_text(
+            "\n".join(
+                _with(line, value, n + inside * (name in DOCUMENTS)) for n, line in enumerate(lines)
+            )
+        )
     _, ledger, _ = read(name, root)
     assert not [entry for entry in ledger if "not as expected" in entry.reason]
 
