@@ -99,9 +99,7 @@ def _files(root: Path) -> list[Path]:
 
 def stored_in(name: str, root: Path) -> Path:
     """The one file at ``root`` that has messages of the source."""
-    (path,) = (
-        each for each in _files(root) if each.name not in BESIDE and for_path(each) == name
-    )
+    (path,) = (each for each in _files(root) if each.name not in BESIDE and for_path(each) == name)
     return path
 
 
