@@ -10,7 +10,9 @@ from contextlib import closing
 from pathlib import Path
 
 import agent_sessions
+import editor_sessions
 from mem_search.records.registry import installed_kinds
+from mem_search.sources import for_path
 
 
 def claude_mem(folder: Path) -> Path:
@@ -263,6 +265,7 @@ SAMPLES: Mapping[str, Callable[[Path], Path]] = {
     "slack": slack,
     **{name: getattr(agent_sessions, name.replace("-", "_")) for name in AGENTS},
     "antigravity": antigravity,
+    **editor_sessions.MADE,
     "mbox": mbox,  # of docs/extending.md
 }
 
@@ -270,4 +273,6 @@ SAMPLES: Mapping[str, Callable[[Path], Path]] = {
 def file_of(source: str, folder: Path) -> Path:
     """A sample that is one file, for a source that reads files."""
     sample = SAMPLES[source](folder)
-    return sample if sample.is_file() else next(sample.rglob("*.*"))
+    if sample.is_file():
+        return sample
+    return max(sample.rglob("*.*"), key=lambda place: for_path(place) == source)

@@ -127,7 +127,8 @@ def test_a_broken_line_is_named_with_its_number_and_the_others_are_read(
 def test_lines_of_a_form_that_is_not_known_are_never_taken(name: str, tmp_path: Path) -> None:
     root = SOURCES[name][0](tmp_path)
     file = _file(root)
-    line = {"type": "utterance", "role": "bard", "message": {"role": "bard", "content": "Lo"}}
+    message = {"role": "bard", "content": "Lo"}
+    line = {"type": "utterance", "uuid": "u", "role": "bard", "message": message}
     file.write_text("".join(f"{json.dumps(line)}\n" for _ in range(MAX_NAMED_LINES + 5)))
     texts, ledger = _read(name, root)
     assert texts == []

@@ -138,14 +138,10 @@ async def _below(
 ) -> WhyPath:
     """Of a path without an entry of its own, in a ``folder`` that was read."""
     store = call.runtime.store.ingest
-    # Parts of one file, such as the messages of a mailbox, have entries of their own.
-    rows = await store.ledger("", f"{path}:", _MAX_PARTS, 0)
-    parts = [row for row in rows if _place(row).startswith(f"{path}:")]
-    if parts:
+    if parts := await _parts(call, path):
         records = sum(row.records for row in parts)
-        failed = [row for row in parts if row.outcome == "failed"]
-        more = f"; {len(failed)} part(s) of it failed: {failed[0].reason}" if failed else ""
-        told = _entry(path, parts[0], clock, f"{path} gave {records} record(s){more}")
+        gave = f"{path} gave {records} record(s){_failed(parts)}"
+        told = _entry(path, parts[0], clock, gave)
         if not call.caller.user:
             told.sentence += await _if_gone(path, records)
         return told
@@ -188,6 +184,17 @@ async def _below(
         sentence=f"{path} was not there when {folder} was last read"
         f" (at {clock(newest.read_at)}); the folder {step}.",
     )  # fmt: skip
+
+
+async def _parts(call: Call, path: str) -> list[LedgerRow]:
+    """The entries of parts of one file: messages of a mailbox, lines that cannot be read."""
+    rows = await call.runtime.store.ingest.ledger("", f"{path}:", _MAX_PARTS, 0)
+    return [row for row in rows if _place(row).startswith(f"{path}:")]
+
+
+def _failed(parts: Iterable[LedgerRow]) -> str:
+    failed = [row for row in parts if row.outcome == "failed"]
+    return f"; {len(failed)} part(s) of it failed: {failed[0].reason}" if failed else ""
 
 
 def _is_followed(call: Call, known: Iterable[FollowedLocation]) -> bool:
@@ -267,7 +274,8 @@ async def _of_row(call: Call, path: str, row: LedgerRow, clock: Clock) -> WhyPat
     else:
         record = await call.runtime.store.records.named(row.source, path)
         if record is None:
-            told = _entry(path, row, clock, f"{path} gave {row.records} record(s)")
+            gave = f"{path} gave {row.records} record(s){_failed(await _parts(call, path))}"
+            told = _entry(path, row, clock, gave)
         else:
             passages = await call.runtime.store.records.passages(record.number)
             count = sum(each.ordinal >= 0 for each in passages)

@@ -128,7 +128,7 @@ def _events(raw: Mapping[str, Any]) -> Iterator[Event]:
             yield SessionTitle(clean_text(raw.get("aiTitle")))
         case "custom-title":
             yield SessionTitle(clean_text(raw.get("customTitle")), by_person=True)
-        case sort if isinstance(raw.get("message"), Mapping):
+        case sort if "uuid" in raw and isinstance(raw.get("message"), Mapping):
             by = f"Claude Code {clean_text(raw.get('version')) or 'without a version'}"
             reason = f"type: a message of the type {sort!r} is not known ({by})"
             raise InputError(reason, field="type")
