@@ -149,7 +149,9 @@ def _records(
 ) -> Iterator[Draft | WholeSession]:
     """The records of a session. Raises SourceError when the database cannot be asked any more."""
     try:
-        yield from records_of(NAME, _lines(database, session, root, folder, title), identify)
+        yield from records_of(
+            NAME, _lines(database, session, root, folder, title), identify, session
+        )
     except UnreadableDatabase as error:
         if error.name in _OF_ALL:
             raise SourceError(f"the database cannot be read: {error}; sync again") from error

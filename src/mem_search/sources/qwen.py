@@ -81,6 +81,7 @@ class Qwen(SessionFiles):
                 branch=clean_text(raw.get("gitBranch")),
                 agent=MAIN,
                 events=tuple(_events(raw)),
+                origin=clean_text(fields(raw.get("forkedFrom")).get("sessionId")),
             )
 
 
