@@ -130,10 +130,12 @@ def words(content: object) -> str:
 
 
 @contextmanager
-def read_only(path: Path, tables: Collection[str]) -> Iterator[ForeignDatabase]:
+def read_only(
+    path: Path, tables: Collection[str], optional: Collection[str] = ()
+) -> Iterator[ForeignDatabase]:
     """The database of a program that may be writing to it. Raises SourceError saying what to do."""
     try:
-        with foreign_database(path, tables) as database:
+        with foreign_database(path, tables, optional) as database:
             yield database
     except UnreadableDatabase as error:
         step = "; sync again in a minute" if error.name.startswith("SQLITE_") else ""
