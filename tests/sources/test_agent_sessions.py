@@ -132,7 +132,11 @@ def test_a_fork_of_pi_does_not_repeat_what_its_parent_has(tmp_path: Path) -> Non
     path = tmp_path / "2026-01-01T00-00-30-000Z_p2.jsonl"
     path.write_text("\n".join(json.dumps(line) for line in (header, *entries, new)))
     drafts, _, _ = read("pi", path)
-    assert [draft.text for draft in drafts if draft.kind == "user_prompt"] == ["Now the pier"]
+    asked = [draft for draft in drafts if draft.kind == "user_prompt"]
+    assert [(each.text, each.session, each.reading.is_copy) for each in asked if each.reading] == [
+        (agent_sessions.ASKED, "p1", True), ("Now the pier", "p2", False)
+    ]  # fmt: skip
+    assert drafts[-1].metadata["request"] == "Now the pier"
 
 
 def test_a_session_that_grows_keeps_the_ids_of_its_records(tmp_path: Path) -> None:
@@ -143,8 +147,8 @@ def test_a_session_that_grows_keeps_the_ids_of_its_records(tmp_path: Path) -> No
             "message": {"parts": [{"text": "Now the pier"}]}}  # fmt: skip
     path.write_text(path.read_text() + json.dumps(more) + '\n{"uuid": "half')
     second, _, _ = read("qwen", root, cursor)
-    assert [each.source_id for each in second[:2]] == [each.source_id for each in first[:2]]
-    assert [draft.text for draft in second[2:-1]] == ["Now the pier"]
+    assert second[0].source_id == first[1].source_id
+    assert [draft.text for draft in second[1:-1]] == ["Now the pier"]
     assert second[-1].source_id == first[-1].source_id
 
 

@@ -71,10 +71,14 @@ class Qwen(SessionFiles):
             )
         )
 
+    def session_of(self, file: WholeFile) -> str:
+        return Path(file.name).stem
+
     def lines(self, file: WholeFile) -> Iterator[Line]:
-        for number, raw in enumerate(json_lines(file), 1):
+        file.place.remember("reader", {})  # a line says all that is to be known of it
+        for raw in json_lines(file):
             yield Line(
-                uuid=clean_text(raw.get("uuid")) or f"line-{number}",
+                uuid=clean_text(raw.get("uuid")) or f"line-{file.unread.at}",
                 session=clean_text(raw.get("sessionId")),
                 at=moment(raw.get("timestamp")),
                 cwd=clean_text(raw.get("cwd")),

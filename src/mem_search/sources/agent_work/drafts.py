@@ -108,7 +108,8 @@ class DraftBuilder:
             session.seen_at(line.at)
             session.branch = line.branch or session.branch
         for event in line.events:
-            session.events += 1
+            self._history.events += 1
+            session.events = session.events + 1 if part.is_copy else self._history.events
             yield from self._take(event, line)
         self._former = ()
 

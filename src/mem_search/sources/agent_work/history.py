@@ -30,6 +30,11 @@ def is_uuid(text: str) -> bool:
     return _UUID.fullmatch(text) is not None
 
 
+def made_at(uuid: str) -> int | None:
+    """When a UUID of version 7 was made, in ms since 1970; None for another id."""
+    return int(uuid.replace("-", "")[:12], 16) if is_uuid(uuid) and uuid[14] == "7" else None
+
+
 def record_id(session: str, key: str) -> str:
     """The source id of what an event became: ``UUID/work``, else ``SESSION/12/work``."""
     return key if _UUID.match(key) else f"{session}/{key}"
@@ -60,11 +65,13 @@ class History:
 
     ``own`` is the session of the file, ``began`` when its first event was (ms), ``until`` when the
     last event was that names where it was copied from: what came before is copied as well.
+    ``events`` counts all of the file.
     """
 
     own: str = ""
     began: int | None = None
     until: int | None = None
+    events: int = 0
 
     @classmethod
     def of(cls, file_name: str, state: Mapping[str, Any] | None) -> History:

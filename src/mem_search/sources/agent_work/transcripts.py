@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import ClassVar
 
@@ -31,8 +31,9 @@ Tools = Mapping[str, tuple[str, ...]]
 class SessionFiles(WholeFiles):
     """``lines`` says what happened in the session of a file; the rest is the same for all agents.
 
-    The whole file is read again when it grew. Its records have the ids of its messages, so those
-    that are stored already stay as they are.
+    A file that grew is read from where it was left, if ``lines`` keeps what it knows in
+    ``file.place``; else it is read again. Its records have the ids of its messages, so those that
+    are stored already stay as they are.
     """
 
     follows = True
@@ -61,23 +62,43 @@ class SessionFiles(WholeFiles):
         """The files at ``root`` of which a copy is kept, because the agent deletes them."""
         return ()
 
+    def session_of(self, file: WholeFile) -> str:
+        """The session that the program calls the file by; "" if its name says nothing of it."""
+        return ""
+
     def drafts(self, file: WholeFile) -> Iterator[Draft | LedgerEntry | WholeSession]:
         project_of = named_after if file.is_upload else identify
-        for each in records_of(self.name, self.lines(file), project_of, file.name):
-            # A copy may have less than the file had.
-            if not (file.is_copy and isinstance(each, WholeSession)):
+        builder = DraftBuilder(
+            self.name,
+            asked_once(project_of),
+            file.place.known.get("work"),
+            item=file.name,
+            file_name=self.session_of(file),
+        )
+        is_whole = not (file.place.offset or file.is_copy)  # a copy may have less than the file had
+        for name, value in file.place.known.get("unread", {}).items():
+            setattr(file.unread, name, value)
+        file.unread.waiting = 0
+        file.place.keep("work", lambda: builder.state)
+        file.place.keep("unread", lambda: asdict(file.unread))
+        for each in _records_of(builder, self.lines(file)):
+            if is_whole or not isinstance(each, WholeSession):
                 yield each
         yield from file.unread.entries(file.name)
 
 
 def records_of(
-    source: str, lines: Iterable[Line], project_of: Identify, item: str
+    source: str, lines: Iterable[Line], project_of: Identify, item: str = ""
 ) -> Iterator[Draft | WholeSession]:
     """The records of sessions that are read from their start to their end, then these sessions.
 
     The ledger calls what is read ``item``.
     """
-    builder, sessions = DraftBuilder(source, asked_once(project_of), item=item), WholeSessions()
+    return _records_of(DraftBuilder(source, asked_once(project_of), item=item), lines)
+
+
+def _records_of(builder: DraftBuilder, lines: Iterable[Line]) -> Iterator[Draft | WholeSession]:
+    sessions = WholeSessions()
     for line in lines:
         drafts = list(builder.feed(line))
         sessions.saw(line, builder.part)

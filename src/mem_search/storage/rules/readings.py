@@ -126,7 +126,7 @@ def _settle(
     key = draft.source, draft.source_id
     for former in draft.former:
         before = known.get((draft.source, former))
-        if before is None or before.kind != draft.kind:
+        if before is None or before.kind != draft.kind or former == draft.source_id:
             continue
         if not reading.is_copy and draft.session in before.sessions:
             return Stored(before.number, "unchanged")  # it is known as copied history
@@ -149,7 +149,7 @@ def _settle(
     now = _known(draft, reading, old, sessions)
     if old is not None and not takes:
         now = old._replace(sessions=sessions)
-        if draft.kind == _SUMMARY and not (reading.is_copy or reading.is_told):
+        if draft.kind == _SUMMARY and reading.item and not (reading.is_copy or reading.is_told):
             found.shorter[reading.item] = _shorter(draft.session, reading, old)
     elif draft.kind == _SUMMARY and not (reading.is_copy or reading.is_told):
         found.until[draft.source, draft.session] = (draft.updated_at or 0) + TOLD_LATE_MS
