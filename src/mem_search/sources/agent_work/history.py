@@ -85,6 +85,7 @@ class History:
     def part_of(self, line: Line) -> Part:
         """Where the line belongs; one that states nothing belongs to the session of the file."""
         self.own = self.own or line.session
+        self.events += line.passed
         if self.began is None:
             self.began = line.at
         if line.origin and line.origin != self.own:
