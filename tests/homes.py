@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import forked
-from mem_search.daemon.address import is_locked
+from mem_search.daemon.connection import is_locked
 from patience import PATIENCE
 
 SOURCE = str(Path(__file__).parents[1] / "src")

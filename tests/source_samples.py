@@ -240,7 +240,16 @@ def pages(folder: Path) -> Path:
     return folder / "pages"
 
 
-AGENTS = ("codex", "gemini", "cursor", "opencode", "copilot", "qwen", "pi", "openclaw")
+def antigravity(folder: Path) -> Path:
+    root = agent_sessions.antigravity(folder)
+    (root / "brain" / "a1" / "walkthrough.md").write_text("# The lamp\n\nIt burns again.")
+    return root
+
+
+AGENTS = (
+    "codex", "gemini", "cursor", "opencode", "copilot", "qwen", "pi", "openclaw", "crush", "goose",
+    "zed", "cursor-editor", "kiro", "kiro-ide", "antigravity",
+)  # fmt: skip
 SAMPLES: Mapping[str, Callable[[Path], Path]] = {
     "claude-mem": claude_mem,
     "claude-code": claude_code,
@@ -254,7 +263,8 @@ SAMPLES: Mapping[str, Callable[[Path], Path]] = {
     "chatgpt": chatgpt,
     "claude-ai": claude_ai,
     "slack": slack,
-    **{name: getattr(agent_sessions, name) for name in AGENTS},
+    **{name: getattr(agent_sessions, name.replace("-", "_")) for name in AGENTS},
+    "antigravity": antigravity,
     **editor_sessions.MADE,
     "mbox": mbox,  # of docs/extending.md
 }

@@ -16,7 +16,7 @@ import pytest
 
 from homes import Home, quick
 from mem_search import NO_HOME
-from mem_search.daemon.address import token_of
+from mem_search.daemon.connection import token_of
 from mem_search.errors import InputError
 from mem_search.settings import Settings
 from patience import PATIENCE

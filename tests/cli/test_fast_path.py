@@ -28,7 +28,7 @@ from mem_search.cli.search_options import (
     flag_of,
     search_of,
 )
-from mem_search.daemon.address import headers
+from mem_search.daemon.connection import headers
 from standin_worker import Standin, standing_in
 
 UNIFIED = MIXED[0]

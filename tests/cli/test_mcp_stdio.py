@@ -13,7 +13,7 @@ import pytest
 
 from homes import Home, quick
 from mcp import Client, StdioServerParameters, stdio_client
-from mem_search.daemon.address import is_locked
+from mem_search.daemon.connection import is_locked
 from patience import PATIENCE
 from standin_worker import Standin, standing_in
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, cast
@@ -19,7 +20,7 @@ from mem_search.errors import Conflict
 from mem_search.features.archives.model import Archive
 from mem_search.features.archives.sql import ArchiveStore
 from mem_search.features.research.sql import ResearchStore
-from mem_search.features.saved_searches.model import Match, SavedSearch
+from mem_search.features.saved_searches.model import Match, SavedSearch, StoredPlan
 from mem_search.features.saved_searches.sql import SavedSearchStore
 from mem_search.features.search_jobs.sql import SearchJobStore
 from mem_search.features.webhooks.sql import DeliveryStore
@@ -228,7 +229,9 @@ class TestBatches:
             draft("d", session="u", **seen),
         )
         listed = await store.ingest.observations_of("test", ["s", "t", "none"])
-        assert sorted(listed) == [("s", "a", 5), ("t", "b", 5)]
+        assert sorted((each.session, each.source_id, each.created_at) for each in listed) == [
+            ("s", "a", 5), ("t", "b", 5)
+        ]  # fmt: skip
         assert await store.ingest.observations_of("other", ["s"]) == []
 
 
@@ -748,13 +751,13 @@ class TestResearch:
         assert await store.part(ResearchStore).of_session("s") == []
 
 
-PLAN: dict[str, Any] = {"every_seconds": 60, "inbox": True, "webhook_url": "https://x.example/"}
+def plan(request: Mapping[str, Any], **changed: Any) -> StoredPlan:
+    return replace(StoredPlan(request, 60, webhook_url="https://x.example/"), **changed)
 
 
-async def saved_search(store: Store, **plan: Any) -> SavedSearch:
-    assert await store.part(SavedSearchStore).create(
-        "news", {"search": {"query": "x"}}, **{**PLAN, **plan}, at=1000
-    )
+async def saved_search(store: Store, **changed: Any) -> SavedSearch:
+    wanted = plan({"search": {"query": "x"}}, **changed)
+    assert await store.part(SavedSearchStore).create("news", wanted, 1000)
     found = await store.part(SavedSearchStore).get("news")
     assert found is not None
     return found
@@ -773,7 +776,7 @@ class TestSavedSearches:
     async def test_a_run_reports_what_is_new_once(self, store: Store) -> None:
         await fill(store, draft("old"))
         saved = await saved_search(store)
-        assert not await store.part(SavedSearchStore).create("news", {}, **PLAN, at=1)
+        assert not await store.part(SavedSearchStore).create("news", plan({}), 1)
         await fill(store, draft("old", "changed"), draft("new"))
         known = await numbers(store)
         seen: list[list[str]] = []
@@ -823,15 +826,15 @@ class TestSavedSearches:
     async def test_another_query_looks_from_now_on(self, store: Store) -> None:
         await saved_search(store)
         same = {"search": {"query": "x"}}
-        assert await store.part(SavedSearchStore).change("news", same, **PLAN, at=5000)
+        assert await store.part(SavedSearchStore).change("news", plan(same), 5000)
         assert [s.since for s in await store.part(SavedSearchStore).listed()] == [1000]
         other = {"search": {"query": "y"}}
         assert await store.part(SavedSearchStore).change(
-            "news", other, **{**PLAN, "every_seconds": None}, at=6000
+            "news", plan(other, every_seconds=None), 6000
         )
         (changed,) = await store.part(SavedSearchStore).listed()
         assert (changed.since, changed.request, changed.next_at) == (6000, other, None)
-        assert not await store.part(SavedSearchStore).change("other", other, **PLAN, at=1)
+        assert not await store.part(SavedSearchStore).change("other", plan(other), 1)
 
     async def test_a_notification_is_read_and_dismissed(self, store: Store) -> None:
         saved = await saved_search(store)
@@ -998,9 +1001,7 @@ class TestStatistics:
         saved = await saved_search(store)
         assert saved.next_at is not None
         assert await due()
-        await store.part(SavedSearchStore).change(
-            "news", {}, **{**PLAN, "every_seconds": None}, at=1
-        )
+        await store.part(SavedSearchStore).change("news", plan({}, every_seconds=None), 1)
         assert not await due()
 
 

@@ -13,7 +13,7 @@ from typing import cast
 
 import pytest
 
-from mem_search.access.rate_limits import RateLimits
+from mem_search.access.callers import RateLimits
 from mem_search.access.tokens import Tokens
 from mem_search.errors import NotFound
 from mem_search.http.access.browser_sessions import BrowserSessions

@@ -11,8 +11,8 @@ from pydantic import TypeAdapter
 
 import drafts
 from mem_search.mcp.argument_types import output_schema
+from mem_search.mcp.server import TOOLS
 from mem_search.mcp.tool import Json, Outcome, ToolContext, call
-from mem_search.mcp.tools import TOOLS
 from mem_search.model import Ref
 from mem_search.records.registry import installed_kinds
 from mem_search.text import token_count

@@ -20,6 +20,7 @@ from mem_search.contracts import Machine
 from mem_search.errors import SourceError
 from mem_search.model import Draft, LedgerEntry, Location
 from mem_search.sources import by_name, conversations, for_path
+from mem_search.text.platforms import platform_named
 
 Make = Callable[[Path], Path]
 SESSIONS: Mapping[str, tuple[Make, str]] = {
@@ -37,10 +38,30 @@ SESSIONS: Mapping[str, tuple[Make, str]] = {
     "continue": (editor_sessions.continue_dev, "c1"),
     "amp": (editor_sessions.amp, "T-1"),
     "droid": (editor_sessions.droid, editor_sessions.DROID),
+    "crush": (agent_sessions.crush, "r1"),
+    "goose": (agent_sessions.goose, "20260101_1"),
+    "zed": (agent_sessions.zed, "z1"),
+    "cursor-editor": (agent_sessions.cursor_editor, "e1"),
+    "kiro": (agent_sessions.kiro, "k"),
+    "kiro-ide": (agent_sessions.kiro_ide, "i1"),
+    "antigravity": (agent_sessions.antigravity, "a1"),
 }
 DOCUMENTS = ("cline", "roo-code", "continue", "amp")
 """A session of these is one JSON document."""
-
+VALUES: Mapping[str, tuple[str, str]] = {
+    "opencode": ("part", "data"),
+    "cursor": ("blobs", "data"),
+    "crush": ("messages", "parts"),
+    "goose": ("messages", "content_json"),
+    "zed": ("threads", "data"),
+    "cursor-editor": ("cursorDiskKV", "value"),
+    "kiro": ("conversations_v2", "value"),
+}
+"""Of a source that reads a database: the table and the column with its messages."""
+OTHERS = ("kiro-ide", "antigravity")
+"""Sources whose ledger names messages of a session instead of lines of a file."""
+BESIDE = ("projects.json", "sessions.json", "9e10")
+"""Files that say where sessions are."""
 FAILED = f"Failed with exit code 3: Ran: cat lamp.log; exit 3 — {ERROR}"
 
 
@@ -66,10 +87,20 @@ def test_a_session_is_its_prompt_its_work_and_its_summary(name: str, tmp_path: P
     assert SAID in summary.metadata["completed"]
     for draft in (prompt, work, summary):
         assert (draft.source, draft.session, draft.project) == (name, session, "harbour")
-        assert draft.metadata["platform"] == name
+        assert draft.metadata["platform"] == platform_named(name)
         assert draft.created_at is not None
         assert "dark" not in draft.text, "what the agent thinks is not stored"
     assert [(entry.outcome, entry.records) for entry in ledger] == [("taken", 3)]
+
+
+def _files(root: Path) -> list[Path]:
+    return [root] if root.is_file() else [each for each in root.rglob("*") if each.is_file()]
+
+
+def stored_in(name: str, root: Path) -> Path:
+    """The one file at ``root`` that has messages of the source."""
+    (path,) = (each for each in _files(root) if each.name not in BESIDE and for_path(each) == name)
+    return path
 
 
 def _deep(levels: int) -> str:
@@ -77,7 +108,7 @@ def _deep(levels: int) -> str:
 
 
 @pytest.mark.parametrize(
-    "name", [name for name in SESSIONS if name not in ("cursor", "opencode", *DOCUMENTS)]
+    "name", [name for name in SESSIONS if name not in (*VALUES, *OTHERS, *DOCUMENTS)]
 )
 @pytest.mark.parametrize(
     "line", [_deep(200_000), '{"long": "' + "x" * 600_000 + '"}', "{no JSON", "[1, 2]"]
@@ -110,8 +141,7 @@ def test_what_did_not_change_is_not_read_again(name: str, tmp_path: Path) -> Non
 @pytest.mark.parametrize("name", SESSIONS)
 def test_the_file_of_a_session_is_known_by_its_place(name: str, tmp_path: Path) -> None:
     root = SESSIONS[name][0](tmp_path)
-    files = [root] if root.is_file() else [each for each in root.rglob("*") if each.is_file()]
-    assert {for_path(path) for path in files} - {""} == {name}
+    assert {for_path(path) for path in _files(root)} - {""} == {name}
 
 
 FOLDERS = {
@@ -129,6 +159,13 @@ FOLDERS = {
     "continue": ({}, ".continue"),
     "amp": ({"XDG_DATA_HOME": "{}/data"}, "data/amp"),
     "droid": ({"FACTORY_HOME_OVERRIDE": "{}/own"}, "own/.factory"),
+    "crush": ({"XDG_DATA_HOME": "{}/data"}, "data"),
+    "goose": ({"XDG_DATA_HOME": "{}/data"}, "data"),
+    "zed": ({"XDG_DATA_HOME": "{}/data"}, "data/zed"),
+    "cursor-editor": ({"XDG_CONFIG_HOME": "{}/config"}, "config"),
+    "kiro": ({"XDG_DATA_HOME": "{}/data"}, "data"),
+    "kiro-ide": ({"XDG_CONFIG_HOME": "{}/config"}, "config"),
+    "antigravity": ({}, ".gemini"),
 }
 
 
@@ -150,7 +187,11 @@ def test_a_fork_of_pi_does_not_repeat_what_its_parent_has(tmp_path: Path) -> Non
     path = tmp_path / "2026-01-01T00-00-30-000Z_p2.jsonl"
     path.write_text("\n".join(json.dumps(line) for line in (header, *entries, new)))
     drafts, _, _ = read("pi", path)
-    assert [draft.text for draft in drafts if draft.kind == "user_prompt"] == ["Now the pier"]
+    asked = [draft for draft in drafts if draft.kind == "user_prompt"]
+    assert [(each.text, each.session, each.reading.is_copy) for each in asked if each.reading] == [
+        (agent_sessions.ASKED, "p1", True), ("Now the pier", "p2", False)
+    ]  # fmt: skip
+    assert drafts[-1].metadata["request"] == "Now the pier"
 
 
 def test_a_session_that_grows_keeps_the_ids_of_its_records(tmp_path: Path) -> None:
@@ -161,8 +202,8 @@ def test_a_session_that_grows_keeps_the_ids_of_its_records(tmp_path: Path) -> No
             "message": {"parts": [{"text": "Now the pier"}]}}  # fmt: skip
     path.write_text(path.read_text() + json.dumps(more) + '\n{"uuid": "half')
     second, _, _ = read("qwen", root, cursor)
-    assert second[:2] == first[:2]
-    assert [draft.text for draft in second[2:-1]] == ["Now the pier"]
+    assert second[0].source_id == first[1].source_id
+    assert [draft.text for draft in second[1:-1]] == ["Now the pier"]
     assert second[-1].source_id == first[-1].source_id
 
 
@@ -190,10 +231,12 @@ def test_sessions_that_other_rules_read_are_read_again_whole(name: str, tmp_path
     assert (whole.session, whole.given) == (session, {each.source_id for each in drafts})
     work = next(each.source_id for each in drafts if each.kind == "observation")
     at = drafts[0].created_at or 0
-    cut_elsewhere = [(f"{work}/7", at), (f"{drafts[0].source_id}/decision", at)]
-    of_others = [(f"{session}/none/work", at), (f"other/{work}", at)]
-    assert whole.stale([(work, at), *cut_elsewhere, *of_others]) == [
-        key for key, _ in cut_elsewhere
+    old, now = cursor["version"] - 1, cursor["version"]
+    cut_elsewhere = [(f"{work}/7", at, old), (f"{drafts[0].source_id}/decision", at, None)]
+    of_others = [(f"{session}/none/work", at, old), (f"other/{work}", at, old)]
+    of_more = [(f"{work}/8", at, now), (f"{work}/9", at + 9**9, old)]
+    assert whole.stale([(work, at, old), *cut_elsewhere, *of_others, *of_more]) == [
+        key for key, *_ in cut_elsewhere
     ]
 
 
@@ -303,14 +346,14 @@ def test_a_rejected_call_is_named_with_the_reason(tmp_path: Path) -> None:
     assert work.metadata["rejected"] == ["Rejected by the user: Ran: rm lamp — too dark"]
 
 
-@pytest.mark.parametrize("name", ["opencode", "cursor"])
+@pytest.mark.parametrize("name", VALUES)
 @pytest.mark.parametrize("content", [b"", b"no database at all, but long enough to look at"])
 def test_a_damaged_database_is_named(name: str, content: bytes, tmp_path: Path) -> None:
     root = SESSIONS[name][0](tmp_path)
-    (path,) = [root] if root.is_file() else root.rglob("*.db")
+    path = stored_in(name, root)
     path.write_bytes(content)
-    if name == "opencode":
-        with pytest.raises(SourceError, match=r"opencode\.db"):
+    if path == root:
+        with pytest.raises(SourceError, match=path.name):
             read(name, root)
     else:
         _, ledger, _ = read(name, root)
@@ -332,15 +375,14 @@ def test_odd_values_anywhere_are_no_crash(
 ) -> None:
     tmp_path = tmp_path_factory.mktemp(name)
     root = SESSIONS[name][0](tmp_path)
-    files = [root] if root.is_file() else [each for each in root.rglob("*") if each.is_file()]
-    (path,) = (each for each in files if for_path(each) == name)
-    if path.suffix == ".db":
-        table = "part" if name == "opencode" else "blobs"
+    path = stored_in(name, root)
+    if name in VALUES:
+        table, column = VALUES[name]
         with closing(sqlite3.connect(path)) as store, store:
-            rows = store.execute(f"select rowid, data from {table}").fetchall()
+            rows = store.execute(f"select rowid, {column} from {table}").fetchall()
             for place, (key, data) in enumerate(rows):
                 odd = _with(data, value, place) if _is_json(data) else data
-                store.execute(f"update {table} set data = ? where rowid = ?", (odd, key))
+                store.execute(f"update {table} set {column} = ? where rowid = ?", (odd, key))
     else:
         lines = path.read_text().splitlines()
         path.write_text(
@@ -353,7 +395,7 @@ def test_odd_values_anywhere_are_no_crash(
 
 
 def _is_json(data: bytes | str) -> bool:
-    return data[:1] in (b"{", "{")
+    return data[:1] in (b"{", "{", "[")
 
 
 def _with(raw: str | bytes, value: Any, place: int) -> str:

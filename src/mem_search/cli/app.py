@@ -11,15 +11,7 @@ from contextlib import nullcontext
 import typer
 
 from mem_search import __version__
-from mem_search.cli import (
-    agents,
-    doctor,
-    migrate,
-    quickstart,
-    records,
-    search,
-    worker,
-)
+from mem_search.cli import agents, doctor, jobs, quickstart, records, search, worker
 from mem_search.cli.client import report
 from mem_search.cli.commands import COMPLETION, Commands
 from mem_search.cli.completion import whole_words
@@ -35,7 +27,6 @@ from mem_search.features.exports import cli as exports
 from mem_search.features.forgetting import cli as forget
 from mem_search.features.graph import cli as graph
 from mem_search.features.imports import cli as imports
-from mem_search.features.jobs import cli as jobs
 from mem_search.features.research import cli as research
 from mem_search.features.saved_searches import cli as saved_searches
 from mem_search.features.scopes import cli as scopes
@@ -91,7 +82,7 @@ app.command()(mcp)
 app.command()(quickstart.quickstart)
 app.command()(viewer.view)
 app.command()(doctor.doctor)
-app.command()(migrate.migrate)
+app.command()(backup.migrate)
 app.add_typer(stats.index_app, name="index")
 app.add_typer(worker.app, name="worker")
 app.add_typer(worker.service_app, name="service")

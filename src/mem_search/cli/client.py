@@ -20,8 +20,16 @@ from mem_search import errors
 from mem_search.cli.output import note
 from mem_search.cli.search_options import flag_of
 from mem_search.cli.watch import watched
-from mem_search.daemon.address import address, headers, is_outdated
-from mem_search.daemon.connection import NoAnswer, Place, Unproved, connect, named
+from mem_search.daemon.connection import (
+    NoAnswer,
+    Place,
+    Unproved,
+    address,
+    connect,
+    headers,
+    is_outdated,
+    named,
+)
 from mem_search.daemon.control import Starting, is_starting, running, silent, start, unproved
 from mem_search.errors import InputError, MemSearchError, StorageError, Unavailable
 from mem_search.settings import Settings

@@ -21,14 +21,17 @@ from mem_search.cli.search_options import (
     built_in,
     exported,
 )
-from mem_search.daemon.address import address, headers, home_of, is_outdated
 from mem_search.daemon.connection import (
     LOOK_SECONDS,
     NoAnswer,
     Place,
     Unproved,
+    address,
     alive,
     connect,
+    headers,
+    home_of,
+    is_outdated,
     named,
 )
 

@@ -22,8 +22,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import IO, Any, Final, NamedTuple, NoReturn
 
 from mem_search.cli.watch import watched
-from mem_search.daemon.address import address, headers, home_of, is_outdated
-from mem_search.daemon.connection import NoAnswer, Place, Unproved, connect
+from mem_search.daemon.connection import (
+    NoAnswer,
+    Place,
+    Unproved,
+    address,
+    connect,
+    headers,
+    home_of,
+    is_outdated,
+)
 
 _ROUTE = "/mcp"
 _JSON = "application/json"

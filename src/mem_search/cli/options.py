@@ -46,10 +46,11 @@ def show(
     as_json: bool,
     empty: str = "",
     paint: Callable[[str], str] | None = None,
+    found: object = True,
 ) -> None:
     """Print ``answer`` as indented JSON, or ``lines`` for people; a stored newline adds none.
 
-    Without lines, standard error says that the list is ``empty``.
+    Without lines, standard error says that the list is ``empty``. Exit 1 if nothing is ``found``.
     """
     if as_json:
         write_json(json.dumps(answer, ensure_ascii=False, indent=2) + "\n")
@@ -57,6 +58,8 @@ def show(
         write_fitted(text, paint)
     elif empty:
         note(f"mem-search: {empty}")
+    if not found:
+        raise typer.Exit(1)
 
 
 def clock_time(time: str, *, day: bool = False) -> str:

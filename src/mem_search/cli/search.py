@@ -184,9 +184,7 @@ def suggest(
     """Complete a prefix from the words, titles, projects, tags and files of the store."""
     pairs = [("prefix", " ".join(prefix)), ("limit", str(limit))]
     answer = open_client().json("GET", "/api/suggest", pairs)
-    show(answer, map(_line, answer["completions"]), as_json=as_json)
-    if not answer["completions"]:
-        raise typer.Exit(1)
+    show(answer, map(_line, answer["completions"]), as_json=as_json, found=answer["completions"])
 
 
 def _line(completion: dict[str, object]) -> str:

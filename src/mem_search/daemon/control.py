@@ -18,14 +18,16 @@ from typing import IO
 
 from mem_search import __version__
 from mem_search.daemon import service
-from mem_search.daemon.address import address, is_locked, is_older
 from mem_search.daemon.connection import (
     NO_ANSWER_SECONDS,
     NoAnswer,
     Place,
     Unproved,
+    address,
     alive,
     connect,
+    is_locked,
+    is_older,
     named,
     patience,
 )

@@ -47,6 +47,13 @@ BUILT_IN: Final = (
     "mem_search.sources.continue_dev:Continue",
     "mem_search.sources.amp:Amp",
     "mem_search.sources.droid:Droid",
+    "mem_search.sources.crush:Crush",
+    "mem_search.sources.goose:Goose",
+    "mem_search.sources.zed:Zed",
+    "mem_search.sources.cursor_editor:CursorEditor",
+    "mem_search.sources.kiro:Kiro",
+    "mem_search.sources.kiro_ide:KiroIde",
+    "mem_search.sources.antigravity:Antigravity",
     "mem_search.sources.files.archives:ResearchArchive",
     "mem_search.sources.files.archives:UrlArchive",
 )

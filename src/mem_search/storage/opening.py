@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from mem_search import secret_file
+from mem_search import regular_file
 from mem_search.contracts import Embedder
 from mem_search.errors import StorageError
 from mem_search.model.forgetting import Tombstone
@@ -214,7 +214,7 @@ def _home_id(settings: Settings) -> str:
     """What other workers of the store know this home by; the first start creates it."""
     file = settings.home_id_file
     try:
-        return secret_file.read_or_create(file, lambda: secrets.token_hex(8))
+        return regular_file.read_or_create_secret(file, lambda: secrets.token_hex(8))
     except OSError as error:
         raise StorageError(f"cannot store the id of the home in {file}: {error}") from error
 
@@ -229,7 +229,9 @@ def redaction_key(settings: Settings) -> bytes:
         return hmac.digest(bytes.fromhex(settings.redaction_key), owner, "sha256")
     file = settings.redaction_key_file
     try:
-        return bytes.fromhex(secret_file.read_or_create(file, lambda: secrets.token_hex(32)))
+        return bytes.fromhex(
+            regular_file.read_or_create_secret(file, lambda: secrets.token_hex(32))
+        )
     except OSError as error:
         raise StorageError(f"cannot store the redaction key in {file}: {error}") from error
     except ValueError as error:  # it holds something else

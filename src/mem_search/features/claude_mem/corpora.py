@@ -31,7 +31,7 @@ from mem_search.features.claude_mem.replies import (
     McpText,
     Success,
 )
-from mem_search.features.context.model import Briefing, Candidate, Situation
+from mem_search.features.context.service import Briefing, Candidate, Situation
 from mem_search.features.context.text import render_matches
 from mem_search.features.saved_searches.model import SavedSearch
 from mem_search.features.saved_searches.service import Plan

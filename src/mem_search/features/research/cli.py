@@ -35,9 +35,7 @@ def list_sessions(
     answer = open_client().json("GET", OPERATIONS if session else SESSIONS, pairs)
     rows = answer["operations" if session else "sessions"]
     line = operation_line if session else session_line
-    show(answer, map(line, rows), as_json=as_json, empty="no research yet")
-    if not rows:
-        raise typer.Exit(1)
+    show(answer, map(line, rows), as_json=as_json, empty="no research yet", found=rows)
 
 
 @app.command("show")
@@ -63,9 +61,7 @@ def replay(wanted: Id, as_json: Json = False) -> None:
     lines = [line for step in steps for line in replay_lines(step)]
     reason = "not replayed: its query held a secret, which was not stored"
     lines += [f"{skipped}  {reason}" for skipped in answer.get("not_replayed", ())]
-    show(answer, lines, as_json=as_json)
-    if not answer["identical"]:
-        raise typer.Exit(1)
+    show(answer, lines, as_json=as_json, found=answer["identical"])
 
 
 @app.command()

@@ -101,9 +101,13 @@ def ledger(
     """Show what happened to each item that a source read, and why; newest first."""
     pairs = [("item", item), ("source", source), ("outcome", outcome), ("limit", str(limit))]
     answer = open_client().json("GET", "/api/ledger", [(n, v) for n, v in pairs if v])
-    show(answer, map(ledger_line, answer["entries"]), as_json=as_json, empty="no such entries")
-    if not answer["entries"]:
-        raise typer.Exit(1)
+    show(
+        answer,
+        map(ledger_line, answer["entries"]),
+        as_json=as_json,
+        empty="no such entries",
+        found=answer["entries"],
+    )
 
 
 def sources(

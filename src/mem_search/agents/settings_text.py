@@ -1,15 +1,18 @@
-"""Changes of a JSON file that keep every other character of it: comments, order, indentation.
+"""Changes of JSON and TOML files that keep every other character of them.
 
 Agents' settings are edited by hand, and many agents read JSON with comments, trailing commas,
 single quotes and bare keys (JSON5, https://spec.json5.org). So a change is made in the text: the
 members are found with their places, and the smallest piece of text is written or removed. The
 result is read again, and a change that did anything else than asked is refused.
+
+Of a TOML file, tables of ours are one block of text between two marked lines at its end.
 """
 
 from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -73,7 +76,7 @@ def with_item(text: str, path: Path, value: Any) -> str:
         raise NotJson(f"{'.'.join(path)} is no list")
     node = _find(_parse(text), path)
     assert node is not None
-    changed = _inserted(text, node, _depth(path), "", value)
+    changed = _inserted(text, node, len(path) + 1, "", value)
     return _checked(changed, _set(read(text), path, [*found, value]))
 
 
@@ -196,10 +199,6 @@ def _set(value: Any, path: Path, new: Any) -> Any:
     return {**inner, path[0]: _set(inner.get(path[0]), path[1:], new)}
 
 
-def _depth(path: Path) -> int:
-    return len(path) + 1
-
-
 def _find(node: Node, path: Path) -> Node | None:
     for key in path:
         found = [each for each in node.members if each.key == key]
@@ -283,3 +282,58 @@ def _fault(text: str, at: int) -> NotJson:
     line = text.count("\n", 0, at) + 1
     shown = text[at : at + 20].split("\n")[0]
     return NotJson(f"line {line} is no JSON: {shown!r}" if shown else f"it ends in line {line}")
+
+
+_START: Final = "# mem-search: from here to its end, written by `mem-search install`"
+_END: Final = "# mem-search: end"
+
+TomlTable = tuple[Path, dict[str, Any]]
+"""The path of a table, and what is in it: texts, lists of texts, and tables of these."""
+
+
+def read_toml(text: str) -> dict[str, Any]:
+    """The content. Raises NotJson with the reason for what is no TOML."""
+    import tomllib  # the command line starts without it
+
+    try:
+        return tomllib.loads(text.removeprefix("\ufeff"))
+    except tomllib.TOMLDecodeError as error:
+        raise NotJson(str(error)) from error
+
+
+def with_block(text: str, tables: Sequence[TomlTable]) -> str:
+    """``text``, which has no block, with these tables. Raises NotJson where they do not fit."""
+    if not tables:
+        return text
+    wanted: Any = read_toml(text)
+    lines: list[str] = []
+    for path, value in tables:
+        lines += _toml_lines(path, value)
+        wanted = _set(wanted, tuple(path), value)
+    block = "\n".join([_START, *lines, _END]) + "\n"
+    gap = "" if not text else "\n" if text.endswith("\n") else "\n\n"
+    new = text + gap + block
+    if read_toml(new) != wanted:
+        raise NotJson("it cannot be changed without changing something else in it")
+    return new
+
+
+def without_block(text: str) -> str:
+    """``text`` without our block and the blank line before it."""
+    start = text.find(_START)
+    end = text.find(_END, start)
+    if start < 0 or end < 0:
+        return text
+    head, tail = text[:start], text[end + len(_END) :].removeprefix("\n")
+    head = head[:-1] if head.endswith("\n\n") else head
+    return head + tail
+
+
+def _toml_lines(path: Sequence[str], value: dict[str, Any]) -> list[str]:
+    lines = [f"[{'.'.join(path)}]"]
+    plain = {key: each for key, each in value.items() if not isinstance(each, dict)}
+    lines += [f"{key} = {json.dumps(each, ensure_ascii=False)}" for key, each in plain.items()]
+    for key, each in value.items():
+        if isinstance(each, dict):
+            lines += _toml_lines([*path, key], each)
+    return lines
