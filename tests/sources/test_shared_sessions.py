@@ -5,7 +5,6 @@ with copied history, copies of less. Any order of them gives what the fullest fi
 """
 
 import json
-import shutil
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
@@ -16,8 +15,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import agent_sessions
-from mem_search.features.capture.service import HookEvents
 from mem_search.model import Filters, Location, Record
 from mem_search.wiring import Runtime, open_runtime
 from runtimes import small
