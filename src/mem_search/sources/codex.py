@@ -173,7 +173,6 @@ def _inherited(
         why = f"goes on the file {wanted}, which is not there; what it has is read from here on"
         file.unread.add(file.unread.at, why)
         return
-    # What of it cannot be read is named where it is read for itself.
     other = WholeFile(before, before.name)
     for line in _lines(other, end, depth - 1):
         if line.session != session:
