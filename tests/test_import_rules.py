@@ -99,7 +99,7 @@ def test_a_feature_imports_no_other_feature_that_it_does_not_declare() -> None:
 
 _KNOWS_CLAUDE_MEM = (
     "features/claude_mem/", "sources/",
-    "cli/migrate.py", "cli/neighbours.py",
+    "features/backup/cli.py", "cli/neighbours.py",
     "http/mounts.py",  # it mounts it
     "agents/neighbours.py",  # how its worker is told from ours
     "cli/records.py", "text/record_ids.py",  # ids of its rows
@@ -137,7 +137,7 @@ _OPENED_OTHERWISE = {
         "(_PROC / 'self' / 'uid_map').read_text": "of the system",
         "(_PROC / 'sys' / 'kernel' / 'overflowuid').read_text": "of the system",
     },
-    "features/claude_mem/status.py": {"path.open": _OURS},
+    "features/claude_mem/http.py": {"path.open": _OURS},
     "ingest/crash_mark.py": {"file.read_bytes": _OURS},
     "ingest/copies.py": {"os.walk": _OURS, "member.open": "of a file that is open"},
     "sources/whole_files.py": {"member.open": "of a file that is open"},
@@ -147,8 +147,8 @@ _OPENED_OTHERWISE = {
     },
     "features/capture/journals.py": {
         "(self._folder / f'{session}.jsonl').open": _OURS, "file.read_bytes": _OURS,
+        "self._file.read_bytes": _OURS,
     },
-    "features/capture/suspect_events.py": {"self._file.read_bytes": _OURS},
     "features/capture/service.py": {"file.read_bytes": _OURS},
     "features/capture/costs.py": {
         "(home / 'hooks' / name).read_text": _OURS, "(folder / name).read_bytes": _OURS,

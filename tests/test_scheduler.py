@@ -6,8 +6,8 @@ import asyncio
 import time
 from contextlib import suppress
 
+from mem_search.background import Scheduler
 from mem_search.errors import StorageError
-from mem_search.scheduler import Scheduler
 from patience import PATIENCE
 
 

@@ -37,7 +37,7 @@ def facts(agent: Agent) -> str:
     asked = _Asked()
     setup = Setup(_HOME, asked, "mem-search", "python3", ROOT / "plugin")
     written: dict[str, list[str]] = {}
-    for part in agent.parts(setup):
+    for part in agent.wanted(setup):
         entries = written.setdefault(_short(part.file), [])
         entry = "a file of its own" if isinstance(part, OwnFile) else f"`{'.'.join(part.path)}`"
         if entry not in entries:

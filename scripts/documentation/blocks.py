@@ -23,12 +23,12 @@ from mem_search.agents import AGENTS
 from mem_search.cli.app import app
 from mem_search.cli.search_options import MIXED, OPTIONS
 from mem_search.contracts import Source
-from mem_search.http.openapi.document import written
+from mem_search.http.openapi import written
 from mem_search.http.routes import ROUTES
 from mem_search.mcp.argument_types import input_schema
-from mem_search.mcp.tools import TOOLS
+from mem_search.mcp.server import TOOLS
 from mem_search.metadata import MODELS
-from mem_search.metadata.common import DocumentMetadata
+from mem_search.metadata.types import DocumentMetadata
 from mem_search.records import BUILT_IN
 from mem_search.records.base import BaseKind, Metadata
 from mem_search.records.registry import installed_kinds

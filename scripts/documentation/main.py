@@ -24,7 +24,7 @@ from modules import unknown_modules
 from story import written as written_stories
 from website import build as build_site
 
-from mem_search.http.openapi.document import written
+from mem_search.http.openapi import written
 from mem_search.http.routes import ROUTES
 
 

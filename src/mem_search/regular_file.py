@@ -1,10 +1,12 @@
-"""Files that other programs name: opened only as what they should be, a regular file.
+"""Files that other programs name, opened only as what they should be, a regular file; our secrets.
 
 A path of a repository, a transcript, a setting of an agent or a watched folder is chosen by whoever
 wrote it. It can be a pipe, whose opening waits for ever, a device without an end, or a link to one.
 Every such file is opened here, once: what is looked at is what is read afterwards. Reading ends
 where the file ended when it was opened, so one that grows is not read for ever. Errors are
 ``OSError``, so that whoever reports a file that cannot be read reports these as well.
+
+A secret in a file of the home is written whole or not at all, readable by its owner only.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ import errno
 import io
 import os
 import stat
+from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO, Final
 
@@ -162,3 +165,46 @@ def _not_regular(path: str | os.PathLike[str], kind: str) -> OSError:
 
 def _too_large(path: str | os.PathLike[str], max_bytes: int) -> OSError:
     return FileTooLarge(errno.EFBIG, f"has more than {max_bytes:,} bytes", os.fspath(path))
+
+
+_MAX_SECRET_BYTES: Final = 2**16
+
+
+def read_or_create_secret(file: Path, new: Callable[[], str]) -> str:
+    """The content of ``file``; a missing or empty file gets ``new()`` first.
+
+    Two processes that call this at once get the same secret. Raises OSError.
+    """
+    return read_secret(file) or _create_secret(file, new())
+
+
+def read_secret(file: Path) -> str:
+    """The content of ``file``, empty without one. Raises OSError, for a pipe or a folder too."""
+    if not os.path.lexists(file):
+        return ""
+    try:
+        return read_regular_file(file, _MAX_SECRET_BYTES).decode("utf-8-sig").strip()
+    except (NotARegularFile, FileNotFoundError) as error:
+        raise OSError(errno.EINVAL, "it is no file; see: mem-search doctor", str(file)) from error
+    except UnicodeDecodeError as error:
+        raise OSError(errno.EINVAL, "it is no text; see: mem-search doctor", str(file)) from error
+
+
+def _create_secret(file: Path, secret: str) -> str:
+    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    part = file.with_name(f"{file.name}.{os.urandom(4).hex()}")
+    descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as opened:
+            opened.write(secret + "\n")
+            opened.flush()
+            os.fsync(opened.fileno())
+        if file.is_file() and not read_secret(file):
+            part.replace(file)  # an empty file holds no secret
+        else:
+            os.link(part, file)  # fails when another process was first
+    except FileExistsError:
+        return read_secret(file)
+    finally:
+        part.unlink(missing_ok=True)
+    return secret

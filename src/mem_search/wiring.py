@@ -14,6 +14,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 
+from mem_search.background import give_back, give_back_when_idle
 from mem_search.contracts import Embedder
 from mem_search.embedders import Opener, open_embedder
 from mem_search.errors import StorageError, StoreDamaged
@@ -24,10 +25,8 @@ from mem_search.features.forgetting.service import Forgetting
 from mem_search.features.research.service import Replays, Research
 from mem_search.features.saved_searches.service import SavedSearches
 from mem_search.features.search_jobs.service import SearchJobs
-from mem_search.features.webhooks.sending import Sender, webhook_secret
-from mem_search.features.webhooks.service import Deliveries
+from mem_search.features.webhooks.service import Deliveries, Sender, webhook_secret
 from mem_search.features.webhooks.sql import DeliveryStore
-from mem_search.idle_memory import give_back, give_back_when_idle
 from mem_search.ingest import spool
 from mem_search.ingest.crash_mark import CrashMark
 from mem_search.ingest.indexer import Indexer, audit_after, check_regularly

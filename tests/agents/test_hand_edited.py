@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from mem_search.agents import AGENTS
 from mem_search.agents.base import Agent, Entry, Setup, plugin_folder
 from mem_search.agents.installing import Installation
-from mem_search.agents.json_text import read
+from mem_search.agents.settings_text import read
 from mem_search.errors import Conflict
 
 WORDS = st.sampled_from(["a", "theme", "x y", "ключ", "// no comment", "/* nor */ {", "#", "'", ""])
@@ -101,7 +101,7 @@ def test_nothing_of_hand_edited_settings_is_lost(agent: Agent, data: st.DataObje
     with TemporaryDirectory() as folder:
         home = Path(folder)
         setup = Setup(home, {}, "/opt/bin/mem-search", "/opt/bin/python3", plugin_folder())
-        entries = [part for part in agent.parts(setup) if isinstance(part, Entry)]
+        entries = [part for part in agent.wanted(setup) if isinstance(part, Entry)]
         before: dict[Path, bytes] = {}
         for file in {entry.file: None for entry in entries}:
             of_file = [entry for entry in entries if entry.file == file]

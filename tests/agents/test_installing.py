@@ -14,7 +14,7 @@ import pytest
 from mem_search.agents import AGENTS, by_name, installing, of_session
 from mem_search.agents.base import MARK, Agent, Entry, OwnFile, Setup, plugin_folder
 from mem_search.agents.installing import BACKUP, Installation
-from mem_search.agents.json_text import at, read
+from mem_search.agents.settings_text import at, read
 from mem_search.errors import Conflict, InputError, StorageError
 from mem_search.sources import built_in
 
@@ -57,7 +57,7 @@ def tree(setup: Setup) -> dict[str, bytes | None]:
 
 def settings_by_hand(agent: Agent, setup: Setup) -> list[Path]:
     """Write a file of the person's own in the place of each that has entries of ours."""
-    files = {part.file for part in agent.parts(setup) if isinstance(part, Entry)}
+    files = {part.file for part in agent.wanted(setup) if isinstance(part, Entry)}
     for file in files:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(TOML_BY_HAND if file.suffix == ".toml" else BY_HAND)
@@ -75,7 +75,7 @@ def test_everything_is_written_where_there_was_nothing(agent: Agent, setup: Setu
     state = installation(agent, setup)
     changes = state.install()
     assert {change.what for change in changes} == {"written"}
-    for part in agent.parts(setup):
+    for part in agent.wanted(setup):
         if isinstance(part, OwnFile):
             assert part.file.read_text("utf-8") == part.text
         else:
@@ -149,7 +149,7 @@ def test_what_a_killed_installation_wrote_is_taken_back(
 ) -> None:
     files = settings_by_hand(agent, setup)
     before = {file: content(file) for file in files}
-    parts = [part.file for part in agent.parts(setup)]
+    parts = [part.file for part in agent.wanted(setup)]
     real = installing._replace
 
     def killed(file: Path, new: bytes, *more: Any, **named: Any) -> None:
@@ -242,7 +242,7 @@ def test_a_dry_run_writes_nothing(agent: Agent, setup: Setup) -> None:
 @each_agent
 def test_hooks_say_whose_they_are(agent: Agent, setup: Setup) -> None:
     said = json.dumps(
-        [getattr(part, "value", getattr(part, "text", "")) for part in agent.parts(setup)]
+        [getattr(part, "value", getattr(part, "text", "")) for part in agent.wanted(setup)]
     )
     if "hook.py" in said:
         assert f"{MARK}{agent.name}" in said

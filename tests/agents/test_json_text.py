@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mem_search.agents.json_text import (
+from mem_search.agents.settings_text import (
     NotJson,
     at,
     read,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, tzinfo
 from typing import Any
 
-from mem_search.features.citations import csl
+from mem_search.features.citations import reference_files
 from mem_search.model import Kind, Record
 from mem_search.records.registry import installed_kinds
 
@@ -19,7 +19,7 @@ def record(kind: Kind, number: int, title: str, text: str = "Text.", **values: A
 
 
 def item(cited: Record, tz: tzinfo = UTC) -> dict[str, Any]:
-    return csl.item(installed_kinds().get(cited.kind).citation(cited), cited, tz)
+    return reference_files.item(installed_kinds().get(cited.kind).citation(cited), cited, tz)
 
 
 KNOWN = (

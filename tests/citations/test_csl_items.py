@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 import pytest
 from cited_records import BARE, KNOWN, item, record
 
-from mem_search.features.citations.csl import day_of
+from mem_search.features.citations.reference_files import day_of
 from mem_search.records.registry import installed_kinds
 
 BERLIN, NEW_YORK = ZoneInfo("Europe/Berlin"), ZoneInfo("America/New_York")

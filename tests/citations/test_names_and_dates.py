@@ -11,9 +11,8 @@ from names_and_dates import DATES, NAMES
 from pylatexenc.latex2text import LatexNodes2Text
 
 from mem_search.features.citations.authors import OTHERS, Name, names
-from mem_search.features.citations.csl import day_of
 from mem_search.features.citations.formats import references
-from mem_search.features.citations.reference_files import as_bibtex, as_ris
+from mem_search.features.citations.reference_files import as_bibtex, as_ris, day_of
 from mem_search.records.registry import installed_kinds
 from mem_search.renderers.schema import to_values
 from mem_search.renderers.universal import CitationMetadata

@@ -17,8 +17,7 @@ import pytest
 
 from homes import Home, quick
 from mem_search.daemon import connection
-from mem_search.daemon.address import is_locked
-from mem_search.daemon.connection import LOOK_SECONDS, NO_ANSWER_SECONDS
+from mem_search.daemon.connection import LOOK_SECONDS, NO_ANSWER_SECONDS, is_locked
 from mem_search.daemon.control import TELL_SECONDS, Starting
 from mem_search.errors import Unavailable
 from mem_search.settings import Settings

@@ -14,7 +14,7 @@ import pytest
 
 from homes import Home
 from mem_search.access.proof import MAX_CHALLENGE_CHARS, proof
-from mem_search.daemon.address import is_locked
+from mem_search.daemon.connection import is_locked
 from mem_search.daemon.home_files import make_private, open_to_others
 from standin_worker import KEY, Standin, standing_in
 

@@ -13,7 +13,7 @@ import pytest
 
 from homes import Home, quick
 from mcp import Client, StdioServerParameters, stdio_client
-from mem_search.daemon.address import is_locked
+from mem_search.daemon.connection import is_locked
 from patience import PATIENCE
 from standin_worker import Standin, standing_in
 
@@ -98,6 +98,21 @@ def test_a_restarted_worker_is_found_again(filled: Home) -> None:
         filled.ok("worker", "stop")
         assert said(process, call("search", 2, query="cheese"))["result"]["structuredContent"]
         assert filled.worker()["instance_id"] != first
+        assert process.stdin is not None
+        process.stdin.close()
+        assert process.wait(PATIENCE) == 0
+
+
+def test_a_relay_stores_with_the_token_of_the_worker_that_it_started(mem: Home) -> None:
+    with mem.popen("mcp") as process:
+        assert "result" in said(process, HELLO)
+        reply = said(process, call("remember", title="Oil", text="The lamp burns whale oil."))
+        assert reply["result"]["isError"] is False, reply
+        # One that is renewed is sent from then on; so is the worker's new place.
+        (mem.path / "token").write_text("a-token-of-another-kind-1234567890\n")
+        mem.ok("worker", "restart")
+        reply = said(process, call("remember", 2, title="Wick", text="It is trimmed at noon."))
+        assert reply["result"]["isError"] is False, reply
         assert process.stdin is not None
         process.stdin.close()
         assert process.wait(PATIENCE) == 0

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from homes import Home
-from mem_search import secret_file
+from mem_search import regular_file
 from mem_search.daemon.home_files import odd_files, refuse_odd_files
 from mem_search.errors import StorageError
 
@@ -99,4 +99,4 @@ def test_an_odd_secret_is_never_taken_for_an_empty_one(tmp_path: Path) -> None:
     for name, odd in (("folder", folder), ("pipe", pipe), ("link", dead_link)):
         odd(tmp_path / name)
         with pytest.raises(OSError, match="no file"):
-            secret_file.read_or_create(tmp_path / name, lambda: "secret")
+            regular_file.read_or_create_secret(tmp_path / name, lambda: "secret")

@@ -16,7 +16,7 @@ import pytest
 
 from homes import Home, quick
 from mem_search import __version__
-from mem_search.daemon.address import is_older
+from mem_search.daemon.connection import is_older
 
 pytestmark = pytest.mark.worker
 NOTE = '{"kind": "note", "source_id": "1", "title": "Harbour", "text": "The bridge opens."}\n'

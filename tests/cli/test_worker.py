@@ -15,7 +15,7 @@ from urllib.parse import quote
 import pytest
 
 from homes import Home, quick
-from mem_search.daemon.address import is_locked
+from mem_search.daemon.connection import is_locked
 from patience import PATIENCE, until
 
 

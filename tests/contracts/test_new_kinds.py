@@ -20,10 +20,10 @@ BUILT_IN |= json.loads(sys.argv[1])
 import typer
 import blocks
 from mem_search.cli.app import app
-from mem_search.http.openapi.document import describe
+from mem_search.http.openapi import describe
 from mem_search.http.routes import ROUTES
 from mem_search.mcp.argument_types import input_schema
-from mem_search.mcp.tools import TOOLS
+from mem_search.mcp.server import TOOLS
 from mem_search.records.registry import installed_kinds
 
 command = typer.main.get_command(app)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, cast
@@ -19,11 +20,11 @@ from mem_search.errors import Conflict
 from mem_search.features.archives.model import Archive
 from mem_search.features.archives.sql import ArchiveStore
 from mem_search.features.research.sql import ResearchStore
-from mem_search.features.saved_searches.model import Match, SavedSearch
+from mem_search.features.saved_searches.model import Match, SavedSearch, StoredPlan
 from mem_search.features.saved_searches.sql import SavedSearchStore
 from mem_search.features.search_jobs.sql import SearchJobStore
 from mem_search.features.webhooks.sql import DeliveryStore
-from mem_search.model import Draft, Filters, LedgerEntry, Link, Location, Record, Ref
+from mem_search.model import Draft, Filters, LedgerEntry, Link, Location, MetadataTest, Record, Ref
 from mem_search.model.forgetting import Tombstone
 from mem_search.model.graph import Edge, ExportedGraph, GraphPart
 from mem_search.model.ingest import IngestCounts
@@ -34,7 +35,7 @@ from mem_search.model.research import IndexState, Operation, OperationFilter, St
 from mem_search.model.statistics import LoggedSearch, ProjectTotals
 from mem_search.model.webhooks import Message
 from mem_search.storage.postgres.store import PostgresStore
-from mem_search.storage.rules.tombstones import digest
+from mem_search.storage.rules.identities import digest
 from mem_search.storage.sqlite.store import SqliteStore
 from mem_search.storage.store import Store
 from mem_search.text.dates import now_ms
@@ -116,6 +117,22 @@ class TestBatches:
         assert after[known["a"]] == records[known["a"]]
         assert after[known["b"]].metadata["from_model"] == {"by": "small@host"}
         assert await store.ingest.take_back(["observation", "note"]) == 0
+
+    async def test_a_field_in_letters_beyond_ascii_is_found_after_a_model_said_something(
+        self, store: Store
+    ) -> None:
+        given = {"größe": "XL", "pays": "été"}
+        await fill(store, draft("a", metadata=given), draft("b"))
+        filters = [
+            Filters(metadata=(MetadataTest((name,), "contains", value),))
+            for name, value in given.items()
+        ]
+        for said in ({}, {"ort": "Köln"}):
+            (record,) = await store.records.newest(filters[0], 9)
+            assert await store.records.newest(filters[1], 9) == [record]
+            assert await store.ingest.note_from_model(record, said)
+        (record,) = await store.records.newest(filters[0], 9)
+        assert record.metadata == {**given, "from_model": {"ort": "Köln"}}
 
     async def test_tokens_are_counted_by_task_and_day(
         self, opens: Callable[[], Awaitable[Store]]
@@ -734,13 +751,13 @@ class TestResearch:
         assert await store.part(ResearchStore).of_session("s") == []
 
 
-PLAN: dict[str, Any] = {"every_seconds": 60, "inbox": True, "webhook_url": "https://x.example/"}
+def plan(request: Mapping[str, Any], **changed: Any) -> StoredPlan:
+    return replace(StoredPlan(request, 60, webhook_url="https://x.example/"), **changed)
 
 
-async def saved_search(store: Store, **plan: Any) -> SavedSearch:
-    assert await store.part(SavedSearchStore).create(
-        "news", {"search": {"query": "x"}}, **{**PLAN, **plan}, at=1000
-    )
+async def saved_search(store: Store, **changed: Any) -> SavedSearch:
+    wanted = plan({"search": {"query": "x"}}, **changed)
+    assert await store.part(SavedSearchStore).create("news", wanted, 1000)
     found = await store.part(SavedSearchStore).get("news")
     assert found is not None
     return found
@@ -759,7 +776,7 @@ class TestSavedSearches:
     async def test_a_run_reports_what_is_new_once(self, store: Store) -> None:
         await fill(store, draft("old"))
         saved = await saved_search(store)
-        assert not await store.part(SavedSearchStore).create("news", {}, **PLAN, at=1)
+        assert not await store.part(SavedSearchStore).create("news", plan({}), 1)
         await fill(store, draft("old", "changed"), draft("new"))
         known = await numbers(store)
         seen: list[list[str]] = []
@@ -809,15 +826,15 @@ class TestSavedSearches:
     async def test_another_query_looks_from_now_on(self, store: Store) -> None:
         await saved_search(store)
         same = {"search": {"query": "x"}}
-        assert await store.part(SavedSearchStore).change("news", same, **PLAN, at=5000)
+        assert await store.part(SavedSearchStore).change("news", plan(same), 5000)
         assert [s.since for s in await store.part(SavedSearchStore).listed()] == [1000]
         other = {"search": {"query": "y"}}
         assert await store.part(SavedSearchStore).change(
-            "news", other, **{**PLAN, "every_seconds": None}, at=6000
+            "news", plan(other, every_seconds=None), 6000
         )
         (changed,) = await store.part(SavedSearchStore).listed()
         assert (changed.since, changed.request, changed.next_at) == (6000, other, None)
-        assert not await store.part(SavedSearchStore).change("other", other, **PLAN, at=1)
+        assert not await store.part(SavedSearchStore).change("other", plan(other), 1)
 
     async def test_a_notification_is_read_and_dismissed(self, store: Store) -> None:
         saved = await saved_search(store)
@@ -984,9 +1001,7 @@ class TestStatistics:
         saved = await saved_search(store)
         assert saved.next_at is not None
         assert await due()
-        await store.part(SavedSearchStore).change(
-            "news", {}, **{**PLAN, "every_seconds": None}, at=1
-        )
+        await store.part(SavedSearchStore).change("news", plan({}, every_seconds=None), 1)
         assert not await due()
 
 

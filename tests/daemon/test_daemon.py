@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mem_search.daemon import logs
-from mem_search.daemon.address import address, home_of, is_locked
+from mem_search.daemon.connection import address, home_of, is_locked
 from mem_search.daemon.control import running, stop
 from mem_search.daemon.lock import start_lock, worker_lock
 from mem_search.daemon.probe import conflict, probe

@@ -14,6 +14,7 @@ from drafts import draft, forget
 from mem_search.daemon import moving
 from mem_search.daemon.lock import worker_lock
 from mem_search.errors import Conflict, InputError, NotFound, StorageError
+from mem_search.features.saved_searches.model import StoredPlan
 from mem_search.features.saved_searches.sql import SavedSearchStore
 from mem_search.features.webhooks.sql import DeliveryStore
 from mem_search.model import Filters, Link
@@ -22,7 +23,7 @@ from mem_search.model.requests import Scope
 from mem_search.model.webhooks import Message
 from mem_search.settings import Settings
 from mem_search.storage.postgres.store import PostgresStore
-from mem_search.storage.rules import moving as rules
+from mem_search.storage.sql import moving as rules
 from mem_search.storage.sqlite.store import SqliteStore
 from mem_search.storage.store import Store
 from mem_search.wiring import open_runtime
@@ -58,10 +59,8 @@ def filled(settings: Settings) -> None:
             await store.jobs.create("j1", "import", {"path": "/here", "odd": "\0"})
             await store.jobs.finish("j1", "failed", "torn", {})
             await store.ingest.count_tokens("enrich", "2026-01-01", 70)
-            await store.part(SavedSearchStore).create(
-                "news", {"search": {"query": "x"}}, every_seconds=None, inbox=True,
-                webhook_url="", at=1,
-            )  # fmt: skip
+            plan = StoredPlan({"search": {"query": "x"}})
+            await store.part(SavedSearchStore).create("news", plan, 1)
             saved = await store.part(SavedSearchStore).get("news")
             assert saved is not None
             hashes = await store.records.content_hashes([1, 2])

@@ -21,7 +21,7 @@ from pathlib import Path
 import pytest
 
 from homes import Home, quick
-from mem_search.daemon.address import is_locked
+from mem_search.daemon.connection import is_locked
 from mem_search.daemon.home_files import odd_files
 from mem_search.daemon.state import read_state, write_state
 from mem_search.daemon.unix_socket import MAX_PATH_BYTES, problem, unix_socket

@@ -10,7 +10,7 @@ from aiohttp import web
 from jsonschema import Draft202012Validator
 
 from mem_search.features.claude_mem.clients import CLIENTS
-from mem_search.http.openapi.document import describe
+from mem_search.http.openapi import describe
 from mem_search.http.routes import ROUTES
 from mem_search.renderers.schema import adapter
 

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import pytest
 from http_worker import Client
 
-from mem_search.http.openapi.document import describe
+from mem_search.http.openapi import describe
 from mem_search.http.routes import ROUTES
 
 REPLACED = "notes websites files conversations memories emails reports".split()

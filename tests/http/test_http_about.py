@@ -21,7 +21,7 @@ from mem_search.access.proof import CHALLENGE, PROOF
 from mem_search.errors import StorageError
 from mem_search.http.core.app import build_app
 from mem_search.http.core.lifecycle import LIFECYCLE, Lifecycle
-from mem_search.http.openapi.document import describe
+from mem_search.http.openapi import describe
 from mem_search.http.routes import ROUTES
 from mem_search.search_wiring import open_search
 from mem_search.settings import Settings

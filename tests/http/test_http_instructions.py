@@ -11,8 +11,8 @@ from http_worker import AUTHORIZED, Client, lifecycle_of
 
 from chosen_store import statement
 from mem_search.access.callers import ANONYMOUS
+from mem_search.mcp.server import TOOLS
 from mem_search.mcp.tool import ToolContext, call
-from mem_search.mcp.tools import TOOLS
 from mem_search.model import Filters
 from mem_search.model.jobs import ENDED
 from mem_search.records.registry import installed_kinds

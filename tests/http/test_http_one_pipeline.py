@@ -12,8 +12,8 @@ from http_worker import AUTHORIZED, Client, Get, lifecycle_of
 from mem_search.http.access.rate_limits import searches
 from mem_search.http.core.routing import Route
 from mem_search.http.routes import ROUTES
+from mem_search.mcp.server import TOOLS
 from mem_search.mcp.tool import ToolContext, call
-from mem_search.mcp.tools import TOOLS
 from mem_search.model import SearchPage, SearchRequest
 from mem_search.records.registry import installed_kinds
 from mem_search.renderers import DisplayOptions

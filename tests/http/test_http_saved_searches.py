@@ -11,7 +11,7 @@ import pytest
 from aiohttp.test_utils import TestClient, TestServer
 from http_worker import AUTHORIZED, Client, lifecycle_of
 
-from mem_search.features.webhooks.sending import webhook_secret
+from mem_search.features.webhooks.service import webhook_secret
 from mem_search.http.core.app import build_app
 from mem_search.model import Draft
 from mem_search.settings import Settings

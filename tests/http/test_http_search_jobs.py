@@ -19,7 +19,7 @@ from mem_search.contracts import Question, Retriever
 from mem_search.errors import StoreAway
 from mem_search.features.search_jobs.service import AT_ONCE, SearchJobs
 from mem_search.features.search_jobs.sql import SearchJobStore
-from mem_search.features.webhooks.sending import webhook_secret
+from mem_search.features.webhooks.service import webhook_secret
 from mem_search.http.core.app import build_app
 from mem_search.model import Draft
 from mem_search.model.rankings import Ranking

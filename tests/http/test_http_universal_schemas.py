@@ -8,7 +8,7 @@ from typing import Any
 from described import faults
 from http_worker import AUTHORIZED, Client, lifecycle_of
 
-from mem_search.http.openapi.document import describe
+from mem_search.http.openapi import describe
 from mem_search.http.routes import ROUTES
 from mem_search.model import Draft
 from runtimes import fill, settled

@@ -25,7 +25,7 @@ from mem_search.settings import Settings
 LATER = (
     "mem_search.http.routes", "mem_search.features.jobs", "mem_search.features.archives",
     "mem_search.features.saved_searches", "mem_search.features.claude_mem.http",
-    "mem_search.http.openapi.document", "mem_search.wiring", "mem_search.jobs", "mem_search.ingest",
+    "mem_search.http.openapi", "mem_search.wiring", "mem_search.jobs", "mem_search.ingest",
     "mem_search.sources", "mem_search.extractors", "mem_search.webhooks",
     "mem_search.mcp.tool", "prometheus_client",
 )  # fmt: skip

@@ -22,7 +22,7 @@ from mem_search.http.core.lifecycle import LIFECYCLE
 from mem_search.http.mcp import ENDPOINT
 from mem_search.mcp.argument_types import output_schema
 from mem_search.mcp.endpoint import Endpoint
-from mem_search.mcp.tools import TOOLS
+from mem_search.mcp.server import TOOLS
 from mem_search.settings import Settings
 from patience import PATIENCE
 
@@ -388,7 +388,7 @@ async def test_the_worker_ends_while_a_call_is_under_way(settings: Settings) -> 
 
 def test_the_sdk_is_not_loaded_with_the_worker() -> None:
     code = (
-        "import sys, mem_search.http.core.app, mem_search.daemon.run, mem_search.mcp.tools;"
+        "import sys, mem_search.http.core.app, mem_search.daemon.run, mem_search.mcp.server;"
         "print([name for name in ('mcp', 'mcp_types', 'starlette') if name in sys.modules])"
     )
     done = subprocess.run(

@@ -17,7 +17,7 @@ from people import OWNER, Person, bring_in, join
 
 from mcp import Client as McpClient
 from mem_search.http.core.app import build_app
-from mem_search.mcp.tools import TOOLS
+from mem_search.mcp.server import TOOLS
 from mem_search.records.registry import installed_kinds
 from mem_search.settings import Settings
 from patience import PATIENCE

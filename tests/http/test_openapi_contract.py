@@ -29,7 +29,7 @@ from schemathesis.generation.hypothesis.builder import (
 )
 from threaded_worker import serving
 
-from mem_search.http.openapi.document import describe
+from mem_search.http.openapi import describe
 from mem_search.http.routes import ROUTES
 from patience import PATIENCE
 

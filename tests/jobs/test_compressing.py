@@ -11,8 +11,7 @@ import pytest
 from chat_model import Model, chat, model
 from drafts import draft
 from mem_search.errors import Conflict
-from mem_search.features.context.model import Situation
-from mem_search.features.context.service import brief
+from mem_search.features.context.service import Situation, brief
 from mem_search.features.context.text import render_briefing
 from mem_search.jobs import compressing
 from mem_search.jobs.enriching import WORK, EnrichJob

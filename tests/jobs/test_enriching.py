@@ -10,8 +10,8 @@ import pytest
 from chat_model import Model, chat, model
 from drafts import draft
 from mem_search.errors import InputError, ModelUnavailable
+from mem_search.jobs import enriching
 from mem_search.jobs.enriching import EnrichJob
-from mem_search.metadata import enrichment
 from mem_search.model import Record, SearchRequest
 from mem_search.model_endpoint import ChatEndpoint, Refused
 from mem_search.wiring import Runtime, open_runtime
@@ -25,7 +25,7 @@ FACTS = {"document_type": "invoice", "vendor": "Quay", "amount": 12.5, "category
 
 
 def endpoint_of(model: Model, shape: str = "openai") -> ChatEndpoint:
-    return ChatEndpoint(f"{shape}:small@{model.base}", enrichment.TASK, key=KEY, seconds=5)
+    return ChatEndpoint(f"{shape}:small@{model.base}", enriching.TASK, key=KEY, seconds=5)
 
 
 @pytest.fixture(autouse=True)
@@ -179,12 +179,12 @@ def test_of_a_reply_only_what_its_type_knows_counts() -> None:
         "tags": ["a"], "sender": "Ann", "location": None,
     }  # fmt: skip
     kept = {"document_type": "invoice", "vendor": "Quay", "invoice_number": "7", "sender": ["Ann"]}
-    assert enrichment.facts_in(reply) == kept
-    assert enrichment.facts_in(f"```json\n{json.dumps(reply)}\n```") == kept
-    assert enrichment.facts_in({"document_type": "poem", "vendor": "x"}) == {"vendor": "x"}
+    assert enriching.facts_in(reply) == kept
+    assert enriching.facts_in(f"```json\n{json.dumps(reply)}\n```") == kept
+    assert enriching.facts_in({"document_type": "poem", "vendor": "x"}) == {"vendor": "x"}
     for wrong in ("", "{", "[]", 7, None, "[" * 100_000 + "{}"):
         with pytest.raises(ValueError, match="no JSON object"):
-            enrichment.facts_in(wrong if wrong != "[" * 100_000 + "{}" else "{" + "[" * 9)
+            enriching.facts_in(wrong if wrong != "[" * 100_000 + "{}" else "{" + "[" * 9)
 
 
 @pytest.mark.parametrize(
@@ -193,7 +193,7 @@ def test_of_a_reply_only_what_its_type_knows_counts() -> None:
 )
 def test_a_setting_that_names_no_model_is_refused(setting: str) -> None:
     with pytest.raises(InputError) as refused:
-        ChatEndpoint(setting, enrichment.TASK)
+        ChatEndpoint(setting, enriching.TASK)
     assert refused.value.field == "enrich"
 
 

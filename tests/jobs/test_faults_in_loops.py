@@ -13,12 +13,11 @@ from typing import Any
 import pytest
 
 from mem_search import search_wiring
+from mem_search.background import Lanes, Scheduler
 from mem_search.errors import SourceError
 from mem_search.features.capture.service import GRACE_SECONDS, HookEvents
-from mem_search.jobs.lanes import Lanes
 from mem_search.jobs.reader import LocationReader
 from mem_search.model import Filters, Location
-from mem_search.scheduler import Scheduler
 from mem_search.wiring import open_runtime
 from runtimes import ended, small
 

@@ -12,12 +12,12 @@ import pytest
 
 import drafts
 from mem_search import sources
+from mem_search.background import Lanes, each_in_turn
 from mem_search.errors import SourceError
 from mem_search.ingest.crash_mark import CrashMark
 from mem_search.ingest.writer import IngestWriter
 from mem_search.jobs import tasks
 from mem_search.jobs.following import follow
-from mem_search.jobs.lanes import Lanes, each_in_turn
 from mem_search.jobs.queue import JobQueue, Report
 from mem_search.jobs.reader import LocationReader
 from mem_search.jobs.tasks import SyncJob

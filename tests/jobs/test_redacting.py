@@ -11,6 +11,7 @@ import pytest
 
 from drafts import draft, prepared
 from mem_search.features.archives.sql import ArchiveStore
+from mem_search.features.saved_searches.model import StoredPlan
 from mem_search.features.saved_searches.sql import SavedSearchStore
 from mem_search.ingest import prepare as preparing
 from mem_search.model import Batch, LedgerEntry, Link, Location, SearchRequest
@@ -57,8 +58,8 @@ async def fill_as_before(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     await store.jobs.create("job", "import", {"path": f"/x/{SECRET}"})
     await store.jobs.finish("job", "failed", f"cannot read {SECRET}", {"path": SECRET})
     await store.search_log.add([LoggedSearch(1, SECRET, SECRET, "hybrid", 1, 1.0, "cli")])
-    plan = {"every_seconds": None, "inbox": True, "webhook_url": HOOK, "at": 1}
-    await store.part(SavedSearchStore).create("watch", {"search": {"query": SECRET}}, **plan)
+    plan = StoredPlan({"search": {"query": SECRET}}, webhook_url=HOOK)
+    await store.part(SavedSearchStore).create("watch", plan, 1)
     await store.scopes.put(Scope("mine", f'project:"p {SECRET}"', 1))
     await store.redacting.note_rules("")
     await store.close()

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from mem_search.cli import local_checks
-from mem_search.features.capture.suspect_events import SuspectEvents
+from mem_search.features.capture.journals import SuspectEvents
 from mem_search.model import Filters
 from mem_search.wiring import open_runtime
 from patience import PATIENCE

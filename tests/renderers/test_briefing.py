@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from mem_search.features.context.model import Briefing, Situation
-from mem_search.features.context.service import ranked
+from mem_search.features.context.service import Briefing, Situation, ranked
 from mem_search.features.context.text import render_briefing, render_matches, render_prompt_guide
 from mem_search.model import Draft, Kind, Record
 from mem_search.records.registry import installed_kinds

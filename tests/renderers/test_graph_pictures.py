@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from lxml import etree
 
 from mem_search.features.graph.formats import write
-from mem_search.features.graph.layout import APART, placed
+from mem_search.features.graph.picture import APART, placed
 from mem_search.model.graph import ExportedEdge, ExportedGraph, ExportedNode
 from patience import PATIENCE
 

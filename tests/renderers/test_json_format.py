@@ -18,9 +18,8 @@ from mem_search.model import (
     SearchRequest,
     Snippet,
 )
-from mem_search.renderers.record_json import SnippetSpan, WholeRecord
+from mem_search.renderers.record_json import SearchReply, SnippetSpan, WholeRecord
 from mem_search.renderers.schema import to_json, to_values
-from mem_search.renderers.search_reply import SearchReply
 
 RECORD = Record(
     number=7,

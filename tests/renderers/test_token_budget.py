@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from mem_search.model import Record, Result, SearchPage, SearchReport, SearchRequest, Snippet
 from mem_search.records.registry import installed_kinds
 from mem_search.renderers import DisplayOptions, fitted, render
+from mem_search.renderers.record_json import SearchReply
 from mem_search.renderers.record_line import index_line
 from mem_search.renderers.schema import to_json
-from mem_search.renderers.search_reply import SearchReply
 from mem_search.renderers.token_budget import (
     fits,
     fitted_text,

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import mem_search
-from mem_search.renderers.fence import OTHERS, RECALLED, without_tags
+from mem_search.renderers.safe_text import OTHERS, RECALLED, without_tags
 from mem_search.renderers.unasked import MAX_NAME, plain_name, quoted, unasked
 from named_orders import ORDERS
 

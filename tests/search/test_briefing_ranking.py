@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from mem_search.features.context.model import Situation
-from mem_search.features.context.service import DAY_MS, ranked, words_of
+from mem_search.features.context.service import DAY_MS, Situation, ranked, words_of
 from mem_search.model import Kind, Record
 
 NOW = 1_763_401_500_000

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, Final, get_args
 
 import numpy as np
 import pytest
@@ -31,6 +32,8 @@ def test_every_stage_has_a_name_of_its_own_and_says_what_it_does() -> None:
 
 
 DOCUMENTED: dict[str, Any] = {
+    "Final": Final,
+    "Mapping": Mapping,
     "np": np,
     "RankingInput": RankingInput,
     "RankingState": RankingState,
@@ -82,7 +85,7 @@ async def test_the_stage_of_the_document_reads_what_it_declares_in_the_snapshot_
     tmp_path: Path,
 ) -> None:
     settings = Settings(home=tmp_path, embedder="hashing", chroma_url="off", follow=0)
-    own = Stage("linked", DOCUMENTED["linked"], reads=(DOCUMENTED["LINKS"],))
+    own = Stage("linked", DOCUMENTED["linked"], reads=(DOCUMENTED["SHARED_LINKS"],))
     place = [stage.name for stage in STAGES].index("sort")
     gains = {}
     for stages in (STAGES, (*STAGES[:place], own, *STAGES[place:])):
@@ -99,7 +102,7 @@ async def test_the_stage_of_the_document_reads_what_it_declares_in_the_snapshot_
 
 def test_a_stage_sees_nothing_of_what_no_stage_that_runs_declares() -> None:
     given = state(2)
-    assert given.stored.of(DOCUMENTED["LINKS"]) == {}
+    assert given.stored.of(DOCUMENTED["SHARED_LINKS"]) == {}
     assert not DOCUMENTED["linked"](given).parts["linked"].any()
 
 

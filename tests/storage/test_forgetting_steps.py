@@ -12,6 +12,7 @@ import pytest
 
 from drafts import draft, forget, prepared
 from growth import check_growth
+from mem_search.features.saved_searches.model import StoredPlan
 from mem_search.features.saved_searches.sql import SavedSearchStore
 from mem_search.features.search_jobs.sql import SearchJobStore
 from mem_search.model import Draft, Filters, Location
@@ -151,9 +152,8 @@ async def test_the_saved_searches_that_go_are_known_before(store: SqliteStore) -
         "ref": "note:1", "other": "harbour", "other ref": "note:2", "no record": "quorvexel",
     }  # fmt: skip
     for name, query in asked.items():
-        await store.part(SavedSearchStore).create(
-            name, {"search": {"query": query}}, every_seconds=None, inbox=True, webhook_url="", at=1
-        )
+        plan = StoredPlan({"search": {"query": query}})
+        await store.part(SavedSearchStore).create(name, plan, 1)
     going = ["inside", "ref", "tag", "word"]
     assert await store.forgetting.saved_searches_naming([1]) == going
     await forget(store, 1)
@@ -264,9 +264,7 @@ async def test_words_of_our_own_take_no_search_with_them_and_words_of_the_caller
     }
     for name, text in asked.items():
         request = {**stored, "search": {**stored["search"], "text": text}}  # type: ignore[dict-item]
-        await either.part(SavedSearchStore).create(
-            name, request, every_seconds=None, inbox=True, webhook_url="", at=1
-        )
+        await either.part(SavedSearchStore).create(name, StoredPlan(request), 1)
         await either.part(SearchJobStore).create(
             name, request, surface="", webhook_url="", at=1, most=9
         )

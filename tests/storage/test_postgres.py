@@ -17,6 +17,7 @@ import pytest
 from drafts import draft, prepared
 from mem_search.cli import local_checks
 from mem_search.errors import Conflict, InputError, StorageError
+from mem_search.features.saved_searches.model import StoredPlan
 from mem_search.features.saved_searches.sql import SavedSearchStore
 from mem_search.features.search_jobs.sql import SearchJobStore
 from mem_search.features.webhooks import sql as deliveries
@@ -227,8 +228,7 @@ class TestWorkers:
     async def test_a_run_of_two_workers_reports_a_record_once(
         self, store: PostgresStore, opens: Opens
     ) -> None:
-        plan = {"every_seconds": 60, "inbox": True, "webhook_url": ""}
-        await store.part(SavedSearchStore).create("news", {}, **plan, at=1)
+        await store.part(SavedSearchStore).create("news", StoredPlan({}, 60), 1)
         await fill(store, "a")
         saved = await store.part(SavedSearchStore).get("news")
         assert saved is not None

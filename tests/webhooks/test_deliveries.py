@@ -16,8 +16,14 @@ from hypothesis import strategies as st
 from mem_search.errors import StorageError
 from mem_search.features.webhooks import service as deliveries
 from mem_search.features.webhooks import sql as stored_deliveries
-from mem_search.features.webhooks.sending import Sender, new_secret
-from mem_search.features.webhooks.service import MAX_ATTEMPTS, Deliveries, new_message, pause
+from mem_search.features.webhooks.service import (
+    MAX_ATTEMPTS,
+    Deliveries,
+    Sender,
+    new_message,
+    new_secret,
+    pause,
+)
 from mem_search.features.webhooks.sql import DeliveryStore
 from mem_search.model.webhooks import Delivery, Message
 from mem_search.storage.sqlite.store import SqliteStore

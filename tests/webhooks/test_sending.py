@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from mem_search.errors import StorageError
-from mem_search.features.webhooks.sending import Sender, new_secret
+from mem_search.features.webhooks.service import Sender, new_secret
 from mem_search.outgoing import RefusedReceiver
 from patience import PATIENCE
 from webhook_receiver import receiving

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from standardwebhooks import Webhook, WebhookVerificationError
 
 from mem_search.errors import InputError, StorageError
-from mem_search.features.webhooks.sending import key_of, new_secret, signed, webhook_secret
+from mem_search.features.webhooks.service import key_of, new_secret, signed, webhook_secret
 from mem_search.settings import Settings
 
 JSON = st.recursive(

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
-from mem_search import secret_file
+from mem_search import regular_file
 from mem_search.access.callers import Caller, check_user
 from mem_search.errors import Conflict, InputError, NotFound, StorageError, Unauthorized
 from mem_search.model.access import Token
@@ -143,7 +143,7 @@ def read_or_create(settings: Settings) -> str:
     if settings.token:
         return settings.token
     try:
-        return secret_file.read_or_create(
+        return regular_file.read_or_create_secret(
             settings.token_file, lambda: secrets.token_urlsafe(_BYTES)
         )
     except OSError as error:

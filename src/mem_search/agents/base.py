@@ -118,6 +118,7 @@ class Agent:
     """One agent. ``source`` reads its sessions, and ``resume`` opens one again: a command with
     ``{session}``, or a sentence that says why there is none.
 
+    ``parts`` yields what is written into its folder of ``settings``, beside the skill.
     ``documented`` is where its vendor describes the files. ``afterwards`` is what the person has to
     do once. ``refuses`` says why nothing may be written, or nothing.
     """
@@ -125,12 +126,18 @@ class Agent:
     name: str
     title: str
     settings: Callable[[Setup], Path]
-    parts: Callable[[Setup], Iterable[Part]]
+    parts: Callable[[Setup, Path], Iterable[Part]]
     resume: str
     documented: str
     source: str = ""
     afterwards: str = ""
     refuses: Callable[[Setup], str] = lambda _: ""
+
+    def wanted(self, setup: Setup) -> Iterable[Part]:
+        """All that is written for it on this machine."""
+        folder = self.settings(setup)
+        yield from self.parts(setup, folder)
+        yield setup.skill(folder / "skills")
 
     @property
     def sessions(self) -> str:

@@ -18,7 +18,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from mem_search.agents import json_text, toml_text
+from mem_search.agents import settings_text
 from mem_search.agents.base import Agent, Entry, OwnFile, Setup
 from mem_search.errors import Conflict, InputError, StorageError
 from mem_search.regular_file import MAX_SETTINGS, read_regular_file
@@ -87,7 +87,7 @@ class Installation:
         if reason := self.agent.refuses(self.setup):
             raise Conflict(reason)
         wanted: dict[Path, list[Entry | OwnFile]] = {}
-        for part in self.agent.parts(self.setup):
+        for part in self.agent.wanted(self.setup):
             wanted.setdefault(_target(part.file), []).append(part)
         changes: list[Change] = []
         contents: dict[Path, bytes] = {}
@@ -219,7 +219,7 @@ def _merged(
     text, entries = _text(file, before), [part for part in parts if isinstance(part, Entry)]
     try:
         return _merged_text(file, text, entries, written)
-    except json_text.NotJson as error:
+    except settings_text.NotJson as error:
         raise Conflict(
             f"{file}: {error}; nothing was changed. Repair it, then try again"
         ) from error
@@ -237,17 +237,17 @@ def _merged_text(
             text = _taken_out(text, old, kept)
     made, ours = [tuple(each) for each in written.made], []
     for entry, row in zip(entries, wanted, strict=True):
-        content = json_text.read(text)
-        found = json_text.at(content, entry.path)
+        content = settings_text.read(text)
+        found = settings_text.at(content, entry.path)
         if entry.in_list and isinstance(found, list) and entry.value in found:
             written.shared |= row not in written.entries  # from an installation before this one
             ours.append(row)
         elif entry.in_list or found is None:
             for depth in range(1, len(entry.path) + entry.in_list):
                 path = entry.path[:depth]
-                if json_text.at(content, path) is None and path not in made:
+                if settings_text.at(content, path) is None and path not in made:
                     made.append(path)
-            change = json_text.with_item if entry.in_list else json_text.with_member
+            change = settings_text.with_item if entry.in_list else settings_text.with_member
             text = change(text, entry.path, entry.value)
             ours.append(row)
         elif found == entry.value or row in written.entries:
@@ -262,14 +262,14 @@ def _merged_text(
 
 
 def _merged_toml(text: str, entries: Sequence[Entry], written: Written) -> tuple[bytes, list[str]]:
-    rest = toml_text.without_block(text)
+    rest = settings_text.without_block(text)
     written.shared |= rest != text and not written.entries  # from an installation before this one
-    content = toml_text.read(rest)
-    taken = [each for each in entries if json_text.at(content, each.path) is not None]
+    content = settings_text.read_toml(rest)
+    taken = [each for each in entries if settings_text.at(content, each.path) is not None]
     kept = [f"{'.'.join(each.path)} is not from here; remove it to have ours" for each in taken]
     ours = [each for each in entries if each not in taken]
     written.entries = [{"path": [*each.path]} for each in ours]
-    return toml_text.with_block(rest, [(each.path, each.value) for each in ours]).encode(), kept
+    return settings_text.with_block(rest, [(each.path, each.value) for each in ours]).encode(), kept
 
 
 def _without(file: Path, now: bytes, written: Written) -> tuple[bytes, list[str]]:
@@ -277,22 +277,22 @@ def _without(file: Path, now: bytes, written: Written) -> tuple[bytes, list[str]
     text, kept = _text(file, now), list[str]()
     try:
         if file.suffix == ".toml":
-            return toml_text.without_block(text).encode(), []
+            return settings_text.without_block(text).encode(), []
         for row in written.entries:
             text = _taken_out(text, row, kept)
         for path in sorted(written.made, key=len, reverse=True):
-            if json_text.at(json_text.read(text), tuple(path)) in ({}, []):
-                text = json_text.without_member(text, tuple(path))
-    except json_text.NotJson as error:
+            if settings_text.at(settings_text.read(text), tuple(path)) in ({}, []):
+                text = settings_text.without_member(text, tuple(path))
+    except settings_text.NotJson as error:
         raise Conflict(f"{file}: {error}; repair it, then try again") from error
     return text.encode(), kept
 
 
 def _taken_out(text: str, row: dict[str, Any], kept: list[str]) -> str:
     path, value = tuple(row["path"]), row["value"]
-    found = json_text.at(json_text.read(text), path)
+    found = settings_text.at(settings_text.read(text), path)
     if row["in_list"]:
-        return json_text.without_items(text, path, value) if isinstance(found, list) else text
+        return settings_text.without_items(text, path, value) if isinstance(found, list) else text
     if found is None:
         return text
     # An agent may have added a switch of its own to our entry; another command is not ours.
@@ -301,7 +301,7 @@ def _taken_out(text: str, row: dict[str, Any], kept: list[str]) -> str:
     else:
         ours = found == value
     if ours:
-        return json_text.without_member(text, path)
+        return settings_text.without_member(text, path)
     kept.append(f"{'.'.join(path)} was changed by hand")
     return text
 

@@ -6,18 +6,21 @@ An agent is data: a function that yields the parts to write, and a line in ``AGE
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Final
 
 from mem_search.agents.base import NAME, Agent, Entry, OwnFile, Part, Setup
-from mem_search.agents.json_text import at, read
+from mem_search.agents.settings_text import at, read
 from mem_search.regular_file import MAX_SETTINGS, read_regular_file
 
 _MS: Final = 1000
 """Gemini CLI and Qwen Code have times in milliseconds."""
 
-_COPILOT_SECONDS: Final = {"SessionStart": 10, "UserPromptSubmit": 5, "Stop": 5, "SessionEnd": 5}
+_ONE_FILE: Final = ("settings.json", "settings.json")
+_SECONDS: Final = {"SessionStart": 10, "UserPromptSubmit": 5, "Stop": 5}
+_GEMINI_SECONDS: Final = {"SessionStart": 10, "BeforeAgent": 5, "AfterAgent": 5, "SessionEnd": 2}
+_COPILOT_SECONDS: Final = {**_SECONDS, "SessionEnd": 5}
 """Events with a capital have the fields that Claude Code has."""
 
 _CURSOR_EVENTS: Final = ("sessionStart", "beforeSubmitPrompt", "stop", "sessionEnd")
@@ -76,14 +79,25 @@ def _folder(variable: str, usual: str) -> Callable[[Setup], Path]:
     return lambda setup: setup.folder(variable, usual)
 
 
-def _claude_code(setup: Setup) -> Iterable[Part]:
-    """MCP server, hooks and skill in the settings, without the plugin system."""
-    folder = CLAUDE_CODE.settings(setup)
+def _hooked(
+    name: str, file: str, hooks: str, seconds: Mapping[str, int], unit: int = 1
+) -> Callable[[Setup, Path], Iterable[Part]]:
+    """MCP server in ``file``, and hooks as Claude Code writes them."""
+    servers = "mcp_servers" if file.endswith(".toml") else "mcpServers"
+
+    def parts(setup: Setup, folder: Path) -> Iterable[Part]:
+        yield Entry(folder / file, (servers, NAME), setup.server)
+        yield from setup.hooks(name, folder / hooks, seconds, unit)
+
+    return parts
+
+
+def _claude_code(setup: Setup, folder: Path) -> Iterable[Part]:
+    """MCP server and hooks in the settings, without the plugin system."""
     state = folder if setup.environ.get("CLAUDE_CONFIG_DIR") else setup.home
     yield Entry(state / ".claude.json", ("mcpServers", NAME), {"type": "stdio", **setup.server})
     for event, entry in setup.plugin_hooks():
         yield Entry(folder / "settings.json", ("hooks", event), entry, in_list=True)
-    yield setup.skill(folder / "skills")
 
 
 def _has_plugin(setup: Setup) -> str:
@@ -113,55 +127,34 @@ CLAUDE_CODE: Final = Agent(
 )
 
 
-def _codex(setup: Setup) -> Iterable[Part]:
-    """MCP server in ``config.toml``, hooks in ``hooks.json``, and the skill."""
-    folder = CODEX.settings(setup)
-    yield Entry(folder / "config.toml", ("mcp_servers", NAME), setup.server)
-    seconds = {"SessionStart": 10, "UserPromptSubmit": 5, "Stop": 5}
-    yield from setup.hooks("codex", folder / "hooks.json", seconds)
-    yield setup.skill(folder / "skills")
-
-
 CODEX: Final = Agent(
     name="codex",
     title="Codex CLI",
     settings=_folder("CODEX_HOME", ".codex"),
-    parts=_codex,
+    parts=_hooked("codex", "config.toml", "hooks.json", _SECONDS),
     resume="codex resume {session}",
     documented="https://developers.openai.com/codex/hooks",
     afterwards="Codex runs new hooks when you have trusted them: type /hooks in Codex",
 )
 
 
-def _gemini(setup: Setup) -> Iterable[Part]:
-    """MCP server and hooks in ``settings.json``, and the skill."""
-    folder = GEMINI.settings(setup)
-    file = folder / "settings.json"
-    yield Entry(file, ("mcpServers", NAME), setup.server)
-    seconds = {"SessionStart": 10, "BeforeAgent": 5, "AfterAgent": 5, "SessionEnd": 2}
-    yield from setup.hooks("gemini", file, seconds, _MS)
-    yield setup.skill(folder / "skills")
-
-
 GEMINI: Final = Agent(
     name="gemini",
     title="Gemini CLI",
     settings=lambda setup: setup.home / ".gemini",
-    parts=_gemini,
+    parts=_hooked("gemini", *_ONE_FILE, _GEMINI_SECONDS, _MS),
     resume="gemini --resume {session}",
     documented="https://geminicli.com/docs/hooks/reference",
 )
 
 
-def _cursor(setup: Setup) -> Iterable[Part]:
-    """The editor and its CLI: MCP server, hooks and skill."""
-    folder = CURSOR.settings(setup)
+def _cursor(setup: Setup, folder: Path) -> Iterable[Part]:
+    """The editor and its CLI: MCP server and hooks."""
     yield Entry(folder / "mcp.json", ("mcpServers", NAME), setup.server)
     hooks = folder / "hooks.json"
     yield Entry(hooks, ("version",), 1)
     for event in _CURSOR_EVENTS:
         yield Entry(hooks, ("hooks", event), {"command": setup.hook_line("cursor")}, in_list=True)
-    yield setup.skill(folder / "skills")
 
 
 CURSOR: Final = Agent(
@@ -174,9 +167,8 @@ CURSOR: Final = Agent(
 )
 
 
-def _opencode(setup: Setup) -> Iterable[Part]:
-    """MCP server in ``opencode.json``, a plugin that tells of sessions, and the skill."""
-    folder = OPENCODE.settings(setup)
+def _opencode(setup: Setup, folder: Path) -> Iterable[Part]:
+    """MCP server in ``opencode.json``, and a plugin that tells of sessions."""
     with_comments = folder / "opencode.jsonc"
     file = with_comments if with_comments.is_file() else folder / "opencode.json"
     server = setup.server
@@ -186,7 +178,6 @@ def _opencode(setup: Setup) -> Iterable[Part]:
     yield Entry(file, ("mcp", NAME), value)
     plugin = _OPENCODE_PLUGIN % json.dumps(setup.hook("opencode"))
     yield OwnFile(folder / "plugins" / f"{NAME}.js", plugin)
-    yield setup.skill(folder / "skills")
 
 
 OPENCODE: Final = Agent(
@@ -199,9 +190,8 @@ OPENCODE: Final = Agent(
 )
 
 
-def _copilot(setup: Setup) -> Iterable[Part]:
-    """MCP server, hooks in a file of their own, and the skill."""
-    folder = COPILOT.settings(setup)
+def _copilot(setup: Setup, folder: Path) -> Iterable[Part]:
+    """MCP server, and hooks in a file of their own."""
     server = {"type": "local", **setup.server, "tools": ["*"]}
     yield Entry(folder / "mcp-config.json", ("mcpServers", NAME), server)
     program, *words = setup.hook("copilot")
@@ -211,7 +201,6 @@ def _copilot(setup: Setup) -> Iterable[Part]:
     }
     text = json.dumps({"version": 1, "hooks": hooks}, indent=2) + "\n"
     yield OwnFile(folder / "hooks" / f"{NAME}.json", text)
-    yield setup.skill(folder / "skills")
 
 
 COPILOT: Final = Agent(
@@ -224,32 +213,20 @@ COPILOT: Final = Agent(
 )
 
 
-def _qwen(setup: Setup) -> Iterable[Part]:
-    """MCP server and hooks in ``settings.json``, and the skill."""
-    folder = QWEN.settings(setup)
-    file = folder / "settings.json"
-    yield Entry(file, ("mcpServers", NAME), setup.server)
-    seconds = {"SessionStart": 10, "UserPromptSubmit": 5, "Stop": 5, "SessionEnd": 2}
-    yield from setup.hooks("qwen", file, seconds, _MS)
-    yield setup.skill(folder / "skills")
-
-
 QWEN: Final = Agent(
     name="qwen",
     title="Qwen Code",
     settings=_folder("QWEN_HOME", ".qwen"),
-    parts=_qwen,
+    parts=_hooked("qwen", *_ONE_FILE, {**_SECONDS, "SessionEnd": 2}, _MS),
     resume="qwen --resume {session}",
     documented="https://qwenlm.github.io/qwen-code-docs/en/users/features/hooks",
 )
 
 
-def _pi(setup: Setup) -> Iterable[Part]:
-    """An extension that tells of sessions, and the skill. pi has no MCP of its own."""
-    folder = PI.settings(setup)
+def _pi(setup: Setup, folder: Path) -> Iterable[Part]:
+    """An extension that tells of sessions. pi has no MCP of its own."""
     extension = _PI_EXTENSION % json.dumps(setup.hook("pi"))
     yield OwnFile(folder / "extensions" / f"{NAME}.ts", extension)
-    yield setup.skill(folder / "skills")
 
 
 PI: Final = Agent(
@@ -262,11 +239,9 @@ PI: Final = Agent(
 )
 
 
-def _openclaw(setup: Setup) -> Iterable[Part]:
-    """MCP server in ``openclaw.json``, which is JSON5, and the skill."""
-    folder = OPENCLAW.settings(setup)
+def _openclaw(setup: Setup, folder: Path) -> Iterable[Part]:
+    """MCP server in ``openclaw.json``, which is JSON5."""
     yield Entry(folder / "openclaw.json", ("mcp", "servers", NAME), setup.server)
-    yield setup.skill(folder / "skills")
 
 
 OPENCLAW: Final = Agent(

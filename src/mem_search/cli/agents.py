@@ -26,7 +26,7 @@ from mem_search.cli.options import Yes, confirm
 from mem_search.cli.output import note, say, write
 from mem_search.cli.records import id_in_url
 from mem_search.daemon import service
-from mem_search.daemon.address import is_locked
+from mem_search.daemon.connection import is_locked
 from mem_search.daemon.control import stop
 from mem_search.errors import Conflict, InputError, MemSearchError, NotFound, StorageError
 from mem_search.patterns import pattern

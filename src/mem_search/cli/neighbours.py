@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
+from types import ModuleType
 from typing import Final
 
 from mem_search.cli.local_checks import Finding
@@ -14,6 +15,11 @@ from mem_search.features.claude_mem import cli as claude_mem
 _NEIGHBOURS: Final = (claude_mem,)
 SOURCES: Final = tuple(each.SOURCE for each in _NEIGHBOURS)
 """The sources that read what they store."""
+
+
+def named(source: str) -> ModuleType | None:
+    """The command line of the program with this source."""
+    return next((each for each in _NEIGHBOURS if source == each.SOURCE), None)
 
 
 def tell(port: int) -> None:

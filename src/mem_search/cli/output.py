@@ -59,7 +59,7 @@ def show_listing(body: bytes, *, as_json: bool = False) -> None:
     pages = ""
     if columns_shown():
         from mem_search.cli.layout import follows_links, without_known_tips
-        from mem_search.daemon.address import address, home_of
+        from mem_search.daemon.connection import address, home_of
 
         home = home_of(os.environ.get("MEM_SEARCH_HOME"))
         text = without_known_tips(text, home)

@@ -18,14 +18,16 @@ from typing import IO
 
 from mem_search import __version__
 from mem_search.daemon import service
-from mem_search.daemon.address import address, is_locked, is_older
 from mem_search.daemon.connection import (
     NO_ANSWER_SECONDS,
     NoAnswer,
     Place,
     Unproved,
+    address,
     alive,
     connect,
+    is_locked,
+    is_older,
     named,
     patience,
 )
@@ -35,7 +37,7 @@ from mem_search.daemon.logs import FILE, OUTPUT, last_lines
 from mem_search.daemon.probe import probe
 from mem_search.daemon.state import WorkerState, process_start, process_work, read_state
 from mem_search.errors import UNWRITABLE, Conflict, Forbidden, InputError, StorageError, Unavailable
-from mem_search.machine_load import scale_timeout
+from mem_search.machine import scale_timeout
 from mem_search.settings import Settings
 
 _START_SECONDS = 60.0

@@ -18,7 +18,7 @@ from pathlib import Path
 from shlex import quote
 from typing import Final
 
-from mem_search.daemon.address import is_locked
+from mem_search.daemon.connection import is_locked
 from mem_search.daemon.state import read_state
 from mem_search.errors import StorageError
 from mem_search.settings import is_shared

@@ -158,20 +158,20 @@ async def openapi_json(call: Call) -> web.StreamResponse:
 
 async def docs(call: Call) -> web.StreamResponse:
     """The operations on one page."""
-    from mem_search.http.openapi import document  # see ``_described``
+    from mem_search.http import openapi  # see ``_described``
 
     return web.Response(
-        text=document.page(_described(call.request.app[ROUTE_TABLE]())),
+        text=openapi.page(_described(call.request.app[ROUTE_TABLE]())),
         content_type="text/html",
-        headers={"Content-Security-Policy": document.POLICY},
+        headers={"Content-Security-Policy": openapi.POLICY},
     )
 
 
 @cache
 def _described(routes: tuple[Route, ...]) -> dict[str, Any]:
-    from mem_search.http.openapi import document  # few workers are asked to describe their API
+    from mem_search.http import openapi  # few workers are asked to describe their API
 
-    return document.describe(routes)
+    return openapi.describe(routes)
 
 
 async def metrics(call: Call) -> web.StreamResponse:

@@ -17,7 +17,6 @@ from mem_search.features.exports import http as exports
 from mem_search.features.forgetting import http as forgetting
 from mem_search.features.graph import http as graph
 from mem_search.features.imports import http as imports
-from mem_search.features.jobs import http as jobs
 from mem_search.features.record_changes import http as record_changes
 from mem_search.features.research import http as research
 from mem_search.features.saved_searches import http as saved_searches
@@ -30,7 +29,7 @@ from mem_search.features.viewer import http as viewer
 from mem_search.features.webhooks import http as webhooks
 from mem_search.features.weighted import http as weighted
 from mem_search.features.why import http as why
-from mem_search.http import about, mcp, mounts, records, search, universal
+from mem_search.http import about, jobs, mcp, mounts, records, search, universal
 from mem_search.http.core.parameters import (
     ConceptParameters,
     FileParameters,

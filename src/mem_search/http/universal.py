@@ -1,6 +1,6 @@
 """``POST /api/v1/search``, and ``/api/v1/mcp/search`` and ``fetch`` for agents over plain HTTP.
 
-The MCP tools of the same names are in ``mcp.tools``; both write results by
+The MCP tools of the same names are in ``mem_search.mcp``; both write results by
 ``renderers.universal``.
 """
 

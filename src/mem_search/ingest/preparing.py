@@ -32,7 +32,7 @@ from mem_search.limited_process import (
     is_working,
     processor_seconds,
 )  # fmt: skip
-from mem_search.machine_load import scale_timeout
+from mem_search.machine import scale_timeout
 from mem_search.model import Draft
 from mem_search.model.ingest import PreparedDraft
 from mem_search.records import BUILT_IN

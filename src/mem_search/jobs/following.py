@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from mem_search import sources
+from mem_search.background import Lanes
 from mem_search.errors import InputError, MemSearchError
-from mem_search.jobs.lanes import Lanes
 from mem_search.jobs.reader import LocationReader
 from mem_search.model import Location
 from mem_search.model.ingest import FollowedLocation

@@ -7,7 +7,7 @@ import secrets
 from pathlib import Path
 from typing import Final
 
-from mem_search import secret_file
+from mem_search import regular_file
 
 _FOLDER: Final = "forgotten"
 _KEY: Final = "key"
@@ -39,6 +39,6 @@ class ForgottenTranscripts:
             folder = folder.parent
 
     def _mark(self, place: Path) -> Path:
-        key = secret_file.read_or_create(self._marks / _KEY, lambda: secrets.token_hex(32))
+        key = regular_file.read_or_create_secret(self._marks / _KEY, lambda: secrets.token_hex(32))
         name = str(place.relative_to(self._folder)).encode("utf-8", "surrogateescape")
         return self._marks / hmac.digest(bytes.fromhex(key), name, "sha256").hex()[:_LETTERS]

@@ -11,10 +11,10 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+from mem_search.background import each_in_turn
 from mem_search.errors import MemSearchError, NotFound, SourceError
 from mem_search.ingest.crash_mark import CrashMark
 from mem_search.ingest.indexer import Indexer
-from mem_search.jobs.lanes import each_in_turn
 from mem_search.jobs.queue import JobQueue, Report
 from mem_search.jobs.reader import LocationReader, machine_from
 from mem_search.model import LedgerEntry, Location

@@ -6,7 +6,7 @@ Times are milliseconds since 1970.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 OperationType = Literal["search", "fetch", "refine"]
@@ -37,7 +37,7 @@ class IndexState:
     version: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Operation:
     """One step of a research session. ``request`` holds every field, so that it can be replayed.
 
@@ -49,16 +49,16 @@ class Operation:
     parent_id: str | None
     type: OperationType
     query: str
-    mode: str
+    mode: str = "deep_research"
     content_types: tuple[str, ...]
     request: Mapping[str, Any]
-    redacted: bool
+    redacted: bool = False
     results: tuple[StoredResult, ...]
     total_count: int
     took_ms: float
-    report: Mapping[str, Any]
+    report: Mapping[str, Any] = field(default_factory=dict)
     index_state: IndexState
-    created_at: int
+    created_at: int = 0
 
 
 @dataclass(frozen=True, slots=True)

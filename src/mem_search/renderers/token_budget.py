@@ -13,14 +13,15 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from mem_search.model import Record, Result, SearchPage
-from mem_search.renderers.record_json import RecordExcerpt, WholeRecord
-from mem_search.renderers.schema import dumped, remade, to_json_with, to_values
-from mem_search.renderers.search_reply import (
+from mem_search.renderers.record_json import (
     SOME_FIELDS,
     ChosenReply,
+    RecordExcerpt,
     SearchReply,
     SearchResult,
+    WholeRecord,
 )
+from mem_search.renderers.schema import dumped, remade, to_json_with, to_values
 from mem_search.text import token_count
 
 if TYPE_CHECKING:

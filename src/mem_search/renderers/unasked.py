@@ -16,9 +16,8 @@ from typing import Any, Final
 
 from mem_search.model import Record
 from mem_search.patterns import pattern
-from mem_search.renderers.fence import RECALLED, fenced_by, without_tags
+from mem_search.renderers.safe_text import RECALLED, fenced_by, one_line, without_tags
 from mem_search.renderers.safe_text import harmless as shown
-from mem_search.renderers.safe_text import one_line
 from mem_search.text import instructions
 
 MAX_NAME: Final = 40

@@ -17,7 +17,7 @@ from pydantic import Field
 from mem_search.model import Citation, Record, SearchPage
 from mem_search.model.research import Operation
 from mem_search.renderers.projection import From, Projection, or_none, projected
-from mem_search.renderers.record_json import SnippetSpan
+from mem_search.renderers.record_json import Facets, Highlights, SnippetSpan, facets_of
 from mem_search.renderers.safe_text import caution_of
 from mem_search.renderers.schema import (
     Absent,
@@ -30,7 +30,6 @@ from mem_search.renderers.schema import (
     schema,
     to_values,
 )
-from mem_search.renderers.search_reply import Facets, Highlights, facets_of
 from mem_search.search import citations
 from mem_search.search.citations import CitedResult, cite
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from mem_search.contracts import Question, RankingTraits, Retriever
 from mem_search.errors import MemSearchError, StorageError, Unavailable
-from mem_search.machine_load import scale_timeout
+from mem_search.machine import scale_timeout
 from mem_search.model import (
     FacetCounts,
     FacetName,

@@ -54,6 +54,23 @@ def lines_of(file: BinaryIO) -> Iterator[BinaryIO | Unpacked]:
     yield Unpacked(_reader(), file) if packed else file
 
 
+def unpacked(data: bytes, max_bytes: int) -> bytes:
+    """What compressed data unpack to. Raises OSError where they are damaged or unpack to more."""
+    zstd = _reader()
+    unpacking = zstd.ZstdDecompressor(
+        options={zstd.DecompressionParameter.window_log_max: MAX_WINDOW_LOG}
+    )
+    try:
+        found: bytes = unpacking.decompress(data, max_bytes + 1)
+    except zstd.ZstdError as error:
+        raise OSError(f"its data are damaged: {error}") from error
+    if len(found) > max_bytes:
+        raise OSError(f"it unpacks to more than {max_bytes // 2**20} MB")
+    if not unpacking.eof:
+        raise OSError("its data are damaged: they are cut off")
+    return found
+
+
 def _reader() -> Any:
     for name in _READERS:
         try:
@@ -61,4 +78,7 @@ def _reader() -> Any:
         except ImportError:
             continue
     step = install_command("mem-search[zstd]")
-    raise OSError(f"it is compressed with zstd, which this Python cannot read; run: {step}")
+    raise OSError(
+        f"it is compressed with zstd, which this Python cannot read; run: {step};"
+        " then: mem-search sync --again"
+    )

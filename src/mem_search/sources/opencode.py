@@ -116,6 +116,8 @@ class OpenCode(BaseSource):
     name = NAME
     follows = True
 
+    looks_in = "~/.local/share/opencode or $XDG_DATA_HOME/opencode"
+
     def discover(self, machine: Machine) -> Iterable[Location]:
         root = home_of(machine, ".local/share", "XDG_DATA_HOME")
         for path in sorted((root / "opencode").glob("opencode*.db")):

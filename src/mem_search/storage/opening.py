@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from mem_search import secret_file
+from mem_search import regular_file
 from mem_search.contracts import Embedder
 from mem_search.errors import StorageError
 from mem_search.model.forgetting import Tombstone
@@ -23,8 +23,8 @@ from mem_search.settings import Settings
 from mem_search.storage.chroma.index import NO_MODEL, ChromaIndex, OffIndex
 from mem_search.storage.chroma.process import ChromaProcess
 from mem_search.storage.chroma.remote import RemoteChroma
-from mem_search.storage.rules.moving import PAGE, Movable
-from mem_search.storage.sqlite import examining
+from mem_search.storage.sql.moving import PAGE, Tables
+from mem_search.storage.sqlite import copies
 from mem_search.storage.sqlite.moving import SqliteTables
 from mem_search.storage.sqlite.records import tombstones_of_file
 from mem_search.storage.sqlite.store import SqliteStore
@@ -143,7 +143,7 @@ class MovableStore:
     """An open store. ``end`` makes one that was filled a whole one."""
 
     store: Store
-    tables: Movable
+    tables: Tables
     end: Callable[[], Awaitable[object]]
 
 
@@ -191,7 +191,7 @@ async def tombstones_of(settings: Settings) -> list[Tombstone]:
 def examined(settings: Settings) -> Examined:
     """What the store is without opening it; reads only."""
     if not settings.store:
-        return examining.examined(settings.database)
+        return copies.examined(settings.database)
     try:  # only who uses it needs its driver
         from mem_search.storage.postgres.server import examined as examined_server
     except ModuleNotFoundError as error:
@@ -214,7 +214,7 @@ def _home_id(settings: Settings) -> str:
     """What other workers of the store know this home by; the first start creates it."""
     file = settings.home_id_file
     try:
-        return secret_file.read_or_create(file, lambda: secrets.token_hex(8))
+        return regular_file.read_or_create_secret(file, lambda: secrets.token_hex(8))
     except OSError as error:
         raise StorageError(f"cannot store the id of the home in {file}: {error}") from error
 
@@ -229,7 +229,9 @@ def redaction_key(settings: Settings) -> bytes:
         return hmac.digest(bytes.fromhex(settings.redaction_key), owner, "sha256")
     file = settings.redaction_key_file
     try:
-        return bytes.fromhex(secret_file.read_or_create(file, lambda: secrets.token_hex(32)))
+        return bytes.fromhex(
+            regular_file.read_or_create_secret(file, lambda: secrets.token_hex(32))
+        )
     except OSError as error:
         raise StorageError(f"cannot store the redaction key in {file}: {error}") from error
     except ValueError as error:  # it holds something else

@@ -67,9 +67,12 @@ def index(name: Name, force: Force = False) -> None:
 def list_archives(as_json: Json = False) -> None:
     """List archives: folders, when they are read, the last run; exit 1 without any."""
     answer = open_client().json("GET", "/api/archives")
-    show(answer, [_line(each) for each in answer["archives"]], as_json=as_json)
-    if not answer["archives"]:
-        raise typer.Exit(1)
+    show(
+        answer,
+        [_line(each) for each in answer["archives"]],
+        as_json=as_json,
+        found=answer["archives"],
+    )
 
 
 @app.command()
@@ -174,9 +177,7 @@ def search(
     answer = open_client().json("POST", "/api/archive/search", body=body)
     lines = [line for each in answer["results"] for line in _result(each)]
     lines += [f"Note: {each}" for each in answer["search"]["notices"]]
-    show(answer, lines or ["no documents"], as_json=as_json)
-    if not answer["results"]:
-        raise typer.Exit(1)
+    show(answer, lines or ["no documents"], as_json=as_json, found=answer["results"])
 
 
 @app.command()
@@ -191,9 +192,7 @@ def check(
     name = "url" if asked.startswith(("http://", "https://")) else "query"
     body = {name: asked, "archive": archive, "limit": limit}
     answer = open_client().json("POST", "/api/archive/check", body=body)
-    show(answer, _checked(answer), as_json=as_json)
-    if not answer["answered"]:
-        raise typer.Exit(1)
+    show(answer, _checked(answer), as_json=as_json, found=answer["answered"])
 
 
 def cites(ref: Ref, limit: Most = 100, as_json: Json = False) -> None:
@@ -230,9 +229,7 @@ def show_citations(pairs: list[tuple[str, str]], *, as_json: bool) -> None:
     """Print the citations that ``pairs`` ask for; exit 1 without any."""
     answer = open_client().json("GET", "/api/archive/citations", pairs)
     lines = [line for each in answer["citations"] for line in _citation(each)]
-    show(answer, lines or ["no citations"], as_json=as_json)
-    if not answer["citations"]:
-        raise typer.Exit(1)
+    show(answer, lines or ["no citations"], as_json=as_json, found=answer["citations"])
 
 
 def _citation(citation: Mapping[str, Any]) -> list[str]:

@@ -19,6 +19,7 @@ from typing import Any, Final
 from cronsim import CronSim, CronSimError
 from dateutil.tz import gettz, tzlocal
 
+from mem_search.background import Scheduler
 from mem_search.errors import InputError, MemSearchError, NotFound
 from mem_search.features.archives.model import Archive
 from mem_search.features.archives.sql import ArchiveStore
@@ -26,7 +27,6 @@ from mem_search.jobs.queue import JobQueue, Report
 from mem_search.jobs.reader import LocationReader
 from mem_search.model import Location
 from mem_search.model.ingest import IngestCounts
-from mem_search.scheduler import Scheduler
 from mem_search.sources.files.archives import PAGES, RESEARCH
 from mem_search.storage.store import Store
 from mem_search.text.dates import now_ms

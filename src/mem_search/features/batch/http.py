@@ -24,8 +24,8 @@ from mem_search.http.core.parameters import Body, SearchParameters
 from mem_search.http.core.problems import Fault, Invalid, Problem, problem_within
 from mem_search.http.core.replies import json_reply
 from mem_search.http.core.routing import Call, Route
+from mem_search.renderers.record_json import ChosenReply, SearchReply
 from mem_search.renderers.schema import Absent, schema
-from mem_search.renderers.search_reply import ChosenReply, SearchReply
 from mem_search.renderers.token_budget import page_within
 
 MAX_SEARCHES: Final = 20
@@ -124,8 +124,7 @@ async def search(call: Call) -> web.StreamResponse:
 
 async def _answered(call: Call, place: str, sent: Mapping[str, Any]) -> BatchedReply:
     try:
-        zone = call.lifecycle.settings.timezone
-        params = read_query(BatchedSearch, MultiDict(_pairs(sent)), zone)
+        params = read_query(BatchedSearch, MultiDict(_pairs(sent)), call.zone_name)
         await admit(call.request, params.query)
         page = await call.search(params.search())
     except MemSearchError as error:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any, Final
+from functools import partial
+from typing import Annotated, Any, Final
 
 from aiohttp import web
 from pydantic import Field
 
 from mem_search.errors import StorageError
 from mem_search.features.capture.costs import Cost, costs, dropped
-from mem_search.features.context.model import Situation
-from mem_search.features.context.service import MIN_PROMPT_CHARS, brief
+from mem_search.features.context.service import MIN_PROMPT_CHARS, Situation, brief
 from mem_search.features.context.text import render_briefing, render_matches, render_prompt_guide
 from mem_search.git.changes import changed_files
 from mem_search.http.core.parameter_types import Text
@@ -19,6 +19,7 @@ from mem_search.http.core.parameters import Body, Parameters
 from mem_search.http.core.replies import json_reply
 from mem_search.http.core.routing import Call, Route
 from mem_search.projects import Project, identify, named_after
+from mem_search.renderers.projection import From, Projection
 from mem_search.renderers.schema import Count, Time, schema
 from mem_search.text import token_count
 from mem_search.text.dates import now_ms
@@ -37,8 +38,13 @@ _LOOK_SECONDS: Final = 2.0
 _LOOKS: Final = Lane("hooks", most=16)
 
 
+def _at(share: float, times: list[float]) -> float:
+    """The time that so many of them do not exceed; 0 without any."""
+    return sorted(times)[round((len(times) - 1) * share)] if times else 0.0
+
+
 @schema
-class SessionCost:
+class SessionCost(Projection[Cost]):
     """What the hooks of a session cost: how many, the tokens that the agent got, and their times.
 
     `turns` are prompts, `searches` how often the agent searched its memory. `unanswered` hooks met
@@ -47,20 +53,20 @@ class SessionCost:
 
     session: str
     agent: str
-    first: Time
-    last: Time
+    first: Annotated[Time, From("first_at")]
+    last: Annotated[Time, From("last_at")]
     hooks: Count
     unanswered: Count
     turns: Count
     searches: Count
     tokens: Count
-    ms: float
-    slowest_ms: float
-    cpu_ms: float
+    ms: Annotated[float, From("times", partial(_at, 0.5))]
+    slowest_ms: Annotated[float, From("times", partial(_at, 1.0))]
+    cpu_ms: Annotated[float, From("cpu_times", partial(_at, 0.5))]
 
 
 @schema
-class HookCosts:
+class HookCosts(Projection[Cost]):
     """The hooks of all sessions together, and each of the latest sessions, the latest first.
 
     `p95_ms` and `p95_cpu_ms` are of single hooks; `searches_a_turn` is null without a prompt.
@@ -73,8 +79,8 @@ class HookCosts:
     searches: Count
     searches_a_turn: float | None
     tokens: Count
-    p95_ms: float
-    p95_cpu_ms: float
+    p95_ms: Annotated[float, From("times", partial(_at, 0.95))]
+    p95_cpu_ms: Annotated[float, From("cpu_times", partial(_at, 0.95))]
     dropped: Count
     last_dropped: str
     sessions: list[SessionCost]
@@ -110,33 +116,14 @@ async def cost(call: Call) -> web.StreamResponse:
         raise StorageError(f"the costs of hooks cannot be read: {error.strerror}") from error
     chosen = [each for each in sessions if params.session in ("", each.session)]
     return json_reply(
-        HookCosts(
-            hooks=total.hooks,
-            unanswered=total.unanswered,
-            turns=total.turns,
-            searches=total.searches,
+        HookCosts.of(
+            total,
             searches_a_turn=round(total.searches / total.turns, 3) if total.turns else None,
-            tokens=total.tokens,
-            p95_ms=_at(total.times, 0.95),
-            p95_cpu_ms=_at(total.cpu_times, 0.95),
             dropped=lost,
             last_dropped=last,
-            sessions=[_of_session(each) for each in chosen[: params.limit]],
+            sessions=[SessionCost.of(each) for each in chosen[: params.limit]],
         )
     )
-
-
-def _of_session(of: Cost) -> SessionCost:
-    return SessionCost(
-        session=of.session, agent=of.agent, first=of.first_at, last=of.last_at, hooks=of.hooks,
-        unanswered=of.unanswered, turns=of.turns, searches=of.searches, tokens=of.tokens,
-        ms=_at(of.times, 0.5), slowest_ms=_at(of.times, 1.0), cpu_ms=_at(of.cpu_times, 0.5),
-    )  # fmt: skip
-
-
-def _at(times: list[float], share: float) -> float:
-    """The time that so many of them do not exceed; 0 without any."""
-    return sorted(times)[round((len(times) - 1) * share)] if times else 0.0
 
 
 class HookBody(Body):

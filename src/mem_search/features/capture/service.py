@@ -30,6 +30,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
+from mem_search.background import Lanes
 from mem_search.errors import InputError, MemSearchError, StorageError, Unavailable
 from mem_search.features.capture.costs import drop
 from mem_search.features.capture.costs import forget as forget_costs
@@ -41,14 +42,13 @@ from mem_search.features.capture.journals import (
     Journals,
     Place,
     Session,
+    SuspectEvents,
     Taken,
     of_other_agent,
     quotes_forgotten,
     remove,
     transcript_at,
 )
-from mem_search.features.capture.suspect_events import SuspectEvents
-from mem_search.jobs.lanes import Lanes
 from mem_search.jobs.reader import LocationReader, machine_from
 from mem_search.model import Filters, LedgerEntry, Location
 from mem_search.model.forgetting import Traces, of_session

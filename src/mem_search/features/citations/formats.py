@@ -16,8 +16,7 @@ from dataclasses import dataclass
 from functools import cache, partial
 from typing import TYPE_CHECKING
 
-from mem_search.features.citations.csl import Item
-from mem_search.features.citations.reference_files import as_bibtex, as_ris
+from mem_search.features.citations.reference_files import Item, as_bibtex, as_ris
 
 if TYPE_CHECKING:
     from mem_search.features.citations.processor import Style

@@ -10,7 +10,7 @@ from aiohttp import web
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from mem_search.errors import InputError, NotFound
-from mem_search.features.citations import csl, formats
+from mem_search.features.citations import formats, reference_files
 from mem_search.features.citations.formats import BY_NAME, FORMATS
 from mem_search.http.core.parameter_types import IdOfRecord, TimeZone, Zone, split
 from mem_search.http.core.parameters import TimeZoneParameters, also
@@ -78,11 +78,11 @@ async def _cited(call: Call, params: CitationParameters | CitationsBody) -> web.
     return file_reply(await asyncio.to_thread(form.write, items), form.content_type)
 
 
-def items_of(call: Call, records: Sequence[Record], tz: Zone | None) -> list[csl.Item]:
+def items_of(call: Call, records: Sequence[Record], tz: Zone | None) -> list[reference_files.Item]:
     """Each record as an item of CSL-JSON, with dates in the time zone of the caller."""
     tz = call.display(tz).tz
     return [
-        csl.item(installed_kinds().get(record.kind).citation(record), record, tz)
+        reference_files.item(installed_kinds().get(record.kind).citation(record), record, tz)
         for record in records
     ]
 

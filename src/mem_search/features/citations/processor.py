@@ -25,7 +25,7 @@ from citeproc import (
 from citeproc.source.json import CiteProcJSON
 
 from mem_search.features.citations.authors import OTHERS
-from mem_search.features.citations.csl import Item
+from mem_search.features.citations.reference_files import Item
 from mem_search.patterns import pattern
 
 DATA = Path(__file__).parent / "data"

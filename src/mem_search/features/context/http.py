@@ -11,8 +11,7 @@ from aiohttp import web
 from pydantic import Field
 
 from mem_search.errors import MissingField
-from mem_search.features.context.model import Situation
-from mem_search.features.context.service import MIN_PROMPT_CHARS, brief
+from mem_search.features.context.service import MIN_PROMPT_CHARS, Situation, brief
 from mem_search.features.context.text import (
     RenderedBriefing,
     render_briefing,

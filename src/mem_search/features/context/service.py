@@ -9,16 +9,56 @@ pages, files), and what reads like instructions, is counted and never given.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final
 
-from mem_search.features.context.model import Briefing, Candidate, Situation
 from mem_search.model import Filters, Record, SearchRequest
 from mem_search.model.requests import ResultTexts
 from mem_search.patterns import pattern
 from mem_search.records.origin import is_given
 from mem_search.search.service import UNLOGGED, SearchService
 from mem_search.storage.sql.records import Records
+from mem_search.text.embedded_data import without_data
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """Where an agent works. ``projects`` are names, its own first; ``files`` are at hand.
+
+    Those of its ``session`` are at hand, too. ``facets`` are those of ``Filters``.
+    """
+
+    projects: tuple[str, ...]
+    branch: str = ""
+    files: tuple[str, ...] = ()
+    session: str = ""
+    prompt: str = ""
+    facets: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A record of a briefing: its score, and the reasons for it, the heaviest first."""
+
+    record: Record
+    score: float
+    reasons: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Briefing:
+    """The candidates, best first. ``total`` records are known of the projects, ``on_branch`` of
+    them of the branch, and ``matching`` of them match the prompt, None without a prompt. ``newest``
+    is when the newest was made, in ms since 1970.
+    """
+
+    situation: Situation
+    total: int = 0
+    on_branch: int = 0
+    matching: int | None = None
+    newest: int | None = None
+    candidates: tuple[Candidate, ...] = ()
+
 
 DAY_MS: Final = 86_400_000
 HALF_LIFE_DAYS: Final = 7.0
@@ -121,7 +161,7 @@ def ranked(
 
 def words_of(prompt: str) -> str:
     """The words of a prompt, without anything that the query language would read."""
-    return " ".join(_NO_WORD.sub(" ", prompt[:_MAX_PROMPT_CHARS].lower()).split())
+    return " ".join(_NO_WORD.sub(" ", without_data(prompt)[:_MAX_PROMPT_CHARS].lower()).split())
 
 
 async def _files_at_hand(records: Records, situation: Situation, base: Filters) -> tuple[str, ...]:

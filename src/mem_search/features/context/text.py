@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from mem_search.features.context.model import Briefing, Candidate
+from mem_search.features.context.service import Briefing, Candidate
 from mem_search.model import Record
 from mem_search.records.origin import is_given
 from mem_search.renderers.record_line import DisplayOptions, index_line

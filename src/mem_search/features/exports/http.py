@@ -20,9 +20,8 @@ from mem_search.http.core.routing import Call, Route
 from mem_search.http.jobs import NDJSON
 from mem_search.model import SearchPage
 from mem_search.model.records import RecordWithLinks
-from mem_search.renderers.csv import COLUMNS, as_csv
-from mem_search.renderers.markdown import as_markdown
-from mem_search.renderers.search_reply import ChosenReply, SearchReply
+from mem_search.renderers.files import COLUMNS, as_csv, as_markdown
+from mem_search.renderers.record_json import ChosenReply, SearchReply
 from mem_search.renderers.token_budget import fits, page_json, shortened
 from mem_search.sources.jsonl import export_line, export_tombstone
 from mem_search.text import token_count

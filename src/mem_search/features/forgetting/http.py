@@ -10,7 +10,7 @@ from aiohttp import web
 from pydantic import Field
 
 from mem_search.errors import Conflict, MissingField, NotFound
-from mem_search.features.forgetting.below_path import records_below
+from mem_search.features.forgetting.service import records_below
 from mem_search.http.core.dispatch import number_in_path
 from mem_search.http.core.parameter_types import RefName, Start, Stripped, Text
 from mem_search.http.core.parameters import Body

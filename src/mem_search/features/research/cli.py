@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 import typer
 
-from mem_search.cli.client import Client, local, open_client
+from mem_search.cli.client import Client, open_client
 from mem_search.cli.commands import Group
 from mem_search.cli.options import Json, Limit, Yes, clock_time, confirm, folded, show
 from mem_search.cli.output import say, write
@@ -35,9 +35,7 @@ def list_sessions(
     answer = open_client().json("GET", OPERATIONS if session else SESSIONS, pairs)
     rows = answer["operations" if session else "sessions"]
     line = operation_line if session else session_line
-    show(answer, map(line, rows), as_json=as_json, empty="no research yet")
-    if not rows:
-        raise typer.Exit(1)
+    show(answer, map(line, rows), as_json=as_json, empty="no research yet", found=rows)
 
 
 @app.command("show")
@@ -63,9 +61,7 @@ def replay(wanted: Id, as_json: Json = False) -> None:
     lines = [line for step in steps for line in replay_lines(step)]
     reason = "not replayed: its query held a secret, which was not stored"
     lines += [f"{skipped}  {reason}" for skipped in answer.get("not_replayed", ())]
-    show(answer, lines, as_json=as_json)
-    if not answer["identical"]:
-        raise typer.Exit(1)
+    show(answer, lines, as_json=as_json, found=answer["identical"])
 
 
 @app.command()
@@ -76,7 +72,7 @@ def export(
 ) -> None:
     """Print a session with all results and their citations."""
     path = f"{SESSIONS}/{_quoted(session)}/export"
-    body = open_client().raw(path, local([("format", format), ("style", style)]))
+    body = open_client().raw(path, [("format", format), ("style", style)])
     write(body.decode("utf-8", "replace").rstrip("\n") + "\n")
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import tzinfo
 from typing import Literal
 
-from mem_search.features.citations import csl, formats
+from mem_search.features.citations import formats, reference_files
 from mem_search.model import Citation, Ref
 from mem_search.model.research import Operation
 from mem_search.patterns import pattern
@@ -148,7 +148,7 @@ async def export(
     numbers = [ref.number for ref in refs.values()]
     found = await records.fetch(numbers)
     digests = await records.content_hashes(numbers)
-    items = [csl.item(citation(record), record, tz) for record in found.values()]
+    items = [reference_files.item(citation(record), record, tz) for record in found.values()]
     written = await asyncio.to_thread(formats.references, items, style)
     references = dict(zip(found, written, strict=True))
     sources = {}

@@ -9,14 +9,13 @@ from __future__ import annotations
 import uuid
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from mem_search import __version__
 from mem_search.errors import Conflict, InputError, NotFound
 from mem_search.features.research.sql import ResearchStore
 from mem_search.model import Record, Ref, SearchPage, SearchRequest
 from mem_search.model.requests import MAX_OPERATIONS
-from mem_search.model.research import IndexState, Operation, OperationType, StoredResult
+from mem_search.model.research import IndexState, Operation, StoredResult
 from mem_search.model.statistics import Corpus
 from mem_search.renderers.schema import HowSearched, to_values
 from mem_search.search.citations import relevance
@@ -28,13 +27,8 @@ from mem_search.text import secret_rules
 from mem_search.text.dates import now_ms
 from mem_search.text.redaction import redact
 
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """The place of an operation; without ``parent_id`` it begins a chain."""
-
-    session_id: str
-    parent_id: str | None = None
+Place = tuple[str, str | None]
+"""The session of an operation, and the one that it follows; without one it begins a chain."""
 
 
 async def place(store: ResearchStore, session_id: str, parent_id: str, most: int) -> Place:
@@ -45,7 +39,7 @@ async def place(store: ResearchStore, session_id: str, parent_id: str, most: int
     operations; each error names its field.
     """
     if not parent_id:
-        return Place(session_id or str(uuid.uuid4()))
+        return session_id or str(uuid.uuid4()), None
     parent = await store.get(parent_id)
     if parent is None:
         raise NotFound(
@@ -65,7 +59,7 @@ async def place(store: ResearchStore, session_id: str, parent_id: str, most: int
             " begin a new chain, or allow more",
             field="max_operations",
         )
-    return Place(parent.session_id, parent_id)
+    return parent.session_id, parent_id
 
 
 class Research:
@@ -100,22 +94,25 @@ class Research:
         """
         if not request.is_research:
             return await self.service.search(request, surface), None
-        where = await self._place(request)
+        session, parent = await self._place(request)
         state = await self.state()
         page = await self.service.search(request, surface, current=True)
-        placed = replace(request, research=replace(request.research, session_id=where.session_id))
-        step = await self._keep(
-            operation,
-            where,
-            "refine" if where.parent_id else "search",
-            request.text,
-            request=dump(placed),
-            content_types=request.filters.kinds,
-            results=await self.results_of(page),
-            total=page.total,
-            took_ms=page.report.took_ms,
-            report=to_values(HowSearched.of(page.report)),
-            state=state,
+        placed = replace(request, research=replace(request.research, session_id=session))
+        step = await self._kept(
+            Operation(
+                id=operation or str(uuid.uuid4()),
+                session_id=session,
+                parent_id=parent,
+                type="refine" if parent else "search",
+                query=request.text,
+                content_types=tuple(request.filters.kinds),
+                request=dump(placed),
+                results=await self.results_of(page),
+                total_count=page.total,
+                took_ms=page.report.took_ms,
+                report=to_values(HowSearched.of(page.report)),
+                index_state=state,
+            )
         )
         return page, step
 
@@ -132,19 +129,21 @@ class Research:
 
         ``started`` is its start by ``time.perf_counter``.
         """
-        where = await place(self._store, session_id, parent_id, most)
-        return await self._keep(
-            "",
-            where,
-            "fetch",
-            str(record.ref),
-            request={"ref": str(record.ref)},
-            content_types=(record.kind,),
-            results=await self.seen([(record, 1.0)]),
-            total=1,
-            took_ms=0.0 if started is None else ms(started),
-            report={},
-            state=await self.state(),
+        session, parent = await place(self._store, session_id, parent_id, most)
+        return await self._kept(
+            Operation(
+                id=str(uuid.uuid4()),
+                session_id=session,
+                parent_id=parent,
+                type="fetch",
+                query=str(record.ref),
+                content_types=(record.kind,),
+                request={"ref": str(record.ref)},
+                results=await self.seen([(record, 1.0)]),
+                total_count=1,
+                took_ms=0.0 if started is None else ms(started),
+                index_state=await self.state(),
+            )
         )
 
     async def state(self) -> IndexState:
@@ -180,46 +179,22 @@ class Research:
             placement.max_operations,
         )
 
-    async def _keep(
-        self,
-        operation: str,
-        where: Place,
-        kind: OperationType,
-        text: str,
-        *,
-        request: dict[str, Any],
-        content_types: Sequence[str],
-        results: tuple[StoredResult, ...],
-        total: int,
-        took_ms: float,
-        report: dict[str, Any],
-        state: IndexState,
-    ) -> Operation:
+    async def _kept(self, step: Operation) -> Operation:
+        """The stored ``step``, without a secret in its question."""
         await secret_rules.ready()
-        clean, secrets = redact(text)
+        clean, secrets = redact(step.query)
         if secrets:
             # It cannot be replayed; ``redacted`` marks that.
-            request = {**request, "search": {**request["search"], "text": clean}}
-            report = {name: value for name, value in report.items() if name != "analyzed"}
-        kept = Operation(
-            id=operation or str(uuid.uuid4()),
-            session_id=where.session_id,
-            parent_id=where.parent_id,
-            type=kind,
-            query=clean,
-            mode="deep_research",
-            content_types=tuple(content_types),
-            request=request,
-            redacted=bool(secrets),
-            results=results,
-            total_count=total,
-            took_ms=took_ms,
-            report=report,
-            index_state=state,
-            created_at=now_ms(),
-        )
-        await self._store.add(kept)
-        return kept
+            step = replace(
+                step,
+                query=clean,
+                redacted=True,
+                request={**step.request, "search": {**step.request["search"], "text": clean}},
+                report={name: said for name, said in step.report.items() if name != "analyzed"},
+            )
+        step = replace(step, created_at=now_ms())
+        await self._store.add(step)
+        return step
 
 
 @dataclass(frozen=True, slots=True)

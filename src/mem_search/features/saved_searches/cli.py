@@ -73,9 +73,7 @@ def list_saved(as_json: Json = False) -> None:
     answer = open_client().json("GET", SAVED)
     rows = answer["saved_searches"]
     empty = "no saved searches; to save one: mem-search saved add NAME WORDS"
-    show(answer, map(saved_line, rows), as_json=as_json, empty=empty)
-    if not rows:
-        raise typer.Exit(1)
+    show(answer, map(saved_line, rows), as_json=as_json, empty=empty, found=rows)
 
 
 @app.command()

@@ -11,6 +11,16 @@ from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
+class StoredPlan:
+    """What to search, how often, and where to report; ``webhook_url`` "" is nowhere."""
+
+    request: Mapping[str, Any]
+    every_seconds: int | None = None
+    inbox: bool = True
+    webhook_url: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class SavedSearch:
     """A search that is repeated; without ``every_seconds`` it runs only on demand."""
 

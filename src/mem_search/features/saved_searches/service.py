@@ -15,8 +15,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final
 
+from mem_search.background import Scheduler
 from mem_search.errors import Conflict, InputError, MemSearchError, NotFound, StorageError
-from mem_search.features.saved_searches.model import Match, SavedSearch
+from mem_search.features.saved_searches.model import Match, SavedSearch, StoredPlan
 from mem_search.features.saved_searches.sql import SavedSearchStore
 from mem_search.features.webhooks.service import Deliveries, new_message
 from mem_search.model import (
@@ -30,7 +31,6 @@ from mem_search.model import (
 from mem_search.model.webhooks import Message
 from mem_search.patterns import pattern
 from mem_search.renderers.universal import id_of
-from mem_search.scheduler import Scheduler
 from mem_search.search.service import UNLOGGED, SearchService
 from mem_search.search.stored_requests import dump, load, redacted_text
 from mem_search.storage.store import Store
@@ -86,10 +86,11 @@ class Plan:
     webhook_url: str | None = None
     description: str = ""
 
-    def dumped(self) -> dict[str, Any]:
-        """The request and the description as plain values."""
+    def stored(self) -> StoredPlan:
+        """The plan with its request and description as plain values."""
         described = {"description": self.description} if self.description else {}
-        return {**dump(self.request), **described}
+        request = {**dump(self.request), **described}
+        return StoredPlan(request, self.every, self.inbox, self.webhook_url or "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +121,7 @@ class SavedSearches:
     async def create(self, name: str, plan: Plan) -> SavedSearch:
         """Save a search. Raises Conflict when the name is in use, and what ``check`` raises."""
         await self._check(plan)
-        if not await self.store.create(name, plan.dumped(), **_values(plan), at=now_ms()):
+        if not await self.store.create(name, plan.stored(), now_ms()):
             raise Conflict(f"there is a saved search {name!r} already", field="name")
         self.wake()
         return await self.get(name)
@@ -128,7 +129,7 @@ class SavedSearches:
     async def change(self, name: str, plan: Plan) -> SavedSearch:
         """Replace a saved search. Raises NotFound, and what ``check`` raises."""
         await self._check(plan)
-        await self.store.change(name, plan.dumped(), **_values(plan), at=now_ms())
+        await self.store.change(name, plan.stored(), now_ms())
         self.wake()
         return await self.get(name)
 
@@ -248,10 +249,6 @@ def _now_again(request: SearchRequest) -> SearchRequest:
     """The request as of now, in its time zone: ``since:yesterday`` is the day before each run."""
     assert request.asked_at is not None
     return replace(request, asked_at=datetime.now(request.asked_at.tzinfo))
-
-
-def _values(plan: Plan) -> dict[str, Any]:
-    return {"every_seconds": plan.every, "inbox": plan.inbox, "webhook_url": plan.webhook_url or ""}
 
 
 def _data(

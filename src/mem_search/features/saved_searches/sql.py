@@ -14,6 +14,7 @@ from mem_search.features.saved_searches.model import (
     Match,
     Notification,
     SavedSearch,
+    StoredPlan,
 )
 from mem_search.features.webhooks import sql as deliveries
 from mem_search.model import Record
@@ -28,7 +29,7 @@ from mem_search.storage.sql.connection import (
     reads,
     writes,
 )
-from mem_search.storage.sql.scopes import NAMED
+from mem_search.storage.sql.filters import NAMED
 
 _COLUMNS = (
     "id, name, request, every_seconds, inbox, webhook_url, created_at, since, newest_record,"
@@ -47,17 +48,7 @@ class SavedSearchStore(Repository):
     """Saved searches, which records each has reported, and the inbox."""
 
     @writes
-    def create(
-        self,
-        connection: Connection,
-        name: str,
-        request: Mapping[str, Any],
-        *,
-        every_seconds: int | None,
-        inbox: bool,
-        webhook_url: str,
-        at: int,
-    ) -> bool:
+    def create(self, connection: Connection, name: str, plan: StoredPlan, at: int) -> bool:
         """Add one, which reports what is stored from now on; False when the name is taken."""
         return bool(
             connection.execute(
@@ -65,22 +56,12 @@ class SavedSearchStore(Repository):
                 " created_at, since, next_at, newest_record)"
                 " select %(name)s, %(request)s, %(every)s, %(inbox)s, %(url)s, %(at)s, %(at)s,"
                 " %(next)s, coalesce(max(id), 0) from records where true on conflict do nothing",
-                _values(name, request, every_seconds, inbox, webhook_url, at),
+                _values(name, plan, at),
             ).rowcount
         )
 
     @writes
-    def change(
-        self,
-        connection: Connection,
-        name: str,
-        request: Mapping[str, Any],
-        *,
-        every_seconds: int | None,
-        inbox: bool,
-        webhook_url: str,
-        at: int,
-    ) -> bool:
+    def change(self, connection: Connection, name: str, plan: StoredPlan, at: int) -> bool:
         """Change query, schedule or receivers; False when no search has the name.
 
         Reported records stay reported. A changed query looks at what is stored from now on.
@@ -91,13 +72,13 @@ class SavedSearchStore(Repository):
         if row is None:
             return False
         before, since = row
-        same = from_json(before).get("search") == request.get("search")
+        same = from_json(before).get("search") == plan.request.get("search")
         connection.execute(
             "update saved_searches set every_seconds = %(every)s, inbox = %(inbox)s,"
             " webhook_url = %(url)s, next_at = %(next)s, error = '', request = %(request)s,"
             f" since = %(since)s where {NAMED}",
             {
-                **_values(name, request, every_seconds, inbox, webhook_url, at),
+                **_values(name, plan, at),
                 "since": since if same else at,
             },
         )
@@ -218,16 +199,14 @@ class SavedSearchStore(Repository):
         )
 
 
-def _values(
-    name: str, request: Mapping[str, Any], every: int | None, inbox: bool, url: str, at: int
-) -> dict[str, Any]:
+def _values(name: str, plan: StoredPlan, at: int) -> dict[str, Any]:
     return {
         "name": name,
-        "request": Json(request),
-        "every": every,
-        "inbox": inbox,
-        "url": url,
-        "next": _next(at, every),
+        "request": Json(plan.request),
+        "every": plan.every_seconds,
+        "inbox": plan.inbox,
+        "url": plan.webhook_url,
+        "next": _next(at, plan.every_seconds),
         "at": at,
     }
 

@@ -43,9 +43,7 @@ def list_all(as_json: Json = False) -> None:
     answer = open_client().json("GET", SCOPES)
     lines = (f"scope:{each['name']}  {each['filter']}" for each in answer["scopes"])
     empty = "no scopes; to save one: mem-search scope add NAME FILTER"
-    show(answer, lines, as_json=as_json, empty=empty)
-    if not answer["scopes"]:
-        raise typer.Exit(1)
+    show(answer, lines, as_json=as_json, empty=empty, found=answer["scopes"])
 
 
 @app.command("remove")

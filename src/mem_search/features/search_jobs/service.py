@@ -23,8 +23,12 @@ from mem_search.errors import (
     StoreAway,
 )
 from mem_search.features.research.service import Research
-from mem_search.features.search_jobs.model import UNFINISHED, SearchJob, SearchJobStatus
-from mem_search.features.search_jobs.sql import SearchJobStore
+from mem_search.features.search_jobs.sql import (
+    UNFINISHED,
+    SearchJob,
+    SearchJobStatus,
+    SearchJobStore,
+)
 from mem_search.features.webhooks.service import Deliveries, new_message
 from mem_search.model import SearchRequest
 from mem_search.model.webhooks import Delivery

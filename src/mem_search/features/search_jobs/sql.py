@@ -7,9 +7,9 @@ the foreground would have sent it.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, Final
+from dataclasses import dataclass
+from typing import Any, Final, Literal
 
-from mem_search.features.search_jobs.model import SearchJob, SearchJobStatus
 from mem_search.features.webhooks import sql as deliveries
 from mem_search.model.webhooks import Message
 from mem_search.storage.rules.quotes import check_held
@@ -23,6 +23,35 @@ from mem_search.storage.sql.connection import (
     reads,
     writes_beside,
 )
+
+SearchJobStatus = Literal["pending", "running", "completed", "failed", "cancelled"]
+
+
+UNFINISHED: tuple[SearchJobStatus, ...] = ("pending", "running")
+
+
+@dataclass(frozen=True, slots=True)
+class SearchJob:
+    """A background search. ``done`` of ``total`` steps are done, ``step`` is the current one.
+
+    ``result`` is the reply as JSON text, as a search in the foreground would have sent it.
+    """
+
+    id: str
+    status: SearchJobStatus
+    request: Mapping[str, Any]
+    surface: str
+    webhook_url: str
+    delivery_id: str | None
+    step: str
+    done: int
+    total: int
+    result: str | None
+    error: str
+    created_at: int
+    started_at: int | None
+    completed_at: int | None
+
 
 _BARE: Final = (
     "id, status, request, surface, webhook_url, delivery_id, step, done, total,"

@@ -25,9 +25,8 @@ from mem_search.http.schemas import SearchListing, TextReply
 from mem_search.model import Record, SearchPage, SearchReport, SearchRequest
 from mem_search.renderers import render_record
 from mem_search.renderers.listing import RULE
-from mem_search.renderers.record_json import WholeRecord
+from mem_search.renderers.record_json import ChosenReply, SearchReply, WholeRecord
 from mem_search.renderers.schema import Absent, Count, HowSearched, dumped, schema, to_values
-from mem_search.renderers.search_reply import ChosenReply, SearchReply
 from mem_search.renderers.token_budget import around, cost
 
 

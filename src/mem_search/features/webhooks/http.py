@@ -7,7 +7,7 @@ from typing import Annotated, Literal, Self
 
 from aiohttp import web
 
-from mem_search.features.webhooks import sending
+from mem_search.features.webhooks import service
 from mem_search.http.core.replies import json_reply
 from mem_search.http.core.routing import Call, Route
 from mem_search.model.webhooks import Delivery
@@ -52,7 +52,7 @@ async def webhook_secret(call: Call) -> web.StreamResponse:
     verify them.
     """
     call.check_may_change()
-    secret = await asyncio.to_thread(sending.webhook_secret, call.runtime.settings)
+    secret = await asyncio.to_thread(service.webhook_secret, call.runtime.settings)
     return json_reply(WebhookSecret(secret=secret))
 
 

@@ -33,9 +33,8 @@ from mem_search.features.weighted.replies import (
     VectorSearchMetadata,
     WeightedMode,
     Weights,
-    memory_type,
 )
-from mem_search.features.weighted.requests import RULES, HybridBody, VectorBody, word_for
+from mem_search.features.weighted.requests import RULES, HybridBody, VectorBody
 from mem_search.http.core.replies import json_reply
 from mem_search.http.core.routing import Call, Route
 from mem_search.model import Result, SearchPage
@@ -97,9 +96,8 @@ def _item(result: Result, page: SearchPage) -> HybridItem:
             rank_vector=scores.get("vector.rank"),
             rank_graph=scores.get("graph.rank"),
         ),
-        metadata=HybridMetadata(
-            memory_type=memory_type(record),
-            importance=record.importance,
+        metadata=HybridMetadata.of(
+            record,
             highlight=highlight(result.snippet.text, words_of(page.report.analyzed)),
             graph_context=None if ties is None else _context(ties),
         ),
@@ -107,13 +105,8 @@ def _item(result: Result, page: SearchPage) -> HybridItem:
 
 
 def _context(ties: tuple[Relationship, ...]) -> GraphContext:
-    return GraphContext(
-        relationships=[
-            Tie(to_id=str(tie.to), type=tie.relation, strength=round(tie.strength, 6))
-            for tie in ties[:TIES]
-        ],
-        relationship_count=len(ties),
-    )
+    shown = [Tie.of(tie) for tie in ties[:TIES]]
+    return GraphContext(relationships=shown, relationship_count=len(ties))
 
 
 def _stats(page: SearchPage) -> HybridStats:
@@ -137,27 +130,8 @@ def _cloud(page: SearchPage) -> KnowledgeCloud:
     cloud = page.graph.cloud if page.graph else model.KnowledgeCloud((), (), 0, 0)
     edges, created = cloud.edges[:EDGES], created_at(cloud)
     return KnowledgeCloud(
-        nodes=[
-            CloudNode(
-                id=str(node.ref),
-                title=node.title,
-                created_at=node.created_at,
-                depth=node.depth,
-                score=node.score,
-            )
-            for node in cloud.nodes
-        ],
-        edges=[
-            CloudEdge(
-                from_id=str(edge.start),
-                to_id=str(edge.end),
-                type=edge.relation,
-                strength=round(edge.strength, 6),
-                origin=edge.origin,
-                created_at=edge_time(edge, created),
-            )
-            for edge in edges
-        ],
+        nodes=[CloudNode.of(node) for node in cloud.nodes],
+        edges=[CloudEdge.of(edge, created_at=edge_time(edge, created)) for edge in edges],
         stats=CloudStats(
             seed_count=cloud.seed_count,
             cloud_count=len(cloud.nodes) - cloud.seed_count,
@@ -199,24 +173,13 @@ async def by_meaning(call: Call) -> web.StreamResponse:
 
 
 def _by_meaning(result: Result) -> VectorItem:
-    record = result.record
     # A query of filters alone has no similarity.
     similarity = result.scores.get("vector")
-    confidence, user = record.metadata.get("confidence"), record.metadata.get("user_id")
-    is_number = isinstance(confidence, int | float) and not isinstance(confidence, bool)
     return VectorItem.of(
         result,
         score=similarity or 0.0,
         score_breakdown=VectorScores(vector_similarity=similarity),
-        metadata=VectorMetadata(
-            memory_type=memory_type(record),
-            importance=record.importance,
-            confidence=confidence if is_number else None,
-            source_type=word_for(record.kind, record.source),
-            user_id=user if isinstance(user, str) else None,
-            created_at=record.created_at,
-            updated_at=record.updated_at,
-        ),
+        metadata=VectorMetadata.of(result.record),
     )
 
 

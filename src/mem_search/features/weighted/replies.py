@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Annotated, Any, Final, Literal, Self
 
 import mem_search
 from mem_search.features.weighted.requests import word_for
-from mem_search.model import Record, Result, SearchReport
-from mem_search.renderers.projection import From, projected
+from mem_search.model import Record, Result, SearchReport, graph
+from mem_search.renderers.projection import From, Projection, projected, text_or_none, texts
 from mem_search.renderers.record_json import SnippetSpan
 from mem_search.renderers.safe_text import caution_of
 from mem_search.renderers.schema import Absent, AnalyzedWords, Count, SearchLeg, Share, Time, schema
@@ -17,6 +19,28 @@ from mem_search.text.dates import now_ms
 
 LEGS: Final = {"keyword": "bm25", "vector": "vector", "graph": "graph"}
 """The name of each leg in the contract."""
+
+_rounded: Final = partial(round, ndigits=6)
+
+
+def memory_type(record: Record) -> str:
+    """The type that the record's metadata names (fact, insight, …), else its kind."""
+    named = record.metadata.get("type")
+    return named if isinstance(named, str) and named else record.kind
+
+
+def _source_type(record: Record) -> str:
+    return word_for(record.kind, record.source)
+
+
+def _confidence(metadata: Mapping[str, Any]) -> float | None:
+    value = metadata.get("confidence")
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def _user(metadata: Mapping[str, Any]) -> str | None:
+    value = metadata.get("user_id")
+    return value if isinstance(value, str) else None
 
 
 @schema
@@ -35,12 +59,12 @@ class Meta:
 
 
 @schema
-class Tie:
+class Tie(Projection[graph.Relationship]):
     """A relationship of a result."""
 
-    to_id: str
-    type: str
-    strength: float
+    to_id: Annotated[str, From("to", str)]
+    type: Annotated[str, From("relation")]
+    strength: Annotated[float, From(then=_rounded)]
 
 
 @schema
@@ -59,7 +83,7 @@ class WeightedItem:
     reads like instructions to an agent.
     """
 
-    caution: Absent[str] = None
+    caution: Annotated[Absent[str], From(".", caution_of)] = None
     id: Annotated[str, From("ref", str)]
     number: int
     kind: str
@@ -68,7 +92,7 @@ class WeightedItem:
     snippet: str
     snippet_span: SnippetSpan
     score: float
-    source_type: str
+    source_type: Annotated[str, From(".", _source_type)]
     source: str
     project: str
     session: str
@@ -76,8 +100,8 @@ class WeightedItem:
     created_at: Time
     updated_at: Time
     tags: tuple[str, ...]
-    superseded_by: str | None
-    supersedes: list[str]
+    superseded_by: Annotated[str | None, From(then=text_or_none)]
+    supersedes: Annotated[list[str], From(then=texts)]
     content_with_context: str
     chunk_index: Count
     total_chunks: Count
@@ -87,27 +111,16 @@ class WeightedItem:
         """The item of ``result``; ``more`` are the fields of a subclass, such as the score."""
         record, context = result.record, result.context
         assert context is not None  # the bodies always ask for neighbours
-        newer = record.superseded_by
         return projected(
             cls,
             record,
-            caution=caution_of(record),
             snippet=result.snippet.text,
             snippet_span=SnippetSpan.of(result.snippet),
-            source_type=word_for(record.kind, record.source),
-            superseded_by=None if newer is None else str(newer),
-            supersedes=[str(ref) for ref in record.supersedes],
             content_with_context=record.text[context.start : context.end],
             chunk_index=context.ordinal,
             total_chunks=context.count,
             **more,
         )
-
-
-def memory_type(record: Record) -> str:
-    """The type that the record's metadata names (fact, insight, …), else its kind."""
-    named = record.metadata.get("type")
-    return named if isinstance(named, str) and named else record.kind
 
 
 @schema
@@ -124,10 +137,10 @@ class HybridScores:
 
 
 @schema
-class HybridMetadata:
+class HybridMetadata(Projection[Record]):
     """The record's metadata; `graph_context` is null where links were not followed."""
 
-    memory_type: str
+    memory_type: Annotated[str, From(".", memory_type)]
     importance: float | None
     highlight: str | None
     graph_context: GraphContext | None
@@ -208,10 +221,10 @@ class HybridStats:
 
 
 @schema
-class CloudNode:
+class CloudNode(Projection[graph.CloudNode]):
     """A record of the knowledge cloud."""
 
-    id: str
+    id: Annotated[str, From("ref", str)]
     title: str
     created_at: Time
     depth: Count
@@ -219,13 +232,13 @@ class CloudNode:
 
 
 @schema
-class CloudEdge:
+class CloudEdge(Projection[graph.CloudEdge]):
     """An edge of the knowledge cloud."""
 
-    from_id: str
-    to_id: str
-    type: str
-    strength: float
+    from_id: Annotated[str, From("start", str)]
+    to_id: Annotated[str, From("end", str)]
+    type: Annotated[str, From("relation")]
+    strength: Annotated[float, From(then=_rounded)]
     origin: str
     created_at: Time
 
@@ -288,14 +301,14 @@ class VectorScores:
 
 
 @schema
-class VectorMetadata:
+class VectorMetadata(Projection[Record]):
     """What the record is about."""
 
-    memory_type: str
+    memory_type: Annotated[str, From(".", memory_type)]
     importance: float | None
-    confidence: float | None
-    source_type: str
-    user_id: str | None
+    confidence: Annotated[float | None, From("metadata", _confidence)]
+    source_type: Annotated[str, From(".", _source_type)]
+    user_id: Annotated[str | None, From("metadata", _user)]
     created_at: Time
     updated_at: Time
 

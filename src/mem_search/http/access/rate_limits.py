@@ -1,7 +1,6 @@
 """Rate limits of searches over HTTP, and the headers that report them.
 
-``RateLimit-Policy`` and ``RateLimit`` follow draft-ietf-httpapi-ratelimit-headers-11. The policies
-are in ``access``.
+``RateLimit-Policy`` and ``RateLimit`` follow draft-ietf-httpapi-ratelimit-headers-11.
 """
 
 from __future__ import annotations
@@ -13,12 +12,10 @@ from typing import Final
 from aiohttp import web
 from pydantic import BaseModel
 
-from mem_search.access.callers import Caller
-from mem_search.access.rate_limits import limit_error
-from mem_search.access.security_levels import Level, flags
+from mem_search.access.callers import Caller, limit_error
 from mem_search.errors import InputError, LimitReached
 from mem_search.http.core.lifecycle import LIFECYCLE
-from mem_search.http.core.request_context import REQUEST_CONTEXT
+from mem_search.http.core.request_context import REQUEST_CONTEXT, Level, flags
 from mem_search.model.access import HOUR, Policy
 from mem_search.request_id import REQUEST_ID
 from mem_search.runtime import Runtime

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeVar
 
 from aiohttp import web
 
-from mem_search.access.rate_limits import RateLimits
+from mem_search.access.callers import RateLimits
 from mem_search.access.tokens import Tokens
 from mem_search.embedders import Opener, open_embedder
 from mem_search.errors import MemSearchError, StorageError, Unavailable

@@ -23,7 +23,7 @@ from mem_search.errors import InputError
 from mem_search.model import Boost, FacetName, Mode, ReadPart, Ref, SortField
 from mem_search.patterns import pattern
 from mem_search.records.registry import installed_kinds
-from mem_search.renderers.search_reply import SOME_FIELDS
+from mem_search.renderers.record_json import SOME_FIELDS
 from mem_search.text import dates, record_ids
 from mem_search.text.platforms import platform_named
 from mem_search.text.query.fields import Fields

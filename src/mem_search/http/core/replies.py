@@ -18,8 +18,8 @@ from aiohttp import web
 from mem_search.http.schemas import SearchListing, TextContent, TextReply
 from mem_search.model import SearchPage
 from mem_search.renderers import DisplayOptions, fitted
+from mem_search.renderers.record_json import facets_of
 from mem_search.renderers.schema import HowSearched, to_json
-from mem_search.renderers.search_reply import facets_of
 from mem_search.renderers.token_budget import page_json
 from mem_search.renderers.why import why_found
 from mem_search.text import token_count

@@ -49,6 +49,11 @@ class SessionFiles(WholeFiles):
     usual: ClassVar[str]
     variables: ClassVar[tuple[str, ...]] = ()
 
+    @property
+    def looks_in(self) -> str:
+        given = "".join(f" or ${each}/{self.folder}" for each in self.variables)
+        return f"~/{self.usual}/{self.folder}{given}"
+
     def discover(self, machine: Machine) -> Iterable[Location]:
         root = home_of(machine, self.usual, *self.variables) / self.folder
         if root.is_dir():

@@ -19,10 +19,9 @@ from mem_search.model.ingest import (
     with_counted,
 )
 from mem_search.model.records import CONTENT_ID, READING, SESSIONS
-from mem_search.storage.rules import own_ids, readings
-from mem_search.storage.rules.own_ids import with_own_ids
+from mem_search.storage.rules import identities, readings
+from mem_search.storage.rules.identities import lifted_with, with_own_ids
 from mem_search.storage.rules.readings import Known
-from mem_search.storage.rules.tombstones import lifted_with
 from mem_search.storage.sql.connection import (
     HERE,
     Connection,
@@ -333,7 +332,7 @@ class Ingest(Repository, ABC):
 
 def _stored(
     connection: Connection, items: Sequence[PreparedDraft]
-) -> Callable[[str, str, str], list[own_ids.Known]]:
+) -> Callable[[str, str, str], list[identities.Known]]:
     """What ``with_own_ids`` asks about ``items``, read by one statement."""
     drafts = [item.draft for item in items]
     names = [n for draft in drafts for n in (draft.source_id, f"{draft.source_id}#{draft.kind}")]
@@ -342,7 +341,7 @@ def _stored(
         " where source = any(%s::text[]) and source_id = any(%s::text[])",
         (sorted({draft.source for draft in drafts}), names),
     )
-    found = {(source, row[0]): own_ids.Known(*row) for source, *row in rows}
+    found = {(source, row[0]): identities.Known(*row) for source, *row in rows}
     return lambda source, *ids: [found[source, each] for each in ids if (source, each) in found]
 
 
