@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import agent_sessions
+import editor_sessions
 import source_samples
 from mem_search.model import LedgerEntry, Location
 from mem_search.sources import built_in, by_name
@@ -23,6 +24,7 @@ SOURCES: dict[str, tuple[Callable[[Path], Path], str]] = {
     "qwen": (agent_sessions.qwen, SAID),
     "pi": (agent_sessions.pi, SAID),
     "openclaw": (agent_sessions.openclaw, SAID),
+    "droid": (editor_sessions.droid, SAID),
     "jsonl": (source_samples.jsonl, "x"),
 }
 TEXTS = {

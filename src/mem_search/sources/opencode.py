@@ -211,7 +211,7 @@ def _records(
     """The records of a session. Raises SourceError when the database cannot be asked any more."""
     try:
         lines = _lines(database, session, sessions, unread)
-        yield from records_of(NAME, lines, identify, clean_text(session))
+        yield from records_of(NAME, lines, identify, clean_text(session.id))
     except UnreadableDatabase as error:
         if error.name in _OF_ALL:
             raise SourceError(f"the database cannot be read: {error}; sync again") from error
