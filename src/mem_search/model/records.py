@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Self
 
 from mem_search.errors import InputError
+from mem_search.model.projects import ProjectPlace
 from mem_search.patterns import pattern
 
 SAMPLE: Final = "sample"
@@ -75,6 +76,8 @@ class Draft:
     and source ids that may have had the same words: if one of them was forgotten after this draft
     was made, it is neither stored as a new record nor changes the stored one. ``SESSION`` of
     ``model.forgetting`` with a session: that is an agent's, whose words can be told again.
+    ``place`` says which project it is of on this machine; ``project`` has its name then, and
+    ``project_id`` its number, when the writer has asked the store.
     """
 
     kind: Kind
@@ -92,6 +95,8 @@ class Draft:
     metadata: Mapping[str, Any] = field(default_factory=dict)
     links: tuple[Link, ...] = ()
     earlier: tuple[tuple[Kind, str], ...] = field(default=(), repr=False)
+    place: ProjectPlace | None = field(default=None, repr=False, compare=False)
+    project_id: int = field(default=0, repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from mem_search.model.records import Record
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """Where an agent works. ``projects`` are names, its own first; ``files`` are at hand.
+    """Where an agent works. ``projects`` are exact names, its own first; ``files`` are at hand.
 
     Those of its ``session`` are at hand, too. ``facets`` are those of ``Filters``.
     """

@@ -12,8 +12,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
+from mem_search.errors import InputError
 from mem_search.features.context.model import Briefing, Candidate, Situation
 from mem_search.model import Filters, Record, SearchRequest
+from mem_search.model.projects import EXACTLY, ProjectPlace
 from mem_search.model.requests import ResultTexts
 from mem_search.patterns import pattern
 from mem_search.records.origin import is_given
@@ -57,7 +59,7 @@ async def brief(
     newest: list[int] = []
     found: list[int] = []
     for project in situation.projects:
-        base = Filters(project=project, facets=situation.facets)
+        base = Filters(project=project and f"{EXACTLY}{project}", facets=situation.facets)
         page, count = await records.page(base, "date_desc", 1, 0)
         total += count
         newest += [record.created_at for record, _ in page]
@@ -94,6 +96,21 @@ async def brief(
         situation, total, on_branch, sum(found) if found else None, max(newest, default=None),
         ranked(filter(is_given, seen.values()), situation, now, ranks),
     )  # fmt: skip
+
+
+async def exact(records: Records, name: str, cwd: str = "") -> str:
+    """The exact name of the project that is called ``name``, or is recorded at ``cwd``.
+
+    Empty where another project has the name of the folder. Raises InputError where several are
+    called so: what an agent gets is of one.
+    """
+    if cwd and (found := await records.project_at(ProjectPlace(name, cwd))) is not None:
+        return found.name
+    several = [each for each in await records.projects_meant(name) if each]
+    if len(several) > 1 and not cwd:
+        listed = ", ".join(f'"{each}"' for each in several[1:])
+        raise InputError(f"{name!r} are several projects: {listed}; name one", field="project")
+    return "" if cwd and await records.is_project(name) else name.removeprefix(EXACTLY)
 
 
 def ranked(

@@ -35,7 +35,7 @@ _AWAITED = 64
 _QUEUED = 8
 _ANSWER = 1000
 
-VERSION: Final = 6
+VERSION: Final = 7
 """Of the rules by which sessions become records, and of the state between two readings. Raise it
 when one of them changes: the sessions of all agents are then read again from their start."""
 
@@ -353,6 +353,7 @@ class DraftBuilder:
                 *(("observation", f"{session.id}/{key}") for key in earlier),
                 (TOLD if session.told else SESSION, session.id),
             ),
+            place=project.place if name == project.name else None,
         )
 
 

@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Final
 
 from mem_search.model import AllOf, AnyOf, Condition, Demand, Filters, MetadataTest, Not, Term
 from mem_search.storage.sql.connection import Connection
+from mem_search.storage.sql.projects import names_meant
 from mem_search.text.words import AnyWords, WordPhrase, WordQuery, is_cjk, known_word, runs_of
 
 Sql = tuple[str, list[Any]]
@@ -78,7 +79,7 @@ class FilterSql(ABC):
             terms.append(self.among("r.kind", filters.kinds))
         if filters.project:
             # Many tools write project names in different cases; no two differ in case only.
-            terms.append(self.same("r.project", (filters.project,)))
+            terms.append(self.same("r.project", names_meant(connection, filters.project)))
         if filters.session:
             add("r.session = %s", filters.session)
         if filters.source:
