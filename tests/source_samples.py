@@ -238,6 +238,13 @@ def pages(folder: Path) -> Path:
     return folder / "pages"
 
 
+def agent_memory(folder: Path) -> Path:
+    (folder / "harbour" / ".kiro" / "steering").mkdir(parents=True)
+    (folder / "harbour" / "CLAUDE.md").write_text("# Harbour\n\nThe lamp burns at night.\n")
+    (folder / "harbour" / ".kiro" / "steering" / "pier.md").write_text("The pier is of oak.\n")
+    return folder / "harbour"
+
+
 AGENTS = ("codex", "gemini", "cursor", "opencode", "copilot", "qwen", "pi", "openclaw")
 SAMPLES: Mapping[str, Callable[[Path], Path]] = {
     "claude-mem": claude_mem,
@@ -252,6 +259,7 @@ SAMPLES: Mapping[str, Callable[[Path], Path]] = {
     "chatgpt": chatgpt,
     "claude-ai": claude_ai,
     "slack": slack,
+    "agent-memory": agent_memory,
     **{name: getattr(agent_sessions, name) for name in AGENTS},
     "mbox": mbox,  # of docs/extending.md
 }

@@ -40,6 +40,7 @@ BUILT_IN: Final = (
     "mem_search.sources.qwen:Qwen",
     "mem_search.sources.pi:Pi",
     "mem_search.sources.pi:OpenClaw",
+    "mem_search.sources.agent_memory:AgentMemory",
     "mem_search.sources.files.archives:ResearchArchive",
     "mem_search.sources.files.archives:UrlArchive",
 )

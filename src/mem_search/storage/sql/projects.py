@@ -32,6 +32,13 @@ class ProjectPlaces(Repository):
         return known if len(known) == len(places) else await self._settle_projects(places)
 
     @reads
+    def project_folders(self, connection: Connection) -> list[str]:
+        """Where projects were first seen, the newest first."""
+        return connection.column(
+            "select root from projects where root != '' order by created_at desc, id desc"
+        )
+
+    @reads
     def _known_projects(
         self, connection: Connection, places: Sequence[ProjectPlace]
     ) -> list[KnownProject | None]:
