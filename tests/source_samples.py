@@ -240,6 +240,13 @@ def pages(folder: Path) -> Path:
     return folder / "pages"
 
 
+def agent_memory(folder: Path) -> Path:
+    (folder / "harbour" / ".kiro" / "steering").mkdir(parents=True)
+    (folder / "harbour" / "CLAUDE.md").write_text("# Harbour\n\nThe lamp burns at night.\n")
+    (folder / "harbour" / ".kiro" / "steering" / "pier.md").write_text("The pier is of oak.\n")
+    return folder / "harbour"
+
+
 def antigravity(folder: Path) -> Path:
     root = agent_sessions.antigravity(folder)
     (root / "brain" / "a1" / "walkthrough.md").write_text("# The lamp\n\nIt burns again.")
@@ -266,6 +273,7 @@ SAMPLES: Mapping[str, Callable[[Path], Path]] = {
     **{name: getattr(agent_sessions, name.replace("-", "_")) for name in AGENTS},
     "antigravity": antigravity,
     **editor_sessions.MADE,
+    "agent-memory": agent_memory,
     "mbox": mbox,  # of docs/extending.md
 }
 

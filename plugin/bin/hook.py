@@ -40,7 +40,12 @@ CONTENT = {
 }
 HEARD = ("SessionStart", "UserPromptSubmit")  # the agent reads what they print
 MAX_PROMPT_CHARS = 2000  # characters that the worker searches for
-ALWAYS = ("hook_event_name", "session_id", "transcript_path", "cwd", "agent")
+ALWAYS = ("hook_event_name", "session_id", "transcript_path", "cwd", "agent", "environ")
+FOLDERS = (
+    "CLAUDE_CONFIG_DIR", "CODEX_HOME", "COPILOT_HOME", "OPENCLAW_STATE_DIR", "PI_CODING_AGENT_DIR",
+    "QWEN_HOME", "QWEN_RUNTIME_DIR", "XDG_CONFIG_HOME", "XDG_DATA_HOME",
+)  # fmt: skip
+"""Where agents have their folders: a worker that runs may not know."""
 NAMES = {
     "BeforeAgent": "UserPromptSubmit",
     "AfterAgent": "Stop",
@@ -161,6 +166,7 @@ def understood(raw):
         return None, "no JSON object"
     agent = next((word[len(MARK) :] for word in sys.argv[1:] if word.startswith(MARK)), OWN)
     event.pop("agent", None)
+    event.pop("environ", None)
     if agent != OWN:
         event = translated(event, agent)
     name = event.get("hook_event_name")
@@ -179,7 +185,8 @@ def translated(event, agent):
     name = event.get("hook_event_name")
     name = NAMES.get(name, name) if isinstance(name, str) else name
     same = {"hook_event_name": name, "session_id": session, "cwd": cwd, "agent": agent}
-    return {**event, **same}
+    environ = {name: os.environ[name] for name in FOLDERS if os.environ.get(name)}
+    return {**event, **same, **({"environ": environ} if environ else {})}
 
 
 def to_leave(event, unique):

@@ -31,6 +31,8 @@ class Machine:
     home: Path
     cwd: Path
     environ: Mapping[str, str]
+    projects: tuple[str, ...] = ()
+    """The folders of the projects that are known."""
 
 
 class RecordKind(Protocol):

@@ -3,6 +3,7 @@
 Every worktree and every subdirectory of a repository is the same project; branch and worktree are
 attributes of it. ``mem_search.git.places`` finds the repository by a few small reads, so callers
 may ask for every directory they see. The history of a repository is read by the source ``git``.
+``Project.place`` is what the store tells projects of one name apart by (``storage.sql.projects``).
 """
 
 from __future__ import annotations
@@ -10,12 +11,14 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Final
 
 from mem_search.git import places
+from mem_search.git.marks import marks_of
+from mem_search.model.projects import ProjectPlace
 from mem_search.patterns import pattern
 from mem_search.waiting import Lane
 
@@ -37,13 +40,14 @@ class Project:
 
     ``root`` is the directory of the main worktree, or the bare repository; outside git it is the
     directory itself. ``branch`` is empty when HEAD is detached. ``worktree`` is git's name of a
-    linked worktree, empty in the main one.
+    linked worktree, empty in the main one. ``place`` is None for a directory of another machine.
     """
 
     name: str
     root: str
     branch: str = ""
     worktree: str = ""
+    place: ProjectPlace | None = field(default=None, compare=False)
 
 
 def identify(directory: str | Path) -> Project:
@@ -66,7 +70,10 @@ def _identify(text: str) -> Project:
     try:
         path = _resolve(text)
         place = places.find(path)
-        return _project(place) if place is not None else Project(name=_name(path), root=str(path))
+        if place is not None:
+            return _project(place, path)
+        name = _name(path)
+        return Project(name, str(path), place=ProjectPlace(name, str(path)))
     except places.Refused:
         return named_after(text)
 
@@ -81,18 +88,21 @@ def named_after(directory: str | Path) -> Project:
 def repository(directory: str | Path) -> Project | None:
     """The project of ``directory`` if it is in a git repository, else None."""
     try:
-        place = places.find(_resolve(str(directory)))
-        return _project(place) if place is not None else None
+        path = _resolve(str(directory))
+        place = places.find(path)
+        return _project(place, path) if place is not None else None
     except (places.Refused, ValueError):
         return None
 
 
-def _project(place: places.Place) -> Project:
+def _project(place: places.Place, directory: Path) -> Project:
+    name, root = _name(place.root).removesuffix(places.SUFFIX), str(place.root)
     return Project(
-        name=_name(place.root).removesuffix(places.SUFFIX),
-        root=str(place.root),
+        name=name,
+        root=root,
         branch=place.branch,
         worktree=place.gitdir.name if place.gitdir.parent.parent == place.common else "",
+        place=ProjectPlace(name, str(directory), str(place.checkout), root, marks_of(place)),
     )
 
 

@@ -14,7 +14,7 @@ from drafts import draft, store
 from mem_search.http.core.parameters import SearchParameters
 from mem_search.storage.sql import records
 from mem_search.storage.sqlite.connection import SqliteConnection
-from mem_search.storage.sqlite.filters import where
+from mem_search.storage.sqlite.filters import FILTERS as SQL
 from mem_search.storage.sqlite.migrations import migrate
 
 sys.path.append(str(Path(__file__).parents[2] / "scripts" / "benchmarks"))
@@ -56,7 +56,9 @@ def test_every_filter_lets_its_share_of_the_records_pass(home: Path) -> None:
             asked = SearchParameters.model_validate(
                 {name: str(value) for name, value in parameters.items()}
             )
-            passing = sum(records.counts(connection, where(asked.search().filters)).values())
+            passing = sum(
+                records.counts(connection, SQL.where(connection, asked.search().filters)).values()
+            )
             spread = 0 if sort in ("date", "project") else 4 * (RECORDS * share) ** 0.5
             assert passing == pytest.approx(RECORDS * share, abs=spread), (sort, share)
     connection.close()

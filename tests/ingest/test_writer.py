@@ -18,7 +18,7 @@ from mem_search.model.ingest import IngestCounts
 from mem_search.storage.sql import records
 from mem_search.storage.sql.ingest import Ingest
 from mem_search.storage.sqlite.database import Connection
-from mem_search.storage.sqlite.filters import where
+from mem_search.storage.sqlite.filters import FILTERS as SQL
 from mem_search.storage.sqlite.store import SqliteStore
 from patience import PATIENCE
 
@@ -166,7 +166,9 @@ async def test_a_cancelled_job_reports_what_it_stored(store: SqliteStore) -> Non
     free.set()
     await block
     await asyncio.wait_for(told.wait(), PATIENCE)
-    assert await store.database.read(records.browse, where(Filters()), "relevance", 9, 0) == [1]
+    assert await store.database.read(
+        lambda c: records.browse(c, SQL.where(c, Filters()), "relevance", 9, 0)
+    ) == [1]
 
 
 @pytest.mark.parametrize(

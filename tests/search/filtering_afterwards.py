@@ -12,7 +12,7 @@ from mem_search.model.rankings import Matches, Numbers, Ranking, Scores, Values
 from mem_search.storage.ports.search import SearchSnapshot
 from mem_search.storage.sql import records
 from mem_search.storage.sqlite.database import Database
-from mem_search.storage.sqlite.filters import where
+from mem_search.storage.sqlite.filters import FILTERS as SQL
 
 
 class Restricted:
@@ -66,5 +66,7 @@ def _undemanding(question: Question) -> Question:
 
 async def passing(database: Database, demand: Demand | None) -> set[int]:
     return set(
-        await database.read(records.browse, where(Filters(demand=demand)), "date_asc", 10_000, 0)
+        await database.read(
+            lambda c: records.browse(c, SQL.where(c, Filters(demand=demand)), "date_asc", 10_000, 0)
+        )
     )

@@ -25,7 +25,7 @@ from mem_search.model import (
 from mem_search.records.registry import installed_kinds
 from mem_search.search.pipeline import SearchPipeline
 from mem_search.storage.sql import records
-from mem_search.storage.sqlite.filters import where
+from mem_search.storage.sqlite.filters import FILTERS as SQL
 from mem_search.text.query import read
 from mem_search.wiring import Runtime, open_runtime
 from runtimes import fill, small
@@ -77,7 +77,9 @@ async def passing(runtime: Runtime, query: SearchRequest) -> tuple[set[str], str
     """Source ids within the query's filters, and what of its text is left to look for."""
     reading = read(query.text, now=NOW, kinds=installed_kinds())
     filters = replace(query.filters, demand=reading.demand)
-    numbers = await runtime.store.database.read(records.browse, where(filters), "date_asc", 999, 0)
+    numbers = await runtime.store.database.read(
+        lambda c: records.browse(c, SQL.where(c, filters), "date_asc", 999, 0)
+    )
     stored = await runtime.store.database.read(records.fetch, numbers)
     return {record.source_id for record in stored.values()}, reading.text
 

@@ -36,7 +36,7 @@ from mem_search.records.registry import installed_kinds
 from mem_search.search.pipeline import SearchPipeline
 from mem_search.storage.ports.search import SearchSnapshot
 from mem_search.storage.sql import records
-from mem_search.storage.sqlite.filters import where
+from mem_search.storage.sqlite.filters import FILTERS as SQL
 from mem_search.text import words
 from mem_search.wiring import Runtime
 from runtimes import THERE, fill, pages
@@ -215,7 +215,9 @@ async def test_a_filter_loses_no_match_and_lets_nothing_else_through(
     runtime: Runtime, filters: Filters, mode: Mode
 ) -> None:
     await fill(runtime, *mixed(150))
-    passing = await runtime.store.database.read(records.browse, where(filters), "relevance", 999, 0)
+    passing = await runtime.store.database.read(
+        lambda c: records.browse(c, SQL.where(c, filters), "relevance", 999, 0)
+    )
     everything = await runtime.search.pipeline.search(
         SearchRequest("shared delta", mode=mode, limit=150, include_weaker=True)
     )
@@ -230,7 +232,9 @@ async def test_a_filter_alone_lists_by_date(runtime: Runtime) -> None:
     await fill(runtime, *mixed(40))
     filters = Filters(kinds=("note",))
     page = await runtime.search.pipeline.search(SearchRequest(filters=filters, limit=5, offset=2))
-    whole = await runtime.store.database.read(records.browse, where(filters), "date_desc", 99, 0)
+    whole = await runtime.store.database.read(
+        lambda c: records.browse(c, SQL.where(c, filters), "date_desc", 99, 0)
+    )
     assert numbers(page) == whole[2:7]
     assert (page.total, page.report.realised) == (len(whole), "filter")
     assert page.report.notices == ()

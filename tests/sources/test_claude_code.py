@@ -15,6 +15,7 @@ from mem_search.ingest.prepare import outcome
 from mem_search.model import Draft, LedgerEntry, Link, Location
 from mem_search.sources.agent_work import evidence
 from mem_search.sources.claude_code import ClaudeCode
+from mem_search.sources.claude_code.files import transcripts
 
 
 def read(root: Path) -> tuple[list[Draft], list[LedgerEntry]]:
@@ -641,3 +642,18 @@ def test_messages_that_the_program_made_are_not_the_agents(tmp_path: Path) -> No
         message={"model": "<synthetic>", "content": [{"type": "text", "text": "API Error: 529"}]},
     )
     assert "529" not in str(drafts_of(script, tmp_path))
+
+
+def test_linked_folders_of_the_location_are_read_each_once(tmp_path: Path) -> None:
+    root, far = tmp_path / "projects", tmp_path / "far"
+    for folder in (root / "-own", far / "-moved"):
+        folder.mkdir(parents=True)
+        (folder / "s.jsonl").write_text("{}\n")
+    (root / "-moved").symlink_to(far / "-moved")
+    (root / "-again").symlink_to(far / "-moved")
+    (root / "-loop").symlink_to(root)
+    (root / "-gone").symlink_to(tmp_path / "gone")
+    found = transcripts(root)
+    assert len(found.files) == 2
+    assert "-own/s.jsonl" in found.files
+    assert len(found.left) == 2  # what was read under another name, and the location itself

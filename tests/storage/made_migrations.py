@@ -25,14 +25,13 @@ def register(
     monkeypatch: pytest.MonkeyPatch, *migrations: Any, engine: ModuleType = sqlite
 ) -> None:
     """This version has ``migrations``, or ``m001_made``: a store of before is an older one."""
-    monkeypatch.setattr(
-        engine, "STORE", replace(engine.STORE, migrations=migrations or (m001_made,))
-    )
+    more = (*engine.MIGRATIONS, *(migrations or (m001_made,)))
+    monkeypatch.setattr(engine, "STORE", replace(engine.STORE, migrations=more))
 
 
 async def older(file: Path, text: str = "harbour lights") -> Path:
     """A store of this version, with one record; ``register`` makes it an older one."""
-    assert not sqlite.STORE.migrations
+    assert sqlite.STORE.migrations == sqlite.MIGRATIONS
     database = await Database.open(file)
     await database.write(store, draft("1", text, kind="note", title="Lamps"))
     await database.close()

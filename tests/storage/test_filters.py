@@ -14,7 +14,7 @@ from drafts import store
 from mem_search.model import DateRange, Filters, Record
 from mem_search.storage.sql import records
 from mem_search.storage.sqlite.database import Connection
-from mem_search.storage.sqlite.filters import where
+from mem_search.storage.sqlite.filters import FILTERS as SQL
 
 
 @pytest.fixture
@@ -84,9 +84,9 @@ def numbers(connection: Connection) -> dict[str, int]:
 def test_a_filter_lets_through_what_it_names(
     connection: Connection, numbers: dict[str, int], filters: Filters, expected: str
 ) -> None:
-    found = records.browse(connection, where(filters), "relevance", 100, 0)
+    found = records.browse(connection, SQL.where(connection, filters), "relevance", 100, 0)
     assert set(found) == {numbers[name] for name in expected.split()}
-    assert sum(records.counts(connection, where(filters)).values()) == len(found)
+    assert sum(records.counts(connection, SQL.where(connection, filters)).values()) == len(found)
 
 
 NAMES = st.sampled_from(["", "a", "A", "b%", "b_", "bx"])
@@ -129,10 +129,10 @@ def test_browsing_with_a_filter_is_filtering_all_of_it(
 ) -> None:
     connection.execute("savepoint example")
     store(connection, *(drafts.draft(f"{n}", f"text {n}", **each) for n, each in enumerate(made)))
-    everything = records.browse(connection, where(Filters()), "date_asc", 99, 0)
+    everything = records.browse(connection, SQL.where(connection, Filters()), "date_asc", 99, 0)
     found = records.fetch(connection, everything)
     expected = [number for number in everything if _passes(found[number], filters)]
-    assert records.browse(connection, where(filters), "date_asc", 99, 0) == expected
+    assert records.browse(connection, SQL.where(connection, filters), "date_asc", 99, 0) == expected
     connection.execute("rollback to example")
 
 

@@ -21,7 +21,8 @@ from mem_search.model import (
 from mem_search.records.registry import installed_kinds
 from mem_search.storage.sql import records
 from mem_search.storage.sqlite import words
-from mem_search.storage.sqlite.filters import FILTERS, where
+from mem_search.storage.sqlite.filters import FILTERS
+from mem_search.storage.sqlite.filters import FILTERS as SQL
 from mem_search.storage.sqlite.words import SqliteVocabulary, WordList
 from mem_search.text.dates import from_iso
 from mem_search.text.query import canonical, read
@@ -34,7 +35,11 @@ KINDS = ("note", "email", "observation")
 
 
 def numbers(connection: sqlite3.Connection, demand: Demand | None) -> set[int]:
-    return set(records.browse(connection, where(Filters(demand=demand)), "date_asc", 1000, 0))
+    return set(
+        records.browse(
+            connection, SQL.where(connection, Filters(demand=demand)), "date_asc", 1000, 0
+        )
+    )
 
 
 def found(connection: sqlite3.Connection, text: str) -> list[str]:
@@ -239,9 +244,9 @@ def test_a_demand_holds_for_exactly_the_records_that_have_its_words(
             one.number for one, each in zip(stored, drafts, strict=True) if holds(demand, each)
         }
         assert numbers(connection, demand) == expected
-        assert sum(records.counts(connection, where(Filters(demand=demand))).values()) == len(
-            expected
-        )
+        assert sum(
+            records.counts(connection, SQL.where(connection, Filters(demand=demand))).values()
+        ) == len(expected)
         again = read(canonical(demand), now=NOW, kinds=installed_kinds()).demand
         assert numbers(connection, again) == expected
     connection.close()

@@ -29,7 +29,8 @@ from mem_search.model import (
 from mem_search.storage.sql import records
 from mem_search.storage.sqlite.connection import SqliteConnection
 from mem_search.storage.sqlite.database import Connection, Database
-from mem_search.storage.sqlite.filters import MetadataColumns, where
+from mem_search.storage.sqlite.filters import FILTERS as SQL
+from mem_search.storage.sqlite.filters import MetadataColumns
 from mem_search.storage.sqlite.record_columns import RecordColumnsCache, mask_of, passes
 from mem_search.storage.sqlite.records import RecordWriter
 
@@ -128,14 +129,14 @@ def compare(connection: Connection, columns: RecordColumnsCache) -> None:
     now = columns.current(connection)
     asked = np.arange(30).repeat(2)
     for filters in FILTERS:
-        expected = records.browse(connection, where(filters), "date_asc", 99, 0)
+        expected = records.browse(connection, SQL.where(connection, filters), "date_asc", 99, 0)
         mask = passes(connection, now, filters, asked)
         assert set(asked[mask].tolist()) == {number for number in expected if number < 30}
         found = np.flatnonzero(mask_of(connection, now, filters))
         assert now.by_date(found, "date_asc").tolist() == expected
-        newest = records.browse(connection, where(filters), "date_desc", 99, 0)
+        newest = records.browse(connection, SQL.where(connection, filters), "date_desc", 99, 0)
         assert now.by_date(found, "date_desc").tolist() == newest
-        assert now.counts(found) == records.counts(connection, where(filters))
+        assert now.counts(found) == records.counts(connection, SQL.where(connection, filters))
 
 
 @settings(max_examples=15)

@@ -16,7 +16,7 @@ from mem_search.storage.sql import records
 from mem_search.storage.sql.indexing import waiting
 from mem_search.storage.sqlite import words
 from mem_search.storage.sqlite.database import Connection
-from mem_search.storage.sqlite.filters import where
+from mem_search.storage.sqlite.filters import FILTERS as SQL
 from mem_search.storage.sqlite.records import RecordWriter
 from mem_search.text.words import WordPhrase
 
@@ -118,7 +118,7 @@ def test_a_changed_kind_is_changed_everywhere(connection: Connection) -> None:
     store(connection, drafts.draft("a", LONG, kind="memory"))
     kinds = rows(connection, "select distinct kind from passages")
     assert kinds == [("memory",)]
-    assert records.counts(connection, where(Filters())) == {"memory": 1}
+    assert records.counts(connection, SQL.where(connection, Filters())) == {"memory": 1}
 
 
 def test_tags_facets_and_links_follow_the_record(connection: Connection) -> None:

@@ -25,6 +25,27 @@ MARK: Final = "--mem-search="
 """The argument of every hook of ours, followed by the name of the agent."""
 
 
+FOLDER_VARIABLES: Final = (
+    "CLAUDE_CONFIG_DIR", "CODEX_HOME", "COPILOT_HOME", "OPENCLAW_STATE_DIR", "PI_CODING_AGENT_DIR",
+    "QWEN_HOME", "QWEN_RUNTIME_DIR", "XDG_CONFIG_HOME", "XDG_DATA_HOME",
+)  # fmt: skip
+"""Variables that say where an agent has its folder. They travel with a request, because the worker
+may have been started before they were set; ``plugin/bin/hook.py`` has the same."""
+
+MAX_FOLDER_CHARS: Final = 4096
+"""Of the value of one: ``PATH_MAX`` of Linux."""
+
+
+def folders_in(environ: object) -> dict[str, str]:
+    """Those of ``FOLDER_VARIABLES`` that an environment has; what is none is left out."""
+    given = environ if isinstance(environ, Mapping) else {}
+    return {
+        name: value
+        for name in FOLDER_VARIABLES
+        if isinstance(value := given.get(name), str) and 0 < len(value) <= MAX_FOLDER_CHARS
+    }
+
+
 @dataclass(frozen=True, slots=True)
 class Entry:
     """``value`` at ``path`` of a JSON or TOML file; with ``in_list`` an item of the list there."""

@@ -27,6 +27,7 @@ from mem_search.features.exports import cli as exports
 from mem_search.features.forgetting import cli as forget
 from mem_search.features.graph import cli as graph
 from mem_search.features.imports import cli as imports
+from mem_search.features.projects import cli as projects
 from mem_search.features.research import cli as research
 from mem_search.features.saved_searches import cli as saved_searches
 from mem_search.features.scopes import cli as scopes
@@ -74,7 +75,8 @@ def mcp() -> None:
 
 
 for group in (
-    search, records, context, forget, documents, why, imports, exports, agents, backup, stats, jobs
+    search, records, context, forget, documents, why, imports, exports, agents, backup, stats,
+    projects, jobs,
 ):  # fmt: skip
     group.add_to(app)
 archives.add_to(app)

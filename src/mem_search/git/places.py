@@ -117,18 +117,33 @@ def head_of(gitdir: Path) -> str:
 
 def settings_of(common: Path) -> Mapping[str, str]:
     """``section.name`` → value, in lower case; no subsections, no includes. Raises Refused."""
-    section, found = "", dict[str, str]()
+    found = _settings(common)
+    return {
+        f"{section}.{name}": found[section, sub, name] for section, sub, name in found if not sub
+    }
+
+
+def remotes_of(common: Path) -> Mapping[str, str]:
+    """The name of each remote → its URL, as they stand in the settings. Raises Refused."""
+    found = _settings(common)
+    return {of: found[key] for key in found if (of := key[1]) and key[::2] == ("remote", "url")}
+
+
+def _settings(common: Path) -> Mapping[tuple[str, str, str], str]:
+    """Section, subsection and name → value; the last one of a name counts, but the first URL."""
+    section, below, found = "", "", dict[tuple[str, str, str], str]()
     file = common / "config"
     for line in (small_text(file, MAX_CONFIG_BYTES) or "").split("\n"):
         if len(line) > MAX_LINE_CHARS:
             raise Refused(f"{file} has a line of more than {MAX_LINE_CHARS:,} characters")
         rest = line.strip()
         if (opened := _SECTION.match(rest)) is not None:
-            section = "" if opened[2] else opened[1].lower()
-            rest = opened[3]
+            section, below, rest = opened[1].lower(), (opened[2] or "").strip('"'), opened[3]
         if section and (setting := _SETTING.match(rest)) is not None:
             value = "true" if setting[2] is None else _COMMENT.split(setting[2], 1)[0]
-            found[f"{section}.{setting[1].lower()}"] = value.strip().strip('"')
+            key = section, below, setting[1].lower()
+            if key[::2] != ("remote", "url") or key not in found:
+                found[key] = value.strip().strip('"')
     return found
 
 

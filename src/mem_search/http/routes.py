@@ -17,6 +17,7 @@ from mem_search.features.exports import http as exports
 from mem_search.features.forgetting import http as forgetting
 from mem_search.features.graph import http as graph
 from mem_search.features.imports import http as imports
+from mem_search.features.projects import http as projects
 from mem_search.features.record_changes import http as record_changes
 from mem_search.features.research import http as research
 from mem_search.features.saved_searches import http as saved_searches
@@ -108,6 +109,7 @@ ABOUT = (
     GET("/metrics", about.metrics, "Show metrics for a monitoring system", "about", content_type=TEXT, only="owner", errors=(404,), private=True),
     GET("/api/version", about.version, "Show the version", "about", early=True, response=about.Version),
     *stats.ROUTES,
+    *projects.ROUTES,
     *why.ROUTES,
     GET("/openapi.json", about.openapi_json, "Describe this API as OpenAPI 3.1", "about", early=True, response=dict[str, Any]),
     GET("/docs", about.docs, "Show all operations on one page", "about", early=True, content_type=HTML),

@@ -19,6 +19,7 @@ from mem_search.errors import InputError
 from mem_search.model import Draft, Ref
 from mem_search.model.graph import CITES, Cite
 from mem_search.model.ingest import NewEdge
+from mem_search.model.projects import folder_name
 from mem_search.patterns import pattern
 from mem_search.records.canonical_text import listed
 from mem_search.records.registry import installed_kinds
@@ -240,7 +241,7 @@ def _key(mention: Mention, project: str) -> str:
 
 def _key_of_issue(repository: str, number: str) -> str:
     """The issue in a project, which has the name of its repository; ``#12`` alone is ambiguous."""
-    name = repository.rstrip("/").rpartition("/")[2].lower()
+    name = folder_name(repository).rstrip("/").rpartition("/")[2].lower()
     return f"issue:{name}#{number}" if name else ""
 
 

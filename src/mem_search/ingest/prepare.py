@@ -20,6 +20,7 @@ from mem_search.ingest.edges import edges_of, names_of
 from mem_search.metadata.extraction import completed
 from mem_search.model import Draft, Passage
 from mem_search.model.ingest import OCR_PAGE_NUMBERS, PreparedDraft
+from mem_search.model.projects import folder_name
 from mem_search.model.records import HOLDINGS
 from mem_search.patterns import pattern
 from mem_search.records.base import check_count, check_length
@@ -258,10 +259,11 @@ def content_hash(
 
     Reports and pages of a version that did not look for citations, or for shared phrases, differ,
     so they are stored anew; so do texts with a ``structure`` of a version that did not cut by it.
+    Of the project the folder counts: what tells it apart comes when another of its name is met.
     """
     metadata = {name: value for name, value in draft.metadata.items() if name != FROM_MODEL}
     parts: tuple[object, ...] = (
-        draft.kind, draft.title, draft.text, draft.project, draft.session, draft.url,
+        draft.kind, draft.title, draft.text, folder_name(draft.project), draft.session, draft.url,
         draft.importance, metadata, sorted(draft.tags), sorted(facets),
         sorted((link.to, link.relation) for link in draft.links),
     )  # fmt: skip

@@ -76,6 +76,7 @@ class IngestWriter:
         # Ids of all lines of a session are compared only: the store never gets them.
         whole, batch = batch.whole, replace(batch, whole=())
         batch = await asyncio.to_thread(clean, batch, self._redaction)
+        batch = replace(batch, drafts=await self._placed(batch.drafts))
         if batch.shared:
             known = await self._ingest.first_read(batch.drafts)
             batch = replace(batch, drafts=tuple(_kept(d, known, others) for d in batch.drafts))
@@ -116,6 +117,24 @@ class IngestWriter:
         if stored.outcome != "unchanged":
             self._stored()
         return stored.number
+
+    async def _placed(self, drafts: Sequence[Draft]) -> tuple[Draft, ...]:
+        """The drafts with the projects that the store has for their places."""
+        places = list(dict.fromkeys(draft.place for draft in drafts if draft.place is not None))
+        if not places:
+            return tuple(drafts)
+        projects = dict(zip(places, await self._ingest.projects_at(places), strict=True))
+        return tuple(
+            draft
+            if draft.place is None
+            else replace(
+                draft,
+                project=projects[draft.place].name,
+                project_id=projects[draft.place].number,
+                place=None,
+            )
+            for draft in drafts
+        )
 
     async def _without_stale(
         self, source: str, batch: Batch, whole: Sequence[WholeSession]
@@ -169,7 +188,7 @@ def _kept(
     """The draft as its record was first read."""
     project, branch = known.get((draft.source, draft.source_id), ("", ""))
     if project in others:
-        draft = replace(draft, project=project)
+        draft = replace(draft, project=project, project_id=0)
     return replace(draft, metadata={**draft.metadata, "branch": branch}) if branch else draft
 
 

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from mem_search import sources
+from mem_search.agents.base import folders_in
 from mem_search.contracts import Machine, Source
 from mem_search.errors import MemSearchError, NotFound, SourceError
 from mem_search.ingest.crash_mark import CrashMark
@@ -126,7 +127,9 @@ class LocationReader:
                 if gone is not None:
                     stack.callback(gone.cleanup)
                     to_read = replace(location, options={**location.options, KEPT: gone.name})
-            cursor = {} if again else await self._store.cursor(stored)
+            cursor = await self._store.cursor(stored)
+            if again:  # a third party's source may be older than this method
+                cursor = source.again(cursor) if hasattr(source, "again") else {}
             before = await self._store.counted(stored, job) if job else IngestCounts()
             now = IngestCounts()
             total = now.after(before, from_the_start=not cursor)
@@ -258,6 +261,7 @@ class LocationReader:
 
     async def find(self, machine: Machine, name: str, path: str) -> list[Location]:
         """As ``find_locations``. Raises SourceError also where the disk does not answer."""
+        machine = replace(machine, projects=tuple(await self._store.project_folders()))
         look = partial(find_locations, machine, name, path)
         found = await PLACES.run(look, seconds=LOOK_SECONDS, otherwise=None)
         if found is None:
@@ -362,7 +366,10 @@ def find_locations(machine: Machine, name: str = "", path: str = "") -> list[Loc
     return [location for source in wanted for location in source.discover(machine)]
 
 
-def machine_from(params: Mapping[str, str], environ: Mapping[str, str]) -> Machine:
-    """The machine with the working directory of the caller and the environment of the worker."""
+def machine_from(params: Mapping[str, Any], environ: Mapping[str, str]) -> Machine:
+    """The machine with the working directory of the caller and the environment of the worker, in
+    which the caller says where agents have their folders.
+    """
+    environ = {**environ, **folders_in(params.get("environ"))}
     home = Path(environ.get("HOME") or Path.home())
     return Machine(home=home, cwd=Path(params.get("cwd") or home), environ=environ)

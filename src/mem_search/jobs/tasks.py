@@ -50,6 +50,13 @@ class SyncJob:
             for _, places in groupby(locations, lambda each: each.source)
         ]
         await each_in_turn(works, PATIENCE_SECONDS)
+        if not path:
+            # What was read names projects, in whose folders agents keep something as well.
+            known = {(each.source, each.path) for each in locations}
+            found = await self._reader.find(machine, params.get("source", ""), path)
+            more = [each for each in found if (each.source, each.path) not in known]
+            await self._read(more, params, report, read)
+            locations += more
         entries = [read[id(each)] for each in locations]
         errors = [f"{each['source']} {each['path']}: {each['error']}" for each in entries
                   if "error" in each]  # fmt: skip

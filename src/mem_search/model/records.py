@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Self
 
 from mem_search.errors import InputError
+from mem_search.model.projects import ProjectPlace
 from mem_search.patterns import pattern
 
 SAMPLE: Final = "sample"
@@ -110,6 +111,8 @@ class Draft:
     ``model.forgetting`` with a session: that is an agent's, whose words can be told again.
     ``reading`` is there for what an agent did. ``former`` are source ids of the same thing, as
     earlier versions gave them: such a record becomes this one.
+    ``place`` says which project it is of on this machine; ``project`` has its name then, and
+    ``project_id`` its number, when the writer has asked the store.
     """
 
     kind: Kind
@@ -129,6 +132,8 @@ class Draft:
     earlier: tuple[tuple[Kind, str], ...] = field(default=(), repr=False)
     reading: Reading | None = field(default=None, repr=False)
     former: tuple[str, ...] = field(default=(), repr=False)
+    place: ProjectPlace | None = field(default=None, repr=False, compare=False)
+    project_id: int = field(default=0, repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,7 @@ TRUST: Final[Mapping[Origin, Trust]] = {
 _BY_SOURCE: Final[Mapping[str, Origin]] = {
     "git": "external",  # a clone has commits of everybody
     "slack": "external",
+    "agent-memory": "external",  # a repository brings its own, and agents load theirs
     **dict.fromkeys(("chatgpt", "claude-ai"), "own_work"),
 }
 

@@ -26,7 +26,13 @@ from mem_search.model import SearchPage, SearchRequest
 from mem_search.model.statistics import LoggedSearch
 from mem_search.search.pipeline import SearchPipeline
 from mem_search.search.plain_reading import Translation
-from mem_search.search.suggestions import Suggestions, has_suspect_values, unknown_values
+from mem_search.search.suggestions import (
+    Suggestions,
+    has_suspect_values,
+    names_project,
+    several_projects,
+    unknown_values,
+)
 from mem_search.storage.sql.search_log import StoredSearchLog
 from mem_search.text.dates import now_ms
 from mem_search.text.redaction import redact
@@ -214,6 +220,10 @@ class SearchService:
             page = await self._with_words_alone(page)
         if page.filters and not request.offset:
             page = await self._with_unknown_values(page)
+            if names_project(page.filters):
+                notices = await self.suggestions.store.read(several_projects, page.filters)
+                report = replace(page.report, notices=(*page.report.notices, *notices))
+                page = replace(page, report=report)
         found_little = page.total <= MAX_FEW_RESULTS or by_words == [0] or page.report.analyzed.near
         if found_little and request.text.strip() and not request.offset:
             return await self.suggestions.spelled(page)

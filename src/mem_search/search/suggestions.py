@@ -18,6 +18,7 @@ from typing import Final, Literal
 
 from mem_search.errors import StorageError
 from mem_search.model import SAMPLE, Condition, Filters, Result, SearchPage
+from mem_search.model.projects import EXACTLY, folder_name
 from mem_search.patterns import pattern
 from mem_search.search.respelling import COMMON, MAX_SPELLINGS, with_words
 from mem_search.storage.ports.search import Names, SearchSnapshot, SearchStore
@@ -222,6 +223,32 @@ def has_suspect_values(page: SearchPage, filters: Filters) -> bool:
         or any("*" in value for _, value, _ in values)
         or next(_asked_values(filters, wanted=False), None) is not None
     )
+
+
+def names_project(filters: Filters) -> bool:
+    """Whether a project is asked for, by a name that may mean several."""
+    return next(_projects_asked(filters), None) is not None
+
+
+def _projects_asked(filters: Filters) -> Iterator[str]:
+    for field, value, _ in _asked_values(filters, wanted=True):
+        if field == "project" and not value.startswith(EXACTLY) and folder_name(value) == value:
+            yield value
+
+
+def several_projects(snapshot: SearchSnapshot, filters: Filters) -> tuple[str, ...]:
+    """A notice for each name of a folder that several projects have."""
+    names = snapshot.values_of("project")
+    found = []
+    for value in dict.fromkeys(_projects_asked(filters)):
+        same = [name for name in names if folder_name(name).lower() == value.lower()]
+        if len(same) > 1:
+            one = next(name for name in same if name.lower() != value.lower())
+            found.append(
+                f"{value} is the folder of {len(same)} projects: {', '.join(same)};"
+                f' for one: project:"{one}"'
+            )
+    return tuple(found)
 
 
 def unknown_values(snapshot: SearchSnapshot, filters: Filters) -> tuple[str, ...]:

@@ -54,6 +54,7 @@ BUILT_IN: Final = (
     "mem_search.sources.kiro:Kiro",
     "mem_search.sources.kiro_ide:KiroIde",
     "mem_search.sources.antigravity:Antigravity",
+    "mem_search.sources.agent_memory:AgentMemory",
     "mem_search.sources.files.archives:ResearchArchive",
     "mem_search.sources.files.archives:UrlArchive",
 )

@@ -150,6 +150,10 @@ class BaseSource:
     def to_watch(self, location: Location) -> Iterable[Path]:
         return ()
 
+    def again(self, cursor: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The cursor from which everything is read again."""
+        return {}
+
     def having(self, cursor: Mapping[str, Any], ids: Collection[str]) -> Collection[str]:
         return ()
 

@@ -170,8 +170,10 @@ async def _context(call: Call, body: HookBody) -> str:
     place, files = await _LOOKS.run(
         _seen, body.cwd, starts, seconds=_LOOK_SECONDS, otherwise=unseen
     )
-    situation = Situation((place.name,), place.branch, files, body.session_id, prompt)
-    runtime = call.runtime
+    runtime, name = call.runtime, place.name
+    if place.place is not None:
+        name = (await runtime.store.ingest.projects_at([place.place]))[0].name
+    situation = Situation((name,), place.branch, files, body.session_id, prompt)
     briefing = await brief(runtime.store.records, runtime.search.service, situation, now_ms())
     if starts:
         return render_briefing(briefing, call.display(), settings.context_tokens).text

@@ -59,6 +59,8 @@ def context(
         return
     here = identify(os.getcwd())  # noqa: PTH109 - as the hook names it
     pairs = [("project", project or here.name)]
+    if not project and here.place is not None:
+        pairs.append(("cwd", here.place.directory))
     if branch or not project:
         pairs.append(("branch", branch or here.branch))
     if files is None and not project:

@@ -11,7 +11,7 @@ from aiohttp import web
 from pydantic import Field
 
 from mem_search.errors import MissingField
-from mem_search.features.context.service import MIN_PROMPT_CHARS, Situation, brief
+from mem_search.features.context.service import MIN_PROMPT_CHARS, Situation, brief, exact
 from mem_search.features.context.text import (
     RenderedBriefing,
     render_briefing,
@@ -31,11 +31,13 @@ from mem_search.http.core.replies import JSON, TEXT, json_reply, prefers, text_r
 from mem_search.http.core.routing import Call, Route
 from mem_search.http.schemas import TextReply
 from mem_search.model import Filters
+from mem_search.model.projects import EXACTLY
 from mem_search.records.origin import is_given
 from mem_search.records.registry import installed_kinds
 from mem_search.renderers import harmless, quoted
 from mem_search.renderers.schema import Absent, Count, schema
 from mem_search.renderers.token_budget import fits, most_that
+from mem_search.storage.sql.records import Records
 from mem_search.text.dates import now_ms
 
 OBSERVATIONS_A_SESSION = 20
@@ -101,8 +103,9 @@ class RecentParameters(TimeZoneParameters, PlatformParameters):
 async def recent(call: Call) -> web.StreamResponse:
     """The newest sessions and their observations, as a block of text."""
     params = call.parameters(RecentParameters)
+    project = params.project and await exact(call.runtime.store.records, params.project)
     sessions, observations = await call.runtime.store.records.recent_sessions(
-        Filters(project=params.project, facets=params.facets()),
+        Filters(project=project and f"{EXACTLY}{project}", facets=params.facets()),
         params.limit,
         OBSERVATIONS_A_SESSION,
     )
@@ -111,7 +114,7 @@ async def recent(call: Call) -> web.StreamResponse:
 
     def block(longest: int) -> str:
         return render_context(
-            sessions, observations, project=params.project, display=display, max_chars=longest
+            sessions, observations, project=project, display=display, max_chars=longest
         )
 
     longest, limit = params.max_chars, params.max_tokens
@@ -120,7 +123,7 @@ async def recent(call: Call) -> web.StreamResponse:
     text = block(longest)
     if not text and sessions + observations:
         return text_reply(call.request, "No record fits; raise max_tokens or max_chars")
-    named = f" of {quoted(params.project)}" if params.project else ""
+    named = f" of {quoted(project)}" if project else ""
     return text_reply(
         call.request,
         text or f"Nothing is known{named} yet; mem-search sync reads what this machine has",
@@ -136,6 +139,7 @@ class BriefingParameters(TimeZoneParameters, PlatformParameters):
     """The situation of an agent, and how much it may get."""
 
     project: Text = Field(default="", description="Project by name")
+    cwd: Text = Field(default="", description="The directory that `project` is the name of")
     projects: Words = Field(
         default=(), max_length=_MAX_PROJECTS, description="Several projects, its own first"
     )
@@ -149,13 +153,17 @@ class BriefingParameters(TimeZoneParameters, PlatformParameters):
     full: bool = Field(default=False, description="More records than an agent gets by itself")
     colors: bool = Field(default=False, description="Accepted from other clients; no effect")
 
-    @property
-    def situation(self) -> Situation:
-        """Raises MissingField without a project."""
+    async def situation(self, records: Records) -> Situation:
+        """Raises MissingField without a project, InputError for a name of several."""
         named = (self.project.strip(), *self.projects)
-        projects = tuple(dict.fromkeys(name for name in named if name))
-        if not projects:
+        if not any(named):
             raise MissingField("name the project; GET /api/projects lists them", field="project")
+        found = [
+            await exact(records, name, self.cwd if name == self.project.strip() else "")
+            for name in named
+            if name
+        ]
+        projects = tuple(dict.fromkeys(filter(None, found)))
         return Situation(
             projects, self.branch.strip(), self.files, self.session.strip(), self.prompt,
             self.facets(),
@@ -174,7 +182,8 @@ async def preview(call: Call) -> web.StreamResponse:
 
 async def _briefed(call: Call, *, as_text: bool) -> web.StreamResponse:
     params = call.parameters(BriefingParameters)
-    situation, more = params.situation, _FULL if params.full else 1
+    situation = await params.situation(call.runtime.store.records)
+    more = _FULL if params.full else 1
     if situation.prompt.strip():
         await admit(call.request, situation.prompt)
     limit = params.max_tokens or call.runtime.settings.context_tokens * more
@@ -236,7 +245,9 @@ async def semantic(call: Call) -> web.StreamResponse:
     await admit(call.request, prompt)
     runtime = call.runtime
     facets = (("platform", body.platform),) if body.platform else ()
-    situation = Situation((body.project.strip(),), prompt=prompt, facets=facets)
+    project = body.project.strip()
+    project = project and await exact(runtime.store.records, project)
+    situation = Situation((project,), prompt=prompt, facets=facets)
     briefing = await brief(runtime.store.records, runtime.search.service, situation, now_ms())
     rendered = render_matches(briefing, call.display(), body.max_tokens, body.limit)
     return json_reply(

@@ -12,7 +12,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from mem_search.errors import InputError
 from mem_search.model import Filters, Record, SearchRequest
+from mem_search.model.projects import EXACTLY, ProjectPlace
 from mem_search.model.requests import ResultTexts
 from mem_search.patterns import pattern
 from mem_search.records.origin import is_given
@@ -23,7 +25,7 @@ from mem_search.text.embedded_data import without_data
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """Where an agent works. ``projects`` are names, its own first; ``files`` are at hand.
+    """Where an agent works. ``projects`` are exact names, its own first; ``files`` are at hand.
 
     Those of its ``session`` are at hand, too. ``facets`` are those of ``Filters``.
     """
@@ -97,7 +99,7 @@ async def brief(
     newest: list[int] = []
     found: list[int] = []
     for project in situation.projects:
-        base = Filters(project=project, facets=situation.facets)
+        base = Filters(project=project and f"{EXACTLY}{project}", facets=situation.facets)
         page, count = await records.page(base, "date_desc", 1, 0)
         total += count
         newest += [record.created_at for record, _ in page]
@@ -134,6 +136,21 @@ async def brief(
         situation, total, on_branch, sum(found) if found else None, max(newest, default=None),
         ranked(filter(is_given, seen.values()), situation, now, ranks),
     )  # fmt: skip
+
+
+async def exact(records: Records, name: str, cwd: str = "") -> str:
+    """The exact name of the project that is called ``name``, or is recorded at ``cwd``.
+
+    Empty where another project has the name of the folder. Raises InputError where several are
+    called so: what an agent gets is of one.
+    """
+    if cwd and (found := await records.project_at(ProjectPlace(name, cwd))) is not None:
+        return found.name
+    several = [each for each in await records.projects_meant(name) if each]
+    if len(several) > 1 and not cwd:
+        listed = ", ".join(f'"{each}"' for each in several[1:])
+        raise InputError(f"{name!r} are several projects: {listed}; name one", field="project")
+    return "" if cwd and await records.is_project(name) else name.removeprefix(EXACTLY)
 
 
 def ranked(

@@ -9,7 +9,7 @@ from typing import Final, Self
 from aiohttp import web
 from pydantic import Field
 
-from mem_search.errors import Conflict, MissingField, NotFound
+from mem_search.errors import Conflict, InputError, MissingField, NotFound
 from mem_search.features.forgetting.service import records_below
 from mem_search.http.core.dispatch import number_in_path
 from mem_search.http.core.parameter_types import RefName, Start, Stripped, Text
@@ -19,6 +19,7 @@ from mem_search.http.core.routing import Call, Handler, Route
 from mem_search.http.records import find, id_in_path
 from mem_search.model import DateRange, Filters, Kind, Ref, SearchRequest, forgetting
 from mem_search.model.forgetting import ForgetStep
+from mem_search.model.projects import EXACTLY
 from mem_search.renderers.projection import projected
 from mem_search.renderers.schema import Count, Time, schema
 from mem_search.text.record_ids import RecordId
@@ -197,6 +198,13 @@ async def _selected(call: Call, body: ForgetBody) -> tuple[list[int], Sequence[s
     if not any(by_filter):
         raise MissingField(
             "say which records: refs, query, source, project, path or before", field="refs"
+        )
+    meant = await call.runtime.store.records.projects_meant(body.project) if body.project else []
+    if len(meant) > 1:
+        raise InputError(
+            f"{body.project!r} are several projects: {', '.join(meant[1:])}; name one, or"
+            f" {EXACTLY}{body.project} for what is only called so",
+            field="project",
         )
     filters = Filters(
         source=body.source,

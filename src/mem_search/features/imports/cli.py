@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -10,6 +11,7 @@ from typing import IO, Annotated, Any
 
 import typer
 
+from mem_search.agents.base import folders_in
 from mem_search.cli.client import Client, open_client
 from mem_search.cli.jobs import import_lines, tell_embedding, wait
 from mem_search.cli.options import URL, absolute
@@ -33,6 +35,8 @@ def sync(
 ) -> None:
     """Import what is new from every source found on this machine, or from one location."""
     body: dict[str, Any] = {"cwd": str(Path.cwd())}
+    if folders := folders_in(os.environ):
+        body["environ"] = folders
     if source:
         body["source"] = source
     if path:

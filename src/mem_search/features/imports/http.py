@@ -53,6 +53,10 @@ class SyncBody(Body):
     path: str = Field(default="", description="A path, or the URL of a mailbox: imaps://ada@host/")
     cwd: str = Field(default="", description="The directory whose git repository is read")
     again: bool = Field(default=False, description="Read everything, not only what is new")
+    environ: dict[str, str] = Field(
+        default_factory=dict,
+        description="Where agents have their folders: CLAUDE_CONFIG_DIR, CODEX_HOME, …",
+    )
 
 
 class UnfollowBody(Body):

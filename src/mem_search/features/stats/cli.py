@@ -1,4 +1,4 @@
-"""``mem-search stats``, ``projects``, ``ledger``, ``sources``, ``reembed``, ``compress`` and
+"""``mem-search stats``, ``ledger``, ``sources``, ``reembed``, ``compress`` and
 ``index``: what is stored, from where, and what models made of it."""
 
 from __future__ import annotations
@@ -33,7 +33,6 @@ _UNREAD: Final = ("failed", "left")
 def add_to(app: typer.Typer) -> None:
     """Register the commands; ``index`` is a group of its own."""
     app.command()(stats)
-    app.command()(projects)
     app.command()(ledger)
     app.command()(sources)
     app.command()(reembed)
@@ -75,18 +74,6 @@ def _last_months(newest: str) -> list[str]:
     year, month = map(int, newest.split("-"))
     numbers = range(year * 12 + month - _MONTHS, year * 12 + month)
     return [f"{number // 12:04}-{number % 12 + 1:02}" for number in numbers]
-
-
-def projects(as_json: Json = False) -> None:
-    """List the projects: how many records each has, and when the last one was made."""
-    answer = open_client().json("GET", "/api/projects")
-    found = answer["projects"]
-    names = max((len(each["name"]) for each in found), default=0)
-    lines = (
-        f"{each['name']:<{names}}  {each['records']:>7}  {clock_time(each['last'], day=True)}"
-        for each in found
-    )
-    show(answer, lines, as_json=as_json, empty="no projects yet; run: mem-search sync")
 
 
 def ledger(

@@ -1,4 +1,4 @@
-"""Totals of the store, projects, and the ledger of what sources read."""
+"""Totals of the store, and the ledger of what sources read."""
 
 from __future__ import annotations
 
@@ -15,32 +15,14 @@ from yarl import URL
 import mem_search
 from mem_search.http import mounts
 from mem_search.http.core.parameter_types import Text
-from mem_search.http.core.parameters import FARTHEST, Parameters, PlatformParameters
+from mem_search.http.core.parameters import FARTHEST, Parameters
 from mem_search.http.core.replies import json_reply
 from mem_search.http.core.routing import Call, Route
 from mem_search.model.ingest import FollowedLocation
-from mem_search.model.statistics import ProjectTotals
 from mem_search.records.registry import installed_kinds
 from mem_search.renderers.projection import From, Projection
 from mem_search.renderers.schema import Count, Share, Time, schema
 from mem_search.runtime import Runtime
-
-
-@schema
-class Project(Projection[ProjectTotals]):
-    """A project, how many records it has and when the last one was created."""
-
-    name: str
-    records: Count
-    last: Annotated[Time, From("last_at")]
-
-
-@schema
-class Projects:
-    """Projects, the one with the newest record first."""
-
-    projects: list[Project]
-
 
 IndexState = Literal["ok", "off", "starting", "filling", "degraded"]
 
@@ -207,13 +189,6 @@ class LedgerParameters(Parameters):
     offset: int = Field(default=0, ge=0, le=FARTHEST, description="How many to skip")
 
 
-async def projects(call: Call) -> web.StreamResponse:
-    """Projects, the one with the newest record first."""
-    params = call.parameters(PlatformParameters)
-    rows = await call.runtime.store.records.projects(params.platform)
-    return json_reply(Projects(projects=[Project.of(row) for row in rows]))
-
-
 async def totals(call: Call) -> web.StreamResponse:
     """What is stored, how much of it is indexed, what was read, and by which worker."""
     runtime = call.runtime
@@ -338,7 +313,6 @@ def _by_kind(records: dict[str, int]) -> dict[str, int]:
 
 # fmt: off
 ROUTES = (
-    Route("GET", "/api/projects", projects, "List projects, the last active first", "about", PlatformParameters, response=Projects),
     Route("GET", "/api/stats", totals, "Count what is stored and indexed", "about", response=Stats, private=True),
     Route("GET", "/api/ledger", ledger, "List what became of each item that a source read", "about", LedgerParameters, response=Ledger, private=True),
 )

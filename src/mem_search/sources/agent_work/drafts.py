@@ -397,4 +397,5 @@ class DraftBuilder:
             ),
             reading=reading,
             former=tuple(former),
+            place=project.place if name == project.name else None,
         )

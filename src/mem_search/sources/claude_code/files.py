@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO, Final
@@ -81,13 +81,16 @@ def transcripts(root: Path) -> Found:
         # A folder without permission must not hide the others.
         left[folder.relative_to(root).as_posix()] = f"cannot be listed: {error.strerror}"
 
-    excluded = Exclusions(root)
+    excluded, linked = Exclusions(root), list[Path]()
     try:
         for folder, folders, names in walk(root, refuse):
             for name in [*folders, *(name for name in names if name.endswith(SUFFIX))]:
                 path = Path(folder, name)
                 relative = path.relative_to(root)
-                if path.is_symlink():
+                if path.is_symlink() and name in folders and folder == str(root):
+                    linked.append(path)
+                    folders.remove(name)
+                elif path.is_symlink():
                     left[relative.as_posix()] = (
                         "a symbolic link; only the file that it points to is read"
                     )
@@ -106,8 +109,35 @@ def transcripts(root: Path) -> Found:
             ]
     except OSError as error:  # an ignore file cannot be read
         raise SourceError(f"cannot list {root}: {error}") from error
+    _add_linked(root, linked, files, left)
     told = {as_text(item): why for item, why in sorted(left.items())}
     return Found(files=dict(sorted(files.items())), left=told)
+
+
+def _add_linked(
+    root: Path, linked: Sequence[Path], files: dict[str, Path], left: dict[str, str]
+) -> None:
+    """Add what lies behind links of ``root`` to folders, which people make to have transcripts
+    elsewhere; each folder once, and none of somebody else.
+    """
+    seen = {os.path.realpath(root)}
+    for link in linked:
+        name, target = link.name, os.path.realpath(link)
+        inside = any(target == each or target.startswith(f"{each}/") for each in seen)
+        try:
+            is_own = os.stat(target).st_uid in (os.geteuid(), 0)  # noqa: PTH116
+            if inside or not is_own:
+                left[name] = "a link to a folder that is " + (
+                    "read anyway" if inside else "another user's"
+                )
+                continue
+            seen.add(target)
+            found = transcripts(Path(target))
+        except (OSError, SourceError) as error:
+            left[name] = f"the folder that it leads to cannot be read: {error}"
+            continue
+        files |= {f"{name}/{item}": path for item, path in found.files.items()}
+        left |= {f"{name}/{item}": why for item, why in found.left.items()}
 
 
 def parent_session(path: Path) -> Path | None:

@@ -14,7 +14,7 @@ from collections import Counter, deque
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -27,7 +27,7 @@ from mem_search.extractors.extraction import Extractions
 from mem_search.extractors.refusal import Refused, Unreadable
 from mem_search.model import Batch, Draft, LedgerEntry, Location
 from mem_search.model.ingest import Extracted
-from mem_search.projects import identify
+from mem_search.projects import Project, identify
 from mem_search.records.registry import installed_kinds
 from mem_search.regular_file import open_regular_file, path_of
 from mem_search.sources.base import UPLOADED, BaseSource, BatchBuilder
@@ -144,7 +144,8 @@ def _batches(
     """The batches. ``counted`` are the sources whose files have an entry in the ledger so far."""
     root = Path(location.path)
     found = BatchBuilder(total=changed + len(gone))
-    project = "" if location.upload else identify(root if root.is_dir() else root.parent).name
+    near = root if root.is_dir() else root.parent
+    project = Project("", "") if location.upload else identify(near)
     size = done = 0
     for done, item in enumerate(gone, 1):
         if len(known.pop(item)[1]) >= _DIGEST:
@@ -162,10 +163,11 @@ def _batches(
             digest = f"{_LEFT_TO}{seen.by}"
             found.outdate(each.item)
         else:
-            digest, draft, lacks = _file(source, location, each, seen, project, found)
+            digest, draft, lacks = _file(source, location, each, seen, project.name, found)
         if draft is not None:
             item = _shown(location, each.item)
-            found.take(draft, item)
+            placed = draft.project == project.name
+            found.take(replace(draft, place=project.place) if placed else draft, item)
             found.note(LedgerEntry(item, "taken", _recognition(draft.metadata), records=1))
             size += len(draft.text)
         elif len(was) >= _DIGEST and len(digest) < _DIGEST:

@@ -14,6 +14,7 @@ clones have belongs to the clone in which it was first read, as long as that clo
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 from mem_search.contracts import Machine
@@ -82,7 +83,7 @@ class Git(BaseSource):
         if _is_read(heads, opened.left, {**cursor, "tips": tips}):
             return
         found = BatchBuilder(total=opened.total, shared=True)
-        project = identify(location.path).name
+        project = identify(location.path)
         span = _span(heads, tips)
 
         # Parents come before children, so what was read is exactly the frontier with all its
@@ -93,11 +94,11 @@ class Git(BaseSource):
             for done, (branch, commit) in enumerate(history.commits(), 1):
                 frontier.difference_update(commit.parents)
                 frontier.add(commit.sha)
-                draft = draft_of(commit, project=project, branch=branch)
+                draft = draft_of(commit, project=project.name, branch=branch)
                 if draft is None:
                     left += 1
                     continue
-                found.take(draft)
+                found.take(replace(draft, place=project.place))
                 if found.is_full:
                     yield found.build({**cursor, "tips": sorted(frontier)}, done)
         except SourceError as error:

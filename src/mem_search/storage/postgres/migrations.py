@@ -18,15 +18,14 @@ from mem_search.storage.postgres.connection import Connection
 from mem_search.storage.postgres.roles import Roles
 from mem_search.storage.sql.migrations import Schema
 
-MIGRATIONS: tuple[Callable[[Connection], None], ...] = ()
-"""Changes of the schema since 0.1.0, in order. One that was released is never changed."""
-
 SCHEMA: Final = "mem_search"
 """Everything is in this schema of the database, so that it can be shared with other programs."""
 
 _BASELINE: Final = resources.files(__package__).joinpath("schema.sql").read_text("utf-8")
 
-TABLES: Final = tuple(re.findall(r"^create table (\w+)", _BASELINE, re.MULTILINE))
+_ADDED: Final = ("projects", "project_marks", "project_changes")
+_OF_BASELINE: Final = tuple(re.findall(r"^create table (\w+)", _BASELINE, re.MULTILINE))
+TABLES: Final = (*_OF_BASELINE, *_ADDED)
 """Tables whose rows belong to owners."""
 
 MIN_SERVER: Final = 16
@@ -140,8 +139,44 @@ def owned(connection: Connection, table: str) -> None:
 
 def _create(connection: Connection) -> None:
     connection.execute(_BASELINE.replace("text not null", 'text collate "C" not null'))
-    for table in TABLES:
+    for table in _OF_BASELINE:
         owned(connection, table)
 
+
+_PROJECTS: Final = """
+create table projects(
+    owner text not null default current_setting('mem_search.owner'),
+    id bigint not null, name text not null, folder text not null, root text not null default '',
+    named boolean not null default false, merged_into bigint, created_at bigint not null,
+    primary key (owner, id)
+);
+create table project_marks(
+    owner text not null default current_setting('mem_search.owner'),
+    mark text not null, project_id bigint not null, primary key (owner, mark),
+    foreign key (owner, project_id) references projects on delete cascade
+);
+create index on project_marks(owner, project_id);
+create table project_changes(
+    owner text not null default current_setting('mem_search.owner'),
+    id bigint not null, at bigint not null, project_id bigint not null,
+    what text not null check(what in ('rename', 'merge')), before text not null,
+    after text not null, undone boolean not null default false, primary key (owner, id),
+    foreign key (owner, project_id) references projects on delete cascade
+);
+create index on project_changes(owner, project_id);
+alter table records add column project_id bigint;
+create index on records(owner, project_id) where project_id is not null;
+"""
+
+
+def m001_projects(connection: Connection) -> None:
+    """Projects are more than names."""
+    connection.execute(_PROJECTS.replace("text not null", 'text collate "C" not null'))
+    for table in _ADDED:
+        owned(connection, table)
+
+
+MIGRATIONS: tuple[Callable[[Connection], None], ...] = (m001_projects,)
+"""Changes of the schema since 0.1.0, in order. One that was released is never changed."""
 
 STORE = Schema("migrations", _create, MIGRATIONS, "set MEM_SEARCH_STORE to another database")

@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Final
 from mem_search.model import AllOf, AnyOf, Condition, Demand, Filters, MetadataTest, Not, Term
 from mem_search.model.requests import Scope
 from mem_search.storage.sql.connection import Connection, Repository, reads, writes
+from mem_search.storage.sql.projects import names_meant
 from mem_search.text.words import AnyWords, WordPhrase, WordQuery, is_cjk, known_word, runs_of
 
 Sql = tuple[str, list[Any]]
@@ -83,7 +84,8 @@ class FilterSql(ABC):
             terms.append(self.among("r.kind", filters.kinds))
         if filters.project:
             # Many tools write project names in different cases; no two differ in case only.
-            terms.append(self.same(connection, "r.project", (filters.project,)))
+            names = names_meant(connection, filters.project)
+            terms.append(self.same(connection, "r.project", names))
         if filters.session:
             add("r.session = %s", filters.session)
         if filters.source:

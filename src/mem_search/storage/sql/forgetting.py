@@ -24,6 +24,7 @@ from mem_search.model.forgetting import (
     Traces,
 )
 from mem_search.storage.rules.identities import numbers_of
+from mem_search.storage.sql import projects
 from mem_search.storage.sql.connection import (
     Connection,
     Json,
@@ -128,6 +129,7 @@ class StoredForgetting(Repository, ABC):
         rows = [row for row in rows if row[1] == rows[0][1]]
         numbers = [number for number, _ in rows]
         derived = _removed_with(connection, numbers)
+        placed = projects.numbers_of(connection, numbers)
         self.quotes(connection).note_traces(numbers)
         removed = Counter(records=writer.remove(numbers, forget=True))
         removed.update(derived)  # after the records, as the receipt tells them
@@ -136,6 +138,8 @@ class StoredForgetting(Repository, ABC):
             " from notification_matches m where m.notification_id = notifications.id)"
         ).rowcount
         connection.execute("delete from forget_records where record_id = any(%s)", (numbers,))
+        if placed:
+            projects.drop_empty(connection, placed)
         if rows:
             _count(connection, removed, rows[0][1])
         return len(rows)

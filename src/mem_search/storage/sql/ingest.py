@@ -27,11 +27,11 @@ from mem_search.storage.sql.connection import (
     HERE,
     Connection,
     Json,
-    Repository,
     from_json,
     reads,
     writes,
 )
+from mem_search.storage.sql.projects import ProjectPlaces
 from mem_search.storage.sql.record_writer import Writer
 from mem_search.text.dates import now_ms
 from mem_search.text.search_fields import FROM_MODEL
@@ -42,7 +42,7 @@ _HOME: Final = "current_setting('mem_search.home')"
 """The home that reads a location: its files may be nowhere else."""
 
 
-class Ingest(Repository, ABC):
+class Ingest(ProjectPlaces, ABC):
     """Imports: batches with their cursor, followed locations, and the ledger."""
 
     writer: ClassVar[type[Writer]]

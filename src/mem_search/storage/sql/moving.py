@@ -52,7 +52,7 @@ TABLES: Final = tuple(
     _table(text)
     for text in (
         "records: id | kind source source_id project session position created_at updated_at"
-        " stored_at importance archived? content_hash title url data{} body",
+        " stored_at importance archived? content_hash title url data{} body project_id",
         "successors: id | superseded_by",
         "embedding_models: id | fingerprint name dimensions created_at",
         "passages: id | record_id kind ordinal field span_start span_end page content_hash parts"
@@ -85,6 +85,9 @@ TABLES: Final = tuple(
         "notifications: id | search_id at count inbox? delivery_id read_at",
         "notification_matches: notification_id place | record_id changed?",
         "scopes: name | filter created_at",
+        "projects: id | name folder root named? merged_into created_at",
+        "project_marks: mark | project_id",
+        "project_changes: id | at project_id what before after undone?",
         "archives: name | research pages schedule watch? next_at indexed_at statistics{}",
         "tokens: name | user digest read_only? created_at expires_at last_used_at",
         "search_log: id | at query filters mode total took_ms surface",

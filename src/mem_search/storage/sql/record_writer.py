@@ -18,7 +18,7 @@ from mem_search.model.ingest import PreparedDraft, Stored
 from mem_search.model.records import CONTENT_ID
 from mem_search.storage.rules.checksums import with_checksum
 from mem_search.storage.rules.identities import akin, apart, forgotten_since, of_words
-from mem_search.storage.sql import edges, passage_rows, similar
+from mem_search.storage.sql import edges, passage_rows, projects, similar
 from mem_search.storage.sql.passage_rows import Kept, Text
 from mem_search.storage.sql.tombstones import Tombstones
 from mem_search.text.dates import now_ms
@@ -41,6 +41,7 @@ class Known(NamedTuple):
     project: str
     kind: str
     position: int
+    project_id: int | None
 
 
 @dataclass(slots=True)
@@ -69,7 +70,7 @@ _COLUMNS: Final = (
     "kind text", "source text", "source_id text", "project text", "session text",
     "position bigint", "created_at bigint", "updated_at bigint", "stored_at bigint",
     "importance float8", "archived bool", "content_hash bytea", "title text", "url text",
-    "data jsonb", "body text",
+    "data jsonb", "body text", "project_id bigint",
 )  # fmt: skip
 
 
@@ -232,6 +233,7 @@ class Writer(ABC):
                 created = old.created_at if old else now
             updated = draft.updated_at if draft.updated_at is not None else created
             if old is not None and old[1:4] == (item.content_hash, created, updated):
+                self._place(old, draft)
                 stored.append(Stored(old.number, "unchanged"))
                 continue
             since = forgotten_since(refused, draft, updated if old else created)
@@ -249,10 +251,20 @@ class Writer(ABC):
             self._write(rows, now)
         return stored
 
+    def _place(self, known: Known, draft: Draft) -> None:
+        """Let a record that is otherwise the same be of the project that the draft is of."""
+        number, connection = draft.project_id, self._connection
+        if number and known.project_id != number:
+            connection.execute(
+                "update records set project_id = %s where id = %s", (number, known.number)
+            )
+        if number and known.project != draft.project:
+            projects.move(connection, "id = %s", [known.number], known.project, draft.project)
+
     def _known(self, drafts: Sequence[Draft]) -> dict[tuple[str, str], Known]:
         rows = self._connection.execute(
             "select source, source_id, id, content_hash, created_at, updated_at, session, project,"
-            " kind, position from records"
+            " kind, position, project_id from records"
             " where source = any(%s::text[]) and source_id = any(%s::text[])",
             (sorted({draft.source for draft in drafts}), [draft.source_id for draft in drafts]),
         )
@@ -313,11 +325,13 @@ class Writer(ABC):
 
     def _values(self, row: Row, now: int) -> tuple[object, ...]:
         """The values of ``_COLUMNS``."""
-        draft = row.item.draft
+        draft, known = row.item.draft, row.known
+        kept = known.project_id if known and known.project == draft.project else None
         return (
             draft.kind, draft.source, draft.source_id, draft.project, draft.session, row.position,
             row.created, row.updated, now, draft.importance, bool(draft.metadata.get("archived")),
             row.item.content_hash, draft.title, draft.url, self._json(draft.metadata), draft.text,
+            draft.project_id or kept,
         )  # fmt: skip
 
     def _take_out(self, numbers: Sequence[int]) -> Kept:

@@ -13,9 +13,11 @@ from typing import Any, Final
 import numpy as np
 
 from mem_search.model import Filters, Link, Order, Passage, Record, Ref
+from mem_search.model.projects import KnownProject, ProjectPlace
 from mem_search.model.rankings import Numbers
 from mem_search.model.records import RecordWithLinks
 from mem_search.model.statistics import ProjectTotals
+from mem_search.storage.sql import projects
 from mem_search.storage.sql.connection import Connection, Repository, ascii_lower, from_json, reads
 from mem_search.text.dates import stored_time
 from mem_search.text.record_ids import RecordId
@@ -300,6 +302,23 @@ class Records(Repository):
             {"platform": ascii_lower(platform)},
         )
         return [ProjectTotals(name, count, stored_time(last)) for name, count, last in rows]
+
+    @reads
+    def project_at(self, connection: Connection, place: ProjectPlace) -> KnownProject | None:
+        """The project of the place as far as it is recorded."""
+        return projects.at(connection, place)
+
+    @reads
+    def projects_meant(self, connection: Connection, name: str) -> list[str]:
+        """The name, and those of projects that it means in a filter, too."""
+        return projects.names_meant(connection, name)
+
+    @reads
+    def is_project(self, connection: Connection, name: str) -> bool:
+        """Whether a project that is recorded somewhere has the name of this folder."""
+        same = 'lower(folder) = lower(%s::text collate "C")'
+        found = connection.maybe(f"select 1 from projects where {same} and root != ''", (name,))
+        return found is not None
 
     @reads
     def content_hashes(self, connection: Connection, numbers: Sequence[int]) -> dict[int, str]:

@@ -85,11 +85,6 @@ def metadata_path(name: str) -> str:
     return "$" + "".join(f'."{key}"' for key in name.split("."))
 
 
-def where(filters: Filters) -> Sql:
-    """A condition over ``records r`` and its parameters, see ``FilterSql.where``."""
-    return FILTERS.where(None, filters)
-
-
 def passing(connection: sqlite3.Connection, records: Collection[int], filters: Filters) -> set[int]:
     """Those of ``records`` that are within ``filters``."""
     return FILTERS.passing(connection, records, filters)

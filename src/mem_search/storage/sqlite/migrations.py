@@ -15,7 +15,32 @@ from mem_search.storage.sql.migrations import Schema
 from mem_search.storage.sqlite.connection import SqliteConnection
 from mem_search.text.redaction import rules
 
-MIGRATIONS: tuple[Callable[[SqliteConnection], None], ...] = ()
+_PROJECTS: Final = (
+    "create table projects(id integer primary key, name text not null, folder text not null,"
+    " root text not null default '', named boolean not null default 0, merged_into integer,"
+    " created_at integer not null)",
+    "create table project_marks(mark text primary key, project_id integer not null"
+    " references projects(id) on delete cascade) without rowid",
+    "create index project_marks_by_project on project_marks(project_id)",
+    "create table project_changes(id integer primary key, at integer not null,"
+    " project_id integer not null references projects(id) on delete cascade,"
+    " what text not null check(what in ('rename', 'merge')), before text not null,"
+    " after text not null, undone boolean not null default 0)",
+    "create index project_changes_by_project on project_changes(project_id)",
+    "alter table records add column project_id integer",
+    "create index records_by_project_id on records(project_id) where project_id is not null",
+)
+"""Projects by what tells them apart (``storage.sql.projects``); a record has the number of the one
+that it was made in, and as ``project`` its name, or that of the one it was merged into."""
+
+
+def m001_projects(connection: SqliteConnection) -> None:
+    """Projects are more than names."""
+    for statement in _PROJECTS:
+        connection.execute(statement)
+
+
+MIGRATIONS: tuple[Callable[[SqliteConnection], None], ...] = (m001_projects,)
 """Changes of the schema since 0.1.0, in order. One that was released is never changed."""
 
 _TABLE: Final = "mem_search_migrations"

@@ -22,6 +22,7 @@ from mem_search.model import AllOf, AnyOf, Condition, Demand, Filters, Not, Orde
 from mem_search.model.kind_codes import KIND_CODES, MAX_CODES, Codes
 from mem_search.model.rankings import Numbers
 from mem_search.storage.sql.connection import folded_name
+from mem_search.storage.sql.projects import names_meant
 from mem_search.storage.sqlite import column_blocks, damage
 from mem_search.storage.sqlite.column_blocks import Block, kinds_by_code, kinds_by_name
 from mem_search.storage.sqlite.filters import FILTERS, MetadataColumns
@@ -297,7 +298,7 @@ def mask_of(connection: sqlite3.Connection, columns: Columns, filters: Filters) 
     """
     mask = columns.masks.get(filters)
     if mask is None:
-        mask = _by_columns(columns, filters, np.arange(len(columns.kinds)))
+        mask = _by_columns(connection, columns, filters, np.arange(len(columns.kinds)))
         for asked in _by_statements(connection, columns, filters):
             mask &= asked
         while len(columns.masks) >= MAX_MASKS:
@@ -363,13 +364,15 @@ def _mask(columns: Columns, numbers: Numbers) -> Mask:
     return mask
 
 
-def _by_columns(columns: Columns, filters: Filters, records: Numbers) -> Mask:
+def _by_columns(
+    connection: sqlite3.Connection, columns: Columns, filters: Filters, records: Numbers
+) -> Mask:
     """Whether ``records`` exist and pass those of ``filters`` that the columns can decide."""
     kinds = columns.kinds[records]
     mask = np.isin(kinds, KIND_CODES.among(filters.kinds)) if filters.kinds else kinds != GONE
     if filters.project:
-        wanted = folded_name(filters.project)
-        projects = columns.names["project"].among(lambda name: folded_name(name) == wanted)
+        wanted = set(map(folded_name, names_meant(connection, filters.project)))
+        projects = columns.names["project"].among(lambda name: folded_name(name) in wanted)
         mask &= np.isin(columns.projects[records], projects)
     for column, name, numbers in (
         ("session", filters.session, columns.sessions),

@@ -1,0 +1,1 @@
+"""Merges and renames projects, takes that back, and lists them with their folders."""

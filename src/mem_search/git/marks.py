@@ -1,0 +1,82 @@
+"""What tells a repository apart wherever it lies: its remote, its first commit, when it was made.
+
+They are read from git's own small files; git does not run. The first commit is what the log of
+HEAD begins with where the repository was made here; a clone has its remote.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import Final
+
+from mem_search.git.places import Place, Refused, remotes_of
+from mem_search.patterns import pattern
+from mem_search.regular_file import open_regular_file
+
+MAX_LINE_BYTES: Final = 4096
+"""Of the first line of a log that is read: two hashes, a name, a time and the subject."""
+
+_FIRST: Final = pattern(r"0{40,64} ([0-9a-f]{40,64}) [^\t\n]*\tcommit \(initial\)")
+_CLONED: Final = pattern(r"0{40,64} [0-9a-f]{40,64} [^\t\n]*\tclone: from ([^\n]+)")
+_URL: Final = pattern(r"(?:[a-z][a-z0-9+.-]*)://(?:[^@/]*@)?([^/:]*)(?::\d+)?/(.*)", re.IGNORECASE)
+_SCP: Final = pattern(r"(?:[^@/:]*@)?([^/:]+):(?!//)(.*)")
+
+
+def marks_of(place: Place) -> tuple[str, ...]:
+    """The marks of the repository; none of one that is not read."""
+    if place.refused:
+        return ()
+    try:
+        remotes = remotes_of(place.common)
+    except (Refused, OSError, ValueError):
+        remotes = {}
+    addresses = [remotes.get("origin") or next(iter(remotes.values()), "")]
+    begun = _first_line(place)
+    if cloned := _CLONED.match(begun):
+        addresses.append(cloned[1].strip())
+    marks = [f"remote:{found}" for each in addresses if (found := address(each, place))]
+    if first := _FIRST.match(begun):
+        marks.append(f"first:{first[1]}")
+    if made := _made(place):
+        marks.append(f"made:{made}")
+    return tuple(dict.fromkeys(marks))
+
+
+def address(url: str, place: Place) -> str:
+    """``host/path`` of a remote, whatever its protocol, without who logs in; a path of a local one.
+
+    Empty for no address.
+    """
+    if url.lower().startswith("file://"):
+        url = url[len("file://") :]
+    elif found := _URL.fullmatch(url) or _SCP.fullmatch(url):
+        path = found[2].partition("?")[0].strip("/").removesuffix(".git").rstrip("/")
+        return f"{found[1]}/{path}".lower() if found[1] and path else ""
+    if not url or "\0" in url:
+        return ""
+    return os.path.realpath(os.path.join(place.root, url)).removesuffix("/.git")  # noqa: PTH118
+
+
+def is_repository(folder: str) -> bool:
+    """Whether the folder is the main work tree of a repository that is still there."""
+    return os.path.isdir(os.path.join(folder, ".git"))  # noqa: PTH112, PTH118  never raises
+
+
+def _first_line(place: Place) -> str:
+    try:
+        with open_regular_file(place.common / "logs" / "HEAD") as file:
+            return file.readline(MAX_LINE_BYTES).decode("utf-8", "replace")
+    except OSError:
+        return ""
+
+
+def _made(place: Place) -> str:
+    """When git made the repository, from a file that nobody changes; empty without parts of a
+    second, as an archive leaves it: then it tells nothing apart.
+    """
+    try:
+        at = (place.common / "description").lstat().st_mtime_ns
+    except OSError:
+        return ""
+    return str(at) if at % 1_000_000_000 else ""
