@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import forked
 from mem_search.daemon.connection import is_locked
 from patience import PATIENCE
 
@@ -39,6 +40,9 @@ class Home:
         )
 
     def run(self, *argv: str, given: str = "", **environ: str) -> subprocess.CompletedProcess[str]:
+        done = forked.run(argv, self.environ | environ, self.path.parent, given)
+        if done is not None:
+            return done
         with self.popen(*argv, **environ) as process:
             out, err = process.communicate(given, timeout=PATIENCE)
         return subprocess.CompletedProcess(argv, process.returncode, out, err)

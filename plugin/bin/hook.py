@@ -68,7 +68,9 @@ OWN = "claude-code"
 def main():
     if os.environ.get("MEM_SEARCH_HOOKS", "").lower() in ("off", "0", "false"):
         return
-    home = os.path.expanduser(os.environ.get("MEM_SEARCH_HOME") or "~/.mem-search")
+    home = home_of()
+    if not home:
+        return
     raw, is_whole = given()
     event, reason = understood(raw)
     if event is None and not is_whole:
@@ -92,6 +94,12 @@ def main():
         sys.stdout.write(json.dumps(reply(event.get("agent"), name, context)))
         sys.stdout.flush()
     note_cost(home, event, answer)
+
+
+def home_of():
+    """The home of the store; empty for a user without a home directory who names none."""
+    home = os.path.expanduser(os.environ.get("MEM_SEARCH_HOME") or "~/.mem-search")
+    return "" if home.startswith("~") else home
 
 
 def reply(agent, name, context):
@@ -199,6 +207,7 @@ def shortened(value, room, depth=0):
     ``room`` is a list with how many characters are left for all texts.
     """
     if isinstance(value, str):
+        value = without_pictures(value)
         if len(value) > MAX_TEXT_CHARS:
             half = MAX_TEXT_CHARS // 2
             value = f"{value[:half]}\n[…]\n{value[-half:]}"
@@ -208,6 +217,16 @@ def shortened(value, room, depth=0):
     elif isinstance(value, list) and depth < 20:
         return [shortened(item, room, depth + 1) for item in value if has(room)]
     return value
+
+
+def without_pictures(value):
+    """``value`` without the data of pasted files, which would push out the words beside them."""
+    if ";base64," not in value:
+        return value
+    import re
+
+    uri = r"data:([\w.+-]+/[\w.+-]+)?(?:;[\w.=+-]+)*;base64,([A-Za-z0-9+/_=%\\-]{256,})"
+    return re.sub(uri, lambda found: f"[data {found[1]}, {len(found[2]) * 3 // 4000} kB]", value)
 
 
 def has(room):
@@ -293,7 +312,7 @@ def wake(home, event, deadline, content):
 
 
 def text_of(event, name, longest):
-    return str(event.get(name) or "")[:longest]
+    return without_pictures(str(event.get(name) or ""))[:longest]
 
 
 def ask(connection, key, port, host, body, secret, deadline):
@@ -313,7 +332,7 @@ def ask(connection, key, port, host, body, secret, deadline):
         raise ValueError("not the worker of this home")
     head = (
         f"POST /api/hooks {where}Content-Type: application/json\r\nConnection: close\r\n"
-        f"Authorization: Bearer {secret}\r\nContent-Length: {len(body)}\r\n\r\n"
+        f"{zone()}Authorization: Bearer {secret}\r\nContent-Length: {len(body)}\r\n\r\n"
     )
     connection.sendall(head.encode() + body)
     status, content = received(connection, b"", deadline)
@@ -352,11 +371,37 @@ def left(deadline):
     return seconds
 
 
+def zone():
+    """The header with the time zone that the environment of the agent sets, if it sets one."""
+    name = os.environ.get("MEM_SEARCH_TIMEZONE", "")
+    return f"X-Timezone: {name}\r\n" if name.isascii() and name.isprintable() and name else ""
+
+
 def token(home):
-    if os.environ.get("MEM_SEARCH_TOKEN"):
-        return os.environ["MEM_SEARCH_TOKEN"]
-    with open(os.path.join(home, "token"), encoding="ascii") as file:
-        return file.read().strip()
+    """As ``daemon/address.py`` finds it: the environment, ``config.toml``, the file ``token``."""
+    return os.environ.get("MEM_SEARCH_TOKEN") or set_in_file(home) or text(home, "token").strip()
+
+
+def set_in_file(home):
+    config = text(home, "config.toml")
+    if "token" not in config:
+        return ""
+    try:
+        import tomllib  # Python 3.11
+    except ImportError:
+        return ""
+    try:
+        return str(tomllib.loads(config).get("token") or "")
+    except tomllib.TOMLDecodeError:
+        return ""
+
+
+def text(home, name):
+    place = os.path.join(home, name)
+    if not os.path.isfile(place):
+        return ""
+    with open(place, encoding="utf-8-sig") as file:
+        return file.read()
 
 
 def is_starting(home):
@@ -428,7 +473,8 @@ def searched(event):
 def drop(home, reason):
     """One line a dropped event in HOME/hooks/dropped.log: their number is the number of lines."""
     at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-    append(home, "dropped.log", f"{at} {reason}", MAX_LOG_BYTES)
+    if home:
+        append(home, "dropped.log", f"{at} {reason}", MAX_LOG_BYTES)
 
 
 def append(home, name, line, longest):
@@ -452,5 +498,5 @@ if __name__ == "__main__":
     try:
         main()
     except Exception as error:  # noqa: BLE001 - the agent's work never waits for its memory
-        drop(os.path.expanduser(os.environ.get("MEM_SEARCH_HOME") or "~/.mem-search"), repr(error))
+        drop(home_of(), repr(error))
     os._exit(0)  # not sys.exit: that reports an agent that no longer listens as status 120

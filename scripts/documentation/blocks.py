@@ -28,7 +28,7 @@ from mem_search.http.routes import ROUTES
 from mem_search.mcp.argument_types import input_schema
 from mem_search.mcp.server import TOOLS
 from mem_search.metadata import MODELS
-from mem_search.metadata.common import DocumentMetadata
+from mem_search.metadata.types import DocumentMetadata
 from mem_search.records import BUILT_IN
 from mem_search.records.base import BaseKind, Metadata
 from mem_search.records.registry import installed_kinds

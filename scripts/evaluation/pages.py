@@ -25,7 +25,7 @@ from pathlib import Path
 
 from mem_search.extractors import extract
 from mem_search.extractors.refusal import Unreadable
-from mem_search.model.documents import Extracted
+from mem_search.model.ingest import Extracted
 from mem_search.text.dates import from_iso
 
 HERE = Path(__file__).parent / "saved_pages"

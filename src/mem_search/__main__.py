@@ -10,6 +10,8 @@ import sys
 # The C module alone: ``signal`` imports enum, which takes as long as the fast path.
 from _signal import SIGINT, default_int_handler, getsignal, signal  # type: ignore[import-not-found]
 
+from mem_search import NO_HOME
+
 
 def leave(_number: int, _frame: object) -> None:
     """End at once with the code for Ctrl-C. Nothing is lost: output is flushed when written."""
@@ -20,6 +22,10 @@ def leave(_number: int, _frame: object) -> None:
 
 def main() -> None:
     """Run the command line and exit with its code; docs/guide.md lists the codes."""
+    if not os.environ.get("HOME"):
+        os.environ.pop("HOME", None)
+        if os.path.expanduser("~") == "~":  # noqa: PTH111  nor does passwd have this user
+            os.environ["HOME"] = NO_HOME
     if getsignal(SIGINT) is default_int_handler:  # else it is ignored, as after nohup
         signal(SIGINT, leave)
     from mem_search.cli import fast_path

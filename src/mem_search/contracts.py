@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mem_search.model import Batch, Citation, DateRange, Draft, Filters, Kind, Location, Record
-from mem_search.model.documents import Extracted
+from mem_search.model.ingest import Extracted
 from mem_search.model.ingest import VectorEntry as VectorEntry
 from mem_search.model.rankings import Numbers, Ranking, Values
 from mem_search.model.rankings import Vectors as Vectors

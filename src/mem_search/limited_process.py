@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Final
 
 from mem_search.errors import SourceError
-from mem_search.processors import lower_process
+from mem_search.machine import lower_process
 
 _PR_SET_PDEATHSIG = 1
 _WAITING: Final = 0.001

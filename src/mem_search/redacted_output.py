@@ -13,7 +13,7 @@ import threading
 from pathlib import Path
 from typing import Final
 
-from mem_search.processors import scale_timeout
+from mem_search.machine import scale_timeout
 from mem_search.text.redaction import redact
 
 _PIPE_BYTES: Final = 1 << 20

@@ -183,7 +183,7 @@ def read_secret(file: Path) -> str:
     if not os.path.lexists(file):
         return ""
     try:
-        return read_regular_file(file, _MAX_SECRET_BYTES).decode("utf-8").strip()
+        return read_regular_file(file, _MAX_SECRET_BYTES).decode("utf-8-sig").strip()
     except (NotARegularFile, FileNotFoundError) as error:
         raise OSError(errno.EINVAL, "it is no file; see: mem-search doctor", str(file)) from error
     except UnicodeDecodeError as error:

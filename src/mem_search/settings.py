@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Self
 
+from mem_search import NO_HOME
 from mem_search.errors import InputError, StorageError
 from mem_search.regular_file import MAX_SETTINGS, read_regular_file
 
@@ -178,7 +179,8 @@ class Settings:
             import tomllib  # imported only when there is a config.toml
 
             try:
-                values.update(tomllib.loads(read_regular_file(file, MAX_SETTINGS).decode("utf-8")))
+                content = read_regular_file(file, MAX_SETTINGS)
+                values.update(tomllib.loads(content.decode("utf-8-sig")))  # editors write BOMs
             except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
                 raise InputError(f"cannot read {file}: {error}", field="config.toml") from error
         names = {f.name for f in fields(cls)} - {"home"}
@@ -203,7 +205,12 @@ class Settings:
 
 
 def home_of(environ: Mapping[str, str]) -> Path:
-    """The home that ``environ`` names."""
+    """The home that ``environ`` names. Raises InputError where neither it nor ``~`` is one."""
+    if not environ.get("MEM_SEARCH_HOME") and environ.get("HOME") == NO_HOME:
+        raise InputError(
+            "you have no home directory; set MEM_SEARCH_HOME to a directory of your own",
+            field="MEM_SEARCH_HOME",
+        )
     return Path(environ.get("MEM_SEARCH_HOME") or "~/.mem-search").expanduser().resolve()
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from typing import Any
 
+from pydantic import BaseModel
 from pydantic_core import PydanticCustomError
 
 from mem_search.errors import InputError
@@ -43,6 +45,28 @@ def nearest(word: str, known: Iterable[str]) -> str:
     if near:
         return f"did you mean {folded[near[0]]}?"
     return f"known are {', '.join(names)}" if names else "there are none here"
+
+
+def as_meant(model: type[BaseModel], sent: Any, absent: Collection[object] = (None,)) -> Any:
+    """The fields of ``sent`` as clients mean them, for a validator of ``model`` that runs first.
+
+    A value that is ``absent`` leaves out a field that has a default. A whole number may be written
+    as 5.0, as JSON has one kind of numbers.
+    """
+    if not isinstance(sent, Mapping):
+        return sent
+    fields = model.model_fields
+    optional = {name for name, field in fields.items() if not field.is_required()}
+    return {
+        name: whole(value)
+        for name, value in sent.items()
+        if name not in optional or not any(value is each or value == each for each in absent)
+    }
+
+
+def whole(value: Any) -> Any:
+    """An integer for a number without a fraction, anything else as it is."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def not_blank(text: str) -> str:

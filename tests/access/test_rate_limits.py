@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from mem_search.access.callers import RateLimits, limit_error
 from mem_search.http.access import rate_limits
 from mem_search.model.access import HOUR, Allowance, Policy
-from mem_search.storage.rules.rate_windows import Window
+from mem_search.storage.sql.access import Window
 
 PAUSES = st.lists(
     st.one_of(st.integers(0, 5000), st.integers(0, 200_000), st.sampled_from([0, 60_000])),

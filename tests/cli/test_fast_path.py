@@ -27,8 +27,8 @@ from mem_search.cli.search_options import (
     collect,
     flag_of,
     search_of,
-    with_timezone,
 )
+from mem_search.daemon.connection import headers
 from standin_worker import Standin, standing_in
 
 UNIFIED = MIXED[0]
@@ -130,22 +130,24 @@ def test_a_target_is_parsed_back_unchanged(pairs: list[tuple[str, str]]) -> None
 @pytest.mark.parametrize(
     ("name", "sent"),
     [
-        ("Europe/Berlin", [("tz", "Europe/Berlin")]),
-        (":America/New_York", [("tz", "America/New_York")]),
-        ("UTC", [("tz", "UTC")]),
-        ("CET-1CEST", []),
-        ("/etc/passwd", []),
+        ("Europe/Berlin", "Europe/Berlin"),
+        (":America/New_York", "America/New_York"),
+        ("UTC", "UTC"),
+        ("CET-1CEST", None),
+        ("/etc/passwd", None),
+        ("Ēurope/Berlin", None),
     ],
 )
 def test_only_names_of_zones_are_sent(
-    monkeypatch: pytest.MonkeyPatch, name: str, sent: list[tuple[str, str]]
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str, sent: str | None
 ) -> None:
+    monkeypatch.delenv("MEM_SEARCH_TIMEZONE", raising=False)
     monkeypatch.setenv("TZ", name)
-    assert with_timezone([]) == sent
+    assert headers(str(tmp_path)).get("X-Terminal-Timezone") == sent
 
 
 @contextmanager
-def worker(home: Path, status: int, body: str, **headers: str) -> Iterator[list[str]]:
+def worker(home: Path, status: int, body: str, **more: str) -> Iterator[list[str]]:
     """A server that passes for this home's worker; gives the request lines it saw."""
     seen: list[str] = []
 
@@ -154,7 +156,7 @@ def worker(home: Path, status: int, body: str, **headers: str) -> Iterator[list[
             seen.append(self.path)
             data = body.encode()
             self.send_response(status)
-            for name, value in {"Content-Length": str(len(data)), **headers}.items():
+            for name, value in {"Content-Length": str(len(data)), **more}.items():
                 self.send_header(name, value)
             self.end_headers()
             self.wfile.write(data)
@@ -175,7 +177,7 @@ def test_a_listing_is_printed_as_it_comes(home: Path, capsys: pytest.CaptureFixt
     with worker(home, 200, listing) as seen:
         assert run(["unified", "auth", "-n", "5"]) == 0
     assert capsys.readouterr().out == listing
-    assert seen == ["/api/search/unified?query=auth&limit=5&tz=UTC"]
+    assert seen == ["/api/search/unified?query=auth&limit=5"]
 
 
 def test_nothing_found_is_exit_1(home: Path, capsys: pytest.CaptureFixture[str]) -> None:

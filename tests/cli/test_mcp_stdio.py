@@ -103,6 +103,21 @@ def test_a_restarted_worker_is_found_again(filled: Home) -> None:
         assert process.wait(PATIENCE) == 0
 
 
+def test_a_relay_stores_with_the_token_of_the_worker_that_it_started(mem: Home) -> None:
+    with mem.popen("mcp") as process:
+        assert "result" in said(process, HELLO)
+        reply = said(process, call("remember", title="Oil", text="The lamp burns whale oil."))
+        assert reply["result"]["isError"] is False, reply
+        # One that is renewed is sent from then on; so is the worker's new place.
+        (mem.path / "token").write_text("a-token-of-another-kind-1234567890\n")
+        mem.ok("worker", "restart")
+        reply = said(process, call("remember", 2, title="Wick", text="It is trimmed at noon."))
+        assert reply["result"]["isError"] is False, reply
+        assert process.stdin is not None
+        process.stdin.close()
+        assert process.wait(PATIENCE) == 0
+
+
 def test_a_worker_that_cannot_start_is_an_error_and_the_relay_continues(mem: Home) -> None:
     with mem.popen("mcp", MEM_SEARCH_EMBEDDER="no-such-thing") as process:
         for _ in range(2):

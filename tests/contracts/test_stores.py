@@ -24,7 +24,7 @@ from mem_search.features.saved_searches.model import Match, SavedSearch, StoredP
 from mem_search.features.saved_searches.sql import SavedSearchStore
 from mem_search.features.search_jobs.sql import SearchJobStore
 from mem_search.features.webhooks.sql import DeliveryStore
-from mem_search.model import Draft, Filters, LedgerEntry, Link, Location, Record, Ref
+from mem_search.model import Draft, Filters, LedgerEntry, Link, Location, MetadataTest, Record, Ref
 from mem_search.model.forgetting import Tombstone
 from mem_search.model.graph import Edge, ExportedGraph, GraphPart
 from mem_search.model.ingest import IngestCounts
@@ -35,7 +35,7 @@ from mem_search.model.research import IndexState, Operation, OperationFilter, St
 from mem_search.model.statistics import LoggedSearch, ProjectTotals
 from mem_search.model.webhooks import Message
 from mem_search.storage.postgres.store import PostgresStore
-from mem_search.storage.rules.tombstones import digest
+from mem_search.storage.rules.identities import digest
 from mem_search.storage.sqlite.store import SqliteStore
 from mem_search.storage.store import Store
 from mem_search.text.dates import now_ms
@@ -117,6 +117,22 @@ class TestBatches:
         assert after[known["a"]] == records[known["a"]]
         assert after[known["b"]].metadata["from_model"] == {"by": "small@host"}
         assert await store.ingest.take_back(["observation", "note"]) == 0
+
+    async def test_a_field_in_letters_beyond_ascii_is_found_after_a_model_said_something(
+        self, store: Store
+    ) -> None:
+        given = {"größe": "XL", "pays": "été"}
+        await fill(store, draft("a", metadata=given), draft("b"))
+        filters = [
+            Filters(metadata=(MetadataTest((name,), "contains", value),))
+            for name, value in given.items()
+        ]
+        for said in ({}, {"ort": "Köln"}):
+            (record,) = await store.records.newest(filters[0], 9)
+            assert await store.records.newest(filters[1], 9) == [record]
+            assert await store.ingest.note_from_model(record, said)
+        (record,) = await store.records.newest(filters[0], 9)
+        assert record.metadata == {**given, "from_model": {"ort": "Köln"}}
 
     async def test_tokens_are_counted_by_task_and_day(
         self, opens: Callable[[], Awaitable[Store]]

@@ -19,7 +19,7 @@ from mem_search.errors import NotFound
 from mem_search.http.access.browser_sessions import BrowserSessions
 from mem_search.model.access import Allowance, BrowserSession, Policy, Token
 from mem_search.storage.postgres.store import PostgresStore
-from mem_search.storage.rules.rate_windows import Window
+from mem_search.storage.sql.access import Window
 from mem_search.storage.sqlite.store import SqliteStore
 from mem_search.storage.store import Store
 from postgres_server import address

@@ -364,3 +364,33 @@ async def test_the_next_search_sees_what_another_process_wrote(filled: Filled) -
             lambda snapshot: snapshot.word_matches(word("login"), Filters(project="new"), 10)
         )
         assert len(matches) == 1
+
+
+DECOMPOSED = "Fa\u0308hre"
+"""As a Mac writes the name of a folder; composed it is ``Fähre``."""
+
+
+@pytest.mark.parametrize("named", ["Fähre", "fähre", "FÄHRE", DECOMPOSED, DECOMPOSED.upper()])
+@pytest.mark.parametrize("store", STORES)
+async def test_names_compare_as_people_read_them(tmp_path: Path, store: str, named: str) -> None:
+    async with open_runtime(STORES[store](tmp_path / "home")) as runtime:
+        await fill(
+            runtime,
+            draft("project", "x", project=DECOMPOSED),
+            draft("tag", "x", tags=("FÄHRE", "other")),
+            draft("file", "x", kind="file", metadata={"path": f"docs/{DECOMPOSED}/plan.md"}),
+            draft("none", "x", project="Fahre", tags=("fahre",)),
+        )
+        search = runtime.search.store
+        numbers = await numbers_of(search)
+        for filters, expected in (
+            (Filters(project=named), "project"),
+            (Filters(tags=(named,)), "tag"),
+            (Filters(files=(f"{named}/",)), "file"),
+            (Filters(files=(f"docs/{named}/*",)), "file"),
+            (Filters(files=(f"{named}/plan.md",)), "file"),
+            (Filters(files=(f"docs/{named}/plan.md",)), "file"),
+        ):
+            assert list(await search.matching(filters)) == [numbers[expected]], filters
+            counted = await search.read(lambda snapshot, f=filters: snapshot.counts(f))
+            assert sum(counted.values()) == 1

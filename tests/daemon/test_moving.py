@@ -23,7 +23,7 @@ from mem_search.model.requests import Scope
 from mem_search.model.webhooks import Message
 from mem_search.settings import Settings
 from mem_search.storage.postgres.store import PostgresStore
-from mem_search.storage.rules import moving as rules
+from mem_search.storage.sql import moving as rules
 from mem_search.storage.sqlite.store import SqliteStore
 from mem_search.storage.store import Store
 from mem_search.wiring import open_runtime

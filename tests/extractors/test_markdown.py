@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from mem_search.extractors import extract
-from mem_search.model.documents import Extracted
+from mem_search.model.ingest import Extracted
 from mem_search.text.dates import iso
 
 

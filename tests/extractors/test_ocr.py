@@ -9,7 +9,7 @@ from mem_search.extractors import extract, ocr
 from mem_search.extractors.extraction import Extraction
 from mem_search.extractors.refusal import Refused
 from mem_search.install_command import install_command
-from mem_search.model.documents import Extracted
+from mem_search.model.ingest import Extracted
 from ocr_programs import install_nothing, install_rapidocr, install_tesseract
 
 PAGE = np.full((20, 40, 3), 255, dtype=np.uint8)

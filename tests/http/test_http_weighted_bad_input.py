@@ -8,8 +8,9 @@ import pytest
 from http_worker import AUTHORIZED, Client
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import BaseModel
 
-from mem_search.features.weighted.requests import HybridBody
+from mem_search.features.weighted.requests import HybridBody, VectorBody
 
 HYBRID, VECTOR = "/api/v2/search/hybrid", "/api/v2/search/vector"
 WEIGHTS = ["/bm25_weight", "/vector_weight", "/graph_weight"]
@@ -76,6 +77,21 @@ async def test_a_missing_question_is_a_required_field(client: Client, path: str,
     problem = await reply.json()
     assert (reply.status, problem["code"]) == (422, "VAL_FIELD_REQUIRED"), problem
     assert [error["pointer"] for error in problem["errors"]] == ["/query"]
+
+
+@pytest.mark.parametrize(("path", "model"), [(HYBRID, HybridBody), (VECTOR, VectorBody)])
+async def test_null_leaves_a_field_out_and_a_whole_number_may_have_a_point(
+    client: Client, path: str, model: type[BaseModel]
+) -> None:
+    async def found(body: dict[str, Any]) -> Any:
+        reply = await client.post(path, json=body)
+        assert reply.status == 200, await reply.text()
+        return (await reply.json())["data"]["items"]
+
+    nulls = dict.fromkeys(set(model.model_fields) - {"query"})
+    assert await found({"query": "auth", **nulls}) == await found({"query": "auth"})
+    plain, pointed = ({"query": "auth", "limit": limit} for limit in (5, 5.0))
+    assert await found(pointed) == await found(plain)
 
 
 async def test_searches_need_no_token_on_loopback_and_bear_one(client: Client) -> None:

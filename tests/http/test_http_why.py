@@ -39,6 +39,15 @@ async def ask(client: Client, path: Path | str, status: int = 200) -> Any:
     return await reply.json()
 
 
+async def test_a_name_is_found_however_its_letters_are_composed(
+    empty: Client, tmp_path: Path
+) -> None:
+    on_disk = tmp_path / "Fa\u0308hre.txt"
+    on_disk.write_text("It leaves at noon.")
+    await lifecycle_of(empty).runtime.ingest.reader.read(Location("files", str(on_disk)))
+    assert (await ask(empty, tmp_path / "Fähre.txt"))["state"] == "stored"
+
+
 async def test_every_state_has_its_sentence(empty: Client, folder: Path) -> None:
     reader = lifecycle_of(empty).runtime.ingest.reader
     assert (await ask(empty, folder))["state"] == "unseen"

@@ -9,7 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mem_search.mcp.endpoint import HEADER_MISMATCH, INVALID_REQUEST, PARSE_ERROR, fault_in
+from mem_search.mcp.endpoint import (
+    HEADER_MISMATCH,
+    INVALID_REQUEST,
+    PARSE_ERROR,
+    Fault,
+    Message,
+    read,
+)
 
 MODERN = {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}
 
@@ -43,8 +50,8 @@ def message(**fields: Any) -> bytes:
     ],
 )
 def test_what_is_no_message_is_refused(body: bytes, code: int, number: str | int | None) -> None:
-    fault = fault_in(body, {})
-    assert fault is not None
+    fault = read(body, {})
+    assert isinstance(fault, Fault)
     assert (fault.code, fault.id) == (code, number)
     assert json.loads(fault.json()) == {
         "jsonrpc": "2.0",
@@ -67,13 +74,15 @@ def test_what_is_no_message_is_refused(body: bytes, code: int, number: str | int
     ],
 )
 def test_a_message_is_left_to_the_protocol(body: bytes, version: str) -> None:
-    assert fault_in(body, {"mcp-protocol-version": version} if version else {}) is None
+    left = read(body, {"mcp-protocol-version": version} if version else {})
+    assert isinstance(left, Message)
+    assert json.loads(left.body) == json.loads(body)
 
 
 @pytest.mark.parametrize("version", ["2025-11-25", "2027-01-01", ""])
 def test_a_header_that_contradicts_the_body_is_refused(version: str) -> None:
-    fault = fault_in(message(params={"_meta": MODERN}), {"mcp-protocol-version": version})
-    assert fault is not None
+    fault = read(message(params={"_meta": MODERN}), {"mcp-protocol-version": version})
+    assert isinstance(fault, Fault)
     assert fault.code == HEADER_MISMATCH
 
 
@@ -92,5 +101,27 @@ JSON = st.recursive(
     ).map(lambda value: json.dumps(value).encode())
 )
 def test_nothing_raises(body: bytes) -> None:
-    fault = fault_in(body, {})
-    assert fault is None or json.loads(fault.json())["error"]["code"] < 0
+    found = read(body, {})
+    if isinstance(found, Fault):
+        assert json.loads(found.json())["error"]["code"] < 0
+    else:
+        found.body.decode()  # UTF-8, which the SDK reads
+
+
+def test_a_half_of_a_surrogate_pair_keeps_no_request_from_its_reply() -> None:
+    sent = {"jsonrpc": "2.0", "id": "a\ud800", "method": "x", "params": {"\udfff": ["\ud83d"]}}
+    found = read(json.dumps(sent).encode(), {})
+    assert isinstance(found, Message)
+    assert json.loads(found.body)["params"] == {"\ufffd": ["\ufffd"]}
+    reply = json.loads(found.answered(b'{"jsonrpc": "2.0", "id": "a\xef\xbf\xbd", "result": {}}'))
+    assert reply == {"jsonrpc": "2.0", "id": "a\ud800", "result": {}}
+
+
+def test_null_is_absence_and_a_whole_number_may_have_a_point() -> None:
+    sent = {"jsonrpc": "2.0", "id": 5.0, "method": "tools/list", "params": None}
+    found = read(json.dumps(sent).encode(), {})
+    assert isinstance(found, Message)
+    assert json.loads(found.body) == {"jsonrpc": "2.0", "id": 5, "method": "tools/list"}
+    found = read(message(params={"_meta": {"progressToken": None, "a": 1}}), {})
+    assert isinstance(found, Message)
+    assert json.loads(found.body)["params"] == {"_meta": {"a": 1}}

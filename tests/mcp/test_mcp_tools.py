@@ -302,7 +302,7 @@ async def test_the_log_has_the_surface(context: ToolContext) -> None:
         ("remember", {"text": " "}, "text: is empty; write some words"),
         ("get_records", {"ids": []}, "ids: give at least 1"),
         ("get_records", {"ids": ["note:1"] * 51}, "ids: give at most 50"),
-        ("search", {"query": 5}, "query: input should be a valid string"),
+        ("search", {"query": [5]}, "query: input should be a valid string"),
         ("search", {"query": "a" * 5000}, "query: string should have at most 4000 characters"),
         ("search", {"query": "a", "limt": 5}, "limt: unknown argument; known are query"),
         (
@@ -315,7 +315,7 @@ async def test_the_log_has_the_surface(context: ToolContext) -> None:
         ("fetch", {"id": "note:2"}, "id: number 2 is no note but a record of the kind Observation"),
         ("get_records", {"ids": []}, "ids: "),
         ("get_records", {"ids": ["note:1"] * 51}, "ids: "),
-        ("get_records", {"ids": ["note:1", 7]}, "ids.1: input should be a valid string"),
+        ("get_records", {"ids": ["note:1", True]}, "ids.1: input should be a valid string"),
         ("get_records", {"ids": ["note"]}, "ids: 'note' is not a ref"),
         (
             "get_records",
@@ -347,7 +347,7 @@ async def test_a_bad_argument_is_named(
 
 
 async def test_every_bad_argument_is_named_at_once(context: ToolContext) -> None:
-    said = await refused(context, "timeline", anchor=5, depth_before=-1, deep=1)
+    said = await refused(context, "timeline", anchor=[5], depth_before=-1, deep=1)
     assert [each.split(":")[0] for each in said.split("; ")[:3]] == [
         "anchor",
         "depth_before",
@@ -408,3 +408,38 @@ async def test_archives_are_searched_and_citations_shown(context: ToolContext) -
     assert [each["id"] for each in counted["report"]["most_cited"]] == ["website:5"]
     one = await ask(context, "search_local_archives", report=True, id="website:5")
     assert (one["report"]["ref"], one["report"]["cited_by"]) == ("website:5", 1)
+
+
+NEEDED: dict[str, dict[str, Any]] = {
+    "search": {"query": "token"},
+    "search_local_knowledge": {"query": "token"},
+    "search_local_archives": {"query": "token"},
+    "fetch": {"id": "local:observation:2"},
+    "get_records": {"ids": ["local:observation:2"]},
+    "timeline": {"anchor": "local:observation:2"},
+    "remember": {"text": "The token is refreshed under a lock."},
+}
+"""Arguments with which each tool answers."""
+
+
+@pytest.mark.parametrize("absent", [None, ""], ids=["null", "empty"])
+@pytest.mark.parametrize("tool", BY_NAME)
+async def test_null_and_an_empty_text_leave_an_argument_out(
+    context: ToolContext, tool: str, absent: str | None
+) -> None:
+    given = NEEDED[tool]
+    others = dict.fromkeys(set(BY_NAME[tool].arguments.model_fields) - set(given), absent)
+    without = await call(BY_NAME[tool], given, context)
+    assert without.value is not None, without.text
+    assert (await call(BY_NAME[tool], {**given, **others}, context)).value == without.value
+
+
+@pytest.mark.parametrize("number", [2, 2.0])
+async def test_a_number_is_an_id_and_an_anchor(context: ToolContext, number: float) -> None:
+    named = await ask(context, "fetch", id="2")
+    assert await ask(context, "fetch", id=number) == named
+    for ids in (number, [number]):
+        assert (await ask(context, "get_records", ids=ids))["records"][0]["id"] == named["id"]
+    assert (await ask(context, "timeline", anchor=number))["anchor"] == named["id"]
+    found = await ask(context, "search_local_knowledge", query="token", limit=number)
+    assert len(found["results"]) == 2

@@ -16,7 +16,7 @@ from mem_search.contracts import Machine
 from mem_search.errors import SourceError
 from mem_search.ingest.prepare import outcome
 from mem_search.model import Batch, Draft, Location
-from mem_search.sources.claude_mem import ClaudeMem, changes
+from mem_search.sources.claude_mem import ClaudeMem, database
 from mem_search.sources.claude_mem.drafts import texts, without_injected
 
 NEW = """
@@ -608,17 +608,17 @@ def test_following_any_changes_ends_with_the_same_rows(states: list[dict[int, by
     mirror: dict[int, bytes] = {}
     cursor: Any = {}
     for state in states:
-        blocks = changes.load_blocks(json.loads(json.dumps(cursor)))
-        for number in sorted({key // changes.BLOCK for key in state} | set(blocks)):
-            rows = [(k, state[k]) for k in sorted(state) if k // changes.BLOCK == number]
-            known = blocks.get(number, changes.NOTHING)
-            mirror.update((row[0], row[1]) for row in changes.changed_rows(known, rows))
+        blocks = database.load_blocks(json.loads(json.dumps(cursor)))
+        for number in sorted({key // database.BLOCK for key in state} | set(blocks)):
+            rows = [(k, state[k]) for k in sorted(state) if k // database.BLOCK == number]
+            known = blocks.get(number, database.NOTHING)
+            mirror.update((row[0], row[1]) for row in database.changed_rows(known, rows))
             for gone in known.ids - {row[0] for row in rows}:
                 del mirror[gone]
-            blocks[number] = changes.block_of(rows)
-        cursor = changes.dump_blocks(blocks)
+            blocks[number] = database.block_of(rows)
+        cursor = database.dump_blocks(blocks)
         assert mirror == state
-        assert changes.load_blocks(cursor) == blocks
+        assert database.load_blocks(cursor) == blocks
 
 
 @given(
@@ -627,4 +627,4 @@ def test_following_any_changes_ends_with_the_same_rows(states: list[dict[int, by
     )
 )
 def test_a_cursor_that_cannot_be_understood_means_reading_again(state: object) -> None:
-    assert isinstance(changes.load_blocks(state), dict)
+    assert isinstance(database.load_blocks(state), dict)

@@ -13,7 +13,7 @@ from mem_search.errors import SourceError
 from mem_search.extractors.extraction import Extraction, Extractions
 from mem_search.extractors.refusal import Refused
 from mem_search.model import Batch, Location
-from mem_search.model.documents import Extracted
+from mem_search.model.ingest import Extracted
 from mem_search.sources.files import Files, _look_at_all, left_to
 from mem_search.sources.files.folder import walk
 from ocr_programs import install_nothing, install_tesseract

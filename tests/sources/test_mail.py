@@ -15,7 +15,7 @@ from mem_search.errors import SourceError
 from mem_search.extractors.extraction import Extraction
 from mem_search.extractors.refusal import Refused
 from mem_search.model import Batch, Draft, LedgerEntry, Link, Location, Record
-from mem_search.model.documents import Extracted
+from mem_search.model.ingest import Extracted
 from mem_search.records.registry import installed_kinds
 from mem_search.sources.mail import MailFiles
 from mem_search.sources.mail.bodies import html_text, take_apart, unflowed

@@ -19,10 +19,9 @@ from mem_search.contracts import VectorEntry
 from mem_search.storage.chroma.connection import FORMAT, Connection
 from mem_search.storage.chroma.directory import CHILD
 from mem_search.storage.chroma.launch import HOST, _free_address
-from mem_search.storage.chroma.lean import LeanConnection
+from mem_search.storage.chroma.lean import Door, LeanConnection, Wire, dial
 from mem_search.storage.chroma.process import ChromaProcess
 from mem_search.storage.chroma.remote import OfficialConnection
-from mem_search.storage.chroma.wire import Door, Wire, dial
 from patience import PATIENCE
 from unit_vectors import unit_vectors
 

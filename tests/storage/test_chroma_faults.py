@@ -7,7 +7,7 @@ import pytest
 from chromadb import errors
 
 from mem_search.errors import IndexUnavailable
-from mem_search.storage.chroma.faults import (
+from mem_search.storage.chroma.connection import (
     CollectionGone,
     NoAnswer,
     ServerFault,

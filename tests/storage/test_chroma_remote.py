@@ -10,8 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from mem_search.errors import IndexUnavailable, InputError
-from mem_search.storage.chroma.connection import Connect
-from mem_search.storage.chroma.faults import Unreachable
+from mem_search.storage.chroma.connection import Connect, Unreachable
 from mem_search.storage.chroma.remote import RemoteChroma
 from patience import comes_true
 

@@ -20,7 +20,7 @@ from mem_search.settings import Settings
 from mem_search.storage.postgres import migrations as postgres
 from mem_search.storage.postgres.connection import Connection
 from mem_search.storage.postgres.store import PostgresStore
-from mem_search.storage.rules import moving
+from mem_search.storage.sql import moving
 from mem_search.storage.sqlite import migrations as sqlite
 from mem_search.storage.sqlite.connection import SqliteConnection
 from mem_search.storage.sqlite.database import Database

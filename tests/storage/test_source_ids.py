@@ -8,7 +8,7 @@ from drafts import draft
 from mem_search.ingest.prepare import prepare
 from mem_search.model import Draft
 from mem_search.model.ingest import Stored
-from mem_search.storage.rules.own_ids import with_own_ids
+from mem_search.storage.rules.identities import with_own_ids
 from mem_search.storage.sql.ingest import _stored
 from mem_search.storage.sqlite.database import Connection
 from mem_search.storage.sqlite.records import RecordWriter

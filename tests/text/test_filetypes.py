@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mem_search.text.filetypes import filetypes
+from mem_search.records.file import filetypes
 
 
 @pytest.mark.parametrize(

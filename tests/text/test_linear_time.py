@@ -24,7 +24,7 @@ from mem_search.ingest import edges, prepare
 from mem_search.metadata import extraction, values
 from mem_search.model import Draft
 from mem_search.records.registry import installed_kinds
-from mem_search.renderers import safe_text
+from mem_search.renderers import safe_text, unasked
 from mem_search.sources.agent_work import choices, evidence, session
 from mem_search.sources.agent_work import text as claude_code_text
 from mem_search.sources.claude_mem import drafts as claude_mem_drafts
@@ -35,6 +35,7 @@ from mem_search.text import (
     cites,
     dates,
     decoding,
+    embedded_data,
     file_names,
     highlight,
     identifiers,
@@ -118,7 +119,10 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "highlight.highlight": lambda text: highlight.highlight(text, ["auth", "a", "漢"]),
     "highlight.word_matcher": lambda text: highlight.WordMatcher(("auth", "a")).count_in(text),
     "instructions.found": instructions.found,
+    "instructions.is_order": lambda text: instructions.is_order([text]),
+    "unasked.plain_name": unasked.plain_name,
     "json_reading.open_path": json_reading.open_path,
+    "embedded_data.without_data": embedded_data.without_data,
     "mentions.find": lambda text: mentions.find(text, installed_kinds().names),
     "mentions.folded_title": mentions.folded_title,
     "mentions.normal_path": mentions.normal_path,
@@ -244,7 +248,6 @@ BOUNDED = {
     "dates.parse_bound": "a date in a parameter of at most 4000 characters",
     "dates.parse_range": "a date in a parameter of at most 4000 characters",
     "dates.read_rfc3339": "a date in a parameter of at most 4000 characters",
-    "filetypes.filetypes": "the name of a file and a media type, of bounded length",
     "highlight.stem": "one word that was found by a linear scan",
     "headers.mailbox": "a name and an address that headers.people found",
     "message.attachment": "run by message.read_message",
@@ -355,8 +358,8 @@ def _check(
     noticeable: float,
     kinds: Iterable[str] = tuple(TEXTS),
 ) -> None:
-    secret_rules.load()  # once for all: it takes a third of a second, whatever the text
     """Each size takes at most ``growth`` times as long as the one before, for every text."""
+    secret_rules.load()  # once for all: it takes a third of a second, whatever the text
     for kind in kinds:
         of_kind = f"{name} over {kind}"
         check_growth(of_kind, FUNCTIONS[name], TEXTS[kind], sizes, growth, noticeable)

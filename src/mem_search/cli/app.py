@@ -5,6 +5,7 @@ It is loaded when ``fast_path`` cannot run the command.
 
 from __future__ import annotations
 
+import os
 from contextlib import nullcontext
 
 import typer
@@ -16,7 +17,7 @@ from mem_search.cli.commands import COMPLETION, Commands
 from mem_search.cli.completion import whole_words
 from mem_search.cli.output import guard, write
 from mem_search.cli.shell import remembering_completion
-from mem_search.errors import MemSearchError
+from mem_search.errors import MemSearchError, StorageError
 from mem_search.features.access import cli as access
 from mem_search.features.archives import cli as archives
 from mem_search.features.backup import cli as backup
@@ -95,6 +96,16 @@ app.add_typer(scopes.app, name="scope")
 app.add_typer(webhooks.app, name="webhook")
 
 
+def _refused(error: OSError) -> MemSearchError:
+    """What the system refused, in one line with the next step."""
+    try:
+        os.getcwd()  # noqa: PTH109  no more than whether there is one
+    except OSError:
+        return StorageError("the current folder was deleted; go to another one: cd ~")
+    place = f"{error.filename}: " if error.filename else ""
+    return StorageError(f"{place}{error.strerror or error}; see: mem-search doctor")
+
+
 def main(argv: list[str]) -> int:
     """Run one command and return its exit code; docs/guide.md lists them."""
     guard()
@@ -104,6 +115,8 @@ def main(argv: list[str]) -> int:
             app(args=argv, prog_name="mem-search")
     except MemSearchError as error:
         return report(error)
+    except OSError as error:
+        return report(_refused(error))
     except SystemExit as leaving:
         return leaving.code if isinstance(leaving.code, int) else 0
     return 0

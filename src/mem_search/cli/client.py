@@ -18,7 +18,7 @@ from urllib.parse import urlencode
 
 from mem_search import errors
 from mem_search.cli.output import note
-from mem_search.cli.search_options import flag_of, with_timezone
+from mem_search.cli.search_options import flag_of
 from mem_search.cli.watch import watched
 from mem_search.daemon.connection import (
     NoAnswer,
@@ -26,6 +26,7 @@ from mem_search.daemon.connection import (
     Unproved,
     address,
     connect,
+    headers,
     is_outdated,
     named,
 )
@@ -45,11 +46,14 @@ Pairs = Sequence[tuple[str, str]]
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """A client of one worker; ``Client.of(settings)`` finds or starts it."""
+    """A client of one worker; ``Client.of(settings)`` finds or starts it.
+
+    An ``anonymous`` one sends no token: what it asks is not logged.
+    """
 
     place: Place
-    token: str
     settings: Settings
+    anonymous: bool = False
 
     @classmethod
     def of(cls, settings: Settings, *, may_start: bool = True) -> Client:
@@ -66,10 +70,7 @@ class Client:
             running(settings)  # tells one that is starting
         if place is None:
             raise Unavailable(f"no worker of {home} is running; run: mem-search worker start")
-        token = settings.token
-        if not token and settings.token_file.is_file():
-            token = settings.token_file.read_text("utf-8").strip()
-        return cls(place, token, settings)
+        return cls(place, settings)
 
     def text(self, path: str, pairs: Pairs = ()) -> bytes:
         """``GET`` as plain text."""
@@ -135,16 +136,16 @@ class Client:
         body: bytes | IO[bytes] | Iterable[bytes] | None = None,
     ) -> Iterator[http.client.HTTPResponse]:
         """The reply, to be read in the block, which may take as long as the worker is alive."""
-        headers = {"Accept": accept, "User-Agent": "mem-search"}
-        if self.token:
-            headers["Authorization"] = f"Bearer {self.token}"
+        sent = {"Accept": accept, **headers(str(self.settings.home))}
+        if self.anonymous:
+            sent.pop("Authorization", None)
         if body is not None:
-            headers["Content-Type"] = content
+            sent["Content-Type"] = content
         target = f"{path}?{urlencode(pairs, errors='replace')}" if pairs else path
         opening = Starting(self.settings, note)
         repeatable = body is None or isinstance(body, bytes)
         while True:
-            with self._exchange(method, target, headers, body) as reply:
+            with self._exchange(method, target, sent, body) as reply:
                 if reply.status < 400:
                     yield reply
                     return
@@ -160,7 +161,7 @@ class Client:
         self,
         method: str,
         target: str,
-        headers: dict[str, str],
+        sent: dict[str, str],
         body: bytes | IO[bytes] | Iterable[bytes] | None,
     ) -> Iterator[http.client.HTTPResponse]:
         """One request and its reply, after the proof of the worker. Raises Unavailable."""
@@ -168,7 +169,7 @@ class Client:
         try:
             connection.sock = self._connected()
             with watched(connection.sock, self.place):
-                connection.request(method, target, body, headers)
+                connection.request(method, target, body, sent)
                 with connection.getresponse() as reply:
                     yield reply
         except NoAnswer:
@@ -219,11 +220,6 @@ def _class_of(code: str, status: int) -> type[MemSearchError]:
 def open_client(*, may_start: bool = True) -> Client:
     """A client for the home that the environment names. Raises Unavailable, InputError."""
     return Client.of(Settings.read(), may_start=may_start)
-
-
-def local(pairs: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """``pairs`` with the time zone of this terminal."""
-    return with_timezone(pairs)
 
 
 def report(error: MemSearchError) -> int:

@@ -20,7 +20,6 @@ from mem_search.cli.search_options import (
     Option,
     built_in,
     exported,
-    with_timezone,
 )
 from mem_search.daemon.connection import (
     LOOK_SECONDS,
@@ -30,10 +29,10 @@ from mem_search.daemon.connection import (
     address,
     alive,
     connect,
+    headers,
     home_of,
     is_outdated,
     named,
-    token_of,
 )
 
 TYPE_CHECKING = False  # importing typing takes long
@@ -89,13 +88,13 @@ def run(argv: list[str]) -> int | None:
     if command is None or pairs is None or exported(pairs):
         return None
     home = home_of(os.environ.get("MEM_SEARCH_HOME"))
-    place, token = address(home), token_of(home)
-    if place is None or is_outdated(home) or not (token.isascii() and token.isprintable()):
+    place, sent = address(home), headers(home)
+    if place is None or is_outdated(home) or not _are_plain(sent):
         return None
     as_json = ("format", "json") in pairs
-    target = target_of(command.route, with_timezone(pairs))
+    sent["Accept"] = "application/json" if as_json else "text/plain"
     try:
-        body = _get(place, target, "application/json" if as_json else "text/plain", token)
+        body = _get(place, target_of(command.route, pairs), sent)
     except NoAnswer:
         from mem_search.cli.client import report
         from mem_search.daemon.control import is_starting, silent
@@ -189,14 +188,16 @@ def _quoted(text: str) -> str:
     )
 
 
-def _get(place: Place, target: str, accept: str, token: str) -> bytes | None:
+def _are_plain(sent: dict[str, str]) -> bool:
+    """Whether the headers can stand in a request as they are: a token may be anything."""
+    return all(value.isascii() and value.isprintable() for value in sent.values())
+
+
+def _get(place: Place, target: str, sent: dict[str, str]) -> bytes | None:
     """The body of a reply with status 200; None for anything else. Raises NoAnswer."""
-    bearer = f"Authorization: Bearer {token}\r\n" if token else ""
-    request = (
-        # HTTP/1.0: no chunks; the end of the connection ends the answer.
-        f"GET {target} HTTP/1.0\r\nHost: {named(place[0])}:{place[1]}\r\n"
-        f"Accept: {accept}\r\nUser-Agent: mem-search\r\n{bearer}\r\n"
-    )
+    said = "".join(f"{name}: {value}\r\n" for name, value in sent.items())
+    # HTTP/1.0: no chunks; the end of the connection ends the answer.
+    request = f"GET {target} HTTP/1.0\r\nHost: {named(place[0])}:{place[1]}\r\n{said}\r\n"
     pieces: list[bytes] = []
     try:
         connection = connect(place)
@@ -212,11 +213,11 @@ def _get(place: Place, target: str, accept: str, token: str) -> bytes | None:
     finally:
         connection.close()
     head, _, body = b"".join(pieces).partition(b"\r\n\r\n")
-    status, *headers = head.decode("latin-1").split("\r\n")
+    status, *lines = head.decode("latin-1").split("\r\n")
     if status.split(" ")[1:2] != ["200"]:
         return None
-    for header in headers:
-        name, _, value = header.partition(":")
+    for line in lines:
+        name, _, value = line.partition(":")
         if name.lower() == "content-length" and value.strip() != str(len(body)):
             return None  # incomplete
         if name.lower() in ("transfer-encoding", "content-encoding"):

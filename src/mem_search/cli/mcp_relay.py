@@ -28,12 +28,13 @@ from mem_search.daemon.connection import (
     Unproved,
     address,
     connect,
+    headers,
     home_of,
     is_outdated,
-    token_of,
 )
 
 _ROUTE = "/mcp"
+_JSON = "application/json"
 
 
 class WorkerUnreachable(Exception):
@@ -51,23 +52,21 @@ class Answer(NamedTuple):
 class Worker:
     """The worker of one home; every thread has its own connection."""
 
-    def __init__(self, home: str, token: str) -> None:
+    def __init__(self, home: str) -> None:
         self._home = home
-        self._token = token
         self._starting = threading.Lock()
         self._local = threading.local()
 
     @classmethod
     def of_home(cls) -> Worker:
-        """The worker of the home that the environment names, with the token of that home."""
-        home = home_of(os.environ.get("MEM_SEARCH_HOME"))
-        return cls(home, token_of(home))
+        """The worker of the home that the environment names."""
+        return cls(home_of(os.environ.get("MEM_SEARCH_HOME")))
 
-    def post(self, body: bytes, headers: Mapping[str, str]) -> Answer:
+    def post(self, body: bytes, also: Mapping[str, str]) -> Answer:
         """Post a message. Raises WorkerUnreachable when there is no worker, or it failed twice."""
         for last in (False, True):
             try:
-                return self._send(body, headers)
+                return self._send(body, also)
             except (NoAnswer, Unproved) as error:
                 self._disconnect()
                 problem = (
@@ -84,14 +83,15 @@ class Worker:
                     ) from error
         raise AssertionError("the last try returns or raises")
 
-    def _send(self, body: bytes, headers: Mapping[str, str]) -> Answer:
-        connection, place = self._connection()
+    def _send(self, body: bytes, also: Mapping[str, str]) -> Answer:
+        connection, place = self._connection()  # first: it may start a worker, which makes a token
+        sent = {**headers(self._home), "Accept": _JSON, "Content-Type": _JSON, **also}
         with watched(connection.sock, place):
-            connection.request("POST", _ROUTE, body, {**self._headers(), **headers})
+            connection.request("POST", _ROUTE, body, sent)
             with connection.getresponse() as reply:
                 content = reply.read()
                 kind = reply.headers.get_content_type()
-        return Answer(reply.status, content, kind == "application/json")
+        return Answer(reply.status, content, kind == _JSON)
 
     def _connection(self) -> tuple[http.client.HTTPConnection, Place]:
         kept: tuple[http.client.HTTPConnection, Place] | None = getattr(self._local, "kept", None)
@@ -140,14 +140,6 @@ class Worker:
         if (place := address(self._home)) is None:
             raise WorkerUnreachable("the worker has ended; see: mem-search worker logs")
         return place
-
-    def _headers(self) -> dict[str, str]:
-        headers = {
-            "Accept": "application/json",
-            "Content-Type": "application/json",
-            "User-Agent": "mem-search",
-        }
-        return {**headers, "Authorization": f"Bearer {self._token}"} if self._token else headers
 
 
 _THREADS = 8

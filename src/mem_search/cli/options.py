@@ -8,8 +8,10 @@ import sys
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from datetime import datetime
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Final
+from zoneinfo import ZoneInfo
 
 import typer
 
@@ -17,6 +19,7 @@ from mem_search.cli import completion
 from mem_search.cli.output import note, write_fitted, write_json
 from mem_search.errors import InputError
 from mem_search.patterns import pattern
+from mem_search.settings import Settings
 from mem_search.text.file_names import as_text, is_text
 
 URL: Final = pattern(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
@@ -63,8 +66,15 @@ def clock_time(time: str, *, day: bool = False) -> str:
     """A time of the worker as the person's clock shows it: ``2026-11-24 16:27``, or the day."""
     moment = datetime.fromisoformat(time)
     with suppress(OverflowError):  # the first or last day of the calendar
-        moment = moment.astimezone()
+        moment = moment.astimezone(_zone())
     return moment.isoformat(" ")[: 10 if day else 16]
+
+
+@cache
+def _zone() -> ZoneInfo | None:
+    """The zone that the settings name; None is the machine's."""
+    name = Settings.read().timezone
+    return ZoneInfo(name) if name else None
 
 
 def folded(text: str) -> str:

@@ -21,7 +21,7 @@ import typer
 
 from mem_search.agents.base import plugin_folder
 from mem_search.cli import neighbours
-from mem_search.cli.client import Client, local, open_client
+from mem_search.cli.client import Client, open_client
 from mem_search.cli.jobs import import_lines, wait
 from mem_search.cli.options import Yes
 from mem_search.cli.output import note, say, show_listing, write
@@ -90,7 +90,7 @@ def quickstart(
     _step(f'mem-search {command.name} "{asked}"')
     # Without the token it is not logged: what nobody asked is no suggestion.
     pairs = [("query", asked), ("limit", "6")]
-    answer = replace(client, token="").text(command.route, local(pairs))
+    answer = replace(client, anonymous=True).text(command.route, pairs)
     show_listing(answer)
     _step("what next")
     say(_NEXT)

@@ -10,7 +10,7 @@ from urllib.parse import quote
 import typer
 
 from mem_search.cli import completion
-from mem_search.cli.client import Client, local, open_client
+from mem_search.cli.client import Client, open_client
 from mem_search.cli.options import Json, Kinds, MaxTokens
 from mem_search.cli.output import coloured, note, show_listing, write, write_fitted, write_json
 from mem_search.cli.search_options import NOTHING_FOUND
@@ -50,9 +50,9 @@ def get(
         try:
             path = f"/api/records/{id_in_url(text)}"
             if as_json or format == "json":
-                body = client.raw(path, local(limit))
+                body = client.raw(path, limit)
             else:
-                body = client.text(path, local([("format", "full"), *limit]))
+                body = client.text(path, [("format", "full"), *limit])
         except NotFound as error:
             missing.append(error)
             continue
@@ -90,11 +90,11 @@ def timeline(
     ]
     client = open_client()
     if wanted == "json":
-        body = client.raw("/api/timeline", local(pairs))
+        body = client.raw("/api/timeline", pairs)
         write_json(body.decode() + "\n")
         empty = not json.loads(body).get("records")
     else:
-        listing = client.text("/api/timeline", local(pairs)).decode()
+        listing = client.text("/api/timeline", pairs).decode()
         write_fitted(listing, coloured)
         empty = listing.startswith(NOTHING_FOUND)
     if empty:
@@ -125,10 +125,10 @@ def related(
         *(("relation", each) for each in relation or ()),
     ]
     if as_json:
-        body = client.raw(path, local(pairs))
+        body = client.raw(path, pairs)
         empty = len(json.loads(body)["nodes"]) < 2
     else:
-        body = client.text(path, local(pairs))
+        body = client.text(path, pairs)
         empty = body.startswith(NOTHING_FOUND.encode())
     show_listing(body, as_json=as_json)
     if empty:

@@ -10,7 +10,7 @@ import typer
 from typer.core import TyperCommand
 
 from mem_search.cli import completion
-from mem_search.cli.client import local, open_client
+from mem_search.cli.client import open_client
 from mem_search.cli.fast_path import is_empty
 from mem_search.cli.options import Json, folded, show
 from mem_search.cli.output import note, show_listing, write
@@ -113,7 +113,7 @@ def search_with(command: Command, values: dict[str, Any]) -> None:
     client = open_client(may_start=not values["no_start"])
     answer = client.raw if as_json else client.text
     try:
-        body = answer(command.route, local(pairs))
+        body = answer(command.route, pairs)
     except InputError as error:
         since_given = any(option.param == error.field for option, _ in given)
         if command.dated and error.field == "dateStart" and not since_given:
@@ -157,7 +157,7 @@ def cite(
     """Print citations of records in a style, or as a file for a reference manager."""
     client = open_client()
     pairs = [("refs", ",".join(refs)), ("style", style), *([("format", "html")] if html else [])]
-    body, _ = client.file("/api/citations", local(pairs))
+    body, _ = client.file("/api/citations", pairs)
     write(body.decode())
 
 
@@ -168,7 +168,7 @@ def export_results(command: Command, pairs: list[tuple[str, str]], *, may_start:
         parameters.append(("types", command.name))
     if command.route == UNIFIED and not any(name == "orderBy" for name, _ in pairs):
         parameters.append(("orderBy", "date_desc"))
-    body, headers = open_client(may_start=may_start).file("/api/search/export", local(parameters))
+    body, headers = open_client(may_start=may_start).file("/api/search/export", parameters)
     write(body.decode())
     if not int(headers["X-Total-Count"]):
         raise typer.Exit(1)

@@ -258,17 +258,3 @@ def collect(words: list[str], options: list[tuple[Option, str]]) -> list[tuple[s
         if "snippets" not in last and is_wide():
             last["snippets"] = "true"
     return [*pairs, *last.items()]
-
-
-def with_timezone(pairs: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """``pairs`` with the time zone of this terminal, for dates such as "yesterday"."""
-    name = os.environ.get("TZ", "").lstrip(":")
-    if not name:
-        try:
-            link = os.readlink("/etc/localtime")  # noqa: PTH115  pathlib takes long to import
-        except OSError:
-            return pairs
-        name = link.partition("zoneinfo/")[2]
-    # A POSIX rule such as CET-1CEST is no IANA name.
-    known = name[:1].isalpha() and all(sign.isalnum() or sign in "/_+-" for sign in name)
-    return [*pairs, ("tz", name)] if known and (name == "UTC" or "/" in name) else pairs

@@ -1,4 +1,4 @@
-"""Where the worker of a home answers, the token for it, and proved connections to it.
+"""Where the worker of a home answers, the headers for it, and proved connections to it.
 
 Every command needs this first. It imports only what the interpreter has loaded anyway, because
 every search from the command line runs it: so bare sockets, of which the standard HTTP client takes
@@ -15,7 +15,7 @@ import time
 from mem_search import __version__
 from mem_search.access.proof import CHALLENGE, PROOF, proof
 from mem_search.daemon import elsewhere
-from mem_search.processors import scale_timeout
+from mem_search.machine import scale_timeout
 
 # Importing pathlib takes as long as starting the interpreter:
 # ruff: noqa: PTH111, PTH113, PTH118, PTH123
@@ -59,17 +59,68 @@ def address(home: str) -> tuple[str, int, str] | None:
 
 
 def token_of(home: str) -> str:
-    """The token to send: that of the environment, else that of the home; empty without one."""
-    if token := os.environ.get("MEM_SEARCH_TOKEN"):
-        return token
-    place = os.path.join(home, "token")
+    """The token to send: of the environment, else of ``config.toml``, else of the file ``token``.
+
+    Empty without one. A token can be renewed at any time: whoever lives long asks again.
+    """
+    return os.environ.get("MEM_SEARCH_TOKEN") or _set_in_file(home) or _text(home, "token").strip()
+
+
+def _set_in_file(home: str) -> str:
+    text = _text(home, "config.toml")
+    if "token" not in text:
+        return ""
+    import tomllib  # imported only when the file may have a token
+
+    try:
+        return str(tomllib.loads(text).get("token") or "")
+    except tomllib.TOMLDecodeError:
+        return ""  # whoever reads the settings tells what is wrong
+
+
+def _text(home: str, name: str) -> str:
+    """The text of a file of the home; empty for what cannot be read."""
+    place = os.path.join(home, name)
     if not os.path.isfile(place):  # opening a pipe would wait
         return ""
     try:
-        with open(place, encoding="utf-8") as file:
-            return file.read().strip()
+        with open(place, encoding="utf-8-sig") as file:  # some editors begin it with a BOM
+            return file.read()
     except (OSError, UnicodeDecodeError):
         return ""
+
+
+def headers(home: str) -> dict[str, str]:
+    """The headers of every request of the command line and the MCP relay: who asks, and where.
+
+    A zone in ``MEM_SEARCH_TIMEZONE`` counts before the worker's own, that of the terminal after it.
+    """
+    found = {"User-Agent": "mem-search"}
+    if token := token_of(home):
+        found["Authorization"] = f"Bearer {token}"
+    if (chosen := os.environ.get("MEM_SEARCH_TIMEZONE", "")) and _is_zone(chosen):
+        found["X-Timezone"] = chosen
+    elif terminal := _terminal_zone():
+        found["X-Terminal-Timezone"] = terminal
+    return found
+
+
+def _terminal_zone() -> str:
+    """The IANA name of the terminal's time zone; empty where it has no such name."""
+    name = os.environ.get("TZ", "").lstrip(":")
+    if not name:
+        try:
+            link = os.readlink("/etc/localtime")  # noqa: PTH115  pathlib takes long to import
+        except OSError:
+            return ""
+        name = link.partition("zoneinfo/")[2]
+    # A POSIX rule such as CET-1CEST is no IANA name.
+    return name if _is_zone(name) and (name == "UTC" or "/" in name) else ""
+
+
+def _is_zone(name: str) -> bool:
+    plain = name.isascii() and all(sign.isalnum() or sign in "/_+-" for sign in name)
+    return name[:1].isalpha() and plain
 
 
 def is_outdated(home: str) -> bool:

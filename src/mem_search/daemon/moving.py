@@ -25,14 +25,14 @@ from mem_search.model import Filters
 from mem_search.records.registry import installed_kinds
 from mem_search.settings import Settings
 from mem_search.storage.opening import MovableStore, open_movable
-from mem_search.storage.rules.moving import (
+from mem_search.storage.sql.moving import (
     PAGE,
     TABLES,
     Digest,
     Identity,
-    Movable,
     Row,
     Table,
+    Tables,
 )
 from mem_search.storage.store import Store
 from mem_search.text.words import any_of, read
@@ -166,7 +166,7 @@ async def _filled(settings: Settings, store_id: str) -> AsyncIterator[MovableSto
         shutil.rmtree(stage)
 
 
-async def _copy(old: Movable, new: Movable, user: str, progress: Progress) -> int:
+async def _copy(old: Tables, new: Tables, user: str, progress: Progress) -> int:
     copied = 0
     for table in TABLES:
         after: Row | None = await new.last(table) if table.name in _BY_NUMBERS else None
@@ -180,7 +180,7 @@ async def _copy(old: Movable, new: Movable, user: str, progress: Progress) -> in
     return copied
 
 
-async def _check(old: Movable, new: Movable, user: str, progress: Progress) -> int:
+async def _check(old: Tables, new: Tables, user: str, progress: Progress) -> int:
     """Compare every table; how many records there are. Raises StorageError."""
     records = 0
     for table in TABLES:
@@ -196,7 +196,7 @@ async def _check(old: Movable, new: Movable, user: str, progress: Progress) -> i
     return records
 
 
-async def _digest(store: Movable, table: Table) -> tuple[int, int]:
+async def _digest(store: Tables, table: Table) -> tuple[int, int]:
     digest, after = Digest(), None
     while rows := await store.page(table, after):
         await asyncio.to_thread(digest.add, rows)

@@ -14,7 +14,7 @@ from typing import Final
 
 from mem_search.contracts import Extractor, LinkedExtractor, PagedExtractor
 from mem_search.extractors.refusal import Unreadable, reason_for
-from mem_search.model.documents import Extracted
+from mem_search.model.ingest import Extracted
 from mem_search.regular_file import open_regular_file
 
 BUILT_IN: Final = {
@@ -26,8 +26,8 @@ BUILT_IN: Final = {
     "epub": "mem_search.extractors.epub:Epub",
     "rtf": "mem_search.extractors.rtf:Rtf",
     "image": "mem_search.extractors.image:Image",
-    "mhtml": "mem_search.extractors.mhtml:Mhtml",
-    "webarchive": "mem_search.extractors.webarchive:WebArchive",
+    "mhtml": "mem_search.extractors.saved_pages:Mhtml",
+    "webarchive": "mem_search.extractors.saved_pages:WebArchive",
     "html": "mem_search.extractors.html:Html",
     "markdown": "mem_search.extractors.markdown:Markdown",
     "text": "mem_search.extractors.text:Text",

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from mem_search.extractors import zip_package
 from mem_search.extractors.zip_package import attribute, local
-from mem_search.model.documents import Extracted
+from mem_search.model.ingest import Extracted
 
 _PARTS: Final = ("word/footnotes", "word/endnotes", "word/comments", "word/header", "word/footer")
 _DRAWN: Final = ("word/diagrams/data", "word/charts/chart")

@@ -12,7 +12,7 @@ from mem_search.extractors.html import decoded_page
 from mem_search.extractors.main_text import plain_text
 from mem_search.extractors.refusal import Unreadable
 from mem_search.extractors.zip_package import Package, local
-from mem_search.model.documents import Extracted
+from mem_search.model.ingest import Extracted
 
 _CONTAINER = "META-INF/container.xml"
 _CHAPTERS = ("application/xhtml+xml", "text/html", "text/x-oeb1-document")

@@ -11,7 +11,7 @@ from typing import Final
 
 from mem_search.extractors.refusal import Refused
 from mem_search.limited_process import Ended, LimitedProcess
-from mem_search.model.documents import OCR_PAGE_NUMBERS, PAGE_BREAK, Extracted
+from mem_search.model.ingest import OCR_PAGE_NUMBERS, PAGE_BREAK, Extracted
 
 SECONDS: Final = 60
 """The processor time that one call may take."""

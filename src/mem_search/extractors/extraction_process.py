@@ -8,7 +8,7 @@ from typing import Final
 
 from mem_search.extractors.refusal import Refused, Unreadable
 from mem_search.limited_process import serve
-from mem_search.model.documents import Extracted
+from mem_search.model.ingest import Extracted
 
 _MAX_TEXT_CHARS: Final = 10_000_000
 _MEMORY: Final = "it needs more than {megabytes} MB of memory to read"

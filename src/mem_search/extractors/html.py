@@ -10,7 +10,7 @@ from urllib.parse import unquote
 
 from mem_search.extractors.main_text import main_text, parsed
 from mem_search.extractors.zip_package import moment
-from mem_search.model.documents import Extracted
+from mem_search.model.ingest import Extracted
 from mem_search.patterns import pattern
 from mem_search.text import cites
 

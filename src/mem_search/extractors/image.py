@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from mem_search.extractors import embedded, ocr
-from mem_search.model.documents import Extracted
+from mem_search.model.ingest import Extracted
 
 _MAGIC: Final = (
     (b"\x89PNG\r\n\x1a\n", "image/png"),

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from mem_search.extractors.text import decoded
 from mem_search.extractors.zip_package import moment
-from mem_search.model.documents import Extracted
+from mem_search.model.ingest import Extracted
 from mem_search.patterns import pattern
 from mem_search.text.markdown_code import CodeSpans
 

@@ -9,7 +9,7 @@ from typing import Any
 from mem_search.extractors import zip_package
 from mem_search.extractors.refusal import Unreadable
 from mem_search.extractors.zip_package import attribute, local
-from mem_search.model.documents import Extracted
+from mem_search.model.ingest import Extracted
 
 
 class OpenDocument:

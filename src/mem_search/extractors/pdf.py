@@ -13,7 +13,7 @@ from typing import Any, Final
 from mem_search.extractors import embedded, ocr
 from mem_search.extractors.refusal import Unreadable
 from mem_search.extractors.zip_package import moment
-from mem_search.model.documents import OCR_PAGE_NUMBERS, PAGE_BREAK, Extracted
+from mem_search.model.ingest import OCR_PAGE_NUMBERS, PAGE_BREAK, Extracted
 from mem_search.patterns import pattern
 
 _DATE: Final = pattern(r"D:(\d{4})(\d\d)?(\d\d)?(\d\d)?(\d\d)?(\d\d)?(?:(Z)|([+-]\d\d)'?(\d\d)?)?")

@@ -7,7 +7,7 @@ from typing import Any
 
 from mem_search.extractors import zip_package
 from mem_search.extractors.zip_package import Package, attribute, local
-from mem_search.model.documents import PAGE_BREAK, Extracted
+from mem_search.model.ingest import PAGE_BREAK, Extracted
 
 _MAIN = "ppt/presentation.xml"
 

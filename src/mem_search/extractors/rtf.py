@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from mem_search.extractors.refusal import Unreadable
-from mem_search.model.documents import Extracted
+from mem_search.model.ingest import Extracted
 
 
 class Rtf:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from mem_search.extractors import zip_package
 from mem_search.extractors.refusal import OLE, Unreadable, reason_for
-from mem_search.model.documents import PAGE_BREAK, Extracted
+from mem_search.model.ingest import PAGE_BREAK, Extracted
 
 
 class Sheet:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from mem_search.extractors.refusal import Unreadable, is_binary_format
-from mem_search.model.documents import Extracted
+from mem_search.model.ingest import Extracted
 
 _MARKS: Final = (
     (codecs.BOM_UTF8, "utf-8-sig"),

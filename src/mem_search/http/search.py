@@ -112,6 +112,7 @@ async def etag(call: Call, today: date) -> str:
         today.isoformat(),
         call.request.rel_url.raw_path_qs,
         sent.get("Accept", ""),
+        call.zone_name,
         call.surface,
     )
     digest = hashlib.blake2b(repr(parts).encode("utf-8", "replace"), digest_size=16)

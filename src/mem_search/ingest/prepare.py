@@ -19,8 +19,7 @@ from mem_search.errors import InputError
 from mem_search.ingest.edges import edges_of, names_of
 from mem_search.metadata.extraction import completed
 from mem_search.model import Draft, Passage
-from mem_search.model.documents import OCR_PAGE_NUMBERS
-from mem_search.model.ingest import PreparedDraft
+from mem_search.model.ingest import OCR_PAGE_NUMBERS, PreparedDraft
 from mem_search.model.records import HOLDINGS
 from mem_search.patterns import pattern
 from mem_search.records.base import check_count, check_length
@@ -29,6 +28,7 @@ from mem_search.records.origin import INSTRUCTION_LIKE
 from mem_search.records.registry import installed_kinds
 from mem_search.storage.rules.quotes import leaves
 from mem_search.text import instructions, passages, shared_phrases, words
+from mem_search.text.embedded_data import without_data
 from mem_search.text.outline import Layout
 from mem_search.text.redaction import redact, redacted_values
 from mem_search.text.search_fields import FROM_MODEL, names_in
@@ -211,20 +211,32 @@ def _stated_summary(draft: Draft) -> str:
 
 
 def redacted(draft: Draft) -> Draft:
-    """The draft with all secrets and private blocks replaced by markers."""
+    """The draft with markers for all secrets, private blocks, and files that stand in its texts."""
     return replace(
         draft,
-        title=redact(draft.title)[0],
-        text=redact(draft.text)[0],
+        title=redact(without_data(draft.title))[0],
+        text=redact(without_data(draft.text))[0],
         url=redact(draft.url)[0],
         tags=tuple(redact(tag)[0] for tag in draft.tags),
-        metadata=redacted_values(draft.metadata),
+        metadata=redacted_values(_without_data(draft.metadata)),
         # Redact a URL as that of the record that it names; refs and source ids have no secrets.
         links=tuple(
             replace(link, to=redact(link.to)[0]) if "://" in link.to else link
             for link in draft.links
         ),
     )
+
+
+def _without_data(value: Any) -> Any:
+    """A JSON value whose texts have no data of files."""
+    match value:
+        case str():
+            return without_data(value)
+        case Mapping():
+            return {name: _without_data(each) for name, each in value.items()}
+        case list() | tuple():
+            return [_without_data(each) for each in value]
+    return value
 
 
 def _digest(title: str, text: str) -> bytes:

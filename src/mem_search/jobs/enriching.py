@@ -25,8 +25,8 @@ from mem_search.errors import Conflict, MemSearchError
 from mem_search.jobs import compressing
 from mem_search.jobs.queue import JobQueue, Report
 from mem_search.metadata import MODELS, model_of
-from mem_search.metadata.common import DocumentMetadata
 from mem_search.metadata.extraction import completed
+from mem_search.metadata.types import DocumentMetadata
 from mem_search.model import (
     AllOf,
     Condition,

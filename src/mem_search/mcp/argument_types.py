@@ -11,18 +11,20 @@ from mem_search.mcp.tool import Arguments
 from mem_search.model import FacetName, Kind
 from mem_search.patterns import pattern
 from mem_search.records.registry import installed_kinds
-from mem_search.validation import invalid_value, nearest, rfc3339
+from mem_search.validation import invalid_value, nearest, rfc3339, whole
 
 MAX_TEXT_CHARS = 4000
 _DAY = pattern(r"\d{4}-\d\d-\d\d")
 
 
 def split(value: Any) -> Any:
-    """A list, also from one string with commas; null is an empty list."""
+    """A list, also from one string with commas or from one number."""
     if isinstance(value, str):
         value = value.strip().strip("[]").split(",")
         return [word for each in value if (word := each.strip().strip("\"'"))]
-    return () if value is None else value
+    if isinstance(value, int) and not isinstance(value, bool):
+        return [value]
+    return list(map(whole, value)) if isinstance(value, list) else value
 
 
 def _kinds(value: Any) -> Any:
@@ -47,24 +49,18 @@ def _rfc3339_or_day(value: Any) -> Any:
     if isinstance(value, str):
         value = value.strip()
         return rfc3339(f"{value}T00:00:00Z" if _DAY.fullmatch(value) else value)
-    return None if value is None else rfc3339(value)
+    return rfc3339(value)
 
 
 def _values(value: Any) -> Any:
     if not isinstance(value, Mapping):
-        return {} if value is None else value
+        return value
     return {name: (each,) if isinstance(each, str) else each for name, each in value.items()}
-
-
-def _text(value: Any) -> Any:
-    return "" if value is None else value
 
 
 Words = Annotated[str, Field(min_length=1, max_length=MAX_TEXT_CHARS, pattern=r"\S")]
 """A query that is not blank."""
-Text = Annotated[
-    str, BeforeValidator(_text, json_schema_input_type=str), Field(max_length=MAX_TEXT_CHARS)
-]
+Text = Annotated[str, Field(max_length=MAX_TEXT_CHARS)]
 Values = Annotated[
     dict[str, tuple[str, ...]],
     BeforeValidator(_values),

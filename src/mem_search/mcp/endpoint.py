@@ -10,10 +10,11 @@ import asyncio
 import importlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from mem_search.errors import Unavailable
+from mem_search.patterns import pattern
 
 if TYPE_CHECKING:
     from mem_search.mcp.tool import ToolContext
@@ -22,6 +23,7 @@ PARSE_ERROR: Final = -32700
 INVALID_REQUEST: Final = -32600
 HEADER_MISMATCH: Final = -32020
 VERSION_HEADER: Final = "mcp-protocol-version"
+_HALF_PAIR: Final = pattern("[\ud800-\udfff]")
 VERSION_KEY: Final = "io.modelcontextprotocol/protocolVersion"
 
 
@@ -38,16 +40,52 @@ class Fault:
         return json.dumps({"jsonrpc": "2.0", "id": self.id, "error": error}).encode()
 
 
-def fault_in(body: bytes, headers: Mapping[str, str]) -> Fault | None:
-    """The first error of a body; None for a valid message. ``headers`` has lower-case names."""
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A message as the SDK reads it, and its id as the client wrote it."""
+
+    body: bytes
+    id: str | int | None = None
+
+    def answered(self, reply: bytes) -> bytes:
+        """``reply`` with the client's id, where the SDK could not read it."""
+        if not isinstance(self.id, str) or self.id.isascii() or not reply:
+            return reply
+        return json.dumps({**json.loads(reply), "id": self.id}).encode()
+
+
+def read(body: bytes, headers: Mapping[str, str]) -> Message | Fault:
+    """The message of a body, or its first error. ``headers`` has lower-case names.
+
+    Half a surrogate pair, which JSON can write and UTF-8 cannot, becomes U+FFFD; without that the
+    SDK refuses the message without its id. A null for the parameters, or one in ``_meta``, is
+    absence.
+    """
     try:
         message = json.loads(body)
     except (ValueError, RecursionError):
         return Fault(PARSE_ERROR, "Parse error: the body is not JSON")
     if not isinstance(message, dict):
         return Fault(INVALID_REQUEST, "Invalid request: send one JSON object; there are no batches")
+    params = message.get("params", {})
+    if params is None:
+        del message["params"]
+    elif isinstance(params, dict) and isinstance(meta := params.get("_meta"), dict):
+        params["_meta"] = {name: value for name, value in meta.items() if value is not None}
     number = message.get("id")
+    if isinstance(number, float) and number.is_integer():
+        number = message["id"] = int(number)
     known = number if isinstance(number, str | int) and not isinstance(number, bool) else None
+    fault = _fault_in(message, headers, known)
+    if fault is not None:
+        return fault
+    readable = _HALF_PAIR.sub("\ufffd", json.dumps(message, ensure_ascii=False))
+    return Message(readable.encode(), known)
+
+
+def _fault_in(
+    message: dict[str, Any], headers: Mapping[str, str], known: str | int | None
+) -> Fault | None:
     if message.get("jsonrpc") != "2.0":
         return Fault(INVALID_REQUEST, 'Invalid request: jsonrpc has to be "2.0"', known)
     if "id" in message and known is None:
@@ -101,15 +139,16 @@ class Endpoint:
 
     async def answer(self, headers: Headers, body: bytes, context: ToolContext) -> Reply:
         """The reply to ``POST /mcp``. Raises Unavailable when the SDK cannot be loaded."""
-        fault = fault_in(body, {name.lower(): value for name, value in headers})
-        if fault is not None:
-            return Reply(400, fault.json(), (("content-type", JSON),))
+        message = read(body, {name.lower(): value for name, value in headers})
+        if isinstance(message, Fault):
+            return Reply(400, message.json(), (("content-type", JSON),))
         if self._manager is None:
             await self._load()
-        exchange = _Exchange(body)
+        exchange = _Exchange(message.body)
         scope = {**_scope(headers), self._key: context}
         await self._manager.handle_request(scope, exchange.receive, exchange.send)
-        return exchange.reply()
+        reply = exchange.reply()
+        return replace(reply, body=message.answered(reply.body))
 
     async def close(self) -> None:
         """Cancel running requests."""

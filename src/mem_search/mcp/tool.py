@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar, cast
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
 from mem_search.access.callers import ANONYMOUS, Caller
 from mem_search.errors import MemSearchError
@@ -20,6 +20,7 @@ from mem_search.renderers import DisplayOptions
 from mem_search.renderers.schema import dumped, to_values
 from mem_search.runtime import Runtime
 from mem_search.search.service import UNLOGGED
+from mem_search.validation import as_meant
 
 Json = dict[str, Any]
 
@@ -40,9 +41,17 @@ class ToolContext:
 
 
 class Arguments(BaseModel):
-    """Base of all arguments: an undeclared argument is an error."""
+    """Base of all arguments: an undeclared argument is an error.
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    Clients also send null or "" for what they leave out, and numbers as ids.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, coerce_numbers_to_str=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _as_meant(cls, sent: Any) -> Any:
+        return as_meant(cls, sent, (None, ""))
 
 
 A = TypeVar("A", bound=Arguments)

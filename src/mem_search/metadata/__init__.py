@@ -11,10 +11,10 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
-from mem_search.metadata.common import DocumentMetadata
 from mem_search.metadata.types import (
     Chat,
     Contract,
+    DocumentMetadata,
     Email,
     EventTicket,
     Image,

@@ -73,7 +73,7 @@ def _left(found: Mapping[str, Any], given: Iterable[str]) -> dict[str, Any]:
 
 
 def facts(title: str, text: str, *, kind: str, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Field → value, as ``metadata.common`` has them, that the text states.
+    """Field → value, as ``metadata.types`` has them, that the text states.
 
     ``given`` is what is known already: it may say what type of document this is.
     """

@@ -221,7 +221,7 @@ class SearchRequest:
     ``text`` may use the query language (docs/query-language.md). ``scope`` is the name of a saved
     filter; ``where`` are fields of the query language beside the text (``Fields.asked``);
     ``as_words`` are the parts of the text that are looked for as words and not read as filters;
-    ``translated`` are the fields that a language model read in it (``search.translation``);
+    ``translated`` are the fields that a language model read in it (``search.plain_reading``);
     ``folder`` narrows notes and ``domain`` narrows websites, records of other kinds pass;
     ``hide_scratchpad`` leaves out notes in the scratchpad unless ``folder`` names it.
     ``asked_at`` is the moment of the search in the caller's time zone: ``before:yesterday`` counts

@@ -41,11 +41,11 @@ def open_reranker(setting: str, models_dir: Path, *, key: str = "", seconds: flo
     """
     name, _, detail = setting.strip().partition(":")
     if name == "onnx" and detail:
-        from mem_search.rerankers.onnx_model import OnnxReranker
+        from mem_search.rerankers.local import OnnxReranker
 
         return OnnxReranker(Path(detail).expanduser())
     if name in LOCAL and (detail or name == "fastembed"):
-        from mem_search.rerankers.packages import FastembedReranker, SentenceTransformersReranker
+        from mem_search.rerankers.local import FastembedReranker, SentenceTransformersReranker
 
         if name == "fastembed":
             return FastembedReranker(models_dir, detail)

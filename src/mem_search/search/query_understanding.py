@@ -30,7 +30,7 @@ from mem_search.model import (
     SearchRequest,
     Term,
 )
-from mem_search.search import plain_reading, translation
+from mem_search.search import plain_reading
 from mem_search.storage.ports.search import SearchSnapshot, SearchStore
 from mem_search.text import plain_words, words
 from mem_search.text import query as language
@@ -185,7 +185,7 @@ def _named(question: Question, request: SearchRequest, kinds: KnownKinds) -> lis
         found = [listed]
     return [
         named
-        for named in (*found, *translation.named_in(request.translated, text, found))
+        for named in (*found, *plain_reading.named_in(request.translated, text, found))
         if {named.part, "all"}.isdisjoint(request.as_words)
     ]
 

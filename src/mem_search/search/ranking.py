@@ -17,6 +17,7 @@ import numpy as np
 
 from mem_search.contracts import Question, RankingTraits, Retriever
 from mem_search.errors import MemSearchError, StorageError, Unavailable
+from mem_search.machine import scale_timeout
 from mem_search.model import (
     FacetCounts,
     FacetName,
@@ -35,7 +36,6 @@ from mem_search.model.rankings import (
     Scores,
     are_among,
 )
-from mem_search.processors import scale_timeout
 from mem_search.retrievers import graph
 from mem_search.retrievers.graph import Expansion
 from mem_search.search.fusion_zscore import Z_SCORE_SUM

@@ -25,8 +25,8 @@ from mem_search.errors import StorageError
 from mem_search.model import SearchPage, SearchRequest
 from mem_search.model.statistics import LoggedSearch
 from mem_search.search.pipeline import SearchPipeline
+from mem_search.search.plain_reading import Translation
 from mem_search.search.suggestions import Suggestions, has_suspect_values, unknown_values
-from mem_search.search.translation import Translation
 from mem_search.storage.sql.search_log import StoredSearchLog
 from mem_search.text.dates import now_ms
 from mem_search.text.redaction import redact

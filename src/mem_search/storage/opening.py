@@ -23,8 +23,8 @@ from mem_search.settings import Settings
 from mem_search.storage.chroma.index import NO_MODEL, ChromaIndex, OffIndex
 from mem_search.storage.chroma.process import ChromaProcess
 from mem_search.storage.chroma.remote import RemoteChroma
-from mem_search.storage.rules.moving import PAGE, Movable
-from mem_search.storage.sqlite import examining
+from mem_search.storage.sql.moving import PAGE, Tables
+from mem_search.storage.sqlite import copies
 from mem_search.storage.sqlite.moving import SqliteTables
 from mem_search.storage.sqlite.records import tombstones_of_file
 from mem_search.storage.sqlite.store import SqliteStore
@@ -143,7 +143,7 @@ class MovableStore:
     """An open store. ``end`` makes one that was filled a whole one."""
 
     store: Store
-    tables: Movable
+    tables: Tables
     end: Callable[[], Awaitable[object]]
 
 
@@ -191,7 +191,7 @@ async def tombstones_of(settings: Settings) -> list[Tombstone]:
 def examined(settings: Settings) -> Examined:
     """What the store is without opening it; reads only."""
     if not settings.store:
-        return examining.examined(settings.database)
+        return copies.examined(settings.database)
     try:  # only who uses it needs its driver
         from mem_search.storage.postgres.server import examined as examined_server
     except ModuleNotFoundError as error:

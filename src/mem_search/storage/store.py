@@ -17,6 +17,7 @@ from mem_search.model import Kind
 from mem_search.model.statistics import ReplicaState
 from mem_search.storage.ports.search import SearchStore
 from mem_search.storage.sql.access import Limits, Logins, StoredTokens
+from mem_search.storage.sql.filters import Scopes
 from mem_search.storage.sql.forgetting import StoredForgetting
 from mem_search.storage.sql.graph import GraphExport
 from mem_search.storage.sql.indexing import Indexing
@@ -24,7 +25,6 @@ from mem_search.storage.sql.ingest import Ingest
 from mem_search.storage.sql.jobs import StoredJobs
 from mem_search.storage.sql.records import Records
 from mem_search.storage.sql.redacting import StoredRedacting
-from mem_search.storage.sql.scopes import Scopes
 from mem_search.storage.sql.search_log import StoredSearchLog
 from mem_search.storage.sql.statistics import Statistics
 

@@ -193,6 +193,11 @@ _WHOLE: Final = frozenset("all any every everything your yours previous prior in
 _MIN_JOINED: Final = 3
 """Letters of a word from which it is looked for inside one that has no signs between its words."""
 
+_MAX_JOINED: Final = max(
+    map(len, _NEVER_OBEYED | _DO | _DO_ELSEWHERE | _WHOLE | _TO_WHAT | _WHAT_ELSEWHERE)
+)
+"""Letters of the longest word of these lists; a longer piece of a name is none of them."""
+
 _AS_LETTERS: Final = str.maketrans("013457", "oieast")
 
 
@@ -216,8 +221,8 @@ def is_order(words: Sequence[str]) -> bool:
 
 def _is_joined_order(word: str) -> bool:
     """``deleteallfiles``, ``ignoreprevious``."""
-    for length in range(_MIN_JOINED, len(word) - _MIN_JOINED + 1):
-        verb, rest = word[:length], word[length:]
+    for length in range(_MIN_JOINED, min(len(word) - _MIN_JOINED, _MAX_JOINED) + 1):
+        verb, rest = word[:length], word[length : length + _MAX_JOINED]
         what = {rest[:end] for end in range(_MIN_JOINED, len(rest) + 1)}
         if verb in _NEVER_OBEYED and len(verb) > _MIN_JOINED + 1:
             return True

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Final
 
-from mem_search.model.documents import PAGE_BREAK
+from mem_search.model.ingest import PAGE_BREAK
 from mem_search.patterns import pattern
 
 BETWEEN: Final = " › "

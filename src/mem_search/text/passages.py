@@ -15,7 +15,7 @@ from dataclasses import replace
 from typing import Final
 
 from mem_search.model import Passage
-from mem_search.model.documents import PAGE_BREAK
+from mem_search.model.ingest import PAGE_BREAK
 from mem_search.model.records import SUMMARY
 from mem_search.patterns import pattern
 from mem_search.text import wordpieces

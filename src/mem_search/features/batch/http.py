@@ -124,8 +124,7 @@ async def search(call: Call) -> web.StreamResponse:
 
 async def _answered(call: Call, place: str, sent: Mapping[str, Any]) -> BatchedReply:
     try:
-        zone = call.lifecycle.settings.timezone
-        params = read_query(BatchedSearch, MultiDict(_pairs(sent)), zone)
+        params = read_query(BatchedSearch, MultiDict(_pairs(sent)), call.zone_name)
         await admit(call.request, params.query)
         page = await call.search(params.search())
     except MemSearchError as error:

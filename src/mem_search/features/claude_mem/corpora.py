@@ -86,7 +86,7 @@ class CorpusBody(ClientBody):
             "dateStart": self.date_start, "dateEnd": self.date_end,
         }  # fmt: skip
         sent = MultiDict((name, value) for name, value in given.items() if value)
-        params = read_query(SearchParameters, sent, call.lifecycle.settings.timezone)
+        params = read_query(SearchParameters, sent, call.zone_name)
         limit = min(self.limit, MAX_RECORDS)
         return replace(params.search(("observation",)), asked_at=call.now, limit=limit, fold=False)
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Final
 import typer
 
 from mem_search.cli import completion
-from mem_search.cli.client import local, open_client
+from mem_search.cli.client import open_client
 from mem_search.cli.options import Json, clock_time, show
 from mem_search.cli.output import note, say
 from mem_search.git.changes import changed_files
@@ -66,7 +66,7 @@ def context(
     pairs += [("files", each) for each in files or ()]
     given = (("prompt", prompt), ("max_tokens", "" if budget is None else str(budget)))
     pairs = [(name, value) for name, value in (*pairs, *given) if value]
-    answer = open_client().json("GET", "/api/context/preview", local(pairs))
+    answer = open_client().json("GET", "/api/context/preview", pairs)
     if as_json:
         show(answer, (), as_json=True)
         return

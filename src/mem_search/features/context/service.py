@@ -18,6 +18,7 @@ from mem_search.patterns import pattern
 from mem_search.records.origin import is_given
 from mem_search.search.service import UNLOGGED, SearchService
 from mem_search.storage.sql.records import Records
+from mem_search.text.embedded_data import without_data
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +161,7 @@ def ranked(
 
 def words_of(prompt: str) -> str:
     """The words of a prompt, without anything that the query language would read."""
-    return " ".join(_NO_WORD.sub(" ", prompt[:_MAX_PROMPT_CHARS].lower()).split())
+    return " ".join(_NO_WORD.sub(" ", without_data(prompt)[:_MAX_PROMPT_CHARS].lower()).split())
 
 
 async def _files_at_hand(records: Records, situation: Situation, base: Filters) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ from mem_search.http.core.routing import ANY_TYPE, Call, Route
 from mem_search.http.jobs import SubmittedJob
 from mem_search.http.records import find
 from mem_search.model import Passage, Record
-from mem_search.model.documents import PAGE_BREAK
+from mem_search.model.ingest import PAGE_BREAK
 from mem_search.model.records import SUMMARY
 from mem_search.records.registry import installed_kinds
 from mem_search.regular_file import open_regular_file

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from mem_search.cli.client import local, open_client
+from mem_search.cli.client import open_client
 from mem_search.cli.options import Kinds
 from mem_search.cli.output import write_lines_of_json
 
@@ -25,4 +25,4 @@ def export(
     """Write records as JSON lines, which import reads again; `backup` writes everything."""
     single = (("project", project), ("dateStart", since), ("dateEnd", until))
     pairs = [*(("kinds", each) for each in kind or ()), *((n, v) for n, v in single if v)]
-    write_lines_of_json(open_client().stream("/api/export", local(pairs)))
+    write_lines_of_json(open_client().stream("/api/export", pairs))

@@ -33,7 +33,7 @@ from mem_search.model.records import CONTENT_ID
 from mem_search.sources.base import KEPT
 from mem_search.storage.archive import UPGRADE_COPIES
 from mem_search.storage.redacted import clean
-from mem_search.storage.rules.tombstones import KEY_BYTES, digest
+from mem_search.storage.rules.identities import KEY_BYTES, digest
 from mem_search.storage.sql.forgetting import StoredForgetting
 from mem_search.storage.store import Store
 from mem_search.text.redaction import Redaction

@@ -8,7 +8,7 @@ from typing import Annotated, Final
 import typer
 
 from mem_search.cli import completion
-from mem_search.cli.client import local, open_client, part_of
+from mem_search.cli.client import open_client, part_of
 from mem_search.cli.commands import Group
 from mem_search.cli.options import Kinds
 from mem_search.cli.output import say, write_lines_of_json
@@ -85,7 +85,7 @@ def export(
         *(("kinds", each) for each in kind or ()),
         *([("limit", str(limit))] if limit is not None else []),
     ]
-    with open_client().download("/api/graph/export", local(pairs)) as (_, pieces):
+    with open_client().download("/api/graph/export", pairs) as (_, pieces):
         if target is None:
             write_lines_of_json(pieces)  # what acts on a terminal is in none of these formats
             return

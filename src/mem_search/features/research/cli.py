@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 import typer
 
-from mem_search.cli.client import Client, local, open_client
+from mem_search.cli.client import Client, open_client
 from mem_search.cli.commands import Group
 from mem_search.cli.options import Json, Limit, Yes, clock_time, confirm, folded, show
 from mem_search.cli.output import say, write
@@ -72,7 +72,7 @@ def export(
 ) -> None:
     """Print a session with all results and their citations."""
     path = f"{SESSIONS}/{_quoted(session)}/export"
-    body = open_client().raw(path, local([("format", format), ("style", style)]))
+    body = open_client().raw(path, [("format", format), ("style", style)])
     write(body.decode("utf-8", "replace").rstrip("\n") + "\n")
 
 

@@ -29,7 +29,7 @@ from mem_search.storage.sql.connection import (
     reads,
     writes,
 )
-from mem_search.storage.sql.scopes import NAMED
+from mem_search.storage.sql.filters import NAMED
 
 _COLUMNS = (
     "id, name, request, every_seconds, inbox, webhook_url, created_at, since, newest_record,"

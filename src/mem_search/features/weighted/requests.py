@@ -16,11 +16,12 @@ from pydantic import (
     AfterValidator,
     BeforeValidator,
     Field,
+    GetJsonSchemaHandler,
     ModelWrapValidatorHandler,
     ValidationError,
     model_validator,
 )
-from pydantic_core import InitErrorDetails
+from pydantic_core import CoreSchema, InitErrorDetails
 
 from mem_search.agents import SESSION_SOURCES
 from mem_search.http.core.parameter_types import (
@@ -47,7 +48,7 @@ from mem_search.model import (
 from mem_search.model.requests import At, to_request
 from mem_search.records.registry import installed_kinds
 from mem_search.text import dates
-from mem_search.validation import input_errors_as_invalid, invalid_value, not_blank
+from mem_search.validation import as_meant, input_errors_as_invalid, invalid_value, not_blank
 
 SourceType = Literal[
     "direct_input",
@@ -200,7 +201,31 @@ End = Annotated[
 User = Annotated[str, AfterValidator(_user)]
 
 
-class Tagged(Body):
+class LenientBody(Body):
+    """A body in which null leaves out a field that has a default, and 5.0 is a whole number."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _as_meant(cls, sent: Any) -> Any:
+        return as_meant(cls, sent)
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, core: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        schema = handler.resolve_ref_schema(handler(core))
+        for name, field in schema["properties"].items():
+            if name not in schema.get("required", ()) and "anyOf" not in field:
+                described = {key: field.pop(key) for key in _ABOUT & set(field)}
+                schema["properties"][name] = {"anyOf": [field, {"type": "null"}], **described}
+        return schema
+
+
+_ABOUT: Final = frozenset({"title", "description", "default"})
+"""Of the schema of a field, what tells of it whatever its type."""
+
+
+class Tagged(LenientBody):
     """Filters by tags; ``tags`` are alternatives."""
 
     tags: Annotated[Names, At("filters.tags")] = Field(
@@ -286,7 +311,7 @@ class HybridBody(Tagged):
         raise ValidationError.from_exception_data(cls.__name__, lines)
 
 
-class VectorFilters(Body):
+class VectorFilters(LenientBody):
     """What a record must be."""
 
     memory_types: list[Text] | None = Field(
@@ -328,7 +353,8 @@ def _sum_of_weights(value: Any) -> Iterator[InitErrorDetails]:
     """A fault at each weight when all are numbers in range that do not sum to 1."""
     if not isinstance(value, Mapping):
         return
-    weights = [value.get(name, HybridBody.model_fields[name].default) for name in WEIGHTS]
+    sent = {name: weight for name in WEIGHTS if (weight := value.get(name)) is not None}
+    weights = [sent.get(name, HybridBody.model_fields[name].default) for name in WEIGHTS]
     if not all(isinstance(w, int | float) and not isinstance(w, bool) for w in weights):
         return
     total = sum(weights)

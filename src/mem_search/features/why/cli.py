@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from mem_search.cli.client import local, open_client
+from mem_search.cli.client import open_client
 from mem_search.cli.options import Json, check_text, show
 from mem_search.errors import InputError
 
@@ -26,5 +26,5 @@ def why(
     given = Path(path).expanduser().absolute()  # of a link, and not of what it leads to
     place = given.parent.resolve() / given.name if given.is_symlink() else given.resolve()
     check_text(str(place))
-    told = open_client().json("GET", "/api/why", local([("path", str(place))]))
+    told = open_client().json("GET", "/api/why", [("path", str(place))])
     show(told, [told["sentence"]], as_json=as_json)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
+from unicodedata import normalize
 
 from aiohttp import web
 from pydantic import AfterValidator, Field
@@ -74,7 +75,12 @@ async def why(call: Call) -> web.StreamResponse:
     """Say what became of a path: stored, waiting, left out, failed, removed, or never seen."""
     params = call.parameters(WhyParameters)
     clock = partial(to_the_minute, tz=call.display(params.tz).tz)
-    return json_reply(await _told(call, params.path, clock))
+    told = await _told(call, params.path, clock)
+    # The same name may be composed otherwise on the disk than in the question.
+    for form in ("NFC", "NFD"):
+        if told.state == "unseen" and (other := normalize(form, params.path)) != params.path:
+            told = await _told(call, other, clock)
+    return json_reply(told)
 
 
 async def _told(call: Call, path: str, clock: Clock) -> WhyPath:

@@ -59,7 +59,7 @@ from mem_search.http.core.parameter_types import zone
 from mem_search.http.core.parameters import Parameters, spellings
 from mem_search.http.core.problems import Fault, Invalid
 from mem_search.http.core.request_context import REQUEST_CONTEXT, RequestContext
-from mem_search.http.core.routing import ANY_TYPE, Call, Route
+from mem_search.http.core.routing import ANY_TYPE, Call, Route, zone_name
 from mem_search.patterns import pattern
 from mem_search.request_id import REQUEST_ID
 from mem_search.text import secret_rules
@@ -173,7 +173,7 @@ def make_handler(route: Route) -> Handler:
         sent: MultiMapping[str] = request.query
         if theirs is not None:
             sent, context.tolerated = theirs.read_query(request, model)
-        query = read_query(model, sent, lifecycle.settings.timezone)
+        query = read_query(model, sent, zone_name(request, lifecycle.settings))
         body = None
         if route.body is not None:
             body = await read_body(request, route.body, theirs)

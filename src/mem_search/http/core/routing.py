@@ -11,6 +11,7 @@ from aiohttp import web
 from pydantic import BaseModel
 
 from mem_search.access.callers import Caller, check_may_change
+from mem_search.errors import InputError
 from mem_search.http.access.browsers import viewer_host
 from mem_search.http.access.peers import is_unix
 from mem_search.http.core.clients import Clients
@@ -23,12 +24,31 @@ from mem_search.records.registry import installed_kinds
 from mem_search.renderers import DisplayOptions
 from mem_search.runtime import Runtime
 from mem_search.search.service import UNLOGGED
+from mem_search.settings import Settings
 
 M = TypeVar("M", bound=BaseModel)
 ANY_TYPE = "application/octet-stream"
 """The body type of a route that takes bytes of any type."""
 COMMAND_LINE = "mem-search"
 """The User-Agent of the command line."""
+TIMEZONE, TERMINAL_TIMEZONE = "X-Timezone", "X-Terminal-Timezone"
+"""Headers by which our own clients name a zone: that of their settings, and that of a terminal."""
+
+
+def zone_name(request: web.Request, settings: Settings) -> str:
+    """The reader's time zone where the request has no ``tz``; empty for the machine's own.
+
+    A client's setting counts before the worker's, a terminal after it. Raises InputError.
+    """
+    if name := request.headers.get(TIMEZONE, "") or settings.timezone:
+        zone(name)
+        return name
+    terminal = request.headers.get(TERMINAL_TIMEZONE, "")
+    try:
+        zone(terminal)
+    except InputError:
+        return ""  # this machine does not know the terminal's zone
+    return terminal
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,8 +119,13 @@ class Call:
 
     @property
     def now(self) -> datetime:
-        """The current time in the worker's time zone."""
-        return datetime.now(zone(self.lifecycle.settings.timezone))
+        """The current time in the reader's time zone."""
+        return datetime.now(zone(self.zone_name))
+
+    @property
+    def zone_name(self) -> str:
+        """The reader's time zone, as ``zone_name`` of this module has it."""
+        return zone_name(self.request, self.lifecycle.settings)
 
     @property
     def base(self) -> str:
@@ -116,8 +141,8 @@ class Call:
         return f"{'https' if secure else 'http'}://{self.request.headers['Host']}"
 
     def display(self, tz: Zone | None = None) -> DisplayOptions:
-        """How replies show records: times are in ``tz``, or in the worker's own time zone."""
-        reader_tz = tz or zone(self.lifecycle.settings.timezone)
+        """How replies show records: times are in ``tz``, or in the reader's time zone."""
+        reader_tz = tz or zone(self.zone_name)
         now, command_line = datetime.now(reader_tz), self._is_command_line
         return DisplayOptions(installed_kinds().get, reader_tz, now, command_line=command_line)
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final, cast
 
 from mem_search.patterns import LazyPattern, pattern
+from mem_search.text.embedded_data import without_data
 from mem_search.text.shortening import beginning, one_line
 
 _BLOCK = pattern(
@@ -84,13 +85,13 @@ _ENOUGH_WORDS = 3
 
 
 def clean_text(value: object) -> str:
-    """``value`` without lone surrogates, terminal colours and control characters.
+    """``value`` without lone surrogates, terminal colours, control characters and pictures.
 
     Empty for anything that is not a string.
     """
     if not isinstance(value, str):
         return ""
-    return _UNWANTED.sub("", value.encode("utf-8", "replace").decode("utf-8"))
+    return without_data(_UNWANTED.sub("", value.encode("utf-8", "replace").decode("utf-8")))
 
 
 def headline(text: str, limit: int = HEADLINE) -> str:

@@ -20,20 +20,18 @@ from mem_search.contracts import FileFormat, Machine
 from mem_search.model import Batch, Draft, LedgerEntry, Location
 from mem_search.regular_file import MAX_SETTINGS, read_regular_file
 from mem_search.sources.base import BaseSource, BatchBuilder, alone
-from mem_search.sources.claude_mem.changes import (
+from mem_search.sources.claude_mem.database import (
+    FILE_NAME,
     NOTHING,
     Block,
+    Database,
     Row,
+    Table,
     block_of,
     changed_rows,
     dump_blocks,
-    load_blocks,
-)
-from mem_search.sources.claude_mem.database import (
-    FILE_NAME,
-    Database,
-    Table,
     find_database,
+    load_blocks,
     open_database,
     signature,
 )

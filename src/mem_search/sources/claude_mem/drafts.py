@@ -14,8 +14,7 @@ from typing import Any, Final
 from mem_search.model import Draft
 from mem_search.model.forgetting import SESSION
 from mem_search.patterns import pattern
-from mem_search.sources.claude_mem.changes import Row
-from mem_search.sources.claude_mem.database import Table
+from mem_search.sources.claude_mem.database import Row, Table
 from mem_search.text.date_words import from_epoch
 from mem_search.text.dates import LAST_TIME
 from mem_search.text.platforms import platform_named

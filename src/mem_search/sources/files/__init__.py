@@ -26,7 +26,7 @@ from mem_search.extractors import SUFFIXES, ocr
 from mem_search.extractors.extraction import Extractions
 from mem_search.extractors.refusal import Refused, Unreadable
 from mem_search.model import Batch, Draft, LedgerEntry, Location
-from mem_search.model.documents import Extracted
+from mem_search.model.ingest import Extracted
 from mem_search.projects import identify
 from mem_search.records.registry import installed_kinds
 from mem_search.regular_file import open_regular_file, path_of

@@ -17,7 +17,7 @@ from mem_search.errors import InputError
 from mem_search.extractors.main_text import plain_text
 from mem_search.extractors.refusal import Unreadable
 from mem_search.model import Draft, Location
-from mem_search.model.documents import Extracted
+from mem_search.model.ingest import Extracted
 from mem_search.patterns import pattern
 from mem_search.sources.files import Files, identity_of
 from mem_search.text.dates import from_iso

@@ -17,7 +17,7 @@ from mem_search.errors import StorageError
 from mem_search.extractors.extraction import Extractions
 from mem_search.extractors.refusal import Refused
 from mem_search.model import LedgerEntry
-from mem_search.model.documents import Extracted
+from mem_search.model.ingest import Extracted
 from mem_search.sources.base import BatchBuilder, scratch_folder, unpacking
 from mem_search.sources.mail.drafts import content_digest, drafts_of, held_as, identity
 from mem_search.sources.mail.message import Attachment, Mail

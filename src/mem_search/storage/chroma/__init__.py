@@ -3,8 +3,8 @@
     index ── server ┬─ process ── launch ── child      a Chroma that the worker owns
       │             │     └────── directory            its folder: lock, quarantine
       │             └─ remote                          a server that somebody else runs
-      └── connection ┬─ lean ── wire                   the client for the owned one
-                     └─ remote ── faults               the client for other servers
+      └── connection ┬─ lean                           the client for the owned one
+                     └─ remote                         the client for other servers
 
 The index is derived data: SQLite holds every vector, so the index can always be rebuilt.
 ``storage.opening.open_index`` opens it.

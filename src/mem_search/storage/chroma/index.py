@@ -20,9 +20,15 @@ import numpy as np
 
 from mem_search.contracts import VectorEntry, VectorIndex, Vectors
 from mem_search.errors import IndexUnavailable
-from mem_search.processors import scale_timeout
-from mem_search.storage.chroma.connection import FORMAT, Connect, Connection, number
-from mem_search.storage.chroma.faults import CollectionGone, NoAnswer
+from mem_search.machine import scale_timeout
+from mem_search.storage.chroma.connection import (
+    FORMAT,
+    CollectionGone,
+    Connect,
+    Connection,
+    NoAnswer,
+    number,
+)
 from mem_search.storage.chroma.server import Protection, Server, State
 
 T = TypeVar("T")

@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import Final
 
 from mem_search.errors import IndexUnavailable
-from mem_search.processors import scale_timeout
+from mem_search.machine import scale_timeout
+from mem_search.storage.chroma.connection import ServerFault, Unreachable
 from mem_search.storage.chroma.directory import DataDirectory
-from mem_search.storage.chroma.faults import ServerFault, Unreachable
 from mem_search.storage.chroma.launch import Child, launch
 from mem_search.storage.chroma.lean import LeanConnection, heartbeat
 from mem_search.storage.chroma.server import Opened, Protection, Server

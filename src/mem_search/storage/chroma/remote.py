@@ -22,7 +22,7 @@ from urllib.request import getproxies
 from mem_search.contracts import VectorEntry, Vectors
 from mem_search.errors import IndexUnavailable, InputError
 from mem_search.storage.chroma import connection as shared
-from mem_search.storage.chroma.faults import ServerFault, Unreachable, translated
+from mem_search.storage.chroma.connection import ServerFault, Unreachable, translated
 from mem_search.storage.chroma.server import LOOPBACK, Opened, Server, heartbeat
 
 _PATIENCE = 5.0

@@ -18,8 +18,7 @@ from urllib.parse import urlsplit
 from urllib.request import ProxyHandler, Request, build_opener
 
 from mem_search.errors import IndexUnavailable
-from mem_search.storage.chroma.connection import Connect
-from mem_search.storage.chroma.faults import Unreachable
+from mem_search.storage.chroma.connection import Connect, Unreachable
 
 LOOPBACK: Final = {"127.0.0.1", "localhost", "::1"}
 

@@ -24,7 +24,7 @@ from mem_search.storage.postgres.replica import Replica
 from mem_search.storage.postgres.roles import Roles
 from mem_search.storage.postgres.server import translated
 from mem_search.storage.postgres.workers import LEASE, Worker
-from mem_search.storage.rules.tombstones import KEY_BYTES
+from mem_search.storage.rules.identities import KEY_BYTES
 from mem_search.text.redaction import rules
 
 P = ParamSpec("P")

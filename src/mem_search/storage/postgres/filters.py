@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import re
+from collections.abc import Callable, Collection
 from typing import Final
 
 from mem_search.model import Term
 from mem_search.storage.postgres import words
 from mem_search.storage.postgres.connection import Connection
 from mem_search.storage.rules import bm25
-from mem_search.storage.sql.connection import ascii_lower
+from mem_search.storage.sql.connection import ascii_lower, folded_name
 from mem_search.storage.sql.filters import FilterSql, Sql, word_query
 
 _COMMON_DATES: Final = r"'^\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?)?$'"
@@ -27,10 +28,20 @@ class PostgresFilters(FilterSql):
     def among(self, column: str, values: Collection[str]) -> Sql:
         return f"{column} = any(%s::text[])", [list(values)]
 
-    def same(self, column: str, values: Collection[str]) -> Sql:
+    def same(self, connection: Connection, column: str, values: Collection[str]) -> Sql:
+        if not all(map(str.isascii, values)):
+            wanted = set(map(folded_name, values))
+            return self.among(column, _spelled(connection, column, wanted.__contains__))
         if len(values) == 1:
             return f"{column}_lower = %s", [*map(ascii_lower, values)]
         return self.among(f"{column}_lower", [*map(ascii_lower, values)])
+
+    def alike(self, connection: Connection, column: str, pattern: str) -> Sql:
+        if pattern.isascii():
+            return f"{column} {self.like}", [pattern]
+        alike = re.compile(_as_expression(folded_name(pattern)), re.DOTALL).fullmatch
+        spelled = _spelled(connection, column, lambda name: alike(name) is not None)
+        return self.among(column, spelled)
 
     def words(self, connection: Connection, term: Term) -> Sql:
         column = bm25.COLUMNS.index(term.column) if term.column else None
@@ -64,6 +75,27 @@ class PostgresFilters(FilterSql):
             "v.value, 'timestamptz') then extract(epoch from v.value::timestamptz)::bigint * 1000"
             f" {sign} {bound} else false end"
         )
+
+
+_TABLES: Final = {"r": "records", "x": "facets"}
+
+
+def _spelled(connection: Connection, column: str, meets: Callable[[str], bool]) -> list[str]:
+    """The values of ``column`` whose folded name ``meets``: of those that are not ASCII, like it.
+
+    The collation "C" knows no case of other letters.
+    """
+    table, name = column.split(".")
+    stored = connection.column(
+        f"select distinct {name} from {_TABLES[table]} where {name} ~ '[^\\x01-\\x7f]'"
+    )
+    return [value for value in stored if meets(folded_name(value))]
+
+
+def _as_expression(pattern: str) -> str:
+    """The regular expression of a pattern of LIKE."""
+    parts = re.split(r"(\\.|%)", pattern)
+    return "".join(".*" if part == "%" else re.escape(part.removeprefix("\\")) for part in parts)
 
 
 FILTERS: Final = PostgresFilters()

@@ -11,8 +11,7 @@ from mem_search.errors import Conflict
 from mem_search.storage.postgres import postings, words
 from mem_search.storage.postgres.connection import Connection
 from mem_search.storage.postgres.migrations import TABLES
-from mem_search.storage.rules.moving import Identity, Row, Table
-from mem_search.storage.sql.moving import Tables
+from mem_search.storage.sql.moving import Identity, Row, Table, Tables
 
 _ARRAYS: Final = {("forget_receipts", "pending")}
 

@@ -27,8 +27,7 @@ from mem_search.storage.postgres.filters import where
 from mem_search.storage.postgres.passage_blocks import PassageBlocks
 from mem_search.storage.postgres.snapshot import PostgresSnapshot
 from mem_search.storage.postgres.word_lists import WordLists
-from mem_search.storage.rules.corpus_cache import CorpusCache
-from mem_search.storage.sql.statistics import corpus
+from mem_search.storage.sql.statistics import CorpusCache, corpus
 
 P = ParamSpec("P")
 T = TypeVar("T")

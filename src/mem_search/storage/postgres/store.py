@@ -23,8 +23,7 @@ from mem_search.storage.postgres.workers import LEASE
 from mem_search.storage.rules import future_times
 from mem_search.storage.rules.checksums import is_whole, with_checksum
 from mem_search.storage.rules.future_times import SKEW_MS
-from mem_search.storage.rules.rate_windows import allowance
-from mem_search.storage.sql.access import Limits, Logins
+from mem_search.storage.sql.access import Limits, Logins, allowance
 from mem_search.storage.sql.connection import reads, writes_beside
 from mem_search.storage.sql.jobs import StoredJobs
 from mem_search.storage.sql.records import Records

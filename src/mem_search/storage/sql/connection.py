@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import unicodedata
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import wraps
@@ -120,6 +121,13 @@ def ascii_lower(text: str) -> str:
     So compare ``nocase`` of SQLite and ``lower`` of PostgreSQL in the collation "C".
     """
     return "".join(chr(ord(c) + 32) if "A" <= c <= "Z" else c for c in text)
+
+
+def folded_name(text: str) -> str:
+    """``text`` as names compare: in either case, and composed (caseless matching of Unicode)."""
+    if text.isascii():
+        return text.lower()
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).casefold())
 
 
 class Repository:

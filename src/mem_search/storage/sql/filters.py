@@ -1,19 +1,20 @@
 """Filters as SQL: the one place that decides which records a search may return.
 
 ``FilterSql.where`` gives a condition over ``records r`` with its parameters, used unchanged by
-every leg, by browsing, counting and deleting, so that no leg can see a different corpus. Letters of
-ASCII count in either case. How lists, text without its case, words and JSON are compared is each
-engine's own.
+every leg, by browsing, counting and deleting, so that no leg can see a different corpus. Names
+compare by ``folded_name``. How lists, names, words and JSON are compared is each engine's own.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Sequence
+from functools import partial
 from typing import Any, ClassVar, Final
 
 from mem_search.model import AllOf, AnyOf, Condition, Demand, Filters, MetadataTest, Not, Term
-from mem_search.storage.sql.connection import Connection
+from mem_search.model.requests import Scope
+from mem_search.storage.sql.connection import Connection, Repository, reads, writes
 from mem_search.text.words import AnyWords, WordPhrase, WordQuery, is_cjk, known_word, runs_of
 
 Sql = tuple[str, list[Any]]
@@ -45,8 +46,12 @@ class FilterSql(ABC):
         """``column`` has one of ``values``."""
 
     @abstractmethod
-    def same(self, column: str, values: Collection[str]) -> Sql:
-        """``column`` has one of ``values``, in whatever case."""
+    def same(self, connection: Any, column: str, values: Collection[str]) -> Sql:
+        """``column``, of records or facets, has one of these names, in whatever case."""
+
+    @abstractmethod
+    def alike(self, connection: Any, column: str, pattern: str) -> Sql:
+        """``column``, of facets, is a name like ``pattern``, in whatever case."""
 
     @abstractmethod
     def words(self, connection: Any, term: Term) -> Sql:
@@ -78,7 +83,7 @@ class FilterSql(ABC):
             terms.append(self.among("r.kind", filters.kinds))
         if filters.project:
             # Many tools write project names in different cases; no two differ in case only.
-            terms.append(self.same("r.project", (filters.project,)))
+            terms.append(self.same(connection, "r.project", (filters.project,)))
         if filters.session:
             add("r.session = %s", filters.session)
         if filters.source:
@@ -99,7 +104,7 @@ class FilterSql(ABC):
             add("r.archived = %s", filters.archived)
         if filters.superseded is not None:
             add(f"r.superseded_by is {'not ' if filters.superseded else ''}null")
-        for condition, parameters in self.facets(filters):
+        for condition, parameters in self.facets(connection, filters):
             add(
                 f"exists (select 1 from facets x where x.record_id = r.id and {condition})",
                 *parameters,
@@ -154,10 +159,10 @@ class FilterSql(ABC):
             case AnyOf():
                 return _joined(" or ", [self.demand(connection, part) for part in demand.of])
 
-    def facets(self, filters: Filters) -> list[Sql]:
+    def facets(self, connection: Any, filters: Filters) -> list[Sql]:
         """Conditions over ``facets x``, with their parameters: a record needs a facet for each."""
         found = [
-            self._facet(name, values)
+            self._facet(connection, name, values)
             for name, values in (
                 ("type", filters.types),
                 ("concept", filters.concepts),
@@ -165,40 +170,44 @@ class FilterSql(ABC):
             )
             if values
         ]
-        found += [self._facet(name, (value,)) for name, value in filters.facets]
+        found += [self._facet(connection, name, (value,)) for name, value in filters.facets]
         if filters.any_facets:
             found.append(
-                _joined(" or ", [self._facet(name, (value,)) for name, value in filters.any_facets])
+                _joined(
+                    " or ",
+                    [self._facet(connection, name, (value,)) for name, value in filters.any_facets],
+                )
             )
         if filters.files:
             condition, values = _joined(
-                " or ", [self._path(file.removeprefix("./")) for file in filters.files]
+                " or ", [self._path(connection, file.removeprefix("./")) for file in filters.files]
             )
             found.append(
                 (f"x.name in ('file_read', 'file_modified', 'path') and {condition}", values)
             )
         return found
 
-    def _facet(self, name: str, values: Collection[str]) -> Sql:
-        condition, parameters = self.same("x.value", values)
+    def _facet(self, connection: Any, name: str, values: Collection[str]) -> Sql:
+        condition, parameters = self.same(connection, "x.value", values)
         return f"x.name = %s and {condition}", [name, *parameters]
 
-    def _path(self, file: str) -> Sql:
+    def _path(self, connection: Any, file: str) -> Sql:
         """A path matches whole or after a separator: ``auth.py`` finds ``src/auth.py``.
 
         ``src/`` is everything below such a folder, ``src/*`` what lies directly in it.
         """
-        alike = f"x.value {self.like}"
+        alike = partial(self.alike, connection, "x.value")
         end = literally(file.removesuffix("*").lstrip("/"))
         if file.endswith("/"):
-            return f"{alike} or {alike}", [f"{literally(file)}%", f"%/{end}%"]
+            return _joined(" or ", [alike(f"{literally(file)}%"), alike(f"%/{end}%")])
         if file.endswith("/*"):
             start = literally(file.removesuffix("*"))
-            directly = f"({alike} and not {alike})"
-            values = [f"{start}%", f"{start}%/%", f"%/{end}%", f"%/{end}%/%"]
-            return f"{directly} or {directly}", values
-        condition, whole = self.same("x.value", (file,))
-        return f"{condition} or {alike}", [*whole, f"%/{end}"]
+            below = [(f"{start}%", f"{start}%/%"), (f"%/{end}%", f"%/{end}%/%")]
+            return _joined(
+                " or ",
+                [_joined(" and not ", [alike(inside), alike(deeper)]) for inside, deeper in below],
+            )
+        return _joined(" or ", [self.same(connection, "x.value", (file,)), alike(f"%/{end}")])
 
     def _metadata(self, test: MetadataTest) -> Sql:
         held = self.value_condition(test)
@@ -272,3 +281,48 @@ def word_query(term: Term) -> WordQuery:
     if term.form == "fuzzy":
         alternatives = {exact: None, **alternatives}
     return AnyWords(tuple(alternatives))
+
+
+NAMED: Final = 'lower(name) = lower(%(name)s::text collate "C")'
+"""Of a table whose names ignore the case of ASCII letters."""
+
+
+class Scopes(Repository):
+    """Filters with a name; upper and lower case name the same scope."""
+
+    @writes
+    def put(self, connection: Connection, scope: Scope) -> Scope:
+        """Store the scope; an existing one keeps its spelling and its time."""
+        return Scope(
+            *connection.one(
+                "insert into scopes(name, filter, created_at) values(%s, %s, %s)"
+                " on conflict(owner, lower(name)) do update set filter = excluded.filter"
+                " returning name, filter, created_at",
+                (scope.name, scope.filter, scope.created_at),
+            )
+        )
+
+    @reads
+    def get(self, connection: Connection, name: str) -> Scope | None:
+        row = connection.maybe(
+            f"select name, filter, created_at from scopes where {NAMED}", {"name": name}
+        )
+        return Scope(*row) if row else None
+
+    @reads
+    def listed(self, connection: Connection) -> list[Scope]:
+        """All scopes by name."""
+        return scopes(connection)
+
+    @writes
+    def remove(self, connection: Connection, name: str) -> bool:
+        """Delete a scope; False when there was none."""
+        return bool(
+            connection.execute(f"delete from scopes where {NAMED}", {"name": name}).rowcount
+        )
+
+
+def scopes(connection: Connection) -> list[Scope]:
+    """All scopes, by name."""
+    rows = connection.execute("select name, filter, created_at from scopes order by lower(name)")
+    return [Scope(*row) for row in rows]

@@ -23,7 +23,7 @@ from mem_search.model.forgetting import (
     Tombstone,
     Traces,
 )
-from mem_search.storage.rules.tombstones import numbers_of
+from mem_search.storage.rules.identities import numbers_of
 from mem_search.storage.sql.connection import (
     Connection,
     Json,

@@ -19,8 +19,7 @@ from mem_search.model.ingest import (
     with_counted,
 )
 from mem_search.model.records import CONTENT_ID
-from mem_search.storage.rules.own_ids import Known, with_own_ids
-from mem_search.storage.rules.tombstones import lifted_with
+from mem_search.storage.rules.identities import Known, lifted_with, with_own_ids
 from mem_search.storage.sql.connection import (
     HERE,
     Connection,

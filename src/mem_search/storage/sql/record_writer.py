@@ -17,8 +17,7 @@ from mem_search.model.forgetting import Identity, of_session
 from mem_search.model.ingest import PreparedDraft, Stored
 from mem_search.model.records import CONTENT_ID
 from mem_search.storage.rules.checksums import with_checksum
-from mem_search.storage.rules.own_ids import apart
-from mem_search.storage.rules.tombstones import akin, forgotten_since, of_words
+from mem_search.storage.rules.identities import akin, apart, forgotten_since, of_words
 from mem_search.storage.sql import edges, passage_rows, similar
 from mem_search.storage.sql.passage_rows import Kept, Text
 from mem_search.storage.sql.tombstones import Tombstones

@@ -35,8 +35,8 @@ from mem_search.model.requests import Scope
 from mem_search.model.statistics import AskedQuery, Corpus
 from mem_search.storage.ports.search import Counted, Names
 from mem_search.storage.rules import bm25
-from mem_search.storage.sql import edges, graph, records, scopes, search_log
-from mem_search.storage.sql.connection import Connection, ascii_lower, from_json
+from mem_search.storage.sql import edges, filters, graph, records, search_log
+from mem_search.storage.sql.connection import Connection, folded_name, from_json
 from mem_search.storage.sql.filters import FilterSql
 from mem_search.storage.sql.graph import Graph
 from mem_search.storage.sql.vocabulary import MAX_VALUES, Vocabulary
@@ -245,7 +245,7 @@ class Snapshot(ABC):
         return records.with_links(self._connection, numbers)
 
     def scopes(self) -> list[Scope]:
-        return scopes.scopes(self._connection)
+        return filters.scopes(self._connection)
 
     def logged_queries(self, words: Sequence[str], limit: int) -> list[AskedQuery]:
         return search_log.sharing(self._connection, words, limit)
@@ -341,13 +341,13 @@ def _stored_facet(
 def _largest(pairs: Iterable[tuple[str, int]], most: int) -> FacetCounts:
     """The values with the most records, ties by name; a record without a value does not count.
 
-    Values that differ only in the case of ASCII letters are one, as they are for a filter.
+    Values that are one name for a filter are one.
     """
     merged: dict[str, tuple[str, int]] = {}
     for value, times in pairs:
         if value:
-            spelled, before = merged.get(ascii_lower(value), (value, 0))
-            merged[ascii_lower(value)] = min(spelled, value), before + times
+            spelled, before = merged.get(folded_name(value), (value, 0))
+            merged[folded_name(value)] = min(spelled, value), before + times
     ordered = sorted(merged.values(), key=lambda pair: (-pair[1], pair[0]))
     return FacetCounts(tuple(ordered[:most]), len(ordered))
 

@@ -1,4 +1,4 @@
-"""Tombstones (``storage.rules.tombstones``): asked for, written, lifted, and exported."""
+"""Tombstones (``storage.rules.identities``): asked for, written, lifted, and exported."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import Any, ClassVar
 
 from mem_search.model.forgetting import Identity, Tombstone
-from mem_search.storage.rules.tombstones import MAX_KEYS, digest
+from mem_search.storage.rules.identities import MAX_KEYS, digest
 
 Row = tuple[bytes, bytes, int]
 """Digest, key, and when its record was forgotten, in ms."""

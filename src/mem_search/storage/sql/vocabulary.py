@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Final
 
 from mem_search.storage.ports.search import Counted, Names
 from mem_search.storage.rules.terms import stem
+from mem_search.storage.sql.connection import folded_name
 from mem_search.storage.sql.filters import any_letters
 from mem_search.text.query.parse import MAX_MEANT
 from mem_search.text.spelling import edits_allowed, nearest, other_beginnings
@@ -139,8 +140,8 @@ class Vocabulary(ABC):
                 counted = "select 1 from records where project = %s"
             case "tag":
                 counted = "select 1 from facets where name = 'tag' and value = %s"
-        folded = prefix.casefold()
-        found = [v for v in self.values_of(names) if v.casefold().startswith(folded)]
+        folded = folded_name(prefix)
+        found = [v for v in self.values_of(names) if folded_name(v).startswith(folded)]
         counting = f"select count(*) from ({counted} limit {MAX_COUNTED}) c"
         counts = [(v, self._connection.count(counting, (v,))) for v in found[: 5 * limit]]
         return sorted(counts, key=lambda item: (-item[1], item[0]))[:limit]

@@ -48,7 +48,9 @@ from mem_search.storage.sql.connection import (
     Asking,
     Json,
     Values,
+    folded_name,
 )
+from mem_search.text.file_names import is_text
 
 MAPPED: Final = 2**31 - 2**16
 """Bytes of the file that a connection may map."""
@@ -124,6 +126,10 @@ def for_sqlite(statement: str) -> str:
 class SqliteConnection(Asking, sqlite3.Connection):
     """``storage.sql.connection.Connection``; a statement with ``?`` is run as it stands."""
 
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.create_function("folded", 1, folded_name, deterministic=True)
+
     def execute(self, statement: str, values: Any = (), /) -> sqlite3.Cursor:
         if not is_shared(statement):
             return sqlite3.Connection.execute(self, statement, values)
@@ -161,7 +167,9 @@ def _bound(values: Values) -> Any:
 def _value(value: Any) -> Any:
     match value:
         case Json():
-            return json.dumps(value.value)
+            # As letters, as filters look for a key; of halves of surrogate pairs SQLite has none.
+            text = json.dumps(value.value, ensure_ascii=False)
+            return text if is_text(text) else json.dumps(value.value)
         case list() | tuple():
             return json.dumps(value)
         case _:

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mem_search.model import Filters, MetadataTest, Term
+from mem_search.storage.sql.connection import folded_name
 from mem_search.storage.sql.filters import FilterSql, Sql, word_query
 from mem_search.storage.sqlite import words
 
@@ -37,10 +38,17 @@ class SqliteFilters(FilterSql):
     def among(self, column: str, values: Collection[str]) -> Sql:
         return f"{column} in ({', '.join(['%s'] * len(values))})", list(values)
 
-    def same(self, column: str, values: Collection[str]) -> Sql:
+    def same(self, connection: object, column: str, values: Collection[str]) -> Sql:
+        if not all(map(str.isascii, values)):
+            return self.among(f"folded({column})", [*map(folded_name, values)])
         if len(values) == 1:
             return f"{column} = %s collate nocase", list(values)
         return self.among(f"{column} collate nocase", values)
+
+    def alike(self, connection: object, column: str, pattern: str) -> Sql:
+        if pattern.isascii():
+            return f"{column} {self.like}", [pattern]
+        return f"folded({column}) {self.like}", [folded_name(pattern)]
 
     def words(self, connection: object, term: Term) -> Sql:
         expression = words.expression(word_query(term))

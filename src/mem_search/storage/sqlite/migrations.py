@@ -10,7 +10,7 @@ from importlib import resources
 from typing import Final
 
 from mem_search.errors import StorageError
-from mem_search.storage.rules.tombstones import KEY_BYTES
+from mem_search.storage.rules.identities import KEY_BYTES
 from mem_search.storage.sql.migrations import Schema
 from mem_search.storage.sqlite.connection import SqliteConnection
 from mem_search.text.redaction import rules

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from mem_search.storage.rules.checksums import with_checksum
-from mem_search.storage.rules.moving import Identity, Row, Table
-from mem_search.storage.sql.moving import Tables
+from mem_search.storage.sql.moving import Identity, Row, Table, Tables
 from mem_search.storage.sqlite import vectors
 from mem_search.storage.sqlite.connection import SqliteConnection
 from mem_search.storage.sqlite.damage import BYTES

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from mem_search.model import AllOf, AnyOf, Condition, Demand, Filters, Not, Order, Term
 from mem_search.model.kind_codes import KIND_CODES, MAX_CODES, Codes
 from mem_search.model.rankings import Numbers
-from mem_search.storage.sql.connection import ascii_lower
+from mem_search.storage.sql.connection import folded_name
 from mem_search.storage.sqlite import column_blocks, damage
 from mem_search.storage.sqlite.column_blocks import Block, kinds_by_code, kinds_by_name
 from mem_search.storage.sqlite.filters import FILTERS, MetadataColumns
@@ -310,7 +310,7 @@ def _by_statements(
     connection: sqlite3.Connection, columns: Columns, filters: Filters
 ) -> Iterator[Mask]:
     """A mask for each filter on data that is not in the columns."""
-    for condition, values in FILTERS.facets(filters):
+    for condition, values in FILTERS.facets(connection, filters):
         statement = f"select json_group_array(x.record_id) from facets x where {condition}"
         yield _listed(connection, columns, statement, values)
     for test in filters.metadata:
@@ -368,9 +368,8 @@ def _by_columns(columns: Columns, filters: Filters, records: Numbers) -> Mask:
     kinds = columns.kinds[records]
     mask = np.isin(kinds, KIND_CODES.among(filters.kinds)) if filters.kinds else kinds != GONE
     if filters.project:
-        # As in ``filters``: without regard to the case of ASCII letters.
-        wanted = ascii_lower(filters.project)
-        projects = columns.names["project"].among(lambda name: ascii_lower(name) == wanted)
+        wanted = folded_name(filters.project)
+        projects = columns.names["project"].among(lambda name: folded_name(name) == wanted)
         mask &= np.isin(columns.projects[records], projects)
     for column, name, numbers in (
         ("session", filters.session, columns.sessions),

@@ -11,13 +11,9 @@ from itertools import chain
 from typing import Final, Literal
 
 from mem_search.model import AllOf, AnyOf, Condition, Demand, Filters, Kind, Not, Term
-from mem_search.text.query.grammar import Chain, Group, Leaf, Must, Never, Node
+from mem_search.text.query.grammar import DEPENDENT, Chain, Group, Leaf, Must, Never, Node
 from mem_search.text.query.lexer import Token
 from mem_search.text.query.wild import FORMS
-from mem_search.text.words import STOP_WORDS
-
-DEPENDENT: Final = STOP_WORDS | {"not"}
-"""Words that ask for nothing by themselves, so that they are no operands without quotes."""
 
 MAX_LEAVES: Final = 64
 MAX_DEPTH: Final = 20
@@ -181,7 +177,7 @@ def written_term(term: Term) -> str:
     if term.form != "exact":
         return "_".join(term.words) + _SIGNS[term.form]
     text = " ".join(term.words)
-    # A stop word without quotes would not be an operand (``operators``).
+    # A stop word without quotes would not be an operand (``grammar.settled``).
     is_plain = len(term.words) == 1 and text[0].isalpha() and text not in DEPENDENT
     return text if is_plain else f'"{text}"'
 

@@ -15,7 +15,7 @@ from typing import cast
 from mem_search.model import AllOf, Analyzed, AnyOf, Condition, Demand, Filters, Term
 from mem_search.patterns import pattern
 from mem_search.text import words
-from mem_search.text.query import demands, operators
+from mem_search.text.query import demands, grammar
 from mem_search.text.query.demands import Near
 from mem_search.text.query.field_values import written
 from mem_search.text.query.fields import Fields, KnownKinds
@@ -167,7 +167,7 @@ def read(
 
 def _parse(text: str, fields: Fields) -> _Expression:
     lexer = Lexer(text, fields.read)
-    tokens, as_words = operators.settled(lexer.tokens, text)
+    tokens, as_words = grammar.settled(lexer.tokens, text)
     parser = Parser(tokens, text)
     warnings = (*lexer.warnings, *as_words, *parser.warnings)
     return _Expression(tokens, parser.items, parser.dangling, warnings)
@@ -180,7 +180,7 @@ def _operators(parsed: _Expression) -> tuple[str, ...]:
         dict.fromkeys(
             token.sort.upper()
             for token in parsed.tokens
-            if token.sort in operators.OPERATORS and token.start not in read_as_text
+            if token.sort in grammar.OPERATORS and token.start not in read_as_text
         )
     )
 

@@ -1,19 +1,27 @@
-"""Tombstones: keyed hashes of the identities of forgotten records (ADR 0021).
+"""Identities of records: ids of their own, and tombstones of those that were forgotten (ADR 0021).
 
-The identity is source, id and kind. A tombstone from before 2026-11-23 knows no kind. A capture
-that is told again has other ids and times, so an agent's session is refused as well: the session
-itself once none of its records is left, and the words of each record that was forgotten.
+Whoever writes an exchange file may number each kind from one. So a record keeps the id of its
+source unless a record of another kind has it: else prompt 5 would replace observation 5. A mail
+that uses the message id of another one does not replace that one, either.
+
+A tombstone is a keyed hash of an identity, which is source, id and kind. One from before 2026-11-23
+knows no kind. A capture that is told again has other ids and times, so an agent's session is
+refused as well: the session itself once none of its records is left, and the words of each record
+that was forgotten.
 """
 
 from __future__ import annotations
 
 import hashlib
 import hmac
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final, NamedTuple
 
 from mem_search.model import Draft
 from mem_search.model.forgetting import SESSION, TOLD, Identity, Tombstone, of_session
+from mem_search.model.ingest import PreparedDraft
+from mem_search.model.records import CONTENT_ID
 
 KEY_BYTES: Final = 32
 DIGEST_BYTES: Final = 16
@@ -88,3 +96,51 @@ def numbers_of(records: Iterable[Sequence[Any]], tombstones: Sequence[Tombstone]
             for kind in {identity[2], ""}  # one without a kind refuses every kind
         )
     ]
+
+
+class Known(NamedTuple):
+    """A stored record; ``content`` is its metadata ``CONTENT_ID``."""
+
+    source_id: str
+    kind: str
+    content: str | None
+
+
+def with_own_ids(
+    items: Sequence[PreparedDraft], known: Callable[[str, str, str], Sequence[Known]]
+) -> list[PreparedDraft]:
+    """``items`` under ids that no record of another kind has: ``5``, else ``5#user_prompt``.
+
+    The first record with an id keeps it, so reading the same again gives the same ids. ``known``
+    reads the stored records of a source with one of two ids.
+    """
+    owners: dict[tuple[str, str], str] = {}
+    return [_with_own_id(item, known, owners) for item in items]
+
+
+def _with_own_id(
+    item: PreparedDraft,
+    known: Callable[[str, str, str], Sequence[Known]],
+    owners: dict[tuple[str, str], str],
+) -> PreparedDraft:
+    """``owners`` are the kinds of earlier items of the batch, by (source, id)."""
+    draft = item.draft
+    apart = f"{draft.source_id}#{draft.kind}"
+    stored = {each.source_id: each for each in known(draft.source, draft.source_id, apart)}
+    same = stored.get(draft.source_id)
+    content = draft.metadata.get(CONTENT_ID)
+    if content and same and same.content not in (None, content):
+        return replace(item, draft=replace(draft, source_id=f"{draft.source_id}#{content}"))
+    key = (draft.source, draft.source_id)
+    owner = same.kind if same else owners.get(key)
+    if owner is None and apart not in stored:
+        owners[key] = draft.kind
+    elif owner != draft.kind:
+        return replace(item, draft=replace(draft, source_id=apart))
+    return item
+
+
+def apart(name: str) -> tuple[str, str]:
+    """The id and the content that ``Batch.released`` may name; no content is ""."""
+    source_id, _, content = name.rpartition("#")
+    return (source_id, content) if source_id else (name, "")

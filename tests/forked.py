@@ -1,0 +1,231 @@
+"""``mem-search ...`` in a process that is forked from one which has imported everything.
+
+Importing costs a command a quarter of a second of processor time and a worker a whole one, the same
+each time, and the suite starts a thousand. A forked process is as real as one that is started: it
+has its own pid, environment, directory, files and exit code, and runs ``__main__.main``. What
+commands import is seen where they are started: by ``Home.popen``, ``test_documented_commands.py``
+and ``cli/test_fast_path.py``.
+"""
+
+from __future__ import annotations
+
+import atexit
+import gc
+import os
+import pickle
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import traceback
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from patience import PATIENCE
+
+_MAX_REQUEST = 200_000
+"""Bytes of a command with its environment."""
+
+_WORKER = ["-P", "-m", "mem_search", "worker", "run", "--background"]
+_WITH_A_SECRET = "token ghp_" + "abcdefghijklmnopqrstuvwxyz0123456789"
+_READ_AT_START = ("PYTHON", "LC_", "LANG")
+"""Beginnings of the names of variables that the interpreter reads when it starts."""
+
+
+def _at_start(environ: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in environ.items() if name.startswith(_READ_AT_START)}
+
+
+class Server:
+    """A process that forks one for each command."""
+
+    def __init__(self, environ: Mapping[str, str]) -> None:
+        self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        # One thread, since none but the one that forks goes on in the forked process.
+        alone = {"OPENBLAS_NUM_THREADS": "1", "TZ": "UTC"}
+        with theirs:
+            self._process = subprocess.Popen(
+                [sys.executable, __file__, str(theirs.fileno())],
+                env={**environ, **alone, "MEM_SEARCH_HOME": os.devnull},
+                pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+            )  # fmt: skip
+        atexit.register(self._close)
+
+    def _close(self) -> None:
+        self._socket.close()
+        self._process.wait(PATIENCE)
+
+    def run(
+        self, argv: Sequence[str], environ: Mapping[str, str], directory: Path, given: str
+    ) -> subprocess.CompletedProcess[str]:
+        """As ``subprocess.run`` does; a command that takes too long is ended."""
+        reading, writing = os.pipe()
+        mine, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        feeder = threading.Thread(target=_feed, args=(writing, given.encode()), daemon=True)
+        with mine, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+            with theirs:
+                handles = [reading, out.fileno(), err.fileno(), theirs.fileno()]
+                request = pickle.dumps((list(argv), dict(environ), str(directory)))
+                assert len(request) < _MAX_REQUEST
+                socket.send_fds(self._socket, [request], handles)
+            os.close(reading)
+            feeder.start()
+            mine.settimeout(PATIENCE)
+            pid = int(mine.recv(64))
+            try:
+                ended = mine.recv(64)
+            except TimeoutError:
+                os.kill(pid, signal.SIGKILL)
+                raise
+            feeder.join()
+            said = []
+            for file in (out, err):
+                file.seek(0)
+                said.append(file.read().decode().replace("\r\n", "\n"))
+        return subprocess.CompletedProcess(argv, int(ended), *said)
+
+
+def _feed(handle: int, given: bytes) -> None:
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(given)
+    except BrokenPipeError:
+        pass  # it ended without reading all of it, as it may
+
+
+@cache
+def _server() -> Server:
+    from homes import SOURCE
+
+    mine = {n: v for n, v in os.environ.items() if not n.startswith(("MEM_SEARCH_", "CLAUDE_"))}
+    return Server(mine | {"PYTHONPATH": SOURCE})
+
+
+def run(
+    argv: Sequence[str], environ: Mapping[str, str], directory: Path, given: str
+) -> subprocess.CompletedProcess[str] | None:
+    """Run a command; None where the environment is one that only a new interpreter can have."""
+    from homes import SOURCE
+
+    if _at_start(environ) != _at_start({**os.environ, "PYTHONPATH": SOURCE}):
+        return None
+    return _server().run(argv, environ, directory, given)
+
+
+# In the server, and in what it forks:
+
+
+class _Worker:
+    """The worker that a command starts, forked from the command: what it uses of a Popen."""
+
+    def __init__(self, environ: Mapping[str, str], output: Any, umask: int, cwd: Path) -> None:
+        self.returncode: int | None = None
+        self.pid = os.fork()
+        if self.pid == 0:
+            os.setsid()
+            os.umask(umask)
+            files = [os.open(os.devnull, os.O_RDONLY), output, output]
+            _become(_WORKER[3:], environ, str(cwd), files)
+
+    def poll(self) -> int | None:
+        if self.returncode is None:
+            pid, status = os.waitpid(self.pid, os.WNOHANG)
+            self.returncode = os.waitstatus_to_exitcode(status) if pid else None
+        return self.returncode
+
+
+def _popen(command: Any, **how: Any) -> Any:
+    if list(command)[1:] != _WORKER:
+        return subprocess.Popen(command, **how)
+    return _Worker(how["env"], how["stdout"].fileno(), how["umask"], how["cwd"])
+
+
+def _become(argv: list[str], environ: Mapping[str, str], directory: str, files: list[int]) -> None:
+    """Be a process that was just started with ``argv``, until it ends."""
+    code: object = 1
+    try:
+        gc.freeze()  # what the process before had is never collected: that would close our files
+        for number, file in enumerate(files):
+            os.dup2(file, number)
+        os.closerange(3, os.sysconf("SC_OPEN_MAX"))
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        os.chdir(directory)
+        os.environ.clear()
+        os.environ.update(environ)
+        time.tzset()
+        sys.argv = ["mem-search", *argv]
+        from mem_search.__main__ import main
+
+        main()
+    except SystemExit as leaving:
+        code = leaving.code
+    except BaseException:  # noqa: BLE001  the interpreter prints it, too
+        traceback.print_exc()
+    finally:
+        threading._shutdown()  # type: ignore[attr-defined]  # as the interpreter does at its end
+        atexit._run_exitfuncs()
+        sys.stdout.flush()
+        os._exit(code if isinstance(code, int) else 0 if code is None else 1)
+
+
+def _serve(requests: socket.socket) -> None:
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for those between
+    while True:
+        request, handles, _, _ = socket.recv_fds(requests, _MAX_REQUEST, 4)
+        if not request:
+            return
+        if os.fork() == 0:
+            _between(requests, pickle.loads(request), handles)
+        for handle in handles:
+            os.close(handle)
+
+
+def _between(requests: socket.socket, request: Any, handles: list[int]) -> None:
+    """Fork the process itself, wait for it and tell its pid and its exit code."""
+    requests.close()
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    *files, told = handles
+    pid = os.fork()
+    if pid == 0:
+        os.close(told)
+        _become(*request, files)
+    for file in files:
+        os.close(file)
+    with socket.socket(fileno=told) as telling:
+        telling.send(str(pid).encode())
+        _, status = os.waitpid(pid, 0)
+        telling.send(str(os.waitstatus_to_exitcode(status)).encode())
+    os._exit(0)
+
+
+def _import_all() -> None:
+    """What commands and workers import, but not what opens files or begins threads."""
+    import typer.main
+
+    import mem_search.__main__
+    import mem_search.cli.app
+    import mem_search.cli.fast_path
+    import mem_search.daemon.control as control
+    import mem_search.daemon.run
+    import mem_search.http.core.app
+    import mem_search.http.routes
+    from mem_search.text.redaction import redact
+
+    typer.main.get_command = cache(typer.main.get_command)
+    typer.main.get_command(mem_search.cli.app.app)
+    vars(control)["subprocess"] = SimpleNamespace(Popen=_popen, DEVNULL=subprocess.DEVNULL)
+    assert redact(_WITH_A_SECRET)[1] == 1  # loads its compiled rules: half a second
+    gc.collect()
+    gc.freeze()
+    assert threading.active_count() == 1
+
+
+if __name__ == "__main__":
+    _import_all()
+    _serve(socket.socket(fileno=int(sys.argv[1])))
