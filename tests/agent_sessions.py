@@ -6,6 +6,8 @@ the agent says that it is done. The forms are those of pi 0.74.2, Qwen Code 0.15
 are what others describe.
 """
 
+import base64
+import hashlib
 import json
 import sqlite3
 from collections.abc import Iterable
@@ -201,6 +203,32 @@ def cursor(folder: Path) -> Path:
     return folder / "chats"
 
 
+def cursor_transcript(folder: Path) -> Path:
+    """What CLI and editor write beside the database: no times, no answers of tools."""
+
+    def said(role: str, *parts: dict[str, Any]) -> dict[str, Any]:
+        return {"role": role, "message": {"content": list(parts)}}
+
+    def text(words: str) -> dict[str, Any]:
+        return {"type": "text", "text": words}
+
+    def call(name: str, **given: str) -> dict[str, Any]:
+        return {"type": "tool_use", "name": name, "input": given}
+
+    sent = "<timestamp>Thursday, Jan 1, 2026, 2:00 AM (UTC+2)</timestamp>"
+    lines = [
+        said("user", text(f"{sent}\n<user_query>\n{ASKED}\n</user_query>")),
+        said("assistant", text("I look first.\n\n[REDACTED]"),
+             call("Shell", **RUN, working_directory=CWD)),
+        said("assistant", text("[REDACTED]"), call("Write", path=LAMP, contents="LAMP = 1")),
+        said("assistant", text(SAID)),
+        {"type": "turn_ended", "status": "success"},
+    ]  # fmt: skip
+    place = folder / "projects" / "gone-harbour" / "agent-transcripts"
+    _written(place / "u2" / "u2.jsonl", lines)
+    return folder / "projects"
+
+
 def codex_lines(*turns: str) -> list[dict[str, Any]]:
     """One work after each of the prompts."""
 
@@ -285,3 +313,294 @@ def gemini(folder: Path) -> Path:
                for n, line in enumerate(lines)]  # fmt: skip
     _written(folder / "tmp" / "harbour" / "chats" / "session-2026-01-01T00-00-g1.jsonl", stamped)
     return folder / "tmp"
+
+
+def crush(folder: Path) -> Path:
+    def call(key: str, name: str, **arguments: str) -> dict[str, Any]:
+        data = {"id": key, "name": name, "input": json.dumps(arguments), "finished": True}
+        return {"type": "tool_call", "data": data}
+
+    def answer(key: str, name: str, content: str) -> dict[str, Any]:
+        data = {"tool_call_id": key, "name": name, "content": content, "is_error": False}
+        return {"type": "tool_result", "data": data}
+
+    def text(said: str) -> dict[str, Any]:
+        return {"type": "text", "data": {"text": said}}
+
+    messages: list[tuple[str, list[dict[str, Any]]]] = [
+        ("user", [text(ASKED), {"type": "finish", "data": {"reason": "stop"}}]),
+        ("assistant", [{"type": "reasoning", "data": {"thinking": "It is dark"}},
+                       text("I look first."), call("1", "bash", **RUN)]),
+        ("tool", [answer("1", "bash", f"\n{ERROR}\nExit code 3\n\n<cwd>/gone/harbour</cwd>")]),
+        ("assistant", [call("2", "write", file_path=LAMP, content="LAMP = 1")]),
+        ("tool", [answer("2", "write", "<result>File successfully written</result>")]),
+        ("assistant", [text(SAID), {"type": "finish", "data": {"reason": "end_turn"}}]),
+    ]  # fmt: skip
+    root = folder / "crush"
+    path = root / "kept" / "crush.db"
+    path.parent.mkdir(parents=True)
+    projects = [{"path": CWD, "data_dir": str(path.parent)}]
+    (root / "projects.json").write_text(json.dumps({"projects": projects}))
+    with closing(sqlite3.connect(path)) as store, store:
+        store.executescript(
+            """
+            create table sessions(id text primary key, parent_session_id text, title text not null,
+                message_count integer, updated_at integer not null, created_at integer not null);
+            create table messages(id text primary key, session_id text not null, role text not null,
+                parts text not null default '[]', model text, created_at integer not null,
+                updated_at integer not null, finished_at integer, provider text,
+                is_summary_message integer default 0 not null);
+            create table goose_db_version(id integer primary key, version_id integer not null);
+            insert into goose_db_version values(1, 20260127000000);
+            insert into sessions values('r1', null, 'Untitled Session', 6, 9, 1);
+            """
+        )
+        for n, (role, parts) in enumerate(messages, 1):
+            row = (f"m{n}", role, json.dumps(parts), 1767225600 + n, 1767225600 + n)
+            store.execute(
+                "insert into messages(id, session_id, role, parts, created_at, updated_at)"
+                " values(?, 'r1', ?, ?, ?, ?)", row
+            )  # fmt: skip
+    return root
+
+
+def goose_messages() -> list[dict[str, Any]]:
+    def call(key: str, name: str, **arguments: str) -> dict[str, Any]:
+        value = {"name": name, "arguments": arguments}
+        return {"type": "toolRequest", "id": key, "toolCall": {"status": "success", "value": value}}
+
+    def answer(key: str, said: str, **more: Any) -> dict[str, Any]:
+        value = {"content": [{"type": "text", "text": said}], "isError": False, **more}
+        result = {"status": "success", "value": value}
+        return {"type": "toolResponse", "id": key, "toolResult": result}
+
+    def text(said: str) -> dict[str, str]:
+        return {"type": "text", "text": said}
+
+    said: list[tuple[str, list[dict[str, Any]]]] = [
+        ("user", [text(ASKED)]),
+        ("assistant", [{"type": "thinking", "thinking": "It is dark", "signature": ""},
+                       text("I look first."), call("1", "developer__shell", **RUN)]),
+        ("user", [answer("1", ERROR, isError=True, structuredContent={"exit_code": 3})]),
+        ("assistant", [call("2", "developer__text_editor", command="write", path=LAMP,
+                            file_text="LAMP = 1")]),
+        ("user", [answer("2", "Successfully wrote to lamp.py")]),
+        ("assistant", [text(SAID)]),
+    ]  # fmt: skip
+    shown = {"userVisible": True, "agentVisible": True}
+    return [
+        {"role": role, "created": 1767225600 + n, "content": content, "metadata": shown}
+        for n, (role, content) in enumerate(said, 1)
+    ]
+
+
+def goose(folder: Path) -> Path:
+    path = folder / "goose" / "sessions" / "sessions.db"
+    path.parent.mkdir(parents=True)
+    with closing(sqlite3.connect(path)) as store, store:
+        store.executescript(
+            """
+            create table schema_version(version integer primary key, applied_at timestamp);
+            insert into schema_version values(5, '2026-01-01 00:00:00');
+            create table sessions(id text primary key, name text not null default '',
+                description text not null default '', user_set_name boolean default false,
+                session_type text not null default 'user', working_dir text not null,
+                created_at timestamp default current_timestamp,
+                updated_at timestamp default '2026-01-01 00:00:09');
+            create table messages(id integer primary key autoincrement, session_id text not null,
+                role text not null, content_json text not null, created_timestamp integer not null,
+                timestamp timestamp default current_timestamp, tokens integer, metadata_json text);
+            insert into sessions(id, working_dir) values('20260101_1', '/gone/harbour');
+            """
+        )
+        for message in goose_messages():
+            row = (message["role"], json.dumps(message["content"]), message["created"],
+                   json.dumps(message["metadata"]))  # fmt: skip
+            store.execute(
+                "insert into messages(session_id, role, content_json, created_timestamp,"
+                " metadata_json) values('20260101_1', ?, ?, ?, ?)", row
+            )  # fmt: skip
+    return path.parent
+
+
+def zed_thread() -> dict[str, Any]:
+    def use(key: str, name: str, **given: str) -> dict[str, Any]:
+        return {"ToolUse": {"id": key, "name": name, "input": given, "raw_input": "",
+                            "is_input_complete": True}}  # fmt: skip
+
+    def result(key: str, name: str, said: str) -> dict[str, Any]:
+        content = {"tool_use_id": key, "tool_name": name, "is_error": False}
+        return {key: {**content, "content": {"Text": said}, "output": None}}
+
+    ran = f'Command "cat lamp.log" failed with exit code 3.\n\n```\n{ERROR}\n```'
+    messages: list[Any] = [
+        {"User": {"id": "v1", "content": [{"Text": ASKED}]}},
+        {"Agent": {"content": [{"Thinking": {"text": "It is dark", "signature": None}},
+                               {"Text": "I look first."},
+                               use("1", "terminal", cd="harbour", **RUN)],
+                   "tool_results": result("1", "terminal", ran)}},
+        {"Agent": {"content": [use("2", "edit_file", path="harbour/lamp.py", mode="create")],
+                   "tool_results": result("2", "edit_file", "Edited harbour/lamp.py")}},
+        "Resume",
+        {"Agent": {"content": [{"Text": SAID}], "tool_results": {}}},
+    ]  # fmt: skip
+    return {"title": "", "messages": messages, "updated_at": _stamp(9), "version": "0.3.0"}
+
+
+def zed(folder: Path) -> Path:
+    path = folder / "threads" / "threads.db"
+    path.parent.mkdir(parents=True)
+    with closing(sqlite3.connect(path)) as store, store:
+        store.execute(
+            "create table threads(id text primary key, summary text not null,"
+            " updated_at text not null, data_type text not null, data blob not null,"
+            " parent_id text, folder_paths text, folder_paths_order text, created_at text)"
+        )
+        row = (_stamp(9), json.dumps(zed_thread()), CWD, _stamp(1))
+        store.execute(
+            "insert into threads values('z1', '', ?, 'json', ?, null, ?, '0', ?)", row
+        )  # fmt: skip
+    return path
+
+
+def cursor_editor(folder: Path) -> Path:
+    def bubble(key: str, sort: int, text: str = "", **more: Any) -> dict[str, Any]:
+        return {"_v": 3, "bubbleId": key, "type": sort, "text": text,
+                "createdAt": _stamp(int(key[1:])), **more}  # fmt: skip
+
+    def tool(name: str, params: dict[str, str], result: Any) -> dict[str, Any]:
+        given = {"params": json.dumps(params), "rawArgs": "", "result": json.dumps(result)}
+        return {"name": name, "toolCallId": f"call_{name}", "status": "completed", **given}
+
+    run = tool("run_terminal_command_v2", RUN, {"output": ERROR, "exitCodeV2": 3})
+    write = tool("write", {"relativeWorkspacePath": LAMP}, {"diff": {"chunks": []}})
+    bubbles = [
+        bubble("b1", 1, ASKED, workspaceUris=["file:///gone/harbour"]),
+        bubble("b2", 2, thinking={"text": "It is dark"}),
+        bubble("b3", 2, "I look first."),
+        bubble("b4", 2, toolFormerData=run),
+        bubble("b5", 2, toolFormerData=write),
+        bubble("b6", 2, SAID),
+    ]
+    headers = [{"bubbleId": each["bubbleId"], "type": each["type"]} for each in bubbles]
+    chat = {"_v": 10, "composerId": "e1", "createdAt": 1767225600000, "name": "",
+            "fullConversationHeadersOnly": headers}  # fmt: skip
+    path = folder / "Cursor" / "User" / "globalStorage" / "state.vscdb"
+    path.parent.mkdir(parents=True)
+    with closing(sqlite3.connect(path)) as store, store:
+        for table in ("ItemTable", "cursorDiskKV"):
+            store.execute(f"create table {table}(key text unique on conflict replace, value blob)")
+        values = {"composerData:e1": chat} | {f"bubbleId:e1:{b['bubbleId']}": b for b in bubbles}
+        for key, value in values.items():
+            store.execute("insert into cursorDiskKV values(?, ?)", (key, json.dumps(value)))
+    return path
+
+
+def kiro_history() -> list[dict[str, Any]]:
+    def turn(n: int, asked: dict[str, Any], said: dict[str, Any]) -> dict[str, Any]:
+        meta = {"message_id": f"k{n}", "request_start_timestamp_ms": 1767225600000 + n,
+                "stream_end_timestamp_ms": 1767225600900 + n}  # fmt: skip
+        user = {"additional_context": "", "env_context": {}, "content": asked,
+                "timestamp": None, "images": None}  # fmt: skip
+        return {"user": user, "assistant": said, "request_metadata": meta}
+
+    def use(key: str, name: str, **args: str) -> dict[str, Any]:
+        return {"id": key, "name": name, "orig_name": name, "args": args, "orig_args": args}
+
+    def results(key: str, block: dict[str, Any], status: str = "Success") -> dict[str, Any]:
+        result = {"tool_use_id": key, "content": [block], "status": status}
+        return {"ToolUseResults": {"tool_use_results": [result]}}
+
+    ran = {"Json": {"exit_status": "3", "stdout": "", "stderr": ERROR}}
+    uses = [use("1", "execute_bash", **RUN)]
+    wrote = [use("2", "fs_write", command="create", path=LAMP, file_text="LAMP = 1")]
+    return [
+        turn(1, {"Prompt": {"prompt": ASKED}},
+             {"ToolUse": {"message_id": "k1", "content": "I look first.", "tool_uses": uses}}),
+        turn(2, results("1", ran),
+             {"ToolUse": {"message_id": "k2", "content": "", "tool_uses": wrote}}),
+        turn(3, results("2", {"Text": ""}),
+             {"Response": {"message_id": "k3", "content": SAID}}),
+    ]  # fmt: skip
+
+
+def kiro(folder: Path) -> Path:
+    path = folder / "kiro-cli" / "data.sqlite3"
+    path.parent.mkdir(parents=True)
+    value = {"conversation_id": "k", "history": kiro_history(), "transcript": []}
+    with closing(sqlite3.connect(path)) as store, store:
+        store.executescript(
+            """
+            create table conversations(key text primary key, value text);
+            create table conversations_v2(key text not null, conversation_id text not null,
+                value text not null, created_at integer not null, updated_at integer not null,
+                primary key(key, conversation_id));
+            """
+        )
+        row = (CWD, json.dumps(value))
+        store.execute("insert into conversations_v2 values(?, 'k', ?, 1, 9)", row)
+    return path
+
+
+def kiro_ide(folder: Path) -> Path:
+    root = folder / "Kiro" / "User" / "globalStorage" / "kiro.kiroagent"
+    encoded = base64.urlsafe_b64encode(CWD.encode()).decode().replace("=", "_")
+    history = [
+        {"message": {"role": "user", "id": "u1", "content": [{"type": "text", "text": ASKED}]}},
+        {"message": {"role": "assistant", "id": "u2", "content": "On it."},
+         "executionId": "exec-1"},
+    ]  # fmt: skip
+    session = {"sessionId": "i1", "title": "", "history": history}
+    path = root / "workspace-sessions" / encoded / "i1.json"
+    path.parent.mkdir(parents=True)
+    path.write_text(json.dumps(session))
+    (path.parent / "sessions.json").write_text('[{"sessionId": "i1"}]')
+
+    def action(n: int, kind: str, given: dict[str, Any], output: dict[str, Any]) -> dict[str, Any]:
+        return {"type": "AgentExecutionAction", "actionId": str(n), "actionType": kind,
+                "actionState": "Success", "emittedAt": 1767225600000 + n,
+                "input": given, "output": output}  # fmt: skip
+
+    actions = [
+        action(1, "reasoning", {}, {"message": "It is dark"}),
+        action(2, "say", {}, {"message": "I look first."}),
+        action(3, "runCommand", {**RUN, "cwd": CWD}, {"output": ERROR, "exitCode": 3}),
+        action(4, "create", {"file": LAMP, "modifiedContent": "LAMP = 1"}, {}),
+        action(5, "say", {}, {"message": SAID}),
+    ]
+    done = root / hashlib.sha256(CWD.encode()).hexdigest()[:32] / "0cc1" / "9e10"
+    done.parent.mkdir(parents=True)
+    done.write_text(json.dumps({"executionId": "exec-1", "actions": actions}))
+    return root
+
+
+def antigravity_steps() -> list[dict[str, Any]]:
+    def step(n: int, source: str, sort: str, content: str, **more: Any) -> dict[str, Any]:
+        return {"step_index": n, "source": source, "type": sort, "status": "DONE",
+                "created_at": _stamp(n), "content": content, **more}  # fmt: skip
+
+    def call(name: str, **args: str) -> dict[str, Any]:
+        return {"name": name, "args": {key: json.dumps(value) for key, value in args.items()}}
+
+    asked = (
+        f"<USER_REQUEST>\n{ASKED}\n</USER_REQUEST>\n<ADDITIONAL_METADATA>x</ADDITIONAL_METADATA>"
+    )
+    times = f"Created At: {_stamp(3)}\nCompleted At: {_stamp(3)}\n\n"
+    run = call("run_command", CommandLine=RUN["command"], Cwd=CWD)
+    return [
+        step(0, "SYSTEM_SDK", "USER_INPUT", "<USER_REQUEST>dark</USER_REQUEST>"),
+        step(1, "USER_EXPLICIT", "USER_INPUT", asked),
+        step(2, "MODEL", "PLANNER_RESPONSE", "I look first.", thinking="dark", tool_calls=[run]),
+        step(3, "MODEL", "RUN_COMMAND", f"{times}The command failed with exit code: 3\n{ERROR}"),
+        step(4, "MODEL", "PLANNER_RESPONSE", "",
+             tool_calls=[call("write_to_file", TargetFile=LAMP, CodeContent="LAMP = 1")]),
+        step(5, "MODEL", "CODE_ACTION", f"{times}Created file"),
+        step(6, "MODEL", "PLANNER_RESPONSE", SAID),
+    ]  # fmt: skip
+
+
+def antigravity(folder: Path) -> Path:
+    root = folder / "antigravity"
+    logs = root / "brain" / "a1" / ".system_generated" / "logs"
+    _written(logs / "transcript.jsonl", antigravity_steps())
+    return root

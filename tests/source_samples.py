@@ -10,7 +10,9 @@ from contextlib import closing
 from pathlib import Path
 
 import agent_sessions
+import editor_sessions
 from mem_search.records.registry import installed_kinds
+from mem_search.sources import for_path
 
 
 def claude_mem(folder: Path) -> Path:
@@ -238,7 +240,16 @@ def pages(folder: Path) -> Path:
     return folder / "pages"
 
 
-AGENTS = ("codex", "gemini", "cursor", "opencode", "copilot", "qwen", "pi", "openclaw")
+def antigravity(folder: Path) -> Path:
+    root = agent_sessions.antigravity(folder)
+    (root / "brain" / "a1" / "walkthrough.md").write_text("# The lamp\n\nIt burns again.")
+    return root
+
+
+AGENTS = (
+    "codex", "gemini", "cursor", "opencode", "copilot", "qwen", "pi", "openclaw", "crush", "goose",
+    "zed", "cursor-editor", "kiro", "kiro-ide", "antigravity",
+)  # fmt: skip
 SAMPLES: Mapping[str, Callable[[Path], Path]] = {
     "claude-mem": claude_mem,
     "claude-code": claude_code,
@@ -252,7 +263,9 @@ SAMPLES: Mapping[str, Callable[[Path], Path]] = {
     "chatgpt": chatgpt,
     "claude-ai": claude_ai,
     "slack": slack,
-    **{name: getattr(agent_sessions, name) for name in AGENTS},
+    **{name: getattr(agent_sessions, name.replace("-", "_")) for name in AGENTS},
+    "antigravity": antigravity,
+    **editor_sessions.MADE,
     "mbox": mbox,  # of docs/extending.md
 }
 
@@ -260,4 +273,6 @@ SAMPLES: Mapping[str, Callable[[Path], Path]] = {
 def file_of(source: str, folder: Path) -> Path:
     """A sample that is one file, for a source that reads files."""
     sample = SAMPLES[source](folder)
-    return sample if sample.is_file() else next(sample.rglob("*.*"))
+    if sample.is_file():
+        return sample
+    return max(sample.rglob("*.*"), key=lambda place: for_path(place) == source)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from mem_search.machine import give_back, give_back_when_idle
+from mem_search.background import give_back, give_back_when_idle
 
 
 class Ended(Exception):

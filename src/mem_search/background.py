@@ -1,18 +1,22 @@
-"""Work in the background: what is due, and lanes that do not wait for each other.
+"""Work in the background: what is due, lanes that do not wait for each other, memory given back.
 
 A ``Scheduler`` runs work when it is due and sleeps in between. The caller supplies the work and the
 time of the next run. Saved searches and webhook deliveries run this way. ``Lanes`` run pieces of
-work beside each other, unless they have the same name.
+work beside each other, unless they have the same name. ``give_back_when_idle`` gives memory back to
+the system once the worker rests: the C library keeps what was freed in its heaps, because the next
+search may want it. After an import, or after some hundred searches, that is more than the rest of a
+small worker.
 """
 
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import logging
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Final, Self
 
 from mem_search.errors import MemSearchError, StorageError
 
@@ -132,3 +136,34 @@ async def each_in_turn(works: Sequence[Work], patience: float) -> None:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+
+
+PAUSE: Final = 1.0
+"""Seconds between two looks."""
+
+_RESTS: Final = 0.05
+"""Share of one processor below which the worker rests: its timers and its health."""
+
+_WORTH: Final = 0.2
+"""Seconds of processor time since the last time; what is less leaves little in the heaps."""
+
+
+async def give_back() -> None:
+    """Give back what the heaps of the C library do not use; only glibc keeps that much."""
+    if trim := getattr(ctypes.CDLL(None), "malloc_trim", None):
+        await asyncio.to_thread(trim, 0)
+
+
+async def give_back_when_idle(
+    give: Callable[[], Awaitable[None]] = give_back,
+    clock: Callable[[], float] = time.process_time,
+    pause: float = PAUSE,
+) -> None:
+    """``give``, once after each work, until cancelled."""
+    given = spent = clock()
+    while True:
+        await asyncio.sleep(pause)
+        before, spent = spent, clock()
+        if spent - before < _RESTS * PAUSE and spent - given >= _WORTH:
+            await give()
+            given = spent = clock()

@@ -1,11 +1,8 @@
-"""What the worker takes of the machine: priority, time and memory.
+"""What the worker takes of the machine: priority and time.
 
 Work that no search waits for gets a lower priority. A search passes from thread to thread several
 times. Where imports keep all processors busy, it waits for a processor at each step, unless the
 system prefers its threads. ADR 0014 has figures.
-
-The C library keeps what was freed in its heaps, because the next search may want it. After an
-import, or after some hundred searches, that is more than the rest of a small worker.
 """
 
 from __future__ import annotations
@@ -13,8 +10,6 @@ from __future__ import annotations
 import os
 import sys
 import threading
-import time
-from collections.abc import Awaitable, Callable
 from typing import Final
 
 _NICER: Final = 5
@@ -41,42 +36,6 @@ def lower_thread() -> None:
         thread = threading.get_native_id()
         now = os.getpriority(os.PRIO_PROCESS, thread)
         os.setpriority(os.PRIO_PROCESS, thread, min(now + _NICER, _NICEST))
-
-
-PAUSE: Final = 1.0
-"""Seconds between two looks."""
-
-_RESTS: Final = 0.05
-"""Share of one processor below which the worker rests: its timers and its health."""
-
-_WORTH: Final = 0.2
-"""Seconds of processor time since the last time; what is less leaves little in the heaps."""
-
-
-async def give_back() -> None:
-    """Give back what the heaps of the C library do not use; only glibc keeps that much."""
-    import asyncio  # the command line needs the rest of this module, quickly
-    import ctypes
-
-    if trim := getattr(ctypes.CDLL(None), "malloc_trim", None):
-        await asyncio.to_thread(trim, 0)
-
-
-async def give_back_when_idle(
-    give: Callable[[], Awaitable[None]] = give_back,
-    clock: Callable[[], float] = time.process_time,
-    pause: float = PAUSE,
-) -> None:
-    """``give``, once after each work, until cancelled."""
-    import asyncio
-
-    given = spent = clock()
-    while True:
-        await asyncio.sleep(pause)
-        before, spent = spent, clock()
-        if spent - before < _RESTS * PAUSE and spent - given >= _WORTH:
-            await give()
-            given = spent = clock()
 
 
 def scale_timeout(seconds: float, *, most: float) -> float:

@@ -14,6 +14,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 
+from mem_search.background import give_back, give_back_when_idle
 from mem_search.contracts import Embedder
 from mem_search.embedders import Opener, open_embedder
 from mem_search.errors import StorageError, StoreDamaged
@@ -40,7 +41,6 @@ from mem_search.jobs.redacting import RedactJob, redact_if_older
 from mem_search.jobs.reembedding import ActiveIndex, ReembedJob
 from mem_search.jobs.sealed_params import RETRY_SECONDS
 from mem_search.jobs.tasks import AuditJob, ImportJob, RebuildJob, SyncJob, set_aside
-from mem_search.machine import give_back, give_back_when_idle
 from mem_search.runtime import EmbeddingModel, Features, IngestRuntime, ResearchRuntime, Runtime
 from mem_search.search.stages import STAGES
 from mem_search.search.state import Stage

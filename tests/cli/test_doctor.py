@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from homes import Home, quick
-from mem_search.cli.doctor import index_protection, redacted_again, transcripts
+from mem_search.cli.doctor import index_protection, redacted_again, transcripts, unread_items
 from mem_search.storage.sqlite.connection import SqliteConnection
 from mem_search.storage.sqlite.migrations import migrate
 from patience import PATIENCE, until
@@ -299,3 +299,12 @@ def test_short_lived_transcripts_are_named_when_no_copy_is_kept(
     assert [each.state for each in found] == ([state] if state else [])
     assert all(says in each.detail for each in found)
     assert list(transcripts({**stats, "sources": []}, {})) == []
+
+
+def test_sources_with_lines_that_were_not_read_are_listed() -> None:
+    entry = {"source": "codex", "location": "/s", "item": "a.jsonl:7", "reason": "line 7 is odd"}
+    assert list(unread_items([])) == []
+    codex, qwen = unread_items([entry, {**entry, "source": "qwen"}, entry])
+    assert (codex.name, codex.state) == ("source codex", "advice")
+    assert codex.detail == "2 item(s) are not read, the newest /s a.jsonl:7: line 7 is odd"
+    assert qwen.fix == "mem-search ledger --source qwen --outcome failed"

@@ -199,6 +199,7 @@ ARGUMENTS: dict[str, tuple[tuple[str, ...], ...]] = {
     "stats": ((), ("--json",)),
     "projects": ((), ("--json",)),
     "ledger": ((), ("--json",), ("--item", EVIL)),
+    "sources": ((), ("--json",), (EVIL,)),
     "jobs": ((), ("--json",), (f"none{EVIL}",)),
     "mcp": (),  # a protocol for programs, in JSON
     "doctor": ((), ("--json",)),

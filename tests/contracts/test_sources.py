@@ -126,7 +126,7 @@ class TestSource:
         pipes = tmp_path / "pipes"
         for file in sorted(folder.rglob("*")):
             place = pipes / file.relative_to(folder)
-            if file.is_file() and "/." not in place.as_posix():
+            if file.is_file() and "/.git/" not in place.as_posix():
                 place.parent.mkdir(parents=True, exist_ok=True)
                 os.mkfifo(place)
         assert any(pipes.rglob("*")) or source.name == "git"
@@ -155,7 +155,7 @@ class TestSource:
         (named / "whole.txt").write_text("The others are read.")
         for file in sorted(folder.rglob("*")):
             place = named / file.relative_to(folder)
-            if file.is_file() and named not in file.parents and "/." not in place.as_posix():
+            if file.is_file() and named not in file.parents and "/.git/" not in place.as_posix():
                 place.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy(file, place.with_stem(f"{place.stem}\udce9"))
         batches: list[Batch] = []

@@ -11,6 +11,7 @@ import pytest
 from http_worker import Client, lifecycle_of
 from people import join
 
+import agent_sessions
 from chosen_store import in_a_file
 from mem_search.model import Location
 from patience import PATIENCE
@@ -129,6 +130,37 @@ async def test_a_file_that_changed_or_went_says_so(empty: Client, folder: Path) 
     await reader.read(Location("files", str(folder)))
     told = await ask(empty, folder / "lamp.txt")
     assert (told["state"], "removed from the store" in told["sentence"]) == ("deleted", True)
+
+
+async def test_a_file_that_no_source_reads_is_not_promised_to_be_read(
+    empty: Client, tmp_path: Path
+) -> None:
+    root = agent_sessions.codex(tmp_path)
+    (root / "notes.md").write_text("Nobody reads this here.")
+    await lifecycle_of(empty).runtime.ingest.reader.read(Location("codex", str(root)))
+    (root / "later.md").write_text("Nor this, although it is newer.")
+    for name in ("notes.md", "later.md"):
+        told = await ask(empty, root / name)
+        assert told["state"] == "left"
+        assert f"no source that reads {root} reads such a file (codex)" in told["sentence"]
+        assert "read again" not in told["sentence"]
+        assert told["sentence"].endswith(f"mem-search add {root / name}")
+    missing = await ask(empty, root / "gone.md")
+    assert (missing["state"], "was not there when" in missing["sentence"]) == ("unseen", True)
+    file = root / "2026" / "rollout-2026-02-02T00-00-00-new.jsonl"
+    file.write_text("{}\n")
+    assert (await ask(empty, file))["state"] == "unseen", "the next reading takes it"
+
+
+async def test_lines_that_were_not_read_are_told_of_their_file(
+    empty: Client, tmp_path: Path
+) -> None:
+    root = agent_sessions.codex(tmp_path)
+    (file,) = root.rglob("*.jsonl")
+    file.write_text(f"{file.read_text()}{{broken\n")
+    await lifecycle_of(empty).runtime.ingest.reader.read(Location("codex", str(root)))
+    sentence = (await ask(empty, file))["sentence"]
+    assert "gave 3 record(s); 1 part(s) of it failed: line " in sentence
 
 
 async def test_a_single_file_is_known_by_its_own_path(empty: Client, folder: Path) -> None:

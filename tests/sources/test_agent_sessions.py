@@ -14,11 +14,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import agent_sessions
+import editor_sessions
 from agent_sessions import ASKED, CWD, ERROR, SAID
 from mem_search.contracts import Machine
 from mem_search.errors import SourceError
 from mem_search.model import Draft, LedgerEntry, Location
 from mem_search.sources import by_name, conversations, for_path
+from mem_search.text.platforms import platform_named
 
 Make = Callable[[Path], Path]
 SESSIONS: Mapping[str, tuple[Make, str]] = {
@@ -30,7 +32,36 @@ SESSIONS: Mapping[str, tuple[Make, str]] = {
     "cursor": (agent_sessions.cursor, "u1"),
     "codex": (agent_sessions.codex, "x1"),
     "gemini": (agent_sessions.gemini, "g1"),
+    "cline": (editor_sessions.cline, "1767_ab"),
+    "roo-code": (editor_sessions.roo_code, "r1"),
+    "copilot-chat": (editor_sessions.copilot_chat, "v1"),
+    "continue": (editor_sessions.continue_dev, "c1"),
+    "amp": (editor_sessions.amp, "T-1"),
+    "droid": (editor_sessions.droid, editor_sessions.DROID),
+    "crush": (agent_sessions.crush, "r1"),
+    "goose": (agent_sessions.goose, "20260101_1"),
+    "zed": (agent_sessions.zed, "z1"),
+    "cursor-editor": (agent_sessions.cursor_editor, "e1"),
+    "kiro": (agent_sessions.kiro, "k"),
+    "kiro-ide": (agent_sessions.kiro_ide, "i1"),
+    "antigravity": (agent_sessions.antigravity, "a1"),
 }
+DOCUMENTS = ("cline", "roo-code", "continue", "amp")
+"""A session of these is one JSON document."""
+VALUES: Mapping[str, tuple[str, str]] = {
+    "opencode": ("part", "data"),
+    "cursor": ("blobs", "data"),
+    "crush": ("messages", "parts"),
+    "goose": ("messages", "content_json"),
+    "zed": ("threads", "data"),
+    "cursor-editor": ("cursorDiskKV", "value"),
+    "kiro": ("conversations_v2", "value"),
+}
+"""Of a source that reads a database: the table and the column with its messages."""
+OTHERS = ("kiro-ide", "antigravity")
+"""Sources whose ledger names messages of a session instead of lines of a file."""
+BESIDE = ("projects.json", "sessions.json", "9e10")
+"""Files that say where sessions are."""
 FAILED = f"Failed with exit code 3: Ran: cat lamp.log; exit 3 — {ERROR}"
 
 
@@ -56,17 +87,29 @@ def test_a_session_is_its_prompt_its_work_and_its_summary(name: str, tmp_path: P
     assert SAID in summary.metadata["completed"]
     for draft in (prompt, work, summary):
         assert (draft.source, draft.session, draft.project) == (name, session, "harbour")
-        assert draft.metadata["platform"] == name
+        assert draft.metadata["platform"] == platform_named(name)
         assert draft.created_at is not None
         assert "dark" not in draft.text, "what the agent thinks is not stored"
     assert [(entry.outcome, entry.records) for entry in ledger] == [("taken", 3)]
+
+
+def _files(root: Path) -> list[Path]:
+    return [root] if root.is_file() else [each for each in root.rglob("*") if each.is_file()]
+
+
+def stored_in(name: str, root: Path) -> Path:
+    """The one file at ``root`` that has messages of the source."""
+    (path,) = (each for each in _files(root) if each.name not in BESIDE and for_path(each) == name)
+    return path
 
 
 def _deep(levels: int) -> str:
     return '{"deep": ' + "[" * levels + "]" * levels + "}"
 
 
-@pytest.mark.parametrize("name", [name for name in SESSIONS if name not in ("cursor", "opencode")])
+@pytest.mark.parametrize(
+    "name", [name for name in SESSIONS if name not in (*VALUES, *OTHERS, *DOCUMENTS)]
+)
 @pytest.mark.parametrize(
     "line", [_deep(200_000), '{"long": "' + "x" * 600_000 + '"}', "{no JSON", "[1, 2]"]
 )
@@ -98,8 +141,7 @@ def test_what_did_not_change_is_not_read_again(name: str, tmp_path: Path) -> Non
 @pytest.mark.parametrize("name", SESSIONS)
 def test_the_file_of_a_session_is_known_by_its_place(name: str, tmp_path: Path) -> None:
     root = SESSIONS[name][0](tmp_path)
-    (path,) = [root] if root.is_file() else [each for each in root.rglob("*") if each.is_file()]
-    assert for_path(path) == name
+    assert {for_path(path) for path in _files(root)} - {""} == {name}
 
 
 FOLDERS = {
@@ -111,6 +153,19 @@ FOLDERS = {
     "cursor": ({}, ".cursor"),
     "codex": ({"CODEX_HOME": "{}/own"}, "own"),
     "gemini": ({}, ".gemini"),
+    "cline": ({"CLINE_DATA_DIR": "{}/data"}, "data"),
+    "roo-code": ({}, ".config/Code - Insiders/User/globalStorage"),
+    "copilot-chat": ({"VSCODE_PORTABLE": "{}/p"}, "p/user-data/User"),
+    "continue": ({}, ".continue"),
+    "amp": ({"XDG_DATA_HOME": "{}/data"}, "data/amp"),
+    "droid": ({"FACTORY_HOME_OVERRIDE": "{}/own"}, "own/.factory"),
+    "crush": ({"XDG_DATA_HOME": "{}/data"}, "data"),
+    "goose": ({"XDG_DATA_HOME": "{}/data"}, "data"),
+    "zed": ({"XDG_DATA_HOME": "{}/data"}, "data/zed"),
+    "cursor-editor": ({"XDG_CONFIG_HOME": "{}/config"}, "config"),
+    "kiro": ({"XDG_DATA_HOME": "{}/data"}, "data"),
+    "kiro-ide": ({"XDG_CONFIG_HOME": "{}/config"}, "config"),
+    "antigravity": ({}, ".gemini"),
 }
 
 
@@ -285,14 +340,14 @@ def test_a_rejected_call_is_named_with_the_reason(tmp_path: Path) -> None:
     assert work.metadata["rejected"] == ["Rejected by the user: Ran: rm lamp — too dark"]
 
 
-@pytest.mark.parametrize("name", ["opencode", "cursor"])
+@pytest.mark.parametrize("name", VALUES)
 @pytest.mark.parametrize("content", [b"", b"no database at all, but long enough to look at"])
 def test_a_damaged_database_is_named(name: str, content: bytes, tmp_path: Path) -> None:
     root = SESSIONS[name][0](tmp_path)
-    (path,) = [root] if root.is_file() else root.rglob("*.db")
+    path = stored_in(name, root)
     path.write_bytes(content)
-    if name == "opencode":
-        with pytest.raises(SourceError, match=r"opencode\.db"):
+    if path == root:
+        with pytest.raises(SourceError, match=path.name):
             read(name, root)
     else:
         _, ledger, _ = read(name, root)
@@ -308,27 +363,33 @@ JSON: st.SearchStrategy[Any] = st.recursive(
 
 @pytest.mark.parametrize("name", SESSIONS)
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=25)
-@given(value=JSON)
-def test_odd_values_anywhere_are_no_crash(name: str, value: Any, tmp_path_factory: Any) -> None:
+@given(value=JSON, inside=st.integers(0, 60))
+def test_odd_values_anywhere_are_no_crash(
+    name: str, value: Any, inside: int, tmp_path_factory: Any
+) -> None:
     tmp_path = tmp_path_factory.mktemp(name)
     root = SESSIONS[name][0](tmp_path)
-    (path,) = [root] if root.is_file() else [each for each in root.rglob("*") if each.is_file()]
-    if path.suffix == ".db":
-        table = "part" if name == "opencode" else "blobs"
+    path = stored_in(name, root)
+    if name in VALUES:
+        table, column = VALUES[name]
         with closing(sqlite3.connect(path)) as store, store:
-            rows = store.execute(f"select rowid, data from {table}").fetchall()
+            rows = store.execute(f"select rowid, {column} from {table}").fetchall()
             for place, (key, data) in enumerate(rows):
                 odd = _with(data, value, place) if _is_json(data) else data
-                store.execute(f"update {table} set data = ? where rowid = ?", (odd, key))
+                store.execute(f"update {table} set {column} = ? where rowid = ?", (odd, key))
     else:
         lines = path.read_text().splitlines()
-        path.write_text("\n".join(_with(line, value, n) for n, line in enumerate(lines)))
+        path.write_text(
+            "\n".join(
+                _with(line, value, n + inside * (name in DOCUMENTS)) for n, line in enumerate(lines)
+            )
+        )
     _, ledger, _ = read(name, root)
     assert not [entry for entry in ledger if "not as expected" in entry.reason]
 
 
 def _is_json(data: bytes | str) -> bool:
-    return data[:1] in (b"{", "{")
+    return data[:1] in (b"{", "{", "[")
 
 
 def _with(raw: str | bytes, value: Any, place: int) -> str:

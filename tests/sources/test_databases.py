@@ -147,6 +147,8 @@ Sample = Callable[[Path], Path]
     [
         ("claude-mem", source_samples.claude_mem, "observations"),
         ("opencode", agent_sessions.opencode, "part"),
+        ("zed", agent_sessions.zed, "threads"),
+        ("kiro", agent_sessions.kiro, "conversations_v2"),
     ],
 )
 def test_every_source_refuses_a_generated_column(

@@ -279,6 +279,13 @@ AGENTS = {
     "openclaw": "agents/a/sessions/{}.jsonl",
     "pi": "2026-01-01T00-00-00-000Z_{}.jsonl",
     "qwen": "chats/{}.jsonl",
+    "aider": "{}/.aider.chat.history.md",
+    "amp": "threads/T-{}.json",
+    "cline": "sessions/{}/{}.messages.json",
+    "continue": "sessions/42fcc73f-fa09-457b-85f3-b5f385d95274.json",
+    "copilot-chat": "chatSessions/{}.jsonl",
+    "droid": "sessions/{}/42fcc73f-fa09-457b-85f3-b5f385d95274.jsonl",
+    "roo-code": "rooveterinaryinc.roo-cline/tasks/{}/ui_messages.json",
 }
 
 
@@ -303,11 +310,12 @@ def _deep(place: Path) -> None:
 def test_an_odd_session_of_an_agent_is_named_in_the_ledger(
     tmp_path: Path, source: str, put: Callable[[Path], None]
 ) -> None:
-    place = tmp_path / AGENTS[source].format("odd")
+    place = tmp_path / AGENTS[source].format("odd", "odd")
     place.parent.mkdir(parents=True, exist_ok=True)
     put(place)
     _, ledger = read(source, tmp_path)
-    lines = 2 if put is _deep and source != "gemini" else 1
+    is_one = source == "gemini" or place.suffix != ".jsonl"
+    lines = 2 if put is _deep and not is_one else 1
     assert len(ledger) == lines  # the file, or each of its lines
     for entry in ledger.values():
         assert entry.item.startswith(str(place.relative_to(tmp_path)))

@@ -21,9 +21,13 @@ AGENTS: Final[tuple[Agent, ...]] = (
     known.OPENCLAW,
 )
 
+ONLY_READ: Final = ("aider", "cline", "roo-code", "copilot-chat", "continue", "amp", "droid")
+"""Sources of agents that nothing is installed into."""
+
 SESSION_SOURCES: Final = (
     *(each.name for each in NEIGHBOURS),
     *(agent.sessions for agent in AGENTS),
+    *ONLY_READ,
 )
 """Sources that read sessions of an agent."""
 

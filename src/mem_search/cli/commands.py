@@ -27,6 +27,7 @@ SECTIONS: Final = (
     ("Open and cite", ("get", "cite", "cites", "cited-by", "citation-report", "resume")),
     ("Bring in", (
         "quickstart", "sync", "unfollow", "add", "why", "import", "migrate", "archive", "ledger",
+        "sources",
     )),
     ("Agents", ("install", "uninstall", "mcp", "context", "compress")),
     ("Research", ("research", "saved", "scope", "graph", "webhook")),

@@ -41,6 +41,8 @@ def worker(settings: Settings, state: WorkerState) -> Iterator[Finding]:
         stats: Mapping[str, Any] = client.json("GET", "/api/stats")
         aside = client.json("GET", "/api/jobs", [("state", "set_aside"), ("limit", "100")])
         newest = client.json("GET", "/api/jobs", [("limit", "100")])
+        wanted = [("outcome", "failed"), ("limit", str(_MAX_FAILED))]
+        failed = client.json("GET", "/api/ledger", wanted)["entries"]
     except MemSearchError as error:
         yield Finding("answers", "missing", error.message, "mem-search worker logs")
         return
@@ -60,6 +62,7 @@ def worker(settings: Settings, state: WorkerState) -> Iterator[Finding]:
     yield from kinds(stats)
     yield from unread(stats)
     yield from unreadable(stats)
+    yield from unread_items(failed)
     yield from transcripts(stats, os.environ)
     yield from set_aside(aside["jobs"])
     yield from redacted_again(newest["jobs"])
@@ -250,6 +253,26 @@ def unreadable(stats: Mapping[str, Any]) -> Iterator[Finding]:
             place = f"{each['source']} {quote(each['path'])}"
             fix = f"mem-search sync {place}; if it no longer exists: mem-search unfollow {place}"
             yield Finding(f"source {each['source']}", "missing", each["error"], fix)
+
+
+_MAX_FAILED = 500
+"""Entries of the ledger that are looked at, the newest; that is what one reply may have."""
+
+
+def unread_items(failed: Sequence[Mapping[str, Any]]) -> Iterator[Finding]:
+    """Sources with files, lines or items that could not be read or were not understood."""
+    by_source: dict[str, list[Mapping[str, Any]]] = {}
+    for each in failed:
+        by_source.setdefault(each["source"], []).append(each)
+    more = " or more" if len(failed) >= _MAX_FAILED else ""
+    for source, entries in sorted(by_source.items()):
+        newest = entries[0]
+        detail = (
+            f"{len(entries)}{more} item(s) are not read, the newest {newest['location']}"
+            f" {newest['item']}: {newest['reason']}"
+        )
+        fix = f"mem-search ledger --source {source} --outcome failed"
+        yield Finding(f"source {source}", "advice", detail, fix)
 
 
 def transcripts(stats: Mapping[str, Any], environ: Mapping[str, str]) -> Iterator[Finding]:

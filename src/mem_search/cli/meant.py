@@ -14,7 +14,8 @@ COMMANDS = (
     "unified", "search", "day", "recent", "cite", "suggest", "get", "timeline", "related",
     "context", "forget", "delete", "purge", "add", "why", "sync", "unfollow", "import",
     "export", "install", "uninstall", "resume", "backup", "restore", "stats",
-    "projects", "ledger", "reembed", "compress", "jobs", "cites", "cited-by", "citation-report",
+    "projects", "ledger", "sources", "reembed", "compress", "jobs", "cites", "cited-by",
+    "citation-report",
     "mcp", "quickstart", "view", "doctor", "migrate", "index", "worker", "service", "token",
     "user", "archive", "graph", "research", "saved", "scope", "webhook",
 )  # fmt: skip

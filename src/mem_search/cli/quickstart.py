@@ -120,7 +120,7 @@ def _found() -> Iterator[tuple[str, str, str]]:
     # Heavy: a source imports the libraries that it reads with.
     from mem_search.contracts import Machine
     from mem_search.projects import repository
-    from mem_search.sources import installed
+    from mem_search.sources import installed, recognises
 
     home = Path(os.environ.get("HOME") or Path.home())
     machine = Machine(home=home, cwd=Path.cwd(), environ=os.environ)
@@ -129,7 +129,9 @@ def _found() -> Iterator[tuple[str, str, str]]:
         if source.name == "git":
             continue
         for location in source.discover(machine):
-            files = _files(Path(location.path))
+            below = _files(Path(location.path))
+            # An editor keeps much beside its sessions.
+            files = [each for each in below if recognises(source, each[0])] or below
             yield location.source, location.path, f"  ({_amount(files)})"
             worked_in.update(folders_in(path for path, _ in files[:_MAX_SESSIONS]))
     roots: Counter[str] = Counter()

@@ -1,4 +1,4 @@
-"""Where the worker of a home answers, the headers for it, and proved connections to it.
+"""Where the worker of a home answers, the token for it, and proved connections to it.
 
 Every command needs this first. It imports only what the interpreter has loaded anyway, because
 every search from the command line runs it: so bare sockets, of which the standard HTTP client takes

@@ -14,6 +14,8 @@ _MARKS: Final = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
+_IN_TEXTS: Final = b"\t\n\v\f\r\b\x1b\x1c\x1d\x1e\x1f"
+"""Ends of lines and pages, separators, and what a terminal gets."""
 _OTHERS: Final = (
     ".pdf",
     ".docx",
@@ -40,7 +42,7 @@ class Text:
             return False
         if any(head.startswith(mark) for mark, _ in _MARKS):
             return True
-        control = sum(byte < 32 and byte not in b"\t\n\r\f\x1b\b" for byte in head)
+        control = sum(byte < 32 and byte not in _IN_TEXTS for byte in head)
         return b"\0" not in head and control * 50 <= len(head)
 
     def extract(self, path: Path, name: str) -> Extracted:

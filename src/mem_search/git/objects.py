@@ -84,7 +84,7 @@ def _check_owner(folder: Path, owner: int) -> None:
 def _others(objects: Path, owner: int) -> Iterator[Path]:
     """The places that ``alternates`` names, as far as they exist. Raises Refused."""
     alternates = objects / "info" / "alternates"
-    for line in (small_text(alternates) or "").splitlines():
+    for line in (small_text(alternates) or "").split("\n"):
         if not line or line.startswith("#"):
             continue
         other = real_path(objects / line.strip('"'), f"a path that {alternates} names")

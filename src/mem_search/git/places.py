@@ -119,7 +119,7 @@ def settings_of(common: Path) -> Mapping[str, str]:
     """``section.name`` → value, in lower case; no subsections, no includes. Raises Refused."""
     section, found = "", dict[str, str]()
     file = common / "config"
-    for line in (small_text(file, MAX_CONFIG_BYTES) or "").splitlines():
+    for line in (small_text(file, MAX_CONFIG_BYTES) or "").split("\n"):
         if len(line) > MAX_LINE_CHARS:
             raise Refused(f"{file} has a line of more than {MAX_LINE_CHARS:,} characters")
         rest = line.strip()

@@ -109,7 +109,7 @@ def _commit(name: str, values: dict[str, str]) -> str:
 
 
 def _packed(common: Path) -> dict[str, str]:
-    lines = (small_text(common / "packed-refs", MAX_PACKED_BYTES) or "").splitlines()
+    lines = (small_text(common / "packed-refs", MAX_PACKED_BYTES) or "").split("\n")
     pairs = (line.split(" ", 1) for line in lines if " " in line and line[0] not in "#^")
     return {name: value for value, name in pairs if SHA.fullmatch(value)}
 

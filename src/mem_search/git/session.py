@@ -207,7 +207,7 @@ class Session:
                 cwd=self._ours, env=environment, capture_output=True, check=False,
                 preexec_fn=_limit_git,
             )  # fmt: skip
-            lines = answer.stdout.decode(errors="replace").splitlines()
+            lines = answer.stdout.decode(errors="replace").removesuffix("\n").split("\n")
             if "" in lines:  # which takes back what stands before it
                 lines = lines[len(lines) - lines[::-1].index("") :]
             if {"*", work.trusted_at, work.path} & set(lines):
@@ -227,7 +227,7 @@ class Session:
             "refs/heads", ORIGIN_HEAD,
         )  # fmt: skip
         commits, main, current = dict[str, str](), "", ""
-        for line in listed.splitlines():
+        for line in filter(None, listed.split("\n")):
             commit, ref, source = line[1:].split(" ")
             if (name := ref.removeprefix("refs/heads/")) == ref:
                 main = source.removeprefix("refs/remotes/origin/")
@@ -239,7 +239,7 @@ class Session:
     def _there(self, commits: list[str]) -> set[str]:
         """Those of the commits that are in the repository."""
         answer = self._run("cat-file", "--batch-check", lines=commits) if commits else ""
-        checked = (line.split(" ") for line in answer.splitlines())
+        checked = (line.split(" ") for line in answer.split("\n"))
         return {words[0] for words in checked if words[1:2] == ["commit"]}
 
     def _read(self, heads: list[tuple[str, str]], tips: list[str]) -> Iterator[tuple[str, Commit]]:

@@ -40,6 +40,20 @@ BUILT_IN: Final = (
     "mem_search.sources.qwen:Qwen",
     "mem_search.sources.pi:Pi",
     "mem_search.sources.pi:OpenClaw",
+    "mem_search.sources.aider:Aider",
+    "mem_search.sources.cline:Cline",
+    "mem_search.sources.cline:RooCode",
+    "mem_search.sources.copilot_chat:CopilotChat",
+    "mem_search.sources.continue_dev:Continue",
+    "mem_search.sources.amp:Amp",
+    "mem_search.sources.droid:Droid",
+    "mem_search.sources.crush:Crush",
+    "mem_search.sources.goose:Goose",
+    "mem_search.sources.zed:Zed",
+    "mem_search.sources.cursor_editor:CursorEditor",
+    "mem_search.sources.kiro:Kiro",
+    "mem_search.sources.kiro_ide:KiroIde",
+    "mem_search.sources.antigravity:Antigravity",
     "mem_search.sources.files.archives:ResearchArchive",
     "mem_search.sources.files.archives:UrlArchive",
 )
@@ -115,7 +129,7 @@ def for_path(path: Path) -> str:
     """The name of the source whose format the file has, or "" for none."""
     if not os.path.isfile(path):  # noqa: PTH113  Path.is_file raises where it may not look
         return ""
-    return next((each.name for each in installed() if _recognises(each, path)), "")
+    return next((each.name for each in installed() if recognises(each, path)), "")
 
 
 def at(path: Path) -> list[str]:
@@ -141,17 +155,18 @@ def at(path: Path) -> list[str]:
     for folder, folders, names in walk(path):
         folders[:] = [n for n in folders if n[0] != "." and is_read(folder, n, is_folder=True)]
         for name in [name for name in names if waiting and is_read(folder, name, is_folder=False)]:
-            for each in [each for each in waiting if _recognises(each, Path(folder, name))]:
+            for each in [each for each in waiting if recognises(each, Path(folder, name))]:
                 found.append(each.name)
                 waiting.remove(each)
     return found
 
 
-def _recognises(source: Source, path: Path) -> bool:
+def recognises(source: Source, path: Path) -> bool:
+    """Whether ``path`` is in the source's format; False where that cannot be seen."""
     # A third party's source may be older than this method.
-    recognises = getattr(source, "recognises", None)
+    asked = getattr(source, "recognises", None)
     try:
-        return recognises is not None and bool(recognises(path))
+        return asked is not None and bool(asked(path))
     except (OSError, ValueError):  # it is gone, or it may not be read: its reading will say so
         return False
 

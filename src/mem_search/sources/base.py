@@ -130,6 +130,11 @@ class BaseSource:
     file_format: FileFormat | None = None
     schemes: tuple[str, ...] = ()
 
+    @property
+    def looks_in(self) -> str:
+        """Where ``discover`` looks, for people; "" for a source that only reads what is named."""
+        return ""
+
     def discover(self, machine: Machine) -> Iterable[Location]:
         return ()
 

@@ -1,18 +1,25 @@
 """The source `codex`: sessions of OpenAI's Codex CLI become prompts, steps of work and summaries.
 
-A session is a file ``rollout-….jsonl`` below ``~/.codex/sessions``. Its lines are objects with
-``type`` and ``payload``; before September 2025 the payload was the line. Only what the person
-wrote and the agent said, ran and changed is taken, not the instructions that the program adds.
+A session is a file ``rollout-….jsonl`` below ``~/.codex/sessions`` or ``archived_sessions``, which
+newer versions compress (``.zst``). Its lines are objects with ``type`` and ``payload``; before
+September 2025 the payload was the line. Only what the person wrote and the agent said, ran and
+changed is taken, not the instructions that the program adds.
+
+A thread that was taken back to an earlier turn goes on in a file of its own, whose ``history_base``
+says how much of which other file comes before it. Both are one session.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
+from mem_search.contracts import FileFormat, Machine
+from mem_search.model import Location
 from mem_search.patterns import pattern
 from mem_search.sources.agent_work.events import (
     MAIN,
@@ -30,9 +37,10 @@ from mem_search.sources.agent_work.transcripts import (
     answered,
     called,
     exit_code,
+    home_of,
 )
 from mem_search.sources.conversations import fields, items, json_lines, moment
-from mem_search.sources.whole_files import WholeFile
+from mem_search.sources.whole_files import UnreadLines, WholeFile
 
 _TOOLS: Final[Tools] = {
     "shell": ("Bash", "command"),
@@ -44,7 +52,15 @@ _TOOLS: Final[Tools] = {
     "spawn_agent": ("Agent", "message"),
 }
 _EDIT: Final[Tools] = {"apply_patch": ("Edit", "file_path")}
+_NOT_WORK: Final = (
+    "additional_tools", "agent_message", "compaction", "compaction_trigger", "context_compaction",
+    "ghost_snapshot", "image_generation_call", "inter_agent_communication",
+    "inter_agent_communication_metadata", "mcp_tool_call_output", "other", "reasoning",
+    "token_usage_record", "tool_search_call", "tool_search_output", "world_state",
+)  # fmt: skip
+"""Kinds of lines and items that say nothing of the work, or nothing that another does not say."""
 _CALLS: Final = ("function_call", "custom_tool_call", "local_shell_call", "web_search_call")
+_ANSWERS: Final = ("function_call_output", "custom_tool_call_output")
 _ADDED: Final = pattern(r"\s*(?:<([A-Za-z_]+)[\s>]|# AGENTS\.md instructions)")
 _REQUEST: Final = "## My request for Codex:"
 _PATCHED: Final = pattern(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULTILINE)
@@ -58,45 +74,114 @@ _EXITED: Final = pattern(r"(?:Exit code:|Process exited with code) (\d{1,9})")
 _RUNNING: Final = pattern(r"Process running with session ID (\d{1,9})")
 
 
+_NAMED: Final = pattern(r"rollout-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-(?:[\w-]*?_)?([\w-]+)")
+"""The name of a file: when it began, its thread, and its own id where that is another one."""
+MAX_BASES: Final = 32
+"""Files that a thread goes through; the chain of a damaged one may have no end."""
+
+
 class Codex(SessionFiles):
-    """The n-th prompt of a session has the id ``SESSION/n``, because messages once had none."""
+    """The n-th prompt of a session has the id ``SESSION/n``, because messages once had none; in a
+    file that goes on another one ``SESSION/n-FILE``.
+    """
 
     name = "codex"
     label = "Codex"
     usual, folder = ".codex", "sessions"
     variables = ("CODEX_HOME",)
+    file_format = FileFormat((".jsonl", ".jsonl.zst"))
     tools = _TOOLS
 
+    def discover(self, machine: Machine) -> Iterable[Location]:
+        yield from super().discover(machine)
+        archived = home_of(machine, self.usual, *self.variables) / "archived_sessions"
+        if archived.is_dir():
+            yield Location(self.name, str(archived), label="Codex sessions that were archived")
+
     def recognises(self, path: Path) -> bool:
-        return path.name.startswith("rollout-") and path.suffix == ".jsonl"
+        if not path.name.startswith("rollout-"):
+            return False
+        # While a file is compressed, both are there.
+        return path.suffix == ".jsonl" or (
+            path.name.endswith(".jsonl.zst") and not path.with_suffix("").exists()
+        )
 
     def lines(self, file: WholeFile) -> Iterator[Line]:
-        reading = _Rollout(Path(file.name).name.partition(".")[0])
-        for number, line in enumerate(json_lines(file), 1):
-            payload = fields(line["payload"]) if "payload" in line else line
-            events = tuple(reading.events(line.get("type"), payload))
-            yield Line(
-                uuid=str(reading.prompts) if reading.began else f"line-{number}",
-                session=reading.session,
-                at=moment(line.get("timestamp") or payload.get("timestamp")),
-                cwd=reading.cwd,
-                branch=reading.branch,
-                agent=MAIN,
-                events=events,
-            )
+        return _lines(file, None, MAX_BASES)
+
+
+def _lines(file: WholeFile, end: int | None, depth: int) -> Iterator[Line]:
+    """The lines of a file before the ``end``, and before them those of the file that it goes on."""
+    reading = _Rollout(Path(file.name).name.partition(".")[0], file.unread)
+    for number, line in enumerate(json_lines(file)):
+        place = line.get("ordinal")
+        if end is not None and (place if isinstance(place, int) else number) >= end:
+            return
+        payload = fields(line["payload"]) if "payload" in line else line
+        events = tuple(reading.events(line.get("type"), payload))
+        if reading.base and (base := fields(reading.base.pop())):
+            yield from _inherited(file, reading.session, base, depth)
+        uuid = str(reading.prompts) if reading.began else f"line-{number + 1}"
+        yield Line(
+            uuid=f"{uuid}{reading.ending}",
+            session=reading.session,
+            at=moment(line.get("timestamp") or payload.get("timestamp")),
+            cwd=reading.cwd,
+            branch=reading.branch,
+            agent=MAIN,
+            events=events,
+        )
+
+
+def _inherited(
+    file: WholeFile, session: str, base: Mapping[str, Any], depth: int
+) -> Iterator[Line]:
+    """What ``base`` names of another file of the same thread; a fork has no part in its parent."""
+    wanted, end = clean_text(base.get("thread_id")), base.get("end_ordinal_exclusive")
+    if not wanted or not isinstance(end, int) or isinstance(end, bool) or depth <= 0:
+        file.unread.add(file.unread.at, "has a history_base that is not understood")
+        return
+    before = None if file.is_upload else _found(file.path, wanted)
+    if before is None:
+        why = f"goes on the file {wanted}, which is not there; what it has is read from here on"
+        file.unread.add(file.unread.at, why)
+        return
+    # What of it cannot be read is named where it is read for itself.
+    other = replace(file, path=before, name=before.name, unread=UnreadLines())
+    for line in _lines(other, end, depth - 1):
+        if line.session != session:
+            return
+        yield line
+
+
+def _found(path: Path, rollout: str) -> Path | None:
+    """The file with this id below the folder of Codex that ``path`` is in, beside it at least."""
+    named = [n for n, part in enumerate(path.parts) if part in ("sessions", "archived_sessions")]
+    home = Path(*path.parts[: named[-1]]) if named else path.parent
+    roots = [home / "sessions", home / "archived_sessions"] if named else [home]
+    for root in roots:
+        for each in sorted(root.rglob("rollout-*.jsonl*")):
+            if (name := _NAMED.match(each.name)) and name[1] == rollout and each != path:
+                return each
+    return None
 
 
 class _Rollout:
     """One reading of a file: what its lines so far say of those that follow.
 
-    ``began``: the line is a prompt. Calls that change files are kept with these until they are
-    answered; commands that had not ended by then are kept under the number of their process.
+    ``began``: the line is a prompt. ``base`` is the file that this one goes on, until it is read.
+    ``ending`` is that of ids in such a file. Calls that change files are kept with these until they
+    are answered; commands that had not ended by then are kept under the number of their process.
     """
 
-    def __init__(self, session: str) -> None:
+    def __init__(self, session: str, unread: UnreadLines) -> None:
         self.session, self.cwd, self.branch = session, "", ""
         self.prompts, self.began = 0, False
+        self.base: list[object] = []
+        self.ending = ""
+        self._name, self._unread = session, unread
         self._is_subagent = False
+        self._has_items: bool | None = None
         self._patches: dict[str, list[str]] = {}
         self._commands: dict[str, str] = {}
         self._running: dict[str, str] = {}
@@ -105,30 +190,62 @@ class _Rollout:
         """The events of a line."""
         self.began = False
         if sort == "session_meta" or "instructions" in payload:
-            self.session = clean_text(payload.get("id")) or self.session
-            self.cwd = clean_text(payload.get("cwd")) or self.cwd
-            self.branch = clean_text(fields(payload.get("git")).get("branch")) or self.branch
-            self._is_subagent = "subagent" in fields(payload.get("source"))
+            self._begins(payload)
         elif sort == "turn_context":
             self.cwd = clean_text(payload.get("cwd")) or self.cwd
         elif sort == "compacted":
             yield Compaction(clean_text(payload.get("message")))
-        elif sort != "event_msg":
-            yield from self._item(payload)
+        elif sort == "event_msg":
+            yield from self._shown(payload)
+        else:
+            yield from self._item(payload, sort)
 
-    def _item(self, item: Mapping[str, Any]) -> Iterator[Event]:
+    def _begins(self, payload: Mapping[str, Any]) -> None:
+        self.session = clean_text(payload.get("id")) or self.session
+        self.cwd = clean_text(payload.get("cwd")) or self.cwd
+        self.branch = clean_text(fields(payload.get("git")).get("branch")) or self.branch
+        self._is_subagent = "subagent" in fields(payload.get("source"))
+        if version := clean_text(payload.get("cli_version")):
+            self._unread.program = f"Codex {version}"
+        named = _NAMED.match(self._name)
+        own = named[1] if named else self._name
+        if payload.get("history_base") and own != self.session:
+            self.base.append(payload["history_base"])
+            self.ending = f"-{own}"
+
+    def _shown(self, event: Mapping[str, Any]) -> Iterator[Event]:
+        """What the program showed; it repeats the items, except in files that have none."""
+        item = fields(event.get("item"))
+        kind = item.get("type") if event.get("type") == "item_completed" else event.get("type")
+        parts = map(fields, items(item.get("content")))
+        said = "\n".join(clean_text(part.get("text")) for part in parts)
+        said = said or clean_text(event.get("message"))
+        if kind in ("UserMessage", "user_message") and not self._has_items:
+            self._has_items = False
+            yield from self._asked(said)
+        elif kind in ("AgentMessage", "agent_message") and self._has_items is False and said:
+            yield AgentText(said.strip())
+
+    def _item(self, item: Mapping[str, Any], sort: object) -> Iterator[Event]:
         kind = item.get("type")
-        if kind == "message":
+        if kind == "message" and not isinstance(item.get("content"), list):
+            self._unread.not_known("message without content")
+        elif kind == "message":
             parts = map(fields, items(item.get("content")))
             said = "\n".join(clean_text(part.get("text")) for part in parts)
             if item.get("role") == "user":
-                yield from self._asked(said)
-            elif item.get("role") == "assistant" and said.strip():
+                if self._has_items is None and said.strip() and not _is_added(said):
+                    self._has_items = True
+                if self._has_items is not False:
+                    yield from self._asked(said)
+            elif item.get("role") == "assistant" and said.strip() and self._has_items is not False:
                 yield AgentText(said.strip())
         elif kind in _CALLS:
             yield from self._called(item)
-        elif kind in ("function_call_output", "custom_tool_call_output"):
+        elif kind in _ANSWERS:
             yield from self._answered(clean_text(item.get("call_id")), item.get("output"))
+        elif item and "record_type" not in item and sort not in _NOT_WORK and kind not in _NOT_WORK:
+            self._unread.not_known(f"type {sort}" if sort != "response_item" else f"item {kind}")
 
     def _asked(self, words: str) -> Iterator[Event]:
         if _is_added(words) or not words.strip():

@@ -7,6 +7,7 @@ list for what has another type.
 from __future__ import annotations
 
 from abc import abstractmethod
+from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -19,6 +20,7 @@ from mem_search.model import Draft, LedgerEntry
 from mem_search.patterns import pattern
 from mem_search.regular_file import open_regular_file
 from mem_search.sources.base import alone
+from mem_search.sources.compressed import lines_of
 from mem_search.sources.whole_files import (
     MAX_FILE_BYTES,
     ZIP,
@@ -107,28 +109,34 @@ def fields(value: object) -> Mapping[str, Any]:
 
 def json_lines(file: WholeFile) -> Iterator[Mapping[str, Any]]:
     """The lines that are objects; {} for another one, and for each further piece of one that is too
-    long. ``file.unread`` notes such a line, but not the last one while it is written.
+    long. Lines end with a line feed, and nothing else. ``file.unread`` notes such a line, and knows
+    which is at hand; the last one may still be being written. Raises OSError.
     """
-    number, is_rest = 0, False
-    with open_regular_file(file.path, max_bytes=MAX_FILE_BYTES, follow=False) as content:
+    unread, is_rest = file.unread, False
+    with (
+        open_regular_file(file.path, max_bytes=MAX_FILE_BYTES, follow=False) as stored,
+        lines_of(stored) as content,
+    ):
         while piece := content.readline(MAX_LINE_BYTES):
             is_complete = piece.endswith(b"\n")
             goes_on = not is_complete and len(piece) >= MAX_LINE_BYTES
             if is_rest:
                 value: Mapping[str, Any] = {}
             else:
-                number += 1
+                unread.at += 1
                 value, fault = ({}, _TOO_LONG) if goes_on else object_in(piece)
                 if fault and (is_complete or goes_on):
-                    file.unread.add(number, fault)
+                    unread.add(unread.at, fault)
+                elif fault:
+                    unread.waiting = unread.at
             is_rest = goes_on
             yield value
 
 
-def object_in(line: str | bytes) -> tuple[Mapping[str, Any], str]:
-    """The object that a line is, or {} and why it is none."""
+def object_in(line: bytes) -> tuple[Mapping[str, Any], str]:
+    """The object that a line is, or {} and why it is none. A file may begin with a BOM."""
     try:
-        value = loads(line)
+        value = loads(line.removeprefix(BOM_UTF8).decode("utf-8"))  # else UTF-16 is guessed
     except RecursionError:
         return {}, "cannot be read: it is nested too deeply"
     except ValueError as error:

@@ -45,6 +45,13 @@ _TOOLS: Final[Tools] = {
     "web_search": ("WebSearch", "query"),
     "web_fetch": ("WebFetch", "url"),
 }
+_FAMILIES: Final = (
+    "abort", "assistant", "auto_mode_switch", "capabilities", "command", "commands",
+    "custom_notification", "elicitation", "exit_plan_mode", "external_tool", "hook", "mcp", "model",
+    "pending_messages", "permission", "sampling", "session", "skill", "subagent", "system", "tool",
+    "user", "user_input", "workspace",
+)  # fmt: skip
+"""What the types of events begin with; of most only a few say something of the work."""
 
 
 class Copilot(SessionFiles):
@@ -73,6 +80,12 @@ class Copilot(SessionFiles):
                 session = clean_text(data.get("sessionId")) or session
                 cwd = clean_text(context.get("cwd")) or cwd
                 branch = clean_text(context.get("branch")) or branch
+                if version := clean_text(data.get("copilotVersion")):
+                    file.unread.program = f"{self.label} {version}"
+            if raw and str(sort).partition(".")[0] not in _FAMILIES:
+                file.unread.not_known(f"type {sort}")
+            elif sort in ("user.message", "assistant.message") and "content" not in data:
+                file.unread.not_known(f"{sort} without content")
             agent = clean_text(data.get("parentToolCallId")) or MAIN
             yield Line(
                 uuid=clean_text(raw.get("id")) or f"line-{number}",

@@ -103,7 +103,9 @@ class Exclusions:
             if not ignore.is_symlink() and ignore.exists():
                 content = read_regular_file(ignore, _MAX_IGNORE, follow=False)
                 try:
-                    lines = _checked(content.decode("utf-8", "replace").splitlines())
+                    lines = _checked(
+                        content.decode("utf-8", "replace").replace("\r\n", "\n").split("\n")
+                    )
                     own = [(f"{folder}/" if folder else "", GitIgnoreSpec.from_lines(lines))]
                 except (ValueError, re.error) as error:
                     raise OSError(errno.EINVAL, f"{ignore} cannot be used: {error}") from error

@@ -2,7 +2,8 @@
 
 A session is a file ``session-….json`` or, since 2026, ``session-….jsonl`` in ``chats`` below
 ``~/.gemini/tmp``. In the second form a line is a message, which replaces an earlier one of its id,
-a change of the session (``$set``), or the removal of messages (``$rewindTo``).
+a change of the session (``$set``), or the removal of messages (``$rewindTo``). The file of a
+subagent is ``chats/SESSION/SUBAGENT.jsonl``; its work belongs to that session.
 """
 
 from __future__ import annotations
@@ -50,6 +51,8 @@ _TOOLS: Final[Tools] = {
     "google_web_search": ("WebSearch", "query"),
     "invoke_agent": ("Agent", "prompt", "description"),
 }
+_MESSAGES: Final = ("user", "gemini", "info", "error", "warning")
+"""Types of messages; the last three are the program's own."""
 _EXIT_CODE: Final = pattern(r"^Exit Code: (\d{1,9})$", re.MULTILINE)
 _ADDED: Final = pattern(r"\s*<session_context>.*</session_context>\s*", re.DOTALL)
 """A message that the program writes in the name of the person."""
@@ -73,67 +76,94 @@ class Gemini(SessionFiles):
     def files_to_keep(self, root: Path) -> Iterable[Path]:
         """Gemini CLI deletes a session after 30 days (``general.sessionRetention``)."""
         sessions = [path for path, _ in self._below(root)]
-        places = {path.parent.parent / _ROOT for path in sessions}
+        above = {path.parent for each in sessions for path in (each.parent, each.parent.parent)}
+        places = {path / _ROOT for path in above}
         return [*sessions, *sorted(filter(Path.is_file, places))]
 
     def recognises(self, path: Path) -> bool:
-        is_session = path.name.startswith("session-") and path.suffix in (".json", ".jsonl")
-        return is_session and "chats" in path.parts
+        is_session = path.name.startswith("session-") and "chats" in path.parts
+        return path.suffix in (".json", ".jsonl") and (is_session or _parent(path) != "")
 
     def lines(self, file: WholeFile) -> Iterator[Line]:
         content = read_regular_file(file.path, _MAX_FILE_BYTES, follow=False)
         check_values(content)
-        found = _session(content.decode("utf-8", "replace"), file.unread)
-        session = clean_text(found.get("sessionId")) or Path(file.name).name.partition(".")[0]
+        found = _session(content, Path(file.name).suffix, file.unread)
+        own = clean_text(found.get("sessionId")) or Path(file.name).name.partition(".")[0]
+        session = _parent(file.path)
+        is_subagent = found.get("kind") == "subagent" or session != ""
+        agent, first, session = (own, f"{own}-", session) if session else (MAIN, "", own)
         directories = items(found.get("directories"))
         cwd = _root(file.path) or clean_text(directories[0] if directories else "")
-        is_subagent = found.get("kind") == "subagent"
         asked = 0
         for number, message in enumerate(map(fields, items(found.get("messages"))), 1):
             words = _words(message.get("displayContent")) or _words(message.get("content"))
-            key = f"{clean_text(message.get('id')) or 'message'}-{number}"
+            key = f"{first}{clean_text(message.get('id')) or 'message'}-{number}"
             events: tuple[Event, ...] = ()
             if message.get("type") == "user" and words.strip():
                 asked += 1
-                key = str(asked)
+                key = f"{first}{asked}"
                 if not _ADDED.fullmatch(words) and (said := without_injected(words)):
                     events = (Instruction(said) if is_subagent else Prompt(said),)
             elif message.get("type") == "gemini":
                 events = tuple(_work(words, items(message.get("toolCalls"))))
             at = moment(message.get("timestamp"))
-            yield Line(key, session, at, cwd, "", MAIN, events)
-        if title := clean_text(found.get("summary")):
+            yield Line(key, session, at, cwd, "", agent, events)
+        if agent == MAIN and (title := clean_text(found.get("summary"))):
             yield Line("title", session, None, cwd, "", MAIN, (SessionTitle(title),))
 
 
-def _session(data: str, unread: UnreadLines) -> Mapping[str, Any]:
+def _parent(path: Path) -> str:
+    """The session whose subagent has the file at ``path``; "" for a file of another place."""
+    *_, folder, session, _ = ("", "", *path.parts)
+    return session if folder == "chats" else ""
+
+
+def _session(data: bytes, suffix: str, unread: UnreadLines) -> Mapping[str, Any]:
     """The session, whatever its form. Raises ValueError for neither."""
     try:
-        return fields(loads(data))
-    except ValueError:
-        pass  # a line for each message
-    found: dict[str, Any] = {}
+        return fields(loads(data.decode("utf-8-sig")))
+    except ValueError as error:
+        if suffix == ".json":
+            raise ValueError(f"it is no whole JSON document: {error}") from error
+    found: dict[str, Any] = {}  # a line for each message
     messages: dict[str, Any] = {}
-    lines = data.split("\n")
-    for number, raw in enumerate(lines, 1):
+    lines = data.split(b"\n")
+    for unread.at, raw in enumerate(lines, 1):
         line, fault = object_in(raw)
-        if fault and number < len(lines):  # the last line may still be being written
-            unread.add(number, fault)
+        if fault and unread.at < len(lines):
+            unread.add(unread.at, fault)
+        elif fault:
+            unread.waiting = unread.at
         if target := text(line.get("$rewindTo")):
             ids = list(messages)
             for identity in ids[ids.index(target) :] if target in messages else ids:
                 del messages[identity]
         elif "$set" in line:
             found |= fields(line["$set"])
-            if "messages" in fields(line["$set"]):
-                messages = {text(m.get("id")): m for m in map(fields, items(found["messages"]))}
+            messages = _listed(fields(line["$set"]), messages)
         elif "id" in line and "type" in line:
             messages[text(line["id"])] = line
-        else:
+            if line["type"] not in _MESSAGES:
+                unread.not_known(f"message {line['type']}")
+        elif "sessionId" in line or not line:
             found |= line
-    if not found and not messages:
+            messages = _listed(line, messages)
+        else:
+            what = (
+                f"type {line['type']} without an id" if "type" in line else ", ".join(sorted(line))
+            )
+            unread.not_known(what)
+    if not found and not messages and not unread.unknown:
         raise ValueError("it is neither JSON nor lines of JSON")
     return {**found, "messages": list(messages.values())}
+
+
+def _listed(stated: Mapping[str, Any], messages: dict[str, Any]) -> dict[str, Any]:
+    """The messages that a line lists, which replace those before it; else those before it."""
+    listed = stated.get("messages")
+    if not isinstance(listed, list):
+        return messages
+    return {text(message.get("id")): message for message in map(fields, listed)}
 
 
 def _work(words: str, calls: list[Any]) -> Iterator[Event]:
@@ -161,8 +191,9 @@ def _words(content: object) -> str:
 
 
 def _root(path: Path) -> str:
+    chats = path.parent.parent if _parent(path) else path.parent
     try:
-        place = read_regular_file(path.parent.parent / _ROOT, _MAX_ROOT_CHARS, follow=False)
+        place = read_regular_file(chats.parent / _ROOT, _MAX_ROOT_CHARS, follow=False)
         return place.decode("utf-8", "replace").strip()
     except OSError:
         return ""

@@ -1,15 +1,17 @@
 """The source `opencode`: sessions of OpenCode become prompts, steps of work and summaries.
 
-All sessions are in one SQLite database, ``~/.local/share/opencode/opencode.db``: a row for each
-session, message and part of a message. It is only read. A session is read again when a part was
-added or changed.
+All sessions are in one SQLite database, ``~/.local/share/opencode/opencode.db``. OpenCode 1.x has a
+row for each session, message and part of a message. 2.x has tables of its own, ``session_v2`` and
+``session_message``, beside those that an earlier version left in the file, and a message there has
+its parts. The database is only read. A session is read again when something of it changed.
 """
 
 from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -44,23 +46,27 @@ from mem_search.sources.agent_work.transcripts import (
     words,
 )
 from mem_search.sources.base import BaseSource, BatchBuilder, alone
-from mem_search.sources.conversations import fields
+from mem_search.sources.conversations import fields, items
 from mem_search.sources.databases import ENDED, ForeignDatabase, UnreadableDatabase
+from mem_search.sources.whole_files import UnreadLines
 from mem_search.text.json_reading import loads
 
 NAME: Final = "opencode"
 _FILE: Final = pattern(r"opencode(?:-[\w.-]+)?\.db")
-_TABLES: Final = ("session", "message", "part")
+_TABLES: Final = (("session", "message", "part"), ("session_v2", "session_message"))
+"""Those of OpenCode 1.x and of 2.x."""
 TOOLS: Final[Tools] = {
     "bash": ("Bash", "command"),
-    "read": ("Read", "filePath"),
-    "write": ("Write", "filePath"),
-    "edit": ("Edit", "filePath"),
-    "multiedit": ("MultiEdit", "filePath"),
+    "shell": ("Bash", "command"),
+    "read": ("Read", "filePath", "path"),
+    "write": ("Write", "filePath", "path"),
+    "edit": ("Edit", "filePath", "path"),
+    "multiedit": ("MultiEdit", "filePath", "path"),
     "grep": ("Grep", "pattern"),
     "glob": ("Glob", "pattern"),
     "list": ("LS", "path"),
     "task": ("Task", "description"),
+    "subagent": ("Task", "description"),
     "webfetch": ("WebFetch", "url"),
     "websearch": ("WebSearch", "query"),
 }
@@ -69,8 +75,9 @@ _OF_ALL: Final = (ENDED, "SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_IOERR")
 """Errors of the whole database; another one is of the session that is read."""
 _UNTITLED: Final = pattern(r"(?:New|Child) session - ")
 _SESSIONS: Final = """
-    select s.id, s.parent_id, s.directory, s.title, count(p.id), max(p.time_updated)
-    from session s join part p on p.session_id = s.id group by s.id order by s.time_created, s.id
+    select s.id, s.parent_id, s.directory, s.title, s.time_created, {version}, {fork}, count(p.id),
+           max({changed})
+    from {sessions} s join {parts} p on p.session_id = s.id group by s.id
 """
 _MESSAGES: Final = """
     select id, time_created, data from message where session_id = ? order by time_created, id
@@ -79,6 +86,28 @@ _PARTS: Final = """
     select p.message_id, p.id, p.data from part p join message m on m.id = p.message_id
     where m.session_id = ? order by p.id
 """
+_MESSAGES_2: Final = """
+    select id, type, time_created, data from session_message where session_id = ? order by seq, id
+"""
+_NO_WORK: Final = ("synthetic", "system", "skill", "agent-switched", "model-switched", "idle")
+"""Types of messages of 2.x in which nobody asks or does anything."""
+
+
+@dataclass(slots=True)
+class _Session:
+    """A session, and where its messages are: by the tables of 1.x, of 2.x, or of both.
+
+    ``fork`` is the session that it began as a copy of, ``began`` when that was (ms since 1970).
+    """
+
+    id: str
+    parent: str | None = None
+    folder: str = ""
+    title: str = ""
+    began: int = 0
+    version: str = ""
+    fork: str = ""
+    stamps: dict[str, str] = field(default_factory=dict)
 
 
 class OpenCode(BaseSource):
@@ -86,6 +115,8 @@ class OpenCode(BaseSource):
 
     name = NAME
     follows = True
+
+    looks_in = "~/.local/share/opencode or $XDG_DATA_HOME/opencode"
 
     def discover(self, machine: Machine) -> Iterable[Location]:
         root = home_of(machine, ".local/share", "XDG_DATA_HOME")
@@ -102,54 +133,84 @@ class OpenCode(BaseSource):
             raise SourceError(f"{path} does not exist", field="path")
         is_known = cursor.get("version") == VERSION
         known: dict[str, str] = dict(cursor.get("sessions", {})) if is_known else {}
-        with read_only(path, _TABLES) as database:
-            rows = database.rows(_SESSIONS)
-            parents = {row[0]: row[1] for row in rows}
-            batch = BatchBuilder(total=len(rows))
-            for done, (session, _, folder, title, count, changed) in enumerate(rows):
-                if known.get(session) == (stamp := f"{changed}-{count}"):
+        with read_only(path, (), [table for each in _TABLES for table in each]) as database:
+            sessions = _sessions(path, database)
+            batch = BatchBuilder(total=len(sessions))
+            for done, session in enumerate(sessions.values()):
+                if known.get(session.id) == (stamp := "+".join(session.stamps.values())):
                     continue
-                item, taken = clean_text(session), batch.taken
+                item, taken = clean_text(session.id), batch.taken
                 batch.outdate(item)
-                root = _root(session, parents)
-                title = "" if _UNTITLED.match(clean_text(title)) else clean_text(title)
-                make = partial(_records, database, session, root, clean_text(folder), title)
-                failed = False
-                for each in alone(item, make):
+                unread = UnreadLines("message", f"OpenCode {session.version}".strip())
+                noted = False
+                for each in alone(item, partial(_records, database, session, sessions, unread)):
                     if isinstance(each, Draft):
                         batch.take(each, item)
                     elif isinstance(each, LedgerEntry):
-                        failed = True
+                        noted = True
                         batch.note(each)
                     else:
                         batch.finish(each)
-                taken = batch.taken - taken
-                if taken and not failed:
+                unread_of_it = list(unread.entries(item))
+                batch.note(*unread_of_it)
+                if (taken := batch.taken - taken) and not noted:
                     batch.note(LedgerEntry(item, "taken", records=taken))
-                elif not failed:
+                elif not noted and not unread_of_it:
                     batch.leave(item, "there is nothing in it that could be stored")
-                known[session] = stamp
+                known[session.id] = stamp
                 if batch.is_full:
                     yield batch.build({"version": VERSION, "sessions": dict(known)}, done + 1)
             if batch:
-                yield batch.build({"version": VERSION, "sessions": dict(known)}, len(rows))
+                yield batch.build({"version": VERSION, "sessions": dict(known)}, len(sessions))
 
 
-def _root(session: str, parents: Mapping[str, str | None]) -> str:
+def _sessions(path: Path, database: ForeignDatabase) -> dict[str, _Session]:
+    """The sessions with messages by their ids, the oldest first. Raises SourceError for a database
+    of another form.
+    """
+    columns, found = database.columns, dict[str, _Session]()
+    for sessions, parts in (
+        ("session", "part"), ("session", "session_message"), ("session_v2", "session_message")
+    ):  # fmt: skip
+        if not {sessions, parts, "message" if parts == "part" else parts} <= columns.keys():
+            continue
+        named = {
+            "version": "s.version" if "version" in columns[sessions] else "null",
+            "fork": "s.fork_session_id" if "fork_session_id" in columns[sessions] else "null",
+            "changed": "p.time_updated" if "time_updated" in columns[parts] else "p.time_created",
+        }
+        rows = database.rows(_SESSIONS.format(sessions=sessions, parts=parts, **named))
+        for key, parent, folder, title, began, version, fork, count, changed in rows:
+            session = found.setdefault(key, _Session(key))
+            session.parent, session.folder = parent, clean_text(folder)
+            session.title = "" if _UNTITLED.match(clean_text(title)) else clean_text(title)
+            session.began = began if isinstance(began, int) else 0
+            session.version, session.fork = clean_text(version), clean_text(fork)
+            session.stamps[parts] = f"{changed}-{count}"
+    if not found and not any(columns.keys() >= set(tables) for tables in _TABLES):
+        tables = ", ".join(sorted({table for each in _TABLES for table in each} - columns.keys()))
+        raise SourceError(f"{path} cannot be read: its form is not known, it has no table {tables}")
+    return dict(sorted(found.items(), key=lambda each: (each[1].began, str(each[0]))))
+
+
+def _root(session: _Session, sessions: Mapping[str, _Session]) -> str:
     """The session that a person began."""
-    seen = {session}
-    while (above := parents.get(session)) and above not in seen:
+    key, seen = session.id, {session.id}
+    while key in sessions and (above := sessions[key].parent) and above not in seen:
         seen.add(above)
-        session = above
-    return session
+        key = above
+    return key
 
 
 def _records(
-    database: ForeignDatabase, session: str, root: str, folder: str, title: str
+    database: ForeignDatabase,
+    session: _Session,
+    sessions: Mapping[str, _Session],
+    unread: UnreadLines,
 ) -> Iterator[Draft | WholeSession]:
     """The records of a session. Raises SourceError when the database cannot be asked any more."""
     try:
-        yield from records_of(NAME, _lines(database, session, root, folder, title), identify)
+        yield from records_of(NAME, _lines(database, session, sessions, unread), identify)
     except UnreadableDatabase as error:
         if error.name in _OF_ALL:
             raise SourceError(f"the database cannot be read: {error}; sync again") from error
@@ -157,36 +218,141 @@ def _records(
 
 
 def _lines(
-    database: ForeignDatabase, session: str, root: str, folder: str, title: str
+    database: ForeignDatabase,
+    session: _Session,
+    sessions: Mapping[str, _Session],
+    unread: UnreadLines,
 ) -> Iterator[Line]:
-    """The messages of a session: a line for what a person wrote, and one for each other part."""
-    agent = MAIN if session == root else session
-    named = (SessionTitle(title),) if title and agent == MAIN else ()
-    parts_of: dict[str, list[tuple[str, Mapping[str, Any]]]] = defaultdict(list)
+    """The messages of a session: a line for what a person wrote, and one for each other part.
+
+    2.x copies what 1.x wrote: of what both have, the rows of 1.x count.
+    """
+    root = _root(session, sessions)
+    agent = MAIN if session.id == root else clean_text(session.id)
+    about = _About(root, agent, session.folder, session.title if agent == MAIN else "")
+    # A fork begins with copies of messages, which the session has that it was made of.
+    since = session.began if session.fork in sessions else 0
+    keys: set[str] = set()
+    if "part" in session.stamps:
+        until = 0
+        for key, at, line in _of_1(database, session.id, about, unread):
+            keys.add(key)
+            until = max(until, at or 0)
+            yield from line
+        since = max(since, until + 1)
+    if "session_message" in session.stamps:
+        yield from _of_2(database, session.id, about, unread, since, keys)
+
+
+@dataclass(slots=True)
+class _About:
+    """What all messages of a session have: its root, who works, where, and the title."""
+
+    root: str
+    agent: str
+    folder: str
+    title: str
+
+    def line(self, uuid: str, at: int | None, events: Iterable[Event]) -> Line:
+        return Line(uuid, self.root, at, self.folder, "", self.agent, tuple(events))
+
+    def asked(self, words: str) -> Iterator[Event]:
+        """The events of what was asked: by a person, or by the agent above."""
+        if asked := without_injected(words):
+            yield Prompt(asked) if self.agent == MAIN else Instruction(asked)
+            if self.title:
+                yield SessionTitle(self.title)
+
+
+def _of_1(
+    database: ForeignDatabase, session: str, about: _About, unread: UnreadLines
+) -> Iterator[tuple[str, int | None, list[Line]]]:
+    """Each message of 1.x: its id, when it was, and its lines."""
+    parts_of: dict[str, list[tuple[str, object]]] = defaultdict(list)
     for message_id, part_id, data in database.rows(_PARTS, session):
-        parts_of[message_id].append((part_id, _object(data)))
-    for key, at, data in database.rows(_MESSAGES, session):
-        message, parts = _object(data), parts_of[key]
+        parts_of[message_id].append((part_id, data))
+    for unread.at, (key, at, data) in enumerate(database.rows(_MESSAGES, session), 1):
+        message = _object(data, unread)
+        parts = [(part_key, _object(part, unread)) for part_key, part in parts_of[key]]
         at = at if isinstance(at, int) and at > 0 else None
-
-        def line(uuid: str, events: tuple[Event, ...], at: int | None = at) -> Line:
-            return Line(uuid, root, at, folder, "", agent, events)
-
+        lines: list[Line] = []
         if message.get("role") == "user":
-            written = [part for _, part in parts if not part.get("synthetic")]
-            if asked := without_injected(words(written)):
-                yield line(key, (Prompt(asked) if agent == MAIN else Instruction(asked), *named))
+            asked = words([part for _, part in parts if not part.get("synthetic")])
+            if events := tuple(about.asked(asked)):
+                lines.append(about.line(key, at, events))
         elif message.get("role") == "assistant":
             for part_key, part in parts:
                 events = tuple(_events(part, is_summary=message.get("summary") is True))
-                yield line(part_key, events, _time(part) or at)
+                lines.append(about.line(part_key, _time(part) or at, events))
+        elif message:
+            unread.not_known(f"role {message.get('role')}")
+        yield key, at, lines
 
 
-def _object(data: object) -> Mapping[str, Any]:
+def _of_2(
+    database: ForeignDatabase,
+    session: str,
+    about: _About,
+    unread: UnreadLines,
+    since: int,
+    known: Collection[str],
+) -> Iterator[Line]:
+    """The lines of messages of 2.x from a time on, without those that are known by their ids."""
+    for unread.at, (key, sort, at, data) in enumerate(database.rows(_MESSAGES_2, session), 1):
+        message = _object(data, unread)
+        times = fields(message.get("time"))
+        at = next((each for each in (times.get("created"), at) if _is_time(each)), None)
+        if key in known or (at is not None and at < since):
+            continue
+        match sort:
+            case "user":
+                yield about.line(key, at, about.asked(clean_text(message.get("text"))))
+            case "assistant":
+                for number, part in enumerate(map(fields, items(message.get("content")))):
+                    done = fields(part.get("time")).get("completed")
+                    events = _events(_as_in_1(part), is_summary=False)
+                    yield about.line(f"{key}-{number}", done if _is_time(done) else at, events)
+            case "shell":  # the person ran it
+                call = called(TOOLS, key, "shell", message)
+                output = message.get("output")
+                said = clean_text(output) or clean_text(fields(output).get("output"))
+                code = exit_code(message.get("exit"))
+                yield about.line(key, at, (call, answered(key, said, failed=False, code=code)))
+            case "compaction":
+                if summary := clean_text(message.get("summary")):
+                    yield about.line(key, at, (Compaction(summary),))
+            case "location-switched":
+                place = clean_text(fields(message.get("location")).get("directory"))
+                about.folder = place or about.folder
+            case _ if sort not in _NO_WORK:
+                unread.not_known(f"message type {sort}")
+
+
+def _as_in_1(part: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A part of a message of 2.x as 1.x wrote it."""
+    if part.get("type") != "tool":
+        return part
+    state = fields(part.get("state"))
+    error = fields(state.get("error")).get("message") or state.get("error")
+    told = {"output": words(state.get("content")) or state.get("output"), "error": error}
+    call, tool = part.get("callID") or part.get("id"), part.get("name") or part.get("tool")
+    return {"type": "tool", "callID": call, "tool": tool, "state": {**state, **told}}
+
+
+def _object(data: object, unread: UnreadLines) -> Mapping[str, Any]:
+    """The fields of a message or a part of one; ``unread`` notes what is no object."""
     try:
-        return fields(loads(data)) if isinstance(data, str | bytes) else {}
-    except (ValueError, RecursionError):
+        value = loads(data) if isinstance(data, str | bytes) else None
+    except (ValueError, RecursionError) as error:
+        unread.add(unread.at, f"cannot be read: {error}")
         return {}
+    if not isinstance(value, Mapping):
+        unread.add(unread.at, "cannot be read: it is no object")
+    return fields(value)
+
+
+def _is_time(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value > 0
 
 
 def _time(part: Mapping[str, Any]) -> int | None:

@@ -33,7 +33,7 @@ from mem_search.sources.agent_work.transcripts import (
     words,
 )
 from mem_search.sources.conversations import fields, items, json_lines, moment
-from mem_search.sources.whole_files import WholeFile
+from mem_search.sources.whole_files import UnreadLines, WholeFile
 
 TOOLS: Final[Tools] = {
     "bash": ("Bash", "command"),
@@ -47,6 +47,14 @@ TOOLS: Final[Tools] = {
     "web_search": ("WebSearch", "query"),
     "web_fetch": ("WebFetch", "url"),
 }
+_NO_WORK: Final = (
+    "branch_summary", "custom", "custom_message", "label", "leaf", "model_change",
+    "thinking_level_change",
+)  # fmt: skip
+_ROLES: Final = (
+    "user", "assistant", "toolResult", "bashExecution", "branchSummary", "compactionSummary",
+    "custom", "hookMessage",
+)  # fmt: skip
 _EXITED: Final = pattern(r"Command exited with code (\d{1,9})\s*\Z")
 
 
@@ -63,19 +71,24 @@ class PiEntries(SessionFiles):
             if raw.get("type") == "session":
                 session, cwd = clean_text(raw.get("id")), clean_text(raw.get("cwd"))
                 began = at if raw.get("parentSession") else None
+                file.unread.program = f"{self.label}, version {raw.get('version')} of its sessions"
             elif began is None or at is None or at >= began:
                 key = clean_text(raw.get("id")) or f"line-{number}"
-                yield Line(key, session, at, cwd, "", MAIN, tuple(_events(raw)))
+                yield Line(key, session, at, cwd, "", MAIN, tuple(_events(raw, file.unread)))
 
 
-def _events(raw: Mapping[str, Any]) -> Iterator[Event]:
+def _events(raw: Mapping[str, Any], unread: UnreadLines) -> Iterator[Event]:
     match raw.get("type"):
         case "message":
+            if (role := fields(raw.get("message")).get("role")) not in _ROLES:
+                unread.not_known(f"role {role}")
             yield from _message(fields(raw.get("message")), clean_text(raw.get("id")))
         case "compaction":
             yield Compaction(clean_text(raw.get("summary")))
         case "session_info":
             yield SessionTitle(clean_text(raw.get("name")), by_person=True)
+        case sort if raw and sort not in _NO_WORK:
+            unread.not_known(f"type {sort}")
 
 
 def _message(message: Mapping[str, Any], key: str) -> Iterator[Event]:

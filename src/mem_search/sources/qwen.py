@@ -46,6 +46,7 @@ _TOOLS: Final[Tools] = {
     "task": ("Task", "description"),
     "exit_plan_mode": ("ExitPlanMode", "plan"),
 }
+_TYPES: Final = ("user", "assistant", "tool_result", "system")
 _EXIT_CODE: Final = pattern(r"^Exit Code: (\d{1,9})$", re.MULTILINE)
 
 _GIVEN: Final = "&lt;hook_context&gt;"
@@ -73,6 +74,13 @@ class Qwen(SessionFiles):
 
     def lines(self, file: WholeFile) -> Iterator[Line]:
         for number, raw in enumerate(json_lines(file), 1):
+            sort, message = raw.get("type"), fields(raw.get("message"))
+            if version := clean_text(raw.get("version")):
+                file.unread.program = f"{self.label} {version}"
+            if raw and sort not in _TYPES:
+                file.unread.not_known(f"type {sort}")
+            elif raw and sort != "system" and not isinstance(message.get("parts"), list):
+                file.unread.not_known(f"{sort} without parts")
             yield Line(
                 uuid=clean_text(raw.get("uuid")) or f"line-{number}",
                 session=clean_text(raw.get("sessionId")),

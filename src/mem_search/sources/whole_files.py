@@ -26,6 +26,7 @@ from mem_search.sources.base import KEPT, BaseSource, BatchBuilder
 from mem_search.sources.exclusions import Exclusions, is_regular, walk
 from mem_search.text.file_names import as_text
 from mem_search.text.json_reading import check_values, loads
+from mem_search.text.shortening import one_line
 from mem_search.zip_files import DAMAGED_ZIP, Archive, Member
 
 log = logging.getLogger(__name__)
@@ -43,6 +44,9 @@ MAX_MEMBER_BYTES: Final = 4 * 2**30
 MAX_NAMED_LINES: Final = 20
 """Lines of a file that cannot be read and have a ledger entry each; further ones are counted."""
 
+_MAX_KIND: Final = 120
+"""Characters of what names a kind of line that is not known; the file has written it."""
+
 ZIP: Final = b"PK\x03\x04"
 """What an archive begins with."""
 
@@ -57,7 +61,7 @@ class WholeFile:
     """A file at ``path``, which a person calls ``name``. An upload comes from another machine.
 
     Of one that is only a copy, the agent has deleted the file. ``unread`` collects the lines that
-    cannot be read: what is stored of the others does not tell of them.
+    are not read: what is stored of the others does not tell of them.
     """
 
     path: Path
@@ -69,10 +73,22 @@ class WholeFile:
 
 @dataclass(slots=True)
 class UnreadLines:
-    """Lines of a file that cannot be read: the first with their reasons, and how many in all."""
+    """Lines of a file that are not read, each with its reason; ``at`` is the line at hand.
 
+    Those that cannot be read are named one by one, up to a bound. Those of a form that is not known
+    are named once for each kind, with the version of the ``program``. ``waiting`` is the number of
+    the last line while it is still being written, else 0. ``unit`` is what they are to people,
+    where the file is no file of lines.
+    """
+
+    unit: str = "line"
+    program: str = ""
+    at: int = 0
+    waiting: int = 0
     named: list[tuple[int, str]] = field(default_factory=list)
     count: int = 0
+    unknown: dict[str, list[int]] = field(default_factory=dict)
+    """What is not known: the first line with it, and how many there are."""
 
     def add(self, number: int, reason: str) -> None:
         """Line ``number`` cannot be read."""
@@ -80,12 +96,31 @@ class UnreadLines:
         if len(self.named) < MAX_NAMED_LINES:
             self.named.append((number, reason))
 
+    def not_known(self, what: str) -> None:
+        """The line at hand has something that may be the work, in a form that is not known."""
+        what = one_line(as_text(what), _MAX_KIND)
+        if what in self.unknown or len(self.unknown) < MAX_NAMED_LINES:
+            self.unknown.setdefault(what, [self.at, 0])[1] += 1
+
     def entries(self, name: str) -> Iterator[LedgerEntry]:
         """What the ledger says of them."""
         for number, reason in self.named:
-            yield LedgerEntry(f"{name}:{number}", "failed", f"line {number} {reason}")
-        if more := self.count - len(self.named):
-            yield LedgerEntry(f"{name}:more", "failed", f"{more} more lines cannot be read")
+            yield LedgerEntry(f"{name}:{number}", "failed", f"{self.unit} {number} {reason}")
+        if others := self.count - len(self.named):
+            yield LedgerEntry(
+                f"{name}:more", "failed", f"{others} more {self.unit}s cannot be read"
+            )
+        kinds: dict[int, list[str]] = {}
+        for what, (number, count) in self.unknown.items():
+            more = f", and {count - 1} more of it" * (count > 1)
+            kinds.setdefault(number, []).append(f"{what}{more}")
+        by = f" ({self.program})" * bool(self.program)
+        for number, found in kinds.items():
+            why = f"{self.unit} {number} is not understood: {'; '.join(found)}{by}"
+            yield LedgerEntry(f"{name}:{number}", "failed", why)
+        if number := self.waiting:
+            why = f"line {number} is incomplete; it is read once it is complete"
+            yield LedgerEntry(f"{name}:{number}", "left", why)
 
 
 class WholeFiles(BaseSource):

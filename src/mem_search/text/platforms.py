@@ -10,7 +10,9 @@ _SPELLED: Final[Mapping[str, str]] = {
     "codex-cli": "codex",
     "copilot-cli": "copilot",
     "cursor-cli": "cursor",
+    "cursor-editor": "cursor",
     "gemini-cli": "gemini",
+    "kiro-ide": "kiro",
     "qwen-code": "qwen",
 }
 """What sources, programs and clients call an agent otherwise."""

@@ -98,9 +98,10 @@ def dropped(home: Path) -> tuple[int, str]:
     count, last = 0, ""
     for name in (f"{_DROPPED}.1", _DROPPED):
         try:
-            lines = (home / "hooks" / name).read_text("utf-8", "replace").splitlines()
+            content = (home / "hooks" / name).read_text("utf-8", "replace")
         except FileNotFoundError:
             continue
+        lines = [line for line in content.split("\n") if line]  # a reason has other ends of lines
         count, last = count + len(lines), lines[-1] if lines else last
     return count, last
 

@@ -1,14 +1,16 @@
-"""``mem-search stats``, ``projects``, ``ledger``, ``reembed``, ``compress`` and ``index``: what is
-stored, from where, and what models made of it."""
+"""``mem-search stats``, ``projects``, ``ledger``, ``sources``, ``reembed``, ``compress`` and
+``index``: what is stored, from where, and what models made of it."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Any
+from pathlib import Path
+from typing import Annotated, Any, Final
 
 import typer
 
-from mem_search.cli.client import open_client
+from mem_search.cli.client import Client, open_client
 from mem_search.cli.commands import Group
 from mem_search.cli.jobs import wait
 from mem_search.cli.options import Json, clock_time, show
@@ -22,12 +24,18 @@ index_app = typer.Typer(
 
 _MONTHS = 12
 
+_REASONS: Final = 3
+_ALL_REASONS: Final = 50
+"""Entries of the ledger that are shown of each source, and of one that was asked for."""
+_UNREAD: Final = ("failed", "left")
+
 
 def add_to(app: typer.Typer) -> None:
     """Register the commands; ``index`` is a group of its own."""
     app.command()(stats)
     app.command()(projects)
     app.command()(ledger)
+    app.command()(sources)
     app.command()(reembed)
     app.command()(compress)
 
@@ -100,6 +108,76 @@ def ledger(
         empty="no such entries",
         found=answer["entries"],
     )
+
+
+def sources(
+    name: Annotated[str, typer.Argument(help="Only this source, with more reasons.")] = "",
+    as_json: Json = False,
+) -> None:
+    """Show where each source looks, what it found, and what it left and why."""
+    # Heavy: a source imports the libraries that it reads with.
+    from mem_search.contracts import Machine
+    from mem_search.sources import by_name, installed
+
+    wanted = [by_name(name)] if name else list(installed())
+    client = open_client()
+    stats = client.json("GET", "/api/stats")
+    home = Path(os.environ.get("HOME") or Path.home())
+    machine = Machine(home=home, cwd=Path.cwd(), environ=os.environ)
+    told = [_told_of(client, stats, each, machine, bool(name)) for each in wanted]
+    lines = [line for each in told for line in _source_lines(each)]
+    show({"sources": told}, lines, as_json=as_json)
+
+
+def _told_of(
+    client: Client, stats: Mapping[str, Any], source: Any, machine: Any, whole: bool
+) -> dict[str, Any]:
+    read = [each for each in stats["sources"] if each["source"] == source.name]
+    known = {each["path"] for each in read}
+    here = {location.path for location in source.discover(machine)}
+    counts = stats["ledger"].get(source.name, {})
+    limit = str(_ALL_REASONS if whole else _REASONS)
+    reasons = [
+        entry
+        for outcome in _UNREAD
+        if counts.get(outcome)
+        for entry in client.json(
+            "GET",
+            "/api/ledger",
+            [("source", source.name), ("outcome", outcome), ("limit", limit)],
+        )["entries"]
+    ]
+    return {
+        "source": source.name,
+        # A third party's source may be older than this attribute.
+        "looks_in": getattr(source, "looks_in", ""),
+        "read": read,
+        "not_read": sorted(here - known),
+        "ledger": counts,
+        "reasons": reasons,
+    }
+
+
+def _source_lines(told: Mapping[str, Any]) -> Iterator[str]:
+    where = told["looks_in"] or "what you name: mem-search add PATH"
+    yield f"{told['source']}  looks in {where}"
+    for each in told["read"]:
+        fresh = "followed" if each["followed"] else "read once"
+        problem = f"  FAILED: {each['error']}" if each["error"] else ""
+        yield f"  {each['path']}  ({fresh}, {clock_time(each['read_at'])}){problem}"
+    for path in told["not_read"]:
+        yield f"  {path}  (not read yet: mem-search sync {told['source']})"
+    if not told["read"] and not told["not_read"]:
+        yield "  nothing found"
+    if told["ledger"]:
+        counts = (f"{count} {outcome}" for outcome, count in told["ledger"].items())
+        yield f"  items: {', '.join(counts)}"
+    for entry in told["reasons"]:
+        yield f"    {entry['outcome']}  {entry['item']}  {entry['reason']}"
+    shown = len(told["reasons"])
+    more = sum(told["ledger"].get(outcome, 0) for outcome in _UNREAD) - shown
+    if more > 0:
+        yield f"    {more} more: mem-search ledger --source {told['source']} --outcome failed"
 
 
 def stats_lines(stats: Mapping[str, Any], *, kinds: bool = True) -> Iterator[str]:

@@ -13,12 +13,15 @@ from unicodedata import normalize
 from aiohttp import web
 from pydantic import AfterValidator, Field
 
+from mem_search.errors import InputError
 from mem_search.http.core.parameters import TimeZoneParameters
 from mem_search.http.core.replies import json_reply
 from mem_search.http.core.routing import Call, Route
 from mem_search.model import Location, Record
 from mem_search.model.ingest import FollowedLocation, LedgerRow
 from mem_search.renderers.schema import Absent, Time, schema
+from mem_search.sources import by_name, for_path
+from mem_search.sources.base import BaseSource
 from mem_search.sources.exclusions import IGNORE_FILE
 from mem_search.sources.files import digests_of, left_to
 from mem_search.sources.files.folder import look_at
@@ -135,14 +138,10 @@ async def _below(
 ) -> WhyPath:
     """Of a path without an entry of its own, in a ``folder`` that was read."""
     store = call.runtime.store.ingest
-    # Parts of one file, such as the messages of a mailbox, have entries of their own.
-    rows = await store.ledger("", f"{path}:", _MAX_PARTS, 0)
-    parts = [row for row in rows if _place(row).startswith(f"{path}:")]
-    if parts:
+    if parts := await _parts(call, path):
         records = sum(row.records for row in parts)
-        failed = [row for row in parts if row.outcome == "failed"]
-        more = f"; {len(failed)} part(s) of it failed: {failed[0].reason}" if failed else ""
-        told = _entry(path, parts[0], clock, f"{path} gave {records} record(s){more}")
+        gave = f"{path} gave {records} record(s){_failed(parts)}"
+        told = _entry(path, parts[0], clock, gave)
         if not call.caller.user:
             told.sentence += await _if_gone(path, records)
         return told
@@ -166,15 +165,64 @@ async def _below(
                     sentence=f"{path} was left out by the source files, because the source {by}"
                     f" reads it: mem-search sync {by} {folder}",
                 )  # fmt: skip
-    seconds = call.lifecycle.settings.follow
-    step = f"is read again every {seconds:g} seconds"
-    if not seconds or not any(each.followed for each in above):
+    step = f"is read again every {call.lifecycle.settings.follow:g} seconds"
+    if not _is_followed(call, above):
         step = f"can be read again: mem-search add {folder}"
+    if not call.caller.user and (since := await asyncio.to_thread(_there_since, path)):
+        by = _and_names(list(dict.fromkeys(each.location.source for each in above)))
+        takers = [_takes(each.location.source, path) for each in above]
+        if since < newest.read_at or not any(each is not False for each in takers):
+            other = for_path(Path(path))
+            reason = f"no source that reads {folder} reads such a file ({by})"
+            step = f"mem-search sync {other} {path}" if other else f"mem-search add {path}"
+            return WhyPath(
+                path=path, state="left", at=newest.read_at, reason=reason,
+                sentence=f"{path} is not read: {reason}; to read it: {step}",
+            )  # fmt: skip
     return WhyPath(
         path=path, state="unseen", source=newest.location.source, at=newest.read_at,
         sentence=f"{path} was not there when {folder} was last read"
         f" (at {clock(newest.read_at)}); the folder {step}.",
     )  # fmt: skip
+
+
+async def _parts(call: Call, path: str) -> list[LedgerRow]:
+    """The entries of parts of one file: messages of a mailbox, lines that cannot be read."""
+    rows = await call.runtime.store.ingest.ledger("", f"{path}:", _MAX_PARTS, 0)
+    return [row for row in rows if _place(row).startswith(f"{path}:")]
+
+
+def _failed(parts: Iterable[LedgerRow]) -> str:
+    failed = [row for row in parts if row.outcome == "failed"]
+    return f"; {len(failed)} part(s) of it failed: {failed[0].reason}" if failed else ""
+
+
+def _is_followed(call: Call, known: Iterable[FollowedLocation]) -> bool:
+    return bool(call.lifecycle.settings.follow) and any(each.followed for each in known)
+
+
+def _there_since(path: str) -> int:
+    """When the path was made, moved there or changed, in ms since 1970; 0 if it is not there."""
+    try:
+        status = Path(path).stat()
+    except OSError:
+        return 0
+    return int(max(status.st_mtime, status.st_ctime) * 1000)
+
+
+def _takes(name: str, path: str) -> bool | None:
+    """Whether the source reads a file that is called so; None if only its reading can tell."""
+    try:
+        source = by_name(name)
+        if isinstance(source, BaseSource) and type(source).recognises is BaseSource.recognises:
+            return None
+        return source.recognises(Path(path))
+    except (InputError, AttributeError, OSError, ValueError):  # its package is gone, or is old
+        return None
+
+
+def _and_names(names: Sequence[str]) -> str:
+    return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else names[0]
 
 
 def _read(path: str, by: Sequence[FollowedLocation], clock: Clock, said: str) -> WhyPath:
@@ -226,7 +274,8 @@ async def _of_row(call: Call, path: str, row: LedgerRow, clock: Clock) -> WhyPat
     else:
         record = await call.runtime.store.records.named(row.source, path)
         if record is None:
-            told = _entry(path, row, clock, f"{path} gave {row.records} record(s)")
+            gave = f"{path} gave {row.records} record(s){_failed(await _parts(call, path))}"
+            told = _entry(path, row, clock, gave)
         else:
             passages = await call.runtime.store.records.passages(record.number)
             count = sum(each.ordinal >= 0 for each in passages)
@@ -264,10 +313,10 @@ def _stored(path: str, record: Record, passages: int) -> str:
 async def _since(call: Call, path: str, row: LedgerRow) -> Iterable[str]:
     """Copies of the file, and whether it has changed since it was read."""
     ingest = call.runtime.store.ingest
+    known = [each for each in await ingest.locations() if each.location.source == FILES]
     cursors = {
-        known.location.path: await ingest.cursor(Location(FILES, known.location.path))
-        for known in await ingest.locations()
-        if known.location.source == FILES
+        each.location.path: await ingest.cursor(Location(FILES, each.location.path))
+        for each in known
     }
     digests = digests_of(cursors)
     _, digest = digests.get(path, ("", ""))
@@ -279,7 +328,9 @@ async def _since(call: Call, path: str, row: LedgerRow) -> Iterable[str]:
         and row.outcome != "left"
         and not stamp.startswith(await asyncio.to_thread(_stamp, path))
     ):
-        said.append("It has changed since then and will be read again.")
+        above = [each for each in known if Path(path).is_relative_to(each.location.path)]
+        step = "will be" if _is_followed(call, above) else f"can be (mem-search add {path})"
+        said.append(f"It has changed since then and {step} read again.")
     return said
 
 

@@ -47,6 +47,11 @@ class SessionFiles(WholeFiles):
     usual: ClassVar[str]
     variables: ClassVar[tuple[str, ...]] = ()
 
+    @property
+    def looks_in(self) -> str:
+        given = "".join(f" or ${each}/{self.folder}" for each in self.variables)
+        return f"~/{self.usual}/{self.folder}{given}"
+
     def discover(self, machine: Machine) -> Iterable[Location]:
         root = home_of(machine, self.usual, *self.variables) / self.folder
         if root.is_dir():
@@ -126,10 +131,12 @@ def words(content: object) -> str:
 
 
 @contextmanager
-def read_only(path: Path, tables: Collection[str]) -> Iterator[ForeignDatabase]:
+def read_only(
+    path: Path, tables: Collection[str], optional: Collection[str] = ()
+) -> Iterator[ForeignDatabase]:
     """The database of a program that may be writing to it. Raises SourceError saying what to do."""
     try:
-        with foreign_database(path, tables) as database:
+        with foreign_database(path, tables, optional) as database:
             yield database
     except UnreadableDatabase as error:
         step = "; sync again in a minute" if error.name.startswith("SQLITE_") else ""

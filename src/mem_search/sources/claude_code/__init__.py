@@ -109,6 +109,8 @@ class ClaudeCode(BaseSource):
     follows = True
     file_format = FileFormat((SUFFIX,))
 
+    looks_in = "~/.claude/projects or $CLAUDE_CONFIG_DIR/projects"
+
     def discover(self, machine: Machine) -> Iterable[Location]:
         """The transcripts of the machine's user, if there are any."""
         root = projects_folder(machine.home, machine.environ)

@@ -59,7 +59,8 @@ class _Skipped(Exception):
 def parse_line(raw: Mapping[str, Any], number: int) -> Line:
     """Parse ``raw``, line ``number`` of its file; the number names a line without a uuid.
 
-    Raises InputError naming a field of another type than Claude Code gives it.
+    Raises InputError naming a field of another type than Claude Code gives it, or what a message is
+    whose type is not known.
     """
     if raw.get("type") in ("user", "assistant"):
         _check_types(raw)
@@ -127,6 +128,10 @@ def _events(raw: Mapping[str, Any]) -> Iterator[Event]:
             yield SessionTitle(clean_text(raw.get("aiTitle")))
         case "custom-title":
             yield SessionTitle(clean_text(raw.get("customTitle")), by_person=True)
+        case sort if "uuid" in raw and isinstance(raw.get("message"), Mapping):
+            by = f"Claude Code {clean_text(raw.get('version')) or 'without a version'}"
+            reason = f"type: a message of the type {sort!r} is not known ({by})"
+            raise InputError(reason, field="type")
 
 
 def _user(raw: Mapping[str, Any]) -> Iterator[Event]:

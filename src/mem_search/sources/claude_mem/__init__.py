@@ -67,6 +67,8 @@ class ClaudeMem(BaseSource):
         (".db", ".sqlite", ".sqlite3"), ("application/vnd.sqlite3", "application/x-sqlite3")
     )
 
+    looks_in = "~/.claude-mem or $CLAUDE_MEM_DATA_DIR"
+
     def discover(self, machine: Machine) -> Iterable[Location]:
         """The store that claude-mem itself would use, if it exists."""
         path = _data_directory(machine) / FILE_NAME

@@ -37,6 +37,8 @@ class Git(BaseSource):
     name = "git"
     follows = True
 
+    looks_in = "the repository of the current directory"
+
     def discover(self, machine: Machine) -> Iterable[Location]:
         """The repository of the current directory, if there is one."""
         project = repository(machine.cwd)

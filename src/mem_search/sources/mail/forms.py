@@ -130,7 +130,7 @@ def _json(data: bytes, name: str) -> object:
 def _header_lines(text: str) -> Iterator[tuple[str, str]]:
     """The headers of a message as text; a line that begins with a blank continues the last one."""
     name, value = "", []
-    for line in text.splitlines():
+    for line in text.replace("\r\n", "\n").split("\n"):
         if line[:1] in (" ", "\t"):
             value.append(line)
             continue

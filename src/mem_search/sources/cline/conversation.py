@@ -1,0 +1,167 @@
+"""What the model got in a task of Cline or Roo Code, in the form of Anthropic's API.
+
+Older versions write calls as tags into the text of the model, and their results into what is sent
+as the person's.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from mem_search.patterns import pattern
+from mem_search.sources.agent_work.events import AgentText, Event, Instruction, Prompt, ToolCall
+from mem_search.sources.agent_work.session_documents import (
+    SessionDocuments,
+    document,
+    not_understood,
+    said_in,
+    seconds,
+)
+from mem_search.sources.agent_work.text import clean_text, without_injected
+from mem_search.sources.agent_work.transcripts import Tools, answered, called, exit_code, words
+from mem_search.sources.cline.shown import Found
+from mem_search.sources.conversations import fields, items, moment
+from mem_search.sources.whole_files import WholeFile
+
+_TOOLS: Final[Tools] = {
+    "execute_command": ("Bash", "command"),
+    "run_commands": ("Bash", "command", "commands"),
+    "read_file": ("Read", "path"),
+    "read_files": ("Read", "path"),
+    "editor": ("Edit", "path"),
+    "write_to_file": ("Write", "path"),
+    "replace_in_file": ("Edit", "path"),
+    "apply_diff": ("Edit", "path"),
+    "insert_content": ("Edit", "path"),
+    "search_and_replace": ("Edit", "path"),
+    "search_files": ("Grep", "regex"),
+    "search_codebase": ("Grep", "query", "queries"),
+    "list_files": ("LS", "path"),
+    "web_fetch": ("WebFetch", "url"),
+    "fetch_web_content": ("WebFetch", "url"),
+    "web_search": ("WebSearch", "query"),
+    "new_task": ("Task", "message"),
+    "spawn_agent": ("Task", "task"),
+}
+_ROLES: Final = ("user", "assistant", "system")
+_PERSON: Final = ("task", "user_message", "feedback", "answer", "user_input")
+_SAID: Final = pattern(rf"<({'|'.join(_PERSON)})(?: [^<>]*)?>([^<]*(?:<(?!/\1>)[^<]*)*)</\1>")
+_TAGGED: Final = pattern(
+    r"<(execute_command|read_file|write_to_file|replace_in_file|apply_diff|insert_content"
+    r"|search_and_replace|search_files|list_files|new_task)>([^<]*(?:<(?!/\1>)[^<]*)*)</\1>"
+)
+_ARGUMENT: Final = pattern(r"<(command|path|regex|message)>([^<]*)</\1>")
+_THOUGHT: Final = pattern(r"<thinking>[^<]*(?:<(?!/thinking>)[^<]*)*</thinking>")
+_DETAILS: Final = pattern(
+    r"<environment_details>[^<]*(?:<(?!/environment_details>)[^<]*)*</environment_details>"
+)
+_RESULT: Final = pattern(r"\[[a-z_]+(?: for [^\n]*)?\] Result:")
+_DIRECTORY: Final = pattern(r"Current (?:Working|Workspace) Directory \(([^()\n]{1,4096})\) Files")
+_EXITED: Final = pattern(r"\bexit(?:ed with)? code:? (\d{1,9})\b\]?\s*", re.IGNORECASE)
+_STREAM: Final = pattern(r"^\[std(?:out|err)\]\s*", re.MULTILINE)
+
+
+def messages(source: SessionDocuments, file: WholeFile, *, is_child: bool) -> Found:
+    """The messages of a task whose ``ui_messages.json`` is not there."""
+    found = source.messages(file, document(file))
+    place = ""
+    for number, message in enumerate(map(fields, found), 1):
+        content = message.get("content")
+        named = _DIRECTORY.search(words(content))
+        place = named[1] if named else place
+        at = moment(seconds(message.get("ts")))
+        yield f"sent-{number}", at, place, _events(source, file, number, message, "", is_child)
+
+
+def session(
+    source: SessionDocuments, file: WholeFile, found: list[Any], version: str, *, is_child: bool
+) -> Iterator[tuple[str, int | None, tuple[Event, ...]]]:
+    """The messages of a session of the newer versions: key, time and events of each."""
+    for number, message in enumerate(map(fields, found), 1):
+        key = clean_text(message.get("id")) or f"message-{number}"
+        at = moment(seconds(message.get("ts")))
+        yield key, at, _events(source, file, number, message, version, is_child)
+
+
+def _events(
+    source: SessionDocuments,
+    file: WholeFile,
+    number: int,
+    message: Mapping[str, Any],
+    version: str,
+    is_child: bool,
+) -> tuple[Event, ...]:
+    role, content = message.get("role"), message.get("content")
+    if role not in _ROLES or not isinstance(content, str | list):
+        what = f"a message of {clean_text(role) or 'nobody'} in another form"
+        not_understood(file, number, what, f"{source.label} {version}")
+    events: list[Event] = []
+    for event in said_in(_TOOLS, role, content, _answer):
+        if isinstance(event, Prompt):
+            asked = _asked(event.text)
+            events += [Instruction(asked) if is_child else Prompt(asked)] if asked else []
+        elif isinstance(event, AgentText):
+            events += _tagged(event.text, number)
+        elif isinstance(event, ToolCall):
+            events += _several(event, fields(_part(content, event.call)))
+        else:
+            events.append(event)
+    return tuple(events)
+
+
+def _asked(text: str) -> str:
+    """What the person wrote, of all that is sent as the person's."""
+    said = [each[1].strip() for each in _SAID.findall(text)]
+    if not said and not _RESULT.search(text) and not text.startswith(("[ERROR]", "[TASK RES")):
+        said = [_DETAILS.sub("", text).strip()]
+    return without_injected("\n\n".join(filter(None, said)))
+
+
+def _tagged(text: str, number: int) -> Iterator[Event]:
+    if said := _TAGGED.sub("", _THOUGHT.sub("", text)).strip():
+        yield AgentText(said)
+    for place, (name, inner) in enumerate(_TAGGED.findall(text)):
+        call = f"{number}/{place}"
+        yield called(
+            _TOOLS, call, name, {key: value.strip() for key, value in _ARGUMENT.findall(inner)}
+        )
+        yield answered(call, "", failed=False)
+
+
+def _part(content: object, call: str) -> object:
+    return next((part for part in items(content) if fields(part).get("id") == call), None)
+
+
+def _several(call: ToolCall, part: Mapping[str, Any]) -> Iterator[Event]:
+    """A call that names several commands or files, as one for each; the first has the answer."""
+    given = fields(part.get("input"))
+    several = items(given.get("commands")) or items(given.get("files")) or [None]
+    for number, each in enumerate(several):
+        name = call.call if not number else f"{call.call}/{number}"
+        if each is None:
+            yield call
+        else:
+            one = {"command": each} if "commands" in given else fields(each)
+            yield called(_TOOLS, name, part.get("name"), one)
+        if number:
+            yield answered(name, "", failed=False)
+
+
+def _answer(part: Mapping[str, Any]) -> Event:
+    content = part.get("content")
+    results = [fields(each) for each in items(content) if "success" in fields(each)]
+    if isinstance(content, str) and content[:1] == "{":
+        try:
+            results = [fields(json.loads(content))]
+        except (ValueError, RecursionError):
+            results = []
+    failed = part.get("is_error") is True or any(e.get("success") is False for e in results)
+    said = "\n".join(clean_text(e.get("result")) or clean_text(e.get("error")) for e in results)
+    said = said or clean_text(content) or words(content)
+    exited = _EXITED.search(said) if failed else None
+    code = exit_code(exited[1]) if exited else 0
+    answer = _STREAM.sub("", said[exited.end() :] if exited else said).strip()
+    return answered(part.get("tool_use_id"), answer, failed=failed, code=code)

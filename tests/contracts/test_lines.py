@@ -1,0 +1,149 @@
+"""The contract of every source that reads lines: where a line ends, what it says of a bad one."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import agent_sessions
+import source_samples
+from mem_search.model import LedgerEntry, Location
+from mem_search.sources import built_in, by_name
+from mem_search.sources.agent_work.transcripts import SessionFiles
+from mem_search.sources.whole_files import MAX_NAMED_LINES
+
+SAID = "Light the lamp, please"
+SOURCES: dict[str, tuple[Callable[[Path], Path], str]] = {
+    "claude-code": (source_samples.claude_code, "Fix the lamp in the harbour, please"),
+    "codex": (agent_sessions.codex, SAID),
+    "gemini": (agent_sessions.gemini, SAID),
+    "cursor": (agent_sessions.cursor_transcript, SAID),
+    "copilot": (agent_sessions.copilot, SAID),
+    "qwen": (agent_sessions.qwen, SAID),
+    "pi": (agent_sessions.pi, SAID),
+    "openclaw": (agent_sessions.openclaw, SAID),
+    "jsonl": (source_samples.jsonl, "x"),
+}
+TEXTS = {
+    "mail": (source_samples.mbox, "Lengthen the pier by ten metres."),
+    "files": (source_samples.files, "The lamp burns again."),
+    "url-archive": (source_samples.pages, "The lamp burns."),
+}
+"""Sources of texts: their lines are no items, and a text may have any of these signs."""
+
+NO_END = {
+    "line separator": "\u2028", "paragraph separator": "\u2029", "next line": "\u0085",
+    "vertical tab": "\x0b", "form feed": "\x0c", "file": "\x1c", "group": "\x1d", "record": "\x1e",
+    "carriage return": "\r",
+}  # fmt: skip
+"""What ``str.splitlines`` takes for the end of a line, and a file of lines does not."""
+
+BROKEN = (b'{"type": "user", "cut', b"[1, 2]", b'"words"', b'{"a": "\xff\xfe"}', b"\0\0\0\0", b"{")
+CUT = b'{"type": "being writ'
+
+
+def _file(root: Path) -> Path:
+    return root if root.is_file() else min(each for each in root.rglob("*") if each.is_file())
+
+
+def _read(name: str, root: Path) -> tuple[list[str], list[LedgerEntry]]:
+    batches = list(by_name(name).read(Location(name, str(root)), {}))
+    texts = [draft.text for batch in batches for draft in batch.drafts]
+    return texts, [entry for batch in batches for entry in batch.ledger]
+
+
+def test_every_source_of_lines_is_tried() -> None:
+    transcripts = [each for each in built_in() if isinstance(each, SessionFiles)]
+    suffixes = {each.name: each.file_format.suffixes for each in transcripts if each.file_format}
+    of_lines = {name for name, ends in suffixes.items() if ".jsonl" in ends}
+    assert of_lines <= SOURCES.keys(), "add the sample of the new source to SOURCES"
+
+
+@pytest.mark.parametrize("sign", NO_END.values(), ids=NO_END)
+@pytest.mark.parametrize("name", SOURCES)
+def test_only_a_line_feed_ends_a_line(name: str, sign: str, tmp_path: Path) -> None:
+    make, words = SOURCES[name]
+    root = make(tmp_path)
+    file = _file(root)
+    before, _ = _read(name, root)
+    written = json.dumps(f"{words} (first{sign}second half) now", ensure_ascii=False)[1:-1]
+    lines = [
+        json.dumps(json.loads(line), ensure_ascii=False)
+        for line in file.read_text("utf-8").split("\n")[:-1]
+    ]
+    told = [line.replace(f'"{words}"', f'"{written}"').replace(f"\\n{words}\\n", f"\\n{written}\\n")
+            for line in lines]  # fmt: skip
+    assert told != lines
+    file.write_text("".join(f"{line}\n" for line in told), "utf-8", newline="")
+    texts, ledger = _read(name, root)
+    assert len(texts) == len(before)
+    assert any("(first" in text and "second half) now" in text for text in texts)
+    assert [entry for entry in ledger if entry.outcome == "failed"] == []
+
+
+@pytest.mark.parametrize("sign", NO_END.values(), ids=NO_END)
+@pytest.mark.parametrize(
+    "name", [name for name in TEXTS if name in ("mail", "files", "url-archive")]
+)
+def test_a_text_with_other_signs_stays_whole(name: str, sign: str, tmp_path: Path) -> None:
+    make, words = TEXTS[name]
+    root = make(tmp_path)
+    for file in [root] if root.is_file() else [each for each in root.rglob("*") if each.is_file()]:
+        text = file.read_text("utf-8").replace(words, f"{words} first{sign}second")
+        file.write_text(text, "utf-8", newline="")
+    texts, _ = _read(name, root)
+    found = [text for text in texts if "first" in text]
+    assert found
+    assert all("second" in text for text in found)
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_a_broken_line_is_named_with_its_number_and_the_others_are_read(
+    name: str, tmp_path: Path
+) -> None:
+    root = SOURCES[name][0](tmp_path)
+    file = _file(root)
+    before, _ = _read(name, root)
+    first, *others = file.read_bytes().split(b"\n")[:-1]
+    file.write_bytes(b"\n".join([first, *BROKEN, *others, CUT]))
+    texts, ledger = _read(name, root)
+    assert texts == before
+    numbers = range(2, 2 + len(BROKEN))
+    place = "line {}" if name == "jsonl" else f"{file.relative_to(root)}:{{}}"
+    by_item = {entry.item: entry for entry in ledger}
+    for number in numbers:
+        entry = by_item[place.format(number)]
+        assert entry.outcome == "failed"
+        assert entry.reason
+    last = len(others) + len(BROKEN) + 2
+    said = [f"{entry.item} {entry.reason}" for entry in ledger]
+    assert any(f"line {last}" in each for each in said), "the line that is cut off is named"
+    failed = [entry.item for entry in ledger if entry.outcome == "failed"]
+    assert len(failed) == len(BROKEN) + (name == "jsonl")
+
+
+@pytest.mark.parametrize("name", [name for name in SOURCES if name != "jsonl"])
+def test_lines_of_a_form_that_is_not_known_are_never_taken(name: str, tmp_path: Path) -> None:
+    root = SOURCES[name][0](tmp_path)
+    file = _file(root)
+    message = {"role": "bard", "content": "Lo"}
+    line = {"type": "utterance", "uuid": "u", "role": "bard", "message": message}
+    file.write_text("".join(f"{json.dumps(line)}\n" for _ in range(MAX_NAMED_LINES + 5)))
+    texts, ledger = _read(name, root)
+    assert texts == []
+    assert ledger
+    assert {entry.outcome for entry in ledger} <= {"failed", "left"}
+    named = [entry for entry in ledger if entry.outcome == "failed"]
+    assert any("utterance" in entry.reason or "bard" in entry.reason for entry in named)
+    assert any(entry.item.endswith(":1") for entry in named)
+
+
+@pytest.mark.parametrize("name", [name for name in SOURCES if name != "jsonl"])
+def test_a_file_in_which_each_line_is_broken_is_not_taken(name: str, tmp_path: Path) -> None:
+    root = SOURCES[name][0](tmp_path)
+    _file(root).write_bytes(b"{broken\n" * 3)
+    texts, ledger = _read(name, root)
+    assert texts == []
+    assert "failed" in {entry.outcome for entry in ledger}
+    assert "taken" not in {entry.outcome for entry in ledger}
