@@ -7,14 +7,19 @@ may ask for every directory they see. The history of a repository is read by the
 
 from __future__ import annotations
 
+import logging
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Final
 
 from mem_search.git import places
 from mem_search.patterns import pattern
 from mem_search.waiting import Lane
+
+log = logging.getLogger(__name__)
 
 _NOT_OF_THIS_MACHINE = pattern(r"[A-Za-z]:[\\/]|\\\\|[^\0]*+\0")
 """Windows paths (in a transcript of another machine), and text that cannot be a path."""
@@ -101,3 +106,22 @@ def _name(path: Path) -> str:
     if path == _resolve("~"):
         return "home"
     return path.name or "root"
+
+
+Identify = Callable[[str], Project]
+
+
+def asked_once(identify: Identify) -> Identify:
+    """``identify``, asked once for a directory. Where it fails the directory's name is the project:
+    a defect in reading a repository must not cost the session.
+    """
+
+    @cache
+    def project_of(directory: str) -> Project:
+        try:
+            return identify(directory)
+        except Exception:
+            log.exception("the project of %r is not known; it has its name", directory)
+            return named_after(directory)
+
+    return project_of

@@ -187,7 +187,11 @@ def test_a_fork_of_pi_does_not_repeat_what_its_parent_has(tmp_path: Path) -> Non
     path = tmp_path / "2026-01-01T00-00-30-000Z_p2.jsonl"
     path.write_text("\n".join(json.dumps(line) for line in (header, *entries, new)))
     drafts, _, _ = read("pi", path)
-    assert [draft.text for draft in drafts if draft.kind == "user_prompt"] == ["Now the pier"]
+    asked = [draft for draft in drafts if draft.kind == "user_prompt"]
+    assert [(each.text, each.session, each.reading.is_copy) for each in asked if each.reading] == [
+        (agent_sessions.ASKED, "p1", True), ("Now the pier", "p2", False)
+    ]  # fmt: skip
+    assert drafts[-1].metadata["request"] == "Now the pier"
 
 
 def test_a_session_that_grows_keeps_the_ids_of_its_records(tmp_path: Path) -> None:
@@ -198,8 +202,8 @@ def test_a_session_that_grows_keeps_the_ids_of_its_records(tmp_path: Path) -> No
             "message": {"parts": [{"text": "Now the pier"}]}}  # fmt: skip
     path.write_text(path.read_text() + json.dumps(more) + '\n{"uuid": "half')
     second, _, _ = read("qwen", root, cursor)
-    assert second[:2] == first[:2]
-    assert [draft.text for draft in second[2:-1]] == ["Now the pier"]
+    assert second[0].source_id == first[1].source_id
+    assert [draft.text for draft in second[1:-1]] == ["Now the pier"]
     assert second[-1].source_id == first[-1].source_id
 
 
@@ -227,10 +231,12 @@ def test_sessions_that_other_rules_read_are_read_again_whole(name: str, tmp_path
     assert (whole.session, whole.given) == (session, {each.source_id for each in drafts})
     work = next(each.source_id for each in drafts if each.kind == "observation")
     at = drafts[0].created_at or 0
-    cut_elsewhere = [(f"{work}/7", at), (f"{drafts[0].source_id}/decision", at)]
-    of_others = [(f"{session}/none/work", at), (f"other/{work}", at)]
-    assert whole.stale([(work, at), *cut_elsewhere, *of_others]) == [
-        key for key, _ in cut_elsewhere
+    old, now = cursor["version"] - 1, cursor["version"]
+    cut_elsewhere = [(f"{work}/7", at, old), (f"{drafts[0].source_id}/decision", at, None)]
+    of_others = [(f"{session}/none/work", at, old), (f"other/{work}", at, old)]
+    of_more = [(f"{work}/8", at, now), (f"{work}/9", at + 9**9, old)]
+    assert whole.stale([(work, at, old), *cut_elsewhere, *of_others, *of_more]) == [
+        key for key, *_ in cut_elsewhere
     ]
 
 

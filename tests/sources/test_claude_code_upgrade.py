@@ -153,7 +153,7 @@ async def test_a_session_that_goes_on_after_a_forgetting_is_recorded(
 
 def stale(key: str, began: int, text: str = "The gauge was cut elsewhere.") -> Draft:
     kind = "decision" if key.endswith("/decision") else "discovery"
-    return old("observation", key, text, began, began + 1_000, type=kind, agent="main")
+    return old("observation", key, text, began, began, type=kind, agent="main")
 
 
 CUT_ELSEWHERE = (

@@ -122,9 +122,10 @@ class IngestWriter:
     ) -> Batch:
         """The batch, which deletes observations that earlier rules made of these sessions."""
         sessions = [each.session for each in whole]
-        stored: dict[str, list[tuple[str, int]]] = {}
-        for session, source_id, began in await self._ingest.observations_of(source, sessions):
-            stored.setdefault(session, []).append((source_id, began))
+        stored: dict[str, list[tuple[str, int, object]]] = {}
+        for known in await self._ingest.observations_of(source, sessions):
+            made = known.source_id, known.updated_at, known.reading.get("rules")
+            stored.setdefault(known.session, []).append(made)
         stale = [
             source_id for each in whole for source_id in each.stale(stored.get(each.session, ()))
         ]

@@ -51,22 +51,24 @@ class WholeSession:
     """A session of which all lines of one file were read: ``given`` are the ids of its records.
 
     An observation with the id ``SESSION/LINE/…`` was made of a line of the session. One of
-    ``lines`` that is not among ``given`` was made by rules of an earlier version. The file knows
-    nothing of what began after its last line, at ``until`` (ms): a longer copy may have been read.
+    ``lines`` that is not among ``given``, and that other ``rules`` made, is stale. The file knows
+    nothing of what ended after its last line, at ``until`` (ms): a longer copy may have been read.
     """
 
     session: str
     lines: frozenset[str]
     given: frozenset[str]
     until: int | None = None
+    rules: int = 0
 
-    def stale(self, stored: Iterable[tuple[str, int]]) -> list[str]:
-        """Which of the ``stored`` observations, ids with the time of their beginning, are stale."""
+    def stale(self, stored: Iterable[tuple[str, int, object]]) -> list[str]:
+        """Which of the ``stored`` observations (id, end in ms, rules that made it) are stale."""
         return [
             source_id
-            for source_id, began in stored
+            for source_id, ended, rules in stored
             if source_id not in self.given
-            and (self.until is None or began <= self.until)
+            and rules != self.rules
+            and (self.until is None or ended <= self.until)
             and self._has_line_of(source_id)
         ]
 

@@ -64,6 +64,39 @@ class Link:
     relation: str = "related"
 
 
+READING: Final = "reading"
+"""The metadata field with what is stored of a ``Reading``."""
+
+SESSIONS: Final = "sessions"
+"""The metadata field with the sessions that share a record, if there are several."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How much of a session was read when a draft was made of it (``storage/rules/readings.py``).
+
+    ``events`` of the session up to the last one of the draft, by the version ``rules`` of what
+    makes drafts. ``session`` is that of the file, whose name in the ledger is ``item``.
+    ``is_copy``: the file has it as copied history. ``is_open``: more may come. ``is_told``: hooks
+    told of it.
+    """
+
+    rules: int
+    events: int
+    session: str = ""
+    item: str = ""
+    is_copy: bool = False
+    is_open: bool = False
+    is_told: bool = False
+
+    @property
+    def stored(self) -> dict[str, Any]:
+        """What the record keeps of it."""
+        flags = {"copy": self.is_copy, "open": self.is_open, "told": self.is_told}
+        kept = {name: True for name, value in flags.items() if value}
+        return {"rules": self.rules, "events": self.events, **kept}
+
+
 @dataclass(frozen=True, slots=True)
 class Draft:
     """A record that is not stored yet. ``(source, source_id)`` is its identity for ever;
@@ -75,6 +108,8 @@ class Draft:
     and source ids that may have had the same words: if one of them was forgotten after this draft
     was made, it is neither stored as a new record nor changes the stored one. ``SESSION`` of
     ``model.forgetting`` with a session: that is an agent's, whose words can be told again.
+    ``reading`` is there for what an agent did. ``former`` are source ids of the same thing, as
+    earlier versions gave them: such a record becomes this one.
     """
 
     kind: Kind
@@ -92,6 +127,8 @@ class Draft:
     metadata: Mapping[str, Any] = field(default_factory=dict)
     links: tuple[Link, ...] = ()
     earlier: tuple[tuple[Kind, str], ...] = field(default=(), repr=False)
+    reading: Reading | None = field(default=None, repr=False)
+    former: tuple[str, ...] = field(default=(), repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -30,6 +29,7 @@ from mem_search.sources.agent_work.events import (
     Line,
     Prompt,
 )
+from mem_search.sources.agent_work.history import made_at
 from mem_search.sources.agent_work.text import clean_text, without_injected
 from mem_search.sources.agent_work.transcripts import (
     SessionFiles,
@@ -76,6 +76,8 @@ _RUNNING: Final = pattern(r"Process running with session ID (\d{1,9})")
 
 _NAMED: Final = pattern(r"rollout-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-(?:[\w-]*?_)?([\w-]+)")
 """The name of a file: when it began, its thread, and its own id where that is another one."""
+_AT_ONCE_MS: Final = 100
+"""Between two lines that a program wrote in one go."""
 MAX_BASES: Final = 32
 """Files that a thread goes through; the chain of a damaged one may have no end."""
 
@@ -113,24 +115,49 @@ class Codex(SessionFiles):
 def _lines(file: WholeFile, end: int | None, depth: int) -> Iterator[Line]:
     """The lines of a file before the ``end``, and before them those of the file that it goes on."""
     reading = _Rollout(Path(file.name).name.partition(".")[0], file.unread)
-    for number, line in enumerate(json_lines(file)):
+    file.place.remember("reader", vars(reading), "_unread")
+    reading.base = []
+    parent: Iterator[tuple[Event, str]] | None = None
+    for line in json_lines(file):
         place = line.get("ordinal")
-        if end is not None and (place if isinstance(place, int) else number) >= end:
+        if end is not None and (place if isinstance(place, int) else file.unread.at - 1) >= end:
             return
         payload = fields(line["payload"]) if "payload" in line else line
         events = tuple(reading.events(line.get("type"), payload))
         if reading.base and (base := fields(reading.base.pop())):
             yield from _inherited(file, reading.session, base, depth)
-        uuid = str(reading.prompts) if reading.began else f"line-{number + 1}"
+        at = moment(line.get("timestamp") or payload.get("timestamp"))
+        if events and (above := reading.parent):
+            parent = parent or _written(file, above, depth)
+            reading.compare(events, parent)
+            file.place.forget(above if parent is None else "")
+        session = reading.session_at(at)
+        session = session if events else reading.session
+        if session == reading.session and reading.is_subagent:
+            events = tuple(Instruction(e.text) if isinstance(e, Prompt) else e for e in events)
+        reading.count += len(events)
+        key = str(reading.prompts) if reading.began else f"event-{reading.count}"
+        key, was = f"{key}{reading.ending}", reading.threads[-1:] or [reading.session]
+        names = [(was[0], f"line-{file.unread.at}{reading.ending}"), (was[0], key)]
         yield Line(
-            uuid=f"{uuid}{reading.ending}",
-            session=reading.session,
-            at=moment(line.get("timestamp") or payload.get("timestamp")),
-            cwd=reading.cwd,
+            uuid=key,
+            session=session,
+            at=at,
+            cwd=reading.directories.get(session, "") or reading.cwd,
             branch=reading.branch,
             agent=MAIN,
             events=events,
+            former=tuple(f"{of}/{name}" for of, name in [*names, (reading.session, key)]),
         )
+
+
+def _written(file: WholeFile, thread: str, depth: int) -> Iterator[tuple[Event, str]] | None:
+    """What happened in the file of a thread, and the session of each; None if it is not there."""
+    path = None if file.is_upload or depth <= 0 else _found(file.path, thread)
+    if path is None:
+        return None
+    lines = _lines(WholeFile(path, path.name), None, depth - 1)
+    return ((event, line.session) for line in lines for event in line.events)
 
 
 def _inherited(
@@ -147,7 +174,7 @@ def _inherited(
         file.unread.add(file.unread.at, why)
         return
     # What of it cannot be read is named where it is read for itself.
-    other = replace(file, path=before, name=before.name, unread=UnreadLines())
+    other = WholeFile(before, before.name)
     for line in _lines(other, end, depth - 1):
         if line.session != session:
             return
@@ -176,11 +203,18 @@ class _Rollout:
 
     def __init__(self, session: str, unread: UnreadLines) -> None:
         self.session, self.cwd, self.branch = session, "", ""
-        self.prompts, self.began = 0, False
+        self.prompts, self.began, self.count = 0, False, 0
         self.base: list[object] = []
         self.ending = ""
+        self.threads: list[str] = []
+        """The thread of the file, then those whose history it begins with, the newest first."""
+        self.directories: dict[str, str] = {}
+        self.is_subagent = False
+        self._copies = self._is_alone = False
+        self._turn = ""
+        self._origin = ""
+        self._at: int | None = None
         self._name, self._unread = session, unread
-        self._is_subagent = False
         self._has_items: bool | None = None
         self._patches: dict[str, list[str]] = {}
         self._commands: dict[str, str] = {}
@@ -189,6 +223,8 @@ class _Rollout:
     def events(self, sort: object, payload: Mapping[str, Any]) -> Iterator[Event]:
         """The events of a line."""
         self.began = False
+        passed = fields(payload.get("internal_chat_message_metadata_passthrough"))
+        self._turn = clean_text(payload.get("turn_id") or passed.get("turn_id")) or self._turn
         if sort == "session_meta" or "instructions" in payload:
             self._begins(payload)
         elif sort == "turn_context":
@@ -201,10 +237,21 @@ class _Rollout:
             yield from self._item(payload, sort)
 
     def _begins(self, payload: Mapping[str, Any]) -> None:
-        self.session = clean_text(payload.get("id")) or self.session
-        self.cwd = clean_text(payload.get("cwd")) or self.cwd
+        """The first statement is that of the file; others came with the history that it copied."""
+        thread, cwd = clean_text(payload.get("id")), clean_text(payload.get("cwd"))
+        if self.threads and thread != self.session:
+            if thread and thread not in self.threads and (self._copies or not self.count):
+                self.threads.append(thread)
+                self.directories[thread], self._copies = cwd, True
+                self._origin = self._origin or thread
+            return
+        self.session = thread or self.session
+        self.threads = self.threads or [self.session]
+        forked = clean_text(payload.get("forked_from_id"))
+        self._copies, self._origin = bool(forked), forked
+        self.cwd = cwd or self.cwd
         self.branch = clean_text(fields(payload.get("git")).get("branch")) or self.branch
-        self._is_subagent = "subagent" in fields(payload.get("source"))
+        self.is_subagent = "subagent" in fields(payload.get("source"))
         if version := clean_text(payload.get("cli_version")):
             self._unread.program = f"Codex {version}"
         named = _NAMED.match(self._name)
@@ -212,6 +259,37 @@ class _Rollout:
         if payload.get("history_base") and own != self.session:
             self.base.append(payload["history_base"])
             self.ending = f"-{own}"
+
+    @property
+    def parent(self) -> str:
+        """The thread whose file says what of this one is copied history, where turns do not."""
+        is_told = not self._copies or (made_at(self._turn) and made_at(self.session))
+        return "" if is_told else self._origin if len(self.threads) == 1 else self.threads[1]
+
+    def compare(self, events: Iterable[Event], parent: Iterator[tuple[Event, str]] | None) -> None:
+        """``events`` are copied history if the next ones of the ``parent`` are the same."""
+        if parent is None:
+            self._is_alone = True
+            return
+        for event in events:
+            other, self._origin = next(parent, (None, ""))
+            # An order to a subagent is the prompt of its file.
+            if getattr(other, "text", other) != getattr(event, "text", event):
+                self._copies = False
+                return
+
+    def session_at(self, at: int | None) -> str:
+        """The session of the line at hand. A copy has the time at which the fork was made, but its
+        turn is older than the file; where nothing else tells, copies are written in one moment.
+        """
+        before, self._at = self._at, at or self._at
+        if self._copies and (turn := made_at(self._turn)) and (own := made_at(self.session)):
+            self._copies = turn < own
+            older = [each for each in self.threads[1:] if (made_at(each) or 0) <= turn]
+            self._origin = next(iter(older), self.threads[-1] if self.threads[1:] else self._origin)
+        elif self._copies and self._is_alone:
+            self._copies = before is None or at is None or at - before <= _AT_ONCE_MS
+        return self._origin if self._copies else self.session
 
     def _shown(self, event: Mapping[str, Any]) -> Iterator[Event]:
         """What the program showed; it repeats the items, except in files that have none."""
@@ -253,7 +331,7 @@ class _Rollout:
         self.prompts += 1
         self.began = True
         if asked := without_injected(words.partition(_REQUEST)[2] or words):
-            yield Instruction(asked) if self._is_subagent else Prompt(asked)
+            yield Prompt(asked)
 
     def _called(self, item: Mapping[str, Any]) -> Iterator[Event]:
         given: object = item.get("arguments", item.get("action"))

@@ -110,20 +110,30 @@ def fields(value: object) -> Mapping[str, Any]:
 def json_lines(file: WholeFile) -> Iterator[Mapping[str, Any]]:
     """The lines that are objects; {} for another one, and for each further piece of one that is too
     long. Lines end with a line feed, and nothing else. ``file.unread`` notes such a line, and knows
-    which is at hand; the last one may still be being written. Raises OSError.
+    which is at hand; the last one may still be being written. Begins at ``file.place``, and leaves
+    the file there before a line that is not complete. Raises OSError.
     """
-    unread, is_rest = file.unread, False
+    unread, place, is_rest = file.unread, file.place, False
+    unread.at, at = place.line, place.offset
     with (
         open_regular_file(file.path, max_bytes=MAX_FILE_BYTES, follow=False) as stored,
         lines_of(stored) as content,
     ):
+        is_plain = content is stored
+        if is_plain:
+            stored.seek(at)
         while piece := content.readline(MAX_LINE_BYTES):
             is_complete = piece.endswith(b"\n")
             goes_on = not is_complete and len(piece) >= MAX_LINE_BYTES
-            if is_rest:
-                value: Mapping[str, Any] = {}
-            else:
+            if not is_rest:
+                place.offset, place.line = at, unread.at
                 unread.at += 1
+            at += len(piece)
+            if is_plain and not (is_complete or goes_on):
+                place.leave(stored)
+                stored.seek(at)
+            value: Mapping[str, Any] = {}
+            if not is_rest:
                 value, fault = ({}, _TOO_LONG) if goes_on else object_in(piece)
                 if fault and (is_complete or goes_on):
                     unread.add(unread.at, fault)
@@ -131,6 +141,10 @@ def json_lines(file: WholeFile) -> Iterator[Mapping[str, Any]]:
                     unread.waiting = unread.at
             is_rest = goes_on
             yield value
+            if is_complete:
+                place.offset, place.line = at, unread.at
+        if is_plain and not place.left:
+            place.leave(stored)
 
 
 def object_in(line: bytes) -> tuple[Mapping[str, Any], str]:

@@ -52,6 +52,8 @@ _FAMILIES: Final = (
     "user", "user_input", "workspace",
 )  # fmt: skip
 """What the types of events begin with; of most only a few say something of the work."""
+_AWAITED: Final = 64
+"""Calls of tools that are not known; the oldest gets no answer any more."""
 
 
 class Copilot(SessionFiles):
@@ -68,18 +70,25 @@ class Copilot(SessionFiles):
             return path.parts[-3:-2] == (_FOLDER,)
         return path.suffix == ".jsonl" and path.parts[-2:-1] == (_FOLDER,)
 
-    def lines(self, file: WholeFile) -> Iterator[Line]:
+    def session_of(self, file: WholeFile) -> str:
         place = Path(file.name)
-        session = place.parent.name if place.name == "events.jsonl" else place.stem
-        cwd = branch = ""
-        others: set[str] = set()
-        for number, raw in enumerate(json_lines(file), 1):
+        return place.parent.name if place.name == "events.jsonl" else place.stem
+
+    def lines(self, file: WholeFile) -> Iterator[Line]:
+        begun: dict[str, Any] = {
+            "session": self.session_of(file),
+            "cwd": "",
+            "branch": "",
+            "others": [],
+        }
+        of = file.place.remember("reader", begun)
+        for raw in json_lines(file):
             data, sort = fields(raw.get("data")), raw.get("type")
             if sort in ("session.start", "session.resume"):
                 context = fields(data.get("context"))
-                session = clean_text(data.get("sessionId")) or session
-                cwd = clean_text(context.get("cwd")) or cwd
-                branch = clean_text(context.get("branch")) or branch
+                of["session"] = clean_text(data.get("sessionId")) or of["session"]
+                of["cwd"] = clean_text(context.get("cwd")) or of["cwd"]
+                of["branch"] = clean_text(context.get("branch")) or of["branch"]
                 if version := clean_text(data.get("copilotVersion")):
                     file.unread.program = f"{self.label} {version}"
             if raw and str(sort).partition(".")[0] not in _FAMILIES:
@@ -88,18 +97,18 @@ class Copilot(SessionFiles):
                 file.unread.not_known(f"{sort} without content")
             agent = clean_text(data.get("parentToolCallId")) or MAIN
             yield Line(
-                uuid=clean_text(raw.get("id")) or f"line-{number}",
-                session=session,
+                uuid=clean_text(raw.get("id")) or f"line-{file.unread.at}",
+                session=of["session"],
                 at=moment(raw.get("timestamp")),
-                cwd=cwd,
-                branch=branch,
+                cwd=of["cwd"],
+                branch=of["branch"],
                 agent=agent,
-                events=tuple(_events(sort, data, others, is_main=agent == MAIN)),
+                events=tuple(_events(sort, data, of["others"], is_main=agent == MAIN)),
             )
 
 
 def _events(
-    sort: object, data: Mapping[str, Any], others: set[str], *, is_main: bool
+    sort: object, data: Mapping[str, Any], others: list[str], *, is_main: bool
 ) -> Iterator[Event]:
     """The events of one line. ``others`` are calls of tools that are not known by their names."""
     match sort:
@@ -113,7 +122,7 @@ def _events(
             tool = data.get("toolName")
             call = called(_TOOLS, data.get("toolCallId"), tool, data.get("arguments"))
             if tool not in _TOOLS:
-                others.add(call.call)
+                others[:] = [*others, call.call][-_AWAITED:]
             yield call
         case "tool.execution_complete":
             yield from _completed(data, others)
@@ -121,7 +130,7 @@ def _events(
             yield Compaction(clean_text(data.get("summaryContent")))
 
 
-def _completed(data: Mapping[str, Any], others: set[str]) -> Iterator[Event]:
+def _completed(data: Mapping[str, Any], others: list[str]) -> Iterator[Event]:
     call, code = clean_text(data.get("toolCallId")), fields(data.get("shellExecution"))
     failed = data.get("success") is False
     answer = fields(data.get("result")).get("content") or fields(data.get("error")).get("message")

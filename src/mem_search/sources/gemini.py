@@ -25,6 +25,7 @@ from mem_search.sources.agent_work.events import (
     Prompt,
     SessionTitle,
 )
+from mem_search.sources.agent_work.history import is_uuid
 from mem_search.sources.agent_work.text import clean_text, without_injected
 from mem_search.sources.agent_work.transcripts import (
     SessionFiles,
@@ -59,6 +60,9 @@ _ADDED: Final = pattern(r"\s*<session_context>.*</session_context>\s*", re.DOTAL
 _MAX_FILE_BYTES: Final = 256 * 2**20
 """Bytes of a session, which is one JSON document."""
 
+_GONE: Final = "$gone"
+"""The mark of a message that was taken back: it counts, and is not recorded."""
+
 _MAX_ROOT_CHARS: Final = 4096
 _ROOT: Final = ".project_root"
 """A file beside ``chats`` with the directory of the project."""
@@ -92,12 +96,19 @@ class Gemini(SessionFiles):
         session = _parent(file.path)
         is_subagent = found.get("kind") == "subagent" or session != ""
         agent, first, session = (own, f"{own}-", session) if session else (MAIN, "", own)
+        # What is older than its file was copied from another session.
+        yield Line("start", session, moment(found.get("startTime")), "", "", agent, ())
         directories = items(found.get("directories"))
         cwd = _root(file.path) or clean_text(directories[0] if directories else "")
-        asked = 0
-        for number, message in enumerate(map(fields, items(found.get("messages"))), 1):
+        asked = number = 0
+        for message in map(fields, items(found.get("messages"))):
+            if _GONE in message:
+                yield Line("gone", session, None, cwd, "", agent, (), passed=1)
+                continue
+            number += 1
             words = _words(message.get("displayContent")) or _words(message.get("content"))
-            key = f"{first}{clean_text(message.get('id')) or 'message'}-{number}"
+            own_id = clean_text(message.get("id"))
+            key = f"{first}{own_id or 'message'}-{number}"
             events: tuple[Event, ...] = ()
             if message.get("type") == "user" and words.strip():
                 asked += 1
@@ -107,7 +118,8 @@ class Gemini(SessionFiles):
             elif message.get("type") == "gemini":
                 events = tuple(_work(words, items(message.get("toolCalls"))))
             at = moment(message.get("timestamp"))
-            yield Line(key, session, at, cwd, "", agent, events)
+            uuid, former = (own_id, (f"{session}/{key}",)) if is_uuid(own_id) else (key, ())
+            yield Line(uuid, session, at, cwd, "", agent, events, former=former)
         if agent == MAIN and (title := clean_text(found.get("summary"))):
             yield Line("title", session, None, cwd, "", MAIN, (SessionTitle(title),))
 
@@ -137,16 +149,16 @@ def _session(data: bytes, suffix: str, unread: UnreadLines) -> Mapping[str, Any]
         if target := text(line.get("$rewindTo")):
             ids = list(messages)
             for identity in ids[ids.index(target) :] if target in messages else ids:
-                del messages[identity]
+                messages[identity] = {**messages[identity], _GONE: True}
         elif "$set" in line:
-            found |= fields(line["$set"])
+            found |= _changed(fields(line["$set"]), found)
             messages = _listed(fields(line["$set"]), messages)
         elif "id" in line and "type" in line:
             messages[text(line["id"])] = line
             if line["type"] not in _MESSAGES:
                 unread.not_known(f"message {line['type']}")
         elif "sessionId" in line or not line:
-            found |= line
+            found |= _changed(line, found)
             messages = _listed(line, messages)
         else:
             what = (
@@ -158,12 +170,19 @@ def _session(data: bytes, suffix: str, unread: UnreadLines) -> Mapping[str, Any]
     return {**found, "messages": list(messages.values())}
 
 
-def _listed(stated: Mapping[str, Any], messages: dict[str, Any]) -> dict[str, Any]:
-    """The messages that a line lists, which replace those before it; else those before it."""
-    listed = stated.get("messages")
-    if not isinstance(listed, list):
-        return messages
-    return {text(message.get("id")): message for message in map(fields, listed)}
+def _changed(stated: Mapping[str, Any], before: Mapping[str, Any]) -> dict[str, Any]:
+    """What a line states of the session, whose id and start are those that were stated first."""
+    first = {name: before[name] for name in ("sessionId", "startTime") if name in before}
+    return {**stated, **first}
+
+
+def _listed(stated: Mapping[str, Any], messages: Mapping[str, Any]) -> dict[str, Any]:
+    """The messages that a line lists, in place of those before it; else those before it."""
+    if not isinstance(stated.get("messages"), list):
+        return {**messages}
+    gone = {identity: {**message, _GONE: True} for identity, message in messages.items()}
+    listed = map(fields, items(stated["messages"]))
+    return {**gone, **{text(message.get("id")): message for message in listed}}
 
 
 def _work(words: str, calls: list[Any]) -> Iterator[Event]:

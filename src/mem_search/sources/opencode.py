@@ -210,7 +210,8 @@ def _records(
 ) -> Iterator[Draft | WholeSession]:
     """The records of a session. Raises SourceError when the database cannot be asked any more."""
     try:
-        yield from records_of(NAME, _lines(database, session, sessions, unread), identify)
+        lines = _lines(database, session, sessions, unread)
+        yield from records_of(NAME, lines, identify, clean_text(session))
     except UnreadableDatabase as error:
         if error.name in _OF_ALL:
             raise SourceError(f"the database cannot be read: {error}; sync again") from error

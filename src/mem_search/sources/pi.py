@@ -58,23 +58,34 @@ _ROLES: Final = (
 _EXITED: Final = pattern(r"Command exited with code (\d{1,9})\s*\Z")
 
 
+_OF_FILE: Final = pattern(r"(?:.*_)?([\w-]+)")
+
+
 class PiEntries(SessionFiles):
-    """A fork begins with copies of what its parent has; only what came after them is read."""
+    """A fork begins with copies of what its parent has: what is older than its file."""
 
     tools = TOOLS
 
     def lines(self, file: WholeFile) -> Iterator[Line]:
-        session = cwd = ""
-        began: int | None = None
-        for number, raw in enumerate(json_lines(file), 1):
+        of = file.place.remember("reader", {"session": "", "cwd": "", "parent": "", "began": None})
+        for raw in json_lines(file):
             at = moment(raw.get("timestamp"))
-            if raw.get("type") == "session":
-                session, cwd = clean_text(raw.get("id")), clean_text(raw.get("cwd"))
-                began = at if raw.get("parentSession") else None
+            if raw.get("type") == "session" and not of["session"]:
+                named = _OF_FILE.fullmatch(Path(clean_text(raw.get("parentSession"))).stem)
+                of |= {"session": clean_text(raw.get("id")), "cwd": clean_text(raw.get("cwd"))}
+                of |= {"parent": named[1] if named else "", "began": at}
                 file.unread.program = f"{self.label}, version {raw.get('version')} of its sessions"
-            elif began is None or at is None or at >= began:
-                key = clean_text(raw.get("id")) or f"line-{number}"
-                yield Line(key, session, at, cwd, "", MAIN, tuple(_events(raw, file.unread)))
+            is_older = at is not None and of["began"] is not None and at < of["began"]
+            yield Line(
+                clean_text(raw.get("id")) or f"line-{file.unread.at}",
+                of["session"],
+                at,
+                of["cwd"],
+                "",
+                MAIN,
+                tuple(_events(raw, file.unread)),
+                origin=of["parent"] if is_older else "",
+            )
 
 
 def _events(raw: Mapping[str, Any], unread: UnreadLines) -> Iterator[Event]:

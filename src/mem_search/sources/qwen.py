@@ -72,8 +72,12 @@ class Qwen(SessionFiles):
             )
         )
 
+    def session_of(self, file: WholeFile) -> str:
+        return Path(file.name).stem
+
     def lines(self, file: WholeFile) -> Iterator[Line]:
-        for number, raw in enumerate(json_lines(file), 1):
+        file.place.remember("reader", {})  # a line says all that is to be known of it
+        for raw in json_lines(file):
             sort, message = raw.get("type"), fields(raw.get("message"))
             if version := clean_text(raw.get("version")):
                 file.unread.program = f"{self.label} {version}"
@@ -82,13 +86,14 @@ class Qwen(SessionFiles):
             elif raw and sort != "system" and not isinstance(message.get("parts"), list):
                 file.unread.not_known(f"{sort} without parts")
             yield Line(
-                uuid=clean_text(raw.get("uuid")) or f"line-{number}",
+                uuid=clean_text(raw.get("uuid")) or f"line-{file.unread.at}",
                 session=clean_text(raw.get("sessionId")),
                 at=moment(raw.get("timestamp")),
                 cwd=clean_text(raw.get("cwd")),
                 branch=clean_text(raw.get("gitBranch")),
                 agent=MAIN,
                 events=tuple(_events(raw)),
+                origin=clean_text(fields(raw.get("forkedFrom")).get("sessionId")),
             )
 
 

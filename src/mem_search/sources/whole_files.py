@@ -14,7 +14,7 @@ import os
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, Any, BinaryIO, ClassVar, Final, cast
 
@@ -24,6 +24,7 @@ from mem_search.model.ingest import WholeSession
 from mem_search.regular_file import kind_of, open_regular_file
 from mem_search.sources.base import KEPT, BaseSource, BatchBuilder
 from mem_search.sources.exclusions import Exclusions, is_regular, walk
+from mem_search.sources.growing import Growing, continued, keep_newest
 from mem_search.text.file_names import as_text
 from mem_search.text.json_reading import check_values, loads
 from mem_search.text.shortening import one_line
@@ -61,7 +62,8 @@ class WholeFile:
     """A file at ``path``, which a person calls ``name``. An upload comes from another machine.
 
     Of one that is only a copy, the agent has deleted the file. ``unread`` collects the lines that
-    are not read: what is stored of the others does not tell of them.
+    are not read: what is stored of the others does not tell of them. ``place`` is how far a file of
+    lines was read before.
     """
 
     path: Path
@@ -69,6 +71,7 @@ class WholeFile:
     is_upload: bool = False
     is_copy: bool = False
     unread: UnreadLines = field(default_factory=lambda: UnreadLines(), compare=False)
+    place: Growing = field(default_factory=Growing, compare=False)
 
 
 @dataclass(slots=True)
@@ -166,15 +169,17 @@ class WholeFiles(BaseSource):
                 batch.fail(item, why)
         for path, (stamp, size) in stamps.items():
             item = location.upload or names[path]
-            was, taken = known.get(item, ["", 0])
-            if was != stamp or taken != _DONE:
-                start = taken if was == stamp else 0
+            entry = known.get(item, ["", 0])
+            awaited = entry[2].get("awaits") if entry[2:] else None
+            if awaited and any(awaited in other.name for other in names):
+                entry = ["", 0]
+            if entry[:2] != [stamp, _DONE]:
                 is_copy = bool(kept) and path.is_relative_to(kept)
                 file = WholeFile(path, item, bool(location.upload), is_copy)
-                for count in self._file(file, start, batch):
-                    known[item] = [stamp, count]
+                for known[item] in self._read(file, stamp, entry, batch):
                     if batch.is_full:
                         yield batch.build({"version": self.version, "files": dict(known)}, done)
+                keep_newest(known)
             done += size
             if batch.is_full:
                 yield batch.build({"version": self.version, "files": dict(known)}, done)
@@ -211,14 +216,34 @@ class WholeFiles(BaseSource):
                     why = f"it is {kind}, and only files are read"
                     refuse(OSError(errno.EINVAL, why, str(path.relative_to(root))))
 
+    def _read(
+        self, file: WholeFile, stamp: str, entry: list[Any], found: BatchBuilder
+    ) -> Iterator[list[Any]]:
+        """Take what is new in the file; how far, as the cursor keeps it. ``entry`` is that of the
+        last reading: a stamp, how many items were taken, and perhaps the place in it.
+        """
+        if entry[2:] and (place := continued(file.path, entry[2])):
+            file = replace(file, place=place)
+            for count in self._file(file, 0, found):
+                # Until its end is reached, the next reading begins there again.
+                yield [stamp, _DONE, file.place.left] if count == _DONE else entry
+        else:
+            for count in self._file(file, entry[1] if entry[0] == stamp else 0, found):
+                left = [file.place.left] if count == _DONE and file.place.left else []
+                yield [stamp, count, *left]
+
     def _file(self, file: WholeFile, start: int, found: BatchBuilder) -> Iterator[int]:
         """Take what is in the file after the first ``start`` items; how many, in the end -1."""
-        item, taken, noted = file.name, 0, 0
-        if not start:
+        item, noted = file.name, 0
+        taken: dict[str, bool] = {}
+        if file.place.offset:
+            found.outdate(f"{item}:{file.place.line + 1}")
+        elif not start:
             found.outdate(item)
         try:
             for count, each in enumerate(self.drafts(file), 1):
-                taken += isinstance(each, Draft)
+                if isinstance(each, Draft):
+                    taken[each.source_id] = bool(file.place.left)
                 noted += isinstance(each, LedgerEntry)
                 if count <= start:
                     continue
@@ -239,11 +264,22 @@ class WholeFiles(BaseSource):
             log.warning("%s: %r", item, error)
             found.fail(item, f"it is not as expected ({type(error).__name__}: {error})")
         else:
-            if taken:
-                found.note(LedgerEntry(item, "taken", records=taken))
+            if records := self._records(file, taken):
+                found.note(LedgerEntry(item, "taken", records=records))
             elif not noted:
                 found.leave(item, "there is nothing in it that could be stored")
         yield _DONE
+
+    def _records(self, file: WholeFile, taken: Mapping[str, bool]) -> int:
+        """How many records the file has given, with those that were ``taken`` in this reading: ids,
+        and whether the next reading gives them again.
+        """
+        known = file.place.known
+        records: int = known.get("records", 0) + len(taken.keys() - set(known.get("again", ())))
+        if "known" in file.place.left:
+            again = [each for each, is_again in taken.items() if is_again]
+            file.place.left["known"] |= {"records": records, "again": again}
+        return records
 
 
 def head(path: Path, size: int = 2048) -> bytes:

@@ -193,6 +193,8 @@ def _clean(value: Any, redaction: Redaction, secret_box: SecretBox | None) -> An
                 source=redaction.name(value.source),
                 source_id=redaction.name(value.source_id),
                 earlier=tuple((kind, redaction.name(name)) for kind, name in value.earlier),
+                former=tuple(map(redaction.name, value.former)),
+                reading=_clean(value.reading, redaction, secret_box),
                 project=redaction.name(value.project),
                 session=redaction.name(value.session),
                 url=redaction.name(value.url),

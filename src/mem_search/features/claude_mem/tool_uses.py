@@ -145,7 +145,7 @@ async def _without_forgotten(call: Call, uses: list[_Use]) -> list[_Use]:
     if not uses or not await store.forgetting.tombstones(None, 1):
         return uses
     sessions = list({use.content_session_id for use in uses})
-    stored = {each for _, each, _ in await store.ingest.observations_of(NAME, sessions)}
+    stored = {each.source_id for each in await store.ingest.observations_of(NAME, sessions)}
     owners: dict[str, tuple[str, ...]] = {}
     for session in sessions:
         path = transcript_of(session)

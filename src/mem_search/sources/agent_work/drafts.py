@@ -8,54 +8,34 @@ is.
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import asdict, replace
-from functools import cache
+from dataclasses import astuple, replace
 from typing import Any, Final
 
 from mem_search.model import Draft, Kind, Link
 from mem_search.model.forgetting import SESSION, TOLD
-from mem_search.projects import Project, named_after
+from mem_search.model.records import Reading
+from mem_search.projects import Identify
 from mem_search.sources.agent_work import events, tools
 from mem_search.sources.agent_work.choices import answers_in, decision_in, decision_of_person
 from mem_search.sources.agent_work.events import MAIN, Line
 from mem_search.sources.agent_work.evidence import requested_change
-from mem_search.sources.agent_work.session import Session, compaction_fields, summary_text
+from mem_search.sources.agent_work.history import History, Part, Work, record_id, step_keys
+from mem_search.sources.agent_work.session import compaction_fields, summary_text
 from mem_search.sources.agent_work.step import Step, relative_to_project
 from mem_search.sources.agent_work.text import HEADLINE, headline
 from mem_search.text.platforms import platform_named
 from mem_search.text.shortening import cut, one_line
-
-log = logging.getLogger(__name__)
 
 _PROMPT = 32_000
 _AWAITED = 64
 _QUEUED = 8
 _ANSWER = 1000
 
-VERSION: Final = 6
+VERSION: Final = 7
 """Of the rules by which sessions become records, and of the state between two readings. Raise it
 when one of them changes: the sessions of all agents are then read again from their start."""
-
-Identify = Callable[[str], Project]
-
-
-def asked_once(identify: Identify) -> Identify:
-    """``identify``, asked once for a directory. Where it fails the directory's name is the project:
-    a defect in reading a repository must not cost the session.
-    """
-
-    @cache
-    def project_of(directory: str) -> Project:
-        try:
-            return identify(directory)
-        except Exception:
-            log.exception("the project of %r is not known; it has its name", directory)
-            return named_after(directory)
-
-    return project_of
 
 
 class DraftBuilder:
@@ -63,6 +43,7 @@ class DraftBuilder:
 
     ``source`` is the name of the source, whose agent the records are of unless a line names
     another. ``cwd`` is the directory that the session began in, if the file of its parent says so.
+    The ledger calls the file ``item``; ``file_name`` may be its session.
     """
 
     def __init__(
@@ -72,39 +53,49 @@ class DraftBuilder:
         state: Mapping[str, Any] | None = None,
         *,
         cwd: str = "",
+        item: str = "",
+        file_name: str = "",
     ) -> None:
         self._source, self._platform = source, platform_named(source)
         self._identify = identify
+        self._item = item
         # A copy: the builder must not change what the caller stored.
         state = deepcopy(dict(state or {}))
-        self._session = Session(**state.get("session", {"cwd": cwd}))
-        self._steps = {agent: Step(**step) for agent, step in state.get("steps", {}).items()}
-        self._awaited = {
-            call: tools.Call(*parts) for call, parts in state.get("awaited", {}).items()
-        }
+        self._history = History.of(file_name, state.get("history"))
+        self._part = Part(*state.get("part", ()))
+        self._aside: dict[str, Any] | None = state.get("aside")
+        """The file's own session, while history is read that it copied."""
+        self._former: tuple[str, ...] = ()
+        self._is_open = False
+        self._begin(Work.of(state or {"session": {"cwd": cwd}}))
         self._touched = bool(state.get("touched"))
+
+    @property
+    def part(self) -> Part:
+        """What the last line belonged to."""
+        return self._part
 
     @property
     def state(self) -> dict[str, Any]:
         """What the builder of the next reading needs to continue."""
         return {
-            "session": asdict(self._session),
-            "steps": {agent: asdict(step) for agent, step in self._steps.items()},
-            "awaited": {
-                call: [of.effect, of.target, of.verb] for call, of in self._awaited.items()
-            },
+            **self._work.state,
+            "history": self._history.state,
+            "part": list(astuple(self._part)),
+            "aside": self._aside,
             "touched": self._touched,
         }
 
     def feed(self, line: Line) -> Iterator[Draft]:
         """The drafts that this line completes."""
+        part = self._history.part_of(line)
+        # A line without events begins no part; it may say what those that follow are.
+        if part != self._part and (line.events or not self._session.id):
+            yield from self._turn_to(part)
+        elif part != self._part:
+            return
         session = self._session
-        if line.session and session.id and line.session != session.id:
-            yield from self.open_drafts()
-            self._session = session = Session(cwd=line.cwd)
-            self._steps.clear()
-            self._awaited.clear()
-        session.id = session.id or line.session
+        session.id = session.id or part.session
         session.cwd = session.cwd or line.cwd
         session.project = session.project or line.project
         session.platform = session.platform or line.platform
@@ -112,27 +103,55 @@ class DraftBuilder:
         if not line.events:
             return
         self._touched = True
+        self._former = line.former
         if line.agent == MAIN:
             session.seen_at(line.at)
             session.branch = line.branch or session.branch
         for event in line.events:
+            self._history.events += 1
+            session.events = session.events + 1 if part.is_copy else self._history.events
             yield from self._take(event, line)
+        self._former = ()
+
+    def _turn_to(self, part: Part) -> Iterator[Draft]:
+        """What follows belongs to ``part``: to copied history, or again to the file's own session.
+
+        A session knows nothing of the history that its file copied.
+        """
+        yield from self.open_drafts()
+        if self._session.id and not self._part.is_copy:
+            self._aside = deepcopy(self._work.state)
+        self._part = part
+        if not part.is_copy and self._aside is not None:
+            self._begin(Work.of(self._aside))
+            self._aside = None
+        elif self._session.id:
+            self._begin(Work())
+
+    def _begin(self, work: Work) -> None:
+        self._work = work
+        self._session, self._steps, self._awaited = work.session, work.steps, work.awaited
 
     def at_work_on(self, agent: str) -> tuple[str, ...]:
         """The source ids of what ``agent`` is at work on: its step, earlier parts, its prompt."""
         step, session = self._steps.get(agent), self._session.id
         if step is None:
             return ()
-        *earlier, own = _keys(step.id, step.part)
-        return tuple(f"{session}/{key}" for key in (own, *earlier, step.id))
+        *earlier, own = step_keys(step.id, step.part)
+        return tuple(record_id(session, key) for key in (own, *earlier, step.id))
 
     def open_drafts(self) -> Iterator[Draft]:
         """Unfinished steps and the summary as they are now; none if nothing changed since."""
         if not self._touched or not self._session.id:
             return
-        self._touched = False
+        self._touched, self._is_open = False, True
         for step in self._steps.values():
             yield from self._observation(step)
+        if self._part.is_known:
+            yield from self._summary()
+        self._is_open = False
+
+    def _summary(self) -> Iterator[Draft]:
         session = self._session
         metadata = session.metadata(self._steps.get(MAIN))
         if metadata and session.started is not None:
@@ -143,7 +162,7 @@ class DraftBuilder:
                 title=session.name(metadata),
                 times=(session.started, session.ended),
                 metadata=metadata,
-                earlier=[key for turn in session.turns.items() for key in _keys(*turn)],
+                earlier=[key for turn in session.turns.items() for key in step_keys(*turn)],
             )
 
     def _take(self, event: events.Event, line: Line) -> Iterator[Draft]:
@@ -205,6 +224,7 @@ class DraftBuilder:
             "user_prompt",
             key,
             kept,
+            former=self._former,
             title=headline(kept),
             times=(line.at, line.at),
             metadata=metadata,
@@ -246,6 +266,7 @@ class DraftBuilder:
             prompt=self._session.prompts,
             request=request,
             branch=line.branch or self._session.branch,
+            former=list(self._former),
         )
 
     def _room(self, line: Line, more: int) -> Generator[Draft, None, Step]:
@@ -256,6 +277,7 @@ class DraftBuilder:
         if step.is_full(more):
             step = yield from self._closed(line, step, step.next_part())
         step.seen_at(line.at)
+        step.events = self._session.events
         return step
 
     def _closed(self, line: Line, step: Step, following: Step) -> Generator[Draft, None, Step]:
@@ -265,6 +287,7 @@ class DraftBuilder:
             self._session.did(step, over=False)
         self._steps[line.agent] = following
         following.seen_at(line.at)
+        following.events = self._session.events
         return following
 
     def _await(self, event: events.ToolCall, line: Line) -> tools.Call:
@@ -289,14 +312,15 @@ class DraftBuilder:
 
     def _decision(self, line: Line, chosen: str, because: str, key: str = "") -> Draft:
         key = f"{key or line.uuid}/decision"
-        before = self._session.decided(f"{self._session.id}/{key}", chosen)
+        before = self._session.decided(record_id(self._session.id, key), chosen)
         draft = self._draft(
             "observation",
             key,
             because,
+            former=[f"{each}/decision" for each in self._former],
             title=chosen,
             times=(line.at, line.at),
-            earlier=_keys(step.id, step.part) if (step := self._steps.get(line.agent)) else (),
+            earlier=step_keys(step.id, step.part) if (step := self._steps.get(line.agent)) else (),
             metadata={
                 "type": "decision",
                 "concepts": ["trade-off"],
@@ -310,11 +334,14 @@ class DraftBuilder:
     def _observation(self, step: Step) -> Iterator[Draft]:
         if step.worthwhile:
             self._session.recorded(step)
-            *earlier, own = _keys(step.id, step.part)
+            *earlier, own = step_keys(step.id, step.part)
+            ending = own.removeprefix(step.id)
             yield self._draft(
                 "observation",
                 own,
                 step.text,
+                former=[f"{each}{ending}" for each in step.former],
+                events=step.events,
                 title=step.title,
                 times=(step.started, step.ended),
                 earlier=earlier,
@@ -331,8 +358,22 @@ class DraftBuilder:
         times: tuple[int | None, int | None],
         metadata: Mapping[str, Any],
         earlier: Sequence[str] = (),
+        former: Sequence[str] = (),
+        events: int | None = None,
     ) -> Draft:
-        session = self._session
+        session, source_id = self._session, record_id(self._session.id, key)
+        reading = Reading(
+            VERSION,
+            session.events if events is None else events,
+            self._history.own,
+            self._item,
+            is_copy=self._part.is_copy,
+            is_open=self._is_open,
+            is_told=session.told,
+        )
+        # Before version 7 a record had the id of its session as well.
+        formerly = {f"{each}/{key}" for each in (session.id, self._history.own)}
+        former = tuple(sorted({*former, *formerly} - {source_id})) if source_id == key else former
         project = self._identify(session.cwd)
         name, slash, worktree = session.project.partition("/")
         if not (name and slash and worktree):
@@ -341,7 +382,7 @@ class DraftBuilder:
         return Draft(
             kind=kind,
             source=self._source,
-            source_id=f"{session.id}/{key}",
+            source_id=source_id,
             text=text,
             title=title,
             created_at=times[0] if times[0] is not None else session.started,
@@ -350,16 +391,10 @@ class DraftBuilder:
             session=session.id,
             metadata={**metadata, **{key: value for key, value in known.items() if value}},
             earlier=(
-                *(("observation", f"{session.id}/{key}") for key in earlier),
+                *(("observation", record_id(session.id, key)) for key in earlier),
+                *((kind, each) for each in former),
                 (TOLD if session.told else SESSION, session.id),
             ),
+            reading=reading,
+            former=tuple(former),
         )
-
-
-def _keys(turn: str, parts: int) -> list[str]:
-    """The keys of the observations of a turn up to this part.
-
-    Other versions end steps elsewhere, so what was forgotten under one key can be under a later
-    one, in a decision, or in the summary.
-    """
-    return [f"{turn}/work" + (f"/{part}" if part > 1 else "") for part in range(1, parts + 1)]

@@ -103,6 +103,9 @@ class Line:
 
     ``left`` is the reason why one that could have events has none. ``project`` and ``platform`` are
     those that a client named, or the name of an agent. ``told``: ``at`` is when a hook told of it.
+    ``origin`` is the session that the line says it was copied from. ``former`` are ids, with the
+    session, that earlier versions gave to what the line became. ``passed`` counts what happened and
+    is not recorded.
     """
 
     uuid: str
@@ -116,3 +119,6 @@ class Line:
     project: str = ""
     platform: str = ""
     told: bool = False
+    origin: str = ""
+    former: tuple[str, ...] = ()
+    passed: int = 0

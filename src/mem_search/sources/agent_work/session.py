@@ -172,7 +172,8 @@ class Session:
     summary; ``decisions`` have a source id and the names in the title. ``queued`` prompts wait;
     ``delivered`` ones may get a line of their own later. ``named``: the person chose the title.
     ``project`` and ``platform``: a client named them. ``turns``: id of a turn → how many parts its
-    steps have. ``told``: hooks tell of it, and its times are theirs.
+    steps have. ``told``: hooks tell of it, and its times are theirs. ``events``
+    counts what happened.
     """
 
     id: str = ""
@@ -198,6 +199,7 @@ class Session:
     queued: list[str] = field(default_factory=list)
     delivered: list[str] = field(default_factory=list)
     told: bool = False
+    events: int = 0
     started: int | None = None
     ended: int | None = None
 

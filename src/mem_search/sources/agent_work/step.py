@@ -41,7 +41,8 @@ class Step:
     ``mended``: one of them passed after a change, and ``tidied``: a check of style did; ``idle``:
     nothing changed since a check failed. ``checked``: a check ran after the last change;
     ``delivered``: a commit was made. ``changed``: an earlier part modified files; ``created``:
-    files of code are new. ``waiting`` counts calls without an answer.
+    files of code are new. ``waiting`` counts calls without an answer. ``events`` is how many the
+    session had at the last one of the step, ``former`` are ids that its turn once had.
     """
 
     id: str
@@ -75,6 +76,8 @@ class Step:
     idle: bool = False
     last_text: str = ""
     at_work: bool = False
+    events: int = 0
+    former: list[str] = field(default_factory=list)
 
     @property
     def texts(self) -> list[str]:
@@ -132,6 +135,7 @@ class Step:
             prompt=self.prompt,
             request=self.request,
             branch=self.branch,
+            former=list(self.former),
             held=held,
             held_at=self.held_at,
             broken=list(self.broken),

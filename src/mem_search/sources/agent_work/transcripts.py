@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import ClassVar
 
@@ -14,9 +14,10 @@ from mem_search.contracts import FileFormat, Machine
 from mem_search.errors import SourceError
 from mem_search.model import Draft, LedgerEntry, Location
 from mem_search.model.ingest import WholeSession
-from mem_search.projects import identify, named_after
-from mem_search.sources.agent_work.drafts import VERSION, DraftBuilder, Identify, asked_once
+from mem_search.projects import Identify, asked_once, identify, named_after
+from mem_search.sources.agent_work.drafts import VERSION, DraftBuilder
 from mem_search.sources.agent_work.events import Line, ToolCall, ToolResult
+from mem_search.sources.agent_work.history import Part
 from mem_search.sources.agent_work.text import clean_text
 from mem_search.sources.agent_work.tools import argument_of
 from mem_search.sources.conversations import fields, items
@@ -30,8 +31,9 @@ Tools = Mapping[str, tuple[str, ...]]
 class SessionFiles(WholeFiles):
     """``lines`` says what happened in the session of a file; the rest is the same for all agents.
 
-    The whole file is read again when it grew. Its records have the ids of its messages, so those
-    that are stored already stay as they are.
+    A file that grew is read from where it was left, if ``lines`` keeps what it knows in
+    ``file.place``; else it is read again. Its records have the ids of its messages, so those that
+    are stored already stay as they are.
     """
 
     follows = True
@@ -65,23 +67,46 @@ class SessionFiles(WholeFiles):
         """The files at ``root`` of which a copy is kept, because the agent deletes them."""
         return ()
 
+    def session_of(self, file: WholeFile) -> str:
+        """The session that the program calls the file by; "" if its name says nothing of it."""
+        return ""
+
     def drafts(self, file: WholeFile) -> Iterator[Draft | LedgerEntry | WholeSession]:
         project_of = named_after if file.is_upload else identify
-        for each in records_of(self.name, self.lines(file), project_of):
-            # A copy may have less than the file had.
-            if not (file.is_copy and isinstance(each, WholeSession)):
+        builder = DraftBuilder(
+            self.name,
+            asked_once(project_of),
+            file.place.known.get("work"),
+            item=file.name,
+            file_name=self.session_of(file),
+        )
+        is_whole = not (file.place.offset or file.is_copy)  # a copy may have less than the file had
+        for name, value in file.place.known.get("unread", {}).items():
+            setattr(file.unread, name, value)
+        file.unread.waiting = 0
+        file.place.keep("work", lambda: builder.state)
+        file.place.keep("unread", lambda: asdict(file.unread))
+        for each in _records_of(builder, self.lines(file)):
+            if is_whole or not isinstance(each, WholeSession):
                 yield each
         yield from file.unread.entries(file.name)
 
 
 def records_of(
-    source: str, lines: Iterable[Line], project_of: Identify
+    source: str, lines: Iterable[Line], project_of: Identify, item: str = ""
 ) -> Iterator[Draft | WholeSession]:
-    """The records of sessions that are read from their start to their end, then these sessions."""
-    builder, sessions = DraftBuilder(source, asked_once(project_of)), WholeSessions()
+    """The records of sessions that are read from their start to their end, then these sessions.
+
+    The ledger calls what is read ``item``.
+    """
+    return _records_of(DraftBuilder(source, asked_once(project_of), item=item), lines)
+
+
+def _records_of(builder: DraftBuilder, lines: Iterable[Line]) -> Iterator[Draft | WholeSession]:
+    sessions = WholeSessions()
     for line in lines:
         drafts = list(builder.feed(line))
-        sessions.saw(line)
+        sessions.saw(line, builder.part)
         sessions.gave(drafts)
         yield from drafts
     still_open = list(builder.open_drafts())
@@ -157,17 +182,17 @@ class _Session:
 
 
 class WholeSessions:
-    """Collects lines and drafts of one file, from its start to its end."""
+    """Collects lines and drafts of one file, from its start to its end, without copied history."""
 
     def __init__(self) -> None:
         self._sessions: dict[str, _Session] = defaultdict(_Session)
-        self._current = ""
 
-    def saw(self, line: Line) -> None:
-        """``line`` was read; one that names no session belongs to that of the line before."""
-        self._current = line.session or self._current
-        session = self._sessions[self._current]
-        session.lines.add(line.uuid)
+    def saw(self, line: Line, part: Part) -> None:
+        """``line`` was read, which belongs to ``part``."""
+        if part.is_copy:
+            return
+        session = self._sessions[part.session]
+        session.lines |= {line.uuid, *(each.rpartition("/")[2] for each in line.former)}
         if line.at is not None:
             session.until = max(line.at, session.until or line.at)
 
@@ -183,4 +208,5 @@ class WholeSessions:
         """The sessions, at the end of the file."""
         for name, each in self._sessions.items():
             if name and each.lines:
-                yield WholeSession(name, frozenset(each.lines), frozenset(each.given), each.until)
+                lines, given = frozenset(each.lines), frozenset(each.given)
+                yield WholeSession(name, lines, given, each.until, VERSION)

@@ -22,9 +22,9 @@ from typing import Any, Final
 from mem_search.contracts import FileFormat, Machine
 from mem_search.errors import StorageError
 from mem_search.model import Batch, Location
-from mem_search.projects import identify, named_after
+from mem_search.projects import Identify, asked_once, identify, named_after
 from mem_search.regular_file import ForeignOwner
-from mem_search.sources.agent_work.drafts import VERSION, Identify, asked_once
+from mem_search.sources.agent_work.drafts import VERSION
 from mem_search.sources.base import KEPT, BaseSource, BatchBuilder
 from mem_search.sources.claude_code.files import (
     NAME,

@@ -118,6 +118,11 @@ def parent_session(path: Path) -> Path | None:
     return parent if parent.is_file() else None
 
 
+def session_named_by(path: Path) -> str:
+    """The session whose transcript is called so; "" for a subagent, which has its parent's."""
+    return "" if path.stem.startswith("agent-") else path.stem
+
+
 _MAX_ID_BYTES: Final = 200
 """Bytes; file systems allow 255 for a name."""
 

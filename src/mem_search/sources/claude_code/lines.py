@@ -7,7 +7,6 @@ model, types that are not known) has no events.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import cache, partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -36,7 +35,7 @@ from mem_search.sources.claude_code.files import (
     Incomplete,
     Place,
     complete_lines,
-    has_own_transcript,
+    session_named_by,
 )
 from mem_search.text import dates
 from mem_search.text.json_reading import loads
@@ -73,7 +72,7 @@ def parse_line(raw: Mapping[str, Any], number: int) -> Line:
     branch = clean_text(raw.get("gitBranch"))
     told = raw.get("told")
     is_told = isinstance(told, Mapping)
-    told = told if isinstance(told, Mapping) else {}
+    told = _mapping(told)
     sidechain = raw.get("isSidechain") is True
     return Line(
         uuid=clean_text(raw.get("uuid")) or f"line-{number}",
@@ -87,12 +86,17 @@ def parse_line(raw: Mapping[str, Any], number: int) -> Line:
         project=clean_text(told.get("project")),
         platform=clean_text(told.get("platform")),
         told=is_told,
+        origin=clean_text(_mapping(raw.get("forkedFrom")).get("sessionId")),
     )
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
 
 
 def _check_types(raw: Mapping[str, Any]) -> None:
     message = raw.get("message")
-    content = message.get("content") if isinstance(message, Mapping) else None
+    content = _mapping(message).get("content")
     blocks = content if isinstance(content, list) else ()
     for field, value, kinds in (
         *((name, raw.get(name), "a string") for name in _STRINGS),
@@ -172,8 +176,7 @@ def _persons_words(text: str, origin: object) -> str:
 
 
 def _assistant(raw: Mapping[str, Any]) -> Iterator[Event]:
-    message = raw.get("message")
-    message = message if isinstance(message, Mapping) else {}
+    message = _mapping(raw.get("message"))
     if raw.get("isApiErrorMessage") is True or message.get("model") == "<synthetic>":
         raise _Skipped("message written by Claude Code itself")
     for block in _blocks(raw):
@@ -246,12 +249,12 @@ MAX_BYTES: Final = 256 * 2**20
 def records_of_calls(path: Path) -> Mapping[str, tuple[str, ...]]:
     """The calls in the transcript: id → the source ids that its work may be stored under.
 
-    The first is that of its step, then those of its turn and of its prompt. A call in a line that
-    is read from another transcript is not there. Raises OSError. Linear in the file, which is read
-    up to ``MAX_BYTES``.
+    The first is that of its step, then those of its turn and of its prompt. A call in copied
+    history has the records of the session that it is from. Raises OSError. Linear in the file,
+    which is read up to ``MAX_BYTES``.
     """
-    builder, found = DraftBuilder(NAME, named_after), dict[str, tuple[str, ...]]()
-    place, is_copy = Place(), cache(partial(has_own_transcript, path))
+    builder = DraftBuilder(NAME, named_after, file_name=session_named_by(path))
+    place, found = Place(), dict[str, tuple[str, ...]]()
     with open_regular_file(path, follow=False, own=True) as file:
         for raw in complete_lines(file, place, Incomplete()):
             if place.offset > MAX_BYTES:
@@ -261,7 +264,7 @@ def records_of_calls(path: Path) -> Mapping[str, tuple[str, ...]]:
                 line = parse_line(value, place.line) if isinstance(value, dict) else None
             except (ValueError, RecursionError, InputError):
                 continue  # the ledger has it since the transcript was read
-            if line is None or is_copy(line.session):
+            if line is None:
                 continue
             for _ in builder.feed(line):
                 pass

@@ -12,8 +12,9 @@ from typing import Any, BinaryIO, Final
 from mem_search.errors import InputError
 from mem_search.model import Draft, LedgerEntry
 from mem_search.model.ingest import WholeSession
+from mem_search.projects import Identify
 from mem_search.regular_file import open_regular_file
-from mem_search.sources.agent_work.drafts import DraftBuilder, Identify
+from mem_search.sources.agent_work.drafts import DraftBuilder
 from mem_search.sources.agent_work.transcripts import WholeSessions
 from mem_search.sources.claude_code.files import (
     MAX_FILE_BYTES,
@@ -22,8 +23,8 @@ from mem_search.sources.claude_code.files import (
     Incomplete,
     Place,
     complete_lines,
-    has_own_transcript,
     parent_session,
+    session_named_by,
 )
 from mem_search.sources.claude_code.lines import parse_line
 from mem_search.sources.whole_files import MAX_NAMED_LINES
@@ -125,9 +126,10 @@ class TranscriptReader:
         self._path = path
         self._identify = identify
         self._stored = state
-        self._builder = DraftBuilder(NAME, identify, state)
+        self._builder = DraftBuilder(
+            NAME, identify, state, item=name, file_name=session_named_by(path)
+        )
         self._counts = LedgerCounts((state or {}).get("account"))
-        self._copies: dict[str, bool] = {}
         self.whole: list[WholeSession] = []
         # Of a reading from the start: what it saw. One that goes on after an interruption knows
         # only that it was from the start.
@@ -186,7 +188,13 @@ class TranscriptReader:
         self.from_start = self._is_whole = True
         self._sessions = WholeSessions()
         self.place = self.place.start(file)
-        self._builder = DraftBuilder(NAME, self._identify, cwd=_first_cwd(parent) if parent else "")
+        self._builder = DraftBuilder(
+            NAME,
+            self._identify,
+            cwd=_first_cwd(parent) if parent else "",
+            item=self._name,
+            file_name=session_named_by(self._path),
+        )
         self._counts = LedgerCounts()
 
     def _line(self, raw: bytes | None) -> Iterator[Draft]:
@@ -208,21 +216,13 @@ class TranscriptReader:
         except InputError as error:
             self._fail(f"cannot be used: {error.message}")
             return
-        if self._is_copy(line.session):
-            self._counts.leave("line of another session's transcript")
-            return
         if line.left:
             self._counts.leave(line.left)
         drafts = list(self._builder.feed(line))
         if self._sessions is not None:
-            self._sessions.saw(line)
+            self._sessions.saw(line, self._builder.part)
             self._sessions.gave(drafts)
         yield from drafts
-
-    def _is_copy(self, session: str) -> bool:
-        if session not in self._copies:
-            self._copies[session] = has_own_transcript(self._path, session)
-        return self._copies[session]
 
     def _fail(self, reason: str) -> None:
         self.ledger += self._counts.fail(self._name, self.place.line, reason)

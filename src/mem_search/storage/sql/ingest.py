@@ -18,8 +18,10 @@ from mem_search.model.ingest import (
     counted_of,
     with_counted,
 )
-from mem_search.model.records import CONTENT_ID
-from mem_search.storage.rules.identities import Known, lifted_with, with_own_ids
+from mem_search.model.records import CONTENT_ID, READING, SESSIONS
+from mem_search.storage.rules import identities, readings
+from mem_search.storage.rules.identities import lifted_with, with_own_ids
+from mem_search.storage.rules.readings import Known
 from mem_search.storage.sql.connection import (
     HERE,
     Connection,
@@ -74,16 +76,22 @@ class Ingest(Repository, ABC):
         if batch.even_forgotten:
             for item in offered:
                 tombstones.lift([*lifted_with(item.draft)])
-        stored = writer.store(offered)
+        decided = readings.settled(offered, _read_before(connection, offered))
+        for number, source_id in decided.renamed.items():
+            writer.rename(number, source_id)
+        stored = _written(writer, decided.items)
         back = [
             item.draft.source_id
             for item, done in zip(offered, stored, strict=True)
             if done.outcome == "new"
         ]
-        deleted = writer.remove_by_source_id(location.source, batch.deletions)
+        _note_readings(connection, decided.noted)
+        deleted = writer.remove(decided.merged, forget=False)
+        deleted += writer.remove(_told_before(connection, decided.until), forget=False)
+        deleted += writer.remove_by_source_id(location.source, batch.deletions)
         deleted += writer.remove_released(location.source, batch.released)
         strike(connection, location, [*batch.outdated, *back])
-        note(connection, location, prepared.ledger(stored))
+        note(connection, location, [*prepared.ledger(stored), *decided.ledger])
         save_cursor(connection, location, batch.cursor, followed=followed)
         counts = prepared.counts(stored, deleted)
         if job:
@@ -149,14 +157,14 @@ class Ingest(Repository, ABC):
     @reads
     def observations_of(
         self, connection: Connection, source: str, sessions: Sequence[str]
-    ) -> list[tuple[str, str, int]]:
-        """The observations of ``sessions``: session, source id, and when each began (ms)."""
+    ) -> list[Known]:
+        """The observations of ``sessions``."""
         rows = connection.execute(
-            "select session, source_id, created_at from records"
+            f"select {_KNOWN} from records"
             " where session = any(%s::text[]) and kind = 'observation' and source = %s",
             (list(sessions), source),
         )
-        return [(session, name, created) for session, name, created in rows]
+        return [Known.of(row) for row in rows]
 
     @reads
     def cursor(self, connection: Connection, location: Location) -> dict[str, Any]:
@@ -324,7 +332,7 @@ class Ingest(Repository, ABC):
 
 def _stored(
     connection: Connection, items: Sequence[PreparedDraft]
-) -> Callable[[str, str, str], list[Known]]:
+) -> Callable[[str, str, str], list[identities.Known]]:
     """What ``with_own_ids`` asks about ``items``, read by one statement."""
     drafts = [item.draft for item in items]
     names = [n for draft in drafts for n in (draft.source_id, f"{draft.source_id}#{draft.kind}")]
@@ -333,8 +341,62 @@ def _stored(
         " where source = any(%s::text[]) and source_id = any(%s::text[])",
         (sorted({draft.source for draft in drafts}), names),
     )
-    found = {(source, row[0]): Known(*row) for source, *row in rows}
+    found = {(source, row[0]): identities.Known(*row) for source, *row in rows}
     return lambda source, *ids: [found[source, each] for each in ids if (source, each) in found]
+
+
+_KNOWN: Final = (
+    "source_id, id, kind, session, created_at, updated_at, data ->> 'agent',"
+    f" data ->> '{READING}', data ->> '{SESSIONS}'"
+)
+"""The columns of a ``Known``."""
+
+
+def _read_before(
+    connection: Connection, items: Sequence[PreparedDraft]
+) -> dict[tuple[str, str], Known]:
+    """What ``readings.settled`` asks about ``items``, read by one statement."""
+    drafts = [item.draft for item in items]
+    names = list(dict.fromkeys(readings.ids_of(drafts)))
+    if not names:
+        return {}
+    rows = connection.execute(
+        f"select source, {_KNOWN} from records"
+        " where source = any(%s::text[]) and source_id = any(%s::text[])",
+        (sorted({draft.source for draft in drafts}), names),
+    )
+    return {(source, row[0]): Known.of(row) for source, *row in rows}
+
+
+def _written(writer: Writer, items: Sequence[PreparedDraft | Stored]) -> list[Stored]:
+    """What became of ``items``, of which those that stay as they are are not written."""
+    written = iter(writer.store([each for each in items if isinstance(each, PreparedDraft)]))
+    return [next(written) if isinstance(each, PreparedDraft) else each for each in items]
+
+
+def _note_readings(
+    connection: Connection, noted: Mapping[tuple[str, str], Mapping[str, Any]]
+) -> None:
+    """Note on records how much of their sessions was read, and which sessions share them."""
+    for (source, source_id), kept in noted.items():
+        row = connection.maybe(
+            "select id, data from records where source = %s and source_id = %s for update",
+            (source, source_id),
+        )
+        if row is not None and (data := {**from_json(row[1]), **kept}) != from_json(row[1]):
+            connection.execute("update records set data = %s where id = %s", (Json(data), row[0]))
+
+
+def _told_before(connection: Connection, until: Mapping[tuple[str, str], int]) -> list[int]:
+    """The records that hooks told of a session, and that its transcript has by now."""
+    found: list[int] = []
+    for (source, session), at in until.items():
+        rows = connection.execute(
+            f"select {_KNOWN} from records where source = %s and session = %s and updated_at <= %s",
+            (source, session, at),
+        )
+        found += [known.number for known in map(Known.of, rows) if known.is_told]
+    return found
 
 
 def save_cursor(

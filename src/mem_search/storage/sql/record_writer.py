@@ -165,6 +165,13 @@ class Writer(ABC):
         refused += [of_session(session) for session in sessions if session not in left]
         return list(dict.fromkeys(refused))
 
+    def rename(self, number: int, source_id: str) -> None:
+        """Give a record another id; the draft that has it is stored anew, with all of its names."""
+        self._connection.execute(
+            "update records set source_id = %s, content_hash = %s where id = %s",
+            (source_id, b"", number),
+        )
+
     def remove_by_source_id(self, source: str, source_ids: Sequence[str]) -> int:
         """Delete what a source reports as gone, without a tombstone: it may come back."""
         if not source_ids:

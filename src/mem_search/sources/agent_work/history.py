@@ -1,0 +1,130 @@
+"""Which session an event of a file belongs to: one rule for the transcripts of all agents.
+
+The session of a file is what the program calls the file by, else what it states first. An event
+that states another session, that names the session it was copied from, or that is older than the
+file, is *copied history*: a fork, a subagent and a resumed session begin with some. It belongs to
+where it was written first, as far as that is known; what a file copied is never its own.
+
+The id of an event is its own (a UUID), whatever file has it; else its session and its place there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Final
+
+from mem_search.patterns import pattern
+from mem_search.sources.agent_work.events import Line
+from mem_search.sources.agent_work.session import Session
+from mem_search.sources.agent_work.step import Step
+from mem_search.sources.agent_work.tools import Call
+
+_UUID: Final = pattern(r"[0-9A-Fa-f]{8}-(?:[0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12}")
+_OLDER_MS: Final = 1000
+"""An event is a copy if it is so much older than the file: lines of one moment are not sorted."""
+
+
+def is_uuid(text: str) -> bool:
+    """Whether no other thing has this name."""
+    return _UUID.fullmatch(text) is not None
+
+
+def made_at(uuid: str) -> int | None:
+    """When a UUID of version 7 was made, in ms since 1970; None for another id."""
+    return int(uuid.replace("-", "")[:12], 16) if is_uuid(uuid) and uuid[14] == "7" else None
+
+
+def record_id(session: str, key: str) -> str:
+    """The source id of what an event became: ``UUID/work``, else ``SESSION/12/work``."""
+    return key if _UUID.match(key) else f"{session}/{key}"
+
+
+def step_keys(turn: str, parts: int) -> list[str]:
+    """The keys of the observations of a turn up to this part.
+
+    Other versions end steps elsewhere, so what was forgotten under one key can be under a later
+    one, in a decision, or in the summary.
+    """
+    return [f"{turn}/work" + (f"/{part}" if part > 1 else "") for part in range(1, parts + 1)]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of a file: events of one session that were written there, or copied from elsewhere."""
+
+    session: str = ""
+    is_copy: bool = False
+    is_known: bool = True
+    """Whether the session is the one that they were copied from, and not the one that copied."""
+
+
+@dataclass(slots=True)
+class History:
+    """What the lines of a file so far say of those that follow. Fields are JSON values.
+
+    ``own`` is the session of the file, ``began`` when its first event was (ms), ``until`` when the
+    last event was that names where it was copied from: what came before is copied as well.
+    ``events`` counts all of the file.
+    """
+
+    own: str = ""
+    began: int | None = None
+    until: int | None = None
+    events: int = 0
+
+    @classmethod
+    def of(cls, file_name: str, state: Mapping[str, Any] | None) -> History:
+        """The history of a file that its program calls by ``file_name``, if that is a session."""
+        return cls(**state) if state else cls(own=file_name if is_uuid(file_name) else "")
+
+    @property
+    def state(self) -> dict[str, Any]:
+        return asdict(self)
+
+    def part_of(self, line: Line) -> Part:
+        """Where the line belongs; one that states nothing belongs to the session of the file."""
+        self.own = self.own or line.session
+        self.events += line.passed
+        if self.began is None:
+            self.began = line.at
+        if line.origin and line.origin != self.own:
+            if line.at is not None:
+                self.until = max(line.at, self.until or line.at)
+            return Part(line.origin, is_copy=True)
+        if line.session and line.session != self.own:
+            return Part(line.session, is_copy=True)
+        return Part(self.own, *((True, False) if self._is_older(line.at) else ()))
+
+    def _is_older(self, at: int | None) -> bool:
+        if at is None or self.began is None:
+            return False
+        return at < self.began - _OLDER_MS or (self.until is not None and at <= self.until)
+
+
+@dataclass(slots=True)
+class Work:
+    """What is known of one session while its lines are read."""
+
+    session: Session = field(default_factory=Session)
+    steps: dict[str, Step] = field(default_factory=dict)
+    """The step that each agent is at work on."""
+    awaited: dict[str, Call] = field(default_factory=dict)
+    """The calls of tools without an answer."""
+
+    @classmethod
+    def of(cls, state: Mapping[str, Any]) -> Work:
+        """From what ``state`` was, a JSON value."""
+        return cls(
+            Session(**state["session"]),
+            {agent: Step(**step) for agent, step in state.get("steps", {}).items()},
+            {call: Call(*parts) for call, parts in state.get("awaited", {}).items()},
+        )
+
+    @property
+    def state(self) -> dict[str, Any]:
+        return {
+            "session": asdict(self.session),
+            "steps": {agent: asdict(step) for agent, step in self.steps.items()},
+            "awaited": {call: [of.effect, of.target, of.verb] for call, of in self.awaited.items()},
+        }

@@ -1,0 +1,109 @@
+"""How far a file of lines was read, so that a session that grows is read from there on.
+
+The place is after a line that is complete. It holds as long as the file is the same one (its
+inode), is no shorter, and has the same bytes at its start and before the place; else it is read
+from its start. What the reader and others know there are JSON values, which the cursor keeps.
+"""
+
+from __future__ import annotations
+
+import os
+import zlib
+from collections.abc import Callable, Mapping
+from copy import deepcopy
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, BinaryIO, Final
+
+from mem_search.regular_file import open_regular_file
+
+STATES_KEPT: Final = 16
+"""Files of which the cursor keeps where to go on. A session rarely grows after so many newer ones.
+"""
+_START: Final = 65_536
+"""Bytes at the start of the file that have to be the same."""
+_END: Final = 4_096
+"""Bytes before the place that have to be."""
+
+
+@dataclass(slots=True)
+class Growing:
+    """The place in one file. ``known`` is what was known there, by the name of who knows it."""
+
+    offset: int = 0
+    line: int = 0
+    known: dict[str, Any] = field(default_factory=dict)
+    left: dict[str, Any] = field(default_factory=dict)
+    """What the next reading needs, once the end of the file was reached; empty without a reader
+    that can go on there."""
+    _goes_on: bool = False
+    _awaits: str = ""
+    _keepers: dict[str, Callable[[], Any]] = field(default_factory=dict)
+
+    @classmethod
+    def at(cls, file: BinaryIO, stored: Mapping[str, Any]) -> Growing | None:
+        """The place that was ``stored``; None if the open ``file`` does not continue it."""
+        if "awaits" in stored:
+            return None
+        status = os.fstat(file.fileno())
+        offset, inode, check = stored["offset"], stored["inode"], stored["check"]
+        if inode != status.st_ino or status.st_size < offset or _check(file, offset) != check:
+            return None
+        return cls(offset, stored["line"], deepcopy(stored["known"]))
+
+    def remember(self, who: str, live: dict[str, Any], *not_kept: str) -> dict[str, Any]:
+        """``live`` as it was when the file was left; it is kept again. So a reader can go on."""
+        live.update(deepcopy(self.known.get(who, {})))
+        self._goes_on = True
+        self.keep(who, lambda: {name: live[name] for name in live if name not in not_kept})
+        return live
+
+    def keep(self, who: str, keeper: Callable[[], Any]) -> None:
+        """``keeper`` gives what is to be known at the place that the file is left at."""
+        self._keepers[who] = keeper
+
+    def forget(self, awaits: str = "") -> None:
+        """The reading cannot go on where it is left: the next one begins at the start. It comes
+        when the file grew, or when one is there whose name has the word that this one ``awaits``.
+        """
+        self._goes_on = False
+        self._awaits = self._awaits or awaits
+
+    def leave(self, file: BinaryIO) -> None:
+        """All complete lines of ``file`` were read."""
+        if self._goes_on:
+            self.left = {
+                "offset": self.offset,
+                "line": self.line,
+                "inode": os.fstat(file.fileno()).st_ino,
+                "check": _check(file, self.offset),
+                "known": deepcopy({who: keeper() for who, keeper in self._keepers.items()}),
+            }
+        elif self._awaits:
+            self.left = {"awaits": self._awaits}
+
+
+def _check(file: BinaryIO, offset: int) -> int:
+    file.seek(0)
+    start = zlib.crc32(file.read(min(offset, _START)))
+    file.seek(max(0, offset - _END))
+    return zlib.crc32(file.read(min(offset, _END)), start)
+
+
+def continued(path: Path, stored: Mapping[str, Any]) -> Growing | None:
+    """Where the reading of a file goes on that was left as ``stored``; None if it begins again."""
+    try:
+        with open_regular_file(path, follow=False) as file:
+            return Growing.at(file, stored)
+    except OSError:  # reading it says so
+        return None
+
+
+def keep_newest(known: dict[str, list[Any]]) -> None:
+    """Keep where to go on in the files that changed last: their entries are a stamp that begins
+    with when (ns), how far they were read, and perhaps the place.
+    """
+    places = [item for item, entry in known.items() if entry[2:] and "awaits" not in entry[2]]
+    if len(places) > STATES_KEPT:
+        oldest = min(places, key=lambda item: int(known[item][0].partition("-")[0]))
+        del known[oldest][2:]

@@ -1,0 +1,208 @@
+"""Which of two readings of a session is kept: the one that knows more. Pure.
+
+One thing that an agent or a person did is one record, however many files have it: copies,
+backups, forks, sessions that hooks tell of. A reading replaces a record only if it covers at least
+as much of the session, and nothing is deleted because another file lacks it. A copy in another
+session's file tells which sessions share the record; the file in which it was written first says
+the rest.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, NamedTuple
+
+from mem_search.model import Draft, LedgerEntry
+from mem_search.model.ingest import PreparedDraft, Stored
+from mem_search.model.records import READING, SESSIONS, Reading
+
+TOLD_LATE_MS: Final = 60_000
+"""Hooks may tell of something so much later than the transcript has it."""
+
+_SUMMARY: Final = "session_summary"
+_MAIN: Final = ("main", "")
+
+
+class Known(NamedTuple):
+    """A stored record; ``reading`` is what it keeps of its ``Reading``, if there was one."""
+
+    source_id: str
+    number: int
+    kind: str
+    session: str
+    created_at: int
+    updated_at: int
+    agent: str
+    reading: Mapping[str, Any]
+    sessions: tuple[str, ...]
+
+    @classmethod
+    def of(cls, row: Sequence[Any]) -> Known:
+        *columns, agent, reading, shared = row
+        found = json.loads(reading or "{}"), tuple(json.loads(shared or "[]"))
+        return cls(*columns, agent or "", *found)  # type: ignore[call-arg]
+
+    @property
+    def is_told(self) -> bool:
+        return bool(self.reading.get("told"))
+
+    @property
+    def kept(self) -> dict[str, Any]:
+        """The metadata of the record; it does not count for whether a draft changes it."""
+        shared = {SESSIONS: list(self.sessions)} if self.sessions else {}
+        return {READING: dict(self.reading), **shared} if self.reading else shared
+
+    @property
+    def rank(self) -> tuple[object, ...]:
+        of = self.reading
+        return _rank(of["events"], of, self.agent, self.created_at, self.updated_at)
+
+
+def _rank(
+    events: int, flags: Mapping[str, Any], agent: str, created: int, updated: int
+) -> tuple[object, ...]:
+    """What a reading knows. Of copies the earliest is kept: each has the times of its fork."""
+    is_copy = bool(flags.get("copy"))
+    at = -created if is_copy else updated
+    return events, not flags.get("open"), not is_copy, agent in _MAIN, at
+
+
+def ids_of(drafts: Iterable[Draft]) -> Iterator[str]:
+    """The source ids of stored records that decide what becomes of ``drafts``."""
+    for draft in drafts:
+        if draft.reading is not None:
+            yield from (draft.source_id, apart(draft), *draft.former)
+            if draft.reading.is_told:
+                yield f"{draft.session}/summary"
+
+
+def apart(draft: Draft) -> str:
+    """The id of a draft whose own id is that of something else, in another session."""
+    return f"{draft.session}/{draft.source_id}"
+
+
+@dataclass(slots=True)
+class Settled:
+    """What becomes of offered drafts. ``items`` has for each what is stored, or what stays.
+
+    ``renamed``: number → its id from now on. ``merged`` are records that are one with another,
+    ``noted`` has for source ids what the record keeps of readings, ``until`` of told sessions when
+    the transcript's last event was. ``shorter``: file → why what is stored stays.
+    """
+
+    items: list[PreparedDraft | Stored] = field(default_factory=list)
+    renamed: dict[int, str] = field(default_factory=dict)
+    merged: dict[int, LedgerEntry] = field(default_factory=dict)
+    noted: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
+    until: dict[tuple[str, str], int] = field(default_factory=dict)
+    shorter: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def ledger(self) -> list[LedgerEntry]:
+        """What the ledger says of it, after what it says of the files."""
+        left = (LedgerEntry(item, "left", why) for item, why in self.shorter.items())
+        return [*self.merged.values(), *left]
+
+
+def settled(offered: Sequence[PreparedDraft], stored: Mapping[tuple[str, str], Known]) -> Settled:
+    """``offered`` in order, against what is ``stored`` by (source, source id)."""
+    found, known = Settled(), dict(stored)
+    for item in offered:
+        found.items.append(_settle(item, known, found) if item.draft.reading else item)
+    return found
+
+
+def _settle(
+    item: PreparedDraft, known: dict[tuple[str, str], Known], found: Settled
+) -> PreparedDraft | Stored:
+    draft, reading = item.draft, item.draft.reading
+    assert reading is not None
+    old = known.get((draft.source, draft.source_id))
+    if old is not None and _is_another(draft, old):
+        draft = replace(draft, source_id=apart(draft), former=())
+        old = known.get((draft.source, draft.source_id))
+    key = draft.source, draft.source_id
+    for former in draft.former:
+        before = known.get((draft.source, former))
+        if before is None or before.kind != draft.kind or former == draft.source_id:
+            continue
+        if not reading.is_copy and draft.session in before.sessions:
+            return Stored(before.number, "unchanged")  # it is known as copied history
+        if before.reading and not (before.session == reading.session and reading.is_copy):
+            continue
+        del known[draft.source, former]
+        if old is None:
+            old = before
+            found.renamed[before.number] = draft.source_id
+        else:
+            reason = f"it is one record with {draft.source_id}"
+            found.merged[before.number] = LedgerEntry(former, "deleted", reason)
+    told_of = known.get((draft.source, f"{draft.session}/summary"))
+    if reading.is_told and told_of is not None and _covers(told_of, draft):
+        return Stored(old.number if old else 0, "unchanged")
+    takes = old is None or _replaces(draft, reading, old)
+    carriers = {draft.session, reading.session, *((old.session, *old.sessions) if old else ())}
+    sessions = tuple(sorted(filter(None, carriers)))
+    sessions = sessions if len(sessions) > 1 else ()
+    now = _known(draft, reading, old, sessions)
+    if old is not None and not takes:
+        now = old._replace(sessions=sessions)
+        if draft.kind == _SUMMARY and reading.item and not (reading.is_copy or reading.is_told):
+            found.shorter[reading.item] = _shorter(draft.session, reading, old)
+    elif draft.kind == _SUMMARY and not (reading.is_copy or reading.is_told):
+        found.until[draft.source, draft.session] = (draft.updated_at or 0) + TOLD_LATE_MS
+    known[key] = now
+    if old is not None and (now.reading, now.sessions) != (old.reading, old.sessions):
+        found.noted[key] = now.kept
+    if old is not None and not takes:
+        return Stored(old.number, "unchanged")
+    return replace(item, draft=replace(draft, metadata={**draft.metadata, **now.kept}))
+
+
+def _shorter(session: str, reading: Reading, old: Known) -> str:
+    events = old.reading.get("events", 0)
+    of_all = f" ({reading.events} of {events} events)" if events > reading.events else ""
+    return f"a shorter copy of session {session}{of_all}; what is stored of it stays"
+
+
+def _is_another(draft: Draft, old: Known) -> bool:
+    """Whether a record of another session has the id by chance, and is not the same event."""
+    return (
+        old.session != draft.session
+        and draft.session not in old.sessions
+        and old.created_at != draft.created_at
+        and not draft.source_id.startswith(f"{draft.session}/")
+    )
+
+
+def _covers(summary: Known, told: Draft) -> bool:
+    """Whether the transcript of a session has what hooks told."""
+    return not summary.is_told and (told.updated_at or 0) <= summary.updated_at + TOLD_LATE_MS
+
+
+def _replaces(draft: Draft, reading: Reading, old: Known) -> bool:
+    updated = draft.updated_at if draft.updated_at is not None else draft.created_at or 0
+    if old.reading.get("rules") != reading.rules:
+        # What the rules of another version made is made anew, but not of less.
+        if reading.is_copy and not old.reading.get("copy"):
+            return False
+        return not reading.is_open or updated >= old.updated_at
+    if old.is_told and not reading.is_told:
+        return updated + TOLD_LATE_MS >= old.updated_at
+    agent = str(draft.metadata.get("agent", ""))
+    created = draft.created_at or 0
+    mine = _rank(reading.events, reading.stored, agent, created, updated)
+    return mine >= old.rank
+
+
+def _known(draft: Draft, reading: Reading, old: Known | None, sessions: tuple[str, ...]) -> Known:
+    created = draft.created_at if draft.created_at is not None else old.created_at if old else 0
+    updated = draft.updated_at if draft.updated_at is not None else created
+    agent = str(draft.metadata.get("agent", ""))
+    number = old.number if old else 0
+    return Known(
+        draft.source_id, number, draft.kind, draft.session, created, updated, agent,
+        reading.stored, sessions,
+    )  # fmt: skip
