@@ -45,8 +45,8 @@ ONE_FILE_EACH = (
 )  # fmt: skip
 """Folders whose members are registered in one place: a kind, a source, a route."""
 
-PARTS_OF_A_FEATURE = re.compile(r"mem_search\.features\.\w+\.(?:model|service|sql|http|cli)")
-"""A feature's are, too: by ``wiring``, ``http.routes`` and ``cli.app``."""
+PARTS_OF_A_FEATURE = re.compile(r"mem_search\.features\.\w+\.(?:model|service|sql|http|cli|mcp)")
+"""A feature's are, too: by ``wiring``, ``http.routes``, ``cli.app`` and ``mcp.server``."""
 
 
 @cache

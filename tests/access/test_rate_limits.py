@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mem_search.access import callers
 from mem_search.access.callers import RateLimits, limit_error
-from mem_search.http.access import rate_limits
 from mem_search.model.access import HOUR, Allowance, Policy
 from mem_search.storage.sql.access import Window
 
@@ -189,10 +189,10 @@ async def test_a_flood_is_refused_without_the_store_and_as_the_store_would(
 
 async def test_refusals_are_not_remembered_without_end(limits: RateLimits) -> None:
     policy = Policy("search", 1)
-    for number in range(rate_limits.MAX_REFUSED + 1):
+    for number in range(callers.MAX_REFUSED + 1):
         for _ in range(2):
             await limits.count(f"user{number}", policy)
-    assert len(limits._refused) == rate_limits.MAX_REFUSED
+    assert len(limits._refused) == callers.MAX_REFUSED
 
 
 def test_the_error_names_the_limit_and_the_wait() -> None:

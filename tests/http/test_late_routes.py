@@ -23,10 +23,10 @@ from mem_search.runtime import Runtime
 from mem_search.settings import Settings
 
 LATER = (
-    "mem_search.http.routes", "mem_search.features.jobs", "mem_search.features.archives",
+    "mem_search.http.routes", "mem_search.http.jobs", "mem_search.features.archives",
     "mem_search.features.saved_searches", "mem_search.features.claude_mem.http",
     "mem_search.http.openapi", "mem_search.wiring", "mem_search.jobs", "mem_search.ingest",
-    "mem_search.sources", "mem_search.extractors", "mem_search.webhooks",
+    "mem_search.sources", "mem_search.extractors", "mem_search.features.webhooks",
     "mem_search.mcp.tool", "prometheus_client",
 )  # fmt: skip
 

@@ -14,8 +14,8 @@ import pytest
 
 from mem_search.errors import InputError
 from mem_search.features.capture.costs import dropped
-from mem_search.features.capture.journals import KEPT_SECONDS, Journals
-from mem_search.features.capture.service import GRACE_SECONDS, MAX_EVENT_BYTES, HookEvents
+from mem_search.features.capture.journals import KEPT_SECONDS, MAX_EVENT_BYTES, Journals
+from mem_search.features.capture.service import GRACE_SECONDS, HookEvents
 from mem_search.model import Filters
 from mem_search.model.forgetting import Traces, words_of
 from mem_search.wiring import Runtime, open_runtime

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from functools import partial
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Self
 
 from aiohttp import web
 from pydantic import Field
@@ -19,7 +19,7 @@ from mem_search.http.core.parameters import Body, Parameters
 from mem_search.http.core.replies import json_reply
 from mem_search.http.core.routing import Call, Route
 from mem_search.projects import Project, identify, named_after
-from mem_search.renderers.projection import From, Projection
+from mem_search.renderers.projection import From, Projection, projected
 from mem_search.renderers.schema import Count, Time, schema
 from mem_search.text import token_count
 from mem_search.text.dates import now_ms
@@ -66,7 +66,7 @@ class SessionCost(Projection[Cost]):
 
 
 @schema
-class HookCosts(Projection[Cost]):
+class HookCosts:
     """The hooks of all sessions together, and each of the latest sessions, the latest first.
 
     `p95_ms` and `p95_cpu_ms` are of single hooks; `searches_a_turn` is null without a prompt.
@@ -84,6 +84,17 @@ class HookCosts(Projection[Cost]):
     dropped: Count
     last_dropped: str
     sessions: list[SessionCost]
+
+    @classmethod
+    def of(cls, total: Cost, sessions: list[SessionCost], dropped: int, last_dropped: str) -> Self:
+        return projected(
+            cls,
+            total,
+            searches_a_turn=round(total.searches / total.turns, 3) if total.turns else None,
+            dropped=dropped,
+            last_dropped=last_dropped,
+            sessions=sessions,
+        )
 
 
 @schema
@@ -115,15 +126,8 @@ async def cost(call: Call) -> web.StreamResponse:
     except OSError as error:
         raise StorageError(f"the costs of hooks cannot be read: {error.strerror}") from error
     chosen = [each for each in sessions if params.session in ("", each.session)]
-    return json_reply(
-        HookCosts.of(
-            total,
-            searches_a_turn=round(total.searches / total.turns, 3) if total.turns else None,
-            dropped=lost,
-            last_dropped=last,
-            sessions=[SessionCost.of(each) for each in chosen[: params.limit]],
-        )
-    )
+    shown = [SessionCost.of(each) for each in chosen[: params.limit]]
+    return json_reply(HookCosts.of(total, shown, lost, last))
 
 
 class HookBody(Body):

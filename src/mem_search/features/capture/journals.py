@@ -230,6 +230,19 @@ def transcript_at(event: Mapping[str, Any]) -> str:
     return transcript_of(event["session_id"]) if platform in _CLAUDE else ""
 
 
+def read_event(file: Path, home: Path) -> Mapping[str, Any] | None:
+    """The event in a file; None for one of no use, which is noted as dropped."""
+    try:
+        event = json.loads(read_regular_file(file, MAX_EVENT_BYTES, follow=False))
+        if not isinstance(event, dict) or not isinstance(event.get("session_id"), str):
+            raise ValueError("no object with a session_id")
+    except (OSError, ValueError, RecursionError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        drop(home, f"{file.name}: {reason}")
+        return None
+    return event
+
+
 def quotes_forgotten(file: Path, traces: Traces) -> bool:
     """Whether an event quotes what was forgotten; one that cannot be read may do so."""
     try:

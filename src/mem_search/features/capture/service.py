@@ -36,7 +36,6 @@ from mem_search.errors import InputError, MemSearchError, StorageError, Unavaila
 from mem_search.features.capture.costs import drop
 from mem_search.features.capture.costs import forget as forget_costs
 from mem_search.features.capture.journals import (
-    MAX_EVENT_BYTES,
     SAFE_SESSION,
     SOURCE,
     Found,
@@ -47,13 +46,13 @@ from mem_search.features.capture.journals import (
     Taken,
     of_other_agent,
     quotes_forgotten,
+    read_event,
     remove,
     transcript_at,
 )
 from mem_search.jobs.reader import LocationReader, find_locations, machine_from
 from mem_search.model import Filters, LedgerEntry, Location
 from mem_search.model.forgetting import Traces, of_session
-from mem_search.regular_file import read_regular_file
 from mem_search.storage.sql.forgetting import StoredForgetting
 from mem_search.storage.sql.ingest import Ingest
 from mem_search.storage.sql.records import Records
@@ -326,7 +325,7 @@ class HookEvents:
         return files
 
     def _events(self, files: list[tuple[Path, int]]) -> list[Found]:
-        return [(file, written, self._event(file)) for file, written in files]
+        return [(file, written, read_event(file, self.home)) for file, written in files]
 
     async def _refused(self, found: list[Found]) -> set[str]:
         """The sessions among those told here that were forgotten.
@@ -372,17 +371,6 @@ class HookEvents:
                 self._set_aside(file.stem)
                 aside[file.stem] = f"it is not as expected ({type(error).__name__}: {error})"
         return taken, waiting, aside, left
-
-    def _event(self, file: Path) -> Mapping[str, Any] | None:
-        try:
-            event = json.loads(read_regular_file(file, MAX_EVENT_BYTES, follow=False))
-            if not isinstance(event, dict) or not isinstance(event.get("session_id"), str):
-                raise ValueError("no object with a session_id")
-        except (OSError, ValueError, RecursionError) as error:
-            reason = error.strerror if isinstance(error, OSError) else error
-            drop(self.home, f"{file.name}: {reason}")
-            return None
-        return event
 
     async def _locations(self, places: set[Place]) -> dict[Place, Sequence[Location]]:
         """What to read: the followed location that has the path, else the path itself."""

@@ -99,7 +99,7 @@ def _item(result: Result, page: SearchPage) -> HybridItem:
         metadata=HybridMetadata.of(
             record,
             highlight=highlight(result.snippet.text, words_of(page.report.analyzed)),
-            graph_context=None if ties is None else _context(ties),
+            ties=None if ties is None else _context(ties),
         ),
     )
 

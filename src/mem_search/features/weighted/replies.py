@@ -137,13 +137,17 @@ class HybridScores:
 
 
 @schema
-class HybridMetadata(Projection[Record]):
+class HybridMetadata:
     """The record's metadata; `graph_context` is null where links were not followed."""
 
     memory_type: Annotated[str, From(".", memory_type)]
     importance: float | None
     highlight: str | None
     graph_context: GraphContext | None
+
+    @classmethod
+    def of(cls, record: Record, *, highlight: str | None, ties: GraphContext | None) -> Self:
+        return projected(cls, record, highlight=highlight, graph_context=ties)
 
 
 @schema
@@ -232,7 +236,7 @@ class CloudNode(Projection[graph.CloudNode]):
 
 
 @schema
-class CloudEdge(Projection[graph.CloudEdge]):
+class CloudEdge:
     """An edge of the knowledge cloud."""
 
     from_id: Annotated[str, From("start", str)]
@@ -241,6 +245,10 @@ class CloudEdge(Projection[graph.CloudEdge]):
     strength: Annotated[float, From(then=_rounded)]
     origin: str
     created_at: Time
+
+    @classmethod
+    def of(cls, edge: graph.CloudEdge, *, created_at: int) -> Self:
+        return projected(cls, edge, created_at=created_at)
 
 
 @schema
