@@ -190,9 +190,8 @@ _WHAT_ELSEWHERE: Final = frozenset(
 _OF_CODE: Final = frozenset("make set reset open call print read write change act".split())
 """Verbs that names of code begin with: ``makefile``, ``calldata``, ``opendatakit``."""
 _WHOLE: Final = frozenset("all any every everything your yours previous prior instructions".split())
-_MIN_JOINED: Final = 3
+_MIN_JOINED: Final = 3  # letters of a word that is looked for inside one without signs in it
 _MAX_JOINED: Final = max(map(len, _NEVER_OBEYED | _DO | _TO_WHAT | _DO_ELSEWHERE | _WHAT_ELSEWHERE))
-"""Letters of a word that is looked for inside one without signs between its words."""
 
 _AS_LETTERS: Final = str.maketrans("013457", "oieast")
 
