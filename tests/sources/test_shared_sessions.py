@@ -5,9 +5,12 @@ with copied history, copies of less. Any order of them gives what the fullest fi
 """
 
 import json
+import os
+import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +18,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from mem_search.features.capture.service import GRACE_SECONDS
 from mem_search.model import Filters, Location, Record
 from mem_search.wiring import Runtime, open_runtime
 from runtimes import small
@@ -118,10 +122,9 @@ def pi(made: Made) -> tuple[str, Lines]:
                      "cwd": CWD, **above}]  # fmt: skip
     for n, is_copy, asked, said, at, then in made:
         for what, role, words, when in ((1, "user", asked, at), (2, "assistant", said, then)):
-            content = [{"type": "text", "text": words}]
-            said = {"role": role, "content": content}
-            key = made.uuid(n, what, is_copy=is_copy)[:8]
-            lines.append({"type": "message", "id": key, "timestamp": when, "message": said})
+            message = {"role": role, "content": [{"type": "text", "text": words}]}
+            lines.append({"type": "message", "id": made.uuid(n, what, is_copy=is_copy)[:8],
+                          "timestamp": when, "message": message})  # fmt: skip
     return f"--gone--/2026-01-0{made.day}T00-00-00-000Z_{made.id}.jsonl", lines
 
 
@@ -208,6 +211,43 @@ async def all_read(runtime: Runtime, name: str, root: Path) -> dict[str, Record]
         location = write(name, root, made)
     await runtime.ingest.reader.read(location)
     return await stored(runtime)
+
+
+@pytest.mark.parametrize("told_first", [True, False])
+async def test_what_hooks_tell_of_a_session_is_one_with_its_transcript(
+    told_first: bool, tmp_path: Path
+) -> None:
+    """The hooks tell of it before its transcript is there, or after an older one was read."""
+    async with open_runtime(small(tmp_path / "once"), background=False) as runtime:
+        expected = await all_read(runtime, "claude-code", tmp_path / "all")
+    async with open_runtime(small(tmp_path / "home"), background=False) as runtime:
+        root = tmp_path / "true"
+        if not told_first:
+            location = write("claude-code", root, SESSIONS["parent"], 3)
+            await runtime.ingest.reader.read(location)
+        await told_by_hooks(runtime, SESSIONS["parent"])
+        assert len({each.session for each in (await stored(runtime)).values()}) == 1
+        for made in SESSIONS.values():
+            location = grow("claude-code", root, made)
+        await runtime.ingest.reader.read(location)
+        assert told((await stored(runtime)).values()) == told(expected.values())
+        await told_by_hooks(runtime, SESSIONS["parent"])
+        assert told((await stored(runtime)).values()) == told(expected.values())
+
+
+async def told_by_hooks(runtime: Runtime, made: Made) -> None:
+    """Hooks on a machine without the transcript: what they say becomes records."""
+    hooks = runtime.ingest.hooks
+    hooks.folder.mkdir(parents=True, exist_ok=True)
+    for n, _, asked, said, at, then in made:
+        prompt = {"hook_event_name": "UserPromptSubmit", "prompt": asked}
+        stop = {"hook_event_name": "Stop", "last_assistant_message": said}
+        for what, event, when in ((1, prompt, at), (2, stop, then)):
+            file = hooks.folder / f"{n}{what}.json"
+            file.write_text(json.dumps({**event, "session_id": made.id, "cwd": CWD}))
+            written = datetime.fromisoformat(when).timestamp()
+            os.utime(file, (written, written))
+    await hooks.drain(time.time() + GRACE_SECONDS + 1)
 
 
 ACTIONS = st.lists(
