@@ -1,4 +1,4 @@
-"""``mem-search ...`` in a process that is forked from one which has imported everything.
+"""``mem-search ...``, and programs, in processes that are forked from one that imported everything.
 
 Importing costs a command a quarter of a second of processor time and a worker a whole one, the same
 each time, and the suite starts a thousand. A forked process is as real as one that is started: it
@@ -22,12 +22,16 @@ import threading
 import time
 import traceback
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
+from mem_search.__main__ import main
 from patience import PATIENCE
+
+SOURCE = str(Path(__file__).parents[1] / "src")
 
 _MAX_REQUEST = 200_000
 """Bytes of a command with its environment."""
@@ -61,61 +65,113 @@ class Server:
         self._socket.close()
         self._process.wait(PATIENCE)
 
-    def run(
-        self, argv: Sequence[str], environ: Mapping[str, str], directory: Path, given: str
-    ) -> subprocess.CompletedProcess[str]:
-        """As ``subprocess.run`` does; a command that takes too long is ended."""
-        reading, writing = os.pipe()
+    def start(
+        self, argv: Sequence[str], environ: Mapping[str, str], directory: Path, *files: int
+    ) -> Process:
+        """Start a command with these handles as its standard input, output and errors."""
         mine, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        feeder = threading.Thread(target=_feed, args=(writing, given.encode()), daemon=True)
-        with mine, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-            with theirs:
-                handles = [reading, out.fileno(), err.fileno(), theirs.fileno()]
-                request = pickle.dumps((list(argv), dict(environ), str(directory)))
-                assert len(request) < _MAX_REQUEST
-                socket.send_fds(self._socket, [request], handles)
-            os.close(reading)
-            feeder.start()
-            mine.settimeout(PATIENCE)
-            pid = int(mine.recv(64))
-            try:
-                ended = mine.recv(64)
-            except TimeoutError:
-                os.kill(pid, signal.SIGKILL)
-                raise
-            feeder.join()
-            said = []
-            for file in (out, err):
-                file.seek(0)
-                said.append(file.read().decode().replace("\r\n", "\n"))
-        return subprocess.CompletedProcess(argv, int(ended), *said)
+        request = pickle.dumps((list(argv), dict(environ), str(directory)))
+        assert len(request) < _MAX_REQUEST
+        with theirs:
+            socket.send_fds(self._socket, [request], [*files, theirs.fileno()])
+        return Process(mine)
+
+
+class Process:
+    """A command that was started: what tests use of a Popen."""
+
+    def __init__(self, told: socket.socket) -> None:
+        self._told = told
+        told.settimeout(PATIENCE)
+        self.pid = int(told.recv(64))
+        self.returncode: int | None = None
+
+    def wait(self, timeout: float = PATIENCE) -> int:
+        """Its exit code. Raises TimeoutError."""
+        if self.returncode is None:
+            self._told.settimeout(timeout)
+            self.returncode = int(self._told.recv(64))
+            self._told.close()
+        return self.returncode
+
+    def poll(self) -> int | None:
+        with suppress(BlockingIOError):
+            return self.wait(0)
+        return None
+
+    def send_signal(self, number: int) -> None:
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
+    def kill(self) -> None:
+        self.send_signal(signal.SIGKILL)
 
 
 def _feed(handle: int, given: bytes) -> None:
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(given)
-    except BrokenPipeError:
-        pass  # it ended without reading all of it, as it may
+    with suppress(BrokenPipeError), os.fdopen(handle, "wb") as file:
+        file.write(given)  # it may end without reading all of it
+
+
+def environment() -> dict[str, str]:
+    """That of the tests, without settings of ours, and with the modules of this checkout."""
+    kept = {n: v for n, v in os.environ.items() if not n.startswith(("MEM_SEARCH_", "CLAUDE_"))}
+    return kept | {"PYTHONPATH": SOURCE}
+
+
+_starting = threading.Lock()
 
 
 @cache
-def _server() -> Server:
-    from homes import SOURCE
+def _only_server() -> Server:
+    return Server(environment())
 
-    mine = {n: v for n, v in os.environ.items() if not n.startswith(("MEM_SEARCH_", "CLAUDE_"))}
-    return Server(mine | {"PYTHONPATH": SOURCE})
+
+def _server() -> Server:
+    with _starting:
+        return _only_server()
+
+
+def start(
+    argv: Sequence[str],
+    environ: Mapping[str, str] | None = None,
+    directory: Path = Path(),
+    stdout: int = subprocess.DEVNULL,
+) -> Process:
+    """Start ``python -c CODE ...``, or ``mem-search ...`` with another first argument."""
+    with Path(os.devnull).open("r+b") as nothing:
+        out = nothing.fileno() if stdout == subprocess.DEVNULL else stdout
+        files = (nothing.fileno(), out, nothing.fileno())
+        return _server().start(argv, environ or os.environ, directory, *files)
 
 
 def run(
-    argv: Sequence[str], environ: Mapping[str, str], directory: Path, given: str
-) -> subprocess.CompletedProcess[str] | None:
-    """Run a command; None where the environment is one that only a new interpreter can have."""
-    from homes import SOURCE
-
-    if _at_start(environ) != _at_start({**os.environ, "PYTHONPATH": SOURCE}):
-        return None
-    return _server().run(argv, environ, directory, given)
+    argv: Sequence[str], environ: Mapping[str, str], directory: Path, given: str = ""
+) -> subprocess.CompletedProcess[str]:
+    """As ``subprocess.run``, which runs it where only a new interpreter can have ``environ``."""
+    if _at_start(environ) != _at_start(environment()):
+        command = [sys.executable, *([] if argv[0] == "-c" else ["-m", "mem_search"]), *argv]
+        return subprocess.run(
+            command, input=given, env=environ, cwd=directory, capture_output=True, text=True,
+            timeout=PATIENCE, check=False,
+        )  # fmt: skip
+    reading, writing = os.pipe()
+    feeder = threading.Thread(target=_feed, args=(writing, given.encode()), daemon=True)
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        handles = (reading, out.fileno(), err.fileno())
+        process = _server().start(argv, environ, directory, *handles)
+        os.close(reading)
+        feeder.start()
+        try:
+            code = process.wait()
+        except TimeoutError:
+            process.kill()
+            raise
+        feeder.join()
+        said = []
+        for file in (out, err):
+            file.seek(0)
+            said.append(file.read().decode().replace("\r\n", "\n"))
+    return subprocess.CompletedProcess(argv, code, *said)
 
 
 # In the server, and in what it forks:
@@ -159,10 +215,15 @@ def _become(argv: list[str], environ: Mapping[str, str], directory: str, files: 
         os.environ.clear()
         os.environ.update(environ)
         time.tzset()
-        sys.argv = ["mem-search", *argv]
-        from mem_search.__main__ import main
-
-        main()
+        if argv[0] == "-c":
+            sys.argv = ["-c", *argv[2:]]
+            sys.path[:0] = ["", str(Path(__file__).parent)]
+            module = sys.modules["__main__"] = ModuleType("__main__")
+            exec(compile(argv[1], "<string>", "exec"), vars(module))
+        else:
+            sys.argv = ["mem-search", *argv]
+            main()
+        code = 0
     except SystemExit as leaving:
         code = leaving.code
     except BaseException:  # noqa: BLE001  the interpreter prints it, too
@@ -208,7 +269,6 @@ def _import_all() -> None:
     """What commands and workers import, but not what opens files or begins threads."""
     import typer.main
 
-    import mem_search.__main__
     import mem_search.cli.app
     import mem_search.cli.fast_path
     import mem_search.daemon.control as control
@@ -227,5 +287,6 @@ def _import_all() -> None:
 
 
 if __name__ == "__main__":
+    sys.path.remove(str(Path(__file__).parent))  # ``python -m mem_search`` does not have it
     _import_all()
     _serve(socket.socket(fileno=int(sys.argv[1])))

@@ -18,8 +18,6 @@ import forked
 from mem_search.daemon.connection import is_locked
 from patience import PATIENCE
 
-SOURCE = str(Path(__file__).parents[1] / "src")
-
 
 @dataclass(frozen=True)
 class Home:
@@ -40,12 +38,7 @@ class Home:
         )
 
     def run(self, *argv: str, given: str = "", **environ: str) -> subprocess.CompletedProcess[str]:
-        done = forked.run(argv, self.environ | environ, self.path.parent, given)
-        if done is not None:
-            return done
-        with self.popen(*argv, **environ) as process:
-            out, err = process.communicate(given, timeout=PATIENCE)
-        return subprocess.CompletedProcess(argv, process.returncode, out, err)
+        return forked.run(argv, self.environ | environ, self.path.parent, given)
 
     def ok(self, *argv: str, given: str = "") -> str:
         """Standard output of a command that has to succeed."""
@@ -96,11 +89,7 @@ class Home:
 
 
 def make(tmp_path: Path, **settings: str) -> Home:
-    environ = {
-        name: value
-        for name, value in os.environ.items()
-        if not name.startswith(("MEM_SEARCH_", "CLAUDE_"))
-    }
+    environ = forked.environment()
     person = tmp_path / "person"
     person.mkdir()
     environ |= {
@@ -109,7 +98,6 @@ def make(tmp_path: Path, **settings: str) -> Home:
         "KF_RULE_CACHE_DIR": str(Path.home() / ".cache" / "kingfisher" / "rule-cache"),
         "MEM_SEARCH_HOME": str(tmp_path / "home"),
         "MEM_SEARCH_PORT": "0",
-        "PYTHONPATH": SOURCE,
         "TZ": "UTC",
         **settings,
     }

@@ -11,12 +11,12 @@ import json
 import os
 import random
 import signal
-import sys
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
+import forked
 from chosen_store import SERVER, in_a_file
 from mem_search.model import SearchRequest
 from mem_search.storage.chroma.index import ChromaIndex
@@ -33,7 +33,6 @@ RECORDS = 3000
 WORKER = """
 import asyncio, sys
 from pathlib import Path
-sys.path.insert(0, sys.argv[3])
 from runtimes import small
 from mem_search.model import Location
 from mem_search.sources.jsonl import Jsonl
@@ -77,17 +76,17 @@ async def test_nothing_acknowledged_is_lost_when_the_worker_is_killed(
     settings = small(home, chroma_url="")  # first: a server that it starts is the workers', too
     chance = random.Random(int(os.environ.get("CRASH_SEED", "7")))
     for _ in range(CRASHES):
-        worker = await asyncio.create_subprocess_exec(
-            sys.executable, "-c", WORKER, str(home), str(file), str(Path(__file__).parent),
-            stdout=asyncio.subprocess.PIPE,
-        )  # fmt: skip
-        assert worker.stdout is not None
-        assert await asyncio.wait_for(worker.stdout.readline(), PATIENCE) == b"ready\n"
-        # However slow the machine is, it is killed in the middle of its work.
-        begun = [await worker.stdout.readline() for _ in range(chance.randrange(1, RECORDS // 2))]
-        worker.send_signal(signal.SIGKILL)
-        said = (b"".join(begun) + await worker.stdout.read()).decode().split("\n")
-        await worker.wait()
+        reading, writing = os.pipe()
+        worker = forked.start(["-c", WORKER, str(home), str(file)], stdout=writing)
+        os.close(writing)
+        with os.fdopen(reading, "rb") as output:
+            line = asyncio.to_thread(output.readline)
+            assert await asyncio.wait_for(line, PATIENCE) == b"ready\n"
+            # However slow the machine is, it is killed in the middle of its work.
+            begun = [output.readline() for _ in range(chance.randrange(1, RECORDS // 2))]
+            worker.kill()
+            said = (b"".join(begun) + output.read()).decode().split("\n")
+        worker.wait()
         batch: list[str] = []
         for line in said[:-1]:
             if line == "stored":

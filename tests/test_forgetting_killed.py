@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import json
 import signal
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
+import forked
 from homes import Home, make
-from patience import PATIENCE, until
+from patience import until
 
 pytestmark = pytest.mark.worker
 
@@ -83,21 +82,16 @@ def home(tmp_path: Path) -> Iterator[Home]:
 
 
 @contextmanager
-def hooked(home: Home, place: str, moment: int) -> Iterator[subprocess.Popen[bytes]]:
+def hooked(home: Home, place: str, moment: int) -> Iterator[forked.Process]:
     """The worker of ``home`` with a moment at which something is killed."""
     home.ok("worker", "stop")
-    process = subprocess.Popen(
-        [sys.executable, "-c", WORKER, place, str(moment)],
-        env=home.environ, cwd=home.path.parent, stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-    )  # fmt: skip
+    process = forked.start(["-c", WORKER, place, str(moment)], home.environ, home.path.parent)
     try:
         until(lambda: home.run("worker", "status").returncode == 0)
         yield process
     finally:
-        if process.poll() is None:
-            process.send_signal(signal.SIGTERM)
-        process.wait(PATIENCE)
+        process.send_signal(signal.SIGTERM)
+        process.wait()
 
 
 def forget_secret(home: Home, word: str) -> str:
@@ -135,7 +129,7 @@ def test_a_worker_that_is_killed_goes_on_at_the_next_start(
         word = f"zylophantic{place}{moment}"
         with hooked(home, place, moment) as process:
             receipt = forget_secret(home, word)
-            assert process.wait(PATIENCE) == -signal.SIGKILL
+            assert process.wait() == -signal.SIGKILL
         home.ok("worker", "start")
         assert_forgotten(home, receipt, word)
 

@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 import hostile_kind
-from homes import SOURCE, Home, make
+from forked import SOURCE
+from homes import Home, make
 from patience import until
 
 pytestmark = pytest.mark.worker

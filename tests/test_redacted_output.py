@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from homes import SOURCE
+from forked import SOURCE
 from mem_search.redacted_output import RedactedOutput
 from patience import PATIENCE
 from secret_shapes import SHAPES

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import signal
-import sys
 from pathlib import Path
 
 import pytest
 
+import forked
 from mem_search.ingest import spool
 from mem_search.model import SearchRequest
 from mem_search.sources.base import UPLOADED
@@ -28,7 +28,6 @@ WORKER = """
 import asyncio, inspect, os, signal, sys
 from functools import wraps
 from pathlib import Path
-sys.path.insert(0, sys.argv[4])
 from runtimes import small
 from mem_search.extractors.extraction import Extraction
 from mem_search.ingest import indexer, spool
@@ -106,17 +105,11 @@ async def test_a_document_arrives_whose_worker_is_killed_after_each_step(tmp_pat
     settings = small(tmp_path / "home", chroma_url="")
     spooled = await uploaded(settings.spool_dir)
     for step in STEPS:
-        worker = await asyncio.create_subprocess_exec(
-            sys.executable, "-c", WORKER, str(settings.home), step, spooled,
-            str(Path(__file__).parent),
-        )  # fmt: skip
+        worker = forked.start(["-c", WORKER, str(settings.home), step, spooled])
         try:
-            async with asyncio.timeout(PATIENCE):
-                assert await worker.wait() == -signal.SIGKILL, step
+            assert await asyncio.to_thread(worker.wait) == -signal.SIGKILL, step
         finally:
-            if worker.returncode is None:
-                worker.kill()
-                await worker.wait()
+            worker.kill()
         spooled = ""
     async with open_runtime(settings) as runtime:
         await runtime.index.ready(PATIENCE)

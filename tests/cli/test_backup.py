@@ -18,6 +18,7 @@ from pathlib import Path
 
 import pytest
 
+import forked
 from homes import Home, copy, quick
 from mem_search.daemon.restore import finish
 from patience import PATIENCE
@@ -303,10 +304,7 @@ def test_a_restore_that_is_killed_anywhere_leaves_a_whole_home(
     def killed(moment: int) -> bool:
         shutil.rmtree(filled.path)
         shutil.copytree(whole, filled.path)
-        done = subprocess.run(
-            [sys.executable, "-c", INTERRUPTED, str(backup), str(moment)],
-            env=mine.environ, check=False, capture_output=True, text=True,
-        )  # fmt: skip
+        done = forked.run(["-c", INTERRUPTED, str(backup), str(moment)], mine.environ, tmp_path)
         assert done.returncode in (0, 9), done.stderr
         return done.returncode == 9
 

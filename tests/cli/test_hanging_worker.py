@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -100,9 +101,12 @@ def told_of(
     mem: Home, commands: Sequence[tuple[str, ...]]
 ) -> dict[tuple[str, ...], tuple[int, str]]:
     """Exit code and words of commands that run at the same time."""
-    running = {argv: mem.popen(*argv) for argv in commands}
-    told = {argv: "".join(p.communicate("", timeout=PATIENCE)) for argv, p in running.items()}
-    return {argv: (process.returncode, told[argv]) for argv, process in running.items()}
+    with ThreadPoolExecutor(len(commands)) as pool:
+        done = [*pool.map(lambda argv: mem.run(*argv), commands)]
+    return {
+        argv: (one.returncode, one.stdout + one.stderr)
+        for argv, one in zip(commands, done, strict=True)
+    }
 
 
 def test_every_command_reports_a_stopped_worker(home: Home) -> None:

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+import forked
 from mem_search.cli import local_checks
 from mem_search.features.capture.journals import SuspectEvents
 from mem_search.model import Filters
 from mem_search.wiring import open_runtime
-from patience import PATIENCE
 from runtimes import small
 
 WORKER = """
@@ -45,14 +43,8 @@ asyncio.run(main())
 
 
 def worker(home: Path) -> int:
-    tests = str(Path(__file__).parents[1])
-    done = subprocess.run(
-        [sys.executable, "-c", WORKER, str(home)],
-        env={"PYTHONPATH": f"{tests}:{tests}/../src", "PATH": "/usr/bin:/bin", "HOME": str(home)},
-        timeout=PATIENCE,
-        check=False,
-    )
-    return done.returncode
+    environ = {**forked.environment(), "HOME": str(home)}
+    return forked.run(["-c", WORKER, str(home)], environ, home).returncode
 
 
 def leave(home: Path, name: str, session: str, prompt: str) -> None:

@@ -284,7 +284,10 @@ def test_an_older_chat_is_read_unless_its_newer_form_is_beside_it(tmp_path: Path
         "v1.json": "left", "v1.jsonl": "taken",
     }  # fmt: skip
     newer.unlink()
-    assert read("copilot-chat", root)[0] == drafts
+    again = read("copilot-chat", root)[0]
+    assert [(each.source_id, each.text) for each in again] == [
+        (each.source_id, each.text) for each in drafts
+    ]
     assert older.is_file()
 
 
@@ -338,3 +341,15 @@ def test_a_rejected_call_of_amp_is_named_with_the_reason(tmp_path: Path) -> None
         "Rejected by the user: Ran: cat lamp.log; exit 3 — too dark"
     ]
     assert ERROR not in drafts[1].text
+
+
+def test_what_is_opened_and_never_closed_costs_no_more_than_its_length(tmp_path: Path) -> None:
+    """A hundred thousand tags take a blink; looked for to the end each, they take minutes."""
+    content = "<task><execute_command>" * 50_000
+    sent = [{"role": role, "content": content} for role in ("user", "assistant")]
+    written(tmp_path / "tasks" / "1" / "api_conversation_history.json", sent)
+    _, ledger = read("cline", tmp_path)
+    assert [entry.outcome for entry in ledger] == ["taken"]
+    asks = [said(0, "text", ASKED), *[said(n, "command", "make", "ask") for n in range(1, 3_000)]]
+    ledger = read("roo-code", task(tmp_path, *asks))[1]
+    assert [entry.outcome for entry in ledger] == ["taken"]

@@ -119,11 +119,9 @@ def pi(made: Made) -> tuple[str, Lines]:
     for n, is_copy, asked, said, at, then in made:
         for what, role, words, when in ((1, "user", asked, at), (2, "assistant", said, then)):
             content = [{"type": "text", "text": words}]
-            key, message = (
-                made.uuid(n, what, is_copy=is_copy)[:8],
-                {"role": role, "content": content},
-            )
-            lines.append({"type": "message", "id": key, "timestamp": when, "message": message})
+            said = {"role": role, "content": content}
+            key = made.uuid(n, what, is_copy=is_copy)[:8]
+            lines.append({"type": "message", "id": key, "timestamp": when, "message": said})
     return f"--gone--/2026-01-0{made.day}T00-00-00-000Z_{made.id}.jsonl", lines
 
 

@@ -8,6 +8,7 @@ the model's as they are. ``.aider.input.history`` beside it says when each promp
 from __future__ import annotations
 
 import os
+from bisect import bisect_left, insort
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -43,6 +44,7 @@ _ADDED: Final = pattern(r"Added (?!\d+ lines? of output)(\S.*?) to (?:the chat|r
 _RAN: Final = pattern(r"(?:## )?Running:? (\S.*)")
 _COMMITTED: Final = pattern(r"Commit [0-9a-f]{7,40} \S.*")
 _NO_MATCH: Final = pattern(r".*failed to exactly match lines in (\S.*)")
+_CREATES: Final = "Create new file?"
 _RUNS: Final = ("/run ", "/test ", "/lint ", "!")
 _SAYS: Final = ("/ask ", "/code ", "/architect ", "/context ", "/help ")
 """Commands whose words are a prompt. Newer versions write that a second time, by itself."""
@@ -94,8 +96,9 @@ class Aider(SessionFiles):
             digest = sha256(f"{chat.began}\n{asked}".encode()).hexdigest()[:8]
             session, at = f"{chat.began.replace(' ', 'T')}-{digest}", began
             for number, turn in enumerate(chat.turns, 1):
-                known = (when for when in times.get(turn.asked, ()) if when >= at)
-                at = next(known, at)
+                known = times.get(turn.asked, [])
+                place = bisect_left(known, at)
+                at = known[place] if place < len(known) else at
                 yield Line(str(number), session, round(at * 1000), cwd, "", MAIN, turn.events())
 
 
@@ -191,26 +194,24 @@ def _ask(chat: _Chat, said: str) -> None:
 
 def _tell(turn: _Turn, output: list[str]) -> None:
     """What Aider says that it did."""
+    created = {output[n - 1] for n, line in enumerate(output) if line.startswith(_CREATES) and n}
     for number, line in enumerate(output):
         if found := _EDITED.fullmatch(line):
-            created = f"{found[1]}" in output[:number] and any(
-                "Create new file?" in o for o in output
-            )
-            turn.does("Write" if created else "Edit", "file_path", found[1])
+            turn.does("Write" if found[1] in created else "Edit", "file_path", found[1])
         elif found := _ADDED.fullmatch(line):
             turn.does("Read", "file_path", found[1])
         elif found := _NO_MATCH.fullmatch(line):
             turn.does("Edit", "file_path", found[1], fault=line.lstrip("# "))
         elif found := _RAN.fullmatch(line):
-            fault = "\n".join(_until_question(output[number + 1 :])) if line[0] == "#" else ""
+            fault = "\n".join(_until_question(output, number + 1)) if line[0] == "#" else ""
             turn.does("Bash", "command", found[1], fault=fault)
         elif _COMMITTED.fullmatch(line):
             turn.words.append(line)
 
 
-def _until_question(output: list[str]) -> Iterator[str]:
+def _until_question(output: list[str], start: int) -> Iterator[str]:
     """What a check wrote."""
-    for line in output:
+    for line in (output[number] for number in range(start, len(output))):
         if "(Y)es" in line or line.startswith("## "):
             return
         if line.strip():
@@ -238,7 +239,7 @@ def _times(file: WholeFile) -> dict[str, list[float]]:
     except OSError:
         return times
     for at, said in _entries(clean_text(content.decode("utf-8", "replace"))):
-        times.setdefault(said, []).append(at)
+        insort(times.setdefault(said, []), at)
     return times
 
 

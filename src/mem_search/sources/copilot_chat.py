@@ -139,7 +139,7 @@ class CopilotChat(SessionDocuments):
             key = clean_text(request.get("requestId")) or f"request-{number}"
             for part in map(fields, items(request.get("response"))):
                 kind = clean_text(part.get("kind"))
-                if kind not in (*_TEXTS, *_TOOLS, *_OTHERS, "inlineReference", _CALL):
+                if kind not in _KNOWN:
                     what = f"a part {kind!r} of an answer"
                     not_understood(file, number, what, f"{self.label} {program}")
             yield Line(key, session, at, cwd, "", MAIN, tuple(_events(request, key)))
@@ -148,6 +148,7 @@ class CopilotChat(SessionDocuments):
 
 
 _CALL: Final = "toolInvocationSerialized"
+_KNOWN: Final = frozenset({*_TEXTS, *_TOOLS, *_OTHERS, "inlineReference", _CALL})
 
 
 def _folder(path: Path) -> str:

@@ -48,7 +48,7 @@ TOOLS: Final[Tools] = {
     "web_fetch": ("WebFetch", "url"),
 }
 _NO_WORK: Final = (
-    "branch_summary", "custom", "custom_message", "label", "leaf", "model_change", "session",
+    "session", "branch_summary", "custom", "custom_message", "label", "leaf", "model_change",
     "thinking_level_change",
 )  # fmt: skip
 _ROLES: Final = (

@@ -191,12 +191,8 @@ _OF_CODE: Final = frozenset("make set reset open call print read write change ac
 """Verbs that names of code begin with: ``makefile``, ``calldata``, ``opendatakit``."""
 _WHOLE: Final = frozenset("all any every everything your yours previous prior instructions".split())
 _MIN_JOINED: Final = 3
-"""Letters of a word from which it is looked for inside one that has no signs between its words."""
-
-_MAX_JOINED: Final = max(
-    map(len, _NEVER_OBEYED | _DO | _DO_ELSEWHERE | _WHOLE | _TO_WHAT | _WHAT_ELSEWHERE)
-)
-"""Letters of the longest word of these lists; a longer piece of a name is none of them."""
+_MAX_JOINED: Final = max(map(len, _NEVER_OBEYED | _DO | _TO_WHAT | _DO_ELSEWHERE | _WHAT_ELSEWHERE))
+"""Letters of a word that is looked for inside one without signs between its words."""
 
 _AS_LETTERS: Final = str.maketrans("013457", "oieast")
 

@@ -204,7 +204,7 @@ class SessionStores(BaseSource):
         One of which something cannot be read is not whole: nothing of it is deleted.
         """
         try:
-            for each in records_of(self.name, session.lines(unread), identify):
+            for each in records_of(self.name, session.lines(unread), identify, item):
                 is_whole = not (unread.count or unread.unknown or unread.waiting)
                 if is_whole or not isinstance(each, WholeSession):
                     yield each

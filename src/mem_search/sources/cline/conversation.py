@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any, Final, NamedTuple
 
 from mem_search.patterns import pattern
 from mem_search.sources.agent_work.events import AgentText, Event, Instruction, Prompt, ToolCall
@@ -48,16 +48,13 @@ _TOOLS: Final[Tools] = {
 }
 _ROLES: Final = ("user", "assistant", "system")
 _PERSON: Final = ("task", "user_message", "feedback", "answer", "user_input")
-_SAID: Final = pattern(rf"<({'|'.join(_PERSON)})(?: [^<>]*)?>([^<]*(?:<(?!/\1>)[^<]*)*)</\1>")
-_TAGGED: Final = pattern(
-    r"<(execute_command|read_file|write_to_file|replace_in_file|apply_diff|insert_content"
-    r"|search_and_replace|search_files|list_files|new_task)>([^<]*(?:<(?!/\1>)[^<]*)*)</\1>"
-)
+_CALLS: Final = (
+    "execute_command", "read_file", "write_to_file", "replace_in_file", "apply_diff",
+    "insert_content", "search_and_replace", "search_files", "list_files", "new_task",
+)  # fmt: skip
+_DETAILS: Final = ("environment_details",)
+_OPENS: Final = pattern(r"<([a-z_]{1,30})(?: [^<>]{0,200})?>")
 _ARGUMENT: Final = pattern(r"<(command|path|regex|message)>([^<]*)</\1>")
-_THOUGHT: Final = pattern(r"<thinking>[^<]*(?:<(?!/thinking>)[^<]*)*</thinking>")
-_DETAILS: Final = pattern(
-    r"<environment_details>[^<]*(?:<(?!/environment_details>)[^<]*)*</environment_details>"
-)
 _RESULT: Final = pattern(r"\[[a-z_]+(?: for [^\n]*)?\] Result:")
 _DIRECTORY: Final = pattern(r"Current (?:Working|Workspace) Directory \(([^()\n]{1,4096})\) Files")
 _EXITED: Final = pattern(r"\bexit(?:ed with)? code:? (\d{1,9})\b\]?\s*", re.IGNORECASE)
@@ -104,7 +101,7 @@ def _events(
             asked = _asked(event.text)
             events += [Instruction(asked) if is_child else Prompt(asked)] if asked else []
         elif isinstance(event, AgentText):
-            events += _tagged(event.text, number)
+            events += _written(event.text, number)
         elif isinstance(event, ToolCall):
             events += _several(event, fields(_part(content, event.call)))
         else:
@@ -114,20 +111,51 @@ def _events(
 
 def _asked(text: str) -> str:
     """What the person wrote, of all that is sent as the person's."""
-    said = [each[1].strip() for each in _SAID.findall(text)]
+    said = [each.inner.strip() for each in _tagged(text, _PERSON)]
     if not said and not _RESULT.search(text) and not text.startswith(("[ERROR]", "[TASK RES")):
-        said = [_DETAILS.sub("", text).strip()]
+        said = [_without(text, _DETAILS)]
     return without_injected("\n\n".join(filter(None, said)))
 
 
-def _tagged(text: str, number: int) -> Iterator[Event]:
-    if said := _TAGGED.sub("", _THOUGHT.sub("", text)).strip():
-        yield AgentText(said)
-    for place, (name, inner) in enumerate(_TAGGED.findall(text)):
+class _Tagged(NamedTuple):
+    name: str
+    inner: str
+    start: int
+    end: int
+
+
+def _tagged(text: str, names: Collection[str]) -> Iterator[_Tagged]:
+    """What stands in tags of these names, one after the other; a tag that never ends is text."""
+    at, unclosed = 0, set[str]()
+    for tag in _OPENS.finditer(text):
+        if tag.start() < at or tag[1] not in names or tag[1] in unclosed:
+            continue
+        close = f"</{tag[1]}>"
+        end = text.find(close, tag.end())
+        if end < 0:
+            unclosed.add(tag[1])
+        else:
+            at = end + len(close)
+            yield _Tagged(tag[1], text[tag.end() : end], tag.start(), at)
+
+
+def _without(text: str, names: Collection[str]) -> str:
+    at, kept = 0, []
+    for each in _tagged(text, names):
+        kept.append(text[at : each.start])
+        at = each.end
+    return "".join([*kept, text[at:]]).strip()
+
+
+def _written(text: str, number: int) -> Iterator[Event]:
+    """What the model said, and the calls that it wrote into it as tags."""
+    said = _without(text, ("thinking",))
+    if words := _without(said, _CALLS):
+        yield AgentText(words)
+    for place, each in enumerate(_tagged(said, _CALLS)):
         call = f"{number}/{place}"
-        yield called(
-            _TOOLS, call, name, {key: value.strip() for key, value in _ARGUMENT.findall(inner)}
-        )
+        given = {key: value.strip() for key, value in _ARGUMENT.findall(each.inner)}
+        yield called(_TOOLS, call, each.name, given)
         yield answered(call, "", failed=False)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from mem_search.patterns import pattern
@@ -94,7 +94,7 @@ def messages(source: SessionDocuments, file: WholeFile, *, is_child: bool) -> Fo
         elif not kind.split()[1:] or not _is_known(kind.split()[1]):
             not_understood(file, number + 1, f"a message {kind!r}", source.label)
         else:
-            events = tuple(_events(key, kind, message, found[number + 1 :]))
+            events = tuple(_events(key, kind, found, number))
         place = _DIRECTORY.search(clean_text(message.get("text")))
         yield key, at, place[1] if place else "", events
 
@@ -112,14 +112,17 @@ def _is_known(name: str) -> bool:
 
 
 def _events(
-    key: str, kind: str, message: Mapping[str, Any], later: Sequence[Mapping[str, Any]]
+    key: str, kind: str, found: Sequence[Mapping[str, Any]], number: int
 ) -> Iterator[Event]:
+    message = found[number]
     text = clean_text(message.get("text")).strip()
     what, name = kind.split()
     if name in ("tool", "command", "use_mcp_server"):
         # What nobody has allowed yet was not done.
-        if what == "say" or any(_kind(each).split()[-1:] != ["resume_task"] for each in later):
-            yield from _work(key, name, text, later)
+        if what == "say" or any(
+            _kind(each).split()[-1:] != ["resume_task"] for each in _later(found, number)
+        ):
+            yield from _work(key, name, text, _later(found, number))
     elif name == "user_feedback" and (asked := without_injected(text)):
         yield Prompt(asked)
     elif what == "say" and name in ("text", "completion_result"):
@@ -133,7 +136,11 @@ def _events(
         yield Compaction(clean_text(fields(message.get("contextCondense")).get("summary")))
 
 
-def _work(key: str, name: str, text: str, later: Sequence[Mapping[str, Any]]) -> Iterator[Event]:
+def _later(found: Sequence[Mapping[str, Any]], number: int) -> Iterator[Mapping[str, Any]]:
+    return (found[each] for each in range(number + 1, len(found)))
+
+
+def _work(key: str, name: str, text: str, later: Iterable[Mapping[str, Any]]) -> Iterator[Event]:
     given = _json(text) if name != "command" else {"command": text}
     tool = clean_text(given.get("tool")) if name == "tool" else name
     answer, fault = _answer(later)
@@ -151,7 +158,7 @@ def _work(key: str, name: str, text: str, later: Sequence[Mapping[str, Any]]) ->
         yield answered(call, fault or answer, failed=bool(fault), code=code)
 
 
-def _answer(later: Sequence[Mapping[str, Any]]) -> tuple[str, str]:
+def _answer(later: Iterable[Mapping[str, Any]]) -> tuple[str, str]:
     """What a command wrote or a server said, and what went wrong, as the messages after it say."""
     said, fault = [], ""
     for message in later:
