@@ -122,9 +122,10 @@ def pi(made: Made) -> tuple[str, Lines]:
                      "cwd": CWD, **above}]  # fmt: skip
     for n, is_copy, asked, said, at, then in made:
         for what, role, words, when in ((1, "user", asked, at), (2, "assistant", said, then)):
-            message = {"role": role, "content": [{"type": "text", "text": words}]}
-            lines.append({"type": "message", "id": made.uuid(n, what, is_copy=is_copy)[:8],
-                          "timestamp": when, "message": message})  # fmt: skip
+            content = [{"type": "text", "text": words}]
+            said = {"role": role, "content": content}
+            key = made.uuid(n, what, is_copy=is_copy)[:8]
+            lines.append({"type": "message", "id": key, "timestamp": when, "message": said})
     return f"--gone--/2026-01-0{made.day}T00-00-00-000Z_{made.id}.jsonl", lines
 
 
