@@ -342,7 +342,7 @@ def test_a_vanished_transcript_takes_no_record_with_it(tmp_path: Path) -> None:
     assert look(tmp_path, batch.cursor) == []
 
 
-def test_links_to_files_are_not_followed_and_observers_of_claude_mem_are_left(
+def test_links_to_files_and_observers_of_claude_mem_are_left(
     tmp_path: Path,
 ) -> None:
     root = tmp_path / "projects"
