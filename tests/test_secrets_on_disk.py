@@ -47,6 +47,7 @@ OURS = {
     "search_operations": "id parent_id type mode content_types results report index_state",
     "webhook_deliveries": "id event state",
     "login_sessions": "id browser",
+    "project_changes": "what",
 }
 """Table → columns with ids, states and names that we write ourselves."""
 
@@ -57,6 +58,9 @@ BY_PORT = {
     "ledger": "item reason",
     "jobs": "message",
     "search_jobs": "error",
+    "project_changes": "before after",
+    "project_marks": "mark",
+    "projects": "name folder root",
     "saved_searches": "name error",
     "scopes": "name",
     "tokens": "name user",

@@ -293,14 +293,14 @@ async def test_commits_stay_with_the_clone_that_they_were_first_read_in(
     first = {("one", "web", "topic"), ("two", "web", "topic"), ("zero", "web", "main")}
     found = await stored()
     assert {(title, project) for title, project, _ in found} == {
-        ("one", "web"), ("two", "web"), ("zero", "web"), ("three", "clone"),
+        ("one", "web"), ("two", "web"), ("zero", "web"), ("three", "web"),
     }  # fmt: skip
     assert {branch for title, _, branch in found if title in ("zero", "three")} == {"main", "topic"}
     assert len(found) == len(first) + 1
     web.rename(tmp_path / "gone")
     same.rename(tmp_path / "gone too")
-    assert (await read(clone, again=True)).changed == 2
-    assert {project for _, project, _ in await stored()} == {"clone", "web"}
+    assert (await read(clone, again=True)).changed == 0
+    assert {project for _, project, _ in await stored()} == {"web"}  # a clone is its project
 
 
 async def test_a_look_that_finds_nothing_new_clears_the_old_error(

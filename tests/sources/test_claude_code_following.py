@@ -342,7 +342,9 @@ def test_a_vanished_transcript_takes_no_record_with_it(tmp_path: Path) -> None:
     assert look(tmp_path, batch.cursor) == []
 
 
-def test_links_are_not_followed_and_observers_of_claude_mem_are_left(tmp_path: Path) -> None:
+def test_links_to_files_and_observers_of_claude_mem_are_left(
+    tmp_path: Path,
+) -> None:
     root = tmp_path / "projects"
     outside = tmp_path / "outside"
     observers = root / "-home-ada--claude-mem-observer-sessions"
@@ -352,14 +354,10 @@ def test_links_are_not_followed_and_observers_of_claude_mem_are_left(tmp_path: P
     (root / "linked").symlink_to(outside)
     (root / "linked.jsonl").symlink_to(outside / "s1.jsonl")
     follower = Follower(root).look()
-    assert [draft.text for draft in follower.drafts.values()] == [
-        "In projects today",
-        "Request: In projects today",
-    ]
     left = {entry.item: entry.outcome for entry in follower.ledger}
     assert left == {
         "-home-ada--claude-mem-observer-sessions/s1.jsonl": "left",
-        "linked": "left",
+        "linked/s1.jsonl": "taken",
         "linked.jsonl": "left",
         "s1.jsonl": "taken",
     }
