@@ -68,10 +68,9 @@ def beside(path: Path) -> Any:
 
 
 def not_understood(file: WholeFile, number: int, what: str, program: str) -> None:
-    """Name the first place of a kind that is not known."""
-    reason = f"is not understood: {what} ({program.strip()})"
-    if all(reason != known for _, known in file.unread.named):
-        file.unread.add(number, reason)
+    """Note a message or line of a kind that is not known, with the version of the program."""
+    file.unread.at, file.unread.program = number, program.strip()
+    file.unread.not_known(what)
 
 
 def said_in(
