@@ -70,6 +70,7 @@ def command(built: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) 
     return place / "bin" / "mem-search"
 
 
+@pytest.mark.worker
 def test_wheel_and_sdist_have_what_an_installation_needs(built: tuple[Path, Path]) -> None:
     releasing.check_files(*built)
 

@@ -1,9 +1,9 @@
 """What a test starts is its tier: ``unit`` nothing, ``app`` a store or an app in this process,
 ``worker`` a process, ``postgres`` a server of it, ``browser`` a browser.
 
-Nobody marks a test by hand. The tier is read off the code that a test and its fixtures reach
-within ``tests/``: the highest of what stands in ``STARTERS``. Where ``-m unit`` runs, a test that
-starts a process or opens a port all the same, because the product does, fails and names it.
+The tier is read off the code that a test and its fixtures reach within ``tests/``: the highest of
+what stands in ``STARTERS``. A unit test that starts a process or opens a port all the same, because
+the product does, fails and names it; then a mark of the test says what its code does not.
 """
 
 from __future__ import annotations
@@ -45,6 +45,7 @@ STARTERS = {
     "mem_search.ingest.preparing.Preparing": "worker",
     "mem_search.storage.chroma.index": "worker",
     "mem_search.storage.chroma.process": "worker",
+    "mem_search.embedders.bundled.BundledEmbedder": "worker",  # it makes its graph in one
     "subprocess": "worker",
     "multiprocessing": "worker",
     "asyncio.subprocess": "worker",
@@ -55,6 +56,8 @@ STARTERS = {
 }
 """A module, or a name in one, and the tier of a test whose code uses it."""
 
+MAX_TABLE = 60
+"""Entries of a table in a test module; what is larger is of a library."""
 HERE = str(Path(__file__).parent)
 WATCHED = ("subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "os.exec", "socket.bind")
 
@@ -73,6 +76,9 @@ def tier_of(item: pytest.Function) -> str:
     reached = [tier_of_function(item.function)]
     reached += [tier_of_function(each[-1].func) for each in fixtures.values() if each]
     highest = max([*of_marks, *reached], key=TIERS.index)
+    chosen = item.callspec.params.values() if hasattr(item, "callspec") else ()
+    if highest != "unit" and "postgres" in [each for each in chosen if isinstance(each, str)]:
+        return "postgres"
     return "postgres" if SERVER and highest in ("app", "worker") else highest
 
 
@@ -86,11 +92,14 @@ def _of_object(thing: Any, seen: set[Any]) -> str:
     """The highest tier of ``thing`` and of what its code in ``tests/`` names."""
     thing = getattr(thing, "__wrapped__", None) or getattr(thing, "func", thing)
     thing = getattr(getattr(thing, "hypothesis", None), "inner_test", thing)
+    if isinstance(thing, dict):  # a table of what tests try; ``sys.modules`` is none
+        tried = [*thing.values()] if len(thing) <= MAX_TABLE else []
+        return max(("unit", *(_of_object(each, seen) for each in tried)), key=TIERS.index)
     try:
         if thing in seen:
             return "unit"
         seen.add(thing)
-    except TypeError:  # no name of code: a dictionary, a list
+    except TypeError:  # no name of code, such as a list
         return "unit"
     started = _of_name(_name(thing))
     # Which store a test has is chosen from outside, and ``tier_of`` asks for it.
@@ -175,8 +184,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
-    """Where the tier runs alone, a test of it that starts something fails."""
-    if item.config.option.markexpr != "unit":
+    """A unit test that starts something fails."""
+    if not item.get_closest_marker("unit"):
         return (yield)
     with watch() as started:
         reply = yield

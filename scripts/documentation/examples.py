@@ -28,7 +28,12 @@ from typing import Any, Final
 SHOWN_HOME: Final = "/home/me"
 SHOWN_URL: Final = "http://127.0.0.1:37777"
 
+_UNREAD: Final = (
+    "agent-memory", "aider", "amp", "antigravity", "cline", "continue", "copilot-chat", "crush",
+    "droid", "goose", "kiro", "roo-code", "zed",
+)  # fmt: skip
 ELSEWHERE: Final = {
+    **{f"sync {name}": "needs what that program leaves; tests/sources have it" for name in _UNREAD},
     "scripts/": "makes an environment or works on this checkout; CI runs these scripts",
     "claude ": "needs Claude Code; tests/test_claude_code_program.py runs it where it is installed",
     "user remove": "needs a user who has stored something; tests/cli/test_access.py has one",

@@ -9,17 +9,17 @@ from __future__ import annotations
 
 import os
 import sys
-import threading
-from typing import Final
 
-_NICER: Final = 5
+# Every search from the command line imports this, so it imports no typing.
+
+_NICER = 5
 """Added to the niceness: a third of the processor time, where others want the same processor.
 
 More would let a program that keeps all processors busy stop an import in the middle of a
 transaction, or of a batch that another thread waits for.
 """
 
-_NICEST: Final = 19
+_NICEST = 19
 
 
 def lower_process() -> None:
@@ -32,6 +32,8 @@ def lower_thread() -> None:
 
     There is no way back: only a privileged process may raise a priority.
     """
+    import threading  # a search from the command line has one thread
+
     if sys.platform == "linux":
         thread = threading.get_native_id()
         now = os.getpriority(os.PRIO_PROCESS, thread)

@@ -22,6 +22,7 @@ def _records(home: Path) -> int:
     return int(count)
 
 
+@pytest.mark.worker
 def test_a_store_whose_filling_was_ended_is_filled_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -19,7 +19,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.completion import get_completion_script
 
-from homes import SOURCE, Home, quick
+from forked import SOURCE
+from homes import Home, quick
 from mem_search.cli.app import main
 from mem_search.cli.completion import joined
 from mem_search.cli.fast_path import COMPLETING

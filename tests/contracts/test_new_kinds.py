@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from documented_source import documented_code
-from homes import SOURCE
+from forked import SOURCE
 
 REPOSITORY = Path(SOURCE).parent
 REPORT = """

@@ -20,7 +20,8 @@ from typing import Any
 
 import pytest
 
-from homes import SOURCE, Home, make
+from forked import SOURCE
+from homes import Home, make
 from patience import PATIENCE
 
 pytestmark = pytest.mark.worker

@@ -61,7 +61,7 @@ def stored(draft: Draft) -> Record:
     values: dict[str, Any] = {
         name: getattr(draft, name)
         for name in Draft.__dataclass_fields__
-        if name not in ("links", "earlier")
+        if name not in ("links", "earlier", "reading", "former", "place", "project_id")
     }
     return Record(number=3, **{**values, "created_at": 0, "updated_at": 0})
 

@@ -712,9 +712,10 @@ class TestSearchJobs:
 def operation(name: str, parent: str | None = None, session: str = "s", at: int = 1) -> Operation:
     state = IndexState(1, 2, 0, "space", "1.0")
     return Operation(
-        name, session, parent, "refine" if parent else "search", f"query {name}", "deep_research",
-        ("note",), {"search": {"query": name}}, False, (StoredResult("note:1", "ff", 0.5),),
-        1, 2.5, {}, state, at,
+        id=name, session_id=session, parent_id=parent, type="refine" if parent else "search",
+        query=f"query {name}", content_types=("note",), request={"search": {"query": name}},
+        results=(StoredResult("note:1", "ff", 0.5),), total_count=1, took_ms=2.5, index_state=state,
+        created_at=at,
     )  # fmt: skip
 
 

@@ -151,6 +151,7 @@ def test_spans_are_those_of_the_word_pieces(embedder: BundledEmbedder) -> None:
     assert embedder.spans("unbelievable!") == [(0, 12), (12, 13)]
 
 
+@pytest.mark.worker
 def test_a_truncated_cached_graph_is_noticed_and_built_again(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -165,6 +166,7 @@ def test_a_truncated_cached_graph_is_noticed_and_built_again(
     assert list(tmp_path.iterdir()) == [first]
 
 
+@pytest.mark.worker
 def test_two_processes_building_at_once_do_no_harm(tmp_path: Path) -> None:
     source = pinned_weights()
     with ThreadPoolExecutor(2) as pool:

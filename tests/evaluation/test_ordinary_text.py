@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
 from ordinary_text import LINES, corpus, findings
 
 MAX_FINDINGS = LINES // 2000
 
 
+@pytest.mark.worker
 def test_at_most_one_line_of_two_thousand_is_taken_for_a_secret() -> None:
     texts = corpus()
     found = findings(texts)

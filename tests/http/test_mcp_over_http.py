@@ -388,7 +388,7 @@ async def test_the_worker_ends_while_a_call_is_under_way(settings: Settings) -> 
 
 def test_the_sdk_is_not_loaded_with_the_worker() -> None:
     code = (
-        "import sys, mem_search.http.core.app, mem_search.daemon.run, mem_search.mcp.server;"
+        "import sys, mem_search.http.core.app, mem_search.daemon.run;"
         "print([name for name in ('mcp', 'mcp_types', 'starlette') if name in sys.modules])"
     )
     done = subprocess.run(

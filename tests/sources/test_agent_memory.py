@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from collections.abc import Mapping
 from importlib.util import module_from_spec, spec_from_file_location
@@ -12,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from mem_search import sources
 from mem_search.agents.base import FOLDER_VARIABLES, folders_in
 from mem_search.contracts import Machine
 from mem_search.jobs.reader import machine_from
@@ -138,6 +140,9 @@ def test_variables_of_the_caller_reach_sources_and_no_others() -> None:
 def test_each_variable_that_a_source_reads_travels_with_requests_and_hooks() -> None:
     wanted = {name for source in built_in() for name in getattr(source, "variables", ())}
     wanted |= {name for names, _, _ in HOMES.values() for name in names}
+    for file in Path(sources.__file__).parent.rglob("*.py"):
+        wanted |= set(re.findall(r'"([A-Z_]+_(?:DIR|HOME|PORTABLE|OVERRIDE))"', file.read_text()))
+    wanted -= {"MEM_SEARCH_HOME"}
     assert wanted <= set(FOLDER_VARIABLES)
     file = Path(__file__).parents[2] / "plugin" / "bin" / "hook.py"
     spec = spec_from_file_location("hook_of_agents", file)

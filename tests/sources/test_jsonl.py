@@ -46,7 +46,7 @@ DRAFTS = st.builds(
 )
 
 
-OF_A_SOURCE = {"earlier"}
+OF_A_SOURCE = {"earlier", "reading", "former", "place", "project_id"}
 """What a source says of a draft that no record has."""
 
 

@@ -104,6 +104,7 @@ def test_a_message_without_id_has_the_same_one_in_every_file(tmp_path: Path) -> 
     assert alone.source_id.startswith("sha256:")
 
 
+@pytest.mark.worker
 def test_attachments_are_files_that_the_message_links_to(tmp_path: Path) -> None:
     sent = letter()
     sent.add_attachment("lamp oil;5", subtype="csv", filename="käufe.csv")
@@ -117,6 +118,7 @@ def test_attachments_are_files_that_the_message_links_to(tmp_path: Path) -> None
     assert "Lamp 1" in lease.text
 
 
+@pytest.mark.worker
 def test_attached_documents_are_read_and_what_is_not_is_named(tmp_path: Path) -> None:
     sent = letter(text="See the report and the plan.")
     sent.add_attachment(
@@ -158,6 +160,7 @@ def test_attachments_of_several_messages_are_read_at_once(
     assert found[1::2] == [f"Report {number}." for number in range(4)]
 
 
+@pytest.mark.worker
 @pytest.mark.parametrize("form", ["mbox", "files"])
 def test_a_reading_that_ends_after_any_message_goes_on_with_the_next(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str

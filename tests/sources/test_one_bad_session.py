@@ -62,6 +62,7 @@ def test_a_defect_in_one_session_is_a_line_of_the_ledger(
     assert "is not read" in caplog.text
 
 
+@pytest.mark.worker
 def test_a_defect_in_one_session_of_opencode_is_a_line_of_the_ledger(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -192,6 +192,8 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "safe_text.fenced": safe_text.fenced,
     "safe_text.fenced_title": safe_text.fenced_title,
     "safe_text.marked": safe_text.marked,
+    "safe_text.fenced_by": lambda text: safe_text.fenced_by("records", text),
+    "safe_text.without_tags": safe_text.without_tags,
     "safe_text.cut": lambda text: safe_text.cut(text, 500),
     "safe_text.cut_to_cost": lambda text: safe_text.cut_to_cost(text, 500),
     "safe_text.cost": safe_text.cost,

@@ -89,6 +89,7 @@ async def test_a_receiver_that_does_not_answer_is_left_in_time() -> None:
     assert "no answer within 0.1 s" in attempt.error
 
 
+@pytest.mark.app
 async def test_of_an_endless_reply_only_a_little_is_read() -> None:
     taken = 0
 
@@ -114,6 +115,7 @@ async def test_of_an_endless_reply_only_a_little_is_read() -> None:
     assert taken < 2**25
 
 
+@pytest.mark.app
 async def test_endless_headers_are_no_reply() -> None:
     async def pour(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")

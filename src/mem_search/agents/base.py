@@ -26,8 +26,10 @@ MARK: Final = "--mem-search="
 
 
 FOLDER_VARIABLES: Final = (
-    "CLAUDE_CONFIG_DIR", "CODEX_HOME", "COPILOT_HOME", "OPENCLAW_STATE_DIR", "PI_CODING_AGENT_DIR",
-    "QWEN_HOME", "QWEN_RUNTIME_DIR", "XDG_CONFIG_HOME", "XDG_DATA_HOME",
+    "CLAUDE_CONFIG_DIR", "CLAUDE_MEM_DATA_DIR", "CLINE_DATA_DIR", "CLINE_DIR", "CODEX_HOME",
+    "CONTINUE_GLOBAL_DIR", "COPILOT_HOME", "FACTORY_HOME_OVERRIDE", "KIRO_HOME",
+    "OPENCLAW_STATE_DIR", "PI_CODING_AGENT_DIR", "PI_CODING_AGENT_SESSION_DIR", "QWEN_HOME",
+    "QWEN_RUNTIME_DIR", "VSCODE_PORTABLE", "XDG_CONFIG_HOME", "XDG_DATA_HOME",
 )  # fmt: skip
 """Variables that say where an agent has its folder. They travel with a request, because the worker
 may have been started before they were set; ``plugin/bin/hook.py`` has the same."""

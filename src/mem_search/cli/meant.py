@@ -14,7 +14,7 @@ COMMANDS = (
     "unified", "search", "day", "recent", "cite", "suggest", "get", "timeline", "related",
     "context", "forget", "delete", "purge", "add", "why", "sync", "unfollow", "import",
     "export", "install", "uninstall", "resume", "backup", "restore", "stats",
-    "projects", "ledger", "sources", "reembed", "compress", "jobs", "cites", "cited-by",
+    "ledger", "sources", "reembed", "compress", "projects", "jobs", "cites", "cited-by",
     "citation-report",
     "mcp", "quickstart", "view", "doctor", "migrate", "index", "worker", "service", "token",
     "user", "archive", "graph", "research", "saved", "scope", "webhook",

@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from mem_search.errors import InputError
 from mem_search.metadata import document_type_of
 from mem_search.model import Citation, Draft, Kind, Link, Record
-from mem_search.model.records import WHOLE_TEXT
+from mem_search.model.records import READING, WHOLE_TEXT
 from mem_search.records import citation_fields
 from mem_search.records.canonical_text import (
     Canonical,
@@ -198,7 +198,7 @@ class BaseKind(Generic[M]):
             if name not in shown_fields and (text := shown(value)):
                 yield label, text
         for key, value in (known.model_extra or {}).items():
-            if text := shown(value):
+            if key != READING and (text := shown(value)):
                 yield key.replace("_", " ").capitalize(), text
         for said, how in ((known.from_text, "in the text"), (known.from_model, "by a model")):
             for key, value in (said or {}).items():

@@ -13,7 +13,6 @@ from mem_search.cli.client import open_client
 from mem_search.cli.options import Json, clock_time, show
 from mem_search.cli.output import note, say
 from mem_search.git.changes import changed_files
-from mem_search.projects import identify
 
 _CHANGES_SECONDS: Final = 2.0
 """For the files that were changed here; what was found by then is shown."""
@@ -57,6 +56,8 @@ def context(
         found = open_client().json("GET", "/api/context/costs")
         show(found, cost_lines(found), as_json=as_json, empty=_NO_HOOKS)
         return
+    from mem_search.projects import identify  # its nouns are loaded by no help
+
     here = identify(os.getcwd())  # noqa: PTH109 - as the hook names it
     pairs = [("project", project or here.name)]
     if not project and here.place is not None:

@@ -20,15 +20,18 @@ from mem_search.text.redaction import refuse_secret
 
 
 @schema
-class Project(Projection[ProjectTotals]):
-    """A project, how many records it has and when the last one was created.
-
-    `path` is where it was first seen; empty for one that is only named.
-    """
+class CountedProject(Projection[ProjectTotals]):
+    """A project, how many records it has and when the last one was created."""
 
     name: str
     records: Count
     last: Annotated[Time, From("last_at")]
+
+
+@schema
+class Project(CountedProject):
+    """A project; `path` is where it was first seen, empty for one that is only named."""
+
     path: str
 
 
