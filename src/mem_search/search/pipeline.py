@@ -51,7 +51,7 @@ from mem_search.search.ranking import (
     rank,
     run_legs,
 )
-from mem_search.search.reranking import MAX_TEXT_CHARS, TOP, Reranking
+from mem_search.search.reranking import TOP, Reranking, texts_read
 from mem_search.search.respelling import Near, respelled, respelled_alone
 from mem_search.search.stages import STAGES
 from mem_search.search.stages.ordering import in_field_order
@@ -310,7 +310,7 @@ def _ranked(
         if reranks
         else _hydrate(snapshot, answered.request, ranked.page, answered.question.words.all),
         hits=ranked.page if reranks else (),
-        texts=_texts(snapshot, ranked.page[:TOP]) if reranks else (),
+        texts=texts_read(snapshot, ranked.page[:TOP]) if reranks else (),
         counts=ranked.counts,
         folded=ranked.folded,
         weaker=ranked.weaker,
@@ -320,22 +320,6 @@ def _ranked(
         graph=picture,
         facets=ranked.facets,
     )
-
-
-def _texts(snapshot: SearchSnapshot, hits: Sequence[Hit]) -> list[str]:
-    """Title and matching passage of each hit; "" of one that was deleted since it was ranked."""
-    records = snapshot.records([hit.number for hit in hits])
-    spans = snapshot.spans([hit.passage for hit in hits if hit.passage is not None])
-    texts = []
-    for hit in hits:
-        record = records.get(hit.number)
-        if record is None:
-            texts.append("")
-            continue
-        start, end, _, above = spans.get(hit.passage or 0, PassageSpan(0, MAX_TEXT_CHARS))
-        passage = record.text[start : min(end, start + MAX_TEXT_CHARS)]
-        texts.append("\n".join(filter(None, (record.title, above, passage))).strip())
-    return texts
 
 
 def _hydrate(

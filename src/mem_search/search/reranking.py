@@ -16,9 +16,10 @@ import numpy as np
 from mem_search.contracts import Reranker
 from mem_search.errors import MemSearchError, ModelUnavailable
 from mem_search.model import Hit
-from mem_search.model.rankings import Values
+from mem_search.model.rankings import PassageSpan, Values
 from mem_search.rerankers import MissingReranker, open_reranker
 from mem_search.settings import Settings
+from mem_search.storage.ports.search import SearchSnapshot
 
 log = logging.getLogger(__name__)
 
@@ -83,6 +84,22 @@ def open_reranking(settings: Settings) -> Reranking | None:
         log.warning("searches are not reranked until the next start: %s", error)
         reranker = MissingReranker(settings.reranker, error.message)
     return Reranking(reranker, seconds)
+
+
+def texts_read(snapshot: SearchSnapshot, hits: Sequence[Hit]) -> list[str]:
+    """Title and matching passage of each hit; "" of one that was deleted since it was ranked."""
+    records = snapshot.records([hit.number for hit in hits])
+    spans = snapshot.spans([hit.passage for hit in hits if hit.passage is not None])
+    texts = []
+    for hit in hits:
+        record = records.get(hit.number)
+        if record is None:
+            texts.append("")
+            continue
+        start, end, _, above = spans.get(hit.passage or 0, PassageSpan(0, MAX_TEXT_CHARS))
+        passage = record.text[start : min(end, start + MAX_TEXT_CHARS)]
+        texts.append("\n".join(filter(None, (record.title, above, passage))).strip())
+    return texts
 
 
 def reordered(hits: Sequence[Hit], scores: Values) -> list[Hit]:
