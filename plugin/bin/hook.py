@@ -42,7 +42,7 @@ HEARD = ("SessionStart", "UserPromptSubmit")  # the agent reads what they print
 MAX_PROMPT_CHARS = 2000  # characters that the worker searches for
 ALWAYS = ("hook_event_name", "session_id", "transcript_path", "cwd", "agent", "environ")
 FOLDERS = (
-    "CLAUDE_CONFIG_DIR", "CLAUDE_MEM_DATA_DIR", "CLINE_DATA_DIR", "CLINE_DIR", "CODEX_HOME",
+    "CLAUDE_CONFIG_DIR", "CLINE_DATA_DIR", "CLINE_DIR", "CODEX_HOME",
     "CONTINUE_GLOBAL_DIR", "COPILOT_HOME", "FACTORY_HOME_OVERRIDE", "KIRO_HOME",
     "OPENCLAW_STATE_DIR", "PI_CODING_AGENT_DIR", "PI_CODING_AGENT_SESSION_DIR", "QWEN_HOME",
     "QWEN_RUNTIME_DIR", "VSCODE_PORTABLE", "XDG_CONFIG_HOME", "XDG_DATA_HOME",
