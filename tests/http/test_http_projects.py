@@ -72,7 +72,7 @@ async def test_a_name_of_two_finds_both_and_says_so(two: Client) -> None:
 async def test_what_is_of_one_project_asks_which(two: Client) -> None:
     refused = await asked(two, "/api/context/preview", 422, project="api")
     assert f'"{PLAY}", "{WORK}"; name one' in refused["detail"]
-    body = {"project": "api", "preview": True}
+    body = {"project": "api", "count_only": True}
     reply = await two.post("/api/forget", json=body, headers=OWNER)
     assert reply.status == 422
     assert "several projects" in await reply.text()
