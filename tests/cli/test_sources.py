@@ -5,8 +5,14 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 import editor_sessions
 from homes import Home
+from mem_search.contracts import Source
+from mem_search.sources import built_in
+from mem_search.sources.base import BaseSource
+from patience import PATIENCE
 
 
 def test_each_source_says_where_it_looks_what_it_found_and_what_it_left(
@@ -27,3 +33,29 @@ def test_each_source_says_where_it_looks_what_it_found_and_what_it_left(
     assert "its form is not known (Amp)" in reason["reason"]
     assert "its form is not known (Amp)" in mem.ok("sources", "amp")
     assert "is no source; known are jsonl" in mem.run("sources", "poems").stderr
+
+
+def test_a_source_that_looks_by_itself_never_says_that_it_reads_only_what_is_named(
+    mem: Home,
+) -> None:
+    told = {each["source"]: each for each in json.loads(mem.ok("sources", "--json"))["sources"]}
+    assert told["goose"]["looks_in"] == "~/.local/share/goose/sessions"
+    assert "~/.claude" in told["agent-memory"]["looks_in"]
+    asked = {source.name for source in built_in() if _looks(source)}
+    assert {name for name in asked if not told[name]["looks_in"]} == set()
+
+
+def _looks(source: Source) -> bool:
+    return type(source).discover is not BaseSource.discover
+
+
+@pytest.mark.parametrize("command", [("add", "-"), ("import", "jsonl", "-")])
+def test_a_command_says_that_it_waits_for_standard_input(
+    mem: Home, command: tuple[str, ...]
+) -> None:
+    with mem.popen(*command) as process:
+        assert process.stderr
+        assert "from standard input to its end" in process.stderr.readline()
+        said = '{"kind": "note", "text": "The ibis came late"}\n'
+        process.communicate(said, timeout=PATIENCE)
+    assert process.returncode == 0

@@ -91,3 +91,12 @@ async def test_merging_and_renaming_are_taken_back(two: Client) -> None:
     await changed(two, "merge", 404, project="never seen", into=WORK)
     await changed(two, "undo")
     await changed(two, "undo", 404)
+
+
+async def test_a_project_is_called_in_either_case_and_form(two: Client) -> None:
+    await fill(lifecycle_of(two).runtime, draft("n", "A note.", project="F\u00e4hre"))
+    for called in ("Fa\u0308hre", "F\u00c4HRE"):
+        assert (await changed(two, "rename", project=called, name="Boot"))["before"] == "F\u00e4hre"
+        await changed(two, "undo")
+        refused = await changed(two, "rename", 409, project=WORK, name=called)
+        assert "there is a project" in str(refused)

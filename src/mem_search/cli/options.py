@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Callable, Iterable
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Final
+from threading import Timer
+from typing import IO, Annotated, Final
 from zoneinfo import ZoneInfo
 
 import typer
@@ -24,6 +25,9 @@ from mem_search.text.file_names import as_text, is_text
 
 URL: Final = pattern(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 """How the URL of a mailbox begins."""
+
+WAIT_SECONDS: Final = 2.0
+"""Longer than most programs need to write what they pipe."""
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
@@ -92,6 +96,20 @@ def confirm(question: str, *, yes: bool) -> None:
     if not sys.stdin.isatty():
         raise InputError("cannot ask for confirmation without a terminal; add --yes")
     typer.confirm(question, abort=True, err=True)
+
+
+@contextmanager
+def standard_input(what: str) -> Iterator[IO[str]]:
+    """Standard input, which is read to its end. Says so after ``WAIT_SECONDS`` without one: a
+    program that leaves its pipe open, or a person who forgot the file, sees why nothing happens.
+    """
+    said = Timer(WAIT_SECONDS, note, (f"mem-search: reads {what} from standard input to its end",))
+    said.daemon = True
+    said.start()
+    try:
+        yield sys.stdin
+    finally:
+        said.cancel()
 
 
 def absolute(path: str) -> str:

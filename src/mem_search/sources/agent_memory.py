@@ -108,6 +108,10 @@ class AgentMemory(BaseSource):
 
     name = NAME
     follows = True
+    looks_in = (
+        ", ".join(f"~/{usual}" for _, usual, _ in HOMES.values())
+        + " and the folders of the projects of the store"
+    )
 
     def discover(self, machine: Machine) -> Iterable[Location]:
         for agent, (variables, usual, kept) in HOMES.items():

@@ -17,7 +17,7 @@ import typer
 
 from mem_search.cli.client import Client, open_client
 from mem_search.cli.jobs import import_lines, tell_embedding, wait
-from mem_search.cli.options import absolute
+from mem_search.cli.options import absolute, standard_input
 from mem_search.cli.output import note, say
 from mem_search.errors import Forbidden, InputError, MemSearchError, SourceError
 from mem_search.patterns import pattern
@@ -60,7 +60,11 @@ def add(
     urls = [word for word in words if _URL.match(word)]
     mailboxes = [word for word in words if _MAILBOX.match(word)]
     places = [word for word in words if word not in (*urls, *mailboxes)]
-    text = sys.stdin.read() if words == ["-"] else _note_in(places) if places else None
+    if words == ["-"]:
+        with standard_input("a note") as stream:
+            text: str | None = stream.read()
+    else:
+        text = _note_in(places) if places else None
     if text is not None:
         if urls or mailboxes:
             raise InputError("a note and a URL are added one after the other")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,7 +13,7 @@ import typer
 from mem_search.agents.base import folders_in
 from mem_search.cli.client import Client, open_client
 from mem_search.cli.jobs import import_lines, tell_embedding, wait
-from mem_search.cli.options import URL, absolute
+from mem_search.cli.options import URL, absolute, standard_input
 from mem_search.cli.output import note, say
 from mem_search.errors import Forbidden, InputError, SourceError
 from mem_search.regular_file import open_regular_file
@@ -112,7 +111,8 @@ def import_file(
     named = "standard input"
     if file == "-":
         client = open_client()
-        job = _upload(client, source, sys.stdin.buffer, even_forgotten=even_forgotten)
+        with standard_input("records") as stream:
+            job = _upload(client, source, stream.buffer, even_forgotten=even_forgotten)
     else:
         path = named = absolute(file)
         if not Path(path).exists():

@@ -8,7 +8,7 @@ from mem_search.errors import Conflict, InputError, NotFound
 from mem_search.features.projects.model import ProjectChange
 from mem_search.model.projects import EXACTLY, told_apart
 from mem_search.storage.sql import projects
-from mem_search.storage.sql.connection import Connection, Repository, reads, writes
+from mem_search.storage.sql.connection import Connection, Repository, folded_name, reads, writes
 from mem_search.text.dates import now_ms
 
 _CALLED: Final = 'lower({0}) = lower(%s::text collate "C")'
@@ -44,15 +44,15 @@ class StoredProjects(Repository):
         connection.lock_store()
         number = _found(connection, name)
         before = projects.named(connection, number).name
-        taken = connection.maybe(
-            f"select 1 from projects where id != %s and merged_into is null"
-            f" and {_CALLED.format('name')}",
-            (number, new),
-        ) or connection.maybe(
-            f"select 1 from records where {_CALLED.format('project')} and project != %s",
-            (new, before),
-        )
-        if taken:
+        others = {
+            *connection.column(
+                "select name from projects where id != %s and merged_into is null", (number,)
+            ),
+            *connection.column(
+                "select distinct project from records where project != %s", (before,)
+            ),
+        }
+        if folded_name(new) in map(folded_name, others):
             raise Conflict(
                 f"there is a project {new!r}; to make them one: mem-search projects"
                 f" --merge {before!r} {new!r}",
@@ -102,25 +102,21 @@ def _noted(connection: Connection, number: int, change: ProjectChange) -> Projec
 def _found(connection: Connection, name: str) -> int:
     """The number of the project with this name. Raises NotFound, InputError for several."""
     meant = [each for each in projects.names_meant(connection, name) if each]
-    numbers = connection.column(
-        f"select id from projects where merged_into is null and {_CALLED.format('name')}",
-        (meant[0],),
-    )
+    exactly = name.removeprefix(EXACTLY)
+    same = folded_name(exactly)
+    rows = connection.execute("select id, name from projects where merged_into is null")
+    numbers = [number for number, called in rows if folded_name(called) == same]
     if not numbers and len(meant) > 1:
         raise InputError(f"{name!r} are several projects: {', '.join(meant[1:])}; name one")
-    exactly = name.removeprefix(EXACTLY)
+    only_named = connection.column("select distinct project from records where project_id is null")
+    called_so = [each for each in only_named if folded_name(each) == same]
     if not numbers:
-        known = connection.maybe(
-            f"select project from records where project_id is null and {_CALLED.format('project')}",
-            (exactly,),
-        )
-        if known is None:
+        if not called_so:
             raise NotFound(f"no project is called {exactly!r}; mem-search projects lists them")
-        numbers = [projects.add(connection, known[0], known[0], "")]
+        numbers = [projects.add(connection, called_so[0], called_so[0], "")]
     # What only names the project is meant as well.
     connection.execute(
-        f"update records set project_id = %s where project_id is null"
-        f" and {_CALLED.format('project')}",
-        (numbers[0], exactly),
+        "update records set project_id = %s where project_id is null and project = any(%s::text[])",
+        (numbers[0], called_so),
     )
     return int(numbers[0])

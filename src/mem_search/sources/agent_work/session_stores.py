@@ -117,6 +117,11 @@ class SessionStores(BaseSource):
         """The sessions of another file. Raises OSError, ValueError."""
         return iter(())
 
+    @property
+    def looks_in(self) -> str:
+        nobody = Machine(home=Path("~"), environ={}, cwd=Path())
+        return ", ".join(dict.fromkeys(map(str, self.places(nobody))))
+
     def discover(self, machine: Machine) -> Iterable[Location]:
         for path in dict.fromkeys(self.places(machine)):
             if path.exists():
