@@ -11,7 +11,7 @@ from datetime import datetime
 from functools import cache
 from pathlib import Path
 from threading import Timer
-from typing import IO, Annotated, Final
+from typing import Annotated, Final, TextIO
 from zoneinfo import ZoneInfo
 
 import typer
@@ -99,7 +99,7 @@ def confirm(question: str, *, yes: bool) -> None:
 
 
 @contextmanager
-def standard_input(what: str) -> Iterator[IO[str]]:
+def standard_input(what: str) -> Iterator[TextIO]:
     """Standard input, which is read to its end. Says so after ``WAIT_SECONDS`` without one: a
     program that leaves its pipe open, or a person who forgot the file, sees why nothing happens.
     """
