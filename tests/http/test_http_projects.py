@@ -42,6 +42,7 @@ async def two(empty: Client, tmp_path: Path) -> Client:
         git = tmp_path / name / "api" / ".git"
         (git / "objects").mkdir(parents=True)
         (git / "HEAD").write_text("ref: refs/heads/main\n")
+        (git / "config").write_text(f'[remote "origin"]\nurl = https://example.org/{name}/api\n')
         place = identify(tmp_path / name / "api").place
         made = draft(
             name, f"The lamp of {name} burns at night.", kind="session_summary", project="api",
@@ -59,6 +60,22 @@ async def test_a_briefing_of_one_has_nothing_of_the_other(two: Client, tmp_path:
     shown = await asked(two, "/api/context/preview", project="api", cwd=str(tmp_path / "play/api"))
     assert "Lamp of play" in shown["context"]
     assert "Lamp of work" not in shown["context"]
+
+
+async def test_a_repository_that_was_moved_is_known_before_it_is_read_again(
+    two: Client, tmp_path: Path
+) -> None:
+    moved = tmp_path / "elsewhere"
+    (tmp_path / "work" / "api").rename(moved)
+    place = identify(moved).place
+    assert place is not None
+    assert place.marks
+    where = {"cwd": place.directory, "checkout": place.checkout, "root": place.root}
+    told = await asked(
+        two, "/api/context/preview", project=place.name, marks=",".join(place.marks), **where
+    )
+    assert "Lamp of work" in told["context"]
+    assert "Lamp of play" not in told["context"]
 
 
 async def test_a_name_of_two_finds_both_and_says_so(two: Client) -> None:

@@ -61,7 +61,9 @@ def context(
     here = identify(os.getcwd())  # noqa: PTH109 - as the hook names it
     pairs = [("project", project or here.name)]
     if not project and here.place is not None:
-        pairs.append(("cwd", here.place.directory))
+        at = here.place
+        pairs += [("cwd", at.directory), ("checkout", at.checkout), ("root", at.root)]
+        pairs += [("marks", mark) for mark in at.marks if "," not in mark]  # it separates them
     if branch or not project:
         pairs.append(("branch", branch or here.branch))
     if files is None and not project:

@@ -31,7 +31,7 @@ from mem_search.http.core.replies import JSON, TEXT, json_reply, prefers, text_r
 from mem_search.http.core.routing import Call, Route
 from mem_search.http.schemas import TextReply
 from mem_search.model import Filters
-from mem_search.model.projects import EXACTLY
+from mem_search.model.projects import EXACTLY, ProjectPlace
 from mem_search.records.origin import is_given
 from mem_search.records.registry import installed_kinds
 from mem_search.renderers import harmless, quoted
@@ -42,6 +42,7 @@ from mem_search.text.dates import now_ms
 
 OBSERVATIONS_A_SESSION = 20
 _MAX_PROJECTS = 5
+_MAX_MARKS = 10
 _FULL = 10
 """So many times the usual records with ``full``."""
 
@@ -140,6 +141,11 @@ class BriefingParameters(TimeZoneParameters, PlatformParameters):
 
     project: Text = Field(default="", description="Project by name")
     cwd: Text = Field(default="", description="The directory that `project` is the name of")
+    checkout: Text = Field(default="", description="The work tree around it")
+    root: Text = Field(default="", description="The main work tree of its repository")
+    marks: Words = Field(
+        default=(), max_length=_MAX_MARKS, description="What tells its repository apart"
+    )
     projects: Words = Field(
         default=(), max_length=_MAX_PROJECTS, description="Several projects, its own first"
     )
@@ -158,8 +164,13 @@ class BriefingParameters(TimeZoneParameters, PlatformParameters):
         named = (self.project.strip(), *self.projects)
         if not any(named):
             raise MissingField("name the project; GET /api/projects lists them", field="project")
+        place = (
+            ProjectPlace(self.project.strip(), self.cwd, self.checkout, self.root, self.marks)
+            if self.cwd
+            else None
+        )
         found = [
-            await exact(records, name, self.cwd if name == self.project.strip() else "")
+            await exact(records, name, place if name == self.project.strip() else None)
             for name in named
             if name
         ]

@@ -138,19 +138,21 @@ async def brief(
     )  # fmt: skip
 
 
-async def exact(records: Records, name: str, cwd: str = "") -> str:
-    """The exact name of the project that is called ``name``, or is recorded at ``cwd``.
+async def exact(records: Records, name: str, place: ProjectPlace | None = None) -> str:
+    """The exact name of the project that is called ``name``, or is the one of ``place``.
 
     Empty where another project has the name of the folder. Raises InputError where several are
     called so: what an agent gets is of one.
     """
-    if cwd and (found := await records.project_at(ProjectPlace(name, cwd))) is not None:
+    if place is not None and (found := await records.project_at(place)) is not None:
         return found.name
     several = [each for each in await records.projects_meant(name) if each]
-    if len(several) > 1 and not cwd:
+    if len(several) > 1 and place is None:
         listed = ", ".join(f'"{each}"' for each in several[1:])
         raise InputError(f"{name!r} are several projects: {listed}; name one", field="project")
-    return "" if cwd and await records.is_project(name) else name.removeprefix(EXACTLY)
+    return (
+        "" if place is not None and await records.is_project(name) else name.removeprefix(EXACTLY)
+    )
 
 
 def ranked(
