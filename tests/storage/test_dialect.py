@@ -73,3 +73,14 @@ def test_a_statement_of_sqlite_is_run_as_it_stands() -> None:
         assert connection.execute("select ?1 || '% for update'", ("a",)).fetchone() == (
             "a% for update",
         )
+
+
+def test_memory_that_a_damaged_index_asks_for_is_an_error_of_the_database() -> None:
+    def greedy() -> None:
+        raise MemoryError
+
+    with closing(sqlite3.connect(":memory:", factory=SqliteConnection)) as connection:
+        connection.create_function("greedy", 0, greedy)
+        for statement, values in (("select greedy()", ()), ("select greedy(), %s", (1,))):
+            with pytest.raises(sqlite3.DatabaseError, match="more memory than there is"):
+                connection.execute(statement, values)

@@ -131,9 +131,12 @@ class SqliteConnection(Asking, sqlite3.Connection):
         self.create_function("folded", 1, folded_name, deterministic=True)
 
     def execute(self, statement: str, values: Any = (), /) -> sqlite3.Cursor:
-        if not is_shared(statement):
-            return sqlite3.Connection.execute(self, statement, values)
-        return sqlite3.Connection.execute(self, for_sqlite(statement), _bound(values))
+        try:
+            if not is_shared(statement):
+                return sqlite3.Connection.execute(self, statement, values)
+            return sqlite3.Connection.execute(self, for_sqlite(statement), _bound(values))
+        except MemoryError as error:  # a damaged length in an index asks for any number of bytes
+            raise sqlite3.DatabaseError("it needs more memory than there is") from error
 
     def many(self, statement: str, rows: Iterable[Values], /) -> int:
         return self.executemany(for_sqlite(statement), map(_bound, rows)).rowcount

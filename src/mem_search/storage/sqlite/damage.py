@@ -127,7 +127,7 @@ def _words_are_whole(connection: sqlite3.Connection) -> bool:
             " exists(select 1 from records where source != 'sample' and body glob '*[a-z]*')"
         ).fetchone()
         return not lacks_words and _lengths_agree(connection)
-    except (sqlite3.DatabaseError, UnicodeDecodeError, TypeError, ValueError):
+    except (sqlite3.DatabaseError, MemoryError, UnicodeDecodeError, TypeError, ValueError):
         return False
 
 
@@ -157,7 +157,7 @@ def _words_differ(connection: sqlite3.Connection) -> bool:
                 )
             elif _differs_from_fresh(connection, table):
                 return True
-    except sqlite3.DatabaseError:
+    except (sqlite3.DatabaseError, MemoryError):
         return True
     return False
 
