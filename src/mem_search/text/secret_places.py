@@ -74,7 +74,6 @@ _PLACES: Final[dict[str, Place]] = {
     "said": "data", "bare": "data", "block": "data", "argument": "code", "typed": "data",
 }  # fmt: skip
 """How sure it is that a value is meant: two arguments side by side are often two names."""
-_ONLY_EVIDENT: Final = ("bare", "made", "otherwise", "given")
 _MAX_TAG_CHARS: Final = 300
 
 

@@ -85,11 +85,7 @@ def load(connection: sqlite3.Connection, of: Of, layout: np.dtype[Any]) -> dict[
 def broken(connection: sqlite3.Connection) -> list[int]:
     """The rows of blocks that are not what was written."""
     rows = connection.execute("select rowid, of, block, content from column_blocks")
-    return [
-        row
-        for row, of, place, content in rows
-        if _body(of, place, content) is None and not _is_older(content)
-    ]
+    return [row for row, of, place, content in rows if _body(of, place, content) is None]
 
 
 def drop_broken(connection: sqlite3.Connection) -> None:
@@ -195,16 +191,10 @@ def _body(of: Of, place: int, content: object) -> bytes | None:
     return body if content[:_CHECKSUM] == _checksum(of, place, body) else None
 
 
-def _is_older(content: object) -> bool:
-    """Whether a version without checksums has written it."""
-    return isinstance(content, bytes) and content.startswith(b"{")
-
-
 def _decoded(of: Of, place: int, content: object, layout: np.dtype[Any]) -> Block | None:
     body = _body(of, place, content)
     if body is None:
-        if not _is_older(content):
-            log.warning("a stored block (%s %s) is damaged: its rows are read anew", of, place)
+        log.warning("a stored block (%s %s) is damaged: its rows are read anew", of, place)
         return None
     end = body.index(b"\n")
     head = json.loads(body[:end])
