@@ -145,8 +145,12 @@ class IngestWriter:
         for known in await self._ingest.observations_of(source, sessions):
             made = known.source_id, known.updated_at, known.reading.get("rules")
             stored.setdefault(known.session, []).append(made)
+        renamed = {former for draft in batch.drafts for former in draft.former}
         stale = [
-            source_id for each in whole for source_id in each.stale(stored.get(each.session, ()))
+            source_id
+            for each in whole
+            for source_id in each.stale(stored.get(each.session, ()))
+            if source_id not in renamed
         ]
         return replace(
             batch,

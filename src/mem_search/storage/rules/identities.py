@@ -98,7 +98,7 @@ def numbers_of(records: Iterable[Sequence[Any]], tombstones: Sequence[Tombstone]
     ]
 
 
-class Known(NamedTuple):
+class TakenId(NamedTuple):
     """A stored record; ``content`` is its metadata ``CONTENT_ID``."""
 
     source_id: str
@@ -107,7 +107,7 @@ class Known(NamedTuple):
 
 
 def with_own_ids(
-    items: Sequence[PreparedDraft], known: Callable[[str, str, str], Sequence[Known]]
+    items: Sequence[PreparedDraft], known: Callable[[str, str, str], Sequence[TakenId]]
 ) -> list[PreparedDraft]:
     """``items`` under ids that no record of another kind has: ``5``, else ``5#user_prompt``.
 
@@ -120,7 +120,7 @@ def with_own_ids(
 
 def _with_own_id(
     item: PreparedDraft,
-    known: Callable[[str, str, str], Sequence[Known]],
+    known: Callable[[str, str, str], Sequence[TakenId]],
     owners: dict[tuple[str, str], str],
 ) -> PreparedDraft:
     """``owners`` are the kinds of earlier items of the batch, by (source, id)."""

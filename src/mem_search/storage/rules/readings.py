@@ -25,7 +25,7 @@ _SUMMARY: Final = "session_summary"
 _MAIN: Final = ("main", "")
 
 
-class Known(NamedTuple):
+class ReadBefore(NamedTuple):
     """A stored record; ``reading`` is what it keeps of its ``Reading``, if there was one."""
 
     source_id: str
@@ -39,7 +39,7 @@ class Known(NamedTuple):
     sessions: tuple[str, ...]
 
     @classmethod
-    def of(cls, row: Sequence[Any]) -> Known:
+    def of(cls, row: Sequence[Any]) -> ReadBefore:
         *columns, agent, reading, shared = row
         found = json.loads(reading or "{}"), tuple(json.loads(shared or "[]"))
         return cls(*columns, agent or "", *found)  # type: ignore[call-arg]
@@ -106,7 +106,9 @@ class Settled:
         return [*self.merged.values(), *left]
 
 
-def settled(offered: Sequence[PreparedDraft], stored: Mapping[tuple[str, str], Known]) -> Settled:
+def settled(
+    offered: Sequence[PreparedDraft], stored: Mapping[tuple[str, str], ReadBefore]
+) -> Settled:
     """``offered`` in order, against what is ``stored`` by (source, source id)."""
     found, known = Settled(), dict(stored)
     for item in offered:
@@ -115,7 +117,7 @@ def settled(offered: Sequence[PreparedDraft], stored: Mapping[tuple[str, str], K
 
 
 def _settle(
-    item: PreparedDraft, known: dict[tuple[str, str], Known], found: Settled
+    item: PreparedDraft, known: dict[tuple[str, str], ReadBefore], found: Settled
 ) -> PreparedDraft | Stored:
     draft, reading = item.draft, item.draft.reading
     assert reading is not None
@@ -123,7 +125,7 @@ def _settle(
     if old is not None and _is_another(draft, old):
         draft = replace(draft, source_id=apart(draft), former=())
         old = known.get((draft.source, draft.source_id))
-    key = draft.source, draft.source_id
+    key, was_taken = (draft.source, draft.source_id), False
     for former in draft.former:
         before = known.get((draft.source, former))
         if before is None or before.kind != draft.kind or former == draft.source_id:
@@ -134,7 +136,10 @@ def _settle(
             continue
         del known[draft.source, former]
         if old is None:
-            old = before
+            # Earlier rules gave what a fork did to its parent, which shares nothing of it.
+            is_of_another = before.session != draft.session and not before.reading
+            was_taken = is_of_another and not reading.is_copy
+            old = before._replace(session="") if was_taken else before
             found.renamed[before.number] = draft.source_id
         else:
             reason = f"it is one record with {draft.source_id}"
@@ -142,7 +147,7 @@ def _settle(
     told_of = known.get((draft.source, f"{draft.session}/summary"))
     if reading.is_told and told_of is not None and _covers(told_of, draft):
         return Stored(old.number if old else 0, "unchanged")
-    takes = old is None or _replaces(draft, reading, old)
+    takes = old is None or was_taken or _replaces(draft, reading, old)
     carriers = {draft.session, reading.session, *((old.session, *old.sessions) if old else ())}
     sessions = tuple(sorted(filter(None, carriers)))
     sessions = sessions if len(sessions) > 1 else ()
@@ -161,13 +166,13 @@ def _settle(
     return replace(item, draft=replace(draft, metadata={**draft.metadata, **now.kept}))
 
 
-def _shorter(session: str, reading: Reading, old: Known) -> str:
+def _shorter(session: str, reading: Reading, old: ReadBefore) -> str:
     events = old.reading.get("events", 0)
     of_all = f" ({reading.events} of {events} events)" if events > reading.events else ""
     return f"a shorter copy of session {session}{of_all}; what is stored of it stays"
 
 
-def _is_another(draft: Draft, old: Known) -> bool:
+def _is_another(draft: Draft, old: ReadBefore) -> bool:
     """Whether a record of another session has the id by chance, and is not the same event."""
     return (
         old.session != draft.session
@@ -177,17 +182,20 @@ def _is_another(draft: Draft, old: Known) -> bool:
     )
 
 
-def _covers(summary: Known, told: Draft) -> bool:
+def _covers(summary: ReadBefore, told: Draft) -> bool:
     """Whether the transcript of a session has what hooks told."""
     return not summary.is_told and (told.updated_at or 0) <= summary.updated_at + TOLD_LATE_MS
 
 
-def _replaces(draft: Draft, reading: Reading, old: Known) -> bool:
+def _replaces(draft: Draft, reading: Reading, old: ReadBefore) -> bool:
     updated = draft.updated_at if draft.updated_at is not None else draft.created_at or 0
     if old.reading.get("rules") != reading.rules:
-        # What the rules of another version made is made anew, but not of less.
+        # What the rules of another version made is made anew, but not of less. Earlier ones let
+        # the last file win: what begins at another time is of another file.
         if reading.is_copy and not old.reading.get("copy"):
             return False
+        if not (reading.is_copy or old.reading) and draft.created_at != old.created_at:
+            return True
         return not reading.is_open or updated >= old.updated_at
     if old.is_told and not reading.is_told:
         return updated + TOLD_LATE_MS >= old.updated_at
@@ -197,12 +205,14 @@ def _replaces(draft: Draft, reading: Reading, old: Known) -> bool:
     return mine >= old.rank
 
 
-def _known(draft: Draft, reading: Reading, old: Known | None, sessions: tuple[str, ...]) -> Known:
+def _known(
+    draft: Draft, reading: Reading, old: ReadBefore | None, sessions: tuple[str, ...]
+) -> ReadBefore:
     created = draft.created_at if draft.created_at is not None else old.created_at if old else 0
     updated = draft.updated_at if draft.updated_at is not None else created
     agent = str(draft.metadata.get("agent", ""))
     number = old.number if old else 0
-    return Known(
+    return ReadBefore(
         draft.source_id, number, draft.kind, draft.session, created, updated, agent,
         reading.stored, sessions,
     )  # fmt: skip

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Final
 
 from mem_search.errors import Conflict
-from mem_search.model import Draft, LedgerEntry, Location, Record
+from mem_search.model import Draft, Location, Record
 from mem_search.model.ingest import (
     FollowedLocation,
     IngestCounts,
-    LedgerRow,
     PreparedBatch,
     PreparedDraft,
     Stored,
@@ -21,7 +20,7 @@ from mem_search.model.ingest import (
 from mem_search.model.records import CONTENT_ID
 from mem_search.storage.rules import identities, readings
 from mem_search.storage.rules.identities import lifted_with, with_own_ids
-from mem_search.storage.rules.readings import Known
+from mem_search.storage.rules.readings import ReadBefore
 from mem_search.storage.sql import session_readings
 from mem_search.storage.sql.connection import (
     HERE,
@@ -31,18 +30,17 @@ from mem_search.storage.sql.connection import (
     reads,
     writes,
 )
+from mem_search.storage.sql.ledger import Ledger, note, strike
 from mem_search.storage.sql.projects import ProjectPlaces
 from mem_search.storage.sql.record_writer import Writer
 from mem_search.text.dates import now_ms
 from mem_search.text.search_fields import FROM_MODEL
 
-_LEDGER: Final = "select source, location, item, outcome, reason, records, at from ledger"
-
 _HOME: Final = "current_setting('mem_search.home')"
 """The home that reads a location: its files may be nowhere else."""
 
 
-class Ingest(ProjectPlaces, ABC):
+class Ingest(ProjectPlaces, Ledger, ABC):
     """Imports: batches with their cursor, followed locations, and the ledger."""
 
     writer: ClassVar[type[Writer]]
@@ -160,14 +158,14 @@ class Ingest(ProjectPlaces, ABC):
     @reads
     def observations_of(
         self, connection: Connection, source: str, sessions: Sequence[str]
-    ) -> list[Known]:
+    ) -> list[ReadBefore]:
         """The observations of ``sessions``."""
         rows = connection.execute(
             f"select {session_readings.KNOWN} from records"
             " where session = any(%s::text[]) and kind = 'observation' and source = %s",
             (list(sessions), source),
         )
-        return [Known.of(row) for row in rows]
+        return [ReadBefore.of(row) for row in rows]
 
     @reads
     def cursor(self, connection: Connection, location: Location) -> dict[str, Any]:
@@ -195,13 +193,6 @@ class Ingest(ProjectPlaces, ABC):
                 followed, now_ms(),
             ),
         )  # fmt: skip
-
-    @writes
-    def note_items(
-        self, connection: Connection, location: Location, entries: Sequence[LedgerEntry]
-    ) -> None:
-        """Write to the ledger what became of items."""
-        note(connection, location, entries)
 
     @writes
     def note_from_model(
@@ -283,59 +274,10 @@ class Ingest(ProjectPlaces, ABC):
             for source, path, label, options, followed, at, error, here in rows
         ]  # fmt: skip
 
-    @reads
-    def ledger(
-        self,
-        connection: Connection,
-        source: str,
-        item: str,
-        limit: int,
-        offset: int,
-        outcome: str = "",
-    ) -> list[LedgerRow]:
-        """Entries, newest first. What is not empty narrows them down.
-
-        ``item`` is a part of the location and item: ``notes.jsonl/line 2``.
-        """
-        rows = connection.execute(
-            f"{_LEDGER} where %(source)s in ('', source)"
-            " and (%(item)s = '' or strpos(location || '/' || item, %(item)s) > 0)"
-            " and %(outcome)s in ('', outcome)"
-            " order by at desc, item limit %(limit)s offset %(offset)s",
-            {"source": source, "item": item, "outcome": outcome, "limit": limit, "offset": offset},
-        )
-        return [LedgerRow(*row) for row in rows]
-
-    @reads
-    def ledger_at(self, connection: Connection, paths: Sequence[str]) -> list[LedgerRow]:
-        """Entries about exactly these paths, newest first: location and item are a path."""
-        rows = connection.execute(
-            f"{_LEDGER} where rtrim(location, '/') || '/' || item = any(%(paths)s::text[])"
-            " or (location = any(%(paths)s::text[])"
-            " and substr(location, greatest(1, length(location) - length(item))) = '/' || item)"
-            " order by at desc",
-            {"paths": list(paths)},
-        )
-        return [LedgerRow(*row) for row in rows]
-
-    @reads
-    def ledger_counts(
-        self, connection: Connection, location: str = "", below: str = ""
-    ) -> list[tuple[str, str, int]]:
-        """(source, outcome, number of items), of all locations or of one; of items that begin with
-        ``below``."""
-        rows = connection.execute(
-            "select source, outcome, count(*) from ledger where %(location)s in ('', location)"
-            " and substr(item, 1, length(%(below)s)) = %(below)s"
-            " group by source, outcome order by 1, 2",
-            {"location": location, "below": below},
-        )
-        return [(source, outcome, count) for source, outcome, count in rows]
-
 
 def _stored(
     connection: Connection, items: Sequence[PreparedDraft]
-) -> Callable[[str, str, str], list[identities.Known]]:
+) -> Callable[[str, str, str], list[identities.TakenId]]:
     """What ``with_own_ids`` asks about ``items``, read by one statement."""
     drafts = [item.draft for item in items]
     names = [n for draft in drafts for n in (draft.source_id, f"{draft.source_id}#{draft.kind}")]
@@ -344,7 +286,7 @@ def _stored(
         " where source = any(%s::text[]) and source_id = any(%s::text[])",
         (sorted({draft.source for draft in drafts}), names),
     )
-    found = {(source, row[0]): identities.Known(*row) for source, *row in rows}
+    found = {(source, row[0]): identities.TakenId(*row) for source, *row in rows}
     return lambda source, *ids: [found[source, each] for each in ids if (source, each) in found]
 
 
@@ -376,36 +318,3 @@ def result_of(connection: Connection, job: str) -> dict[str, Any]:
     """What the job has counted so far."""
     row = connection.maybe("select result from jobs where id = %s", (job,))
     return dict(from_json(row[0])) if row else {}
-
-
-def note(connection: Connection, location: Location, entries: Iterable[LedgerEntry]) -> None:
-    """Write ledger entries; the newest entry of an item replaces the older one."""
-    now = now_ms()
-    connection.many(
-        "insert into ledger(source, location, item, outcome, reason, records, at)"
-        " values(%s, %s, %s, %s, %s, %s, %s) on conflict(owner, source, location, item)"
-        " do update set (outcome, reason, records, at) ="
-        " (excluded.outcome, excluded.reason, excluded.records, excluded.at)",
-        [
-            (location.source, location.path, e.item, e.outcome, e.reason, e.records, now)
-            for e in entries
-        ],
-    )
-
-
-def strike(connection: Connection, location: Location, items: Iterable[str]) -> None:
-    """Delete the entries of ``items`` and of items inside them, ``name:7`` in ``name``. An empty
-    item is the whole location.
-    """
-    at = {"source": location.source, "location": location.path}
-    noted = "select 1 from ledger where source = %(source)s and location = %(location)s limit 1"
-    if connection.maybe(noted, at) is None:
-        return
-    connection.many(
-        "delete from ledger where source = %(source)s and location = %(location)s"
-        " and (%(item)s::text = ''"
-        # The key finds the range that has both of the last line.
-        " or (item >= %(item)s::text and item < %(item)s::text || ';'"
-        " and (item = %(item)s::text or item > %(item)s::text || ':')))",
-        [{**at, "item": item} for item in items],
-    )

@@ -8,19 +8,19 @@ from typing import Any, Final
 from mem_search.model.ingest import PreparedDraft
 from mem_search.model.records import READING, SESSIONS
 from mem_search.storage.rules import readings
-from mem_search.storage.rules.readings import Known
+from mem_search.storage.rules.readings import ReadBefore
 from mem_search.storage.sql.connection import Connection, Json, from_json
 
 KNOWN: Final = (
     "source_id, id, kind, session, created_at, updated_at, data ->> 'agent',"
     f" data ->> '{READING}', data ->> '{SESSIONS}'"
 )
-"""The columns of a ``Known``."""
+"""The columns of a ``ReadBefore``."""
 
 
 def read_before(
     connection: Connection, items: Sequence[PreparedDraft]
-) -> dict[tuple[str, str], Known]:
+) -> dict[tuple[str, str], ReadBefore]:
     """What ``readings.settled`` asks about ``items``, read by one statement."""
     drafts = [item.draft for item in items]
     names = list(dict.fromkeys(readings.ids_of(drafts)))
@@ -31,7 +31,7 @@ def read_before(
         " where source = any(%s::text[]) and source_id = any(%s::text[])",
         (sorted({draft.source for draft in drafts}), names),
     )
-    return {(source, row[0]): Known.of(row) for source, *row in rows}
+    return {(source, row[0]): ReadBefore.of(row) for source, *row in rows}
 
 
 def note(connection: Connection, noted: Mapping[tuple[str, str], Mapping[str, Any]]) -> None:
@@ -53,5 +53,5 @@ def told_before(connection: Connection, until: Mapping[tuple[str, str], int]) ->
             f"select {KNOWN} from records where source = %s and session = %s and updated_at <= %s",
             (source, session, at),
         )
-        found += [known.number for known in map(Known.of, rows) if known.is_told]
+        found += [known.number for known in map(ReadBefore.of, rows) if known.is_told]
     return found
