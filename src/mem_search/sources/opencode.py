@@ -17,12 +17,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from mem_search.contracts import Machine
-from mem_search.errors import SourceError
-from mem_search.model import Batch, Draft, LedgerEntry, Location
-from mem_search.model.ingest import WholeSession
 from mem_search.patterns import pattern
-from mem_search.projects import identify
-from mem_search.sources.agent_work.drafts import VERSION
 from mem_search.sources.agent_work.events import (
     MAIN,
     AgentText,
@@ -34,6 +29,13 @@ from mem_search.sources.agent_work.events import (
     SessionTitle,
     ToolCall,
 )
+from mem_search.sources.agent_work.session_stores import (
+    SessionStores,
+    Store,
+    StoredSession,
+    root_of,
+    value_of,
+)
 from mem_search.sources.agent_work.text import clean_text, without_injected
 from mem_search.sources.agent_work.transcripts import (
     Tools,
@@ -41,17 +43,12 @@ from mem_search.sources.agent_work.transcripts import (
     called,
     exit_code,
     home_of,
-    read_only,
-    records_of,
     words,
 )
-from mem_search.sources.base import BaseSource, BatchBuilder, alone
 from mem_search.sources.conversations import fields, items
-from mem_search.sources.databases import ENDED, ForeignDatabase, UnreadableDatabase
+from mem_search.sources.databases import ForeignDatabase
 from mem_search.sources.whole_files import UnreadLines
-from mem_search.text.json_reading import loads
 
-NAME: Final = "opencode"
 _FILE: Final = pattern(r"opencode(?:-[\w.-]+)?\.db")
 _TABLES: Final = (("session", "message", "part"), ("session_v2", "session_message"))
 """Those of OpenCode 1.x and of 2.x."""
@@ -71,8 +68,6 @@ TOOLS: Final[Tools] = {
     "websearch": ("WebSearch", "query"),
 }
 _PATCHED: Final = pattern(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULTILINE)
-_OF_ALL: Final = (ENDED, "SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_IOERR")
-"""Errors of the whole database; another one is of the session that is read."""
 _UNTITLED: Final = pattern(r"(?:New|Child) session - ")
 _SESSIONS: Final = """
     select s.id, s.parent_id, s.directory, s.title, s.time_created, {version}, {fork}, count(p.id),
@@ -110,62 +105,30 @@ class _Session:
     stamps: dict[str, str] = field(default_factory=dict)
 
 
-class OpenCode(BaseSource):
+class OpenCode(SessionStores):
     """The work of a subagent, which has a session of its own, belongs to the session above it."""
 
-    name = NAME
-    follows = True
-
+    name = "opencode"
+    label = "OpenCode"
+    optional = tuple(dict.fromkeys(table for each in _TABLES for table in each))
     looks_in = "~/.local/share/opencode or $XDG_DATA_HOME/opencode"
 
-    def discover(self, machine: Machine) -> Iterable[Location]:
+    def places(self, machine: Machine) -> Iterable[Path]:
         root = home_of(machine, ".local/share", "XDG_DATA_HOME")
-        for path in sorted((root / "opencode").glob("opencode*.db")):
-            if self.recognises(path):
-                yield Location(NAME, str(path), label="OpenCode sessions")
+        return filter(self.recognises, sorted((root / "opencode").glob("opencode*.db")))
 
     def recognises(self, path: Path) -> bool:
         return _FILE.fullmatch(path.name) is not None
 
-    def read(self, location: Location, cursor: Mapping[str, Any]) -> Iterator[Batch]:
-        path = Path(location.path).expanduser()
-        if not path.is_file():
-            raise SourceError(f"{path} does not exist", field="path")
-        is_known = cursor.get("version") == VERSION
-        known: dict[str, str] = dict(cursor.get("sessions", {})) if is_known else {}
-        with read_only(path, (), [table for each in _TABLES for table in each]) as database:
-            sessions = _sessions(path, database)
-            batch = BatchBuilder(total=len(sessions))
-            for done, session in enumerate(sessions.values()):
-                if known.get(session.id) == (stamp := "+".join(session.stamps.values())):
-                    continue
-                item, taken = clean_text(session.id), batch.taken
-                batch.outdate(item)
-                unread = UnreadLines("message", f"OpenCode {session.version}".strip())
-                noted = False
-                for each in alone(item, partial(_records, database, session, sessions, unread)):
-                    if isinstance(each, Draft):
-                        batch.take(each, item)
-                    elif isinstance(each, LedgerEntry):
-                        noted = True
-                        batch.note(each)
-                    else:
-                        batch.finish(each)
-                unread_of_it = list(unread.entries(item))
-                batch.note(*unread_of_it)
-                if (taken := batch.taken - taken) and not noted:
-                    batch.note(LedgerEntry(item, "taken", records=taken))
-                elif not noted and not unread_of_it:
-                    batch.leave(item, "there is nothing in it that could be stored")
-                known[session.id] = stamp
-                if batch.is_full:
-                    yield batch.build({"version": VERSION, "sessions": dict(known)}, done + 1)
-            if batch:
-                yield batch.build({"version": VERSION, "sessions": dict(known)}, len(sessions))
+    def in_database(self, store: Store, database: ForeignDatabase) -> Iterator[StoredSession]:
+        sessions = _sessions(database)
+        for each in sessions.values():
+            stamp = "+".join(each.stamps.values())
+            yield StoredSession(each.id, stamp, partial(_lines, database, each, sessions))
 
 
-def _sessions(path: Path, database: ForeignDatabase) -> dict[str, _Session]:
-    """The sessions with messages by their ids, the oldest first. Raises SourceError for a database
+def _sessions(database: ForeignDatabase) -> dict[str, _Session]:
+    """The sessions with messages by their ids, the oldest first. Raises ValueError for a database
     of another form.
     """
     columns, found = database.columns, dict[str, _Session]()
@@ -189,33 +152,8 @@ def _sessions(path: Path, database: ForeignDatabase) -> dict[str, _Session]:
             session.stamps[parts] = f"{changed}-{count}"
     if not found and not any(columns.keys() >= set(tables) for tables in _TABLES):
         tables = ", ".join(sorted({table for each in _TABLES for table in each} - columns.keys()))
-        raise SourceError(f"{path} cannot be read: its form is not known, it has no table {tables}")
+        raise ValueError(f"its form is not known, it has no table {tables}")
     return dict(sorted(found.items(), key=lambda each: (each[1].began, str(each[0]))))
-
-
-def _root(session: _Session, sessions: Mapping[str, _Session]) -> str:
-    """The session that a person began."""
-    key, seen = session.id, {session.id}
-    while key in sessions and (above := sessions[key].parent) and above not in seen:
-        seen.add(above)
-        key = above
-    return key
-
-
-def _records(
-    database: ForeignDatabase,
-    session: _Session,
-    sessions: Mapping[str, _Session],
-    unread: UnreadLines,
-) -> Iterator[Draft | WholeSession]:
-    """The records of a session. Raises SourceError when the database cannot be asked any more."""
-    try:
-        lines = _lines(database, session, sessions, unread)
-        yield from records_of(NAME, lines, identify, clean_text(session.id))
-    except UnreadableDatabase as error:
-        if error.name in _OF_ALL:
-            raise SourceError(f"the database cannot be read: {error}; sync again") from error
-        raise
 
 
 def _lines(
@@ -228,7 +166,8 @@ def _lines(
 
     2.x copies what 1.x wrote: of what both have, the rows of 1.x count.
     """
-    root = _root(session, sessions)
+    unread.program = f"OpenCode {session.version}".strip()
+    root = root_of(session.id, {key: each.parent for key, each in sessions.items()})
     agent = MAIN if session.id == root else clean_text(session.id)
     about = _About(root, agent, session.folder, session.title if agent == MAIN else "")
     # A fork begins with copies of messages, which the session has that it was made of.
@@ -275,7 +214,7 @@ def _of_1(
     for unread.at, (key, at, data) in enumerate(database.rows(_MESSAGES, session), 1):
         message = _object(data, unread)
         parts = [(part_key, _object(part, unread)) for part_key, part in parts_of[key]]
-        at = at if isinstance(at, int) and at > 0 else None
+        at = at if _is_time(at) else None
         lines: list[Line] = []
         if message.get("role") == "user":
             asked = words([part for _, part in parts if not part.get("synthetic")])
@@ -342,12 +281,8 @@ def _as_in_1(part: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _object(data: object, unread: UnreadLines) -> Mapping[str, Any]:
     """The fields of a message or a part of one; ``unread`` notes what is no object."""
-    try:
-        value = loads(data) if isinstance(data, str | bytes) else None
-    except (ValueError, RecursionError) as error:
-        unread.add(unread.at, f"cannot be read: {error}")
-        return {}
-    if not isinstance(value, Mapping):
+    before, value = unread.count, value_of(data, unread)
+    if unread.count == before and not isinstance(value, Mapping):
         unread.add(unread.at, "cannot be read: it is no object")
     return fields(value)
 
@@ -360,7 +295,7 @@ def _time(part: Mapping[str, Any]) -> int | None:
     """When a part was over, in ms since 1970."""
     times = fields(part.get("time")) or fields(fields(part.get("state")).get("time"))
     at = times.get("end", times.get("start"))
-    return at if isinstance(at, int) and not isinstance(at, bool) and at > 0 else None
+    return at if _is_time(at) else None
 
 
 def _events(part: Mapping[str, Any], *, is_summary: bool) -> Iterator[Event]:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar
 
 from mem_search.errors import Conflict
 from mem_search.model import Draft, Location, Record
 from mem_search.model.ingest import (
-    FollowedLocation,
     IngestCounts,
     PreparedBatch,
     PreparedDraft,
@@ -23,24 +22,19 @@ from mem_search.storage.rules.identities import lifted_with, with_own_ids
 from mem_search.storage.rules.readings import ReadBefore
 from mem_search.storage.sql import session_readings
 from mem_search.storage.sql.connection import (
-    HERE,
     Connection,
     Json,
     from_json,
     reads,
     writes,
 )
-from mem_search.storage.sql.ledger import Ledger, note, strike
+from mem_search.storage.sql.locations import Locations, note, save_cursor, strike
 from mem_search.storage.sql.projects import ProjectPlaces
 from mem_search.storage.sql.record_writer import Writer
-from mem_search.text.dates import now_ms
 from mem_search.text.search_fields import FROM_MODEL
 
-_HOME: Final = "current_setting('mem_search.home')"
-"""The home that reads a location: its files may be nowhere else."""
 
-
-class Ingest(ProjectPlaces, Ledger, ABC):
+class Ingest(ProjectPlaces, Locations, ABC):
     """Imports: batches with their cursor, followed locations, and the ledger."""
 
     writer: ClassVar[type[Writer]]
@@ -167,33 +161,6 @@ class Ingest(ProjectPlaces, Ledger, ABC):
         )
         return [ReadBefore.of(row) for row in rows]
 
-    @reads
-    def cursor(self, connection: Connection, location: Location) -> dict[str, Any]:
-        """The stored cursor of a location; empty for one that was never read."""
-        row = connection.maybe(
-            "select cursor from cursors where source = %s and location = %s",
-            (location.source, location.path),
-        )
-        return dict(from_json(row[0])) if row else {}
-
-    @writes
-    def note_unchanged(self, connection: Connection, location: Location, *, followed: bool) -> None:
-        """Store that the location has nothing new, and follow it if ``followed``."""
-        connection.execute(
-            "insert into cursors(source, location, label, options, followed, read_at, home)"
-            f" values(%s, %s, %s, %s, %s, %s, {_HOME})"
-            " on conflict(owner, source, location) do update set home = excluded.home,"
-            " followed = excluded.followed or cursors.followed, read_at = excluded.read_at,"
-            " error = ''"
-            # Followed locations are read again and again; nothing is written while nothing changes.
-            " where cursors.error != '' or cursors.followed < excluded.followed"
-            " or cursors.home != excluded.home",
-            (
-                location.source, location.path, location.label, Json(dict(location.options)),
-                followed, now_ms(),
-            ),
-        )  # fmt: skip
-
     @writes
     def note_from_model(
         self, connection: Connection, record: Record, said: Mapping[str, Any]
@@ -226,54 +193,6 @@ class Ingest(ProjectPlaces, Ledger, ABC):
         connection.many("update records set data = %s where id = %s", without)
         return len(without)
 
-    @writes
-    def note_error(
-        self, connection: Connection, location: Location, error: str, *, followed: bool
-    ) -> None:
-        """Keep the cursor and store why reading failed.
-
-        A location that was never read and is not to be ``followed`` is not remembered.
-        """
-        if not followed:
-            connection.execute(
-                "update cursors set read_at = %s, error = %s where source = %s and location = %s",
-                (now_ms(), error, location.source, location.path),
-            )
-            return
-        connection.execute(
-            "insert into cursors(source, location, label, options, followed, read_at, error, home)"
-            f" values(%s, %s, %s, %s, true, %s, %s, {_HOME}) on conflict(owner, source, location)"
-            " do update set read_at = excluded.read_at, error = excluded.error",
-            (
-                location.source, location.path, location.label, Json(dict(location.options)),
-                now_ms(), error,
-            ),
-        )  # fmt: skip
-
-    @writes
-    def drop_location(self, connection: Connection, location: Location) -> bool:
-        """Forget the cursor and stop following; False when the location was never read."""
-        dropped = connection.execute(
-            "delete from cursors where source = %s and location = %s",
-            (location.source, location.path),
-        )
-        return dropped.rowcount > 0
-
-    @reads
-    def locations(self, connection: Connection) -> list[FollowedLocation]:
-        """Every location that was read, by source and path."""
-        rows = connection.execute(
-            f"select source, location, label, options, followed, read_at, error, {HERE}"
-            " from cursors order by source, location"
-        )
-        return [
-            FollowedLocation(
-                Location(source, path, label, from_json(options)),
-                bool(followed), at, error, bool(here),
-            )
-            for source, path, label, options, followed, at, error, here in rows
-        ]  # fmt: skip
-
 
 def _stored(
     connection: Connection, items: Sequence[PreparedDraft]
@@ -294,24 +213,6 @@ def _written(writer: Writer, items: Sequence[PreparedDraft | Stored]) -> list[St
     """What became of ``items``, of which those that stay as they are are not written."""
     written = iter(writer.store([each for each in items if isinstance(each, PreparedDraft)]))
     return [next(written) if isinstance(each, PreparedDraft) else each for each in items]
-
-
-def save_cursor(
-    connection: Connection, location: Location, cursor: Mapping[str, Any], *, followed: bool
-) -> None:
-    """Note how far the location was read."""
-    connection.execute(
-        "insert into cursors(source, location, label, options, cursor, followed, read_at, home)"
-        f" values(%s, %s, %s, %s, %s, %s, %s, {_HOME})"
-        " on conflict(owner, source, location) do update set home = excluded.home,"
-        " label = excluded.label, options = excluded.options, cursor = excluded.cursor,"
-        " followed = excluded.followed or cursors.followed, read_at = excluded.read_at,"
-        " error = ''",
-        (
-            location.source, location.path, location.label, Json(dict(location.options)),
-            Json(cursor), followed, now_ms(),
-        ),
-    )  # fmt: skip
 
 
 def result_of(connection: Connection, job: str) -> dict[str, Any]:
