@@ -26,13 +26,12 @@ from mem_search.text.words import Words
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """What a source may look at to find its locations."""
+    """What a source may look at to find its locations; ``projects`` are folders of known ones."""
 
     home: Path
     cwd: Path
     environ: Mapping[str, str]
     projects: tuple[str, ...] = ()
-    """The folders of the projects that are known."""
 
 
 class RecordKind(Protocol):

@@ -24,10 +24,11 @@ from pathlib import Path
 from typing import IO, Any, Final
 
 from mem_search.agents import AGENTS
-from mem_search.errors import NO_ROOM
+from mem_search.agents.base import folders_in
+from mem_search.errors import NO_ROOM, MemSearchError
 from mem_search.features.capture.costs import drop
 from mem_search.ingest.copies import quotes
-from mem_search.jobs.reader import PLACES
+from mem_search.jobs.reader import PLACES, find_locations, machine_from
 from mem_search.model.forgetting import Traces
 from mem_search.patterns import pattern
 from mem_search.regular_file import read_regular_file
@@ -340,3 +341,14 @@ class SuspectEvents:
             if error.errno not in NO_ROOM:
                 raise
             log.warning("cannot write %s: %s", self._file, error)
+
+
+def folder_of(agent: str, event: Mapping[str, Any]) -> str:
+    """Where the agent's sessions lie, if the event says so; empty for where they usually are."""
+    if not folders_in(event.get("environ")):
+        return ""
+    try:
+        found = find_locations(machine_from({"environ": event["environ"]}, os.environ), agent)
+    except MemSearchError:
+        return ""
+    return found[0].path if found else ""

@@ -30,7 +30,6 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
-from mem_search.agents.base import folders_in
 from mem_search.background import Lanes
 from mem_search.errors import InputError, MemSearchError, StorageError, Unavailable
 from mem_search.features.capture.costs import drop
@@ -44,13 +43,14 @@ from mem_search.features.capture.journals import (
     Session,
     SuspectEvents,
     Taken,
+    folder_of,
     of_other_agent,
     quotes_forgotten,
     read_event,
     remove,
     transcript_at,
 )
-from mem_search.jobs.reader import LocationReader, find_locations, machine_from
+from mem_search.jobs.reader import LocationReader, machine_from
 from mem_search.model import Filters, LedgerEntry, Location
 from mem_search.model.forgetting import Traces, of_session
 from mem_search.storage.sql.forgetting import StoredForgetting
@@ -352,7 +352,7 @@ class HookEvents:
                 if event is None or of_other_agent(event) in read:
                     taken.append((file, written, None))
                 elif agent := str(event.get("agent") or ""):
-                    taken.append((file, written, (agent, _folder_of(agent, event))))
+                    taken.append((file, written, (agent, folder_of(agent, event))))
                 elif transcript := transcript_at(event):
                     taken.append((file, written, (SOURCE, transcript)))
                 elif event["session_id"] in refused:
@@ -394,14 +394,3 @@ class HookEvents:
         except MemSearchError:
             drop(self.home, "its agent is none that has sessions here")
             return []
-
-
-def _folder_of(agent: str, event: Mapping[str, Any]) -> str:
-    """Where the agent's sessions lie, if the event says so; empty for where they usually are."""
-    if not folders_in(event.get("environ")):
-        return ""
-    try:
-        found = find_locations(machine_from({"environ": event["environ"]}, os.environ), agent)
-    except MemSearchError:
-        return ""
-    return found[0].path if found else ""

@@ -59,8 +59,7 @@ class DraftBuilder:
         self._source, self._platform = source, platform_named(source)
         self._identify = identify
         self._item = item
-        # A copy: the builder must not change what the caller stored.
-        state = deepcopy(dict(state or {}))
+        state = deepcopy(dict(state or {}))  # what the caller stored stays as it is
         self._history = History.of(file_name, state.get("history"))
         self._part = Part(*state.get("part", ()))
         self._aside: dict[str, Any] | None = state.get("aside")

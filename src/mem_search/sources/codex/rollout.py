@@ -1,48 +1,31 @@
-"""The source `codex`: sessions of OpenAI's Codex CLI become prompts, steps of work and summaries.
-
-A session is a file ``rollout-….jsonl`` below ``~/.codex/sessions`` or ``archived_sessions``, which
-newer versions compress (``.zst``). Its lines are objects with ``type`` and ``payload``; before
-September 2025 the payload was the line. Only what the person wrote and the agent said, ran and
-changed is taken, not the instructions that the program adds.
-
-A thread that was taken back to an earlier turn goes on in a file of its own, whose ``history_base``
-says how much of which other file comes before it. Both are one session.
-"""
+"""One reading of a rollout of Codex: what its lines are, and which of them are copied history."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from pathlib import Path
 from typing import Any, Final
 
-from mem_search.contracts import FileFormat, Machine
-from mem_search.model import Location
 from mem_search.patterns import pattern
 from mem_search.sources.agent_work.events import (
-    MAIN,
     AgentText,
     Compaction,
     Event,
-    Instruction,
-    Line,
     Prompt,
 )
 from mem_search.sources.agent_work.history import made_at
 from mem_search.sources.agent_work.text import clean_text, without_injected
 from mem_search.sources.agent_work.transcripts import (
-    SessionFiles,
     Tools,
     answered,
     called,
     exit_code,
-    home_of,
 )
-from mem_search.sources.conversations import fields, items, json_lines, moment
-from mem_search.sources.whole_files import UnreadLines, WholeFile
+from mem_search.sources.conversations import fields, items
+from mem_search.sources.whole_files import UnreadLines
 
-_TOOLS: Final[Tools] = {
+TOOLS: Final[Tools] = {
     "shell": ("Bash", "command"),
     "shell_command": ("Bash", "command"),
     "exec_command": ("Bash", "cmd", "command"),
@@ -74,125 +57,13 @@ _EXITED: Final = pattern(r"(?:Exit code:|Process exited with code) (\d{1,9})")
 _RUNNING: Final = pattern(r"Process running with session ID (\d{1,9})")
 
 
-_NAMED: Final = pattern(r"rollout-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-(?:[\w-]*?_)?([\w-]+)")
+NAMED: Final = pattern(r"rollout-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-(?:[\w-]*?_)?([\w-]+)")
 """The name of a file: when it began, its thread, and its own id where that is another one."""
 _AT_ONCE_MS: Final = 100
 """Between two lines that a program wrote in one go."""
-MAX_BASES: Final = 32
-"""Files that a thread goes through; the chain of a damaged one may have no end."""
 
 
-class Codex(SessionFiles):
-    """The n-th prompt of a session has the id ``SESSION/n``, because messages once had none; in a
-    file that goes on another one ``SESSION/n-FILE``.
-    """
-
-    name = "codex"
-    label = "Codex"
-    usual, folder = ".codex", "sessions"
-    variables = ("CODEX_HOME",)
-    file_format = FileFormat((".jsonl", ".jsonl.zst"))
-    tools = _TOOLS
-
-    def discover(self, machine: Machine) -> Iterable[Location]:
-        yield from super().discover(machine)
-        archived = home_of(machine, self.usual, *self.variables) / "archived_sessions"
-        if archived.is_dir():
-            yield Location(self.name, str(archived), label="Codex sessions that were archived")
-
-    def recognises(self, path: Path) -> bool:
-        if not path.name.startswith("rollout-"):
-            return False
-        # While a file is compressed, both are there.
-        return path.suffix == ".jsonl" or (
-            path.name.endswith(".jsonl.zst") and not path.with_suffix("").exists()
-        )
-
-    def lines(self, file: WholeFile) -> Iterator[Line]:
-        return _lines(file, None, MAX_BASES)
-
-
-def _lines(file: WholeFile, end: int | None, depth: int) -> Iterator[Line]:
-    """The lines of a file before the ``end``, and before them those of the file that it goes on."""
-    reading = _Rollout(Path(file.name).name.partition(".")[0], file.unread)
-    file.place.remember("reader", vars(reading), "_unread")
-    reading.base = []
-    parent: Iterator[tuple[Event, str]] | None = None
-    for line in json_lines(file):
-        place = line.get("ordinal")
-        if end is not None and (place if isinstance(place, int) else file.unread.at - 1) >= end:
-            return
-        payload = fields(line["payload"]) if "payload" in line else line
-        events = tuple(reading.events(line.get("type"), payload))
-        if reading.base and (base := fields(reading.base.pop())):
-            yield from _inherited(file, reading.session, base, depth)
-        at = moment(line.get("timestamp") or payload.get("timestamp"))
-        if events and (above := reading.parent):
-            parent = parent or _written(file, above, depth)
-            reading.compare(events, parent)
-            file.place.forget(above if parent is None else "")
-        session = reading.session_at(at)
-        session = session if events else reading.session
-        if session == reading.session and reading.is_subagent:
-            events = tuple(Instruction(e.text) if isinstance(e, Prompt) else e for e in events)
-        reading.count += len(events)
-        key = str(reading.prompts) if reading.began else f"event-{reading.count}"
-        key, was = f"{key}{reading.ending}", reading.threads[-1:] or [reading.session]
-        names = [(was[0], f"line-{file.unread.at}{reading.ending}"), (was[0], key)]
-        yield Line(
-            uuid=key,
-            session=session,
-            at=at,
-            cwd=reading.directories.get(session, "") or reading.cwd,
-            branch=reading.branch,
-            agent=MAIN,
-            events=events,
-            former=tuple(f"{of}/{name}" for of, name in [*names, (reading.session, key)]),
-        )
-
-
-def _written(file: WholeFile, thread: str, depth: int) -> Iterator[tuple[Event, str]] | None:
-    """What happened in the file of a thread, and the session of each; None if it is not there."""
-    path = None if file.is_upload or depth <= 0 else _found(file.path, thread)
-    if path is None:
-        return None
-    lines = _lines(WholeFile(path, path.name), None, depth - 1)
-    return ((event, line.session) for line in lines for event in line.events)
-
-
-def _inherited(
-    file: WholeFile, session: str, base: Mapping[str, Any], depth: int
-) -> Iterator[Line]:
-    """What ``base`` names of another file of the same thread; a fork has no part in its parent."""
-    wanted, end = clean_text(base.get("thread_id")), base.get("end_ordinal_exclusive")
-    if not wanted or not isinstance(end, int) or isinstance(end, bool) or depth <= 0:
-        file.unread.add(file.unread.at, "has a history_base that is not understood")
-        return
-    before = None if file.is_upload else _found(file.path, wanted)
-    if before is None:
-        why = f"goes on the file {wanted}, which is not there; what it has is read from here on"
-        file.unread.add(file.unread.at, why)
-        return
-    other = WholeFile(before, before.name)
-    for line in _lines(other, end, depth - 1):
-        if line.session != session:
-            return
-        yield line
-
-
-def _found(path: Path, rollout: str) -> Path | None:
-    """The file with this id below the folder of Codex that ``path`` is in, beside it at least."""
-    named = [n for n, part in enumerate(path.parts) if part in ("sessions", "archived_sessions")]
-    home = Path(*path.parts[: named[-1]]) if named else path.parent
-    roots = [home / "sessions", home / "archived_sessions"] if named else [home]
-    for root in roots:
-        for each in sorted(root.rglob("rollout-*.jsonl*")):
-            if (name := _NAMED.match(each.name)) and name[1] == rollout and each != path:
-                return each
-    return None
-
-
-class _Rollout:
+class Rollout:
     """One reading of a file: what its lines so far say of those that follow.
 
     ``began``: the line is a prompt. ``base`` is the file that this one goes on, until it is read.
@@ -253,7 +124,7 @@ class _Rollout:
         self.is_subagent = "subagent" in fields(payload.get("source"))
         if version := clean_text(payload.get("cli_version")):
             self._unread.program = f"Codex {version}"
-        named = _NAMED.match(self._name)
+        named = NAMED.match(self._name)
         own = named[1] if named else self._name
         if payload.get("history_base") and own != self.session:
             self.base.append(payload["history_base"])
@@ -353,7 +224,7 @@ class _Rollout:
             name = "exec_command" if command else name
         if command:
             self._commands[key], arguments = command, {"command": command}
-        yield called(_TOOLS, key, name, arguments)
+        yield called(TOOLS, key, name, arguments)
         if item["type"] == "web_search_call":  # the model has the answer, the file has not
             yield answered(key, "", failed=False)
 
