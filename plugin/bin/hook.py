@@ -234,7 +234,7 @@ def without_pictures(value):
         return value
     import re
 
-    uri = r"data:([\w.+-]+/[\w.+-]+)?(?:;[\w.=+-]+)*;base64,([A-Za-z0-9+/_=%\\-]{256,})"
+    uri = r"data:([\w.+-]+/[\w.+-]+)?(?:;[\w.=+-]+)*;base64,([A-Za-z0-9+/_%\\-]{256,})={0,2}"
     return re.sub(uri, lambda found: f"[data {found[1]}, {len(found[2]) * 3 // 4000} kB]", value)
 
 

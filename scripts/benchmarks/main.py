@@ -17,6 +17,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 import corpus
 import filters
 import graph
+import growing
 import hooks
 import indexing
 import mails
@@ -35,8 +36,8 @@ import viewer
 
 VERSUS = "versus"
 STAGES = (
-    "search", "filters", "under-indexing", "universal", "mcp", "indexing", "mails", "start", "cli",
-    "hooks", "viewer", "memory", "graph", "store",
+    "search", "filters", "under-indexing", "universal", "mcp", "indexing", "mails", "growing",
+    "start", "cli", "hooks", "viewer", "memory", "graph", "store",
 )  # fmt: skip
 SMALL = 10_000
 _INDEXED = 2_000
@@ -175,6 +176,8 @@ class Bench:
             yield stage, graph.measure((given.home or self._temporary) / "graph")
         elif stage == "mails":
             yield stage, mails.measure(self._temporary / "mails", _INDEXED, "bundled")
+        elif stage == "growing":
+            yield stage, growing.measure(self._temporary / "growing")
         else:
             count = given.records[-1]
             home = self._temporary / "memory"

@@ -17,11 +17,13 @@ _MIN_RUN_CHARS: Final = 1000
 """Of base64 without a URI: no word, path or key is as long."""
 _SAMPLE: Final = 2000
 
-# RFC 2397. The data may go on over several lines, and be escaped as in JSON or in a URL.
+# RFC 2397. Base64 may go on over several lines, and be escaped as in JSON or in a URL; other data
+# ends at the next blank or quote.
 _URI: Final = pattern(
-    r"data:([\w.+-]+\\?/[\w.+-]+)?(?:;[\w.=+-]+)*+,"
-    r"([A-Za-z0-9+/_=%\\.~!*'&:@?$-]{16,}+(?:\r?\n[A-Za-z0-9+/]{40,}+={0,2})*+"
-    r"(?:\r?\n[A-Za-z0-9+/]++={0,2}$)?+)",
+    r"data:([\w.+-]+\\?/[\w.+-]+)?(?:;(?!base64,)[\w.=+-]+)*+(?:"
+    r";base64,([A-Za-z0-9+/_%\\-]{16,}+={0,2}(?:\r?\n[A-Za-z0-9+/]{40,}+={0,2})*+"
+    r"(?:\r?\n[A-Za-z0-9+/]++={0,2}$)?+)"
+    r"|,([A-Za-z0-9+/_=%\\.~!*'&:@?$-]{16,}+))",
     re.IGNORECASE | re.MULTILINE,
 )
 _RUN: Final = pattern(
@@ -48,9 +50,8 @@ def without_data(text: str) -> str:
 
 
 def _of_uri(found: re.Match[str]) -> str:
-    if len(found[2]) < _MIN_URI_CHARS:
-        return found[0]
-    return _named(found[1] or "text/plain", found[2])
+    data = found[2] or found[3]
+    return _named(found[1] or "text/plain", data) if len(data) >= _MIN_URI_CHARS else found[0]
 
 
 def _of_run(found: re.Match[str]) -> str:
