@@ -20,7 +20,7 @@ from typing import NamedTuple
 from data_folder import SHARED, add_data
 
 from mem_search.features.archives.model import ANSWERED
-from mem_search.features.archives.search import confidences, request_of
+from mem_search.features.archives.search import check_request
 from mem_search.model import Location
 from mem_search.settings import Settings
 from mem_search.wiring import open_runtime
@@ -61,13 +61,10 @@ async def ask(home: Path, folder: Path, embedder: str, questions: Sequence[Asked
         while sum((await runtime.store.indexing.outbox_counts()).values()):  # noqa: ASYNC110
             await asyncio.sleep(0.5)
         for question in questions:
-            page = await runtime.search.pipeline.search(request_of(question.text, "", 5))
-            sure = await confidences(runtime.search.store, page)
-            best, found = max(
-                zip(sure, page.results, strict=True), key=lambda each: each[0], default=(0.0, None)
-            )
+            page = await runtime.search.pipeline.search(check_request(question.text, "", 5))
+            found = max(page.results, key=lambda each: each.answer or 0.0, default=None)
             name = Path(found.record.source_id).stem if found else ""
-            asked.append(question._replace(sure=best, found=name))
+            asked.append(question._replace(sure=(found and found.answer) or 0.0, found=name))
     return asked
 
 

@@ -345,8 +345,8 @@ class VectorIndex(Protocol):
 class Question:
     """A parsed search, the same for every leg. ``exact`` excludes the approximate index, so that
     equal searches have equal results. Records from ``times`` are raised, and so are those that pass
-    one of ``lifts``. ``is_for_document``: it names the kind or the sender of what it is for, so
-    that its times are those of the document itself.
+    one of ``lifts``, whose words are ``naming`` them. ``is_for_document``: it names the kind or the
+    sender of what it is for, so that its times are those of the document itself.
     """
 
     text: str
@@ -356,6 +356,7 @@ class Question:
     times: tuple[DateRange, ...] = ()
     lifts: tuple[Filters, ...] = ()
     is_for_document: bool = False
+    naming: frozenset[str] = frozenset()
 
 
 FeedbackScorer = Callable[[NDArray[np.intp]], tuple[Values, Values] | None]

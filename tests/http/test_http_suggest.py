@@ -97,7 +97,7 @@ async def test_searches_of_every_version_are_noted(client: Client, get: Get) -> 
     asked = (
         ("/api/v1/search", {"query": "auth one"}),
         ("/api/v1/search", {"query": "auth one", "offset": 1}),
-        ("/api/v1/mcp/search", {"query": "auth two"}),
+        ("/api/v1/mcp/search", {"query": "auth"}),
         ("/api/v2/search/hybrid", {"query": "auth three", "limit": 2}),
         ("/api/v2/search/vector", {"query": "auth four", "filters": {"memory_types": ["email"]}}),
     )
@@ -106,7 +106,7 @@ async def test_searches_of_every_version_are_noted(client: Client, get: Get) -> 
     noted = {each["query"]: each for each in (await get("/api/search/slow"))["searches"]}
     assert {query: (each["mode"], each["surface"]) for query, each in noted.items()} == {
         "auth one": ("keyword", "http"),
-        "auth two": ("hybrid", "mcp"),
+        "auth": ("hybrid", "mcp"),
         "auth three": ("weighted", "http"),
         "auth four": ("vector", "http"),
     }

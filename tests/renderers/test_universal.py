@@ -88,8 +88,7 @@ METADATA = {
 }
 
 
-RESULT = Result(RECORD, 2.1972246, Snippet("login", 4, 9))
-"""The score of relevance .75."""
+RESULT = Result(RECORD, 2.1972246, Snippet("login", 4, 9), relevance=0.75)
 
 
 def page(*results: Result, snippets: bool = True) -> SearchPage:
@@ -129,6 +128,7 @@ def test_a_page_has_exactly_these_keys() -> None:
     assert said["search"]["realised"] == "keyword"
     assert {name: said[name] for name in said if name not in ("items", "search")} == {
         "total_count": 21,
+        "answerable": True,
         "weaker": 0,
         "counts_by_type": {"note": 14, "website": 7},
         "query": "login",

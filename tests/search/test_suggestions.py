@@ -155,11 +155,11 @@ async def test_related_searches_come_from_shared_values_and_the_log(
     runtime: Runtime,
 ) -> None:
     await fill(runtime, *DRAFTS)
-    await runtime.search.service.search(SearchRequest("token lifetime"), "test")
+    await runtime.search.service.search(SearchRequest("token refresh"), "test")
     await runtime.search.service.log.flush()
     page = await runtime.search.pipeline.search(SearchRequest("token", mode="keyword"))
     related = await runtime.search.service.suggestions.related(page, 10)
-    assert ("token lifetime", "asked before") in {(each.text, each.what) for each in related}
+    assert ("token refresh", "asked before") in {(each.text, each.what) for each in related}
     assert ("token auth", "tag") in {(each.text, each.what) for each in related}
     assert "token" not in {each.text for each in related}
     assert len(await runtime.search.service.suggestions.related(page, 1)) == 1

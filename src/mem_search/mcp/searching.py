@@ -207,6 +207,7 @@ class KnowledgePage:
 
     results: list[KnowledgeResult]
     total_count: Count
+    answerable: bool
     weaker: Count
     counts_by_type: dict[str, int]
     operations: Absent[list[SearchOperation]] = None
@@ -227,6 +228,7 @@ async def search_local_knowledge(
     reply = KnowledgePage(
         results=fitted.items,
         total_count=page.total,
+        answerable=page.report.answerable,
         weaker=page.weaker,
         counts_by_type=dict(page.counts),
         operations=None if step is None else [SearchOperation.of(step)],

@@ -31,6 +31,7 @@ class Snippet:
 class Hit(NamedTuple):
     """A record that matched, with the reason: raw and fused scores by name.
 
+    ``relevance`` and ``answer`` are as in ``Result``.
     ``similar`` are near-duplicates, of its kind, without a place of their own. A tuple, because
     a search makes hundreds of hits to show twenty.
     """
@@ -40,12 +41,17 @@ class Hit(NamedTuple):
     scores: Mapping[str, float] = NO_SCORES
     passage: int | None = None
     similar: tuple[int, ...] = ()
+    relevance: float | None = None
+    answer: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
     """A hit with its record. ``similar`` are the near-duplicates that are folded under it.
 
+    ``relevance`` is the probability that it is relevant, ``answer`` that it answers the question:
+    the same for this record and question whatever else is found. None where nothing tells them, as
+    where filters alone decide.
     ``passages`` are all its passages in order, where the request has annotations; ``context`` is
     where the passage that matched stands, where the request has ``neighbours``.
     """
@@ -57,6 +63,8 @@ class Result:
     similar: tuple[Ref, ...] = ()
     passages: tuple[PassageSpan, ...] = ()
     context: PassageContext | None = None
+    relevance: float | None = None
+    answer: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +136,8 @@ class SearchReport:
     seconds the oldest of the others has been waiting, 0 when it has all. ``suggestions`` are
     corrected queries, where little was found. ``stage_ms`` is stage of the ranking → milliseconds.
     ``stale_s``: a replica of the store answered, which may lack what was stored in the last so many
-    seconds; None where the store itself did.
+    seconds; None where the store itself did. Not ``answerable``: no record answers the question;
+    the page has the nearest few. ``missing`` are words of the question that no record has.
     """
 
     requested: Mode
@@ -142,6 +151,8 @@ class SearchReport:
     analyzed: Analyzed = Analyzed()
     suggestions: tuple[str, ...] = ()
     stale_s: float | None = None
+    answerable: bool = True
+    missing: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,3 +187,8 @@ class SearchPage:
     graph: KnowledgeGraph | None = None
     facets: Mapping[FacetName, FacetCounts] = field(default_factory=dict)
     filters: Filters = Filters()  # noqa: RUF009 - frozen
+
+    @property
+    def relevant(self) -> tuple[Result, ...]:
+        """The results; none where they are only the nearest to a question without an answer."""
+        return self.results if self.report.answerable else ()

@@ -136,6 +136,9 @@ def _by_name(name: str) -> Listing:
     raise InputError(f"{name!r} is no text format; known are {known}", field="format")
 
 
+_MAX_MISSING: Final = 3
+"""Words of a question that are named when no record has them."""
+
 _NOW: Final = 60_000
 """Milliseconds within which two readings of the clock mean the same moment."""
 
@@ -146,11 +149,18 @@ def heading(page: SearchPage, display: DisplayOptions) -> str:
     limited = ""
     if page.request.filters or page.request.where:
         limited = f" with {described(page.request, display)}"
+    if not page.report.answerable and page.results:
+        return f"{_unanswered(page)}{matching}{limited}; nearest:"
     if not page.total:
         return f"No results found{matching}{limited}"
     if not page.request.text and _is_everything(page.request, display):
         return f"The newest of {page.total} record(s):"
     return f"Found {page.total} result(s){matching}{limited}:"
+
+
+def _unanswered(page: SearchPage) -> str:
+    said = ", ".join(f"“{cut(word, _VALUE_LENGTH)}”" for word in page.report.missing[:_MAX_MISSING])
+    return f"No record mentions {said}" if said else "No answer found"
 
 
 def _is_everything(request: SearchRequest, display: DisplayOptions) -> bool:

@@ -201,7 +201,8 @@ class SearchReply:
     """A page of results, best first unless another order was requested.
 
     `total` counts what answers the question, `folded` those of them that are listed under a
-    near-duplicate, `weaker` the other records that share a word with the question.
+    near-duplicate, `weaker` the other records that share a word with the question. Where nothing
+    is `answerable`, `total` is 0 and the results are the nearest three.
     `order` is `fields` where `sort` names what they are sorted by. `tokens_used` is what the
     results cost.
     """
@@ -209,6 +210,7 @@ class SearchReply:
     query: Annotated[str, From("request.text")]
     results: list[SearchResult]
     total: Count
+    answerable: Annotated[bool, From("report.answerable")]
     counts_by_type: Annotated[dict[str, int], From("counts")]
     folded: Count
     weaker: Count

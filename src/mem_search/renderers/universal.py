@@ -193,6 +193,7 @@ class UniversalSearchResponse:
 
     items: list[SearchResultItem]
     total_count: Annotated[Count, From("total")]
+    answerable: Annotated[Absent[bool], From("report.answerable")] = None
     weaker: Count
     counts_by_type: Annotated[dict[str, int], From("counts")]
     facets: Facets = None
@@ -284,6 +285,7 @@ class McpSearchResponse:
 
     results: list[McpSearchResult]
     total_count: Annotated[Count, From("total")]
+    answerable: Annotated[bool, From("report.answerable")]
     weaker: Count
     counts_by_type: Annotated[dict[str, int], From("counts")]
     search: HowSearched

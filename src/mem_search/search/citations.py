@@ -106,8 +106,15 @@ def citation(record: Record) -> Citation:
 
 
 def relevance(page: SearchPage, result: Result) -> float:
-    """The relevance of one result of ``page``; 0 where the page is not ranked but filtered."""
-    return 0.0 if page.report.realised == "filter" else share(result.score)
+    """The probability that a result of ``page`` is relevant; 0 where nothing was asked in words.
+
+    A weighted search has the share of its own score.
+    """
+    if page.report.realised == "filter":
+        return 0.0
+    if result.relevance is None and page.request.fusion is not None:
+        return share(result.score)
+    return result.relevance or 0.0
 
 
 def share(score: float) -> float:

@@ -98,6 +98,8 @@ class _Found:
     texts: Sequence[str] = ()
     """With a reranker: all hits to the end of the page, and what it reads of the first."""
     notice: str = ""
+    is_answered: bool = True
+    missing: tuple[str, ...] = ()
     near: Near = field(default_factory=dict)
     """What was looked for instead of words that no record has."""
 
@@ -164,6 +166,8 @@ class SearchPipeline:
                 stage_ms=found.stage_ms,
                 notices=tuple(_notices(query, found, corpus.coverage)),
                 analyzed=analyzed,
+                answerable=found.is_answered,
+                missing=found.missing,
             ),
         )
 
@@ -319,6 +323,8 @@ def _ranked(
         stage_ms=ranked.stage_ms,
         graph=picture,
         facets=ranked.facets,
+        is_answered=ranked.is_answered,
+        missing=ranked.missing,
     )
 
 
@@ -361,6 +367,8 @@ def _hydrate(
                 tuple([Ref(record.kind, number) for number in hit.similar]),
                 tuple(passages.get(hit.number, ())),
                 contexts.get(hit.number),
+                hit.relevance,
+                hit.answer,
             )
         )
     return tuple(results)
@@ -377,7 +385,11 @@ def _notices(query: SearchRequest, found: _Found, coverage: float) -> list[str]:
     ]
     if found.notice:
         notices.append(found.notice)
-    if found.near:
+    if not found.is_answered and found.results:
+        said = " or ".join(f"“{word}”" for word in found.missing)
+        mentions = f"mentions {said}" if said else "answers this question"
+        notices.append(f"no record {mentions}; the nearest are shown")
+    elif found.near:
         notices.append(respelling.notice(found.near))
     if query.fusion is not None and not found.legs:
         notices.append("the request has only filters: newest first, without scores")

@@ -167,6 +167,12 @@ async def _read_plainly(
             times=spans,
             lifts=read.lifts,
             is_for_document=True,
+            naming=frozenset(
+                word
+                for each in read.readings
+                if each.use == "lift"
+                for word in words.read(each.phrase).words
+            ),
         ),
         replace(
             analyzed,

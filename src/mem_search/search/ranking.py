@@ -34,6 +34,7 @@ from mem_search.model.rankings import (
     Numbers,
     Ranking,
     Scores,
+    Values,
     are_among,
 )
 from mem_search.retrievers import graph
@@ -97,6 +98,8 @@ class Ranked:
     reports: tuple[LegReport, ...] = ()
     stage_ms: Mapping[str, float] = field(default_factory=dict)
     facets: Mapping[FacetName, FacetCounts] = field(default_factory=dict)
+    is_answered: bool = True
+    missing: tuple[str, ...] = ()
 
 
 def rank(
@@ -212,12 +215,28 @@ def page(state: RankingState, stage_ms: Mapping[str, float]) -> Ranked:
     row_of = {number: row for row, number in enumerate(found.records.tolist())}
     for place, hit in enumerate(hits):
         if (row := row_of.get(hit.number)) is not None:
-            hits[place] = hit._replace(scores={**state.fusion.scores(state, row), **hit.scores})
+            scores = {**state.fusion.scores(state, row), **hit.scores}
+            hits[place] = hit._replace(
+                scores=scores, relevance=_at(state.relevance, row), answer=_at(state.answers, row)
+            )
     folded = sum([len(hit.similar) for hit in state.hits if hit.similar])
     beyond = 0 if state.beyond is None else len(state.beyond.records)
     return Ranked(
-        hits, counts, folded, state.weaker, beyond, state.expansion, state.reports, stage_ms
+        hits,
+        counts,
+        folded,
+        state.weaker,
+        beyond,
+        state.expansion,
+        state.reports,
+        stage_ms,
+        is_answered=state.is_answered,
+        missing=state.missing,
     )
+
+
+def _at(sure: Values | None, row: int) -> float | None:
+    return None if sure is None else round(float(sure[row]), 4)
 
 
 def _beyond(rankings: Sequence[Ranking], union: Candidates) -> Beyond:

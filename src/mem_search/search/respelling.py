@@ -122,9 +122,9 @@ def near_words(snapshot: SearchSnapshot, unknown: Sequence[str], *, others_match
     for word in unknown:
         may_be_slip = _LETTERS.fullmatch(word) and word not in FUNCTION_WORDS
         most = spelling.edits_allowed(word) if may_be_slip else 0
-        if others_match and most:
-            is_word = len(word) < MIN_SLIP_LETTERS or wordpieces.is_word(word)
-            most = 0 if is_word else 1 + (len(word) >= LONG)
+        if most and (wordpieces.is_word(word) or (others_match and len(word) < MIN_SLIP_LETTERS)):
+            most = 0
+        most = min(most, 1 + (len(word) >= LONG))
         if not most:
             continue
         known = [each for each in snapshot.similar_words(word) if each[0].isalnum()]

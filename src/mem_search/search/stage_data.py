@@ -5,6 +5,7 @@ All of it is read in one snapshot before the first stage, and only what a stage 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
@@ -136,6 +137,49 @@ def _having_all(given: RankingInput) -> Numbers:
 
 WHOLE: Final[StageData[Numbers]] = StageData("whole", _whole, NO_NUMBERS)
 """Records that have all that a short question, or an explicit one, asks for; in order."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Covered:
+    """How much of the question each record of the union has in its passage.
+
+    ``shares`` are of the question's words, each weighted by how rare it is; ``unknown`` is the
+    share of those that no passage has, which are ``missing``.
+    """
+
+    shares: NDArray[np.float64]
+    unknown: float
+    missing: tuple[str, ...]
+
+
+def _covered(given: RankingInput) -> Covered | None:
+    question, snapshot = given.question, given.snapshot
+    asked = question.words
+    phrased = (word for phrase in asked.phrases for word in phrase)
+    typed = dict.fromkeys((*asked.words, *asked.cjk, *phrased))
+    groups = [(word,) for word in typed if word not in question.naming] + [*asked.guessed]
+    if not groups:
+        return None
+    having = iter(snapshot.passages_with([word for group in groups for word in group]))
+    size, passages = snapshot.corpus().size, given.union.passages
+    total, unknown, missing = 0.0, 0.0, []
+    shares = np.zeros(len(passages))
+    for group in groups:
+        holders = [next(having) for _ in group]
+        count = max(map(len, holders))
+        rarity = math.log((size + 1) / (count + 0.5))
+        total += rarity
+        if count:
+            found = np.any([are_among(passages, each) for each in holders], axis=0)
+            shares += rarity * found
+        else:
+            unknown += rarity
+            missing.append(group[0])
+    return Covered(shares / total, unknown / total, tuple(missing))
+
+
+COVERED: Final[StageData[Covered | None]] = StageData("covered", _covered, None)
+"""What the passages have of the question; None where it has no words of its own."""
 
 
 def _guessed(given: RankingInput) -> tuple[Numbers, Numbers] | None:

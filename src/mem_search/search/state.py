@@ -203,6 +203,14 @@ class RankingState:
     """What is found beside them; None where the filters decide."""
     weaker: int = 0
     """How many matches were left out because they answer the question less well."""
+    relevance: Values | None = None
+    """The probability that each record is relevant; None where nothing tells it."""
+    answers: Values | None = None
+    """The probability that each record answers the question."""
+    is_answered: bool = True
+    """Whether any of the best records may answer the question."""
+    missing: tuple[str, ...] = ()
+    """Words of the question that no passage has."""
     parts: Mapping[str, Values] = field(default_factory=dict)
     """Name of a stage → what it adds to the score of each record."""
     hits: Sequence[Hit] = ()

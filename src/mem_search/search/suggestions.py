@@ -86,7 +86,7 @@ class Suggestions:
             word
             for word in dict.fromkeys((*_asked(page), *quoted))
             if _PLAIN.fullmatch(word)
-            and not (page.total and len(word) <= SHORT)
+            and not (page.results and len(word) <= SHORT)
             and not _stands_for_others(word, page.request.text)
         ]
         try:

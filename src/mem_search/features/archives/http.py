@@ -35,7 +35,6 @@ from mem_search.features.archives.search import (
     SNIPPET,
     check_request,
     citations_of,
-    confidences,
     matches_of,
     related_to,
     request_of,
@@ -160,11 +159,10 @@ async def check(call: Call) -> web.StreamResponse:
     store, now = call.runtime.search.store, now_ms()
     if body.query:
         page = await call.search(check_request(body.query, body.archive, body.limit))
-        sure = await confidences(store, page)
         found = [
-            (ArchiveDocument.of(each.record, relevance(page, each)), how_sure, each.snippet.text)
-            for each, how_sure in zip(page.results, sure, strict=True)
-            if how_sure >= MIN_SCORE
+            (ArchiveDocument.of(each.record, relevance(page, each)), sure, each.snippet.text)
+            for each in page.results
+            if (sure := round(each.answer or 0.0, 3)) >= MIN_SCORE
         ]
         found = sorted(found, key=lambda each: -each[1])[: body.limit]
         how = HowSearched.of(page.report, call.flags)

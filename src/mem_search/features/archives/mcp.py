@@ -18,7 +18,6 @@ from mem_search.features.archives.model import (
 from mem_search.features.archives.replies import CitationLink, CitationReport
 from mem_search.features.archives.search import (
     citations_of,
-    confidences,
     matches_of,
     related_to,
     request_of,
@@ -123,7 +122,7 @@ async def search_local_archives(context: ToolContext, arguments: ArchiveArgument
         page = await runtime.search.service.search(
             replace(request, asked_at=context.display.now, neighbours=0), context.surface
         )
-        sure = max(await confidences(runtime.search.store, page), default=0.0)
+        sure = max((each.answer or 0.0 for each in page.results), default=0.0)
         matches = matches_of(page, FIELDS)
         hits = [
             ArchiveHit.of(result.record, " … ".join(each.snippets[0] for each in some[:3]),

@@ -129,7 +129,7 @@ async def brief(
             )  # fmt: skip
             answer = await service.search(request, UNLOGGED, current=True)
             found.append(answer.total)
-            found_now = (each.record for each in answer.results)
+            found_now = (each.record for each in answer.relevant)
             for rank, record in enumerate(r for r in found_now if r.superseded_by is None):
                 seen[record.number], ranks[record.number] = record, rank
     return Briefing(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Literal, Self
 
 from aiohttp import web
@@ -125,6 +126,7 @@ async def export_results(call: Call) -> web.StreamResponse:
     """Search as ``/api/search`` does; the headers say how many there are and how to go on."""
     params = call.parameters(SearchExportParameters)
     page = await call.search(params.search(), current=True)
+    page = replace(page, results=page.relevant)
     text, page = await asyncio.to_thread(_written, call, params, page)
     content_type, suffix = _TABLES.get(params.format) or _of_citation(params.format)
     headers = {

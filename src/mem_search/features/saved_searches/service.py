@@ -232,7 +232,7 @@ class SavedSearches:
         is_complete = True
         while True:
             page = await self._service.search(request, UNLOGGED, current=True)
-            found |= dict.fromkeys(result.record.number for result in page.results)
+            found |= dict.fromkeys(result.record.number for result in page.relevant)
             is_complete = is_complete and _is_complete(page)
             request = replace(request, offset=request.offset + _PAGE)
             if request.offset >= min(page.total, MAX_FOUND) or not page.results:

@@ -97,7 +97,7 @@ async def _anchor(context: ToolContext, arguments: TimelineArguments, filters: F
         return await find_anchor(runtime.search.store, named, now=display.now, tz=display.tz)
     request = SearchRequest(query, filters, limit=1, asked_at=display.now)
     page = await runtime.search.service.search(request, context.surface, current=True)
-    if not page.results:
+    if not page.relevant:
         raise NotFound("nothing matches; use fewer or other words, or fewer filters", field="query")
     return Anchor.of(page.results[0].record)
 

@@ -92,6 +92,10 @@ class SearchSnapshot(Protocol):
         """Those of ``words`` (lower case) that no passage has in any form."""
         ...
 
+    def passages_with(self, words: Sequence[str]) -> list[Numbers]:
+        """For each of ``words`` (lower case) the passages that have it in any form, in order."""
+        ...
+
     def similar_words(self, word: str) -> list[Counted]:
         """Words of the store from which ``word`` may be a misspelling, unranked."""
         ...

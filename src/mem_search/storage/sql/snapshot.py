@@ -42,7 +42,7 @@ from mem_search.storage.sql.graph import Graph
 from mem_search.storage.sql.vocabulary import MAX_VALUES, Vocabulary
 from mem_search.text.identifiers import Name
 from mem_search.text.record_ids import RecordId
-from mem_search.text.words import WordQuery
+from mem_search.text.words import WordQuery, known_word
 
 _STORED_FACETS: Final[dict[FacetName, tuple[str, ...]]] = {
     "type": ("type",),
@@ -149,6 +149,9 @@ class Snapshot(ABC):
 
     def records_with_words(self, query: WordQuery) -> Numbers:
         return distinct(self.passage_columns(self._matched(query)).records)
+
+    def passages_with(self, words: Sequence[str]) -> list[Numbers]:
+        return [self._matched(known_word(word)) for word in words]
 
     def exact_matches(self, name: Name, filters: Filters, most: int) -> Candidates:
         found = self._matched(name.query)

@@ -155,6 +155,14 @@ class PostingsCache:
             matching = matching[are_among(matching, np.sort(every))]
         return matching, np.asarray(sums[matching], np.float64)
 
+    def matched(self, connection: sqlite3.Connection, query: WordQuery) -> words.Passages:
+        """Every passage that matches ``query``, in order; of one phrase from its list."""
+        if isinstance(query, WordPhrase) and self._exact and _is_one(query):
+            statistics, known = self.current(connection), self._lists.get(query)
+            if statistics and known and known.revision == statistics.revision:
+                return known.passages.astype(np.int64)
+        return np.sort(words.matched(connection, query))
+
     def _list(self, changes: _Changes, phrase: WordPhrase, statistics: Statistics) -> Postings:
         """The list of ``phrase`` as of ``statistics``, read as far as it is not known."""
         known = self._lists.get(phrase)

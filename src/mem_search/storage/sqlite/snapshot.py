@@ -217,7 +217,7 @@ class SqliteSnapshot(Snapshot):
         return bm25.lessened(passages, scores, *shares)
 
     def _matched(self, query: WordQuery) -> Numbers:
-        return word_index.matched(self._connection, query)
+        return self._store.postings.matched(self._connection, query)
 
     def _within(self, records: Numbers, filters: Filters) -> NDArray[np.bool_]:
         return passes(self._connection, self._all_columns(), filters, records)

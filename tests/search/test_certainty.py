@@ -1,0 +1,85 @@
+"""How sure a search is, and what it says when the store has no answer.
+
+1. A question whose words the store lacks is not answered, whatever is nearest.
+2. A record and a question have the same relevance whatever else is found.
+3. What is demanded, named or said in full is an answer.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from drafts import draft
+from mem_search.model import SearchPage, SearchRequest
+from mem_search.search.stages.certainty import NEAREST
+from mem_search.wiring import Runtime
+from runtimes import fill
+
+LAMPS = [
+    draft(f"lamp{number}", f"The keeper of lamp {number} trims the wick", title=f"Lamp {number}")
+    for number in range(8)
+]
+HARBOUR = draft("harbour", "The harbour master wrote down every ship", title="Harbour book")
+
+
+async def search(runtime: Runtime, text: str, **values: object) -> SearchPage:
+    request = SearchRequest(text, **values)  # type: ignore[arg-type]
+    return await runtime.search.service.search(request, "test")
+
+
+@pytest.mark.parametrize("mode", ["keyword", "hybrid"])
+@pytest.mark.parametrize("order", ["relevance", "date_desc"])
+async def test_a_store_without_the_words_has_no_answer(
+    runtime: Runtime, mode: str, order: str
+) -> None:
+    await fill(runtime, *LAMPS, HARBOUR)
+    page = await search(runtime, "saxophone lesson with the keeper", mode=mode, order=order)
+    assert not page.report.answerable
+    assert (page.total, dict(page.counts), page.relevant) == (0, {}, ())
+    assert len(page.results) <= NEAREST
+    assert page.report.missing == ("saxophone", "lesson")
+    assert any("“saxophone” or “lesson”" in notice for notice in page.report.notices)
+
+
+async def test_its_second_page_is_empty(runtime: Runtime) -> None:
+    await fill(runtime, *LAMPS)
+    assert not (await search(runtime, "saxophone lesson keeper", offset=3)).results
+
+
+async def test_all_matches_can_be_asked_for(runtime: Runtime) -> None:
+    await fill(runtime, *LAMPS)
+    page = await search(runtime, "saxophone lesson keeper", mode="keyword", include_weaker=True)
+    assert (page.report.answerable, page.total) == (False, len(LAMPS))
+
+
+@pytest.mark.parametrize("text", ["harbour", "harbour master ship", '"harbour master"', "ship AND harbour",
+                                  "title:harbour"])  # fmt: skip
+async def test_what_is_said_in_full_is_answered(runtime: Runtime, text: str) -> None:
+    await fill(runtime, *LAMPS, HARBOUR)
+    page = await search(runtime, text, mode="keyword")
+    assert page.report.answerable
+    assert page.results[0].record.source_id == "harbour"
+
+
+async def test_an_empty_store_has_no_answer_and_nothing_near(runtime: Runtime) -> None:
+    page = await search(runtime, "harbour")
+    assert (page.report.answerable, page.results, page.report.notices) == (False, (), ())
+
+
+async def test_the_relevance_of_a_record_does_not_depend_on_the_page(runtime: Runtime) -> None:
+    await fill(runtime, *LAMPS, HARBOUR)
+    whole = await search(runtime, "harbour keeper", mode="keyword", include_weaker=True)
+    of_all = {each.record.ref: each.relevance for each in whole.results}
+    for change in ({"limit": 1}, {"order": "date_asc"}, {"offset": 2}):
+        request = replace(whole.request, **change)  # type: ignore[arg-type]
+        for each in (await runtime.search.service.search(request, "test")).results:
+            assert each.relevance == of_all[each.record.ref]
+
+
+async def test_what_has_more_of_the_rare_words_is_more_relevant(runtime: Runtime) -> None:
+    await fill(runtime, *LAMPS, HARBOUR)
+    page = await search(runtime, "harbour keeper", mode="keyword", include_weaker=True)
+    sure = {each.record.source_id: each.relevance or 0.0 for each in page.results}
+    assert sure["harbour"] > sure["lamp3"] > 0
