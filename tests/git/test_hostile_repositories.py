@@ -18,7 +18,7 @@ from mem_search.git import commits, objects, references
 from mem_search.git.changes import changed_files
 from mem_search.model import Location
 from mem_search.projects import identify
-from mem_search.sources.git import Git, history
+from mem_search.sources.git import Git
 from mem_search.waiting import Lane
 from patience import PATIENCE, until
 
@@ -348,7 +348,7 @@ def test_a_git_that_waits_is_ended_with_all_that_it_started(
 ) -> None:
     folder = a_git_that_waits(tmp_path / "bin")
     monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
-    monkeypatch.setattr(history, "STILL_SECONDS", 1.0)
+    monkeypatch.setattr("mem_search.sources.git.STILL_SECONDS", 1.0)
     titles, left = read(repo.path)
     assert titles == []
     assert "git gave nothing for 1 s and did not work either" in left[""]

@@ -24,7 +24,7 @@ from mem_search.features.research.replies import (
 )
 from mem_search.features.research.service import Replay
 from mem_search.features.research.sql import ResearchStore
-from mem_search.http.access.rate_limits import admit
+from mem_search.http.access.authentication import admit
 from mem_search.http.core.parameters import Listing, Parameters, TimeZoneParameters
 from mem_search.http.core.replies import TEXT, json_reply, prefers
 from mem_search.http.core.routing import Call, Route

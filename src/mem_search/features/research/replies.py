@@ -11,8 +11,7 @@ from mem_search.http.schemas import Paged
 from mem_search.http.universal_requests import request_body
 from mem_search.model import research
 from mem_search.model.research import Operation, Session
-from mem_search.renderers.projection import From, Projection, projected
-from mem_search.renderers.schema import Count, Share, Time, schema
+from mem_search.renderers.schema import Count, From, Projection, Share, Time, projected, schema
 from mem_search.renderers.universal import (
     CitationMetadata,
     McpFetchResponse,

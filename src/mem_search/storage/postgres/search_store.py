@@ -27,7 +27,8 @@ from mem_search.storage.postgres.filters import where
 from mem_search.storage.postgres.passage_blocks import PassageBlocks
 from mem_search.storage.postgres.snapshot import PostgresSnapshot
 from mem_search.storage.postgres.word_lists import WordLists
-from mem_search.storage.sql.statistics import CorpusCache, corpus
+from mem_search.storage.rules.bm25 import CorpusCache
+from mem_search.storage.sql.statistics import corpus
 
 P = ParamSpec("P")
 T = TypeVar("T")
