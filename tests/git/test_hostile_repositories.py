@@ -14,7 +14,7 @@ import pytest
 
 from git_repositories import ODD, Repository, put
 from mem_search.errors import SourceError
-from mem_search.git import commits, objects, references
+from mem_search.git import commits, places, references
 from mem_search.git.changes import changed_files
 from mem_search.model import Location
 from mem_search.projects import identify
@@ -279,7 +279,7 @@ def test_a_clone_that_shares_objects_is_read_and_one_that_shares_odd_ones_is_not
 
 
 def test_too_many_places_of_objects_are_refused(repo: Repository, tmp_path: Path) -> None:
-    for number in range(objects.MAX_PLACES + 1):
+    for number in range(places.MAX_PLACES + 1):
         folder = tmp_path / str(number) / "info"
         folder.mkdir(parents=True)
         folder.with_name("pack").mkdir()

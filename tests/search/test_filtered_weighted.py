@@ -26,7 +26,7 @@ from mem_search.records.registry import installed_kinds
 from mem_search.search.pipeline import SearchPipeline
 from mem_search.storage.sql import records
 from mem_search.storage.sqlite.filters import FILTERS as SQL
-from mem_search.text.query import read
+from mem_search.text.query.parse import read
 from mem_search.wiring import Runtime, open_runtime
 from runtimes import fill, small
 

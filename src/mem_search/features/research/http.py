@@ -30,7 +30,7 @@ from mem_search.http.core.replies import TEXT, json_reply, prefers
 from mem_search.http.core.routing import Call, Route
 from mem_search.http.schemas import Deleted
 from mem_search.http.universal_requests import Id
-from mem_search.model.research import OperationFilter
+from mem_search.model.results import OperationFilter
 from mem_search.renderers.universal import McpFetchResponse, UniversalSearchResponse
 from mem_search.search.citations import citation
 
