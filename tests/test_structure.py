@@ -24,9 +24,9 @@ from pathlib import Path
 SOURCE = Path(__file__).parents[1] / "src"
 PACKAGE = SOURCE / "mem_search"
 
-MAX_LINES = 103_034
+MAX_LINES = 103_016
 """Lines of ``src``; the budget is 86,000 for the code as it is, and 92,000 with what comes."""
-MAX_MODULES = 571
+MAX_MODULES = 568
 MAX_ONE_IMPORTER = 119
 """Modules with one importer, whatever their size and folder."""
 MAX_FRAGMENTS = 3

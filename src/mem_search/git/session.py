@@ -103,7 +103,7 @@ class Session:
         self._path = ""
         self._error: Exception | None = None
 
-    def answer(self, work: Opening | None) -> object:
+    def __call__(self, work: Opening | None) -> object:
         """``Opened``, the next commits with their branches, or why there are none."""
         if work is not None:
             self._path = work.path

@@ -161,6 +161,9 @@ Linux says whether git works."""
 MAX_SECONDS: Final = 60
 """Of processor time of ours for one reply. Git has its own limit."""
 
+_WORK: Final = "mem_search.git.session:Session"
+_MEMORY: Final = "it needs more than {megabytes} MB of memory to be read"
+
 MAX_MEGABYTES: Final = 1024
 """Of the process that talks to git. It holds the names of two million files at most."""
 
@@ -202,7 +205,7 @@ class History:
         )  # fmt: skip
         try:
             self._process = started(
-                "mem_search.git.process", seconds=MAX_SECONDS, megabytes=MAX_MEGABYTES
+                _WORK, seconds=MAX_SECONDS, megabytes=MAX_MEGABYTES, memory=_MEMORY
             )
             reply_of(self._process, STILL_SECONDS, is_given_up)
         except (OSError, EOFError) as error:
