@@ -17,7 +17,7 @@ import chosen_store
 from mem_search.http.core.app import build_app
 from mem_search.model import Location
 from mem_search.settings import Settings
-from runtimes import settled
+from runtimes import fill, settled
 
 
 @pytest.fixture
@@ -55,6 +55,13 @@ async def client(empty: Client, tmp_path: Path) -> Client:
     taken = await runtime.ingest.reader.read(Location("jsonl", str(file)))
     assert taken.new == len(RECORDS)
     await settled(runtime)  # until then one search may know more vectors than the one before
+    return empty
+
+
+@pytest.fixture
+async def filled(empty: Client, request: pytest.FixtureRequest) -> Client:
+    """A worker that has taken in the drafts ``STORED`` of the test's module."""
+    await fill(lifecycle_of(empty).runtime, *request.module.STORED)
     return empty
 
 
