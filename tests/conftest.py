@@ -1,7 +1,11 @@
-"""Stores to test against: a bare migrated connection, an open database, a whole runtime."""
+"""Stores to test against: a bare migrated connection, an open database, a whole runtime, a home.
+
+``filled`` and ``home`` have what the module of the test has as ``STORED``.
+"""
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import sqlite3
@@ -13,6 +17,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import settings
 
+from homes import Home, quick
 from mem_search.storage.sqlite.connection import SqliteConnection
 from mem_search.storage.sqlite.database import Database
 from mem_search.storage.sqlite.migrations import migrate
@@ -87,3 +92,34 @@ async def runtime(tmp_path: Path) -> AsyncIterator[Runtime]:
 
     async with open_runtime(small(tmp_path / "home")) as runtime:
         yield runtime
+
+
+@pytest.fixture
+async def filled(runtime: Runtime, request: pytest.FixtureRequest) -> Runtime:
+    """A whole runtime that has taken in the drafts ``STORED``."""
+    from runtimes import fill
+
+    await fill(runtime, *request.module.STORED)
+    return runtime
+
+
+@pytest.fixture
+def mem(tmp_path: Path) -> Iterator[Home]:
+    """A home for tests of everything but the model: quick to start."""
+    home = quick(tmp_path)
+    yield home
+    home.end()
+
+
+@pytest.fixture(scope="module")
+def home(
+    tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
+) -> Iterator[Home]:
+    """As ``mem``, with the records ``STORED``, for all tests of a module that need no new one: each
+    starts the worker where none runs.
+    """
+    home = quick(tmp_path_factory.mktemp("home"))
+    if stored := getattr(request.module, "STORED", ()):
+        home.ok("import", "jsonl", "-", given="".join(f"{json.dumps(each)}\n" for each in stored))
+    yield home
+    home.end()

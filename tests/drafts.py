@@ -8,7 +8,8 @@ from typing import Any
 from mem_search.ingest.prepare import prepare
 from mem_search.model import Batch, Draft
 from mem_search.model.ingest import PreparedBatch, Stored
-from mem_search.storage.sql.statistics import CorpusCache, corpus
+from mem_search.storage.rules.bm25 import CorpusCache
+from mem_search.storage.sql.statistics import corpus
 from mem_search.storage.sqlite.connection import SqliteConnection
 from mem_search.storage.sqlite.database import Database
 from mem_search.storage.sqlite.migrations import migrate

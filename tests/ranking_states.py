@@ -12,7 +12,7 @@ from mem_search.model import Filters, Hit, Kind, SearchRequest
 from mem_search.model.kind_codes import KIND_CODES
 from mem_search.model.rankings import Candidates, RecordColumns
 from mem_search.records.registry import installed_kinds
-from mem_search.search.fusion_zscore import Z_SCORE_SUM
+from mem_search.search.stages.scoring import Z_SCORE_SUM
 from mem_search.search.state import LegScores, RankingState, StoredData
 from mem_search.text import words
 

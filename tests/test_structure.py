@@ -24,12 +24,12 @@ from pathlib import Path
 SOURCE = Path(__file__).parents[1] / "src"
 PACKAGE = SOURCE / "mem_search"
 
-MAX_LINES = 103_198
+MAX_LINES = 103_016
 """Lines of ``src``; the budget is 86,000 for the code as it is, and 92,000 with what comes."""
-MAX_MODULES = 585
-MAX_ONE_IMPORTER = 130
-"""Modules with one importer, whatever their size and folder; 120 are the aim."""
-MAX_FRAGMENTS = 5
+MAX_MODULES = 568
+MAX_ONE_IMPORTER = 119
+"""Modules with one importer, whatever their size and folder."""
+MAX_FRAGMENTS = 3
 MAX_TWINS = 23
 """Functions of one store that have the name of one in the other, and at least ALIKE of its text;
 40 are the aim.
@@ -40,7 +40,7 @@ ALIKE = 0.7
 
 ONE_FILE_EACH = (
     "embedders", "extractors", "features.citations", "features.graph", "http",
-    "records", "renderers", "rerankers", "retrievers", "search.stages",
+    "records", "renderers", "retrievers", "search.stages",
     "sources", "storage.ports", "text.languages",
 )  # fmt: skip
 """Folders whose members are registered in one place: a kind, a source, a route."""

@@ -8,8 +8,8 @@ from typing import Final
 
 from checkout import ROOT
 
-from mem_search.agents import AGENTS
 from mem_search.agents.base import Agent, OwnFile, Setup
+from mem_search.agents.known import AGENTS
 
 _HOME: Final = Path("/home/me")
 

@@ -19,7 +19,7 @@ import typer
 from checkout import ROOT
 
 from mem_search import sources
-from mem_search.agents import AGENTS
+from mem_search.agents.known import AGENTS
 from mem_search.cli.app import app
 from mem_search.cli.search_options import MIXED, OPTIONS
 from mem_search.contracts import Source

@@ -15,18 +15,18 @@ from entries import ALL
 from systems import System
 
 from mem_search.errors import InputError
-from mem_search.retrievers import vector
-from mem_search.search import fusion_zscore, pipeline
-from mem_search.search.stages import STAGES, stages_without
+from mem_search.retrievers import legs
+from mem_search.search import pipeline
+from mem_search.search.stages import STAGES, scoring, stages_without
 from mem_search.search.state import Stage
 from mem_search.storage.rules import bm25
 
 CONSTANTS: dict[str, tuple[ModuleType, str, Any]] = {
     "length": (bm25, "for_chats", lambda scores, *_: scores),
-    "rank-bonus": (fusion_zscore, "RANK_BONUS", 0.0),
-    "code-weight": (fusion_zscore, "CODE_DENSE", 1.0),
+    "rank-bonus": (scoring, "RANK_BONUS", 0.0),
+    "code-weight": (scoring, "CODE_DENSE", 1.0),
     "depth-200": (pipeline, "DEPTH", 100),
-    "fewer-entries": (vector, "SPARE", ALL),
+    "fewer-entries": (legs, "SPARE", ALL),
 }
 """Part of a leg or of the fusion → (module, constant, value that switches it off)."""
 

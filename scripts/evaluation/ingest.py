@@ -44,7 +44,7 @@ FIRST, RAREST, MAX_WORD_CHARS = 5, 6, 25
 MAX_SECONDS, MAX_MEGABYTES = 60.0, 500.0
 _SHOWN, _MAX_ENTRIES = 5, 500
 
-_READERS = (b"mem_search.extractors.extraction_process", b"mem_search.ingest.prepare_process")
+_READERS = (b"mem_search.extractors.extraction_process", b"mem_search.ingest.prepare:outcome")
 _SAMPLED = 0.02
 """Seconds between two looks at the readers; the kernel keeps the peak of each."""
 

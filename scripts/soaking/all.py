@@ -142,7 +142,7 @@ class Trial:
             yield
             self.server.start()
         else:
-            name = b"prepare_process" if fault == "kill_preparing" else b"chroma"
+            name = b"mem_search.ingest.prepare:outcome" if fault == "kill_preparing" else b"chroma"
             number = signal.SIGSTOP if fault == "stop_chroma" else signal.SIGKILL
             hit = [pid for pid in worker.children() if name in _command_line(pid)]
             for pid in hit:

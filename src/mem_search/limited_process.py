@@ -22,6 +22,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
@@ -47,11 +48,16 @@ HEAD: Final = struct.Struct(">Q")
 """The length of what follows, in bytes."""
 
 
-def command(module: str, *, seconds: int, megabytes: int) -> list[str]:
-    """The command that starts ``module``, whose main program calls ``serve``."""
+def command(module: str, *, seconds: int, megabytes: int, memory: str = "") -> list[str]:
+    """The command that starts ``module``, whose main program calls ``serve``.
+
+    ``module:name`` is a function, or a class whose object is called, that does the work. Then
+    ``memory`` is the reply to work that needs too much (``serve``).
+    """
     limits = {"parent": os.getpid(), "seconds": seconds, "megabytes": megabytes}
     options = (f"--{name}={value}" for name, value in limits.items())
-    return [sys.executable, "-P", "-m", module, *options]
+    program = [__name__, module, memory] if ":" in module else [module]
+    return [sys.executable, "-P", "-m", *program, *options]
 
 
 class Ended(Exception):
@@ -119,8 +125,9 @@ class LimitedProcess:
             if self._closed:
                 raise SourceError("the reading was ended")
             try:
-                limits = {"seconds": self._seconds, "megabytes": self._megabytes}
-                self._process = started(self._module, **limits)
+                self._process = started(
+                    self._module, seconds=self._seconds, megabytes=self._megabytes
+                )
                 if self._closed:  # by another thread, which did not see the new process
                     raise EOFError("the reading was ended")
                 reply_of(self._process, _START_SECONDS)
@@ -131,12 +138,14 @@ class LimitedProcess:
         return self._process
 
 
-def started(module: str, *, seconds: int, megabytes: int) -> subprocess.Popen[bytes]:
-    """The process of ``module``, for a caller in a thread; its first reply is ``None``."""
+def started(
+    module: str, *, seconds: int, megabytes: int, memory: str = ""
+) -> subprocess.Popen[bytes]:
+    """The process of ``command``, for a caller in a thread; its first reply is ``None``."""
 
     def begin() -> subprocess.Popen[bytes]:
         return subprocess.Popen(  # noqa: S603  our own interpreter and module
-            command(module, seconds=seconds, megabytes=megabytes),
+            command(module, seconds=seconds, megabytes=megabytes, memory=memory),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env=environment(),
@@ -280,3 +289,16 @@ def end_with(parent: int) -> None:
     # The worker may have ended before the request above: then no signal would come.
     if os.getppid() != parent:
         sys.exit("the worker that started this process has ended")
+
+
+def _named(place: str) -> Callable[[Any], object]:
+    """What ``module:name`` names: a function, or an object of the class."""
+    module, _, name = place.partition(":")
+    found = getattr(import_module(module), name)
+    work: Callable[[Any], object] = found() if isinstance(found, type) else found
+    return work
+
+
+if __name__ == "__main__":
+    _place, _memory = sys.argv.pop(1), sys.argv.pop(1)
+    serve(lambda: _named(_place), memory=_memory)

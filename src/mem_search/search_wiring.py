@@ -23,8 +23,7 @@ from mem_search.embedders import MissingEmbedder, Opener, open_embedder
 from mem_search.errors import MemSearchError, ModelUnavailable
 from mem_search.machine import lower_thread
 from mem_search.records.registry import installed_kinds
-from mem_search.retrievers.keyword import KeywordRetriever
-from mem_search.retrievers.vector import VectorRetriever
+from mem_search.retrievers.legs import KeywordRetriever, VectorRetriever
 from mem_search.runtime import EmbeddingModel, Runtime, SearchRuntime, Space
 from mem_search.search.pipeline import SearchPipeline
 from mem_search.search.plain_reading import Translation

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mem_search.access.callers import ANONYMOUS, OWNER, Caller
-from mem_search.http.access.rate_limits import level_of
+from mem_search.http.access.authentication import level_of
 from mem_search.http.core.request_context import Level, flags
 
 ADA = Caller(user="ada", token="t", is_known=True)

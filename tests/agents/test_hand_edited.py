@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mem_search.agents import AGENTS
 from mem_search.agents.base import Agent, Entry, Setup, plugin_folder
 from mem_search.agents.installing import Installation
+from mem_search.agents.known import AGENTS
 from mem_search.agents.settings_text import read
 from mem_search.errors import Conflict
 

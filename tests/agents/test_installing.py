@@ -11,9 +11,10 @@ from typing import Any
 
 import pytest
 
-from mem_search.agents import AGENTS, by_name, installing, of_session
+from mem_search.agents import installing
 from mem_search.agents.base import MARK, Agent, Entry, OwnFile, Setup, plugin_folder
 from mem_search.agents.installing import BACKUP, Installation
+from mem_search.agents.known import AGENTS, by_name, of_session
 from mem_search.agents.settings_text import at, read
 from mem_search.errors import Conflict, InputError, StorageError
 from mem_search.sources import built_in

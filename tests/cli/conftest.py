@@ -1,4 +1,4 @@
-"""Homes for the command line: one without a model, one as it comes."""
+"""A home for the command line as it comes, beside those of ``tests/conftest.py``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import typer.main
 
-from homes import Home, make, quick
+from homes import Home, make
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -18,14 +18,6 @@ def commands_made_once() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(typer.main, "get_command", cache(typer.main.get_command))
         yield
-
-
-@pytest.fixture
-def mem(tmp_path: Path) -> Iterator[Home]:
-    """A home for tests of everything but the model: quick to start."""
-    home = quick(tmp_path)
-    yield home
-    home.end()
 
 
 @pytest.fixture

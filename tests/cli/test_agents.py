@@ -54,9 +54,9 @@ def test_the_doctor_names_what_is_not_as_this_version_writes_it(
     monkeypatch.setenv("MEM_SEARCH_COMMAND", "/opt/mem-search")
     settings = replace(Settings.read(), home=tmp_path / "store")
     assert list(agents(settings)) == []
-    from mem_search.agents import by_name
     from mem_search.agents.base import Setup
     from mem_search.agents.installing import Installation
+    from mem_search.agents.known import by_name
 
     Installation(by_name("cursor"), Setup.here(settings.home), settings.home).install()
     (finding,) = agents(settings)

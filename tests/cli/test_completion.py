@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import os
 import pty
 import select
@@ -11,7 +10,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -20,7 +19,7 @@ from hypothesis import strategies as st
 from typer.completion import get_completion_script
 
 from forked import SOURCE
-from homes import Home, quick
+from homes import Home
 from mem_search.cli.app import main
 from mem_search.cli.completion import joined
 from mem_search.cli.fast_path import COMPLETING
@@ -38,7 +37,7 @@ HOSTILE = (
     "a|b",
     "a>b",
 )
-NOTES = [
+STORED = [
     {"kind": "note", "source_id": "1", "title": "Tide: $(id) `x`\n\"y\"", "project": "harbour",
      "text": "water", "tags": ["tide", "sea:deep"]},
     {"kind": "note", "source_id": "2", "text": "wind", "project": "harvest"},
@@ -49,13 +48,10 @@ NOTES = [
 
 
 @pytest.fixture(scope="module")
-def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
-    home = quick(tmp_path_factory.mktemp("completion"))
-    home.ok("import", "jsonl", "-", given="".join(json.dumps(note) + "\n" for note in NOTES))
+def filled(home: Home) -> Home:
     home.ok("saved", "add", "tides", "water")
     home.ok("scope", "add", "port", "project:harbour")
-    yield home
-    home.end()
+    return home
 
 
 @pytest.fixture
@@ -111,7 +107,7 @@ def test_values_of_the_store_are_completed(filled: Home, shell: str, completed: 
 
 def test_bash_gets_what_follows_its_break_of_a_word(filled: Home, completed: Completed) -> None:
     refs = completed(filled, "bash", "get", "note", ":").split()
-    assert sorted(refs, key=int) == [str(n + 1) for n in range(len(NOTES))]
+    assert sorted(refs, key=int) == [str(n + 1) for n in range(len(STORED))]
     assert completed(filled, "bash", "get", "note", ":", "1").split()[0].startswith("1")
     for words, expected in (
         (("search", "--project", "=", "harb"), "harbour"),

@@ -8,29 +8,20 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from homes import Home, quick
+from homes import Home
 from mem_search.cli.doctor import index_protection, redacted_again, transcripts, unread_items
 from mem_search.storage.sqlite.connection import SqliteConnection
 from mem_search.storage.sqlite.migrations import migrate
 from patience import PATIENCE, until
 
 NOTE = json.dumps({"kind": "note", "text": "auth tokens expire"}) + "\n"
-
-
-@pytest.fixture(scope="module")
-def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
-    """A worker with one note, for all tests that leave it healthy."""
-    home = quick(tmp_path_factory.mktemp("doctor"))
-    home.ok("import", "jsonl", "-", given=json.dumps({"kind": "note", "text": "tabs"}) + "\n")
-    yield home
-    home.end()
+STORED = ({"kind": "note", "text": "tabs"},)
 
 
 def finding(mem: Home, name: str) -> dict[str, str]:
@@ -105,27 +96,27 @@ def test_a_store_that_another_program_holds_is_not_to_be_moved(mem: Home) -> Non
 
 
 def test_unfollow_stops_reading_a_location_that_no_longer_exists(
-    filled: Home, tmp_path: Path
+    home: Home, tmp_path: Path
 ) -> None:
     file = tmp_path / "my notes.jsonl"
     file.write_text(NOTE)
-    filled.ok("sync", "jsonl", str(file))
+    home.ok("sync", "jsonl", str(file))
     file.rename(tmp_path / "elsewhere")
     file.mkdir()
-    assert filled.run("sync", "jsonl", str(file)).returncode == 7
-    found = finding(filled, "source jsonl")
-    mend(filled, found["fix"].rpartition(": ")[2])
-    assert finding(filled, "source jsonl") == {}
-    assert "auth tokens expire" in filled.ok("notes", "expire", "--format", "full")
-    again = filled.run("unfollow", "jsonl", str(file))
+    assert home.run("sync", "jsonl", str(file)).returncode == 7
+    found = finding(home, "source jsonl")
+    mend(home, found["fix"].rpartition(": ")[2])
+    assert finding(home, "source jsonl") == {}
+    assert "auth tokens expire" in home.ok("notes", "expire", "--format", "full")
+    again = home.run("unfollow", "jsonl", str(file))
     assert (again.returncode, "mem-search stats" in again.stderr) == (4, True)
 
 
-def test_a_slip_in_a_path_leaves_nothing_for_the_doctor(filled: Home) -> None:
+def test_a_slip_in_a_path_leaves_nothing_for_the_doctor(home: Home) -> None:
     for argv in (("sync", "claude-mem", "/etc/hostname"), ("import", "jsonl", "/etc")):
-        assert filled.run(*argv).returncode == 7
-    assert filled.run("doctor").returncode == 0
-    assert "/etc" not in filled.ok("stats")
+        assert home.run(*argv).returncode == 7
+    assert home.run("doctor").returncode == 0
+    assert "/etc" not in home.ok("stats")
 
 
 @pytest.mark.parametrize(
@@ -142,9 +133,9 @@ def test_a_slip_in_a_path_leaves_nothing_for_the_doctor(filled: Home) -> None:
     ],
 )
 def test_an_error_uses_the_words_of_the_command_line(
-    filled: Home, argv: tuple[str, ...], said: str
+    home: Home, argv: tuple[str, ...], said: str
 ) -> None:
-    done = filled.run(*argv)
+    done = home.run(*argv)
     assert done.returncode == 2
     assert said in done.stderr
     assert done.stderr.count("\n") == 1
@@ -155,8 +146,8 @@ def test_settings_with_which_no_worker_starts_are_bad_input(mem: Home) -> None:
     assert mem.run("worker", "start", MEM_SEARCH_HOST="192.0.2.7").returncode == 6
 
 
-def test_jobs_are_listed_in_words(filled: Home) -> None:
-    listed = filled.ok("jobs")
+def test_jobs_are_listed_in_words(home: Home) -> None:
+    listed = home.ok("jobs")
     assert "1 new" in listed
     assert "{" not in listed
 
@@ -235,11 +226,11 @@ def test_a_time_zone_that_does_not_exist_is_refused_before_anything_starts(mem: 
 @pytest.mark.parametrize(
     "argv", [("unified", "tabs"), ("export",), ("stats",), ("doctor",), ("--version",)]
 )
-def test_a_full_disk_is_one_line_and_no_traceback(filled: Home, argv: tuple[str, ...]) -> None:
+def test_a_full_disk_is_one_line_and_no_traceback(home: Home, argv: tuple[str, ...]) -> None:
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
             [sys.executable, "-m", "mem_search", *argv],
-            env=filled.environ, stdout=full, stderr=subprocess.PIPE, text=True, check=False,
+            env=home.environ, stdout=full, stderr=subprocess.PIPE, text=True, check=False,
         )  # fmt: skip
     assert done.returncode == 1
     said = "mem-search: cannot write to standard output: No space left on device\n"

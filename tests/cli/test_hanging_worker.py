@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from homes import Home, quick
+from homes import Home
 from mem_search.daemon import connection
 from mem_search.daemon.connection import LOOK_SECONDS, NO_ANSWER_SECONDS, is_locked
 from mem_search.daemon.control import TELL_SECONDS, Starting
@@ -30,14 +30,6 @@ COMMANDS = (
     ("get", "observation:1"), ("export",), ("saved", "list"), ("import", "jsonl", "-"), ("jobs",),
     ("worker", "status"), ("worker", "start"), ("suggest", "a"), ("index", "audit"),
 )  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
-    """A home for all tests that stop a real worker: each starts it where none runs."""
-    home = quick(tmp_path_factory.mktemp("hanging"))
-    yield home
-    home.end()
 
 
 @contextmanager

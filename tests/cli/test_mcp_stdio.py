@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from homes import Home, quick
+from homes import Home
 from mcp import Client, StdioServerParameters, stdio_client
 from mem_search.daemon.connection import is_locked
 from patience import PATIENCE
@@ -28,15 +28,7 @@ HELLO: dict[str, Any] = {
     },
 }
 NOTE = {"kind": "note", "source_id": "n1", "title": "Käse", "text": "Where the cheese is kept."}
-
-
-@pytest.fixture(scope="module")
-def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
-    """A worker with one note; the tests only read, or start the worker anew."""
-    home = quick(tmp_path_factory.mktemp("relay"))
-    home.ok("import", "jsonl", "-", given=json.dumps(NOTE) + "\n")
-    yield home
-    home.end()
+STORED = (NOTE,)
 
 
 def call(name: str, number: int = 1, **arguments: Any) -> dict[str, Any]:
@@ -55,10 +47,10 @@ def said(process: subprocess.Popen[str], message: dict[str, Any]) -> Any:
 
 @pytest.mark.parametrize(("era", "version"), [("legacy", "2025-11-25"), ("auto", "2026-07-28")])
 async def test_a_client_of_either_era_finds_and_opens_a_record(
-    filled: Home, era: str, version: str
+    home: Home, era: str, version: str
 ) -> None:
     started = StdioServerParameters(
-        command=sys.executable, args=["-m", "mem_search", "mcp"], env=filled.environ
+        command=sys.executable, args=["-m", "mem_search", "mcp"], env=home.environ
     )
     async with Client(stdio_client(started), mode=era) as mcp:
         assert mcp.protocol_version == version
@@ -81,23 +73,23 @@ def test_the_first_message_starts_the_worker_and_it_outlives_the_relay(mem: Home
     assert (done.stderr, len(done.stdout.splitlines())) == ("", 1)
 
 
-def test_requests_before_the_end_of_the_input_are_answered(filled: Home) -> None:
+def test_requests_before_the_end_of_the_input_are_answered(home: Home) -> None:
     lines = [HELLO, *(call("search", number, query="cheese") for number in range(1, 20))]
-    done = filled.run("mcp", given="".join(json.dumps(each) + "\n" for each in lines))
+    done = home.run("mcp", given="".join(json.dumps(each) + "\n" for each in lines))
     answers = [json.loads(each) for each in done.stdout.splitlines()]
     assert sorted(answer["id"] for answer in answers) == list(range(20))
     assert all("error" not in answer for answer in answers)
     assert done.returncode == 0
 
 
-def test_a_restarted_worker_is_found_again(filled: Home) -> None:
-    with filled.popen("mcp") as process:
+def test_a_restarted_worker_is_found_again(home: Home) -> None:
+    with home.popen("mcp") as process:
         assert "result" in said(process, HELLO)
         assert "result" in said(process, call("search", query="cheese"))
-        first = filled.worker()["instance_id"]
-        filled.ok("worker", "stop")
+        first = home.worker()["instance_id"]
+        home.ok("worker", "stop")
         assert said(process, call("search", 2, query="cheese"))["result"]["structuredContent"]
-        assert filled.worker()["instance_id"] != first
+        assert home.worker()["instance_id"] != first
         assert process.stdin is not None
         process.stdin.close()
         assert process.wait(PATIENCE) == 0
@@ -130,8 +122,8 @@ def test_a_worker_that_cannot_start_is_an_error_and_the_relay_continues(mem: Hom
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_ends_it_quietly(filled: Home, number: signal.Signals) -> None:
-    with filled.popen("mcp") as process:
+def test_a_signal_ends_it_quietly(home: Home, number: signal.Signals) -> None:
+    with home.popen("mcp") as process:
         assert "result" in said(process, HELLO)
         process.send_signal(number)
         assert process.wait(PATIENCE) == (0 if number is signal.SIGTERM else 130)
@@ -139,8 +131,8 @@ def test_a_signal_ends_it_quietly(filled: Home, number: signal.Signals) -> None:
         assert process.stderr.read() == ""
 
 
-def test_a_malformed_line_is_answered_and_the_next_one_too(filled: Home) -> None:
-    with filled.popen("mcp") as process:
+def test_a_malformed_line_is_answered_and_the_next_one_too(home: Home) -> None:
+    with home.popen("mcp") as process:
         assert process.stdin is not None
         assert process.stdout is not None
         process.stdin.write("{nonsense\n\n")
@@ -151,8 +143,8 @@ def test_a_malformed_line_is_answered_and_the_next_one_too(filled: Home) -> None
         process.stdin.close()
 
 
-def test_lines_are_complete_in_whatever_pieces_they_arrive(filled: Home) -> None:
-    with filled.popen("mcp") as process:
+def test_lines_are_complete_in_whatever_pieces_they_arrive(home: Home) -> None:
+    with home.popen("mcp") as process:
         assert process.stdin is not None
         assert process.stdout is not None
         long = json.dumps(call("search", 7, query="cheese " * 20_000))

@@ -8,23 +8,12 @@ import os
 import signal
 import socket
 import threading
-from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from urllib.parse import quote
 
-import pytest
-
-from homes import Home, quick
+from homes import Home
 from mem_search.daemon.connection import is_locked
 from patience import PATIENCE, until
-
-
-@pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
-    """A home for all tests that need a worker, and not a new one: they start it where none runs."""
-    home = quick(tmp_path_factory.mktemp("worker"))
-    yield home
-    home.end()
 
 
 def test_start_status_restart_and_stop(mem: Home) -> None:

@@ -31,7 +31,7 @@ from mem_search.model.ingest import IngestCounts
 from mem_search.model.jobs import JobStatus
 from mem_search.model.records import SUMMARY
 from mem_search.model.requests import Scope
-from mem_search.model.research import IndexState, Operation, OperationFilter, StoredResult
+from mem_search.model.results import IndexState, Operation, OperationFilter, StoredResult
 from mem_search.model.statistics import LoggedSearch, ProjectTotals
 from mem_search.model.webhooks import Message
 from mem_search.storage.postgres.store import PostgresStore

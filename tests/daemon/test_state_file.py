@@ -7,22 +7,13 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-from homes import Home, quick
+from homes import Home
 from patience import until
 
 pytestmark = pytest.mark.worker
-
-
-@pytest.fixture
-def mem(tmp_path: Path) -> Iterator[Home]:
-    home = quick(tmp_path)
-    yield home
-    home.end()
 
 
 def test_the_state_file_appears_once_with_the_port(mem: Home) -> None:

@@ -13,7 +13,6 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator
 from contextlib import closing
 from http.client import HTTPConnection
 from pathlib import Path
@@ -29,25 +28,10 @@ from patience import PATIENCE
 
 pytestmark = pytest.mark.worker
 NOTE = '{"kind": "note", "source_id": "1", "title": "Harbour", "text": "The bridge opens."}\n'
+STORED = (json.loads(NOTE),)
 QUESTION = "/api/search/unified?query=bridge"
 SKILL = Path(__file__).parents[2] / "plugin" / "skills" / "mem-search" / "SKILL.md"
 NOBODY = 65_534
-
-
-@pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
-    """A home with a note; each test starts its worker where none runs."""
-    home = quick(tmp_path_factory.mktemp("socket"))
-    home.ok("import", "jsonl", "-", given=NOTE)
-    yield home
-    home.end()
-
-
-@pytest.fixture
-def mem(tmp_path: Path) -> Iterator[Home]:
-    home = quick(tmp_path)
-    yield home
-    home.end()
 
 
 def at(home: Home) -> Path:

@@ -6,8 +6,7 @@ import pytest
 from ablation import CONSTANTS, PARTS, leave_out, without_each
 
 from mem_search.errors import InputError
-from mem_search.search import fusion_zscore
-from mem_search.search.stages import STAGES
+from mem_search.search.stages import STAGES, scoring
 from mem_search.search.state import Stage
 
 
@@ -41,7 +40,7 @@ class Seen:
     async def search(self, text: str, project: str) -> list[str]:
         if text == "fails":
             raise InputError("it fails")
-        return [f"bonus {fusion_zscore.RANK_BONUS}", *(stage.name for stage in self._stages)]
+        return [f"bonus {scoring.RANK_BONUS}", *(stage.name for stage in self._stages)]
 
     def close(self) -> None:
         pass

@@ -14,11 +14,11 @@ import pytest
 
 from git_repositories import ODD, Repository, put
 from mem_search.errors import SourceError
-from mem_search.git import commits, objects, references
+from mem_search.git import commits, places, references
 from mem_search.git.changes import changed_files
 from mem_search.model import Location
 from mem_search.projects import identify
-from mem_search.sources.git import Git, history
+from mem_search.sources.git import Git
 from mem_search.waiting import Lane
 from patience import PATIENCE, until
 
@@ -279,7 +279,7 @@ def test_a_clone_that_shares_objects_is_read_and_one_that_shares_odd_ones_is_not
 
 
 def test_too_many_places_of_objects_are_refused(repo: Repository, tmp_path: Path) -> None:
-    for number in range(objects.MAX_PLACES + 1):
+    for number in range(places.MAX_PLACES + 1):
         folder = tmp_path / str(number) / "info"
         folder.mkdir(parents=True)
         folder.with_name("pack").mkdir()
@@ -348,7 +348,7 @@ def test_a_git_that_waits_is_ended_with_all_that_it_started(
 ) -> None:
     folder = a_git_that_waits(tmp_path / "bin")
     monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
-    monkeypatch.setattr(history, "STILL_SECONDS", 1.0)
+    monkeypatch.setattr("mem_search.sources.git.STILL_SECONDS", 1.0)
     titles, left = read(repo.path)
     assert titles == []
     assert "git gave nothing for 1 s and did not work either" in left[""]

@@ -14,10 +14,12 @@ from described import Watcher
 from http_worker import RECORDS, TOKEN, Client, Get, lifecycle_of, viewer_of
 
 import chosen_store
+from mem_search.features.webhooks.service import webhook_secret
 from mem_search.http.core.app import build_app
 from mem_search.model import Location
 from mem_search.settings import Settings
-from runtimes import settled
+from runtimes import fill, settled
+from webhook_receiver import Receiver, receiving
 
 
 @pytest.fixture
@@ -56,6 +58,20 @@ async def client(empty: Client, tmp_path: Path) -> Client:
     assert taken.new == len(RECORDS)
     await settled(runtime)  # until then one search may know more vectors than the one before
     return empty
+
+
+@pytest.fixture
+async def filled(empty: Client, request: pytest.FixtureRequest) -> Client:
+    """A worker that has taken in the drafts ``STORED`` of the test's module."""
+    await fill(lifecycle_of(empty).runtime, *request.module.STORED)
+    return empty
+
+
+@pytest.fixture
+async def receiver(settings: Settings) -> AsyncIterator[Receiver]:
+    """A program that takes every message of a webhook."""
+    async with receiving(204, secret=webhook_secret(settings)) as receiver:
+        yield receiver
 
 
 @pytest.fixture

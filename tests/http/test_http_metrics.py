@@ -9,12 +9,12 @@ import pytest
 from http_worker import Client, lifecycle_of
 
 from mem_search.http.about import note_replica
-from mem_search.http.core import measuring
-from mem_search.http.core.measuring import MEASURED, Measured
+from mem_search.http.core import routing
+from mem_search.http.core.routing import MEASURED, Measured
 from mem_search.model.statistics import ReplicaState
 
 installed = pytest.mark.skipif(
-    find_spec(measuring.PACKAGE) is None, reason="prometheus-client is not installed"
+    find_spec(routing.PACKAGE) is None, reason="prometheus-client is not installed"
 )
 
 
@@ -57,7 +57,7 @@ def test_the_state_of_a_replica_is_a_gauge() -> None:
 async def test_without_the_package_the_route_says_what_to_install(
     empty: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(measuring, "PACKAGE", "no_such_package")
+    monkeypatch.setattr(routing, "PACKAGE", "no_such_package")
     lifecycle_of(empty)
     assert empty.app is not None
     monkeypatch.setitem(empty.app._state, MEASURED, Measured())

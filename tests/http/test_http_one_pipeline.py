@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from http_worker import AUTHORIZED, Client, Get, lifecycle_of
 
-from mem_search.http.access.rate_limits import searches
+from mem_search.http.access.authentication import searches
 from mem_search.http.core.routing import Route
 from mem_search.http.routes import ROUTES
 from mem_search.mcp.server import TOOLS

@@ -13,7 +13,8 @@ from http_worker import AUTHORIZED, TOKEN, Client, lifecycle_of
 
 from mem_search.access.tokens import read_or_create
 from mem_search.errors import StorageError
-from mem_search.http.access.authentication import allowed, is_open, matches
+from mem_search.http.access.authentication import matches
+from mem_search.http.access.browsers import allowed, is_open
 from mem_search.http.core.app import build_app
 from mem_search.http.core.routing import Route
 from mem_search.http.routes import ROUTES

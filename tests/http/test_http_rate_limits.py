@@ -12,7 +12,7 @@ from http_worker import AUTHORIZED, Client, lifecycle_of
 from people import OWNER, Person, bring_in, join
 
 from mem_search.errors import InputError
-from mem_search.http.access.rate_limits import searches
+from mem_search.http.access.authentication import searches
 from mem_search.http.core.app import build_app
 from mem_search.http.routes import ROUTES
 from mem_search.settings import Settings

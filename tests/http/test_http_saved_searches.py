@@ -11,21 +11,14 @@ import pytest
 from aiohttp.test_utils import TestClient, TestServer
 from http_worker import AUTHORIZED, Client, lifecycle_of
 
-from mem_search.features.webhooks.service import webhook_secret
 from mem_search.http.core.app import build_app
 from mem_search.model import Draft
 from mem_search.settings import Settings
 from patience import PATIENCE
 from runtimes import fill
-from webhook_receiver import Receiver, receiving
+from webhook_receiver import Receiver
 
 SAVED, INBOX, SCOPES = "/api/v1/saved-searches", "/api/v1/notifications", "/api/v1/scopes"
-
-
-@pytest.fixture
-async def receiver(settings: Settings) -> AsyncIterator[Receiver]:
-    async with receiving(204, secret=webhook_secret(settings)) as receiver:
-        yield receiver
 
 
 @pytest.fixture

@@ -19,7 +19,6 @@ from mem_search.contracts import Question, Retriever
 from mem_search.errors import StoreAway
 from mem_search.features.search_jobs.service import AT_ONCE, SearchJobs
 from mem_search.features.search_jobs.sql import SearchJobStore
-from mem_search.features.webhooks.service import webhook_secret
 from mem_search.http.core.app import build_app
 from mem_search.model import Draft
 from mem_search.model.rankings import Ranking
@@ -29,16 +28,10 @@ from mem_search.settings import Settings
 from patience import PATIENCE
 from runtimes import fill, settled
 from search_requests import universal
-from webhook_receiver import Receiver, receiving
+from webhook_receiver import Receiver
 
 SEARCH, JOBS = "/api/v1/search", "/api/v1/search/jobs"
 ENDED = ("completed", "failed", "cancelled")
-
-
-@pytest.fixture
-async def receiver(settings: Settings) -> AsyncIterator[Receiver]:
-    async with receiving(204, secret=webhook_secret(settings)) as receiver:
-        yield receiver
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from http_worker import AUTHORIZED, Client, lifecycle_of
 from people import join
 from pydantic import BaseModel
 
-from mem_search.http.access.rate_limits import FLAGS
+from mem_search.http.access.authentication import FLAGS
 from mem_search.http.core.app import build_app
 from mem_search.http.core.dispatch import make_handler
 from mem_search.http.core.replies import json_reply

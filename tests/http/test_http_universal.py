@@ -18,7 +18,6 @@ from mem_search.renderers.universal import (
     UniversalSearchResponse,
 )
 from mem_search.text.search_fields import FIELDS
-from runtimes import fill
 
 SEARCH, MCP_SEARCH, MCP_FETCH = "/api/v1/search", "/api/v1/mcp/search", "/api/v1/mcp/fetch"
 SHAPES = {
@@ -30,7 +29,7 @@ NEW_YEAR = 1_767_225_600_000  # 2026
 DAY = 86_400_000
 LONG = "The harbour wakes early. " * 60 + "A lantern hangs there. " + "Boats come and go. " * 60
 
-DRAFTS = (
+STORED = (
     *(Draft(kind, "test", kind, f"A lantern for the {kind}.", f"About {kind}",
             created_at=NEW_YEAR + n * DAY, updated_at=NEW_YEAR + n * DAY)
       for n, kind in enumerate(installed_kinds().names)),
@@ -42,12 +41,6 @@ DRAFTS = (
 )  # fmt: skip
 
 Post = Callable[..., Any]
-
-
-@pytest.fixture
-async def filled(empty: Client) -> Client:
-    await fill(lifecycle_of(empty).runtime, *DRAFTS)
-    return empty
 
 
 @pytest.fixture

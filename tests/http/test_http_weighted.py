@@ -10,7 +10,7 @@ import pytest
 from http_worker import Client, lifecycle_of
 
 from mem_search.model import Draft, Link
-from runtimes import fill, settled
+from runtimes import settled
 
 HYBRID, VECTOR, STATS = (f"/api/v2/search/{name}" for name in ("hybrid", "vector", "stats"))
 USER = "6f9619ff-8b86-d011-b42d-00c04fc964ff"
@@ -18,7 +18,7 @@ LONG = " ".join(
     f"Paragraph {i} tells what stage number{i} of the pipeline does." for i in range(150)
 )
 
-DRAFTS = (
+STORED = (
     Draft("memory", "jsonl", "m1", "The team prefers tabs over spaces.", "Tabs",
           created_at=1_735_689_600_000, tags=("style", "team"), importance=0.9,
           metadata={"type": "fact", "user_id": USER, "confidence": 0.75}),
@@ -42,13 +42,6 @@ DRAFTS = (
 )  # fmt: skip
 
 Post = Callable[..., Any]
-
-
-@pytest.fixture
-async def filled(empty: Client) -> Client:
-    runtime = lifecycle_of(empty).runtime
-    await fill(runtime, *DRAFTS)
-    return empty
 
 
 @pytest.fixture
@@ -244,7 +237,7 @@ async def test_filters_hold_for_every_leg(
 
 async def test_every_record_has_the_one_source_type_that_finds_it(post: Post) -> None:
     items = (await post(query="tabs spaces pipeline tied", limit=100))["items"]
-    assert len(items) == len(DRAFTS)
+    assert len(items) == len(STORED)
     for item in items:
         asked = {"query": "tabs spaces pipeline tied", "source_types": [item["source_type"]]}
         same = {other["id"] for other in (await post(**asked, limit=100))["items"]}

@@ -8,21 +8,16 @@ from http_worker import TYPED, Client, lifecycle_of
 
 from mem_search.http.records import POLICY
 from mem_search.model import Draft
-from runtimes import fill
 
 EVIL = '<script>alert(1)</script> & "quotes" \x1b[31m\u202e'
 
 
-@pytest.fixture
-async def filled(empty: Client) -> Client:
-    await fill(
-        lifecycle_of(empty).runtime,
-        Draft("website", "test", "w", f"First\n  second {EVIL}", f"Title {EVIL}",
-              url='https://example.org/?a="b"&c', tags=(EVIL,), project=EVIL,
-              metadata={"author": EVIL, "published_at": "2024-05-03", "key<b>": EVIL}),
-        Draft("note", "test", "n", "Plain.", url="javascript:alert(1)"),
-    )  # fmt: skip
-    return empty
+STORED = (
+    Draft("website", "test", "w", f"First\n  second {EVIL}", f"Title {EVIL}",
+          url='https://example.org/?a="b"&c', tags=(EVIL,), project=EVIL,
+          metadata={"author": EVIL, "published_at": "2024-05-03", "key<b>": EVIL}),
+    Draft("note", "test", "n", "Plain.", url="javascript:alert(1)"),
+)  # fmt: skip
 
 
 async def test_a_record_is_shown_as_text_and_never_as_markup(filled: Client) -> None:

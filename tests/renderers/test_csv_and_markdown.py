@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
+from mem_search.features.exports.http import COLUMNS, as_csv, as_markdown, escaped
 from mem_search.model import (
     Kind,
     LegReport,
@@ -25,7 +26,6 @@ from mem_search.model import (
 )
 from mem_search.records.registry import installed_kinds
 from mem_search.renderers import DisplayOptions
-from mem_search.renderers.files import COLUMNS, as_csv, as_markdown, escaped
 from mem_search.renderers.safe_text import one_line
 
 EVENING = 1_763_401_500_000  # 2025-11-17T17:45:00Z

@@ -10,15 +10,17 @@ from typing import Annotated, Any, get_args, get_type_hints
 import pytest
 
 import mem_search
-from mem_search.renderers.projection import (
+from mem_search.renderers.schema import (
+    Absent,
     From,
     Projection,
     or_none,
     places,
     projected,
+    schema,
     text_or_none,
+    to_values,
 )
-from mem_search.renderers.schema import Absent, schema, to_values
 
 SIGN = "!"
 

@@ -16,7 +16,7 @@ from mem_search.model import (
     SearchRequest,
     Snippet,
 )
-from mem_search.model.research import IndexState, Operation
+from mem_search.model.results import IndexState, Operation
 from mem_search.renderers.schema import to_values
 from mem_search.renderers.universal import (
     McpFetchResponse,

@@ -6,6 +6,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
+from mem_search.http.core.replies import WIDTH, why_found
 from mem_search.model import (
     Analyzed,
     Record,
@@ -18,7 +19,6 @@ from mem_search.model import (
 from mem_search.records.registry import installed_kinds
 from mem_search.renderers.listing import render
 from mem_search.renderers.record_line import DisplayOptions
-from mem_search.renderers.why import WIDTH, why_found
 
 TEXT = "The certificate of the mail server expired in the night. Files: src/auth.py, src/mail.py"
 

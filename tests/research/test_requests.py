@@ -16,7 +16,7 @@ import drafts
 from mem_search.features.research.service import drift
 from mem_search.http.universal_requests import BASE, UniversalSearchRequest, request_body
 from mem_search.model import DateRange, Filters, Mode, ResearchPlacement, ResultTexts, SearchRequest
-from mem_search.model.research import StoredResult
+from mem_search.model.results import StoredResult
 from mem_search.records.registry import installed_kinds
 from mem_search.search.stored_requests import dump, load
 from mem_search.wiring import open_runtime

@@ -15,7 +15,7 @@ from mem_search.features.research.sql import ResearchStore
 from mem_search.features.search_jobs.service import JobWithDelivery
 from mem_search.features.webhooks.service import webhook_secret
 from mem_search.model import Draft
-from mem_search.model.research import OperationFilter
+from mem_search.model.results import OperationFilter
 from mem_search.wiring import Runtime, open_runtime
 from patience import PATIENCE
 from runtimes import fill, small

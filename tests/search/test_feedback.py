@@ -12,33 +12,26 @@ from drafts import draft
 from mem_search.contracts import Question
 from mem_search.model import Filters, Mode, SearchRequest
 from mem_search.model.rankings import Values
-from mem_search.retrievers.vector import unit
+from mem_search.retrievers.legs import unit
 from mem_search.search import stage_data
 from mem_search.search.stages import stages_without
 from mem_search.text import words
 from mem_search.wiring import Runtime
-from runtimes import fill
 
 OTHERS = "kappa lambda sigma omega rho tau phi chi psi upsilon".split()
+STORED = (
+    draft("best 1", "login login password cookie"),
+    draft("best 2", "login login cookie password"),
+    draft("alike", "login password cookie kept for a while after that"),
+    draft("other", "login theme colours drawn by a nice new designer"),
+    *(draft(f"{word}", f"login {word} words without any end") for word in OTHERS),
+)
 
 
 async def gains(runtime: Runtime, mode: Mode = "hybrid") -> dict[str, float]:
     """source_id → what feedback added."""
     page = await runtime.search.pipeline.search(SearchRequest("login", mode=mode))
     return {r.record.source_id: r.scores.get("feedback", 0.0) for r in page.results}
-
-
-@pytest.fixture
-async def filled(runtime: Runtime) -> Runtime:
-    await fill(
-        runtime,
-        draft("best 1", "login login password cookie"),
-        draft("best 2", "login login cookie password"),
-        draft("alike", "login password cookie kept for a while after that"),
-        draft("other", "login theme colours drawn by a nice new designer"),
-        *(draft(f"{word}", f"login {word} words without any end") for word in OTHERS),
-    )
-    return runtime
 
 
 async def test_what_is_like_the_best_answers_gains_more_than_what_is_not(filled: Runtime) -> None:

@@ -26,7 +26,7 @@ from mem_search.records.registry import installed_kinds
 from mem_search.search.pipeline import SearchPipeline
 from mem_search.storage.sql import records
 from mem_search.storage.sqlite.filters import FILTERS as SQL
-from mem_search.text.query import read
+from mem_search.text.query.parse import read
 from mem_search.wiring import Runtime, open_runtime
 from runtimes import fill, small
 
@@ -67,10 +67,7 @@ def made(count: int) -> list[Draft]:
     ]
 
 
-@pytest.fixture
-async def filled(runtime: Runtime) -> Runtime:
-    await fill(runtime, *made(90))
-    return runtime
+STORED = made(90)
 
 
 async def passing(runtime: Runtime, query: SearchRequest) -> tuple[set[str], str]:
@@ -101,7 +98,7 @@ async def test_by_meaning_and_links_it_is_the_search_of_the_filtered_store(
         query = SearchRequest(text, filters, fusion=fusion, limit=100)
         names, left = await passing(filled, query)
         async with open_runtime(small(tmp_path / f"{place}")) as other:
-            await fill(other, *(each for each in made(90) if each.source_id in names))
+            await fill(other, *(each for each in STORED if each.source_id in names))
             alone = await other.search.pipeline.search(replace(query, text=left, filters=Filters()))
         assert ranked(await filled.search.pipeline.search(query)) == pytest.approx(ranked(alone)), (
             text

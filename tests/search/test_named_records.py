@@ -122,12 +122,6 @@ STORED = (
 )
 
 
-@pytest.fixture
-async def filled(runtime: Runtime) -> Runtime:
-    await fill(runtime, *STORED)
-    return runtime
-
-
 @pytest.mark.parametrize(
     ("written", "number"),
     [

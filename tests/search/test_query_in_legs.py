@@ -12,7 +12,7 @@ from drafts import draft
 from mem_search.model import Draft, Filters, Mode, SearchPage, SearchRequest
 from mem_search.records.registry import installed_kinds
 from mem_search.search.pipeline import SearchPipeline
-from mem_search.text.query import read
+from mem_search.text.query.parse import read
 from mem_search.wiring import Runtime
 from runtimes import fill
 

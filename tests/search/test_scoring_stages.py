@@ -25,7 +25,6 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from mem_search.model import Boost, DateRange, Kind, SearchRequest
-from mem_search.search.fusion_zscore import Z_SCORE_SUM
 from mem_search.search.stage_data import WHOLE
 from mem_search.search.stages import scoring
 from mem_search.search.stages.scoring import (
@@ -33,6 +32,7 @@ from mem_search.search.stages.scoring import (
     IMPORTANCE_WEIGHT,
     RECENCY_WEIGHT,
     TIME_WEIGHT,
+    Z_SCORE_SUM,
     z_scores,
 )
 from mem_search.search.state import LegScores

@@ -26,26 +26,20 @@ from search_requests import universal
 DAY = 86_400_000
 
 
-def stored() -> list[Draft]:
-    def one(source_id: str, kind: str, **fields: Any) -> Draft:
-        return drafts.draft(source_id, f"lantern {source_id}", kind=kind, **fields)
-
-    return [
-        one("plain", "note", created_at=DAY),
-        one("inbox", "note", metadata={"folder": "Inbox"}, created_at=2 * DAY),
-        one("scratch", "note", metadata={"folder": "Scratchpad"}, created_at=3 * DAY),
-        one("page", "website", url="https://www.example.org/a", created_at=4 * DAY),
-        one("other page", "website", url="https://docs.example.org/b", created_at=5 * DAY),
-        one("file", "file", metadata={"archived": True}, created_at=6 * DAY),
-        one("fact", "memory", created_at=7 * DAY, updated_at=9 * DAY),
-        one("talk", "conversation", title="A lantern", created_at=8 * DAY),
-    ]
+def one(source_id: str, kind: str, **fields: Any) -> Draft:
+    return drafts.draft(source_id, f"lantern {source_id}", kind=kind, **fields)
 
 
-@pytest.fixture
-async def filled(runtime: Runtime) -> Runtime:
-    await fill(runtime, *stored())
-    return runtime
+STORED = [
+    one("plain", "note", created_at=DAY),
+    one("inbox", "note", metadata={"folder": "Inbox"}, created_at=2 * DAY),
+    one("scratch", "note", metadata={"folder": "Scratchpad"}, created_at=3 * DAY),
+    one("page", "website", url="https://www.example.org/a", created_at=4 * DAY),
+    one("other page", "website", url="https://docs.example.org/b", created_at=5 * DAY),
+    one("file", "file", metadata={"archived": True}, created_at=6 * DAY),
+    one("fact", "memory", created_at=7 * DAY, updated_at=9 * DAY),
+    one("talk", "conversation", title="A lantern", created_at=8 * DAY),
+]
 
 
 async def ask(runtime: Runtime, text: str = "lantern", **fields: Any) -> SearchPage:
@@ -98,7 +92,7 @@ async def test_a_filter_narrows_the_kinds_that_it_is_about(
 
 
 async def test_the_scratchpad_is_hidden_from_its_first_note_on(runtime: Runtime) -> None:
-    plain, _, scratch, *_ = stored()
+    plain, _, scratch, *_ = STORED
     await fill(runtime, plain)
     assert found(await ask(runtime)) == {"plain"}
     await fill(runtime, scratch)

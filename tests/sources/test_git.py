@@ -16,8 +16,7 @@ from mem_search.errors import SourceError
 from mem_search.git.commits import parse
 from mem_search.model import Batch, Draft, Location
 from mem_search.sources import base
-from mem_search.sources.git import Git
-from mem_search.sources.git.history import Commit, draft_of, type_of
+from mem_search.sources.git import Commit, Git, draft_of, type_of
 
 
 @pytest.fixture

@@ -14,9 +14,9 @@ from mem_search.model import Filters, Location
 from mem_search.model.kind_codes import KIND_CODES
 from mem_search.model.rankings import Numbers, PassageColumns
 from mem_search.storage.ports.search import SearchSnapshot, SearchStore
-from mem_search.storage.postgres import passage_blocks
+from mem_search.storage.postgres import search_store
 from mem_search.storage.postgres.connection import Connection
-from mem_search.storage.postgres.passage_blocks import PassageBlocks
+from mem_search.storage.postgres.search_store import PassageBlocks
 from mem_search.storage.postgres.store import PostgresStore
 from mem_search.text.words import any_of
 from mem_search.text.words import read as read_words
@@ -38,8 +38,8 @@ BEYOND = 500
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(passage_blocks, "BLOCK", BLOCK)
-    monkeypatch.setattr(passage_blocks, "MAX_READ_ALONE", FEW)
+    monkeypatch.setattr(search_store, "BLOCK", BLOCK)
+    monkeypatch.setattr(search_store, "MAX_READ_ALONE", FEW)
 
 
 @pytest.fixture
@@ -162,7 +162,7 @@ async def test_searches_find_the_same_with_little_room(
         return await search.read(read)
 
     expected = await found(store.open_search(tmp_path, 1, 8, ()))
-    monkeypatch.setattr(passage_blocks, "MAX_BLOCKS", 1)
+    monkeypatch.setattr(search_store, "MAX_BLOCKS", 1)
     again = await PostgresStore.open(address(), str(tmp_path))
     assert await found(again.open_search(tmp_path, 1, 8, ())) == expected
     assert all(expected)

@@ -25,7 +25,8 @@ from mem_search.storage.sqlite.filters import FILTERS
 from mem_search.storage.sqlite.filters import FILTERS as SQL
 from mem_search.storage.sqlite.words import SqliteVocabulary, WordList
 from mem_search.text.dates import from_iso
-from mem_search.text.query import canonical, read
+from mem_search.text.query.demands import canonical
+from mem_search.text.query.parse import read
 from mem_search.text.words import any_of
 
 NOW = datetime(2025, 11, 20, 12, tzinfo=UTC)

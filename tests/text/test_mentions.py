@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from growth import check_growth
-from mem_search.text.mentions import find
+from mem_search.ingest.edges import find
 
 KINDS = ("note", "observation", "session_summary")
 

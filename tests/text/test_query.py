@@ -15,7 +15,8 @@ from mem_search.model import (
 from mem_search.records.registry import installed_kinds
 from mem_search.text import words
 from mem_search.text.dates import from_iso
-from mem_search.text.query import Reading, canonical, read
+from mem_search.text.query.demands import canonical
+from mem_search.text.query.parse import Reading, read
 
 NOW = datetime(2025, 11, 20, 12, tzinfo=UTC)
 

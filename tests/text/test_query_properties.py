@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mem_search.records.registry import installed_kinds
-from mem_search.text.query import read
+from mem_search.text.query.parse import read
 
 NOW = datetime(2025, 11, 20, 12, tzinfo=UTC)
 PIECES = (

@@ -1,4 +1,5 @@
-"""The agents that mem-search can be installed into: for each, where it is set up and with what.
+"""The agents that mem-search can be installed into: for each, where it is set up and with what; and
+the sources of sessions.
 
 An agent is data: a function that yields the parts to write, and a line in ``AGENTS``.
 """
@@ -11,7 +12,9 @@ from pathlib import Path
 from typing import Final
 
 from mem_search.agents.base import NAME, Agent, Entry, OwnFile, Part, Setup
+from mem_search.agents.neighbours import NEIGHBOURS
 from mem_search.agents.settings_text import at, read
+from mem_search.errors import InputError
 from mem_search.regular_file import MAX_SETTINGS, read_regular_file
 
 _MS: Final = 1000
@@ -252,3 +255,42 @@ OPENCLAW: Final = Agent(
     resume="openclaw agent --session-id {session} --message TEXT",
     documented="https://docs.openclaw.ai/cli/mcp",
 )
+
+AGENTS: Final[tuple[Agent, ...]] = (
+    CLAUDE_CODE,
+    CODEX,
+    GEMINI,
+    CURSOR,
+    OPENCODE,
+    COPILOT,
+    QWEN,
+    PI,
+    OPENCLAW,
+)
+
+ONLY_READ: Final = ("aider", "cline", "roo-code", "copilot-chat", "continue", "amp", "droid")
+"""Sources of agents that nothing is installed into."""
+
+SESSION_SOURCES: Final = (
+    *(each.name for each in NEIGHBOURS),
+    *(agent.sessions for agent in AGENTS),
+    *ONLY_READ,
+)
+"""Sources that read sessions of an agent."""
+
+
+def by_name(name: str) -> Agent:
+    """The agent called ``codex``, ...; raises InputError listing the names."""
+    known = {agent.name: agent for agent in AGENTS}
+    if name.lower() in known:
+        return known[name.lower()]
+    raise InputError(f"{name!r} is no agent; known are {', '.join(known)}", field="agent")
+
+
+def of_session(source: str, platform: str) -> Agent | None:
+    """The agent that had a session: that of the ``platform``, as records name it, where a
+    record says so, else that whose sessions the ``source`` reads; None for neither.
+    """
+    own = {"claude": "claude-code"}.get(platform, platform.removesuffix("-cli"))
+    named = next((agent for agent in AGENTS if agent.name == own), None)
+    return named or next((agent for agent in AGENTS if agent.sessions == source), None)

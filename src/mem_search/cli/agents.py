@@ -17,9 +17,9 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from mem_search.agents import AGENTS, by_name, of_session
 from mem_search.agents.base import NAME, Setup, plugin_folder
 from mem_search.agents.installing import Installation
+from mem_search.agents.known import AGENTS, by_name, of_session
 from mem_search.cli import completion, neighbours, shell
 from mem_search.cli.client import Client, open_client
 from mem_search.cli.options import Yes, confirm

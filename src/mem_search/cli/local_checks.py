@@ -191,9 +191,9 @@ def service(settings: Settings) -> Iterator[Finding]:
 
 def agents(settings: Settings) -> Iterator[Finding]:
     """What is installed into an agent is as this version would write it."""
-    from mem_search.agents import AGENTS
     from mem_search.agents.base import Setup
     from mem_search.agents.installing import Installation
+    from mem_search.agents.known import AGENTS
 
     if not (settings.home / "agents").is_dir():
         return

@@ -18,8 +18,7 @@ from pathlib import Path
 from typing import IO, Final
 
 from mem_search.git.commits import FORMAT, Commit, TooManyFiles, parse
-from mem_search.git.objects import link_objects
-from mem_search.git.places import Place, Refused, settings_of
+from mem_search.git.places import Place, Refused, link_objects, settings_of
 from mem_search.git.references import ORIGIN_HEAD, References
 from mem_search.limited_process import end_with, limit
 from mem_search.regular_file import FileTooLarge, NotARegularFile, read_regular_file
@@ -104,7 +103,7 @@ class Session:
         self._path = ""
         self._error: Exception | None = None
 
-    def answer(self, work: Opening | None) -> object:
+    def __call__(self, work: Opening | None) -> object:
         """``Opened``, the next commits with their branches, or why there are none."""
         if work is not None:
             self._path = work.path

@@ -11,11 +11,10 @@ from aiohttp import web
 import mem_search
 from mem_search.access.proof import CHALLENGE, MAX_CHALLENGE_CHARS, PROOF, proof
 from mem_search.errors import NotFound
-from mem_search.http.access.authentication import port_of
-from mem_search.http.core.measuring import MEASURED, Measured
+from mem_search.http.access.browsers import port_of
 from mem_search.http.core.parameters import SearchParameters, spellings
 from mem_search.http.core.replies import json_reply, text_reply
-from mem_search.http.core.routing import ROUTE_TABLE, Call, Route
+from mem_search.http.core.routing import MEASURED, ROUTE_TABLE, Call, Measured, Route
 from mem_search.install_command import install_command
 from mem_search.model.statistics import ReplicaState
 from mem_search.renderers.schema import Count, schema

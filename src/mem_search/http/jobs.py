@@ -11,15 +11,14 @@ from pydantic import Field
 
 from mem_search.embedders import checked
 from mem_search.errors import InputError
-from mem_search.http.access.rate_limits import check_jobs
+from mem_search.http.access.authentication import check_jobs
 from mem_search.http.core.event_stream import CONTENT_TYPE as EVENTS
 from mem_search.http.core.event_stream import PING, event_of, send_events
 from mem_search.http.core.parameters import Body, Parameters
 from mem_search.http.core.replies import json_reply
 from mem_search.http.core.routing import Call, Handler, Route
 from mem_search.model.jobs import JobState, JobStatus, Pace
-from mem_search.renderers.projection import projected
-from mem_search.renderers.schema import Absent, Count, Time, schema
+from mem_search.renderers.schema import Absent, Count, Time, projected, schema
 from mem_search.text.dates import now_ms
 
 

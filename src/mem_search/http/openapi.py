@@ -18,7 +18,7 @@ from pydantic import BaseModel, TypeAdapter
 from pydantic.json_schema import JsonSchemaMode
 
 import mem_search
-from mem_search.http.access.rate_limits import searches
+from mem_search.http.access.authentication import searches
 from mem_search.http.core.dispatch import is_list
 from mem_search.http.core.parameter_types import REF_PATTERN
 from mem_search.http.core.parameters import spellings

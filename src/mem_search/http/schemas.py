@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Literal, Self
 
-from mem_search.renderers.projection import projected
 from mem_search.renderers.record_json import Facets
-from mem_search.renderers.schema import Count, HowSearched, schema
+from mem_search.renderers.schema import Count, HowSearched, projected, schema
 
 
 @schema

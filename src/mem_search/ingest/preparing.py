@@ -59,6 +59,8 @@ _SOON_SECONDS: Final = 0.5
 _START_SECONDS: Final = 60.0
 _MAX_START_SECONDS: Final = 600.0
 _BUFFER: Final = 2**20
+_WORK: Final = "mem_search.ingest.prepare:outcome"
+_MEMORY: Final = "it needs more than {megabytes} MB of memory (prepare_memory)"
 
 Outcome = PreparedDraft | str
 """A draft that is ready to store, or why it cannot be prepared."""
@@ -186,10 +188,9 @@ class Preparing:
     async def _started(self) -> asyncio.subprocess.Process:
         if self._process is not None and self._process.returncode is None:
             return self._process
-        module = "mem_search.ingest.prepare_process"
         try:
             process = self._process = await asyncio.create_subprocess_exec(
-                *command(module, seconds=self._seconds, megabytes=self._megabytes),
+                *command(_WORK, seconds=self._seconds, megabytes=self._megabytes, memory=_MEMORY),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 env=environment(),

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Final
 
 from pydantic import BaseModel, Field, StringConstraints, ValidationError
 
-from mem_search.agents import AGENTS
+from mem_search.agents.known import AGENTS
 from mem_search.model import AllOf, Condition, DateRange, Filters, Record
 from mem_search.model_endpoint import ChatTask, json_object
 from mem_search.records.origin import flags_of

@@ -24,12 +24,11 @@ from mem_search.mcp.tool import Arguments, Tool, ToolContext
 from mem_search.model import ResultTexts, SearchRequest
 from mem_search.model.requests import At, ResearchMode, to_request
 from mem_search.records.origin import flags_of
-from mem_search.renderers.projection import From, projected
 from mem_search.renderers.record_json import Facets as FacetsOfReply
 from mem_search.renderers.record_json import facets_of
 from mem_search.renderers.record_line import reading_notes
 from mem_search.renderers.safe_text import fenced, fenced_title
-from mem_search.renderers.schema import Absent, Count, Share, Time, schema
+from mem_search.renderers.schema import Absent, Count, From, Share, Time, projected, schema
 from mem_search.renderers.token_budget import fit_texts
 from mem_search.renderers.universal import SearchOperation, ShortCitation, id_of, url_of
 from mem_search.search.citations import SNIPPET_LENGTH, CitedResult, cite

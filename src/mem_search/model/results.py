@@ -1,18 +1,22 @@
-"""Search results: hits, results and pages, and how the search was done."""
+"""Search results: hits, results and pages, how the search was done, and what research stores of it.
+
+Times are milliseconds since 1970.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from mem_search.model.graph import KnowledgeGraph
 from mem_search.model.records import Record, Ref
 from mem_search.model.requests import DateRange, FacetName, Filters, Mode, ReadPart, SearchRequest
 
-if TYPE_CHECKING:  # numpy is behind it, which the command line does without
+if TYPE_CHECKING:
     from mem_search.model.rankings import PassageContext, PassageSpan
+
 
 NO_SCORES: Final[Mapping[str, float]] = MappingProxyType({})
 
@@ -192,3 +196,76 @@ class SearchPage:
     def relevant(self) -> tuple[Result, ...]:
         """The results; none where they are only the nearest to a question without an answer."""
         return self.results if self.report.answerable else ()
+
+
+OperationType = Literal["search", "fetch", "refine"]
+
+
+@dataclass(frozen=True, slots=True)
+class StoredResult:
+    """One result of an operation; ``digest`` is the content hash of the record then, in hex."""
+
+    ref: str
+    digest: str
+    relevance: float
+
+
+@dataclass(frozen=True, slots=True)
+class IndexState:
+    """The state of store and index that results depend on.
+
+    ``revision`` counts changes of records and scopes; ``passages`` and ``waiting`` count passages,
+    all and those without an index entry; ``embedder`` is the fingerprint of the space, ``version``
+    that of mem-search.
+    """
+
+    revision: int
+    passages: int
+    waiting: int
+    embedder: str
+    version: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Operation:
+    """One step of a research session. ``request`` holds every field, so that it can be replayed.
+
+    ``redacted``: the query contained a secret, which was not kept.
+    """
+
+    id: str
+    session_id: str
+    parent_id: str | None
+    type: OperationType
+    query: str
+    mode: str = "deep_research"
+    content_types: tuple[str, ...]
+    request: Mapping[str, Any]
+    redacted: bool = False
+    results: tuple[StoredResult, ...]
+    total_count: int
+    took_ms: float
+    report: Mapping[str, Any] = field(default_factory=dict)
+    index_state: IndexState
+    created_at: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """A summary of the operations that share a ``session_id``."""
+
+    id: str
+    operations: int
+    first_query: str
+    started_at: int
+    last_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class OperationFilter:
+    """Which operations to list; an empty field matches any."""
+
+    session_id: str = ""
+    type: str = ""
+    since: int | None = None
+    until: int | None = None

@@ -10,16 +10,21 @@ from typing import Annotated, Any, Final, Literal, Self
 
 from mem_search.model import Link, Order, Record, Result, SearchPage, Snippet
 from mem_search.records.origin import TRUST, Origin, Trust, origin_of
-from mem_search.renderers.projection import (
+from mem_search.renderers.safe_text import caution_of, cut
+from mem_search.renderers.schema import (
+    Absent,
+    Count,
     From,
+    HowSearched,
     Projection,
+    SomeFields,
+    Time,
     or_none,
     projected,
+    schema,
     text_or_none,
     texts,
 )
-from mem_search.renderers.safe_text import caution_of, cut
-from mem_search.renderers.schema import Absent, Count, HowSearched, SomeFields, Time, schema
 from mem_search.search.citations import Span, words_of
 from mem_search.text.highlight import WordMatcher, word_matcher
 

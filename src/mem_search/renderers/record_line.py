@@ -32,7 +32,7 @@ class DisplayOptions:
 
     ``kinds`` finds a kind by its name (``KindRegistry.get``), ``now`` is aware. On the command
     line parameters are written as its options. Times are milliseconds since 1970.
-    ``why`` gives the line under a title of the index (``renderers.why``); None for no such line.
+    ``why`` gives the line under a title of the index (``why_found``); None for no such line.
     """
 
     kinds: Callable[[str], RecordKind]

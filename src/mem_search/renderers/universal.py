@@ -15,17 +15,20 @@ from typing import Annotated, Any, Final, Literal, Self
 from pydantic import Field
 
 from mem_search.model import Citation, Record, SearchPage
-from mem_search.model.research import Operation
-from mem_search.renderers.projection import From, Projection, or_none, projected
+from mem_search.model.results import Operation
 from mem_search.renderers.record_json import Facets, Highlights, SnippetSpan, facets_of
 from mem_search.renderers.safe_text import caution_of
 from mem_search.renderers.schema import (
     Absent,
     Count,
+    From,
     HowSearched,
+    Projection,
     Share,
     SomeFields,
     Time,
+    or_none,
+    projected,
     remade,
     schema,
     to_values,

@@ -35,7 +35,6 @@ from mem_search.records.registry import KindRegistry
 from mem_search.retrievers import graph
 from mem_search.search import respelling
 from mem_search.search.fusion_rrf import RRF_STAGES, WeightedRrf
-from mem_search.search.fusion_zscore import Z_SCORE_SUM
 from mem_search.search.query_understanding import (
     demanding_every_word,
     filters_decide,
@@ -55,6 +54,7 @@ from mem_search.search.reranking import TOP, Reranking, texts_read
 from mem_search.search.respelling import Near, respelled, respelled_alone
 from mem_search.search.stages import STAGES
 from mem_search.search.stages.ordering import in_field_order
+from mem_search.search.stages.scoring import Z_SCORE_SUM
 from mem_search.search.state import Expand, Fusion, LegAnswer, Stage
 from mem_search.storage.ports.search import SearchSnapshot, SearchStore
 from mem_search.text import highlight

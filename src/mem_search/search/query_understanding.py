@@ -33,7 +33,6 @@ from mem_search.model import (
 from mem_search.search import plain_reading
 from mem_search.storage.ports.search import SearchSnapshot, SearchStore
 from mem_search.text import plain_words, words
-from mem_search.text import query as language
 from mem_search.text.plain_facts import Named
 from mem_search.text.query import demands, parse
 from mem_search.text.query.fields import Fields, KnownKinds
@@ -56,13 +55,13 @@ async def understand_query(
     # Weights of the caller alone decide the order of a weighted search.
     in_words = times and request.fusion is None
     times = in_words and {"time", "all"}.isdisjoint(request.as_words)
-    reading = language.read(request.text, now=now, kinds=kinds, scopes=scopes, times=times)
+    reading = parse.read(request.text, now=now, kinds=kinds, scopes=scopes, times=times)
     near: dict[str, tuple[str, ...]] = {}
     nowhere: list[Term] = []
     if reading.wild or reading.quoted:
         near, nowhere = await store.read(_look_up, reading.wild, reading.quoted, request.filters)
     if near or nowhere:
-        reading = language.read(
+        reading = parse.read(
             request.text,
             now=now,
             kinds=kinds,
@@ -377,7 +376,7 @@ def demand_of(text: str, now: datetime, kinds: KnownKinds) -> Demand:
     """A scope's filter as a demand. Raises InputError for what is not made of fields alone."""
     if len(text) > MAX_FILTER_CHARS:
         raise InputError(f"is longer than {MAX_FILTER_CHARS} characters", field="filter")
-    reading = language.read(text, now=now, kinds=kinds)
+    reading = parse.read(text, now=now, kinds=kinds)
     plain = reading.text.strip()
     why = [*reading.analyzed.warnings, *([f"“{plain[:60]}” is none"] if plain else [])]
     if reading.demand is None or reading.wild or why:

@@ -39,11 +39,10 @@ from mem_search.model.rankings import (
 )
 from mem_search.retrievers import graph
 from mem_search.retrievers.graph import Expansion
-from mem_search.search.fusion_zscore import Z_SCORE_SUM
 from mem_search.search.query_understanding import filters_decide
 from mem_search.search.stage_data import NAMED, WHOLE
 from mem_search.search.stages import STAGES
-from mem_search.search.stages.scoring import RELEVANT
+from mem_search.search.stages.scoring import RELEVANT, Z_SCORE_SUM
 from mem_search.search.state import (
     NO_NUMBERS,
     Beyond,

@@ -2,7 +2,7 @@
 
 The pipeline is a function of the store and the request. The service adds spelling suggestions and
 the search log. Rate limits are counted for each route, before a request gets here
-(``http.access.rate_limits``).
+(``http.access.authentication``).
 
 The log is written after the answer: no search waits for it, and none fails with it. Entries wait
 in memory and are stored a batch at a time, redacted; a worker that dies loses the last of them.

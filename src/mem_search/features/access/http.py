@@ -19,8 +19,7 @@ from mem_search.http.core.replies import json_reply
 from mem_search.http.core.routing import Call, Route
 from mem_search.http.core.user_runtimes import homes
 from mem_search.model.access import Token
-from mem_search.renderers.projection import Projection
-from mem_search.renderers.schema import Count, Time, schema
+from mem_search.renderers.schema import Count, Projection, Time, schema
 from mem_search.validation import input_errors_as_invalid
 
 

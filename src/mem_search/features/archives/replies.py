@@ -10,10 +10,20 @@ from pydantic import Field
 from mem_search.features.archives import model as archives
 from mem_search.model import Record, Ref, SearchPage, graph
 from mem_search.model.records import HOLDINGS
-from mem_search.renderers.projection import From, Projection, projected, text_or_none
 from mem_search.renderers.record_json import title_of
 from mem_search.renderers.safe_text import caution_of
-from mem_search.renderers.schema import Absent, Count, HowSearched, Share, Time, schema
+from mem_search.renderers.schema import (
+    Absent,
+    Count,
+    From,
+    HowSearched,
+    Projection,
+    Share,
+    Time,
+    projected,
+    schema,
+    text_or_none,
+)
 from mem_search.search.citations import relevance
 
 

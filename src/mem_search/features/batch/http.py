@@ -18,7 +18,7 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
 from mem_search.errors import MemSearchError
-from mem_search.http.access.rate_limits import admit
+from mem_search.http.access.authentication import admit
 from mem_search.http.core.dispatch import read_query
 from mem_search.http.core.parameters import Body, SearchParameters
 from mem_search.http.core.problems import Fault, Invalid, Problem, problem_within

@@ -19,8 +19,7 @@ from mem_search.http.core.parameters import Body, Parameters
 from mem_search.http.core.replies import json_reply
 from mem_search.http.core.routing import Call, Route
 from mem_search.projects import Project, identify, named_after
-from mem_search.renderers.projection import From, Projection, projected
-from mem_search.renderers.schema import Count, Time, schema
+from mem_search.renderers.schema import Count, From, Projection, Time, projected, schema
 from mem_search.text import token_count
 from mem_search.text.dates import now_ms
 from mem_search.waiting import Lane

@@ -23,8 +23,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import IO, Any, Final
 
-from mem_search.agents import AGENTS
 from mem_search.agents.base import folders_in
+from mem_search.agents.known import AGENTS
 from mem_search.errors import NO_ROOM, MemSearchError
 from mem_search.features.capture.costs import drop
 from mem_search.ingest.copies import quotes

@@ -35,7 +35,7 @@ from mem_search.features.context.service import Briefing, Candidate, Situation
 from mem_search.features.context.text import render_matches
 from mem_search.features.saved_searches.model import SavedSearch
 from mem_search.features.saved_searches.service import Plan
-from mem_search.http.access.rate_limits import admit
+from mem_search.http.access.authentication import admit
 from mem_search.http.core.dispatch import read_query
 from mem_search.http.core.parameter_types import Name
 from mem_search.http.core.parameters import SearchParameters

@@ -26,9 +26,8 @@ from mem_search.features.claude_mem.replies import Imported, ImportStats
 from mem_search.http.core.replies import json_reply
 from mem_search.http.core.routing import Call
 from mem_search.model import Batch, DateRange, Draft, Filters, Location, Record
-from mem_search.renderers.projection import From, projected
 from mem_search.renderers.record_json import title_of
-from mem_search.renderers.schema import schema
+from mem_search.renderers.schema import From, projected, schema
 from mem_search.sources.claude_mem.database import (
     CONTENT_SESSION,
     MEMORY_SESSION,

@@ -18,7 +18,7 @@ from mem_search.features.context.text import (
     render_context,
     render_matches,
 )
-from mem_search.http.access.rate_limits import admit
+from mem_search.http.access.authentication import admit
 from mem_search.http.core.parameter_types import Platform, Text, Words
 from mem_search.http.core.parameters import (
     Body,

@@ -23,9 +23,8 @@ from mem_search.model.ingest import PAGE_BREAK
 from mem_search.model.records import SUMMARY
 from mem_search.records.registry import installed_kinds
 from mem_search.regular_file import open_regular_file
-from mem_search.renderers.projection import From, projected
 from mem_search.renderers.record_json import title_of
-from mem_search.renderers.schema import Absent, Count, Time, schema
+from mem_search.renderers.schema import Absent, Count, From, Time, projected, schema
 from mem_search.sources.files import digests_of
 from mem_search.sources.files.folder import MAX_BYTES
 from mem_search.text.outline import place_in

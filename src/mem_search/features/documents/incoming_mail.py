@@ -22,7 +22,7 @@ from aiohttp.http import HttpProcessingError
 
 from mem_search.errors import Forbidden, InputError, MalformedBody, TooLarge, UnknownType
 from mem_search.features.documents.uploads import FORM
-from mem_search.http.access.rate_limits import check_jobs
+from mem_search.http.access.authentication import check_jobs
 from mem_search.http.core.routing import ANY_TYPE, Call
 from mem_search.http.jobs import submitted
 from mem_search.ingest import spool

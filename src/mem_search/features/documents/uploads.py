@@ -26,7 +26,7 @@ from mem_search.errors import (
     UnknownType,
 )
 from mem_search.extractors.refusal import binary_reason
-from mem_search.http.access.rate_limits import check_jobs
+from mem_search.http.access.authentication import check_jobs
 from mem_search.http.core.parameter_types import split
 from mem_search.http.core.parameters import Body, Parameters
 from mem_search.http.core.problems import Fault, Invalid

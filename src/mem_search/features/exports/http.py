@@ -1,12 +1,23 @@
-"""Results of a search as a file: a table, a list, JSON, or citations of what was found."""
+"""Results of a search as a file: a table, a list, JSON, or citations of what was found.
+
+CSV is by RFC 4180, in UTF-8. The first line has the names of the columns; new columns are added
+only at the end. A text that a spreadsheet would run as a formula gets an apostrophe before it
+(OWASP, "CSV Injection").
+
+In Markdown, text of records is never markup: the signs of CommonMark are escaped, and only web
+addresses become links. A record without an address links to its page in the worker.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import csv
+import io
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import Literal, Self
+from typing import Any, Literal, Self
+from urllib.parse import quote
 
 from aiohttp import web
 from pydantic import Field, model_validator
@@ -19,13 +30,19 @@ from mem_search.http.core.parameter_types import Kinds
 from mem_search.http.core.parameters import FilterParameters, SearchParameters, also
 from mem_search.http.core.routing import Call, Route
 from mem_search.http.jobs import NDJSON
-from mem_search.model import SearchPage
+from mem_search.model import Record, Result, SearchPage
 from mem_search.model.records import RecordWithLinks
-from mem_search.renderers.files import COLUMNS, as_csv, as_markdown
-from mem_search.renderers.record_json import ChosenReply, SearchReply
+from mem_search.patterns import pattern
+from mem_search.renderers.listing import heading, notes, paging
+from mem_search.renderers.record_json import ChosenReply, SearchReply, SearchResult
+from mem_search.renderers.record_line import DisplayOptions
+from mem_search.renderers.safe_text import one_line
+from mem_search.renderers.schema import to_values
 from mem_search.renderers.token_budget import fits, page_json, shortened
+from mem_search.renderers.universal import url_of
 from mem_search.sources.jsonl import export_line, export_tombstone
 from mem_search.text import token_count
+from mem_search.text.highlight import word_matcher
 from mem_search.validation import nearest
 
 log = logging.getLogger(__name__)
@@ -183,3 +200,91 @@ ROUTES = (
     Route("GET", "/api/export", export_records, "Export all records, one a line", "import", ExportParameters, write=True, content_type=NDJSON),
     Route("GET", "/api/search/export", export_results, "Export the results of a search as a file", "citations", SearchExportParameters, content_type="text/csv", other_types=CONTENT_TYPES, response=SearchReply | ChosenReply, private=True),
 )
+
+
+COLUMNS = (
+    "ref", "kind", "title", "snippet", "created_at", "updated_at", "project", "session", "source",
+    "url", "tags", "importance", "archived", "score",
+)  # fmt: skip
+"""Named as in JSON. Times are ISO 8601 in UTC; tags are separated by "; "."""
+
+_NO_WORDS = word_matcher(())
+_FORMULA_SIGNS = tuple("=+-@\t\r＝＋－＠")
+
+
+def as_csv(page: SearchPage, columns: Sequence[str] = ()) -> str:
+    """The results of ``page`` in their order, with some of ``COLUMNS`` or all."""
+    columns = columns or COLUMNS
+    written = io.StringIO()
+    rows = csv.writer(written, lineterminator="\r\n")
+    rows.writerow(columns)
+    for result in page.results:
+        cells = to_values(SearchResult.of(result, _NO_WORDS))
+        rows.writerow([_cell(cells[name]) for name in columns])
+    return written.getvalue()
+
+
+def _cell(value: Any) -> str:
+    match value:
+        case None:
+            return ""
+        case bool():
+            return str(value).lower()
+        case int() | float():
+            return repr(value)
+        case list():
+            return _text_cell("; ".join(value))
+        case _:
+            return _text_cell(value)
+
+
+def _text_cell(text: str) -> str:
+    line = one_line(text)
+    return f"'{line}" if line.startswith(_FORMULA_SIGNS) else line
+
+
+_SIGNS = pattern(r"([\\`*_{}\[\]<>#|~&!$])")
+_BLOCK = pattern(r"^(?:([-+=])|(\d+)([.)]))")
+"""What begins a list or underlines a heading at the start of a line."""
+_IN_ADDRESS = "/:?#[]@!$&'*+,;=%~"
+
+
+def as_markdown(page: SearchPage, display: DisplayOptions, base: str) -> str:
+    """The listing of ``page``; ``base`` is the address of the worker, ``http://127.0.0.1:37777``."""
+    first = page.request.offset + 1
+    entries = [
+        _entry(number, result, display, base) for number, result in enumerate(page.results, first)
+    ]
+    remarks = [escaped(line) for line in (paging(page, display), *notes(page, display)) if line]
+    blocks = [f"# {escaped(heading(page, display).rstrip(':'))}", "\n".join(entries), *remarks]
+    return "\n\n".join(block for block in blocks if block) + "\n"
+
+
+def escaped(text: str) -> str:
+    """``text`` on one line, escaped so that Markdown shows it unchanged."""
+    signs = _SIGNS.sub(r"\\\1", one_line(text))
+    return _BLOCK.sub(lambda found: f"{found[2] or ''}\\{found[1] or found[3]}", signs)
+
+
+def _entry(number: int, result: Result, display: DisplayOptions, base: str) -> str:
+    record = result.record
+    kind = display.kinds(record.kind)
+    facts = ", ".join(
+        fact
+        for fact in (kind.label, display.day(record.created_at), escaped(record.project))
+        if fact
+    )
+    line = f"{number}. [{escaped(kind.title(record))}]({_address(record, base)}): {facts}"
+    lines = [f"{line}, `{record.ref}`", *_quoted(result, " " * len(f"{number}. "))]
+    return "\n".join(lines)
+
+
+def _quoted(result: Result, indent: str) -> Iterator[str]:
+    """The snippet as a quotation, unless it repeats the title."""
+    words = one_line(result.snippet.text)
+    if words and words != one_line(result.record.title):
+        yield f"{indent}> {escaped(words)}"
+
+
+def _address(record: Record, base: str) -> str:
+    return quote(one_line(url_of(record, base)), safe=_IN_ADDRESS)

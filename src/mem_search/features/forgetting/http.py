@@ -20,8 +20,7 @@ from mem_search.http.records import find, id_in_path
 from mem_search.model import DateRange, Filters, Kind, Ref, SearchRequest, forgetting
 from mem_search.model.forgetting import ForgetStep
 from mem_search.model.projects import EXACTLY
-from mem_search.renderers.projection import projected
-from mem_search.renderers.schema import Count, Time, schema
+from mem_search.renderers.schema import Count, Time, projected, schema
 from mem_search.text.record_ids import RecordId
 
 ACCEPTED: Final = 202

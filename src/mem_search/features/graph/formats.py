@@ -18,9 +18,17 @@ from typing import IO, TYPE_CHECKING, Annotated, Final, Self
 
 from mem_search.model.graph import ExportedEdge, ExportedGraph, ExportedNode
 from mem_search.patterns import pattern
-from mem_search.renderers.projection import From, Projection, projected
 from mem_search.renderers.safe_text import one_line
-from mem_search.renderers.schema import Count, Share, Time, schema, to_json
+from mem_search.renderers.schema import (
+    Count,
+    From,
+    Projection,
+    Share,
+    Time,
+    projected,
+    schema,
+    to_json,
+)
 from mem_search.text.dates import iso
 
 if TYPE_CHECKING:

@@ -36,10 +36,9 @@ from mem_search.model.graph import (
     KnowledgeCloud,
 )
 from mem_search.renderers import DisplayOptions
-from mem_search.renderers.projection import From, Projection, projected
 from mem_search.renderers.record_line import index_line, name_of
 from mem_search.renderers.safe_text import cut
-from mem_search.renderers.schema import Count, Time, schema
+from mem_search.renderers.schema import Count, From, Projection, Time, projected, schema
 from mem_search.retrievers import graph
 from mem_search.text.record_ids import RecordId
 

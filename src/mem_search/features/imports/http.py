@@ -12,7 +12,7 @@ from pydantic import Field
 from mem_search import sources
 from mem_search.contracts import FileFormat, Source
 from mem_search.errors import InputError, MissingField, UnknownType
-from mem_search.http.access.rate_limits import check_jobs
+from mem_search.http.access.authentication import check_jobs
 from mem_search.http.core.parameters import Body, Parameters
 from mem_search.http.core.replies import json_reply
 from mem_search.http.core.routing import ANY_TYPE, Call, Route

@@ -14,8 +14,7 @@ from mem_search.http.core.replies import json_reply
 from mem_search.http.core.routing import Call, Route
 from mem_search.model.statistics import ProjectTotals
 from mem_search.records.base import MAX_CHARS
-from mem_search.renderers.projection import From, Projection
-from mem_search.renderers.schema import Count, Time, schema
+from mem_search.renderers.schema import Count, From, Projection, Time, schema
 from mem_search.text.redaction import refuse_secret
 
 

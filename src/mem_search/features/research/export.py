@@ -10,7 +10,7 @@ from typing import Literal
 
 from mem_search.features.citations import formats, reference_files
 from mem_search.model import Citation, Ref
-from mem_search.model.research import Operation
+from mem_search.model.results import Operation
 from mem_search.patterns import pattern
 from mem_search.renderers.safe_text import cut
 from mem_search.renderers.universal import url_of

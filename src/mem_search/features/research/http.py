@@ -24,13 +24,13 @@ from mem_search.features.research.replies import (
 )
 from mem_search.features.research.service import Replay
 from mem_search.features.research.sql import ResearchStore
-from mem_search.http.access.rate_limits import admit
+from mem_search.http.access.authentication import admit
 from mem_search.http.core.parameters import Listing, Parameters, TimeZoneParameters
 from mem_search.http.core.replies import TEXT, json_reply, prefers
 from mem_search.http.core.routing import Call, Route
 from mem_search.http.schemas import Deleted
 from mem_search.http.universal_requests import Id
-from mem_search.model.research import OperationFilter
+from mem_search.model.results import OperationFilter
 from mem_search.renderers.universal import McpFetchResponse, UniversalSearchResponse
 from mem_search.search.citations import citation
 

@@ -9,10 +9,9 @@ from mem_search.features.research.export import Export
 from mem_search.features.research.service import Change, Drift, Replay
 from mem_search.http.schemas import Paged
 from mem_search.http.universal_requests import request_body
-from mem_search.model import research
-from mem_search.model.research import Operation, Session
-from mem_search.renderers.projection import From, Projection, projected
-from mem_search.renderers.schema import Count, Share, Time, schema
+from mem_search.model import results
+from mem_search.model.results import Operation, Session
+from mem_search.renderers.schema import Count, From, Projection, Share, Time, projected, schema
 from mem_search.renderers.universal import (
     CitationMetadata,
     McpFetchResponse,
@@ -46,7 +45,7 @@ class StepResult:
 
 
 @schema
-class IndexState(Projection[research.IndexState]):
+class IndexState(Projection[results.IndexState]):
     """The state of store and index that results depend on."""
 
     revision: Count

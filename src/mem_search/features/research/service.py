@@ -15,7 +15,7 @@ from mem_search.errors import Conflict, InputError, NotFound
 from mem_search.features.research.sql import ResearchStore
 from mem_search.model import Record, Ref, SearchPage, SearchRequest
 from mem_search.model.requests import MAX_OPERATIONS
-from mem_search.model.research import IndexState, Operation, StoredResult
+from mem_search.model.results import IndexState, Operation, StoredResult
 from mem_search.model.statistics import Corpus
 from mem_search.renderers.schema import HowSearched, to_values
 from mem_search.search.citations import relevance

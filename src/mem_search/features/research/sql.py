@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any, Final
 
-from mem_search.model.research import (
+from mem_search.model.results import (
     IndexState,
     Operation,
     OperationFilter,

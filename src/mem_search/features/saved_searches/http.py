@@ -15,7 +15,7 @@ from mem_search.features.saved_searches import model as stored
 from mem_search.features.saved_searches.service import Plan, seconds, written
 from mem_search.features.webhooks.http import WebhookDelivery
 from mem_search.features.webhooks.sql import DeliveryStore
-from mem_search.http.access.rate_limits import admit, check_schedule
+from mem_search.http.access.authentication import admit, check_schedule
 from mem_search.http.core.dispatch import number_in_path
 from mem_search.http.core.parameter_types import Name
 from mem_search.http.core.parameters import Body, Listing
@@ -30,8 +30,7 @@ from mem_search.http.universal_requests import (
 )
 from mem_search.model import Record
 from mem_search.model.webhooks import Delivery
-from mem_search.renderers.projection import From, or_none, projected
-from mem_search.renderers.schema import Count, Time, schema
+from mem_search.renderers.schema import Count, From, Time, or_none, projected, schema
 from mem_search.renderers.universal import UniversalSearchResponse, id_of, url_of
 from mem_search.search.citations import citation
 from mem_search.search.stored_requests import load

@@ -14,8 +14,7 @@ from mem_search.http.core.routing import Call, Route
 from mem_search.http.schemas import Deleted
 from mem_search.model import requests as stored
 from mem_search.records.registry import installed_kinds
-from mem_search.renderers.projection import Projection
-from mem_search.renderers.schema import Time, schema
+from mem_search.renderers.schema import Projection, Time, schema
 from mem_search.search.query_understanding import MAX_FILTER_CHARS, demand_of
 from mem_search.text.dates import now_ms
 from mem_search.text.redaction import refuse_secret

@@ -15,8 +15,7 @@ from mem_search.http.core.replies import json_reply
 from mem_search.http.core.routing import Call, Route
 from mem_search.http.schemas import Deleted, Paged
 from mem_search.http.universal_requests import UniversalSearchRequest, request_body
-from mem_search.renderers.projection import From, or_none, projected
-from mem_search.renderers.schema import Count, Stored, Time, schema
+from mem_search.renderers.schema import Count, From, Stored, Time, or_none, projected, schema
 from mem_search.renderers.universal import NotSearchedYet, UniversalSearchResponse
 
 PATH = "/api/v1/search/jobs"

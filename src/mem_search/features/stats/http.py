@@ -20,8 +20,7 @@ from mem_search.http.core.replies import json_reply
 from mem_search.http.core.routing import Call, Route
 from mem_search.model.ingest import FollowedLocation
 from mem_search.records.registry import installed_kinds
-from mem_search.renderers.projection import From, Projection
-from mem_search.renderers.schema import Count, Share, Time, schema
+from mem_search.renderers.schema import Count, From, Projection, Share, Time, schema
 from mem_search.runtime import Runtime
 
 IndexState = Literal["ok", "off", "starting", "filling", "degraded"]

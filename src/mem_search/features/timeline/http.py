@@ -16,7 +16,7 @@ from mem_search.features.timeline.service import (
     records_around,
     render_timeline,
 )
-from mem_search.http.access.rate_limits import admit
+from mem_search.http.access.authentication import admit
 from mem_search.http.core.parameter_types import Kinds, Text
 from mem_search.http.core.parameters import FilterParameters, Format, also, budget
 from mem_search.http.core.replies import json_reply, page_reply, text_reply

@@ -23,8 +23,7 @@ from mem_search.http.core.replies import HTML, html_page, json_reply, style_poli
 from mem_search.http.core.routing import ANY_TYPE, Call, Handler, Route
 from mem_search.http.schemas import Deleted
 from mem_search.model.access import BrowserSession
-from mem_search.renderers.projection import From, Projection
-from mem_search.renderers.schema import Time, schema
+from mem_search.renderers.schema import From, Projection, Time, schema
 from mem_search.settings import Settings
 from mem_search.text import secret_rules
 from mem_search.text.redaction import redact

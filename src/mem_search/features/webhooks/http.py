@@ -11,8 +11,7 @@ from mem_search.features.webhooks import service
 from mem_search.http.core.replies import json_reply
 from mem_search.http.core.routing import Call, Route
 from mem_search.model.webhooks import Delivery
-from mem_search.renderers.projection import From, or_none, projected
-from mem_search.renderers.schema import Count, Time, schema
+from mem_search.renderers.schema import Count, From, Time, or_none, projected, schema
 
 
 @schema

@@ -10,10 +10,22 @@ from typing import Annotated, Any, Final, Literal, Self
 import mem_search
 from mem_search.features.weighted.requests import word_for
 from mem_search.model import Record, Result, SearchReport, graph
-from mem_search.renderers.projection import From, Projection, projected, text_or_none, texts
 from mem_search.renderers.record_json import SnippetSpan
 from mem_search.renderers.safe_text import caution_of
-from mem_search.renderers.schema import Absent, AnalyzedWords, Count, SearchLeg, Share, Time, schema
+from mem_search.renderers.schema import (
+    Absent,
+    AnalyzedWords,
+    Count,
+    From,
+    Projection,
+    SearchLeg,
+    Share,
+    Time,
+    projected,
+    schema,
+    text_or_none,
+    texts,
+)
 from mem_search.request_id import REQUEST_ID
 from mem_search.text.dates import now_ms
 

@@ -23,7 +23,7 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema, InitErrorDetails
 
-from mem_search.agents import SESSION_SOURCES
+from mem_search.agents.known import SESSION_SOURCES
 from mem_search.http.core.parameter_types import (
     MAX_VALUE_CHARS,
     Text,

@@ -1,21 +1,24 @@
-"""Authentication: checks of Host and Origin on every request, then the caller and their rights.
+"""Authentication: the caller and their rights, and how much they may ask.
 
-A web page in a browser can send requests to loopback. But it cannot send one of our Host
-names (DNS rebinding), cannot hide its Origin, and cannot read the token file. An invalid
-credential is refused on every route that reads the store: a wrong token must never get the
-records of another user. What comes without one is judged by whose process sends it
+An invalid credential is refused on every route that reads the store: a wrong token must never get
+the records of another user. What comes without one is judged by whose process sends it
 (``check_without_token``), and a sender who is not known is nobody's.
+
+Searches are counted by the level of the caller. ``RateLimit-Policy`` and ``RateLimit`` follow
+draft-ietf-httpapi-ratelimit-headers-11.
 """
 
 from __future__ import annotations
 
 import base64
 import ipaddress
+import json
+import logging
 import secrets
 from typing import Final
-from urllib.parse import urlsplit
 
 from aiohttp import web
+from pydantic import BaseModel
 
 from mem_search.access.callers import (
     ANONYMOUS,
@@ -24,22 +27,23 @@ from mem_search.access.callers import (
     Caller,
     check_may_change,
     check_user,
+    limit_error,
 )
-from mem_search.errors import Forbidden, InputError, Misdirected, Unauthorized
+from mem_search.errors import Forbidden, InputError, LimitReached, Unauthorized
 from mem_search.http.access.browser_sessions import SESSION
 from mem_search.http.access.browsers import (
-    check_page,
-    is_allowed_name,
     is_browser,
     login_place,
     named_origin,
     no_login,
-    sockname,
-    viewer_host,
 )
-from mem_search.http.access.peers import OWN_USERS, is_unix, peer_user
+from mem_search.http.access.peers import OWN_USERS, peer_user
 from mem_search.http.core.lifecycle import LIFECYCLE
+from mem_search.http.core.request_context import REQUEST_CONTEXT, Level, flags
 from mem_search.http.core.routing import Route
+from mem_search.model.access import HOUR, Policy
+from mem_search.request_id import REQUEST_ID
+from mem_search.runtime import Runtime
 from mem_search.settings import Settings
 from mem_search.text import secret_rules
 from mem_search.text.secret_rules import MIN_RUN_CHARS
@@ -214,104 +218,151 @@ def check_without_token(
 _NOT_OURS: Final = "only programs of the worker's own user do without, and this is none, or unknown"
 
 
-LOOPBACK: Final = ("127.0.0.1", "localhost", "[::1]")
-_FORWARDED: Final = ("Forwarded", "X-Forwarded-For", "X-Real-IP", "Via")
-"""Headers that proxies and tunnels add."""
+log = logging.getLogger(__name__)
+
+FLAGS: Final = "X-Mem-Search-Flags"
+RESEARCH: Final = "deep_research"
+"""The mode of a universal search that is a step of a chain (docs/contracts)."""
 
 
-def check_place(request: web.Request, settings: Settings) -> None:
-    """Raises Misdirected for a foreign Host, Forbidden for a foreign page.
+def searches(*models: type[BaseModel] | None) -> bool:
+    """Whether a route with these parameters and this body searches: it takes a query.
 
-    What a proxy is asked (``GET http://HOST/``) has to name the same host: aiohttp takes that.
+    A route that also takes an anchor may only open a record, and counts its searches itself.
     """
-    port, viewer = port_of(request), viewer_host(request)
-    hosts = request.headers.getall("Host", [])
-    scheme, is_whole, rest = request.raw_path.partition("://")
-    if is_whole and "/" not in scheme and (at := rest.partition("/")[0]) not in hosts:
-        hosts.append(at)
-    named = len(hosts) == 1 and (
-        hosts[0].lower() == viewer if viewer else allowed(hosts[0], port, settings)
-    )
-    if not named:
-        here = viewer or (f"127.0.0.1:{port}" if port > 0 else "localhost")
-        raise Misdirected(
-            f"this worker is not {', '.join(hosts)[:100] or 'without a name'};"
-            f" ask for {here}, or add the name to MEM_SEARCH_ALLOWED_HOSTS"
+    fields = {name for model in models if model is not None for name in model.model_fields}
+    return "query" in fields and "anchor" not in fields
+
+
+def level_of(caller: Caller, *, remote: bool, strict: bool = False) -> Level:
+    """The security level of a search. ``remote``: it may come from another machine.
+
+    ``strict``: it is a step of deep research, or came over MCP.
+    """
+    if not caller.user and not remote:
+        return Level.TRUSTED
+    return Level.STRICT if remote and strict else Level.BASIC
+
+
+async def admit(
+    request: web.Request,
+    text: str,
+    *,
+    research: bool = False,
+    agent: bool = False,
+    count: int = 1,
+) -> None:
+    """Count a search for ``text`` and inspect the text, by the security level of the caller.
+
+    ``research``: a step of deep research, or ``count`` of them. ``agent``: the request came over
+    MCP. Raises LimitReached, StorageError.
+    """
+    context = request[REQUEST_CONTEXT]
+    caller = context.caller
+    level = level_of(caller, remote=context.remote, strict=research or agent)
+    if level is Level.TRUSTED:
+        return
+    context.level = level
+    policy = policy_of(request.app[LIFECYCLE].settings, level, research=research)
+    allowance = await request.app[LIFECYCLE].limits.count(caller.budget, policy, count)
+    if allowance is not None:
+        context.allowances[policy.name] = allowance
+        if not allowance.granted:
+            log.info("%s reached the limit %s", caller.name, policy.name)
+            raise limit_error(allowance)
+    if level is Level.STRICT and (found := flags(text)):
+        context.flags = found
+        # Not the query itself: the log must not contain what people search for.
+        log.warning("a question of %s is flagged %s, request %s", caller.name, ", ".join(found),
+                    REQUEST_ID.get())  # fmt: skip
+
+
+async def admit_message(request: web.Request) -> None:
+    """``admit`` for an MCP message that calls a tool with a query; other messages are free.
+
+    Faults of the message are reported by its handler. Raises LimitReached.
+    """
+    context = request[REQUEST_CONTEXT]
+    if level_of(context.caller, remote=context.remote) is Level.TRUSTED:
+        return
+    try:
+        message = json.loads(await request.read())
+        arguments = message["params"]["arguments"] if message["method"] == "tools/call" else {}
+        question, number = arguments.get("query"), message.get("id")
+    except (ValueError, RecursionError, LookupError, TypeError, AttributeError):
+        return
+    if isinstance(question, str):
+        context.message = number if isinstance(number, str | int) else None
+        await admit(request, question, research=arguments.get("mode") == RESEARCH, agent=True)
+
+
+def policy_of(settings: Settings, level: Level, *, research: bool) -> Policy:
+    """The policy that a search counts against."""
+    if not research:
+        return Policy("search", settings.limit_searches)
+    if level is Level.STRICT:
+        return Policy("research-remote", settings.limit_research_remote)
+    return Policy("research", settings.limit_research)
+
+
+async def check_jobs(request: web.Request, runtime: Runtime) -> None:
+    """Raises LimitReached when the caller has too many unfinished jobs."""
+    context = request[REQUEST_CONTEXT]
+    most = request.app[LIFECYCLE].settings.limit_jobs
+    if level_of(context.caller, remote=context.remote) is Level.TRUSTED or not most:
+        return
+    if context.caller.owns_home:  # the jobs of other tokens must not keep the owner from one
+        return
+    if len(await runtime.store.jobs.unfinished()) >= most:
+        raise LimitReached(
+            f"{most} jobs are unfinished; wait until one has ended: GET /api/jobs",
+            policies=("jobs",),
+            retry_after=5,
         )
-    for origin in request.headers.getall("Origin", []):
-        if not _is_ours(origin, port, viewer, settings):
-            raise Forbidden(f"pages of {origin[:100]} may not ask this worker")
-    check_page(request, settings)
 
 
-def _is_ours(origin: str, port: int, viewer: str, settings: Settings) -> bool:
-    """Whether a page of this origin may ask. The viewer's listener answers the viewer alone."""
-    if viewer:
-        return origin == f"http://{viewer}"
-    scheme, _, authority = origin.partition("://")
-    return (
-        (scheme == "http" and allowed(authority, port, settings))
-        # A proxy speaks TLS for a name that the settings have, and never for loopback.
-        or (scheme == "https" and authority.lower() in map(str.lower, settings.allowed_hosts))
-        or origin in settings.cors_origins
-    )
+async def check_schedule(
+    request: web.Request, runtime: Runtime, name: str, every: int | None
+) -> None:
+    """Check that all saved searches together stay within the rate limit of their user.
 
-
-def is_remote(request: web.Request, settings: Settings) -> bool:
-    """Whether the request may come from another machine: then reading needs a token, too.
-
-    That is so when a proxy or tunnel marked the request as forwarded or names its user, when its
-    Host is not a loopback name, or when it came by a port that is not bound to loopback.
+    This is checked when ``name`` is saved to run every ``every`` seconds, so that no run is refused
+    later. Runs do not count against the searches of the user. Raises InputError.
     """
-    marks = (*_FORWARDED, settings.proxy_header or _FORWARDED[0])
-    if any(map(request.headers.__contains__, marks)):
-        return True
-    if viewer_host(request):  # which listens on loopback, whatever address the worker has
-        return False
-    if is_open(settings) and not is_unix(request.transport):
-        return True
-    return not _is_own(request.headers.get("Host", "").lower(), port_of(request), settings)
+    context = request[REQUEST_CONTEXT]
+    most = request.app[LIFECYCLE].settings.limit_searches
+    if level_of(context.caller, remote=context.remote) is Level.TRUSTED or not most:
+        return
+    others = [
+        each.every_seconds
+        for each in await runtime.research.saved_searches.listed()
+        if each.every_seconds and each.name.lower() != name.lower()
+    ]
+    runs = sum(HOUR / seconds for seconds in (every, *others) if seconds)
+    if every and runs > most:
+        raise InputError(
+            f"all schedules would search {runs:.4g} times an hour, more than the limit of {most}"
+            " (search); choose a longer interval, or remove the schedule of another saved search",
+            field="every",
+        )
 
 
-def allowed(authority: str, port: int, settings: Settings) -> bool:
-    """Whether ``host[:port]`` names this worker. ``port`` is 0 for a Unix socket: any fits."""
-    authority = authority.lower()
-    try:
-        parts = urlsplit(f"//{authority}")
-        parts.port  # noqa: B018 - raises for what is no port
-    except ValueError:
-        return False
-    if parts.netloc != authority or "@" in authority or not parts.hostname:
-        return False
-    return is_allowed_name(authority, settings) or _is_own(authority, port, settings)
-
-
-def _is_own(authority: str, port: int, settings: Settings) -> bool:
-    """Whether a valid lower-case ``host[:port]`` is a loopback name of this worker."""
-    host, _, named = authority.rpartition(":")
-    if not named.isdecimal():
-        host, named = authority, "80"
-    # The address that means "all addresses" is no host name, yet browsers connect to it.
-    own = settings.host.lower()
-    names = LOOPBACK if own in ("0.0.0.0", "::") else (*LOOPBACK, own, f"[{own}]")  # noqa: S104
-    return port in (int(named), 0) and host in names
-
-
-def is_open(settings: Settings) -> bool:
-    """Whether other machines can reach the worker: then reads need the token too."""
-    if settings.host.lower() == "localhost":
-        return False
-    try:
-        return not ipaddress.ip_address(settings.host).is_loopback
-    except ValueError:
-        return True
-
-
-def port_of(request: web.Request) -> int:
-    """The port of the connection, since the setting may be any; 0 for a Unix socket, which has
-    none, and -1 for a connection that is gone.
-    """
-    own = sockname(request)
-    if own is not None:
-        return own[1]
-    return -1 if request.transport is None else 0
+def limit_headers(request: web.Request) -> dict[str, str]:
+    """The headers for the counted policies and the flags of the query; empty without any."""
+    context = request.get(REQUEST_CONTEXT)
+    if context is None:
+        return {}
+    counted = context.allowances.values()
+    flagged = {FLAGS: ", ".join(context.flags)} if context.flags else {}
+    if not counted:
+        return flagged
+    return {
+        **flagged,
+        "RateLimit-Policy": ", ".join(
+            f'"{each.policy.name}";q={each.policy.quota};w={each.policy.seconds}'
+            for each in counted
+        ),
+        "RateLimit": ", ".join(
+            f'"{each.policy.name}";r={each.remaining};t={each.reset}' for each in counted
+        ),
+    }

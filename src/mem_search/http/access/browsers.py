@@ -1,4 +1,8 @@
-"""What comes from a browser, and the places at which one may be logged in (ADR 0033).
+"""Where a request comes from: its Host and Origin, which are always checked, and browsers, with the
+places at which one may be logged in (ADR 0033).
+
+A web page in a browser can send requests to loopback. But it cannot send one of our Host names (DNS
+rebinding), cannot hide its Origin, and cannot read the token file.
 
 A browser is a program of the owner's, but what runs in it is whatever somebody once served for an
 origin. So it gets nothing of the store for being the owner's program: only a session counts, at the
@@ -10,12 +14,15 @@ allows every origin, and none allows credentials: a page sends its token like an
 
 from __future__ import annotations
 
+import ipaddress
 from collections.abc import Mapping, Sequence
 from typing import Final
+from urllib.parse import urlsplit
 
 from aiohttp import web
 
 from mem_search.errors import Forbidden, Misdirected
+from mem_search.http.access.peers import is_unix
 from mem_search.http.core.lifecycle import LIFECYCLE, Lifecycle
 from mem_search.settings import Settings
 
@@ -193,3 +200,108 @@ def cross_origin_headers(request: web.Request, settings: Settings) -> Mapping[st
     if not origin:
         return {}
     return {"Access-Control-Allow-Origin": origin, "Access-Control-Expose-Headers": _EXPOSED}
+
+
+LOOPBACK: Final = ("127.0.0.1", "localhost", "[::1]")
+
+
+_FORWARDED: Final = ("Forwarded", "X-Forwarded-For", "X-Real-IP", "Via")
+"""Headers that proxies and tunnels add."""
+
+
+def check_place(request: web.Request, settings: Settings) -> None:
+    """Raises Misdirected for a foreign Host, Forbidden for a foreign page.
+
+    What a proxy is asked (``GET http://HOST/``) has to name the same host: aiohttp takes that.
+    """
+    port, viewer = port_of(request), viewer_host(request)
+    hosts = request.headers.getall("Host", [])
+    scheme, is_whole, rest = request.raw_path.partition("://")
+    if is_whole and "/" not in scheme and (at := rest.partition("/")[0]) not in hosts:
+        hosts.append(at)
+    named = len(hosts) == 1 and (
+        hosts[0].lower() == viewer if viewer else allowed(hosts[0], port, settings)
+    )
+    if not named:
+        here = viewer or (f"127.0.0.1:{port}" if port > 0 else "localhost")
+        raise Misdirected(
+            f"this worker is not {', '.join(hosts)[:100] or 'without a name'};"
+            f" ask for {here}, or add the name to MEM_SEARCH_ALLOWED_HOSTS"
+        )
+    for origin in request.headers.getall("Origin", []):
+        if not _is_ours(origin, port, viewer, settings):
+            raise Forbidden(f"pages of {origin[:100]} may not ask this worker")
+    check_page(request, settings)
+
+
+def _is_ours(origin: str, port: int, viewer: str, settings: Settings) -> bool:
+    """Whether a page of this origin may ask. The viewer's listener answers the viewer alone."""
+    if viewer:
+        return origin == f"http://{viewer}"
+    scheme, _, authority = origin.partition("://")
+    return (
+        (scheme == "http" and allowed(authority, port, settings))
+        # A proxy speaks TLS for a name that the settings have, and never for loopback.
+        or (scheme == "https" and authority.lower() in map(str.lower, settings.allowed_hosts))
+        or origin in settings.cors_origins
+    )
+
+
+def is_remote(request: web.Request, settings: Settings) -> bool:
+    """Whether the request may come from another machine: then reading needs a token, too.
+
+    That is so when a proxy or tunnel marked the request as forwarded or names its user, when its
+    Host is not a loopback name, or when it came by a port that is not bound to loopback.
+    """
+    marks = (*_FORWARDED, settings.proxy_header or _FORWARDED[0])
+    if any(map(request.headers.__contains__, marks)):
+        return True
+    if viewer_host(request):  # which listens on loopback, whatever address the worker has
+        return False
+    if is_open(settings) and not is_unix(request.transport):
+        return True
+    return not _is_own(request.headers.get("Host", "").lower(), port_of(request), settings)
+
+
+def allowed(authority: str, port: int, settings: Settings) -> bool:
+    """Whether ``host[:port]`` names this worker. ``port`` is 0 for a Unix socket: any fits."""
+    authority = authority.lower()
+    try:
+        parts = urlsplit(f"//{authority}")
+        parts.port  # noqa: B018 - raises for what is no port
+    except ValueError:
+        return False
+    if parts.netloc != authority or "@" in authority or not parts.hostname:
+        return False
+    return is_allowed_name(authority, settings) or _is_own(authority, port, settings)
+
+
+def _is_own(authority: str, port: int, settings: Settings) -> bool:
+    """Whether a valid lower-case ``host[:port]`` is a loopback name of this worker."""
+    host, _, named = authority.rpartition(":")
+    if not named.isdecimal():
+        host, named = authority, "80"
+    # The address that means "all addresses" is no host name, yet browsers connect to it.
+    own = settings.host.lower()
+    names = LOOPBACK if own in ("0.0.0.0", "::") else (*LOOPBACK, own, f"[{own}]")  # noqa: S104
+    return port in (int(named), 0) and host in names
+
+
+def is_open(settings: Settings) -> bool:
+    """Whether other machines can reach the worker: then reads need the token too."""
+    if settings.host.lower() == "localhost":
+        return False
+    try:
+        return not ipaddress.ip_address(settings.host).is_loopback
+    except ValueError:
+        return True
+
+
+def port_of(request: web.Request) -> int:
+    """The port of the connection, since the setting may be any; 0 for a Unix socket, which has
+    none, and -1 for a connection that is gone.
+    """
+    own = sockname(request)
+    if own is not None:
+        return own[1]
+    return -1 if request.transport is None else 0

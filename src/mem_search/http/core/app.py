@@ -25,8 +25,7 @@ from mem_search.http.access.authentication import TOKEN
 from mem_search.http.core.dispatch import DEPRECATED, add_headers, answer, deprecation, make_handler
 from mem_search.http.core.event_stream import LISTENERS, end_streams
 from mem_search.http.core.lifecycle import LIFECYCLE, Lifecycle, run_lifecycle
-from mem_search.http.core.measuring import MEASURED, Measured
-from mem_search.http.core.routing import ROUTE_TABLE, Route
+from mem_search.http.core.routing import MEASURED, ROUTE_TABLE, Measured, Route
 from mem_search.http.first_routes import FIRST
 from mem_search.http.mcp import ENDPOINT, hold_endpoint
 from mem_search.mcp.endpoint import Endpoint

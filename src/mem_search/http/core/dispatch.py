@@ -32,34 +32,31 @@ from mem_search.errors import (
     UnknownType,
 )
 from mem_search.http.access.authentication import (
-    caller_of,
-    check_place,
-    check_rights,
-    check_without_token,
-    is_remote,
-)
-from mem_search.http.access.browsers import (
-    cross_origin_headers,
-    is_navigation,
-    login_place,
-    preflight,
-)
-from mem_search.http.access.rate_limits import (
     RESEARCH,
     admit,
     admit_message,
+    caller_of,
+    check_rights,
+    check_without_token,
     limit_headers,
     searches,
+)
+from mem_search.http.access.browsers import (
+    check_place,
+    cross_origin_headers,
+    is_navigation,
+    is_remote,
+    login_place,
+    preflight,
 )
 from mem_search.http.core import problems
 from mem_search.http.core.clients import IGNORED, Clients
 from mem_search.http.core.lifecycle import LIFECYCLE, OPENING_SECONDS
-from mem_search.http.core.measuring import MEASURED, pattern_of
 from mem_search.http.core.parameter_types import zone
 from mem_search.http.core.parameters import Parameters, spellings
 from mem_search.http.core.problems import Fault, Invalid
 from mem_search.http.core.request_context import REQUEST_CONTEXT, RequestContext
-from mem_search.http.core.routing import ANY_TYPE, Call, Route, zone_name
+from mem_search.http.core.routing import ANY_TYPE, MEASURED, Call, Route, pattern_of, zone_name
 from mem_search.patterns import pattern
 from mem_search.request_id import REQUEST_ID
 from mem_search.text import secret_rules

@@ -1,4 +1,4 @@
-"""Replies: JSON, texts in the envelope that existing clients read, and web pages."""
+"""Replies: JSON, web pages, and texts in the envelope that existing clients read."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import asyncio
 import base64
 import hashlib
 import logging
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from html import escape
@@ -16,13 +16,16 @@ from typing import IO, Any, Final
 from aiohttp import web
 
 from mem_search.http.schemas import SearchListing, TextContent, TextReply
-from mem_search.model import SearchPage
+from mem_search.model import Record, Result, SearchPage
+from mem_search.records.canonical_text import listed
 from mem_search.renderers import DisplayOptions, fitted
-from mem_search.renderers.record_json import facets_of
+from mem_search.renderers.record_json import facets_of, title_of
+from mem_search.renderers.safe_text import one_line
 from mem_search.renderers.schema import HowSearched, to_json
 from mem_search.renderers.token_budget import page_json
-from mem_search.renderers.why import why_found
+from mem_search.search.citations import words_of
 from mem_search.text import token_count
+from mem_search.text.highlight import WordMatcher, snippet, word_matcher
 
 log = logging.getLogger(__name__)
 
@@ -139,3 +142,58 @@ def prefers(request: web.Request, media: str, other: str = JSON) -> bool:
                     weight = 0.0
         weights[named] = max(weights.get(named, 0.0), weight)
     return weights.get(media, 0.0) > weights.get(other, 0.0)
+
+
+WIDTH = 92
+"""Characters of the line: with its indentation it fits a terminal of 100 columns."""
+
+_FILES = ("path", "files_modified", "files_read")
+"""Metadata with names of files."""
+
+_IN_A_NAME = "in a file name, "
+
+_SIGNS = " .,;:!?)]}>*#|/-–—•"
+"""What a snippet does not begin with: the end of a sentence before it, and signs of lists."""
+
+_SAME = 40
+"""Characters of a snippet that repeat the title when they are equal."""
+
+
+def why_found(page: SearchPage) -> Callable[[Result], str]:
+    """A function that gives the line of a result of ``page``, without a line break; or ""."""
+    words = words_of(page.report.analyzed)
+    matcher = word_matcher(words)
+    ranked = bool(words) and page.report.realised != "filter"
+
+    def why(result: Result) -> str:
+        title = one_line(title_of(result.record))
+        reason = _reason(result, matcher) if ranked and not matcher.stands_in(title) else ""
+        text, around = result.snippet.text, words
+        if reason.startswith(_IN_A_NAME):  # the reason has the words; the text says what it is
+            text, around = result.record.text.removeprefix(result.record.title), ()
+        cut = snippet(text, 0, len(text), around, length=WIDTH - len(reason))
+        shown = one_line(cut.text).lstrip(_SIGNS)
+        if title.startswith(shown[:_SAME]):
+            return reason.removesuffix(": ")
+        return f"{reason}{shown}"
+
+    return why
+
+
+def _reason(result: Result, matcher: WordMatcher) -> str:
+    """Where the words are that the title does not have."""
+    text = result.snippet.text
+    places = matcher.spans(text)
+    names = list(_files(result.record))
+    named = [(at, at + len(name)) for name in names if (at := text.find(name)) >= 0]
+    only_names = all(any(a <= start and end <= b for a, b in named) for start, end in places)
+    if not only_names or (not places and matcher.stands_in(result.record.text.replace(text, ""))):
+        return "in the text: "
+    if name := next((name for name in names if matcher.stands_in(name)), ""):
+        return f"{_IN_A_NAME}{one_line(name)[: WIDTH // 2]}: "
+    return "by meaning: "
+
+
+def _files(record: Record) -> Iterator[str]:
+    for field in _FILES:
+        yield from listed(record.metadata.get(field))

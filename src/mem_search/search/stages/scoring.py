@@ -1,14 +1,16 @@
-"""The stages that decide what matches, and those that add to the score.
+"""The default fusion, the stages that decide what matches, and those that add to the score.
 
-Each adds a column to the parts of the score under its own name. Weights and their measured effect
-are in docs/lab/ranking.md.
+The fusion takes for each leg the z-score over the union of candidates, plus one over the record's
+rank in that leg: the first place of a leg says more than its distance to the second. It beats both
+legs, while reciprocal rank fusion falls below BM25 alone on short texts (docs/lab/ranking.md, which
+has all weights and their effect). Each stage adds a column to the score under its own name.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import repeat
 from typing import Final
 
@@ -17,14 +19,7 @@ from numpy.typing import NDArray
 
 from mem_search.model import NO_SCORES, Hit
 from mem_search.model.kind_codes import KIND_CODES
-from mem_search.model.rankings import (
-    Candidates,
-    Ranking,
-    Values,
-    are_among,
-    best_first,
-)
-from mem_search.search.fusion_zscore import weights, z_scores
+from mem_search.model.rankings import Candidates, Ranking, Values, are_among, best_first
 from mem_search.search.stage_data import (
     ANSWERS,
     FEEDBACK,
@@ -36,6 +31,97 @@ from mem_search.search.stage_data import (
 )
 from mem_search.search.state import LegScores, Mask, RankingState
 from mem_search.text import wordpieces, words
+from mem_search.text.words import mostly_foreign
+
+CODE_DENSE = 5.0
+"""Source code shares few words with questions about it: there the vector leg decides."""
+
+FOREIGN_DENSE = 0.25
+"""The bundled model knows only English: for other scripts the keyword leg decides."""
+
+RANK_BONUS = 1.0
+"""What rank 1 in a leg adds; rank n adds one n-th of it."""
+
+_MIN_SPREAD = 1e-9
+
+Code = NDArray[np.bool_]
+"""Shape (n,): whether the passage of each record of the union is source code."""
+
+
+@dataclass(frozen=True, slots=True)
+class ZScoreSum:
+    """``Fusion`` by the weighted sum of standard scores and rank bonuses."""
+
+    name: str = "z-score sum"
+
+    def fuse(self, state: RankingState) -> Values:
+        """The fused score of every record of the union."""
+        code, foreign = state.union.code, mostly_foreign(state.question.text)
+        total = np.zeros(len(code))
+        for name, leg in state.legs.items():
+            part = _part(name, leg, code, foreign=foreign)
+            total += part["weight"] * (part["z"] + part["bonus"])
+        return total
+
+    def scores(self, state: RankingState, row: int) -> dict[str, float]:
+        """Raw scores of the legs and parts by stage; with ``explain`` the share of each leg."""
+        raw = {name: float(leg.scores[row]) for name, leg in state.legs.items()}
+        found = {name: score for name, score in raw.items() if score == score}  # not NaN
+        for name, part in state.parts.items():
+            if name == "fused" or part[row]:
+                found[name] = float(part[row])
+        if state.request.explain:
+            foreign = mostly_foreign(state.question.text)
+            found |= explain(state.union.code, state.legs, row, foreign=foreign)
+        return found
+
+
+Z_SCORE_SUM: Final = ZScoreSum()
+
+
+def explain(
+    code: Code, legs: Mapping[str, LegScores], row: int, *, foreign: bool
+) -> dict[str, float]:
+    """What each leg contributed to ``ZScoreSum.fuse`` for the record at ``row``: ``vector.z``, ...
+
+    A leg adds ``weight * (z + bonus)``; ``rank`` is present when the leg lists the record.
+    """
+    found: dict[str, float] = {}
+    for name, leg in legs.items():
+        if rank := int(leg.ranks[row]):
+            found[f"{name}.rank"] = rank
+        for what, values in _part(name, leg, code, foreign=foreign).items():
+            found[f"{name}.{what}"] = float(values[row])
+    return found
+
+
+def _part(name: str, leg: LegScores, code: Code, *, foreign: bool) -> dict[str, Values]:
+    """``z``, ``bonus`` and ``weight`` of one leg for every record of the union."""
+    listed = leg.ranks > 0
+    return {
+        "z": z_scores(leg.scores),
+        "bonus": np.where(listed, RANK_BONUS / np.maximum(leg.ranks, 1), 0.0),
+        "weight": weights(name, code, foreign=foreign),
+    }
+
+
+def weights(name: str, code: Code, *, foreign: bool) -> Values:
+    """The weight of the leg ``name`` for each record of the union."""
+    # Weights of the two legs sum to 2 whatever their ratio, so that all passages compare.
+    dense = np.where(code, CODE_DENSE, 1.0) if not foreign else np.full(len(code), FOREIGN_DENSE)
+    return np.asarray(2 * (dense if name == "vector" else 1.0) / (1.0 + dense))
+
+
+def z_scores(values: Values) -> Values:
+    """Standard scores; unknown ones (NaN) and those of a leg without spread are 0."""
+    unknown = np.isnan(values)
+    known = values[~unknown]
+    if known.size < 2 or (spread := known.std()) < _MIN_SPREAD:
+        return np.zeros(len(values))
+    scores: Values = (values - known.mean()) / spread
+    scores[unknown] = 0.0
+    return scores
+
 
 COSINE_FLOOR = 0.30
 """Below this a passage is not about the query (docs/lab/ranking.md has the distributions)."""

@@ -1,6 +1,6 @@
 """Searches over PostgreSQL: ``ports.SearchStore`` for one owner and one embedding model.
 
-What is in memory is bounded, whatever the store has: columns of passages (``passage_blocks``), the
+What is in memory is bounded, whatever the store has: columns of passages (``PassageBlocks``), the
 lists of words that were asked for last, and which records passed the filters that were asked for
 last. The latter two hold for one revision of the store, whichever worker writes. What a replica has
 shown is kept apart from what the primary has: either may be at a moment that the other one is not.
@@ -9,14 +9,17 @@ shown is kept apart from what the primary has: either may be at a moment that th
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection
+from collections import OrderedDict
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
-from typing import Concatenate, Final, ParamSpec, TypeVar
+from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mem_search.model import Filters, Kind
+from mem_search.model.kind_codes import KIND_CODES
 from mem_search.model.rankings import Numbers, PassageColumns
 from mem_search.model.statistics import Corpus
 from mem_search.storage.ports.search import SearchSnapshot, View
@@ -24,10 +27,183 @@ from mem_search.storage.postgres import replica
 from mem_search.storage.postgres.connection import Connection
 from mem_search.storage.postgres.database import Database
 from mem_search.storage.postgres.filters import where
-from mem_search.storage.postgres.passage_blocks import PassageBlocks
 from mem_search.storage.postgres.snapshot import PostgresSnapshot
 from mem_search.storage.postgres.word_lists import WordLists
-from mem_search.storage.sql.statistics import CorpusCache, corpus
+from mem_search.storage.rules.bm25 import CorpusCache
+from mem_search.storage.rules.passage_columns import columns_for, put
+from mem_search.storage.sql.statistics import corpus
+
+Rows = NDArray[np.intp]
+
+BLOCK: Final = 1 << 14
+"""Passages of a block, which one statement reads."""
+
+MAX_BLOCKS: Final = 256
+"""Blocks that are kept: 4 million passages, 60 MB."""
+
+MAX_READ_ALONE: Final = BLOCK // 64
+"""So few passages of a block are read alone when there is no room for another block."""
+
+
+@dataclass(slots=True)
+class PassageBlocks:
+    """The blocks of one store; those that were asked for last are kept. Thread-safe."""
+
+    most: int = field(default_factory=lambda: MAX_BLOCKS)
+    _kept: OrderedDict[int, PassageColumns] = field(default_factory=OrderedDict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _reading: threading.Lock = field(default_factory=threading.Lock)
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    def of(self, connection: Connection, passages: Numbers) -> PassageColumns:
+        """The columns of ``passages``, as ``connection`` sees them."""
+        found, lacking = self._in_memory(passages)
+        alone: list[Rows] = []
+        for number, rows in lacking:
+            if len(rows) <= MAX_READ_ALONE and len(self._kept) >= self.most:
+                alone.append(rows)
+            else:
+                last = int(passages[rows].max())
+                _look_up(found, rows, number, self._block(connection, number, last))
+        if alone:
+            rows = np.concatenate(alone)
+            put(found, rows, _read_alone(connection, passages[rows]))
+        return found
+
+    def known(self, passages: Numbers) -> PassageColumns | None:
+        """The columns of ``passages`` if all of them are in memory."""
+        found, lacking = self._in_memory(passages)
+        return None if lacking else found
+
+    def all(self, connection: Connection, last: int) -> Iterator[PassageColumns]:
+        """The columns of every passage up to ``last``, a block at a time.
+
+        Where there is no room for a block it is read and not kept: kept ones would only take turns.
+        """
+        for number in range(last // BLOCK + 1):
+            end = min(last, (number + 1) * BLOCK - 1)
+            block = self._kept_block(number)
+            if block is not None and _has(block, number, end):
+                yield block
+            elif len(self._kept) < self.most:
+                yield self._block(connection, number, end)
+            else:
+                yield _extended(connection, number, block)
+
+    def _in_memory(self, passages: Numbers) -> tuple[PassageColumns, list[tuple[int, Rows]]]:
+        """What is in memory, and the rows that are lacking, by the number of their block."""
+        found = columns_for(passages)
+        lacking: list[tuple[int, Rows]] = []
+        for number, rows in _by_block(passages):
+            block = self._kept_block(number)
+            if block is None or not _has(block, number, int(passages[rows].max())):
+                lacking.append((number, _as_array(rows)))
+            else:
+                _look_up(found, rows, number, block)
+        return found, lacking
+
+    def _kept_block(self, number: int) -> PassageColumns | None:
+        with self._lock:
+            if number not in self._kept:
+                return None
+            self._kept.move_to_end(number)
+            return self._kept[number]
+
+    def _block(self, connection: Connection, number: int, last: int) -> PassageColumns:
+        """The block, read as far as it has to be for the passage ``last``."""
+        with self._reading:
+            block = self._kept_block(number)
+            if block is not None and _has(block, number, last):
+                return block  # another thread has just read it
+            block = _extended(connection, number, block)
+            with self._lock:
+                self._kept[number] = block
+                self._kept.move_to_end(number)
+                while len(self._kept) > self.most:
+                    self._kept.popitem(last=False)
+            return block
+
+
+def _by_block(passages: Numbers) -> Iterator[tuple[int, slice | Rows]]:
+    """The number of each block that has some of ``passages``, and their rows.
+
+    The rows are a slice if the passages are in order: a slice takes no copy.
+    """
+    if not len(passages):
+        return
+    order: NDArray[np.intp] | None = None
+    if (passages[1:] < passages[:-1]).any():
+        order = np.argsort(passages, kind="stable")
+        passages = passages[order]
+    numbers = np.arange(passages[0] // BLOCK, passages[-1] // BLOCK + 2)
+    ends = np.searchsorted(passages, numbers * BLOCK).tolist()
+    for number, first, end in zip(numbers.tolist(), ends, ends[1:], strict=False):
+        if first < end:
+            yield number, slice(first, end) if order is None else order[first:end]
+
+
+def _has(block: PassageColumns, number: int, passage: int) -> bool:
+    return passage < number * BLOCK + len(block)
+
+
+def _as_array(rows: slice | Rows) -> Rows:
+    return np.arange(rows.start, rows.stop) if isinstance(rows, slice) else rows
+
+
+def _look_up(into: PassageColumns, rows: slice | Rows, number: int, block: PassageColumns) -> None:
+    """Set the columns at ``rows``; those beyond the block do not exist."""
+    places = into.passages[rows] - number * BLOCK
+    if places.max() >= len(block):
+        inside = places < len(block)
+        places, rows = places[inside], _as_array(rows)[inside]
+    put(into, rows, block, places)
+
+
+def _extended(connection: Connection, number: int, block: PassageColumns | None) -> PassageColumns:
+    """``block`` with what was stored since it was read."""
+    start = number * BLOCK
+    known = 0 if block is None else len(block)
+    read = _read(connection, "id >= %s and id < %s", (start + known, start + BLOCK))
+    size = max(known, int(read.passages.max(initial=-1)) - start + 1)
+    larger = columns_for(np.arange(start, start + size))
+    if block is not None:
+        put(larger, slice(0, known), block)
+    put(larger, read.passages - start, read)
+    return larger
+
+
+def _read_alone(connection: Connection, passages: Numbers) -> PassageColumns:
+    """The columns of ``passages``, without their blocks."""
+    read = _read(connection, "id = any(%s)", (passages.tolist(),))
+    found = columns_for(passages)
+    order = np.argsort(read.passages)
+    known = read.taken(order)
+    places = np.searchsorted(known.passages, passages).clip(max=max(0, len(known) - 1))
+    rows = np.flatnonzero(known.passages[places] == passages) if len(known) else places[:0]
+    put(found, rows, known.taken(places[rows]))
+    return found
+
+
+def _read(connection: Connection, condition: str, values: Sequence[Any]) -> PassageColumns:
+    """The ranking columns of the passages that meet ``condition``, in no order."""
+    ids, records, kinds, code, lengths = connection.execute(
+        "select string_agg(int8send(id), ''::bytea), string_agg(int8send(record_id), ''::bytea),"
+        " string_agg(kind, chr(10)), string_agg(int4send((field = 'code')::int), ''::bytea),"
+        " string_agg(int4send(span_end - span_start), ''::bytea) from passages"
+        f" where {condition}",
+        values,
+        binary=True,
+    ).fetchall()[0]
+    return PassageColumns(
+        np.frombuffer(ids or b"", ">i8").astype(np.int64),
+        np.frombuffer(records or b"", ">i8").astype(np.int64),
+        KIND_CODES.codes(kinds.split("\n") if ids else ()),
+        np.frombuffer(code or b"", ">i4").astype(np.bool_),
+        np.frombuffer(lengths or b"", ">i4").astype(np.int32),
+    )
+
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -1,14 +1,17 @@
 """How matching passages are scored, the same in every store: BM25, and what corrects it.
 
 BM25 is FTS5's (k1 = 1.2, b = 0.75, https://sqlite.org/fts5.html#the_bm25_function): the score of a
-passage is a sum over the phrases of a query, whether they are joined by AND or by OR.
+passage is a sum over the phrases of a query, whether they are joined by AND or by OR. It needs the
+statistics of the corpus, which each store keeps in a ``CorpusCache``.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator
-from typing import Final
+import threading
+import time
+from collections.abc import Callable, Collection, Iterator
+from typing import Any, Final, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -101,3 +104,63 @@ def for_chats(
             corrected = corrected.copy()
             corrected[rows] *= factor
     return corrected
+
+
+C = TypeVar("C")
+
+SMALL_CORPUS: Final = 5_000
+"""Passages up to which the statistics are read again after every change."""
+
+CORPUS_SECONDS: Final = 5.0
+"""Age in seconds up to which the statistics of a larger corpus serve while it changes."""
+
+
+class CorpusCache(Generic[C]):
+    """The statistics of the corpus, read again when the store changed and they are too old.
+
+    ``count(connection)`` reads them.
+    """
+
+    def __init__(self, database: Any, count: Callable[[C], Corpus]) -> None:
+        self._database = database
+        self._count = count
+        self._corpus: Corpus | None = None
+        self._read_at = 0.0
+        self._read_changes = 0
+        self._reading = threading.Lock()
+        self.changes = 0
+        """How often the store has changed; a read that begins later sees all these changes."""
+
+    def changed(self) -> None:
+        """Note that the store has changed."""
+        self.changes += 1
+
+    async def __call__(self) -> Corpus:
+        """The statistics; reads the store only when they are too old."""
+        known = self.known()
+        if known is not None:
+            return known
+        found: Corpus = await self._database.read(self.current, self.changes)
+        return found
+
+    def known(self) -> Corpus | None:
+        """The statistics in memory, unless they are too old."""
+        return self._known(self.changes)
+
+    def current(self, connection: C, changes: int) -> Corpus:
+        """The statistics, inside a read that began after so many ``changes``. Blocking."""
+        with self._reading:
+            known = self._known(changes)
+            if known is None:
+                known = self._count(connection)
+                self._corpus = known
+                self._read_at, self._read_changes = time.monotonic(), changes
+            return known
+
+    def _known(self, changes: int) -> Corpus | None:
+        """The statistics in memory, unless they are too old."""
+        known = self._corpus
+        if known is None or changes <= self._read_changes:
+            return known
+        is_old = time.monotonic() - self._read_at > CORPUS_SECONDS
+        return None if is_old or known.size < SMALL_CORPUS else known

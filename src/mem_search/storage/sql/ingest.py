@@ -1,10 +1,12 @@
-"""What sources have read: places with their cursors, the ledger, and what a language model said."""
+"""What sources have read: places with their cursors, the ledger, what a language model said, and
+what records keep of their readings.
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from mem_search.errors import Conflict
 from mem_search.model import Draft, Location, Record
@@ -16,11 +18,11 @@ from mem_search.model.ingest import (
     counted_of,
     with_counted,
 )
-from mem_search.model.records import CONTENT_ID
+from mem_search.model.records import CONTENT_ID, READING, SESSIONS
 from mem_search.storage.rules import identities, readings
 from mem_search.storage.rules.identities import lifted_with, with_own_ids
 from mem_search.storage.rules.readings import ReadBefore
-from mem_search.storage.sql import session_readings
+from mem_search.storage.sql import ingest
 from mem_search.storage.sql.connection import (
     Connection,
     Json,
@@ -69,7 +71,7 @@ class Ingest(ProjectPlaces, Locations, ABC):
         if batch.even_forgotten:
             for item in offered:
                 tombstones.lift([*lifted_with(item.draft)])
-        decided = readings.settled(offered, session_readings.read_before(connection, offered))
+        decided = readings.settled(offered, ingest.read_before(connection, offered))
         for number, source_id in decided.renamed.items():
             writer.rename(number, source_id)
         stored = _written(writer, decided.items)
@@ -78,11 +80,9 @@ class Ingest(ProjectPlaces, Locations, ABC):
             for item, done in zip(offered, stored, strict=True)
             if done.outcome == "new"
         ]
-        session_readings.note(connection, decided.noted)
+        note_readings(connection, decided.noted)
         deleted = writer.remove(decided.merged, forget=False)
-        deleted += writer.remove(
-            session_readings.told_before(connection, decided.until), forget=False
-        )
+        deleted += writer.remove(ingest.told_before(connection, decided.until), forget=False)
         deleted += writer.remove_by_source_id(location.source, batch.deletions)
         deleted += writer.remove_released(location.source, batch.released)
         strike(connection, location, [*batch.outdated, *back])
@@ -155,7 +155,7 @@ class Ingest(ProjectPlaces, Locations, ABC):
     ) -> list[ReadBefore]:
         """The observations of ``sessions``."""
         rows = connection.execute(
-            f"select {session_readings.KNOWN} from records"
+            f"select {ingest.KNOWN} from records"
             " where session = any(%s::text[]) and kind = 'observation' and source = %s",
             (list(sessions), source),
         )
@@ -219,3 +219,51 @@ def result_of(connection: Connection, job: str) -> dict[str, Any]:
     """What the job has counted so far."""
     row = connection.maybe("select result from jobs where id = %s", (job,))
     return dict(from_json(row[0])) if row else {}
+
+
+KNOWN: Final = (
+    "source_id, id, kind, session, created_at, updated_at, data ->> 'agent',"
+    f" data ->> '{READING}', data ->> '{SESSIONS}'"
+)
+"""The columns of a ``ReadBefore``."""
+
+
+def read_before(
+    connection: Connection, items: Sequence[PreparedDraft]
+) -> dict[tuple[str, str], ReadBefore]:
+    """What ``readings.settled`` asks about ``items``, read by one statement."""
+    drafts = [item.draft for item in items]
+    names = list(dict.fromkeys(readings.ids_of(drafts)))
+    if not names:
+        return {}
+    rows = connection.execute(
+        f"select source, {KNOWN} from records"
+        " where source = any(%s::text[]) and source_id = any(%s::text[])",
+        (sorted({draft.source for draft in drafts}), names),
+    )
+    return {(source, row[0]): ReadBefore.of(row) for source, *row in rows}
+
+
+def note_readings(
+    connection: Connection, noted: Mapping[tuple[str, str], Mapping[str, Any]]
+) -> None:
+    """Note on records how much of their sessions was read, and which sessions share them."""
+    for (source, source_id), kept in noted.items():
+        row = connection.maybe(
+            "select id, data from records where source = %s and source_id = %s for update",
+            (source, source_id),
+        )
+        if row is not None and (data := {**from_json(row[1]), **kept}) != from_json(row[1]):
+            connection.execute("update records set data = %s where id = %s", (Json(data), row[0]))
+
+
+def told_before(connection: Connection, until: Mapping[tuple[str, str], int]) -> list[int]:
+    """The records that hooks told of a session, and that its transcript has by now."""
+    found: list[int] = []
+    for (source, session), at in until.items():
+        rows = connection.execute(
+            f"select {KNOWN} from records where source = %s and session = %s and updated_at <= %s",
+            (source, session, at),
+        )
+        found += [known.number for known in map(ReadBefore.of, rows) if known.is_told]
+    return found

@@ -1,12 +1,9 @@
-"""Counts of the store, and the corpus statistics that searches cache."""
+"""Counts of the store, and the statistics of its corpus."""
 
 from __future__ import annotations
 
-import threading
-import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from typing import Any, ClassVar, Final, Generic, TypeVar
+from typing import ClassVar, Final
 
 from mem_search.model.statistics import Corpus, Searchable, StoreSize, StoreTotals
 from mem_search.storage.sql.connection import Connection, Repository, reads
@@ -129,63 +126,3 @@ class Statistics(Repository, ABC):
 def _records(connection: Connection) -> dict[str, int]:
     rows = connection.execute("select kind, count(*) from records group by kind")
     return dict(rows.fetchall())
-
-
-C = TypeVar("C")
-
-SMALL_CORPUS: Final = 5_000
-"""Passages up to which the statistics are read again after every change."""
-
-CORPUS_SECONDS: Final = 5.0
-"""Age in seconds up to which the statistics of a larger corpus serve while it changes."""
-
-
-class CorpusCache(Generic[C]):
-    """The statistics of the corpus, read again when the store changed and they are too old.
-
-    ``count(connection)`` reads them.
-    """
-
-    def __init__(self, database: Any, count: Callable[[C], Corpus]) -> None:
-        self._database = database
-        self._count = count
-        self._corpus: Corpus | None = None
-        self._read_at = 0.0
-        self._read_changes = 0
-        self._reading = threading.Lock()
-        self.changes = 0
-        """How often the store has changed; a read that begins later sees all these changes."""
-
-    def changed(self) -> None:
-        """Note that the store has changed."""
-        self.changes += 1
-
-    async def __call__(self) -> Corpus:
-        """The statistics; reads the store only when they are too old."""
-        known = self.known()
-        if known is not None:
-            return known
-        found: Corpus = await self._database.read(self.current, self.changes)
-        return found
-
-    def known(self) -> Corpus | None:
-        """The statistics in memory, unless they are too old."""
-        return self._known(self.changes)
-
-    def current(self, connection: C, changes: int) -> Corpus:
-        """The statistics, inside a read that began after so many ``changes``. Blocking."""
-        with self._reading:
-            known = self._known(changes)
-            if known is None:
-                known = self._count(connection)
-                self._corpus = known
-                self._read_at, self._read_changes = time.monotonic(), changes
-            return known
-
-    def _known(self, changes: int) -> Corpus | None:
-        """The statistics in memory, unless they are too old."""
-        known = self._corpus
-        if known is None or changes <= self._read_changes:
-            return known
-        is_old = time.monotonic() - self._read_at > CORPUS_SECONDS
-        return None if is_old or known.size < SMALL_CORPUS else known

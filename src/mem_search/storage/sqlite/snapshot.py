@@ -24,9 +24,9 @@ from mem_search.model.rankings import Numbers, PassageColumns, RecordColumns, Va
 from mem_search.model.statistics import Corpus
 from mem_search.storage.ports.search import SearchSnapshot, View
 from mem_search.storage.rules import bm25
+from mem_search.storage.rules.bm25 import CorpusCache
 from mem_search.storage.sql.indexing import waiting
 from mem_search.storage.sql.snapshot import Snapshot
-from mem_search.storage.sql.statistics import CorpusCache
 from mem_search.storage.sqlite import column_blocks, damage, passage_map, postings, record_columns
 from mem_search.storage.sqlite import words as word_index
 from mem_search.storage.sqlite.column_blocks import Block, Of, absent

@@ -15,12 +15,13 @@ from mem_search.errors import StorageError
 from mem_search.model import Kind
 from mem_search.model.access import HOUR, Allowance, Policy
 from mem_search.model.statistics import StoreSize
+from mem_search.storage.rules.bm25 import CorpusCache
 from mem_search.storage.sql.access import Limits, Logins, Window
 from mem_search.storage.sql.connection import reads, writes
 from mem_search.storage.sql.jobs import StoredJobs
 from mem_search.storage.sql.records import Records
 from mem_search.storage.sql.redacting import StoredRedacting
-from mem_search.storage.sql.statistics import WAITING, CorpusCache, Statistics, corpus
+from mem_search.storage.sql.statistics import WAITING, Statistics, corpus
 from mem_search.storage.sqlite import copies, odd_rows
 from mem_search.storage.sqlite.connection import SqliteConnection
 from mem_search.storage.sqlite.damage import NAMES

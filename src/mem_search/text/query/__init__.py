@@ -5,9 +5,3 @@
 Every text can be read: operators that make no sense are read as words, with a warning.
 docs/query-language.md describes the language.
 """
-
-from mem_search.text.query.demands import canonical
-from mem_search.text.query.fields import KnownKinds
-from mem_search.text.query.parse import Reading, read
-
-__all__ = ["KnownKinds", "Reading", "canonical", "read"]

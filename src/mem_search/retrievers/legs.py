@@ -1,10 +1,10 @@
-"""The vector leg: nearest passages by meaning, a record by its best passage.
+"""The legs by meaning and by words: each ranks passages, and a record by its best one.
 
-The index is asked without a filter and its hits are grouped by kind afterwards; a filter is applied
-to more hits than needed, the more the fewer records pass it. Where that cannot fill the ranking
-(few records pass, a kind is rare, the index is down) the stored vectors are scored exactly instead,
-so that no filter loses a match. What such a scan costs grows with the number of passages, not with
-what the filter says (ADR 0013).
+The index of vectors is asked without a filter and its hits are grouped by kind afterwards; a filter
+is applied to more hits than needed, the more the fewer records pass it. Where that cannot fill the
+ranking (few records pass, a kind is rare, the index is down) the stored vectors are scored exactly
+instead, so that no filter loses a match. What such a scan costs grows with the number of passages,
+not with what the filter says (ADR 0013).
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from concurrent.futures import Executor, Future
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from typing import Final
 
 import numpy as np
@@ -27,6 +28,7 @@ from mem_search.model import Filters
 from mem_search.model.kind_codes import KIND_CODES
 from mem_search.model.rankings import BestPassages, Numbers, Ranking, Scores, Values
 from mem_search.storage.ports.search import SearchSnapshot, SearchStore
+from mem_search.text.words import Words, any_of
 
 LEG: Final = "vector"
 STARTING: Final = "the index is starting; until then, words alone find records"
@@ -357,3 +359,40 @@ def unit(vectors: Vectors) -> Vectors:
     lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
     scaled: Vectors = vectors / np.maximum(lengths, 1e-12)
     return scaled
+
+
+class KeywordRetriever:
+    """BM25 over passages. The statistics, the parameters and the correction for chat turns are the
+    store's.
+    """
+
+    name = "keyword"
+    scores_early = False
+
+    def __init__(self, store: SearchStore) -> None:
+        self._store = store
+
+    async def rank(self, question: Question, depth: int) -> Ranking:
+        """See ``Retriever``; a question without words has no candidates."""
+        return await self._store.read(self._rank, question, depth)
+
+    def _rank(self, snapshot: SearchSnapshot, question: Question, depth: int) -> Ranking:
+        query = any_of(question.words)
+        if query is None:
+            return Ranking(self.name, detail="no words to look for")
+        words = question.words
+        guessed = any_of(Words(near=(*chain(*words.guessed),))) if words.guessed else None
+        candidates, matched = snapshot.word_matches(query, question.filters, depth, guessed)
+        unknown = tuple(snapshot.unknown_words(words.words))
+        return Ranking(self.name, candidates=candidates, matched=matched, unknown=unknown)
+
+    def score(
+        self, snapshot: SearchSnapshot, question: Question, ranking: Ranking, records: Numbers
+    ) -> Values:
+        """Known without a read: a record that does not match scores 0."""
+        return np.nan_to_num(ranking.matched.of(records), copy=False)
+
+    def feedback_scorer(
+        self, snapshot: SearchSnapshot, question: Question, passages: Numbers
+    ) -> None:
+        """None: the words of a question stay what they are."""
