@@ -54,8 +54,10 @@ async def test_all_matches_can_be_asked_for(runtime: Runtime) -> None:
     assert (page.report.answerable, page.total) == (False, len(LAMPS))
 
 
-@pytest.mark.parametrize("text", ["harbour", "harbour master ship", '"harbour master"', "ship AND harbour",
-                                  "title:harbour"])  # fmt: skip
+@pytest.mark.parametrize(
+    "text",
+    ["harbour", "harbour master ship", '"harbour master"', "ship AND harbour", "title:harbour"],
+)
 async def test_what_is_said_in_full_is_answered(runtime: Runtime, text: str) -> None:
     await fill(runtime, *LAMPS, HARBOUR)
     page = await search(runtime, text, mode="keyword")
