@@ -31,12 +31,12 @@ def test_pieces_on_one_height_are_one_line(monkeypatch: pytest.MonkeyPatch) -> N
     found = [(box(0, 0), "Total:", 0.9), (box(0, 40), "Thanks", 0.8), (box(50, 42), "Ada", 1.0)]
     install_rapidocr(monkeypatch, found)
     read = ocr.recognise(PAGE)
-    assert read == ocr.Recognised("Total:\nThanks Ada", 0.9, "rapidocr")
+    assert read == ocr.Recognised("Total:\nThanks Ada", 0.9, "rapidocr", "Chinese, English")
 
 
 def test_a_picture_without_text_has_none(monkeypatch: pytest.MonkeyPatch) -> None:
     install_rapidocr(monkeypatch, [])
-    assert ocr.recognise(PAGE) == ocr.Recognised("", 0.0, "rapidocr")
+    assert ocr.recognise(PAGE) == ocr.Recognised("", 0.0, "rapidocr", "Chinese, English")
 
 
 def test_too_little_memory_for_a_tensor_is_told_as_that(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -29,6 +29,7 @@ BUILT_IN: Final = {
     "pdf": "mem_search.extractors.pdf:Pdf",
     "docx": "mem_search.extractors.docx:Docx",
     "pptx": "mem_search.extractors.pptx:Pptx",
+    "xlsx": "mem_search.extractors.xlsx:Xlsx",
     "sheet": "mem_search.extractors.sheet:Sheet",
     "opendocument": "mem_search.extractors.opendocument:OpenDocument",
     "epub": "mem_search.extractors.epub:Epub",
@@ -44,8 +45,9 @@ BUILT_IN: Final = {
 
 SUFFIXES: Final = (
     ".txt", ".md", ".markdown", ".html", ".htm", ".xhtml", ".mhtml", ".mht", ".webarchive", ".pdf",
-    ".docx", ".docm", ".pptx", ".pptm", ".xlsx", ".xlsm", ".xls", ".ods", ".odt", ".odp", ".epub",
-    ".rtf", ".csv", ".rst", ".png", ".jpg", ".jpeg", ".tif", ".tiff", ".gif", ".bmp", ".webp",
+    ".docx", ".docm", ".pptx", ".pptm", ".xlsx", ".xlsm", ".xls", ".xlsb", ".ods", ".odt", ".odp",
+    ".epub", ".rtf", ".csv", ".rst", ".png", ".jpg", ".jpeg", ".tif", ".tiff", ".gif", ".bmp",
+    ".webp", ".heic", ".heif",
 )  # fmt: skip
 """Ends of names that say that a reader here can read a file, for uploads. A contract test compares
 them with the readers."""

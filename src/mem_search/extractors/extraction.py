@@ -9,6 +9,7 @@ from pathlib import Path
 from queue import LifoQueue
 from typing import Final
 
+from mem_search.extractors import ocr
 from mem_search.extractors.refusal import Refused, pages_said
 from mem_search.limited_process import Ended, LimitedProcess
 from mem_search.model.ingest import OCR_PAGE_NUMBERS, PAGE_BREAK, Extracted
@@ -36,9 +37,9 @@ class Extraction:
         With ``links`` those of a page are part of its text, as Markdown. The limits are those of
         one call; a file of many scanned pages takes several.
         """
-        found = self._asked(path, name, 0, links)
+        found = self._part(path, name, 0, links)
         while isinstance(found, Extracted) and found.rest:
-            more = self._asked(path, name, found.rest, links)
+            more = self._part(path, name, found.rest, links)
             if isinstance(more, Refused):
                 left = pages_said(range(found.rest, found.metadata["pages"]))
                 said = f"{left} not read: {more.reason}"
@@ -49,16 +50,31 @@ class Extraction:
             return Refused(found.note or "there is no text in it", empty=True, lacks=found.lacks)
         return found
 
-    def _asked(self, path: Path, name: str, page: int, links: bool) -> Extracted | Refused:
+    def _part(self, path: Path, name: str, page: int, links: bool) -> Extracted | Refused:
+        """One call; without looking into pictures if it takes too much with them."""
+        found = self._asked(path, name, page, links)
+        if not (isinstance(found, Refused) and found.gave_up and ocr.available()):
+            return found
+        less = self._asked(path, name, page, links, pictures=False)
+        if isinstance(less, Extracted):
+            return replace(less, unread=tuple(f"{each}: {found.reason}" for each in less.unread))
+        return found
+
+    def _asked(
+        self, path: Path, name: str, page: int, links: bool, *, pictures: bool = True
+    ) -> Extracted | Refused:
         """The reply of the process; of a fresh one, if what it read before left too little room."""
         is_fresh = not self._process.is_running
         try:
-            reply = self._process.ask((str(path), name, page, links))
+            reply = self._process.ask((str(path), name, page, links, pictures))
         except Ended as error:
-            return Refused(str(error))
+            return Refused(str(error), gave_up=True)
         if isinstance(reply, str):  # out of memory: what is left of it must not hurt the next file
             self._process.stop()
-            return Refused(reply) if is_fresh else self._asked(path, name, page, links)
+            again = not is_fresh
+            return self._asked(path, name, page, links, pictures=pictures) if again else Refused(
+                reply, gave_up=True
+            )  # fmt: skip
         assert isinstance(reply, Extracted | Refused)
         return reply
 

@@ -54,12 +54,14 @@ class Unreadable(Exception):
 class Refused:
     """Why a file gave no text; ``empty`` when nothing is wrong with it.
 
-    ``lacks`` is what must be installed to read it, as in ``Extracted``.
+    ``lacks`` is what must be installed to read it, as in ``Extracted``. ``gave_up``: it took too
+    much time or memory, or ended its process; with less to do, some of it may be read.
     """
 
     reason: str
     empty: bool = False
     lacks: str = ""
+    gave_up: bool = False
 
 
 def pages_said(pages: Iterable[int], called: str = "page") -> str:
