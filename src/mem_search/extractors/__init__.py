@@ -20,7 +20,7 @@ from mem_search.contracts import (
     LinkedExtractor,
     PagedExtractor,
 )
-from mem_search.extractors import checking
+from mem_search.extractors import checking, titles
 from mem_search.extractors.refusal import Unreadable, reason_for
 from mem_search.model.ingest import Extracted
 from mem_search.regular_file import open_regular_file
@@ -85,15 +85,16 @@ def extract(path: Path, name: str, page: int = 0, *, links: bool = False) -> Ext
     reason, for a person.
     """
     reader = identify(path, name)
-    if links and isinstance(reader, LinkedExtractor):
-        return reader.extract_with_links(path, name)
     if page and isinstance(reader, PagedExtractor):
         return reader.extract_from(path, name, page)
-    found = reader.extract(path, name)
+    if links and isinstance(reader, LinkedExtractor):
+        found = reader.extract_with_links(path, name)
+    else:
+        found = reader.extract(path, name)
     if isinstance(reader, CountedExtractor) and found.text.strip():
         lost = checking.missing(f"{found.title}\n{found.text}", reader.held(path))
         found = replace(found, unread=(*found.unread, *lost))
-    return found
+    return titles.titled(found, reader.name)
 
 
 def held(path: Path, name: str) -> Iterator[tuple[str, str]]:

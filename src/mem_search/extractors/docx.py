@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from mem_search.extractors import office, zip_package
+from mem_search.extractors import inside, office, zip_package
 from mem_search.extractors.zip_package import Package, attribute, local
 from mem_search.model.ingest import Extracted
 
@@ -36,14 +36,15 @@ class Docx:
                 if kind == "aFChunk" and part in package.names:  # HTML in a part of its own
                     blocks.append(_html(package.data(part)))
             files = office.files_in(package, _parts(package))
-            unread = list(files.unread)
-            pictures = sum(kind == "image" for kind, _ in package.targets(_MAIN).values())
             text = "\n\n".join(block for block in blocks if block.strip())
-            if pictures and len(text) < _FEW_LETTERS:
-                unread.append(f"it has hardly any text, and its {pictures} picture(s) are not read")
-            text = "\n\n".join(filter(None, (text, *files.texts)))
+            pictures = inside.Inside(unread=tuple(office.large_pictures(package, [_MAIN])))
+            if len(text) < _FEW_LETTERS and not files.texts:
+                pictures = office.pictures_in(package, [_MAIN])
+            text = "\n\n".join(filter(None, (text, *pictures.texts, *files.texts)))
             properties = package.properties()
-            return Extracted(text, unread=tuple(unread), lacks=files.lacks, **properties)
+            unread = (*files.unread, *pictures.unread)
+            lacks = files.lacks or pictures.lacks
+            return Extracted(text, unread=unread, lacks=lacks, **properties)
 
     def held(self, path: Path) -> Iterator[tuple[str, str]]:
         yield from office.shown_words(path)

@@ -47,7 +47,8 @@ class Extraction:
             else:
                 found = _joined(found, more)
         if isinstance(found, Extracted) and not found.text.strip():
-            return Refused(found.note or "there is no text in it", empty=True, lacks=found.lacks)
+            why = found.note or "; ".join(["there is no text in it", *found.unread])
+            return Refused(why, empty=True, lacks=found.lacks)
         return found
 
     def _part(self, path: Path, name: str, page: int, links: bool) -> Extracted | Refused:
@@ -126,6 +127,8 @@ def _joined(first: Extracted, more: Extracted) -> Extracted:
     metadata = {**first.metadata, **more.metadata}
     if numbers := [n for part in (first, more) for n in part.metadata.get(OCR_PAGE_NUMBERS, ())]:
         metadata[OCR_PAGE_NUMBERS] = numbers
+    if len(numbers) == metadata.get("pages"):
+        del metadata[OCR_PAGE_NUMBERS]
     parts = [(p.metadata["ocr_pages"], p.metadata["ocr_confidence"]) for p in (first, more)
              if "ocr_pages" in p.metadata]  # fmt: skip
     if parts:

@@ -21,6 +21,9 @@ _MAX_FILES: Final = 100
 _MAX_BYTES: Final = 50 * 2**20
 """Of one file inside another one; they are held in memory."""
 
+INSIDE: Final = "Attached: "
+"""Before the name of the file, in the heading of its text."""
+
 _depth: ContextVar[int] = ContextVar("depth", default=0)
 _STREAMS: Final = ("Package", "CONTENTS", "WordDocument", "Workbook", "Book", "PowerPoint Document")
 _MAX_NAME: Final = 80
@@ -68,9 +71,9 @@ def read(files: Iterable[tuple[str, bytes]]) -> Inside:
         finally:
             _depth.reset(token)
         lacks = lacks or found.lacks
-        unread += (f"{shown} inside it: {said}" for said in found.unread)
         if found.text.strip():
-            texts.append(f"# {shown}\n\n{found.text.strip()}")
+            texts.append(f"# {INSIDE}{shown}\n\n{found.text.strip()}")
+            unread += (f"{shown} inside it: {said}" for said in found.unread)
         else:
             unread.append(f"{shown} inside it was not read: {found.note or 'it has no text'}")
     return Inside(tuple(texts), tuple(dict.fromkeys(unread)), lacks)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from html import unescape
 from typing import Any, Final
 
 from mem_search.patterns import pattern
@@ -27,6 +28,14 @@ _HEADING: Final = pattern(
     re.IGNORECASE | re.DOTALL,
 )
 _TAG: Final = pattern(r"<[^<>]*>")
+_ANY_TAG: Final = pattern(r"<[/!?]?([a-zA-Z][\w-]{0,20})?[^<>]*>")
+_NOT_SHOWN: Final = pattern(
+    r"<(script|style|noscript|template|svg|head|select|textarea|title)\b.*?</\1\s*>|<!--.*?-->",
+    re.IGNORECASE | re.DOTALL,
+)
+_WITHIN_WORDS: Final = frozenset(
+    "a abbr b bdi em font i mark small span strong sub sup u wbr".split()
+)
 
 _MIN_RECALL_SHARE: Final = 0.8
 _MAX_RECALL_SHARE: Final = 3.0
@@ -155,6 +164,14 @@ def plain_text(page: str) -> str:
     """All text of a page, a line for each block; empty for a page without any."""
     root = parsed(with_headings(page))
     return "" if root is None else _lines(root)
+
+
+def visible_words(page: str) -> str:
+    """The words of a page by a plain pass over its tags: the second count of what is read."""
+    body = _NOT_SHOWN.sub(" ", page[max(0, page.lower().find("<body")) :])
+    return unescape(
+        _ANY_TAG.sub(lambda tag: "" if (tag[1] or "").lower() in _WITHIN_WORDS else " ", body)
+    )
 
 
 def with_headings(page: str) -> str:

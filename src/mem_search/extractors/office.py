@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from html import unescape
 from pathlib import Path
 from typing import Any, Final
@@ -33,6 +34,12 @@ _WORDS: Final = pattern(
 _FIELD: Final = pattern(rb'<a:fld\b[^>]*type="slidenum".*?</a:fld>', re.DOTALL)
 
 FILES: Final = frozenset(("package", "oleObject"))
+_PICTURES: Final = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".gif", ".bmp")
+_MAX_PICTURES: Final = 8
+"""Each takes some seconds to recognise, and all are read in one call."""
+_LARGE_PICTURE: Final = 100_000
+"""Bytes of a picture that may be a page or a screen."""
+
 _MAX_POINTS: Final = 2_000
 """Values of a chart that are listed; it has no more that anybody reads."""
 
@@ -131,3 +138,27 @@ def files_in(package: Package, parts: Iterable[str]) -> inside.Inside:
         if kind in FILES and target in package.names
     )  # fmt: skip
     return inside.read((Path(name).name, package.data(name)) for name in found)
+
+
+def pictures_in(package: Package, parts: Iterable[str]) -> inside.Inside:
+    """The text of the pictures that the parts show: of a document that is hardly more."""
+    found = dict.fromkeys(
+        target for part in parts for kind, target in package.targets(part).values()
+        if kind == "image" and target in package.names
+    )  # fmt: skip
+    names = [name for name in found if name.lower().endswith(_PICTURES)]
+    read = inside.read((Path(name).name, package.data(name)) for name in names[:_MAX_PICTURES])
+    if len(names) > _MAX_PICTURES:
+        more = f"{len(names) - _MAX_PICTURES} more pictures in it are not read"
+        return replace(read, unread=(*read.unread, more))
+    return read
+
+
+def large_pictures(package: Package, parts: Iterable[str]) -> Iterator[str]:
+    """Says that pictures which may have text are not read; small ones are signs and logos."""
+    large = {
+        target for part in parts for kind, target in package.targets(part).values()
+        if kind == "image" and target in package.names and package.size(target) > _LARGE_PICTURE
+    }  # fmt: skip
+    if large:
+        yield f"{len(large)} large picture(s) in it are not read"

@@ -9,6 +9,7 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
+from unicodedata import category
 
 from mem_search.extractors import embedded, inside, ocr, pdf_forms
 from mem_search.extractors.refusal import Unreadable, pages_said
@@ -191,7 +192,8 @@ def _is_scan(page: Any, text: str) -> bool:
     """
     import pypdfium2.raw as pdfium
 
-    if len(text) >= _MAX_STAMP_LETTERS:
+    is_garbled = sum(map(_is_nothing, text)) * 3 >= len(text)
+    if len(text) >= _MAX_STAMP_LETTERS and not is_garbled:
         return False
     shapes = 0
     width, height = page.get_size()
@@ -201,10 +203,17 @@ def _is_scan(page: Any, text: str) -> bool:
             share = (right - left) * (top - bottom) / max(1.0, width * height)
             if len(text) < _MAX_SCAN_LETTERS or share > _SCAN_SHARE:
                 return True
+        if is_garbled and thing.type == pdfium.FPDF_PAGEOBJ_TEXT:
+            return True  # its fonts do not say which characters their shapes are
         shapes += thing.type == pdfium.FPDF_PAGEOBJ_PATH
         if shapes > _OUTLINES and len(text) < _MAX_SCAN_LETTERS:
             return True
     return False
+
+
+def _is_nothing(letter: str) -> bool:
+    """Whether it is what PDFium gives for a shape that has no character."""
+    return letter in "\ufffd\0" or (category(letter) in ("Co", "Cn", "Cc") and letter not in "\n\t")
 
 
 def _recognised(page: Any, number: int, found: _Found) -> str:

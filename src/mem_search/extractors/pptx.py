@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from mem_search.extractors import office, zip_package
-from mem_search.extractors.refusal import pages_said
 from mem_search.extractors.zip_package import Package, local
 from mem_search.model.ingest import PAGE_BREAK, Extracted
 
@@ -26,21 +25,24 @@ class Pptx:
         with zip_package.opened(path) as package:
             order = _order(package)
             slides = [_slide(package, part) for part in order]
-            pictures = [
-                at for at, part in enumerate(order) if _is_picture(package, part, slides[at])
-            ]
+            blank = [at for at, part in enumerate(order) if _is_picture(package, part, slides[at])]
+            unread, lacks = [], ""
+            for at in blank:
+                read = office.pictures_in(package, [order[at]])
+                slides[at] = "\n\n".join(read.texts)
+                unread += [f"slide {at + 1}: {said}" for said in read.unread]
+                lacks = lacks or read.lacks
             files = office.files_in(package, order)
             properties = package.properties()
         metadata = {**properties.pop("metadata", {}), "pages": len(slides)}
-        said = f"{pages_said(pictures, 'slide')} without text, and pictures are not read"
-        unread = (*((said,) if pictures else ()), *files.unread)
+        unread += files.unread
         slides += [""] * (not slides)
         slides[-1] = "\n\n".join(filter(None, (slides[-1], *files.texts)))
         text = PAGE_BREAK.join(slides)
-        return Extracted(
-            text if text.strip() else "", metadata=metadata, unread=unread, lacks=files.lacks,
-            **properties,
-        )  # fmt: skip
+        if not text.strip():
+            text = ""
+        lacks = lacks or files.lacks
+        return Extracted(text, metadata=metadata, unread=tuple(unread), lacks=lacks, **properties)
 
     def held(self, path: Path) -> Iterator[tuple[str, str]]:
         yield from office.shown_words(path)

@@ -42,6 +42,10 @@ class Package:
             if name.startswith("/") or ".." in Path(name.replace("\\", "/")).parts:
                 raise Unreadable(f"a path in it leaves the archive: {name[:100]!r}")
 
+    def size(self, name: str) -> int:
+        """Of a member, in bytes."""
+        return self._archive.getinfo(name).file_size
+
     def data(self, name: str) -> bytes:
         """The content of a member. Raises Unreadable."""
         with self.stream(name) as member:

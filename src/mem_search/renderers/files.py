@@ -24,13 +24,16 @@ from mem_search.renderers.record_line import DisplayOptions
 from mem_search.renderers.safe_text import one_line
 from mem_search.renderers.schema import to_values
 from mem_search.renderers.universal import url_of
+from mem_search.renderers.why import page_of
 from mem_search.text.highlight import word_matcher
 
 COLUMNS = (
     "ref", "kind", "title", "snippet", "created_at", "updated_at", "project", "session", "source",
     "url", "tags", "importance", "archived", "score",
+    "page",
 )  # fmt: skip
-"""Named as in JSON. Times are ISO 8601 in UTC; tags are separated by "; "."""
+"""Named as in JSON. Times are ISO 8601 in UTC; tags are separated by "; ". The page is
+that of the snippet."""
 
 _NO_WORDS = word_matcher(())
 _FORMULA_SIGNS = tuple("=+-@\t\r＝＋－＠")
@@ -43,7 +46,7 @@ def as_csv(page: SearchPage, columns: Sequence[str] = ()) -> str:
     rows = csv.writer(written, lineterminator="\r\n")
     rows.writerow(columns)
     for result in page.results:
-        cells = to_values(SearchResult.of(result, _NO_WORDS))
+        cells = to_values(SearchResult.of(result, _NO_WORDS)) | {"page": result.snippet.page}
         rows.writerow([_cell(cells[name]) for name in columns])
     return written.getvalue()
 
@@ -107,7 +110,8 @@ def _quoted(result: Result, indent: str) -> Iterator[str]:
     """The snippet as a quotation, unless it repeats the title."""
     words = one_line(result.snippet.text)
     if words and words != one_line(result.record.title):
-        yield f"{indent}> {escaped(words)}"
+        where = f" (page {page})" if (page := page_of(result)) else ""
+        yield f"{indent}> {escaped(words)}{where}"
 
 
 def _address(record: Record, base: str) -> str:

@@ -111,6 +111,8 @@ class _Looked:
     modified: int = 0
     by: str = ""
     error: str = ""
+    was: str = ""
+    """The hash before, and what was lacking then."""
 
 
 def digests_of(cursors: Mapping[str, Mapping[str, Any]]) -> dict[str, tuple[str, str]]:
@@ -247,7 +249,8 @@ def _look(
                 return _Looked(digest)
             name, place = _name(location, path), path_of(file, path)
             read = extractions.read(place, name, links=source.links)
-            return _Looked(digest, read, round(os.fstat(file.fileno()).st_mtime * 1000))
+            modified = round(os.fstat(file.fileno()).st_mtime * 1000)
+            return _Looked(digest, read, modified, was=was)
     except OSError as error:
         return _Looked(error=f"it cannot be read: {error.strerror or error}")
 
@@ -272,6 +275,11 @@ def _file(
     if read is None:
         return looked.digest, None, ""
     lacks = _LACKS_OCR if read.lacks else ""
+    if isinstance(read, Refused) and looked.digest and looked.was.startswith(looked.digest):
+        # The content is that of the record, which was read when less was tried: it stays.
+        said = f"it is stored as it was read before; now it is not: {read.reason}"
+        found.note(LedgerEntry(item, "taken", said, records=1))
+        return looked.digest, None, ""
     if isinstance(read, Refused):
         (found.leave if read.empty else found.fail)(item, read.reason)
         return "", None, lacks
