@@ -5,7 +5,7 @@ from types import MappingProxyType
 
 
 def scanned(
-    pages: int, *, text: str = "", texts: Mapping[int, str] = MappingProxyType({})
+    pages: int, *, text: str = "", texts: Mapping[int, str] = MappingProxyType({}), width: int = 60
 ) -> bytes:
     """A PDF whose pages show a picture of two pixels, and each the text, or that of its number."""
     kids = " ".join(f"{5 + 2 * n} 0 R" for n in range(pages))
@@ -18,7 +18,7 @@ def scanned(
     ]
     for number in range(pages):
         said = texts.get(number, text)
-        drawing = f"q 100 0 0 50 0 0 cm /I Do Q BT /F 9 Tf 5 5 Td ({said}) Tj ET"
+        drawing = f"q {width} 0 0 50 0 0 cm /I Do Q BT /F 9 Tf 5 5 Td ({said}) Tj ET"
         objects += [
             "<</Type/Page/Parent 2 0 R/MediaBox[0 0 200 50]/Resources<</XObject<</I 3 0 R>>"
             f"/Font<</F 4 0 R>>>>/Contents {6 + 2 * number} 0 R>>",

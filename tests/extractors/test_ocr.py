@@ -47,7 +47,9 @@ def test_too_little_memory_for_a_tensor_is_told_as_that(monkeypatch: pytest.Monk
 
 def test_tesseract_reads_words_of_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     install_tesseract(tmp_path, monkeypatch)
-    assert ocr.recognise(PAGE) == ocr.Recognised("The lamp burns.\nSoftly.", 0.8, "tesseract")
+    assert ocr.recognise(PAGE) == ocr.Recognised(
+        "The lamp burns.\nSoftly.", 0.8, "tesseract", "eng, deu"
+    )
 
 
 def test_scanned_pages_are_recognised_and_counted(
@@ -59,7 +61,8 @@ def test_scanned_pages_are_recognised_and_counted(
     found = extract(path, path.name)
     assert found.text == "The lamp burns.\nSoftly.\fThe lamp burns.\nSoftly."
     assert found.metadata == {
-        "pages": 2, "ocr": "tesseract", "ocr_pages": 2, "ocr_confidence": 0.8,
+        "pages": 2, "ocr": "tesseract", "ocr_languages": "eng, deu", "ocr_pages": 2,
+        "ocr_confidence": 0.8,
     }  # fmt: skip
     path.write_bytes(scanned(1, text="A page with a photograph"))
     assert extract(path, path.name).text == "A page with a photograph"
@@ -116,3 +119,80 @@ def test_pages_that_are_not_read_are_named(tmp_path: Path, monkeypatch: pytest.M
     assert isinstance(found, Extracted)
     assert found.text == "The lamp burns.\nSoftly."
     assert found.unread == ("pages 2 and 3 are not read: it is too much",)
+
+
+def tiff(pages: int) -> bytes:
+    """A TIFF with so many directories of one entry each, and no picture that is one."""
+    data = b"II*\0" + (8).to_bytes(4, "little")
+    for number in range(pages):
+        following = len(data) + 18 if number < pages - 1 else 0
+        data += b"\1\0" + b"\0" * 12 + following.to_bytes(4, "little")
+    return data
+
+
+def test_each_page_of_a_tiff_is_a_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    install_tesseract(tmp_path, monkeypatch)
+    path = tmp_path / "fax.tiff"
+    path.write_bytes(tiff(3))
+    found = extract(path, path.name)
+    first, second, third = found.text.split("\f")
+    assert (first, second[-6:], third[-6:]) == ("The lamp burns.\nSoftly.", "Page 1", "Page 2")
+    assert (found.metadata["pages"], found.metadata["ocr_pages"], found.unread) == (3, 3, ())
+    monkeypatch.setattr("mem_search.extractors.image._MAX_PAGES", 2)
+    assert extract(path, path.name).unread == ("page 3 is not read (at most 2 are)",)
+    monkeypatch.setattr("mem_search.extractors.image._SECONDS", 0)
+    assert (extract(path, path.name).rest, extract(path, path.name, 1).rest) == (1, 0)
+
+
+def test_the_pages_of_a_tiff_wait_for_ocr(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    install_nothing(tmp_path, monkeypatch)
+    path = tmp_path / "fax.tiff"
+    path.write_bytes(tiff(3))
+    found = extract(path, path.name)
+    assert (found.text, found.lacks, found.rest) == ("", "ocr", 0)
+    assert found.note == f"it is a picture (image/tiff) of 3 pages; {ocr.ADVICE}"
+    path.write_bytes(tiff(2)[:-4] + (8).to_bytes(4, "little"))  # its chain comes back to its start
+    assert extract(path, path.name).metadata["pages"] == 2
+
+
+def test_a_scan_with_a_stamp_is_one_and_a_page_with_a_photograph_is_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install_tesseract(tmp_path, monkeypatch)
+    path = tmp_path / "scan.pdf"
+    path.write_bytes(scanned(1, text="Scanned with an app", width=200))
+    found = extract(path, path.name)
+    assert found.text == "Scanned with an app\n\nThe lamp burns.\nSoftly."
+    path.write_bytes(scanned(1, text="Scanned with an app", width=90))
+    assert extract(path, path.name).text == "Scanned with an app"
+
+
+class TooMuch(Extraction):
+    """A reader of which pictures take too much, on the second page."""
+
+    def _asked(
+        self, path: Path, name: str, page: int, links: bool, *, pictures: bool = True
+    ) -> Extracted | Refused:
+        if pictures and page == 1:
+            return Refused("it needs more than 480 MB of memory to read", gave_up=True)
+        ocr.look_into_pictures(pictures)
+        try:
+            return extract(path, name, page)
+        finally:
+            ocr.look_into_pictures(True)
+
+
+def test_what_takes_too_much_with_its_picture_loses_only_that(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install_tesseract(tmp_path, monkeypatch)
+    monkeypatch.setattr("mem_search.extractors.pdf._SECONDS", 0)
+    path = tmp_path / "scan.pdf"
+    path.write_bytes(scanned(3))
+    found = TooMuch().read(path, path.name)
+    assert isinstance(found, Extracted)
+    assert found.text == "The lamp burns.\nSoftly.\f\fThe lamp burns.\nSoftly."
+    assert found.unread == (
+        "page 2 is a picture and not read: it needs more than 480 MB of memory to read",
+    )
+    assert found.lacks == ""

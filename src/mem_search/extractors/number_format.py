@@ -151,7 +151,7 @@ def _number(value: float, section: tuple[Token, ...]) -> str:
     after = "".join(text for kind, text in section[last + 1 :] if kind == "literal" or text == "%")
     before += "%" * any(each == ("places", "%") for each in section[:first])
     if ("places", "/") in middle:
-        return f"{before}{_fraction(value, middle)}{after}".strip()
+        return f"{before}{_fraction(value, section[first:])}".strip()  # the last may be a number
     sign = "-" if value < 0 else ""
     percent = 100 ** places.count("%")
     digits = places.replace("%", "")

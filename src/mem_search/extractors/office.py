@@ -47,8 +47,10 @@ _MAX_POINTS: Final = 2_000
 def shown_words(path: Path) -> Iterator[tuple[str, str]]:
     """The name of each part that shows text, and its words, without the order of a document."""
     with zip_package.opened(path) as package:
+        # With replies, the comments of before only say that there are some.
+        has_replies = any(name.startswith("xl/threadedComments/") for name in package.names)
         for name in sorted(package.names):
-            if _SHOWN.fullmatch(name):
+            if _SHOWN.fullmatch(name) and not (has_replies and name.startswith("xl/comments")):
                 data = _FIELD.sub(b"", package.data(name))
                 pieces = [each[2] if each[1] else b"\n" for each in _WORDS.finditer(data)]
                 yield name, unescape(b"".join(pieces).decode("utf-8", "replace"))

@@ -22,7 +22,7 @@ _MARK: Final = pattern(rb"\\([a-z]{1,32})(?![a-z])|[{}]|\\[^a-z]")
 _SILENT: Final = pattern(
     r"fonttbl|colortbl|stylesheet|info|pict|themedata|colorschememapping|listtable|datastore"
     r"|listoverridetable|rsidtbl|generator|fldinst|object|latentstyles|filetbl|revtbl|xmlnstbl"
-    r"|bkmkstart|bkmkend|atnid|atnauthor|atrfstart|atrfend|shpinst|sp|nonshppict"
+    r"|bkmkstart|bkmkend|atnid|atnauthor|atrfstart|atrfend|sp|nonshppict"
 )
 _CONTROL: Final = pattern(r"\\[a-z]{1,32}-?\d{0,10} ?|\\'[0-9a-f]{2}|\\.|[\r\n]", re.DOTALL)
 
