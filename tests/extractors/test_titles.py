@@ -47,7 +47,7 @@ def test_what_was_printed_has_its_own_title() -> None:
         ("# Sheet7\n1", "xlsx", "Book1", ""),
         ("# Attached: a.txt\n\nIt is red.", "pdf", "untitled", "It is red."),
         ("# include <a.h>", "text", "", ""),
-        ("letters " * 60, "pdf", "untitled", f"{'letters ' * 14}letters…"),
+        ("letters " * 60, "pdf", "untitled", f"{'letters ' * 14}letters"),
     ],
 )
 def test_else_it_is_the_heading_or_the_first_line(

@@ -136,9 +136,12 @@ def _holds(value: float, sign: str, bound: float) -> bool:
 
 def _number(value: float, section: tuple[Token, ...]) -> str:
     places = "".join(text for kind, text in section if kind == "places")
-    if not places:  # words alone, or words and the number without a format
-        told = "".join(general(value) if kind == "general" else text for kind, text in section
-                       if kind in ("literal", "general"))  # fmt: skip
+    if not re.search("[0#?]", places):  # words alone, or words and the number without a format
+        told = "".join(
+            general(value) if kind == "general" or text == "@" else text
+            for kind, text in section
+            if kind in ("literal", "general", "places")
+        )
         return told.strip()
     if "E" in places:
         mantissa = places.partition("E")[0]

@@ -298,7 +298,10 @@ def _recognition(metadata: Mapping[str, Any]) -> str:
     if "ocr_confidence" in metadata:
         of = f"{metadata['ocr_pages']} scanned page(s)" if "ocr_pages" in metadata else "its text"
         sure = metadata["ocr_confidence"]
-        said.append(f"{of} recognised by {metadata['ocr']} with confidence {sure}")
+        by = metadata["ocr"]
+        if languages := metadata.get("ocr_languages"):
+            by += f" ({languages})"
+        said.append(f"{of} recognised by {by} with confidence {sure}")
     if wrong := metadata.get("invalid_date"):
         said.append(f"{wrong!r} is no date; the time of the file is used")
     return "; ".join([*said, *unread_of(metadata)])
