@@ -92,7 +92,10 @@ def extract(path: Path, name: str, page: int = 0, *, links: bool = False) -> Ext
     else:
         found = reader.extract(path, name)
     if isinstance(reader, CountedExtractor) and found.text.strip():
-        lost = checking.missing(f"{found.title}\n{found.text}", reader.held(path))
+        try:
+            lost = [*checking.missing(f"{found.title}\n{found.text}", reader.held(path))]
+        except Unreadable as error:  # of a part that the text does not need
+            lost = [f"whether it has more than its text is not known: {error.reason}"]
         found = replace(found, unread=(*found.unread, *lost))
     return titles.titled(found, reader.name)
 
