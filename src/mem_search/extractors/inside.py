@@ -6,9 +6,11 @@ Each is read by the reader of its format, within the limits of the file that it 
 from __future__ import annotations
 
 import io
+import os
+import sys
 import tempfile
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,7 +27,8 @@ INSIDE: Final = "Attached: "
 """Before the name of the file, in the heading of its text."""
 
 _depth: ContextVar[int] = ContextVar("depth", default=0)
-_STREAMS: Final = ("Package", "CONTENTS", "WordDocument", "Workbook", "Book", "PowerPoint Document")
+_STREAMS: Final = ("Package", "CONTENTS")
+_NATIVE: Final = "\x01Ole10Native"
 _MAX_NAME: Final = 80
 
 
@@ -55,10 +58,8 @@ def read(files: Iterable[tuple[str, bytes]]) -> Inside:
             continue
         token = _depth.set(_depth.get() + 1)
         try:
-            with tempfile.NamedTemporaryFile(suffix=Path(name).suffix[:20]) as file:
-                file.write(data)
-                file.flush()
-                found = extract(Path(file.name), name)
+            with _file(data) as path:
+                found = extract(path, name)
         except Unreadable as error:
             if not error.empty:
                 unread.append(f"{shown} inside it was not read: {error.reason}")
@@ -79,18 +80,38 @@ def read(files: Iterable[tuple[str, bytes]]) -> Inside:
     return Inside(tuple(texts), tuple(dict.fromkeys(unread)), lacks)
 
 
+@contextmanager
+def _file(data: bytes) -> Iterator[Path]:
+    """A file with the ``data``, which is gone with this process, however that ends."""
+    if sys.platform != "linux":
+        with tempfile.NamedTemporaryFile() as named:
+            named.write(data)
+            named.flush()
+            yield Path(named.name)
+        return
+    with os.fdopen(os.memfd_create("inside"), "wb") as file:
+        file.write(data)
+        file.flush()
+        yield Path(f"/proc/self/fd/{file.fileno()}")
+
+
 def _unpacked(name: str, data: bytes) -> tuple[str, bytes]:
     """The file in an OLE object: as the stream of a new one, or as the object packager keeps it."""
     if not data.startswith(OLE):
         return name, data
     import olefile
 
-    with suppress(OSError), olefile.OleFileIO(io.BytesIO(data)) as box:
-        for stream in _STREAMS[:2]:
-            if box.exists(stream):
-                return name, box.openstream(stream).read()
-        if box.exists("\x01Ole10Native"):
-            return _native(name, box.openstream("\x01Ole10Native").read())
+    try:
+        with olefile.OleFileIO(io.BytesIO(data)) as box:
+            for stream in _STREAMS:
+                if box.exists(stream):
+                    return name, box.openstream(stream).read()
+            if box.exists(_NATIVE):
+                return _native(name, box.openstream(_NATIVE).read())
+    except MemoryError:
+        raise
+    except Exception:  # noqa: BLE001  a damaged object is read, or refused, as it is
+        return name, data
     return name, data
 
 

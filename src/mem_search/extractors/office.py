@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from html import unescape
@@ -27,11 +26,11 @@ _SHOWN: Final = pattern(
 """Parts with words that a person sees; not the layouts of slides, which say "click to edit"."""
 
 _WORDS: Final = pattern(
-    rb"<(?:\w+:)?(t|text)(?:\s[^>]*)?>([^<]*)</|</(?:\w+:)?(?:p|si|is|comment|cm|txBody)>"
-    rb"|<(?:\w+:)?(?:tab|br|cr|noBreakHyphen)\b|<(?:\w+:)?rPh\b.*?</(?:\w+:)?rPh>",
-    re.DOTALL,
+    rb"<(?:\w+:)?(?:t|text)(?:\s[^<>]*)?>(?P<words>[^<]*)</"
+    rb"|<(?P<ends>/)?(?:\w+:)?(?P<silent>rPh|fld)\b(?P<field>[^<>]*)>"
+    rb"|</(?:\w+:)?(?:p|si|is|comment|cm|txBody)>|<(?:\w+:)?(?:tab|br|cr|noBreakHyphen)\b"
 )
-_FIELD: Final = pattern(rb'<a:fld\b[^>]*type="slidenum".*?</a:fld>', re.DOTALL)
+_NUMBER_OF_SLIDE: Final = b'type="slidenum"'
 
 FILES: Final = frozenset(("package", "oleObject"))
 _PICTURES: Final = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".gif", ".bmp")
@@ -51,9 +50,19 @@ def shown_words(path: Path) -> Iterator[tuple[str, str]]:
         has_replies = any(name.startswith("xl/threadedComments/") for name in package.names)
         for name in sorted(package.names):
             if _SHOWN.fullmatch(name) and not (has_replies and name.startswith("xl/comments")):
-                data = _FIELD.sub(b"", package.data(name))
-                pieces = [each[2] if each[1] else b"\n" for each in _WORDS.finditer(data)]
-                yield name, unescape(b"".join(pieces).decode("utf-8", "replace"))
+                data = b"".join(_words(package.data(name)))
+                yield name, unescape(data.decode("utf-8", "replace"))
+
+
+def _words(data: bytes) -> Iterator[bytes]:
+    """Words and ends of lines; not how Japanese words are read, nor the numbers of slides."""
+    silent = False
+    for match in _WORDS.finditer(data):
+        if (name := match["silent"]) is not None:
+            begins = match["ends"] is None and not match["field"].endswith(b"/")
+            silent = begins and (name == b"rPh" or _NUMBER_OF_SLIDE in match["field"])
+        elif not silent:
+            yield b"\n" if match["words"] is None else match["words"]
 
 
 def text_of(root: Any) -> str:

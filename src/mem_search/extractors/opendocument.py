@@ -16,7 +16,7 @@ from mem_search.patterns import pattern
 
 _MAX_REPEATED: Final = 50
 """Times that a cell or row which is written once and shown often is shown."""
-_PARAGRAPH: Final = pattern(rb"<text:(?:p|h)\b[^>]*>(.*?)</text:(?:p|h)>", re.DOTALL)
+_PARAGRAPH: Final = pattern(rb"<text:(?:p|h)\b[^<>]*(?<!/)>(.*?)</text:(?:p|h)>", re.DOTALL)
 _DELETED: Final = pattern(rb"<text:tracked-changes\b.*?</text:tracked-changes>", re.DOTALL)
 _TAG: Final = pattern(rb"<(text:(?:tab|line-break|s)\b|[^>]{1,5000}>)[^>]*>?")
 _OBJECT: Final = pattern(r"Object [\w ]+/content\.xml")

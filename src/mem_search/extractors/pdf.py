@@ -66,8 +66,10 @@ class Pdf:
     def extract_from(self, path: Path, name: str, page: int) -> Extracted:
         import pypdfium2
 
+        # A file in memory, which is inside another one, has no path that can be resolved.
+        given = str(path) if path.resolve().exists() else path.open("rb")
         try:
-            document = pypdfium2.PdfDocument(str(path))
+            document = pypdfium2.PdfDocument(given, autoclose=True)
         except pypdfium2.PdfiumError as error:
             if "password" in str(error).lower() or "security" in str(error).lower():
                 raise Unreadable("it is encrypted with a password; save it without one") from None
