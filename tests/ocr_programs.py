@@ -12,13 +12,19 @@ from mem_search.extractors import ocr
 _TESSERACT = """#!{python}
 import sys
 picture = sys.argv[1]
+if picture == "--list-langs":
+    print("List of available languages (3):\\ndeu\\neng\\nosd")
+    sys.exit()
+page = next((each[-1] for each in sys.argv if each.startswith("tessedit_page_number=")), "0")
 data = sys.stdin.buffer.read() if picture == "stdin" else open(picture, "rb").read()
-if not (data.startswith(b"P6 ") or data.endswith(b"IEND\\xaeB`\\x82")):
+if not (data.startswith((b"P6 ", b"II*\\0")) or data.endswith(b"IEND\\xaeB`\\x82")):
     sys.exit("image file is truncated")
 rows = [["level", "page", "block", "par", "line", "word", "x", "y", "w", "h", "conf", "text"],
         ["4", "1", "1", "1", "1", "0", "0", "0", "9", "9", "-1", ""]]
 rows += [["5", "1", "1", "1", line, "1", "0", "0", "9", "9", conf, text] for line, conf, text in (
     ("1", "90", "The"), ("1", "80", "lamp"), ("1", "70", "burns."), ("2", "80", "Softly."))]
+if page != "0":
+    rows.append(["5", "1", "1", "1", "3", "1", "0", "0", "9", "9", "80", "Page " + page])
 print("\\n".join("\\t".join(row) for row in rows))
 """
 

@@ -1,5 +1,6 @@
 """The contract of every reader of a file format, each on tiny files made here."""
 
+import base64
 import io
 import plistlib
 import struct
@@ -80,6 +81,21 @@ def xlsx() -> bytes:
     )
 
 
+_XLS = (
+    'c-p&gUhu)fjZzO8(10BSGsD0CoD6J8VvIn{3F8Pb0OkMx2QgtZ2N3@s1w#sOasVTejg?_H?-'
+    '_Pb9D?HeAp;Y`29|?Bl7Zn75XUeSF!<%?r7F-7IDy@e$Ov+SEs$hnm;)5yV~_;9N(f9QgGpg9xgM-'
+    '?514cSi}Zp?TcFwpj8P2d?ftYYps6^5NeL{+#{e>SJ6O*xu!tdpD8mU*Dz2Zv2vN(*;8>KIm@_yf<XCtZmM{S0%{'
+    '?_QwJ0&?0fPuI0+%p+{jb2l@CBAr4=9X^(^s640Vw_hRh%7*_+%y)28ITP{|Vp(-'
+    'patwaDW*k!_MH5Sd^4sTJ(oO3S8=fFh2uBNJgqcPGW9>LQ-i_Ua=k*s5}PeUjdZ-'
+    '%L`7|JU}u9s0+jv1gCBRU<v(a<;P3DNdflpV37uJnGG>t733I({|t>F9YD=|a2W`x1=gVrCY!*fN`u)_U{VB_CV{'
+    'kCfGCvV)(lqD0+v+++G7j`m+jS&*cw1~>+8TBa;=Z;HG%AP?hmU()?K$>$e;wQX;OgtL9m%Yhf#-'
+    'd)=UuCX%C|rp{2lGFe!;qB5*JXK;8ZyT7B^|{AJ(*GX)`a9Fq{kHjq+aiGcuI45MHajDk@x3P!;w7zLwX6bx4YYT'
+    '1LDz@UBysQu3h?L)9b$94V!@xRewl3@#i81jLz1lTckWyk~4MGTcBr5`Z{Rz{dvj6~{zjTeGIIMDVYhHQo;usgCz'
+    'PQSoDAS1GWh}I}Ty(~nk{r^aDCyng~09?Plng'
+)  # fmt: skip
+"""A workbook of Excel 97 with one cell, packed."""
+
+
 def odt() -> bytes:
     return archive(
         {"content.xml": "<o xmlns:text='t'><text:p>The lamp <text:span>burns</text:span>."
@@ -112,7 +128,8 @@ FILES: dict[str, tuple[str, Callable[[], bytes]]] = {
     "pdf": ("lamp.pdf", pdf),
     "docx": ("lamp.docx", docx),
     "pptx": ("lamp.pptx", pptx),
-    "sheet": ("lamp.xlsx", xlsx),
+    "xlsx": ("lamp.xlsx", xlsx),
+    "sheet": ("lamp.xls", lambda: zlib.decompress(base64.b85decode(_XLS))),
     "opendocument": ("lamp.odt", odt),
     "epub": ("lamp.epub", epub),
     "rtf": ("lamp.rtf", lambda: rb"{\rtf1\ansi The lamp burns.}"),
@@ -165,7 +182,7 @@ class TestExtractor:
 
     def test_knows_its_format_by_content_whatever_the_name(self, reader, tmp_path: Path) -> None:
         _, make = FILES[reader.name]
-        if reader.name not in ("markdown", "opendocument"):
+        if reader.name not in ("markdown", "opendocument", "sheet"):
             assert "The lamp burns." in read(tmp_path, "lamp.dat", make())
 
     def test_says_that_half_a_file_is_damaged(self, reader, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from dataclasses import replace
 from datetime import UTC, datetime
 from html import escape
 from typing import Any
@@ -66,12 +67,20 @@ def test_a_table_has_a_line_a_result_under_its_names() -> None:
     )
     assert as_csv(page(result("note", 1, "Reading list"), full)) == (
         "ref,kind,title,snippet,created_at,updated_at,project,session,source,url,tags,importance,"
-        "archived,score\r\n"
+        "archived,score,page\r\n"
         "note:1,note,Reading list,Text.,2025-11-17T17:45:00.000Z,2025-11-17T17:45:00.000Z,,,jsonl,"
-        ",,,false,-0.25\r\n"
+        ",,,false,-0.25,\r\n"
         'website:2,website,"The ""JWT"", a handbook","All, about auth",2025-11-17T17:45:00.000Z,'
-        "2025-11-17T17:45:00.000Z,web,s1,jsonl,https://example.org,a; b c,0.5,true,-0.25\r\n"
+        "2025-11-17T17:45:00.000Z,web,s1,jsonl,https://example.org,a; b c,0.5,true,-0.25,\r\n"
     )
+
+
+def test_the_page_of_what_was_found_is_in_every_file() -> None:
+    found = result("file", 3, "Report", "The lamp burns.", metadata={"pages": 9})
+    found = replace(found, snippet=replace(found.snippet, page=4))
+    (row,) = csv.DictReader(io.StringIO(as_csv(page(found))))
+    assert row["page"] == "4"
+    assert "> The lamp burns. (page 4)" in as_markdown(page(found), DISPLAY, BASE)
 
 
 @pytest.mark.parametrize("sign", ["=", "+", "-", "@", "＝", "＋", "－", "＠", " \t=", "\r\n@"])
@@ -93,7 +102,8 @@ def test_any_result_is_one_row_of_every_column_and_no_cell_acts(
     assert len(rows) == 2
     assert len(rows[1]) == len(COLUMNS)
     assert rows[1][6] in (one_line(project), f"'{one_line(project)}")
-    assert not [cell for cell in rows[1][:-1] if cell.startswith(tuple("=+-@\t\r"))]
+    assert rows[1][-2:] == ["-0.25", ""]
+    assert not [cell for cell in rows[1][:-2] if cell.startswith(tuple("=+-@\t\r"))]
 
 
 def test_a_list_has_links_facts_and_what_was_found() -> None:

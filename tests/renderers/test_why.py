@@ -24,14 +24,15 @@ TEXT = "The certificate of the mail server expired in the night. Files: src/auth
 
 
 def why(
-    words: tuple[str, ...], *, title: str = "Outage", mode: str = "hybrid", **fields: Any
-) -> str:
+    words: tuple[str, ...], *, title: str = "Outage", mode: str = "hybrid",
+    page_number: int | None = None, **fields: Any,
+) -> str:  # fmt: skip
     record = Record(
         number=1, kind="observation", source="s", source_id="i", title=title,
         text=fields.pop("text", TEXT), created_at=0, updated_at=0,
-        metadata={"files_read": ["src/auth.py"]}, **fields,
+        metadata={"files_read": ["src/auth.py"], **fields.pop("metadata", {})}, **fields,
     )  # fmt: skip
-    result = Result(record, 1.0, Snippet(record.text, 0, len(record.text)))
+    result = Result(record, 1.0, Snippet(record.text, 0, len(record.text), page_number))
     report = SearchReport("hybrid", mode, analyzed=Analyzed(words=words))  # type: ignore[arg-type]
     page = SearchPage(SearchRequest("q"), (result,), 1, {"observation": 1}, report)
     line = why_found(page)(result)
@@ -51,6 +52,14 @@ def test_words_elsewhere_have_one() -> None:
     assert why(("auth",)).startswith("in a file name, src/auth.py: The certificate")
     assert why(("downtime",)).startswith("by meaning: The certificate")
     assert why(("auth", "expired")).startswith("in the text: ")
+
+
+def test_the_line_names_the_page_of_a_document_with_several() -> None:
+    pages = {"pages": 9}
+    assert why(("expired",), page_number=4, metadata=pages).startswith("on page 4: mail server")
+    assert why(("downtime",), page_number=4, metadata=pages).startswith("by meaning, page 4: ")
+    assert why(("outage",), page_number=4, metadata=pages).startswith("page 4: ")
+    assert why(("expired",), page_number=1, metadata={"pages": 1}).startswith("in the text: ")
 
 
 def test_the_line_repeats_neither_the_title_nor_a_file_name() -> None:

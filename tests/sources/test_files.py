@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from mem_search.errors import SourceError
+from mem_search.extractors import ocr
 from mem_search.extractors.extraction import Extraction, Extractions
 from mem_search.extractors.refusal import Refused
 from mem_search.model import Batch, Location
@@ -18,6 +19,7 @@ from mem_search.sources.files import Files, _look_at_all, left_to
 from mem_search.sources.files.folder import walk
 from ocr_programs import install_nothing, install_tesseract
 from patience import PATIENCE
+from scanned_pages import scanned
 
 
 def read(path: Path, cursor: Any = None) -> tuple[list[Batch], Any]:
@@ -128,9 +130,39 @@ def test_a_picture_is_read_as_soon_as_ocr_is_installed(
         "The lamp burns.\nSoftly."
     ]
     assert ledger(batches)["lamp.gif"] == (
-        "taken", "its text recognised by tesseract with confidence 0.8",
+        "taken", "its text recognised by tesseract (eng, deu) with confidence 0.8",
     )  # fmt: skip
     assert read(picture.parent, cursor)[0] == []
+
+
+def test_pages_that_wait_for_ocr_are_read_later_and_lose_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "bin").mkdir()
+    install_nothing(tmp_path / "bin", monkeypatch)
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    (folder / "mixed.pdf").write_bytes(scanned(2, texts={0: "The fog horn of the north pier"}))
+    batches, cursor = read(folder)
+    waits = f"page 2 is a picture and not read; {ocr.ADVICE}"
+    assert ledger(batches)["mixed.pdf"] == ("taken", waits)
+    assert read(folder, cursor)[0] == []
+    install_tesseract(tmp_path / "bin", monkeypatch)
+
+    # A reader that fails now takes nothing away of what was read before.
+    with monkeypatch.context() as patch:
+        patch.setattr(Extractions, "read", lambda *_, **__: Refused("it needs too much"))
+        batches, failed = read(folder, cursor)
+    assert ledger(batches)["mixed.pdf"][0] == "taken"
+    assert "now it is not: it needs too much" in ledger(batches)["mixed.pdf"][1]
+    assert [each for batch in batches for each in (*batch.drafts, *batch.deletions)] == []
+    assert read(folder, failed)[0] == []
+
+    batches, cursor = read(folder, cursor)
+    (draft,) = [draft for batch in batches for draft in batch.drafts]
+    assert draft.text == "The fog horn of the north pier\fThe lamp burns.\nSoftly."
+    assert "unread" not in draft.metadata
+    assert read(folder, cursor)[0] == []
 
 
 class Together(Extractions):

@@ -7,12 +7,20 @@ by the reader that needs it.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Final
 
-from mem_search.contracts import Extractor, LinkedExtractor, PagedExtractor
+from mem_search.contracts import (
+    CountedExtractor,
+    Extractor,
+    LinkedExtractor,
+    PagedExtractor,
+)
+from mem_search.extractors import checking, titles
 from mem_search.extractors.refusal import Unreadable, reason_for
 from mem_search.model.ingest import Extracted
 from mem_search.regular_file import open_regular_file
@@ -21,6 +29,7 @@ BUILT_IN: Final = {
     "pdf": "mem_search.extractors.pdf:Pdf",
     "docx": "mem_search.extractors.docx:Docx",
     "pptx": "mem_search.extractors.pptx:Pptx",
+    "xlsx": "mem_search.extractors.xlsx:Xlsx",
     "sheet": "mem_search.extractors.sheet:Sheet",
     "opendocument": "mem_search.extractors.opendocument:OpenDocument",
     "epub": "mem_search.extractors.epub:Epub",
@@ -36,8 +45,9 @@ BUILT_IN: Final = {
 
 SUFFIXES: Final = (
     ".txt", ".md", ".markdown", ".html", ".htm", ".xhtml", ".mhtml", ".mht", ".webarchive", ".pdf",
-    ".docx", ".docm", ".pptx", ".pptm", ".xlsx", ".xlsm", ".xls", ".ods", ".odt", ".odp", ".epub",
-    ".rtf", ".csv", ".rst", ".png", ".jpg", ".jpeg", ".tif", ".tiff", ".gif", ".bmp", ".webp",
+    ".docx", ".docm", ".pptx", ".pptm", ".xlsx", ".xlsm", ".xls", ".xlsb", ".ods", ".odt", ".odp",
+    ".epub", ".rtf", ".csv", ".rst", ".png", ".jpg", ".jpeg", ".tif", ".tiff", ".gif", ".bmp",
+    ".webp", ".heic", ".heif",
 )  # fmt: skip
 """Ends of names that say that a reader here can read a file, for uploads. A contract test compares
 them with the readers."""
@@ -71,11 +81,27 @@ def identify(path: Path, name: str) -> Extractor:
 def extract(path: Path, name: str, page: int = 0, *, links: bool = False) -> Extracted:
     """The text of the file, from ``page`` on, with its links as Markdown where ``links`` is set.
 
-    Raises Unreadable with the reason, for a person.
+    Its ``unread`` names what the file holds and the text has not. Raises Unreadable with the
+    reason, for a person.
     """
     reader = identify(path, name)
-    if links and isinstance(reader, LinkedExtractor):
-        return reader.extract_with_links(path, name)
     if page and isinstance(reader, PagedExtractor):
         return reader.extract_from(path, name, page)
-    return reader.extract(path, name)
+    if links and isinstance(reader, LinkedExtractor):
+        found = reader.extract_with_links(path, name)
+    else:
+        found = reader.extract(path, name)
+    if isinstance(reader, CountedExtractor) and found.text.strip():
+        try:
+            lost = [*checking.missing(f"{found.title}\n{found.text}", reader.held(path))]
+        except Unreadable as error:  # of a part that the text does not need
+            lost = [f"whether it has more than its text is not known: {error.reason}"]
+        found = replace(found, unread=(*found.unread, *lost))
+    return titles.titled(found, reader.name)
+
+
+def held(path: Path, name: str) -> Iterator[tuple[str, str]]:
+    """What the file holds by the second count of its reader. Raises Unreadable."""
+    reader = identify(path, name)
+    if isinstance(reader, CountedExtractor):
+        yield from reader.held(path)

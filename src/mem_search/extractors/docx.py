@@ -6,12 +6,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from mem_search.extractors import zip_package
-from mem_search.extractors.zip_package import attribute, local
+from mem_search.extractors import inside, office, zip_package
+from mem_search.extractors.zip_package import Package, attribute, local
 from mem_search.model.ingest import Extracted
 
+_MAIN: Final = "word/document.xml"
 _PARTS: Final = ("word/footnotes", "word/endnotes", "word/comments", "word/header", "word/footer")
-_DRAWN: Final = ("word/diagrams/data", "word/charts/chart")
+_FEW_LETTERS: Final = 100
+"""A document with fewer letters and with pictures was scanned."""
 
 
 class Docx:
@@ -21,24 +23,36 @@ class Docx:
     suffixes = (".docx", ".docm")
 
     def recognises(self, head: bytes, path: Path, suffix: str) -> bool:
-        return zip_package.holds(path, head, "word/document.xml")
+        return zip_package.holds(path, head, _MAIN)
 
     def extract(self, path: Path, name: str) -> Extracted:
         with zip_package.opened(path) as package:
-            blocks = [*_blocks(package.xml("word/document.xml"))]
-            for start in _PARTS:
-                for part in package.matching(start):
-                    blocks += _blocks(package.xml(part))
-            for start in _DRAWN:
-                for part in package.matching(start):
-                    root = package.xml(part)
-                    words = [e.text for e in root.iter() if local(e) in ("t", "v") and e.text]
-                    blocks.append(" ".join(words))
-            for kind, part in package.targets("word/document.xml").values():
+            blocks: list[str] = []
+            for part in _parts(package):
+                blocks += _blocks(package.xml(part))
+            for part in _parts(package):
+                blocks += office.drawn(package, part)
+            for kind, part in package.targets(_MAIN).values():
                 if kind == "aFChunk" and part in package.names:  # HTML in a part of its own
                     blocks.append(_html(package.data(part)))
+            files = office.files_in(package, _parts(package))
             text = "\n\n".join(block for block in blocks if block.strip())
-            return Extracted(text, **package.properties())
+            pictures = inside.Inside(unread=tuple(office.large_pictures(package, [_MAIN])))
+            if len(text) < _FEW_LETTERS and not files.texts:
+                pictures = office.pictures_in(package, [_MAIN])
+            text = "\n\n".join(filter(None, (text, *pictures.texts, *files.texts)))
+            properties = package.properties()
+            unread = (*files.unread, *pictures.unread)
+            lacks = files.lacks or pictures.lacks
+            return Extracted(text, unread=unread, lacks=lacks, **properties)
+
+    def held(self, path: Path) -> Iterator[tuple[str, str]]:
+        yield from office.shown_words(path)
+
+
+def _parts(package: Package) -> list[str]:
+    """The document and what stands around it."""
+    return [_MAIN, *(part for start in _PARTS for part in package.matching(start))]
 
 
 def _blocks(root: Any) -> Iterator[str]:
@@ -53,7 +67,7 @@ def _runs(paragraph: Any) -> Iterator[str]:
     """The text of a paragraph without that of the text boxes in it, which are paragraphs."""
     for child in paragraph:
         match local(child):
-            case "p" | "txbxContent" | "Fallback" | "delText" | "instrText":
+            case "p" | "txbxContent" | "Fallback" | "delText" | "instrText" | "moveFrom":
                 continue
             case "t":
                 yield child.text or ""
@@ -61,6 +75,8 @@ def _runs(paragraph: Any) -> Iterator[str]:
                 yield "\t"
             case "br" | "cr":
                 yield "\n"
+            case "noBreakHyphen":
+                yield "-"
             case _:
                 yield from _runs(child)
 

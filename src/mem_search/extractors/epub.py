@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import posixpath
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
 from mem_search.extractors import zip_package
 from mem_search.extractors.html import decoded_page
-from mem_search.extractors.main_text import plain_text
+from mem_search.extractors.main_text import plain_text, visible_words
 from mem_search.extractors.refusal import Unreadable
 from mem_search.extractors.zip_package import Package, local
 from mem_search.model.ingest import Extracted
@@ -47,6 +48,13 @@ class Epub:
                     properties = zip_package.described(element)
                     break
             return Extracted("\n\n".join(filter(None, chapters)), **properties)
+
+    def held(self, path: Path) -> Iterator[tuple[str, str]]:
+        """Every page of the book, in the order of reading or not."""
+        with zip_package.opened(path) as package:
+            for name in sorted(package.names):
+                if name.endswith((".xhtml", ".html", ".htm")):
+                    yield name, visible_words(decoded_page(package.data(name)))
 
 
 def _spine(package: Package, root: Any, main: str) -> list[str]:

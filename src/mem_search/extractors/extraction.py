@@ -9,7 +9,8 @@ from pathlib import Path
 from queue import LifoQueue
 from typing import Final
 
-from mem_search.extractors.refusal import Refused
+from mem_search.extractors import ocr
+from mem_search.extractors.refusal import Refused, pages_said
 from mem_search.limited_process import Ended, LimitedProcess
 from mem_search.model.ingest import OCR_PAGE_NUMBERS, PAGE_BREAK, Extracted
 
@@ -36,28 +37,45 @@ class Extraction:
         With ``links`` those of a page are part of its text, as Markdown. The limits are those of
         one call; a file of many scanned pages takes several.
         """
-        found = self._asked(path, name, 0, links)
+        found = self._part(path, name, 0, links)
         while isinstance(found, Extracted) and found.rest:
-            more = self._asked(path, name, found.rest, links)
+            more = self._part(path, name, found.rest, links)
             if isinstance(more, Refused):
-                unread = {"unread_pages": found.metadata["pages"] - found.rest}
-                found = replace(found, rest=0, metadata={**found.metadata, **unread})
+                left = pages_said(range(found.rest, found.metadata["pages"]))
+                said = f"{left} not read: {more.reason}"
+                found = replace(found, rest=0, unread=(*found.unread, said))
             else:
                 found = _joined(found, more)
         if isinstance(found, Extracted) and not found.text.strip():
-            return Refused(found.note or "there is no text in it", empty=True, lacks=found.lacks)
+            why = found.note or "; ".join(["there is no text in it", *found.unread])
+            return Refused(why, empty=True, lacks=found.lacks)
         return found
 
-    def _asked(self, path: Path, name: str, page: int, links: bool) -> Extracted | Refused:
+    def _part(self, path: Path, name: str, page: int, links: bool) -> Extracted | Refused:
+        """One call; without looking into pictures if it takes too much with them."""
+        found = self._asked(path, name, page, links)
+        if not (isinstance(found, Refused) and found.gave_up and ocr.available()):
+            return found
+        less = self._asked(path, name, page, links, pictures=False)
+        if isinstance(less, Extracted):
+            return replace(less, unread=tuple(f"{each}: {found.reason}" for each in less.unread))
+        return found
+
+    def _asked(
+        self, path: Path, name: str, page: int, links: bool, *, pictures: bool = True
+    ) -> Extracted | Refused:
         """The reply of the process; of a fresh one, if what it read before left too little room."""
         is_fresh = not self._process.is_running
         try:
-            reply = self._process.ask((str(path), name, page, links))
+            reply = self._process.ask((str(path), name, page, links, pictures))
         except Ended as error:
-            return Refused(str(error))
+            return Refused(str(error), gave_up=True)
         if isinstance(reply, str):  # out of memory: what is left of it must not hurt the next file
             self._process.stop()
-            return Refused(reply) if is_fresh else self._asked(path, name, page, links)
+            again = not is_fresh
+            return self._asked(path, name, page, links, pictures=pictures) if again else Refused(
+                reply, gave_up=True
+            )  # fmt: skip
         assert isinstance(reply, Extracted | Refused)
         return reply
 
@@ -109,13 +127,15 @@ def _joined(first: Extracted, more: Extracted) -> Extracted:
     metadata = {**first.metadata, **more.metadata}
     if numbers := [n for part in (first, more) for n in part.metadata.get(OCR_PAGE_NUMBERS, ())]:
         metadata[OCR_PAGE_NUMBERS] = numbers
+    if len(numbers) == metadata.get("pages"):
+        del metadata[OCR_PAGE_NUMBERS]
     parts = [(p.metadata["ocr_pages"], p.metadata["ocr_confidence"]) for p in (first, more)
              if "ocr_pages" in p.metadata]  # fmt: skip
     if parts:
         pages = sum(pages for pages, _ in parts)
         sure = sum(pages * confidence for pages, confidence in parts) / pages
         metadata |= {"ocr_pages": pages, "ocr_confidence": round(sure, 2)}
-    unread = sum(part.metadata.get("unread_pages", 0) for part in (first, more))
-    metadata |= {"unread_pages": unread} if unread else {}
     text = f"{first.text}{PAGE_BREAK}{more.text}"
-    return replace(first, text=text, metadata=metadata, rest=more.rest)
+    unread = tuple(dict.fromkeys((*first.unread, *more.unread)))
+    lacks = first.lacks or more.lacks
+    return replace(first, text=text, metadata=metadata, rest=more.rest, unread=unread, lacks=lacks)

@@ -14,11 +14,12 @@ _MAX_TEXT_CHARS: Final = 10_000_000
 _MEMORY: Final = "it needs more than {megabytes} MB of memory to read"
 
 
-def _load() -> Callable[[tuple[str, str, int, bool]], Extracted | Refused]:
-    from mem_search.extractors import extract
+def _load() -> Callable[[tuple[str, str, int, bool, bool]], Extracted | Refused]:
+    from mem_search.extractors import extract, ocr
 
-    def read(asked: tuple[str, str, int, bool]) -> Extracted | Refused:
-        path, name, page, links = asked
+    def read(asked: tuple[str, str, int, bool, bool]) -> Extracted | Refused:
+        path, name, page, links, pictures = asked
+        ocr.look_into_pictures(pictures)
         try:
             found = extract(Path(path), name, page, links=links)
         except Unreadable as error:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import unquote
 
-from mem_search.extractors.main_text import main_text, parsed
+from mem_search.extractors.main_text import main_text, parsed, visible_words
 from mem_search.extractors.zip_package import moment
 from mem_search.model.ingest import Extracted
 from mem_search.patterns import pattern
@@ -56,6 +57,12 @@ class Html:
 
     def extract_with_links(self, path: Path, name: str) -> Extracted:
         return read_page(with_links(decoded_page(path.read_bytes())))
+
+    def held(self, path: Path) -> Iterator[tuple[str, str]]:
+        yield OUTSIDE, visible_words(decoded_page(path.read_bytes()))
+
+
+OUTSIDE: Final = "the page, outside of its main text,"
 
 
 def read_page(page: str, url: str = "") -> Extracted:

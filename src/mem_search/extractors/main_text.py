@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from html import unescape
 from typing import Any, Final
 
 from mem_search.patterns import pattern
@@ -27,6 +28,11 @@ _HEADING: Final = pattern(
     re.IGNORECASE | re.DOTALL,
 )
 _TAG: Final = pattern(r"<[^<>]*>")
+_ANY_TAG: Final = pattern(r"<([/!?])?([a-zA-Z][\w-]{0,20})?[^<>]*>")
+_NOT_SHOWN: Final = SILENT | {"head", "select", "textarea", "title"}
+_WITHIN_WORDS: Final = frozenset(
+    "a abbr b bdi em font i mark small span strong sub sup u wbr".split()
+)
 
 _MIN_RECALL_SHARE: Final = 0.8
 _MAX_RECALL_SHARE: Final = 3.0
@@ -155,6 +161,31 @@ def plain_text(page: str) -> str:
     """All text of a page, a line for each block; empty for a page without any."""
     root = parsed(with_headings(page))
     return "" if root is None else _lines(root)
+
+
+def visible_words(page: str) -> str:
+    """The words of a page by a plain pass over its tags: the second count of what is read."""
+    pieces: list[str] = []
+    at, silent = 0, ""
+    body = _without_comments(page[max(0, page.lower().find("<body")) :])
+    for tag in _ANY_TAG.finditer(body):
+        name = (tag[2] or "").lower()
+        if not silent:
+            pieces += (body[at : tag.start()], "" if name in _WITHIN_WORDS else " ")
+            silent = name if name in _NOT_SHOWN and not tag[1] else ""
+        elif tag[1] == "/" and name == silent:
+            silent = ""
+        at = tag.end()
+    return unescape("".join([*pieces, "" if silent else body[at:]]))
+
+
+def _without_comments(page: str) -> str:
+    pieces, at = [], 0
+    while (start := page.find("<!--", at)) >= 0:
+        pieces.append(page[at:start])
+        end = page.find("-->", start)
+        at = end + 3 if end >= 0 else len(page)
+    return "".join([*pieces, page[at:]])
 
 
 def with_headings(page: str) -> str:

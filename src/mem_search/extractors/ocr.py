@@ -12,8 +12,9 @@ import shutil
 import subprocess
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from functools import cache
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final, Protocol
@@ -23,6 +24,7 @@ from numpy.typing import NDArray
 
 from mem_search.extractors.refusal import Unreadable
 from mem_search.install_command import install_command
+from mem_search.patterns import pattern
 
 ADVICE: Final = f"to read it, run: {install_command('mem-search[ocr]')} (or install tesseract)"
 
@@ -38,6 +40,11 @@ _M_MMAP_THRESHOLD: Final = -3
 _LARGE: Final = 2**20
 
 _TESSERACT_SECONDS: Final = 50
+_LANGUAGE: Final = pattern(r"\w{3,12}(?:_\w{1,8})?")
+_NO_LANGUAGES: Final = frozenset(("osd", "equ", "snum"))
+_MAX_LANGUAGES: Final = 4
+_RAPIDOCR_LANGUAGES: Final = "Chinese, English"
+"""What the models read that the package brings along."""
 
 Pixels = NDArray[np.uint8]
 """(height, width, 3), blue first."""
@@ -45,29 +52,61 @@ Pixels = NDArray[np.uint8]
 
 @dataclass(frozen=True, slots=True)
 class Recognised:
-    """The text of a picture, and the mean confidence of its lines from 0 to 1."""
+    """The text of a picture, and the mean confidence of its lines from 0 to 1.
+
+    ``languages`` are those that are looked for, as whoever reads calls them: ``deu, eng``.
+    """
 
     text: str
     confidence: float
     by: str
+    languages: str = ""
 
 
 class _Recogniser(Protocol):
-    def read(self, picture: Path | Pixels) -> Recognised: ...
+    def read(self, picture: Path | Pixels, frame: int = 0) -> Recognised: ...
 
 
 def available() -> bool:
     """Whether pictures can be read. Nothing is loaded."""
+    return _wanted and _installed()
+
+
+def _installed() -> bool:
     return find_spec("rapidocr") is not None or shutil.which("tesseract") is not None
 
 
-def recognise(picture: Path | Pixels) -> Recognised | None:
-    """The text of a picture; None when nothing is installed that could read it.
+def look_into_pictures(wanted: bool) -> None:
+    """Whether this process reads pictures, as far as it can: not for what took too much."""
+    global _wanted
+    _wanted = wanted
+
+
+def wanted() -> bool:
+    """Whether pictures are looked into, if anything is installed for it."""
+    return _wanted
+
+
+_wanted = True
+
+
+def lacks() -> str:
+    """``ocr`` where a picture is not read because nothing is installed for it; else empty."""
+    return "" if _installed() else "ocr"
+
+
+def why_not() -> str:
+    """Why a picture is not read, and what helps, as the end of a sentence."""
+    return f"; {ADVICE}" if lacks() else ""
+
+
+def recognise(picture: Path | Pixels, frame: int = 0) -> Recognised | None:
+    """The text of a picture, of a file its ``frame``; None when nothing here could read it.
 
     Raises Unreadable for a file that is no whole picture, MemoryError for one that is too large.
     """
-    found = _recogniser()
-    return None if found is None else found.read(picture)
+    found = _recogniser() if _wanted else None
+    return None if found is None else found.read(picture, frame)
 
 
 @cache
@@ -79,14 +118,18 @@ def _recogniser() -> _Recogniser | None:
 
 
 class _RapidOcr:
-    """https://github.com/RapidAI/RapidOCR: PP-OCR models, one thread, without a memory arena."""
+    """https://github.com/RapidAI/RapidOCR: PP-OCR models, one thread, without a memory arena.
 
-    def __init__(self) -> None:
+    Its models are loaded after the first picture was made smaller, which may need much memory.
+    """
+
+    @cached_property
+    def _engine(self) -> Any:
         _return_large_blocks()
         from rapidocr import RapidOCR
 
         engine = "EngineConfig.onnxruntime"
-        self._engine = RapidOCR(
+        return RapidOCR(
             params={
                 "Global.log_level": "critical",
                 "Global.max_side_len": SIDE,
@@ -99,8 +142,8 @@ class _RapidOcr:
             }
         )
 
-    def read(self, picture: Path | Pixels) -> Recognised:
-        pixels = _decoded(picture) if isinstance(picture, Path) else picture
+    def read(self, picture: Path | Pixels, frame: int = 0) -> Recognised:
+        pixels = _decoded(picture, frame) if isinstance(picture, Path) else picture
         try:
             found = self._engine(pixels)
         except Exception as error:
@@ -109,7 +152,7 @@ class _RapidOcr:
             raise
         lines = [] if found.txts is None else list(zip(found.boxes, found.txts, strict=True))
         scores = [] if found.scores is None else found.scores
-        return Recognised(_in_lines(lines), _mean(scores), "rapidocr")
+        return Recognised(_in_lines(lines), _mean(scores), "rapidocr", _RAPIDOCR_LANGUAGES)
 
 
 def _return_large_blocks() -> None:
@@ -119,14 +162,21 @@ def _return_large_blocks() -> None:
         ctypes.CDLL(None).mallopt(_M_MMAP_THRESHOLD, _LARGE)
 
 
-def _decoded(path: Path) -> Pixels:
+def _decoded(path: Path, frame: int) -> Pixels:
     """The pixels of a picture file, upright and small enough."""
     from PIL import Image, ImageOps
 
+    if find_spec("pillow_heif") is not None:
+        import_module("pillow_heif").register_heif_opener()
     try:
         with Image.open(path) as image:
-            image.thumbnail((SIDE, SIDE))
-            upright = ImageOps.exif_transpose(image).convert("RGB")
+            if frame:
+                image.seek(frame)
+            # What has two colours, or a table of them, is made smaller by leaving out lines.
+            made = {"1": "L", "P": "RGB"}.get(image.mode)
+            picture = image.convert(made) if made else image
+            picture.thumbnail((SIDE, SIDE))
+            upright = ImageOps.exif_transpose(picture).convert("RGB")
     except Image.DecompressionBombError as error:
         raise Unreadable(f"it is too large a picture: {error}") from None
     except (OSError, SyntaxError, ValueError) as error:
@@ -149,33 +199,45 @@ def _in_lines(found: Iterable[tuple[Any, str]]) -> str:
 
 
 class _Tesseract:
-    """The program, with the languages that are its default."""
+    """The program, with all languages that it has; it has those that a person installed."""
 
     def __init__(self, program: str) -> None:
         self._program = program
+        listed = self._run("--list-langs").stdout.decode("utf-8", "replace").splitlines()
+        names = (line.strip() for line in listed)
+        found = [each for each in names if _LANGUAGE.fullmatch(each) and each not in _NO_LANGUAGES]
+        # The first one weighs most, and each one costs time.
+        found.sort(key=lambda each: each != "eng")
+        self._languages = found[:_MAX_LANGUAGES]
 
-    def read(self, picture: Path | Pixels) -> Recognised:
+    def read(self, picture: Path | Pixels, frame: int = 0) -> Recognised:
         given, data = str(picture), b""
         if not isinstance(picture, Path):
             height, width = picture.shape[:2]
             head = b"P6 %d %d 255\n" % (width, height)
             given, data = "stdin", head + picture[:, :, ::-1].tobytes()
+        options = ["-l", "+".join(self._languages)] if self._languages else []
+        options += ["-c", f"tessedit_page_number={frame}"] if given != "stdin" else []
         try:
-            done = subprocess.run(  # noqa: S603  the program that the person installed
-                [self._program, given, "stdout", "tsv"],
-                input=data,
-                capture_output=True,
-                timeout=_TESSERACT_SECONDS,
-                env={**os.environ, "OMP_THREAD_LIMIT": "1"},
-                check=False,
-            )
+            done = self._run(given, "stdout", *options, "tsv", data=data)
         except subprocess.TimeoutExpired:
             raise Unreadable(f"tesseract did not read it in {_TESSERACT_SECONDS} seconds") from None
         if done.returncode:
             said = done.stderr.decode("utf-8", "replace").strip().splitlines()
             reason = said[-1][:200] if said else "it gives no reason"
             raise Unreadable(f"it is damaged, or tesseract cannot read it: {reason}")
-        return _of_table(done.stdout.decode("utf-8", "replace"))
+        found = _of_table(done.stdout.decode("utf-8", "replace"))
+        return replace(found, languages=", ".join(self._languages))
+
+    def _run(self, *arguments: str, data: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+        return subprocess.run(  # noqa: S603  the program that the person installed
+            [self._program, *arguments],
+            input=data,
+            capture_output=True,
+            timeout=_TESSERACT_SECONDS,
+            env={**os.environ, "OMP_THREAD_LIMIT": "1"},
+            check=False,
+        )
 
 
 def _of_table(table: str) -> Recognised:

@@ -1,22 +1,33 @@
-"""OpenDocument text and presentations (``.odt``, ``.odp``)."""
+"""OpenDocument text, presentations and workbooks (``.odt``, ``.odp``, ``.ods``)."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from html import unescape
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from mem_search.extractors import zip_package
 from mem_search.extractors.refusal import Unreadable
-from mem_search.extractors.zip_package import attribute, local
-from mem_search.model.ingest import Extracted
+from mem_search.extractors.zip_package import Package, attribute, local
+from mem_search.model.ingest import PAGE_BREAK, Extracted
+from mem_search.patterns import pattern
+
+_MAX_REPEATED: Final = 50
+"""Times that a cell or row which is written once and shown often is shown."""
+_PARAGRAPH: Final = pattern(rb"<text:(?:p|h)\b[^<>]*(?<!/)>(.*?)</text:(?:p|h)>", re.DOTALL)
+_DELETED: Final = pattern(rb"<text:tracked-changes\b.*?</text:tracked-changes>", re.DOTALL)
+_TAG: Final = pattern(rb"<(text:(?:tab|line-break|s)\b|[^>]{1,5000}>)[^>]*>?")
+_OBJECT: Final = pattern(r"Object [\w ]+/content\.xml")
 
 
 class OpenDocument:
-    """Reads headings and paragraphs of ``content.xml`` in document order."""
+    """Reads headings and paragraphs of ``content.xml`` in document order, rows of tables as lines
+    of a workbook; comments and notes where they stand, heads and feet of pages at the end."""
 
     name = "opendocument"
-    suffixes = (".odt", ".odp")
+    suffixes = (".odt", ".odp", ".ods")
 
     def recognises(self, head: bytes, path: Path, suffix: str) -> bool:
         return b"mimetypeapplication/vnd.oasis.opendocument" in head[:120] or (
@@ -33,17 +44,49 @@ class OpenDocument:
             properties: dict[str, Any] = {}
             if "meta.xml" in package.names:
                 properties = zip_package.described(package.xml("meta.xml"))
-            blocks = [*_blocks(package.xml("content.xml"))]
-            return Extracted("\n\n".join(block for block in blocks if block.strip()), **properties)
+            root = package.xml("content.xml")
+            around = [*_around(package)]
+        body = next((each for each in root.iter() if local(each) == "body"), root)
+        sheets = [each for each in body.iter() if local(each) == "spreadsheet"]
+        if sheets:
+            pages = [_sheet(each) for each in sheets[0] if local(each) == "table"]
+        else:
+            pages = ["\n\n".join(_blocks(each)) for each in _pages(body)]
+        if not any(each.strip() for each in (*pages, *around)):
+            return Extracted("", **properties)
+        pages += [""] * (not pages)
+        pages[-1] = "\n\n".join(filter(None, (pages[-1], *around)))
+        if sheets or len(pages) > 1:
+            properties["metadata"] = {**properties.get("metadata", {}), "pages": len(pages)}
+        return Extracted(PAGE_BREAK.join(pages), **properties)
+
+    def held(self, path: Path) -> Iterator[tuple[str, str]]:
+        with zip_package.opened(path) as package:
+            for name in sorted(package.names):
+                if name == "content.xml" or _OBJECT.fullmatch(name):
+                    data = _DELETED.sub(b"", package.data(name))
+                    for said in _PARAGRAPH.findall(data):
+                        inside = _TAG.sub(lambda tag: b" " if tag[1][:5] == b"text:" else b"", said)
+                        yield name, unescape(inside.decode("utf-8", "replace"))
+
+
+def _pages(body: Any) -> list[Any]:
+    """The slides of a presentation, else the whole."""
+    slides = [each for each in body.iter() if local(each) == "page"]
+    return slides or [body]
 
 
 def _blocks(root: Any) -> Iterator[str]:
+    deleted: set[Any] = set()
     for element in root.iter():
         name = local(element)
-        if name in ("p", "h"):
+        if name == "tracked-changes":
+            deleted.update(element.iter())
+        if name in ("p", "h") and element not in deleted:
             level = attribute(element, "outline-level") if name == "h" else ""
             marks = "#" * min(6, int(level)) + " " if level.isdecimal() else ""
-            yield marks + "".join(_runs(element)).strip()
+            if said := "".join(_runs(element)).strip():
+                yield marks + said
 
 
 def _runs(element: Any) -> Iterator[str]:
@@ -63,3 +106,41 @@ def _runs(element: Any) -> Iterator[str]:
             case _:
                 yield from _runs(child)
         yield child.tail or ""
+
+
+def _sheet(table: Any) -> str:
+    """A line for each row, with what the cells show, and then the comments on cells."""
+    lines, comments = [f"# {attribute(table, 'name')}"], []
+    for row in table.iter():
+        if local(row) != "table-row":
+            continue
+        cells: list[str] = []
+        for cell in row:
+            if local(cell) in ("table-cell", "covered-table-cell"):
+                for note in [each for each in cell if local(each) == "annotation"]:
+                    comments += [f"Comment: {said}" for said in [" ".join(_blocks(note))] if said]
+                    cell.remove(note)
+                said = " ".join(" ".join(_blocks(cell)).split())
+                said = said or attribute(cell, "value") or attribute(cell, "date-value")
+                cells += [said] * min(_times(cell, "number-columns-repeated"), _MAX_REPEATED)
+        if line := " | ".join(cells).strip(" |"):
+            lines += [line] * min(_times(row, "number-rows-repeated"), _MAX_REPEATED)
+    return "\n".join([*lines, *comments])
+
+
+def _times(element: Any, name: str) -> int:
+    said = attribute(element, name)
+    return int(said) if said.isdecimal() else 1
+
+
+def _around(package: Package) -> Iterator[str]:
+    """The text of charts and formulas, and the heads and feet of pages."""
+    for name in sorted(package.names):
+        if _OBJECT.fullmatch(name):
+            yield "\n".join(_blocks(package.xml(name)))
+    if "styles.xml" in package.names:
+        said = dict.fromkeys(
+            "\n".join(_blocks(each)) for each in package.xml("styles.xml").iter()
+            if local(each) in ("header", "footer")
+        )  # fmt: skip
+        yield from said

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import logging
 import re
 import time
-from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
+from unicodedata import category
 
-from mem_search.extractors import embedded, ocr
-from mem_search.extractors.refusal import Unreadable
+from mem_search.extractors import embedded, inside, ocr, pdf_forms
+from mem_search.extractors.refusal import Unreadable, pages_said
 from mem_search.extractors.zip_package import moment
 from mem_search.model.ingest import OCR_PAGE_NUMBERS, PAGE_BREAK, Extracted
 from mem_search.patterns import pattern
@@ -27,25 +28,31 @@ _MAX_SCANS: Final = 300
 _MAX_SCAN_LETTERS: Final = 12
 """A page with fewer letters, such as a stamp or page number, and a picture is a scanned page."""
 
+_MAX_STAMP_LETTERS: Final = 200
+_SCAN_SHARE: Final = 0.5
+"""A page with fewer letters than that, and a picture on more than this part of it, is one, too."""
+
 _OUTLINES: Final = 40
 """A page without text and with so many drawn shapes probably has letters drawn as shapes."""
 
 
 @dataclass(slots=True)
 class _Found:
-    """What a call found. ``scans`` are pages that need OCR; ``unread`` of them nobody read."""
+    """What a call found. ``scans`` are pages that need OCR; those in ``unread`` nobody read."""
 
     pages: list[str] = field(default_factory=list)
     scans: int = 0
     recognised: list[int] = field(default_factory=list)
-    unread: int = 0
+    unread: list[int] = field(default_factory=list)
+    damaged: list[int] = field(default_factory=list)
     confidences: list[float] = field(default_factory=list)
     by: str = ""
+    languages: str = ""
+    files: list[tuple[str, bytes]] = field(default_factory=list)
 
 
 class Pdf:
-    """Reads page by page; ``metadata`` says how many pages OCR read, how surely, and how many are
-    not read."""
+    """Reads page by page; ``metadata`` says how many pages OCR read, and how surely."""
 
     name = "pdf"
     suffixes = (".pdf",)
@@ -59,16 +66,26 @@ class Pdf:
     def extract_from(self, path: Path, name: str, page: int) -> Extracted:
         import pypdfium2
 
+        # A file in memory, which is inside another one, has no path that can be resolved.
+        given = str(path) if path.resolve().exists() else path.open("rb")
         try:
-            document = pypdfium2.PdfDocument(str(path))
+            document = pypdfium2.PdfDocument(given, autoclose=True)
         except pypdfium2.PdfiumError as error:
             if "password" in str(error).lower() or "security" in str(error).lower():
                 raise Unreadable("it is encrypted with a password; save it without one") from None
             raise Unreadable(f"it is damaged or cut off: {error}") from None
         with closing(document):
+            # That PDFium runs no XFA is told to who draws forms; here they are read otherwise.
+            logging.getLogger("pypdfium2").setLevel(logging.ERROR)
+            document.init_forms()
             found = _read(document, page)
+            end, count = page + len(found.pages), len(document)
+            form = "" if end < count else _form(document, found)
+            files = _inside(document, found, is_first=page == 0)
             properties = document.get_metadata_dict(skip_empty=True)
-            count = len(document)
+        if form or files.texts:
+            last = found.pages.pop() if found.pages else ""
+            found.pages.append("\n\n".join(filter(None, (last, form, *files.texts))))
         created = _time(properties.get("CreationDate", ""))
         said = embedded.of_properties(properties, created)
         said = said.or_else(embedded.of_pdf(path))
@@ -79,12 +96,10 @@ class Pdf:
         if recognised:
             metadata |= {
                 "ocr": found.by,
+                **({"ocr_languages": found.languages} if found.languages else {}),
                 "ocr_pages": recognised,
                 "ocr_confidence": round(sum(found.confidences) / recognised, 2),
             }
-        if found.unread:
-            metadata["unread_pages"] = found.unread
-        end = page + len(found.pages)
         return Extracted(
             PAGE_BREAK.join(found.pages),
             title=said.title,
@@ -92,15 +107,39 @@ class Pdf:
             tags=said.keywords,
             metadata=metadata,
             note=_note(found, count),
-            lacks="ocr" if found.scans and not found.by else "",
+            unread=(*_unread(found), *files.unread),
+            lacks=ocr.lacks() if found.unread else files.lacks,
             rest=end if end < count else 0,
         )
+
+
+def _form(document: Any, found: _Found) -> str:
+    return pdf_forms.xfa_text(document, " ".join(" ".join(found.pages).split()))
+
+
+def _inside(document: Any, found: _Found, *, is_first: bool) -> inside.Inside:
+    """The files that are attached to the document, and to the pages that were read."""
+    count = document.count_attachments() if is_first else 0
+    whole = (document.get_attachment(number) for number in range(count))
+    named = ((each.get_name(), bytes(each.get_data())) for each in whole)
+    return inside.read([*named, *found.files])
+
+
+def _unread(found: _Found) -> tuple[str, ...]:
+    """What its text has not."""
+    damaged = f"{pages_said(found.damaged)} damaged and not read" if found.damaged else ""
+    if not found.unread:
+        return (damaged,) if damaged else ()
+    many = f" (at most {_MAX_SCANS} are)" if ocr.available() else ""
+    kind = "a picture" if len(found.unread) == 1 else "pictures"
+    pictures = f"{pages_said(found.unread)} {kind} and not read{many}{ocr.why_not()}"
+    return (pictures, damaged) if damaged else (pictures,)
 
 
 def _note(found: _Found, count: int) -> str:
     """Why pages have no text."""
     if found.scans and not found.by:
-        return f"{found.scans} of its {count} page(s) are pictures without text; {ocr.ADVICE}"
+        return f"{found.scans} of its {count} page(s) are pictures without text{ocr.why_not()}"
     if found.scans:
         return f"no text was recognised in the pictures on its {count} page(s)"
     return f"none of its {count} page(s) has text or a picture of text"
@@ -110,22 +149,32 @@ def _read(document: Any, first: int) -> _Found:
     import pypdfium2
 
     found = _Found()
+    form = document.formenv.raw if document.formenv else None
     size, started = 0, time.monotonic()
     for number in range(first, len(document)):
         try:
             with closing(document[number]) as page:
-                text = "\n\n".join(filter(None, (_text(page), *_annotations(page))))
-                if len(text) < _MAX_SCAN_LETTERS and _is_picture(page):
-                    text = _recognised(page, number, found) or text
+                said = _text(page)
+                if _is_scan(page, said):
+                    said = "\n\n".join(filter(None, (said, _recognised(page, number, found))))
+                text = "\n\n".join(filter(None, (said, *pdf_forms.notes_and_fields(page, form))))
+                found.files += pdf_forms.attached(page)
         except pypdfium2.PdfiumError:
             text = ""  # one damaged page does not hide the others
+            found.damaged.append(number)
+        except MemoryError:
+            if not found.pages:
+                raise
+            break  # a fresh process has more room for this page
         found.pages.append(text)
         size += len(text)
         if size > _MAX_TEXT_CHARS:
             raise Unreadable(
                 f"its text is longer than {_MAX_TEXT_CHARS // 10**6} million characters"
             )
-        if found.by and time.monotonic() - started > _SECONDS:
+        is_late = bool(found.by) and time.monotonic() - started > _SECONDS
+        # What took too much with its picture is read without it, and only that.
+        if is_late or (found.unread and not ocr.wanted()):
             break
     return found
 
@@ -137,65 +186,49 @@ def _text(page: Any) -> str:
     return re.sub("[\x02\ufffe]\n?", "", text).strip()
 
 
-def _annotations(page: Any) -> Iterator[str]:
-    """Notes that readers left on the page, and what form fields hold, each once."""
+def _is_scan(page: Any, text: str) -> bool:
+    """Whether the page shows a picture that has more to say than its text.
+
+    A scan may have a few letters of its own: a stamp, a page number, the name of an app. It fills
+    the page then. Letters may also be drawn as shapes.
+    """
     import pypdfium2.raw as pdfium
 
-    seen = set()
-    for index in range(min(pdfium.FPDFPage_GetAnnotCount(page), 1_000)):
-        annotation = pdfium.FPDFPage_GetAnnot(page, index)
-        if not annotation:
-            continue
-        try:
-            for key in (b"Contents", b"V"):
-                said = _string(annotation, key).replace("\r", "\n").strip()
-                if said and said not in seen:
-                    seen.add(said)
-                    yield said
-        finally:
-            pdfium.FPDFPage_CloseAnnot(annotation)
-
-
-def _string(annotation: Any, key: bytes) -> str:
-    """A text of an annotation, which PDFium gives as UTF-16 with an end mark of two bytes."""
-    import ctypes
-
-    import pypdfium2.raw as pdfium
-
-    length = pdfium.FPDFAnnot_GetStringValue(annotation, key, None, 0)
-    if not 2 < length < 2 * _MAX_TEXT_CHARS:
-        return ""
-    buffer = ctypes.create_string_buffer(length)
-    as_words = ctypes.cast(buffer, ctypes.POINTER(pdfium.FPDF_WCHAR))
-    pdfium.FPDFAnnot_GetStringValue(annotation, key, as_words, length)
-    return buffer.raw[: length - 2].decode("utf-16-le", "replace")
-
-
-def _is_picture(page: Any) -> bool:
-    """Whether the page shows a picture, or letters that are drawn as shapes."""
-    import pypdfium2.raw as pdfium
-
+    is_garbled = sum(map(_is_nothing, text)) * 3 >= len(text)
+    if len(text) >= _MAX_STAMP_LETTERS and not is_garbled:
+        return False
     shapes = 0
+    width, height = page.get_size()
     for thing in page.get_objects(max_depth=4):
         if thing.type == pdfium.FPDF_PAGEOBJ_IMAGE:
-            return True
+            left, bottom, right, top = thing.get_bounds()
+            share = (right - left) * (top - bottom) / max(1.0, width * height)
+            if len(text) < _MAX_SCAN_LETTERS or share > _SCAN_SHARE:
+                return True
+        if is_garbled and thing.type == pdfium.FPDF_PAGEOBJ_TEXT:
+            return True  # its fonts do not say which characters their shapes are
         shapes += thing.type == pdfium.FPDF_PAGEOBJ_PATH
-        if shapes > _OUTLINES:
+        if shapes > _OUTLINES and len(text) < _MAX_SCAN_LETTERS:
             return True
     return False
+
+
+def _is_nothing(letter: str) -> bool:
+    """Whether it is what PDFium gives for a shape that has no character."""
+    return letter in "\ufffd\0" or (category(letter) in ("Co", "Cn", "Cc") and letter not in "\n\t")
 
 
 def _recognised(page: Any, number: int, found: _Found) -> str:
     found.scans += 1
     if number >= _MAX_SCANS or not ocr.available():
-        found.unread += 1
+        found.unread.append(number)
         return ""
     with closing(page.render(scale=ocr.SIDE / max(1.0, *page.get_size()))) as bitmap:
         pixels = bitmap.to_numpy()[:, :, :3].copy()
     read = ocr.recognise(pixels)
     if read is None:
         return ""
-    found.by = read.by
+    found.by, found.languages = read.by, read.languages
     if read.text:
         found.confidences.append(read.confidence)
         found.recognised.append(number + 1)

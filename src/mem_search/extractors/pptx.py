@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-from mem_search.extractors import zip_package
-from mem_search.extractors.zip_package import Package, attribute, local
+from mem_search.extractors import office, zip_package
+from mem_search.extractors.zip_package import Package, local
 from mem_search.model.ingest import PAGE_BREAK, Extracted
 
 _MAIN = "ppt/presentation.xml"
@@ -23,11 +23,29 @@ class Pptx:
 
     def extract(self, path: Path, name: str) -> Extracted:
         with zip_package.opened(path) as package:
-            slides = [_slide(package, part) for part in _order(package)]
+            order = _order(package)
+            slides = [_slide(package, part) for part in order]
+            blank = [at for at, part in enumerate(order) if _is_picture(package, part, slides[at])]
+            unread, lacks = [], ""
+            for at in blank:
+                read = office.pictures_in(package, [order[at]])
+                slides[at] = "\n\n".join(read.texts)
+                unread += [f"slide {at + 1}: {said}" for said in read.unread]
+                lacks = lacks or read.lacks
+            files = office.files_in(package, order)
             properties = package.properties()
-            metadata = {**properties.pop("metadata", {}), "pages": len(slides)}
-            text = PAGE_BREAK.join(slides)
-            return Extracted(text if text.strip() else "", metadata=metadata, **properties)
+        metadata = {**properties.pop("metadata", {}), "pages": len(slides)}
+        unread += files.unread
+        slides += [""] * (not slides)
+        slides[-1] = "\n\n".join(filter(None, (slides[-1], *files.texts)))
+        text = PAGE_BREAK.join(slides)
+        if not text.strip():
+            text = ""
+        lacks = lacks or files.lacks
+        return Extracted(text, metadata=metadata, unread=tuple(unread), lacks=lacks, **properties)
+
+    def held(self, path: Path) -> Iterator[tuple[str, str]]:
+        yield from office.shown_words(path)
 
 
 def _order(package: Package) -> list[str]:
@@ -39,17 +57,10 @@ def _order(package: Package) -> list[str]:
 
 
 def _slide(package: Package, part: str) -> str:
-    pieces = [_text(package.xml(part))]
-    for kind, target in package.targets(part).values():
-        if kind in ("notesSlide", "comments", "diagramData", "chart") and target in package.names:
-            pieces.append(_text(package.xml(target)))
+    pieces = [office.text_of(package.xml(part)), *office.drawn(package, part)]
     return "\n\n".join(piece for piece in pieces if piece)
 
 
-def _text(root: Any) -> str:
-    lines = []
-    for paragraph in root.iter():
-        if local(paragraph) == "p" and attribute(paragraph.getparent(), "type") != "sldNum":
-            line = "".join(e.text or "" for e in paragraph.iter() if local(e) == "t")
-            lines.append(line.strip())
-    return "\n".join(line for line in lines if line)
+def _is_picture(package: Package, part: str, text: str) -> bool:
+    kinds = {kind for kind, _ in package.targets(part).values()}
+    return not text.strip() and "image" in kinds and kinds.isdisjoint(office.FILES)

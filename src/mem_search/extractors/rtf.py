@@ -1,15 +1,34 @@
-"""Rich text (``.rtf``)."""
+"""Rich text (``.rtf``): the text, and then notes, heads, feet, boxes and comments."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any, Final
 
 from mem_search.extractors.refusal import Unreadable
 from mem_search.model.ingest import Extracted
+from mem_search.patterns import pattern
+
+_AROUND: Final = (
+    "shptxt", "footnote", "annotation", "header", "headerl", "headerr", "headerf", "footer",
+    "footerl", "footerr", "footerf",
+)  # fmt: skip
+"""Groups with text that striprtf leaves out."""
+_INFO: Final = ("title", "author", "keywords")
+_MAX_GROUPS: Final = 10_000
+_MARK: Final = pattern(rb"\\([a-z]{1,32})(?![a-z])|[{}]|\\[^a-z]")
+_SILENT: Final = pattern(
+    r"fonttbl|colortbl|stylesheet|info|pict|themedata|colorschememapping|listtable|datastore"
+    r"|listoverridetable|rsidtbl|generator|fldinst|object|latentstyles|filetbl|revtbl|xmlnstbl"
+    r"|bkmkstart|bkmkend|atnid|atnauthor|atrfstart|atrfend|sp|nonshppict"
+)
+_CONTROL: Final = pattern(r"\\[a-z]{1,32}-?\d{0,10} ?|\\'[0-9a-f]{2}|\\.|[\r\n]", re.DOTALL)
 
 
 class Rtf:
-    """Reads the text with striprtf."""
+    """Reads the text with striprtf, and each group that it leaves out by itself."""
 
     name = "rtf"
     suffixes = (".rtf",)
@@ -20,7 +39,83 @@ class Rtf:
     def extract(self, path: Path, name: str) -> Extracted:
         from striprtf.striprtf import rtf_to_text
 
-        data = path.read_bytes().decode("latin-1")
+        raw = path.read_bytes()
+        data = raw.decode("latin-1")
         if not data.rstrip("\0 \r\n").endswith("}"):
             raise Unreadable("it is cut off: its last bracket is missing")
-        return Extracted(rtf_to_text(data, errors="ignore").strip())
+        start = _start(data)
+
+        def text(group: str) -> str:
+            return str(rtf_to_text(f"{start}{group}}}", errors="ignore")).strip()
+
+        pieces = [str(rtf_to_text(data, errors="ignore")).strip()]
+        info: dict[str, str] = {}
+        for word, at, end in _groups(raw, (*_AROUND, *_INFO)):
+            said = text(data[at:end])
+            if word in _INFO:
+                info.setdefault(word, said)
+            elif said and said not in pieces:
+                pieces.append(said)
+        metadata: dict[str, Any] = {"author": info["author"]} if info.get("author") else {}
+        words = info.get("keywords", "").replace(";", ",").split(",")
+        tags = tuple(word.strip() for word in words if 0 < len(word.strip()) < 50)
+        body = "\n\n".join(filter(None, pieces))
+        return Extracted(body, title=info.get("title", ""), metadata=metadata, tags=tags)
+
+    def held(self, path: Path) -> Iterator[tuple[str, str]]:
+        """Words in the letters of ASCII, which no code page changes, outside of silent groups."""
+        data = path.read_bytes()
+        kept, at = [], 0
+        for word, start, end in _groups(data, ()):
+            if start >= at and _SILENT.fullmatch(word):
+                kept.append(data[at:start])
+                at = end
+        kept.append(data[at:])
+        text = _CONTROL.sub(
+            lambda control: "?" if control[0][1:2] in ("'", "u") else " ",
+            b" ".join(kept).decode("latin-1"),
+        )
+        words = (each for each in re.split(r"[\s{}]+", text) if "?" not in each)
+        yield "the file", " ".join(words)
+
+
+def _start(data: str) -> str:
+    """What comes before the text of the document: its code page and its fonts."""
+    fonts = data.find("{\\fonttbl")
+    if fonts < 0:
+        return data[:200].partition("\n")[0].rpartition("{")[0] or "{\\rtf1\\ansi "
+    depth = 0
+    for match in re.finditer(r"\\.|[{}]", data[fonts:]):
+        depth += {"{": 1, "}": -1}.get(match[0], 0)
+        if not depth:
+            return data[: fonts + match.end()]
+    return data[:fonts]
+
+
+def _groups(data: bytes, wanted: tuple[str, ...]) -> Iterator[tuple[str, int, int]]:
+    """Name, begin and end of the text of each group that begins with one of the words ``wanted``,
+    or with any; in the order of their ends, or of their begins if all are."""
+    open_groups: list[tuple[str, int]] = []
+    found: list[tuple[str, int, int]] = []
+    waiting = -1
+    for match in _MARK.finditer(data):
+        mark = match[0]
+        if mark == b"{":
+            open_groups.append(("", match.start()))
+            waiting = len(open_groups)
+        elif mark == b"}":
+            if open_groups:
+                word, begin = open_groups.pop()
+                if word and len(found) < _MAX_GROUPS:
+                    found.append((word, begin, match.start()))
+            waiting = -1
+        elif mark == b"\\*":
+            continue
+        elif waiting == len(open_groups) and match[1] and open_groups:
+            word = match[1].decode()
+            if not wanted or word in wanted:
+                open_groups[-1] = (word, match.end() if wanted else open_groups[-1][1])
+            waiting = -1
+        else:
+            waiting = -1
+    yield from sorted(found, key=lambda group: group[1])

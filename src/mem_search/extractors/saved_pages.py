@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import plistlib
+from collections.abc import Iterator
 from email import policy
 from email.parser import BytesParser
 from pathlib import Path
 from typing import Any, Final
 from xml.parsers.expat import ExpatError
 
-from mem_search.extractors.html import decoded_page, read_page
+from mem_search.extractors.html import OUTSIDE, decoded_page, read_page
+from mem_search.extractors.main_text import visible_words
 from mem_search.extractors.refusal import Unreadable
 from mem_search.model.ingest import Extracted
 
@@ -25,17 +27,30 @@ class Mhtml:
         return suffix in self.suffixes and b"mime-version:" in lower and b"multipart/" in lower
 
     def extract(self, path: Path, name: str) -> Extracted:
-        with path.open("rb") as file:
-            message = BytesParser(policy=policy.default).parse(file)
-        for part in message.walk():
-            if part.get_content_type() in ("text/html", "application/xhtml+xml"):
-                data = part.get_payload(decode=True)
-                page = decoded_page(data if isinstance(data, bytes) else b"",
-                                    part.get_content_charset(""))  # fmt: skip
-                places = (message["Snapshot-Content-Location"], part["Content-Location"])
-                url = next((str(each) for each in places if each and "://" in each), "")
-                return read_page(page, url)
+        message = _message(path)
+        for place, page in _pages(message):
+            places = (str(message["Snapshot-Content-Location"] or ""), place)
+            return read_page(page, next((each for each in places if "://" in each), ""))
         raise Unreadable("it is damaged: there is no web page in it")
+
+    def held(self, path: Path) -> Iterator[tuple[str, str]]:
+        for number, (place, page) in enumerate(_pages(_message(path))):
+            yield f"its frame {place[:80]}" if number else OUTSIDE, visible_words(page)
+
+
+def _message(path: Path) -> Any:
+    with path.open("rb") as file:
+        return BytesParser(policy=policy.default).parse(file)
+
+
+def _pages(message: Any) -> Iterator[tuple[str, str]]:
+    """Where each page of HTML was, and the page."""
+    for part in message.walk():
+        if part.get_content_type() in ("text/html", "application/xhtml+xml"):
+            data = part.get_payload(decode=True)
+            charset = part.get_content_charset("")
+            page = decoded_page(data if isinstance(data, bytes) else b"", charset)
+            yield str(part["Content-Location"] or ""), page
 
 
 _BINARY: Final = b"bplist00"
@@ -55,15 +70,23 @@ class WebArchive:
         return b"<plist" in head and _PAGE.encode() in head
 
     def extract(self, path: Path, name: str) -> Extracted:
-        try:
-            with path.open("rb") as file:
-                archive: Any = plistlib.load(file)
-            page = archive[_PAGE]
-            data, kind = page["WebResourceData"], str(page.get("WebResourceMIMEType", ""))
-        except (plistlib.InvalidFileException, ExpatError, LookupError, TypeError, ValueError,
-                AttributeError, RecursionError) as error:  # fmt: skip
-            raise Unreadable(f"it is damaged: {type(error).__name__}: {error}") from None
-        if not isinstance(data, bytes) or kind.lower() not in _HTML:
-            raise Unreadable(f"it is no saved web page, but {kind[:60] or 'something else'}")
-        text = decoded_page(data, str(page.get("WebResourceTextEncodingName", "")))
-        return read_page(text, str(page.get("WebResourceURL", "")))
+        return read_page(*_main_page(path))
+
+    def held(self, path: Path) -> Iterator[tuple[str, str]]:
+        yield OUTSIDE, visible_words(_main_page(path)[0])
+
+
+def _main_page(path: Path) -> tuple[str, str]:
+    """The page and its address. Raises Unreadable."""
+    try:
+        with path.open("rb") as file:
+            archive: Any = plistlib.load(file)
+        page = archive[_PAGE]
+        data, kind = page["WebResourceData"], str(page.get("WebResourceMIMEType", ""))
+    except (plistlib.InvalidFileException, ExpatError, LookupError, TypeError, ValueError,
+            AttributeError, RecursionError) as error:  # fmt: skip
+        raise Unreadable(f"it is damaged: {type(error).__name__}: {error}") from None
+    if not isinstance(data, bytes) or kind.lower() not in _HTML:
+        raise Unreadable(f"it is no saved web page, but {kind[:60] or 'something else'}")
+    text = decoded_page(data, str(page.get("WebResourceTextEncodingName", "")))
+    return text, str(page.get("WebResourceURL", ""))

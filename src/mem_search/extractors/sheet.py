@@ -1,4 +1,4 @@
-"""Workbooks (``.xlsx``, ``.xls``, ``.ods``): a page for each sheet, a line for each row."""
+"""Workbooks in binary forms (``.xls``, ``.xlsb``): a page for each sheet, a line for each row."""
 
 from __future__ import annotations
 
@@ -14,20 +14,18 @@ class Sheet:
     """Reads values, as the formulas last gave them, with python-calamine."""
 
     name = "sheet"
-    suffixes = (".xlsx", ".xlsm", ".xls", ".ods")
+    suffixes = (".xls", ".xlsb")
 
     def recognises(self, head: bytes, path: Path, suffix: str) -> bool:
         if head.startswith(OLE):
             return suffix == ".xls"
-        if suffix == ".ods":
-            return zip_package.holds(path, head, "content.xml")
-        return zip_package.holds(path, head, "xl/workbook.xml", "xl/workbook.bin")
+        return zip_package.holds(path, head, "xl/workbook.bin")
 
     def extract(self, path: Path, name: str) -> Extracted:
         from python_calamine import CalamineError, CalamineWorkbook
 
         properties = {}
-        if zip_package.holds(path, path.read_bytes()[:8], "xl/workbook.xml", "content.xml"):
+        if zip_package.holds(path, path.read_bytes()[:8], "xl/workbook.bin"):
             with zip_package.opened(path) as package:  # checks for bombs
                 for member in package.names:
                     if member.endswith((".xml", ".bin")):

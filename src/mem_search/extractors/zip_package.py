@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import IO, Any, Final
 
 from lxml import etree
 
@@ -42,8 +42,21 @@ class Package:
             if name.startswith("/") or ".." in Path(name.replace("\\", "/")).parts:
                 raise Unreadable(f"a path in it leaves the archive: {name[:100]!r}")
 
+    def size(self, name: str) -> int:
+        """Of a member, in bytes."""
+        return self._archive.getinfo(name).file_size
+
     def data(self, name: str) -> bytes:
         """The content of a member. Raises Unreadable."""
+        with self.stream(name) as member:
+            try:
+                return member.read(self._archive.getinfo(name).file_size + 1)
+            except _DAMAGED as error:
+                raise Unreadable(f"it is damaged: {name}: {error}") from error
+
+    @contextmanager
+    def stream(self, name: str) -> Iterator[IO[bytes]]:
+        """A member to be read bit by bit. Raises Unreadable."""
         try:
             info = self._archive.getinfo(name)
         except KeyError:
@@ -56,10 +69,9 @@ class Package:
             raise Unreadable(f"it unpacks to far more than it holds (a ZIP bomb): {name}")
         try:
             with self._archive.open(info) as member:
-                data = member.read(size + 1)
+                yield member
         except _DAMAGED as error:
             raise Unreadable(f"it is damaged: {name}: {error}") from error
-        return data
 
     def xml(self, name: str) -> Any:
         """The root element of a member. Entities are not resolved, nothing is fetched."""

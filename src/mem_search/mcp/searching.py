@@ -168,7 +168,7 @@ class KnowledgeArguments(Arguments):
 
 @schema
 class KnowledgeResult:
-    """A record that matches; ``content`` is its text or a snippet of it."""
+    """A record that matches; ``content`` is its text or a snippet of it, from ``page``."""
 
     id: str
     type: Annotated[str, From("kind")]
@@ -179,6 +179,7 @@ class KnowledgeResult:
     url: str
     created_at: Time
     updated_at: Time
+    page: Absent[int] = None
 
     @classmethod
     def of(cls, cited: CitedResult, base: str) -> Self:
@@ -197,6 +198,7 @@ class KnowledgeResult:
             relevance_score=cited.relevance,
             citation=ShortCitation.of(source),
             url=url_of(record, base),
+            page=snippet.page if snippet else None,
         )
 
 

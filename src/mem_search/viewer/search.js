@@ -239,6 +239,7 @@ function Result({ result, place, onOpen }) {
     ${result.snippet && result.snippet !== result.title && html`<p class="snippet">
       <${Marked} text=${result.snippet} spans=${result.highlights.snippet} /></p>`}
     <p class="quiet"><time datetime=${result.created_at}>${dayOf(result.created_at)}</time>
+      ${result.snippet_span.page && html` · ${texts.search.page(result.snippet_span.page)}`}
       ${result.project && html` · ${result.project}`}
       ${result.similar.length > 0 && html` · ${texts.search.similar(result.similar.length)}`}
       ${" · "}<button class="link" aria-expanded=${open} onClick=${() => setOpen(!open)}>

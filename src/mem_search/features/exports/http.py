@@ -28,6 +28,7 @@ from mem_search.features.citations.formats import BY_NAME, FORMATS
 from mem_search.features.citations.http import file_reply, items_of
 from mem_search.http.core.parameter_types import Kinds
 from mem_search.http.core.parameters import FilterParameters, SearchParameters, also
+from mem_search.http.core.replies import page_of
 from mem_search.http.core.routing import Call, Route
 from mem_search.http.jobs import NDJSON
 from mem_search.model import Record, Result, SearchPage
@@ -204,9 +205,10 @@ ROUTES = (
 
 COLUMNS = (
     "ref", "kind", "title", "snippet", "created_at", "updated_at", "project", "session", "source",
-    "url", "tags", "importance", "archived", "score",
+    "url", "tags", "importance", "archived", "score", "page",
 )  # fmt: skip
-"""Named as in JSON. Times are ISO 8601 in UTC; tags are separated by "; "."""
+"""Named as in JSON. Times are ISO 8601 in UTC; tags are separated by "; ". The page is
+that of the snippet."""
 
 _NO_WORDS = word_matcher(())
 _FORMULA_SIGNS = tuple("=+-@\t\r＝＋－＠")
@@ -219,7 +221,7 @@ def as_csv(page: SearchPage, columns: Sequence[str] = ()) -> str:
     rows = csv.writer(written, lineterminator="\r\n")
     rows.writerow(columns)
     for result in page.results:
-        cells = to_values(SearchResult.of(result, _NO_WORDS))
+        cells = to_values(SearchResult.of(result, _NO_WORDS)) | {"page": result.snippet.page}
         rows.writerow([_cell(cells[name]) for name in columns])
     return written.getvalue()
 
@@ -283,7 +285,8 @@ def _quoted(result: Result, indent: str) -> Iterator[str]:
     """The snippet as a quotation, unless it repeats the title."""
     words = one_line(result.snippet.text)
     if words and words != one_line(result.record.title):
-        yield f"{indent}> {escaped(words)}"
+        where = f" (page {page})" if (page := page_of(result)) else ""
+        yield f"{indent}> {escaped(words)}{where}"
 
 
 def _address(record: Record, base: str) -> str:

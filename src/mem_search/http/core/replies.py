@@ -152,6 +152,11 @@ _FILES = ("path", "files_modified", "files_read")
 
 _IN_A_NAME = "in a file name, "
 
+_IN_THE_TEXT, _BY_MEANING = "in the text: ", "by meaning: "
+_ON_A_PAGE = {
+    "": "page {}: ", _IN_THE_TEXT: "on page {}: ", _BY_MEANING: "by meaning, page {}: ",
+}  # fmt: skip
+
 _SIGNS = " .,;:!?)]}>*#|/-–—•"
 """What a snippet does not begin with: the end of a sentence before it, and signs of lists."""
 
@@ -169,6 +174,8 @@ def why_found(page: SearchPage) -> Callable[[Result], str]:
         title = one_line(title_of(result.record))
         reason = _reason(result, matcher) if ranked and not matcher.stands_in(title) else ""
         text, around = result.snippet.text, words
+        if (page := page_of(result)) and not reason.startswith(_IN_A_NAME):
+            reason = _ON_A_PAGE[reason].format(page)
         if reason.startswith(_IN_A_NAME):  # the reason has the words; the text says what it is
             text, around = result.record.text.removeprefix(result.record.title), ()
         cut = snippet(text, 0, len(text), around, length=WIDTH - len(reason))
@@ -180,6 +187,11 @@ def why_found(page: SearchPage) -> Callable[[Result], str]:
     return why
 
 
+def page_of(result: Result) -> int | None:
+    """The page of what was found, of a document with several."""
+    return result.snippet.page if result.record.metadata.get("pages") != 1 else None
+
+
 def _reason(result: Result, matcher: WordMatcher) -> str:
     """Where the words are that the title does not have."""
     text = result.snippet.text
@@ -188,10 +200,10 @@ def _reason(result: Result, matcher: WordMatcher) -> str:
     named = [(at, at + len(name)) for name in names if (at := text.find(name)) >= 0]
     only_names = all(any(a <= start and end <= b for a, b in named) for start, end in places)
     if not only_names or (not places and matcher.stands_in(result.record.text.replace(text, ""))):
-        return "in the text: "
+        return _IN_THE_TEXT
     if name := next((name for name in names if matcher.stands_in(name)), ""):
         return f"{_IN_A_NAME}{one_line(name)[: WIDTH // 2]}: "
-    return "by meaning: "
+    return _BY_MEANING
 
 
 def _files(record: Record) -> Iterator[str]:

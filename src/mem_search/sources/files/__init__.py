@@ -26,7 +26,7 @@ from mem_search.extractors import SUFFIXES, ocr
 from mem_search.extractors.extraction import Extractions
 from mem_search.extractors.refusal import Refused, Unreadable
 from mem_search.model import Batch, Draft, LedgerEntry, Location
-from mem_search.model.ingest import Extracted
+from mem_search.model.ingest import Extracted, unread_of, with_unread
 from mem_search.projects import Project, identify
 from mem_search.records.registry import installed_kinds
 from mem_search.regular_file import open_regular_file, path_of
@@ -111,6 +111,8 @@ class _Looked:
     modified: int = 0
     by: str = ""
     error: str = ""
+    was: str = ""
+    """The hash before, and what was lacking then."""
 
 
 def digests_of(cursors: Mapping[str, Mapping[str, Any]]) -> dict[str, tuple[str, str]]:
@@ -247,7 +249,8 @@ def _look(
                 return _Looked(digest)
             name, place = _name(location, path), path_of(file, path)
             read = extractions.read(place, name, links=source.links)
-            return _Looked(digest, read, round(os.fstat(file.fileno()).st_mtime * 1000))
+            modified = round(os.fstat(file.fileno()).st_mtime * 1000)
+            return _Looked(digest, read, modified, was=was)
     except OSError as error:
         return _Looked(error=f"it cannot be read: {error.strerror or error}")
 
@@ -272,6 +275,11 @@ def _file(
     if read is None:
         return looked.digest, None, ""
     lacks = _LACKS_OCR if read.lacks else ""
+    if isinstance(read, Refused) and looked.digest and looked.was.startswith(looked.digest):
+        # The content is that of the record, which was read when less was tried: it stays.
+        said = f"it is stored as it was read before; now it is not: {read.reason}"
+        found.note(LedgerEntry(item, "taken", said, records=1))
+        return looked.digest, None, ""
     if isinstance(read, Refused):
         (found.leave if read.empty else found.fail)(item, read.reason)
         return "", None, lacks
@@ -290,20 +298,22 @@ def _recognition(metadata: Mapping[str, Any]) -> str:
     if "ocr_confidence" in metadata:
         of = f"{metadata['ocr_pages']} scanned page(s)" if "ocr_pages" in metadata else "its text"
         sure = metadata["ocr_confidence"]
-        said.append(f"{of} recognised by {metadata['ocr']} with confidence {sure}")
+        by = metadata["ocr"]
+        if languages := metadata.get("ocr_languages"):
+            by += f" ({languages})"
+        said.append(f"{of} recognised by {by} with confidence {sure}")
     if wrong := metadata.get("invalid_date"):
         said.append(f"{wrong!r} is no date; the time of the file is used")
-    if unread := metadata.get("unread_pages"):
-        advice = "" if ocr.available() else f"; {ocr.ADVICE}"
-        said.append(f"{unread} scanned page(s) are not read{advice}")
-    return "; ".join(said)
+    return "; ".join([*said, *unread_of(metadata)])
 
 
 def _draft(
     location: Location, item: str, name: str, read: Extracted, modified: int, project: str
 ) -> Draft:
     identity = identity_of(location, item)
-    metadata = {**read.metadata, "path": location.upload or identity}
+    metadata = {
+        **with_unread(read.metadata, read.unread), "path": location.upload or identity,
+    }  # fmt: skip
     if location.options:
         return _as_sent(location.options, read, metadata, name)
     return Draft(

@@ -1,0 +1,128 @@
+"""Files inside a file: attachments of a PDF, workbooks and packages in Office files.
+
+Each is read by the reader of its format, within the limits of the file that it is in.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from mem_search.extractors.refusal import OLE, Unreadable
+
+_MAX_DEPTH: Final = 2
+_MAX_FILES: Final = 100
+_MAX_BYTES: Final = 50 * 2**20
+"""Of one file inside another one; they are held in memory."""
+
+INSIDE: Final = "Attached: "
+"""Before the name of the file, in the heading of its text."""
+
+_depth: ContextVar[int] = ContextVar("depth", default=0)
+_STREAMS: Final = ("Package", "CONTENTS")
+_NATIVE: Final = "\x01Ole10Native"
+_MAX_NAME: Final = 80
+
+
+@dataclass(frozen=True, slots=True)
+class Inside:
+    """What was found: a text for each file under its name, and what was not read."""
+
+    texts: tuple[str, ...] = ()
+    unread: tuple[str, ...] = ()
+    lacks: str = ""
+
+
+def read(files: Iterable[tuple[str, bytes]]) -> Inside:
+    """The texts of files (name, data), each after a heading with its name."""
+    from mem_search.extractors import extract
+
+    texts, unread, lacks = [], [], ""
+    for number, (named, given) in enumerate(files):
+        name, data = _unpacked(Path(named.replace("\\", "/")).name or "file", given)
+        shown = name[:_MAX_NAME]
+        if number >= _MAX_FILES:
+            unread.append(f"files inside it after the first {_MAX_FILES} were not opened")
+            break
+        if _depth.get() >= _MAX_DEPTH or len(data) > _MAX_BYTES:
+            why = "is too large" if len(data) > _MAX_BYTES else "is in a file in a file"
+            unread.append(f"{shown} inside it was not opened: it {why}")
+            continue
+        token = _depth.set(_depth.get() + 1)
+        try:
+            with _file(data) as path:
+                found = extract(path, name)
+        except Unreadable as error:
+            if not error.empty:
+                unread.append(f"{shown} inside it was not read: {error.reason}")
+            continue
+        except MemoryError:
+            raise
+        except Exception as error:  # noqa: BLE001  a library may raise anything over a bad file
+            unread.append(f"{shown} inside it was not read: it is damaged ({error})"[:300])
+            continue
+        finally:
+            _depth.reset(token)
+        lacks = lacks or found.lacks
+        if found.text.strip():
+            texts.append(f"# {INSIDE}{shown}\n\n{found.text.strip()}")
+            unread += (f"{shown} inside it: {said}" for said in found.unread)
+        else:
+            unread.append(f"{shown} inside it was not read: {found.note or 'it has no text'}")
+    return Inside(tuple(texts), tuple(dict.fromkeys(unread)), lacks)
+
+
+@contextmanager
+def _file(data: bytes) -> Iterator[Path]:
+    """A file with the ``data``, which is gone with this process, however that ends."""
+    if sys.platform != "linux":
+        with tempfile.NamedTemporaryFile() as named:
+            named.write(data)
+            named.flush()
+            yield Path(named.name)
+        return
+    with os.fdopen(os.memfd_create("inside"), "wb") as file:
+        file.write(data)
+        file.flush()
+        yield Path(f"/proc/self/fd/{file.fileno()}")
+
+
+def _unpacked(name: str, data: bytes) -> tuple[str, bytes]:
+    """The file in an OLE object: as the stream of a new one, or as the object packager keeps it."""
+    if not data.startswith(OLE):
+        return name, data
+    import olefile
+
+    try:
+        with olefile.OleFileIO(io.BytesIO(data)) as box:
+            for stream in _STREAMS:
+                if box.exists(stream):
+                    return name, box.openstream(stream).read()
+            if box.exists(_NATIVE):
+                return _native(name, box.openstream(_NATIVE).read())
+    except MemoryError:
+        raise
+    except Exception:  # noqa: BLE001  a damaged object is read, or refused, as it is
+        return name, data
+    return name, data
+
+
+def _native(name: str, stream: bytes) -> tuple[str, bytes]:
+    """The object packager: size, type, label, path, two numbers, temporary path, size, data."""
+    at = 6
+    label_end = stream.index(b"\0", at)
+    label = stream[at:label_end].decode("cp1252", "replace")
+    at = stream.index(b"\0", label_end + 1) + 1
+    at += 4
+    path_size = int.from_bytes(stream[at : at + 4], "little")
+    at += 4 + path_size
+    size = int.from_bytes(stream[at : at + 4], "little")
+    return Path(label.replace("\\", "/")).name or name, stream[at + 4 : at + 4 + size]
