@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Iterator
 from contextlib import closing
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from mem_search.extractors import embedded, ocr
+from mem_search.extractors.pdf_words import page_text, whole_words
 from mem_search.extractors.refusal import Unreadable
 from mem_search.extractors.zip_package import moment
 from mem_search.model.ingest import OCR_PAGE_NUMBERS, PAGE_BREAK, Extracted
@@ -114,7 +114,7 @@ def _read(document: Any, first: int) -> _Found:
     for number in range(first, len(document)):
         try:
             with closing(document[number]) as page:
-                text = "\n\n".join(filter(None, (_text(page), *_annotations(page))))
+                text = "\n\n".join(filter(None, (page_text(page).strip(), *_annotations(page))))
                 if len(text) < _MAX_SCAN_LETTERS and _is_picture(page):
                     text = _recognised(page, number, found) or text
         except pypdfium2.PdfiumError:
@@ -127,14 +127,8 @@ def _read(document: Any, first: int) -> _Found:
             )
         if found.by and time.monotonic() - started > _SECONDS:
             break
+    found.pages = whole_words(found.pages)
     return found
-
-
-def _text(page: Any) -> str:
-    with closing(page.get_textpage()) as found:
-        text = found.get_text_bounded().replace("\r\n", "\n").replace(PAGE_BREAK, "\n")
-    # A hyphen at the end of a line is U+0002 or U+FFFE in what PDFium gives.
-    return re.sub("[\x02\ufffe]\n?", "", text).strip()
 
 
 def _annotations(page: Any) -> Iterator[str]:

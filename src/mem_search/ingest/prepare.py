@@ -34,6 +34,8 @@ from mem_search.text.outline import Layout
 from mem_search.text.redaction import redact, redacted_values
 from mem_search.text.search_fields import FROM_MODEL, names_in
 from mem_search.text.sketch import sketch
+from mem_search.text.word_forms import RULES as WORD_RULES
+from mem_search.text.word_forms import has_forms, seen
 
 log = logging.getLogger(__name__)
 
@@ -135,7 +137,7 @@ def prepare(draft: Draft) -> PreparedDraft:
         ),
         people=names_in(draft.metadata),
         hashes=tuple(
-            _digest("\n".join(filter(None, (draft.title, each.above))), text)
+            _digest(seen("\n".join(filter(None, (draft.title, each.above)))), seen(text))
             for each, text in zip(cut, texts, strict=True)
         ),
         content_hash=content_hash(draft, facets, structure),
@@ -258,7 +260,8 @@ def content_hash(
     about it, which no source knows: 16 bytes of BLAKE2b.
 
     Reports and pages of a version that did not look for citations, or for shared phrases, differ,
-    so they are stored anew; so do texts with a ``structure`` of a version that did not cut by it.
+    so they are stored anew; so do texts with a ``structure`` of a version that did not cut by it,
+    and those with words that another version did not find.
     Of the project the folder counts: what tells it apart comes when another of its name is met.
     """
     metadata = {name: value for name, value in draft.metadata.items() if name != FROM_MODEL}
@@ -271,6 +274,8 @@ def content_hash(
         parts += ("cites",)
     if draft.kind in HOLDINGS:
         parts += ("phrases",)
+    if has_forms(f"{draft.title}\n{draft.text}"):
+        parts += (WORD_RULES,)
     parts += structure
     text = json.dumps(parts, sort_keys=True, ensure_ascii=False, default=str)
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()

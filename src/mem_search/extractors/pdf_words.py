@@ -1,0 +1,90 @@
+"""Words of a PDF as they are written: hyphens at the ends of lines, and Arabic ligatures."""
+
+from __future__ import annotations
+
+import ctypes
+import re
+from collections.abc import Sequence
+from contextlib import closing
+from typing import Any, Final
+
+from mem_search.model.ingest import PAGE_BREAK
+from mem_search.patterns import pattern
+from mem_search.text.word_forms import DOUBTFUL_HYPHEN
+from mem_search.text.wordpieces import is_word
+
+_CUT: Final = pattern(r"(-?)([^\W_]*)[\x02\ufffe]\n?([^\W_]*)")
+"""PDFium has U+0002 or U+FFFE for a hyphen at the end of a line."""
+_WORD: Final = pattern(r"[^\W_]+(?:-[^\W_]+)*")
+_ARABIC: Final = pattern("[\u0621-\u064a]{2,}")
+_MIN_LETTERS: Final = 3
+"""Of each part of a compound: shorter ones are syllables."""
+
+
+def page_text(page: Any) -> str:
+    """The text of a page; where lines cut a word, with the signs that ``whole_words`` reads."""
+    with closing(page.get_textpage()) as found:
+        text = found.get_text_bounded()
+        if _ARABIC.search(text):
+            text = _with_ligatures(found, text)
+    return text.replace("\r\n", "\n").replace(PAGE_BREAK, "\n")
+
+
+def _with_ligatures(page: Any, text: str) -> str:
+    """``text`` with the letters of ligatures in their order.
+
+    PDFium turns a line from right to left around glyph by glyph, also the letters of one glyph:
+    those have one box.
+    """
+    if page.get_text_range() != text:  # its places are others
+        return text
+    letters = list(text)
+    for run in _ARABIC.finditer(text):
+        first = run.start()
+        boxes = [_box(page, place) for place in range(*run.span())]
+        for at in range(1, len(boxes) + 1):
+            if at == len(boxes) or boxes[at] != boxes[at - 1]:
+                letters[first : run.start() + at] = reversed(letters[first : run.start() + at])
+                first = run.start() + at
+    return "".join(letters)
+
+
+def _box(page: Any, place: int) -> tuple[float, ...]:
+    import pypdfium2.raw as pdfium
+
+    sides = [ctypes.c_double() for _ in range(4)]
+    at = pdfium.FPDFText_GetCharIndexFromTextIndex(page.raw, place)
+    pdfium.FPDFText_GetCharBox(page.raw, at, *map(ctypes.byref, sides))
+    return (
+        *(side.value for side in sides),
+        *([at] if not any(side.value for side in sides) else ()),
+    )
+
+
+def whole_words(pages: Sequence[str]) -> list[str]:
+    """``pages`` with the words joined that lines cut.
+
+    A hyphen stays that belongs to the word: as the document writes it elsewhere, before a number or
+    a capital, or between two words that are none together. There the index has both forms.
+    """
+    if not any("\x02" in page or "\ufffe" in page for page in pages):
+        return list(pages)
+    known = {word.lower() for page in pages for word in _WORD.findall(page)}
+
+    def whole(match: re.Match[str]) -> str:
+        dash, before, after = match.groups()
+        one, other = before.lower(), after.lower()
+        if not before or not after:
+            return match[0].replace("\x02", "-").replace("\ufffe", "-")
+        if dash or f"{one}-{other}" in known or not (before[-1:] + after[:1]).isalpha():
+            return f"{dash}{before}-{after}"
+        if after[0].isupper() and not before.isupper():
+            return f"{before}-{after}"
+        if one + other in known or is_word(one + other) or len(one) < _MIN_LETTERS:
+            return before + after
+        is_compound = len(other) >= _MIN_LETTERS and all(
+            part in known or is_word(part) for part in (one, other)
+        )
+        return f"{before}{DOUBTFUL_HYPHEN}{after}" if is_compound else before + after
+
+    return [_CUT.sub(whole, page).strip() for page in pages]
