@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -13,7 +12,6 @@ from mem_search.model.ingest import Extracted
 
 _PARTS: Final = ("word/footnotes", "word/endnotes", "word/comments", "word/header", "word/footer")
 _DRAWN: Final = ("word/diagrams/data", "word/charts/chart")
-_FIRST_SIGN: Final = 0x20
 
 
 class Docx:
@@ -60,23 +58,13 @@ def _runs(paragraph: Any) -> Iterator[str]:
             case "t":
                 yield child.text or ""
             case "noBreakHyphen":
-                yield "\u2011"
-            case "softHyphen":
-                yield "\u00ad"
-            case "sym":  # of a font of signs, where most are in a private area
-                yield _sign(attribute(child, "char"))
+                yield "-"
             case "tab":
                 yield "\t"
             case "br" | "cr":
                 yield "\n"
             case _:
                 yield from _runs(child)
-
-
-def _sign(code: str) -> str:
-    """The character of a code in hexadecimal; none for those that only its font has."""
-    point = int(code, 16) if re.fullmatch("[0-9A-Fa-f]{1,4}", code) else 0
-    return chr(point) if point >= _FIRST_SIGN and not 0xD800 <= point <= 0xF8FF else ""
 
 
 def _is_fallback(element: Any) -> bool:

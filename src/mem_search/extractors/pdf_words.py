@@ -10,13 +10,20 @@ from typing import Any, Final
 
 from mem_search.model.ingest import PAGE_BREAK
 from mem_search.patterns import pattern
-from mem_search.text.word_forms import DOUBTFUL_HYPHEN
 from mem_search.text.wordpieces import is_word
 
 _CUT: Final = pattern(r"(-?)([^\W_]*)[\x02\ufffe]\n?([^\W_]*)")
 """PDFium has U+0002 or U+FFFE for a hyphen at the end of a line."""
 _WORD: Final = pattern(r"[^\W_]+(?:-[^\W_]+)*")
 _ARABIC: Final = pattern("[\u0621-\u064a]{2,}")
+_SOFT: Final = "\u00ad"
+_PREFIXES: Final = frozenset(
+    "anti auto bio counter cyber down electro fore geo hydro hyper inter macro mega micro mis mono"
+    " multi nano neuro non out over photo poly post pre pro proto pseudo psycho semi socio sub"
+    " super tele thermo trans ultra under".split()
+)
+"""Words of their own that mostly stand without a hyphen before another."""
+
 _MIN_LETTERS: Final = 3
 """Of each part of a compound: shorter ones are syllables."""
 
@@ -24,7 +31,7 @@ _MIN_LETTERS: Final = 3
 def page_text(page: Any) -> str:
     """The text of a page; where lines cut a word, with the signs that ``whole_words`` reads."""
     with closing(page.get_textpage()) as found:
-        text = found.get_text_bounded()
+        text = str(found.get_text_bounded())
         if _ARABIC.search(text):
             text = _with_ligatures(found, text)
     return text.replace("\r\n", "\n").replace(PAGE_BREAK, "\n")
@@ -36,7 +43,7 @@ def _with_ligatures(page: Any, text: str) -> str:
     PDFium turns a line from right to left around glyph by glyph, also the letters of one glyph:
     those have one box.
     """
-    if page.get_text_range() != text:  # its places are others
+    if str(page.get_text_range()) != text:  # its places are others
         return text
     letters = list(text)
     for run in _ARABIC.finditer(text):
@@ -55,17 +62,16 @@ def _box(page: Any, place: int) -> tuple[float, ...]:
     sides = [ctypes.c_double() for _ in range(4)]
     at = pdfium.FPDFText_GetCharIndexFromTextIndex(page.raw, place)
     pdfium.FPDFText_GetCharBox(page.raw, at, *map(ctypes.byref, sides))
-    return (
-        *(side.value for side in sides),
-        *([at] if not any(side.value for side in sides) else ()),
-    )
+    values = tuple(side.value for side in sides)
+    return values if any(values) else (place,)  # without a box, it is alone
 
 
 def whole_words(pages: Sequence[str]) -> list[str]:
     """``pages`` with the words joined that lines cut.
 
     A hyphen stays that belongs to the word: as the document writes it elsewhere, before a number or
-    a capital, or between two words that are none together. There the index has both forms.
+    a capital, or between two words that are none together. What may be either gets a soft hyphen,
+    with which both are found.
     """
     if not any("\x02" in page or "\ufffe" in page for page in pages):
         return list(pages)
@@ -82,9 +88,8 @@ def whole_words(pages: Sequence[str]) -> list[str]:
             return f"{before}-{after}"
         if one + other in known or is_word(one + other) or len(one) < _MIN_LETTERS:
             return before + after
-        is_compound = len(other) >= _MIN_LETTERS and all(
-            part in known or is_word(part) for part in (one, other)
-        )
-        return f"{before}{DOUBTFUL_HYPHEN}{after}" if is_compound else before + after
+        if len(other) < _MIN_LETTERS or not all(p in known or is_word(p) for p in (one, other)):
+            return before + after
+        return f"{before}{_SOFT if one in _PREFIXES else '-'}{after}"
 
     return [_CUT.sub(whole, page).strip() for page in pages]
