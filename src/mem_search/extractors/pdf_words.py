@@ -12,7 +12,7 @@ from mem_search.model.ingest import PAGE_BREAK
 from mem_search.patterns import pattern
 from mem_search.text.wordpieces import is_word
 
-_CUT: Final = pattern(r"(-?)([^\W_]*)[\x02\ufffe]\n?([^\W_]*)")
+_CUT: Final = pattern(r"(-?)([^\W_]{0,60}+)(?:[\x02\ufffe]\n?|(?<=\w)-\n(?=\w))([^\W_]{0,60})")
 """PDFium has U+0002 or U+FFFE for a hyphen at the end of a line."""
 _WORD: Final = pattern(r"[^\W_]+(?:-[^\W_]+)*")
 _ARABIC: Final = pattern("[\u0621-\u064a]{2,}")
@@ -32,7 +32,7 @@ def page_text(page: Any) -> str:
     """The text of a page; where lines cut a word, with the signs that ``whole_words`` reads."""
     with closing(page.get_textpage()) as found:
         text = str(found.get_text_bounded())
-        if _ARABIC.search(text):
+        if _ARABIC.search(text) and len(text) == len(found.get_text_range()):
             text = _with_ligatures(found, text)
     return text.replace("\r\n", "\n").replace(PAGE_BREAK, "\n")
 
@@ -43,8 +43,6 @@ def _with_ligatures(page: Any, text: str) -> str:
     PDFium turns a line from right to left around glyph by glyph, also the letters of one glyph:
     those have one box.
     """
-    if str(page.get_text_range()) != text:  # its places are others
-        return text
     letters = list(text)
     for run in _ARABIC.finditer(text):
         first = run.start()
@@ -73,9 +71,7 @@ def whole_words(pages: Sequence[str]) -> list[str]:
     a capital, or between two words that are none together. What may be either gets a soft hyphen,
     with which both are found.
     """
-    if not any("\x02" in page or "\ufffe" in page for page in pages):
-        return list(pages)
-    known = {word.lower() for page in pages for word in _WORD.findall(page)}
+    known = {word.lower() for page in pages for word in _WORD.findall(_CUT.sub(" ", page))}
 
     def whole(match: re.Match[str]) -> str:
         dash, before, after = match.groups()

@@ -120,7 +120,7 @@ _SURE: Final = 0.1
 """Of chardet's confidence: with less of it, no charset of DOS or of old Macs is believed."""
 _NEAR: Final = 0.6
 """Of the best score: Windows-1252, by far the most frequent, wins from here on. In 57 short texts
-it had .73 and more where it was right, and at most .50 where it was not (docs/lab/charsets.md)."""
+it had .73 and more where it was right, and at most .50 where it was not (docs/lab/reading.md)."""
 
 
 def decoded(data: bytes, *labels: str, hint: str = "") -> str:
