@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -35,6 +36,19 @@ async def test_a_word_of_another_form_is_found_and_marked_where_it_stands(
         record, snippet = found[text].record, found[text].snippet
         assert record.text[snippet.start : snippet.end] == snippet.text
         assert question not in (word for word, _ in page.report.analyzed.near), question
+
+
+async def test_names_of_people_and_of_attached_files_are_found_as_people_type_them(
+    runtime: Runtime,
+) -> None:
+    metadata = {
+        "from": ["Strößner <a@b.example>"],
+        "attachments": [unicodedata.normalize("NFD", "Учёт йода.pdf")],
+    }
+    await fill(runtime, draft("mail", "see there", kind="email", metadata=metadata))
+    for question in ("Strossner", "Strössner", "учет", "йода"):
+        page = await runtime.search.pipeline.search(SearchRequest(text=question))
+        assert "mail" in {each.record.source_id for each in page.results}, question
 
 
 async def test_phrases_and_beginnings_of_words_of_another_form_are_found(runtime: Runtime) -> None:

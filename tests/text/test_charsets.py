@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import quote
@@ -246,6 +247,47 @@ def test_single_bad_bytes_and_wrong_labels_cost_no_other_letter(
 def test_what_other_parts_are_in_decides_where_nothing_is_declared() -> None:
     assert decoded("Смета".encode("koi8-r"), hint="koi8-r") == "Смета"
     assert decoded("Größe".encode(), hint="koi8-r") == "Größe"
+
+
+@pytest.mark.parametrize(
+    ("rtf", "text"),
+    [
+        (rb"{\rtf1\ansi\ansicpg1251 \'cf\'f0\'e8\'e2\'e5\'f2}", "Привет"),
+        (b"{\\rtf1\\ansi\\ansicpg1251 " + "Привет".encode("cp1251") + b"}", "Привет"),
+        (b"{\\rtf1\\ansi\\ansicpg932 " + "灯台".encode("cp932") + b"}", "灯台"),
+        (rb"{\rtf1\mac\ansicpg10000 Gr\'9a\'a7e}", "Größe"),
+        (rb"{\rtf1\mac Gr\'9a\'a7e}", "Größe"),
+        (rb"{\rtf1\pc Gr\'94\'e1e}", "Größe"),
+        (rb"{\rtf1\ansi\ansicpg1252 AB\_5521 Hafen\-geb\'fchr}", "AB\u20115521 Hafen\u00adgebühr"),
+    ],
+)
+def test_rich_text_is_read_in_its_charset(rtf: bytes, text: str, tmp_path: Path) -> None:
+    assert extract(_written(tmp_path / "a.rtf", rtf), "a.rtf").text == text
+
+
+def test_a_book_is_read_in_the_charset_that_its_chapters_declare(tmp_path: Path) -> None:
+    chapter = '<?xml version="1.0" encoding="koi8-r"?><html><body><p>Смета</p></body></html>'
+    package = (
+        '<package xmlns="o"><manifest><item id="c" href="c.xhtml"'
+        ' media-type="application/xhtml+xml"/></manifest><spine><itemref idref="c"/></spine>'
+        "</package>"
+    )
+    container = '<container><rootfiles><rootfile full-path="o.opf"/></rootfiles></container>'
+    file = tmp_path / "a.epub"
+    with zipfile.ZipFile(file, "w") as book:
+        book.writestr("META-INF/container.xml", container)
+        book.writestr("o.opf", package)
+        book.writestr("c.xhtml", chapter.encode("koi8-r"))
+    assert extract(file, file.name).text == "Смета"
+
+
+def test_a_hyphen_of_word_that_does_not_break_is_a_hyphen(tmp_path: Path) -> None:
+    runs = "<w:t>AB</w:t><w:noBreakHyphen/><w:t>5521</w:t><w:softHyphen/><w:t>KX</w:t>"
+    file = tmp_path / "a.docx"
+    with zipfile.ZipFile(file, "w") as document:
+        text = f"<w:document xmlns:w='w'><w:p><w:r>{runs}</w:r></w:p></w:document>"
+        document.writestr("word/document.xml", text)
+    assert extract(file, file.name).text == "AB-5521KX"
 
 
 def test_what_came_with_a_page_goes_before_what_the_page_declares() -> None:

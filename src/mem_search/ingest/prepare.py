@@ -113,7 +113,7 @@ def prepare(draft: Draft) -> PreparedDraft:
         about = passages.summary(draft.text, _stated_summary(draft), len(cut))
         cut += (about,) if about else ()
     texts = [draft.text[passage.start : passage.end] for passage in cut]
-    title_parts = words.parts(draft.title)
+    title_parts, people = words.parts(draft.title), names_in(draft.metadata)
     # The hashes go to the full-text index only, so that a commit is found by its hash.
     commits = [value.lower() for name, value in facets if name == "commit"]
     return PreparedDraft(
@@ -129,13 +129,13 @@ def prepare(draft: Draft) -> PreparedDraft:
                         each.above,
                         words.parts(each.above),
                         words.parts(text),
-                        *(commits if not each.ordinal else ()),
+                        *((*commits, words.parts(people)) if not each.ordinal else ()),
                     ],
                 )
             )
             for each, text in zip(cut, texts, strict=True)
         ),
-        people=names_in(draft.metadata),
+        people=people,
         hashes=tuple(
             _digest(seen("\n".join(filter(None, (draft.title, each.above)))), seen(text))
             for each, text in zip(cut, texts, strict=True)
@@ -274,7 +274,7 @@ def content_hash(
         parts += ("cites",)
     if draft.kind in HOLDINGS:
         parts += ("phrases",)
-    if has_forms(f"{draft.title}\n{draft.text}"):
+    if has_forms(f"{draft.title}\n{draft.text}\n{names_in(draft.metadata)}"):
         parts += (WORD_RULES,)
     parts += structure
     text = json.dumps(parts, sort_keys=True, ensure_ascii=False, default=str)

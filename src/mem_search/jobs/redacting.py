@@ -18,6 +18,7 @@ from mem_search.records.registry import installed_kinds
 from mem_search.storage.redacted import SecretBox, clean
 from mem_search.storage.store import Store
 from mem_search.text.redaction import Redaction, rules
+from mem_search.text.search_fields import names_in
 from mem_search.text.word_forms import has_forms
 
 NAME: Final = "redact"
@@ -122,7 +123,7 @@ class RedactJob:
                 found.append(_Differing(record, named, "changed"))
             elif flagged(draft) != draft.metadata:
                 found.append(_Differing(record, named, "flagged"))
-            elif has_forms(f"{record.title}\n{record.text}"):
+            elif has_forms(f"{record.title}\n{record.text}\n{names_in(record.metadata)}"):
                 found.append(_Differing(record, named, "words"))
             elif installed_kinds().get(record.kind).documents:
                 found.append(_Differing(record, named, "facts"))
