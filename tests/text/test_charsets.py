@@ -244,6 +244,19 @@ def test_single_bad_bytes_and_wrong_labels_cost_no_other_letter(
     assert decoded(data, label) == text
 
 
+@pytest.mark.parametrize(
+    ("label", "codec"),
+    [
+        ("win-1251", "cp1251"), ("windows1250", "cp1250"), ("8859-2", "iso8859-2"),
+        ("x-ibm-850", "cp850"), ("DOS-866", "cp866"), ("ISO8859_15", "iso8859-15"),
+        ("8859_1", "cp1252"), ("utf_8", "utf-8"), ('"UTF-8"; format=flowed', "utf-8"),
+        ("Windows-936", "gb18030"), ("ms932", "cp932"), ("iso-8859-8-I", "iso8859-8"),
+    ],
+)  # fmt: skip
+def test_programs_call_a_charset_by_many_names(label: str, codec: str) -> None:
+    assert codec_of(label) == codec
+
+
 def test_what_other_parts_are_in_decides_where_nothing_is_declared() -> None:
     assert decoded("Смета".encode("koi8-r"), hint="koi8-r") == "Смета"
     assert decoded("Größe".encode(), hint="koi8-r") == "Größe"

@@ -36,5 +36,9 @@ WRITTEN = (
     ("㈱東京の請求", "東京"),
     ("an engine over-\nhaul of the tender", "overhaul"),
     ("an engine over-\r\n  haul of the tender", "overhaul"),
+    ("die Hafen\u00ad\ngebühr steigt", "Hafengebühr"),
+    ("мій компʼютер старий", "комп'ютер"),
+    ("мій комп'ютер старий", "компʼютер"),
+    ("मेरा क\u093cलम", "\u0958लम"),
     ("Straße 4", "Strasse"),
 )

@@ -86,6 +86,10 @@ _MANY_BYTES: Final = frozenset(
 """Charsets whose text is hardly ever valid by chance: their label comes before UTF-8."""
 
 _SIGN: Final = pattern("[^a-z0-9]+")
+_OTHER_NAMES: Final = pattern(
+    r"\Ax?(?:(?P<page>windows|win|ibm|dos|ms|oem|cp|codepage)(?=\d{3,5}\Z)|(?:iso|isoiec)?8859)"
+)
+"""How programs call a page of a vendor, or a part of ISO 8859."""
 _MAX_LABEL_CHARS: Final = 60
 _BAD: Final = pattern("[\udc80-\udcff]")
 _BAD_RUN: Final = pattern("[\udc80-\udcff]+")
@@ -157,13 +161,16 @@ def decoded_page(data: bytes, charset: str = "") -> str:
 
 def codec_of(label: str) -> str:
     """Python's codec for a charset as texts declare it; "" for none."""
-    label = label.strip(" \t\r\n\"'").lower()[:_MAX_LABEL_CHARS]
+    label = label.partition(";")[0].strip(" \t\r\n\"'").lower()[:_MAX_LABEL_CHARS]
     key = _SIGN.sub("", label)
     if not key or key in _NO_LABELS:
         return ""
     if known := _CODECS.get(key):
         return known
-    for name in (label, key, key.removeprefix("x"), key.replace("windows", "cp")):
+    other = _OTHER_NAMES.sub(lambda name: "cp" if name["page"] else "iso8859-", key)
+    if known := _CODECS.get(_SIGN.sub("", other)):
+        return known
+    for name in (label, key, key.removeprefix("x"), other):
         try:
             found = codecs.lookup(name)
         except (LookupError, ValueError):
@@ -207,7 +214,7 @@ def _declared(data: bytes, codec: str) -> str | None:
     """The text of ``data`` in the declared ``codec``; None where it is plainly in another one."""
     if codec == "utf-8":
         return _as_utf_8(data, least=1)
-    if codec not in _MANY_BYTES and (text := _as_utf_8(data, least=5)) is not None:
+    if codec not in _MANY_BYTES and (text := _as_utf_8(data, least=2)) is not None:
         return text  # which is called something else often, and is hardly ever valid by chance
     for decode in (*_WIDER.get(codec, ()), codec):
         try:

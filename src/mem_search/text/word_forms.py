@@ -30,9 +30,11 @@ _IN_WORDS: Final = (
 """What a reader may see and nobody types: joiners, tatweel, the vowels of Arabic and Hebrew."""
 
 _HYPHENS: Final = "\u2010\u2011\ufe63\uff0d"
+_APOSTROPHES: Final = "\u02b9\u02bb\u02bc\u02bd\u02be\u02bf\u02c8\uff07"
+"""Letters to Unicode, apostrophes to people: Ukrainian, Hawaiian."""
 _COMPATIBLE: Final = (
     "\u00aa\u00b2\u00b3\u00b9\u00ba\u00b5\u00bc-\u00be\u0132\u0133\u013f\u0140\u0149\u017f"
-    "\u01c4-\u01cc\u01f1-\u01f3\u2070-\u209c\u2100-\u214f\u2150-\u2189\u2460-\u24ff\u2c7c\u2c7d"
+    "\u01c4-\u01cc\u01f1-\u01f3\u0958-\u095f\u09dc\u09dd\u09df\u0a33\u0a36\u0a59-\u0a5b\u0a5e\u0b5c\u0b5d\u2070-\u209c\u2100-\u214f\u2150-\u2189\u2460-\u24ff\u2c7c\u2c7d"
     "\u3200-\u33ff\uf900-\ufaff\ufb00-\ufb4f\ufb50-\ufdff\ufe30-\ufe6f\ufe70-\ufefc\uff01-\uff9f"
     "\uffe0-\uffee\U0001d400-\U0001d7ff\U0001ee00-\U0001eeff\U0001f100-\U0001f16f"
     "\U0002f800-\U0002fa1f"
@@ -43,7 +45,7 @@ _MARKS: Final = "\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\u3099\u309
 """What is one character with the letter before it."""
 
 _JAMO: Final = "[\u1100-\u1112][\u1161-\u1175][\u11a8-\u11c2]?"
-_SEEN: Final = f"{_UNSEEN}{_HYPHENS}{_COMPATIBLE}"
+_SEEN: Final = f"{_UNSEEN}{_HYPHENS}{_APOSTROPHES}{_COMPATIBLE}"
 
 
 def _clusters(special: str) -> re.Pattern[str]:
@@ -70,6 +72,7 @@ FOLDED: Final = str.maketrans(
         "ά": "α", "έ": "ε", "ή": "η", "ί": "ι", "ό": "ο", "ύ": "υ", "ώ": "ω", "ϊ": "ι",
         "ΐ": "ι", "ϋ": "υ", "ΰ": "υ", "ς": "σ",
         "أ": "ا", "إ": "ا", "آ": "ا", "ٱ": "ا", "ى": "ي", "ی": "ي", "ک": "ك", "ة": "ه",
+        "ہ": "ه", "ھ": "ه",
         **dict(zip("٠١٢٣٤٥٦٧٨٩۰۱۲۳۴۵۶۷۸۹", "01234567890123456789", strict=True)),
     }
 )  # fmt: skip
@@ -78,12 +81,13 @@ drops by itself."""
 
 _FOLDS: Final = pattern(f"[{''.join(map(chr, FOLDED))}ЁΆΈΉΊΌΎΏ]")
 
-_CUT: Final = pattern(r"([^\W\d_]{2,40})-\r?\n[ \t>]{0,8}([^\W\d_]{2,40})")
+_ENDS: Final = ("-\n", "-\r", "\u00ad\n", "\u00ad\r", "\u2010\n", "\u2010\r")
+_CUT: Final = pattern(r"([^\W\d_]{2,40})[-\u00ad\u2010]\r?\n[ \t>]{0,8}([^\W\d_]{2,40})")
 
 
 def joined(text: str) -> list[str]:
     """The words, in lower case, that the ends of lines cut in two."""
-    if "-\n" not in text and "-\r" not in text:
+    if not any(end in text for end in _ENDS):
         return []
     return [(one + other).lower() for one, other in _CUT.findall(text) if not other.istitle()]
 
@@ -129,6 +133,8 @@ def _plain(match: re.Match[str]) -> str:
         return " "
     if found in _HYPHENS:
         return "-"
+    if found in _APOSTROPHES:
+        return "'"
     made = unicodedata.normalize("NFKC", found)
     if found in _RAISED:
         before = match.string[max(0, match.start() - _MIN_NOTED_LETTERS) : match.start()]

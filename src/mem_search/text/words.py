@@ -225,7 +225,8 @@ def _other_forms(seen: View, text: str) -> Iterator[str]:
     last = -1
     for at, run in enumerate(runs):
         start, end = seen.span(*run.span())
-        if _IS_CJK.match(run[0]) or _is_found(text[start:end], run[0]):
+        goes_on = text[start - 1 : start].isalnum() or text[end : end + 1].isalnum()
+        if _IS_CJK.match(run[0]) or (not goes_on and _is_found(text[start:end], run[0])):
             continue
         until = min(len(runs), at + _NEIGHBOURS + 1)
         for near in runs[max(last + 1, at - _NEIGHBOURS) : until]:
