@@ -20,11 +20,11 @@ from mem_search.model.requests import Scope
 from mem_search.model.statistics import LoggedSearch
 from mem_search.storage.sql.redacting import TEXTS
 from mem_search.storage.sqlite.store import SqliteStore
-from mem_search.text import shared_phrases
+from mem_search.text import shared_phrases, words
 from mem_search.text.redaction import Redaction, rules
 from mem_search.wiring import Runtime, open_runtime
 from patience import PATIENCE
-from runtimes import small
+from runtimes import THERE, small
 from secret_shapes import SHAPES
 
 SECRET = SHAPES["github pat"].secret
@@ -166,6 +166,35 @@ async def test_reports_of_an_older_version_get_their_citations_and_keep_their_ve
         assert (await runtime.store.statistics.totals()).passages == passages
     with closing(sqlite3.connect(home / "mem-search.db")) as connection:
         assert connection.execute("select min(id), max(id) from passages").fetchone() == (1, 3)
+
+
+async def test_words_of_an_older_version_are_put_into_the_index_in_the_forms_of_today(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    drafts = (
+        draft("hyphens", "the Hafen\u00adgebühr of the harbour"),
+        draft("ligature", "the oﬃce of the harbour", kind="file", title="a letter"),
+        draft("plain", "the harbour is open"),
+    )
+    store = await SqliteStore.open(home / "mem-search.db")
+    with monkeypatch.context() as patched:
+        patched.setattr(words, "parts", lambda _: "")
+        patched.setattr(preparing, "has_forms", lambda _: False)
+        patched.setattr(preparing, "seen", lambda text: text)
+        batch = prepared(*drafts)
+    await store.ingest.store_batch(Location("test", "/there"), batch, followed=False)
+    await store.redacting.note_rules("of an older version")
+    await store.close()
+    async with open_runtime(small(home)) as runtime:
+        job = await redacted_again(runtime)
+        assert (job.state, job.result["changed"], job.result["words"]) == ("done", 0, 2), job
+        for number, question in ((1, "Hafengebühr"), (2, "office")):
+            page = await runtime.search.pipeline.search(SearchRequest(text=question))
+            assert page.results[0].record.number == number
+        again = await runtime.ingest.writer.take(THERE, Batch(drafts=drafts))
+        assert (again.new, again.changed) == (0, 0), again
 
 
 async def test_a_new_store_is_not_redacted_again(tmp_path: Path) -> None:

@@ -32,6 +32,7 @@ from mem_search.sources.mail import bodies, headers
 from mem_search.sources.mail import message as mail_message
 from mem_search.text import (
     addresses,
+    charsets,
     cites,
     dates,
     decoding,
@@ -63,6 +64,7 @@ from mem_search.text import (
     spelling,
     token_count,
     urls,
+    word_forms,
     wordpieces,
     words,
 )
@@ -91,6 +93,22 @@ PAGES = outline.Layout(has_pages=True, recognised=frozenset({2}), speakers=("you
 
 FUNCTIONS: dict[str, Callable[[str], object]] = {
     "addresses.addresses": lambda text: addresses.addresses([text]),
+    "charsets.codec_of": charsets.codec_of,
+    "charsets.decoded": lambda text: charsets.decoded(
+        text.encode("cp1252", "ignore") + b"\xfc\xdf"
+    ),
+    "charsets.decoded of UTF-8": lambda text: charsets.decoded(f"{text}ä".encode() + b"\xff x"),
+    "charsets.decoded of a label": lambda text: charsets.decoded(
+        text.encode("utf-8", "ignore"), "euc-jp", "iso-2022-jp", "big5"
+    ),
+    "charsets.decoded_page": lambda text: charsets.decoded_page(f"<meta {text}".encode()),
+    "word_forms.plain": word_forms.plain,
+    "word_forms.view": lambda text: word_forms.view(f"{text}\u00ad"),
+    "word_forms.seen": word_forms.seen,
+    "word_forms.folded": word_forms.folded,
+    "word_forms.has_forms": word_forms.has_forms,
+    "word_forms.joined": lambda text: word_forms.joined(text.replace(" ", "-\n") + "-\n"),
+    "words.parts in another form": lambda text: words.parts(text.replace("a", "a\u00ad")),
     "cites.find": cites.find,
     "shared_phrases.kept": shared_phrases.kept,
     "shared_phrases.shared": lambda text: shared_phrases.shared(
@@ -241,6 +259,7 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
 }
 
 BOUNDED = {
+    "decoding.replaced": "run by the other functions of decoding and by word_forms.view",
     "languages.words": "the name of a list of words",
     "cites.context_of": "run by cites.find",
     "cites.is_heading": "cuts to a fixed length first",

@@ -71,6 +71,8 @@ def _runs(paragraph: Any) -> Iterator[str]:
                 continue
             case "t":
                 yield child.text or ""
+            case "noBreakHyphen":
+                yield "-"
             case "tab":
                 yield "\t"
             case "br" | "cr":

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import re
 import time
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -12,6 +11,7 @@ from typing import Any, Final
 from unicodedata import category
 
 from mem_search.extractors import embedded, inside, ocr, pdf_forms
+from mem_search.extractors.pdf_words import page_text, whole_words
 from mem_search.extractors.refusal import Unreadable, pages_said
 from mem_search.extractors.zip_package import moment
 from mem_search.model.ingest import OCR_PAGE_NUMBERS, PAGE_BREAK, Extracted
@@ -154,7 +154,7 @@ def _read(document: Any, first: int) -> _Found:
     for number in range(first, len(document)):
         try:
             with closing(document[number]) as page:
-                said = _text(page)
+                said = page_text(page).strip()
                 if _is_scan(page, said):
                     said = "\n\n".join(filter(None, (said, _recognised(page, number, found))))
                 text = "\n\n".join(filter(None, (said, *pdf_forms.notes_and_fields(page, form))))
@@ -176,14 +176,8 @@ def _read(document: Any, first: int) -> _Found:
         # What took too much with its picture is read without it, and only that.
         if is_late or (found.unread and not ocr.wanted()):
             break
+    found.pages = whole_words(found.pages)
     return found
-
-
-def _text(page: Any) -> str:
-    with closing(page.get_textpage()) as found:
-        text = found.get_text_bounded().replace("\r\n", "\n").replace(PAGE_BREAK, "\n")
-    # A hyphen at the end of a line is U+0002 or U+FFFE in what PDFium gives.
-    return re.sub("[\x02\ufffe]\n?", "", text).strip()
 
 
 def _is_scan(page: Any, text: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -10,6 +11,7 @@ from typing import Any, Final
 from mem_search.extractors.refusal import Unreadable
 from mem_search.model.ingest import Extracted
 from mem_search.patterns import pattern
+from mem_search.text.charsets import codec_of
 
 _AROUND: Final = (
     "shptxt", "footnote", "annotation", "header", "headerl", "headerr", "headerf", "footer",
@@ -25,6 +27,11 @@ _SILENT: Final = pattern(
     r"|bkmkstart|bkmkend|atnid|atnauthor|atrfstart|atrfend|sp|nonshppict"
 )
 _CONTROL: Final = pattern(r"\\[a-z]{1,32}-?\d{0,10} ?|\\'[0-9a-f]{2}|\\.|[\r\n]", re.DOTALL)
+_HEAD: Final = 1000
+_PAGE: Final = pattern(rb"\\(?:ansicpg(\d{1,5})|(mac|pca?)\b)")
+_OLD: Final = {b"mac": "mac_roman", b"pc": "cp437", b"pca": "cp850"}
+_RAW: Final = pattern(rb"[\x80-\xff]+")
+_ESCAPED: Final = pattern(rb"(?:\\'[89a-fA-F][0-9a-fA-F])+")
 
 
 class Rtf:
@@ -40,7 +47,7 @@ class Rtf:
         from striprtf.striprtf import rtf_to_text
 
         raw = path.read_bytes()
-        data = raw.decode("latin-1")
+        data = _in_ascii(raw)
         if not data.rstrip("\0 \r\n").endswith("}"):
             raise Unreadable("it is cut off: its last bracket is missing")
         start = _start(data)
@@ -50,7 +57,7 @@ class Rtf:
 
         pieces = [str(rtf_to_text(data, errors="ignore")).strip()]
         info: dict[str, str] = {}
-        for word, at, end in _groups(raw, (*_AROUND, *_INFO)):
+        for word, at, end in _groups(data.encode(), (*_AROUND, *_INFO)):
             said = text(data[at:end])
             if word in _INFO:
                 info.setdefault(word, said)
@@ -119,3 +126,23 @@ def _groups(data: bytes, wanted: tuple[str, ...]) -> Iterator[tuple[str, int, in
         else:
             waiting = -1
     yield from sorted(found, key=lambda group: group[1])
+
+
+def _in_ascii(data: bytes) -> str:
+    """``data`` with escapes of Unicode for what striprtf does not know: raw bytes, Macs, DOS."""
+    stated = _PAGE.search(data[:_HEAD])
+    codec = "cp1252"
+    if stated:
+        codec = codec_of(f"cp{stated[1].decode()}") if stated[1] else _OLD[stated[2]]
+
+    def escaped(match: re.Match[bytes]) -> bytes:
+        is_raw = not match[0].startswith(b"\\")
+        raw = match[0] if is_raw else bytes.fromhex(match[0].decode("ascii").replace("\\'", ""))
+        text = raw.decode(codec or "cp1252", "replace").encode(f"utf-16-{sys.byteorder[0]}e")
+        units = memoryview(text).cast("h")
+        return b"{\\uc1" + b"".join(b"\\u%d?" % unit for unit in units) + b"}"
+
+    data = _RAW.sub(escaped, data)
+    if codec.startswith("mac") or (stated and stated[2]):
+        data = _ESCAPED.sub(escaped, data)
+    return data.decode("ascii")

@@ -12,6 +12,7 @@ from mem_search.contracts import Embedder, Vectors
 from mem_search.model.ingest import ToEmbed
 from mem_search.storage.sql.indexing import Indexing
 from mem_search.text.passages import embedded_texts
+from mem_search.text.word_forms import seen
 
 EMBED_BATCH = 64
 """Passages for each step: about half a second of work, so that the worker stops soon."""
@@ -50,5 +51,5 @@ def _embedded(embedder: Embedder, items: Sequence[ToEmbed]) -> tuple[list[int], 
     for item in items:
         for half, text in enumerate(embedded_texts(item.title, item.text, item.above)):
             entries.append(2 * item.passage + half)
-            places.append(texts.setdefault(text, len(texts)))
+            places.append(texts.setdefault(seen(text), len(texts)))
     return entries, embedder.embed(list(texts))[places]

@@ -34,6 +34,8 @@ from mem_search.text.outline import Layout
 from mem_search.text.redaction import redact, redacted_values
 from mem_search.text.search_fields import FROM_MODEL, names_in
 from mem_search.text.sketch import sketch
+from mem_search.text.word_forms import RULES as WORD_RULES
+from mem_search.text.word_forms import has_forms, seen
 
 log = logging.getLogger(__name__)
 
@@ -111,7 +113,7 @@ def prepare(draft: Draft) -> PreparedDraft:
         about = passages.summary(draft.text, _stated_summary(draft), len(cut))
         cut += (about,) if about else ()
     texts = [draft.text[passage.start : passage.end] for passage in cut]
-    title_parts = words.parts(draft.title)
+    title_parts, people = words.parts(draft.title), names_in(draft.metadata)
     # The hashes go to the full-text index only, so that a commit is found by its hash.
     commits = [value.lower() for name, value in facets if name == "commit"]
     return PreparedDraft(
@@ -127,15 +129,15 @@ def prepare(draft: Draft) -> PreparedDraft:
                         each.above,
                         words.parts(each.above),
                         words.parts(text),
-                        *(commits if not each.ordinal else ()),
+                        *((*commits, words.parts(people)) if not each.ordinal else ()),
                     ],
                 )
             )
             for each, text in zip(cut, texts, strict=True)
         ),
-        people=names_in(draft.metadata),
+        people=people,
         hashes=tuple(
-            _digest("\n".join(filter(None, (draft.title, each.above))), text)
+            _digest(seen("\n".join(filter(None, (draft.title, each.above)))), seen(text))
             for each, text in zip(cut, texts, strict=True)
         ),
         content_hash=content_hash(draft, facets, structure),
@@ -258,7 +260,8 @@ def content_hash(
     about it, which no source knows: 16 bytes of BLAKE2b.
 
     Reports and pages of a version that did not look for citations, or for shared phrases, differ,
-    so they are stored anew; so do texts with a ``structure`` of a version that did not cut by it.
+    so they are stored anew; so do texts with a ``structure`` of a version that did not cut by it,
+    and those with words that another version did not find.
     Of the project the folder counts: what tells it apart comes when another of its name is met.
     """
     metadata = {name: value for name, value in draft.metadata.items() if name != FROM_MODEL}
@@ -271,6 +274,8 @@ def content_hash(
         parts += ("cites",)
     if draft.kind in HOLDINGS:
         parts += ("phrases",)
+    if has_forms(f"{draft.title}\n{draft.text}\n{names_in(draft.metadata)}"):
+        parts += (WORD_RULES,)
     parts += structure
     text = json.dumps(parts, sort_keys=True, ensure_ascii=False, default=str)
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()

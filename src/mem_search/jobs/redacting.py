@@ -18,14 +18,17 @@ from mem_search.records.registry import installed_kinds
 from mem_search.storage.redacted import SecretBox, clean
 from mem_search.storage.store import Store
 from mem_search.text.redaction import Redaction, rules
+from mem_search.text.search_fields import names_in
+from mem_search.text.word_forms import has_forms
 
 NAME: Final = "redact"
 _PAGE: Final = 200
 """Records at a time: about a tenth of a second of redaction."""
 
 
-Why = Literal["changed", "flagged", "facts", "citations"]
-"""As the result of the job counts them: a secret, a text like instructions, facts, citations."""
+Why = Literal["changed", "flagged", "words", "facts", "citations"]
+"""As the result of the job counts them: a secret, a text like instructions, words that other rules
+put into the index, facts, citations."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +43,9 @@ class _Differing:
 class RedactJob:
     """Redact every text of the store with the rules of today, and purge the bytes of the old ones.
 
-    Texts that read like instructions are flagged in the same pass, the facts found that documents
-    state, and the citations of reports and pages, also those without a link.
+    Texts that read like instructions are flagged in the same pass, words put into the index in the
+    forms of today, the facts found that documents state, and the citations of reports and pages,
+    also those without a link.
 
     Records keep their numbers; only those that change are prepared, embedded and indexed again.
     ``stored`` is called after records changed. A record that cannot be prepared, such as one of
@@ -119,6 +123,8 @@ class RedactJob:
                 found.append(_Differing(record, named, "changed"))
             elif flagged(draft) != draft.metadata:
                 found.append(_Differing(record, named, "flagged"))
+            elif has_forms(f"{record.title}\n{record.text}\n{names_in(record.metadata)}"):
+                found.append(_Differing(record, named, "words"))
             elif installed_kinds().get(record.kind).documents:
                 found.append(_Differing(record, named, "facts"))
             elif record.kind in HOLDINGS:

@@ -28,6 +28,7 @@ from mem_search.model import Filters
 from mem_search.model.kind_codes import KIND_CODES
 from mem_search.model.rankings import BestPassages, Numbers, Ranking, Scores, Values
 from mem_search.storage.ports.search import SearchSnapshot, SearchStore
+from mem_search.text.word_forms import seen
 from mem_search.text.words import Words, any_of
 
 LEG: Final = "vector"
@@ -67,7 +68,7 @@ class QuestionVectors:
         if known is not None:
             return known.result()
         try:
-            own.set_result(self._embedder.embed([text]))
+            own.set_result(self._embedder.embed([seen(text)]))
         except BaseException as error:
             own.set_exception(error)
             with self._lock:

@@ -1,4 +1,4 @@
-"""Views of a text without escapes and line breaks, with the way back to the text itself.
+"""Views of a text that is written otherwise, with the way back to the text itself.
 
 A secret may be written as ``%41KIA…``, ``&#x41;KIA…``, ``\\u0041KIA…`` or in two lines. It is found
 in a view and replaced in the text, so nothing else of the text changes.
@@ -39,8 +39,8 @@ _MAX_LAYERS: Final = 3
 class View:
     """``text``, where ``starts[i]`` of it is ``places[i]`` of the text before, and so on alike.
 
-    ``ends`` has, for each decoded character, the place where its escape ends. ``before`` is the
-    view that this one was made from, if it was not the original text.
+    ``ends`` has, for each character that was made of others, the place where those end. ``before``
+    is the view that this one was made from, if it was not the original text.
     """
 
     text: str
@@ -66,7 +66,7 @@ def without_escapes(text: str) -> View | None:
     for _ in range(_MAX_LAYERS):
         current = view.text if view else text
         pattern = _QUOTED_PRINTABLE if any(map(current.__contains__, _QUOTED)) else _ESCAPES
-        decoded = _replaced(current, pattern, _character, view)
+        decoded = replaced(current, pattern, _character, view)
         if decoded is None:
             break
         view = decoded
@@ -76,7 +76,7 @@ def without_escapes(text: str) -> View | None:
 def without_folds(text: str) -> View | None:
     """``text`` with the line breaks between two parts of a word removed; None without any."""
     plain = "\r\n" not in text and "\\\n" not in text
-    return _replaced(text, _LINE_FOLDS if plain else _FOLDS, _fold)
+    return replaced(text, _LINE_FOLDS if plain else _FOLDS, _fold)
 
 
 def _character(match: re.Match[str]) -> str:
@@ -96,12 +96,13 @@ def _fold(match: re.Match[str]) -> str:
     return "" if may_be else match[0]
 
 
-def _replaced(
+def replaced(
     text: str,
     pattern: re.Pattern[str],
     character: Callable[[re.Match[str]], str],
     before: View | None = None,
 ) -> View | None:
+    """``text`` with ``character`` of each match in its place; None where that changes nothing."""
     pieces: list[str] = []
     starts, places, ends = [0], [0], {}
     length = last = 0
@@ -111,7 +112,7 @@ def _replaced(
             continue
         pieces += text[last : match.start()], made
         length += match.start() - last
-        if made:
+        for _ in made:
             starts.append(length)
             places.append(match.start())
             ends[length] = match.end()

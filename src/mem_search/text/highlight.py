@@ -10,7 +10,8 @@ from functools import cached_property, lru_cache
 
 from mem_search.model import Snippet
 from mem_search.patterns import pattern
-from mem_search.text.words import RUN, folded, is_cjk, pairs
+from mem_search.text.word_forms import folded, plain, view
+from mem_search.text.words import RUN, is_cjk, pairs
 
 WORD = pattern(r"[^\W_]+")
 
@@ -37,6 +38,7 @@ class WordMatcher:
 
     def __call__(self, word: str) -> bool:
         """Whether ``word`` is one of the words or an inflection; for a CJK run, contains one."""
+        word = plain(word)
         if word.isascii():
             return stem(word.lower()) in self._stems
         return next(self._places_in(word), None) is not None
@@ -45,6 +47,10 @@ class WordMatcher:
         """The places of the words in ``text[start:end]``, in order, each with its stem."""
         if text.isascii():
             yield from sorted(self._ascii_places(text, start, end))
+            return
+        if written := view(text[start:end]):
+            for at, root in self.places(written.text, 0, len(written.text)):
+                yield start + written.span(at, at + 1)[0], root
             return
         for match in self._likely.finditer(text, start, end):
             for at, root in self._places_in(match[0]):
@@ -84,6 +90,8 @@ class WordMatcher:
 
         Offsets count Unicode code points.
         """
+        if written := view(text):
+            return tuple(written.span(*each) for each in self.spans(written.text))
         run = WORD if text.isascii() else RUN
         found: list[tuple[int, int]] = []
         for at, root in self.places(text, 0, len(text)):
@@ -97,6 +105,7 @@ class WordMatcher:
 
     def stands_in(self, text: str) -> bool:
         """Whether ``text`` contains any of the words."""
+        text = plain(text)
         places = self._ascii_places if text.isascii() else self.places
         return next(places(text, 0, len(text)), None) is not None
 
@@ -135,8 +144,15 @@ def highlight(text: str, words: Iterable[str]) -> str | None:
     run of a script without spaces is marked as a whole if it contains one.
     """
     matches = word_matcher(tuple(words))
-    marked = WORD.sub(lambda match: f"**{match[0]}**" if matches(match[0]) else match[0], text)
-    return marked if marked != text else None
+    written = view(text)
+    found = WORD.finditer(written.text if written else text)
+    spans = [match.span() for match in found if matches(match[0])]
+    pieces: list[str] = []
+    last = 0
+    for start, end in [written.span(*each) for each in spans] if written else spans:
+        pieces += text[last:start], "**", text[start:end], "**"
+        last = end
+    return "".join((*pieces, text[last:])) if pieces else None
 
 
 # Snippets: the part of a passage that shows why it matched, as an exact span of the text.

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from mem_search.patterns import pattern
+from mem_search.text.word_forms import plain
 from mem_search.text.words import AnyWords, WordPhrase, WordQuery, is_hash, parts, runs_of
 
 MAX_NAMES: Final = 8
@@ -84,6 +85,7 @@ class Name:
 
     def held(self, text: str) -> Held:
         """How ``text`` has the name, in either case."""
+        text = plain(text)
         well = _held(self.text.casefold(), text)
         if self.version and not well:
             other = f"v{self.version}" if self.version == self.text else self.version
@@ -94,7 +96,7 @@ class Name:
 def find(text: str) -> tuple[Name, ...]:
     """The first names of a question, each once. Never raises, linear in time."""
     found: dict[str, Name] = {}
-    for match in _TOKEN.finditer(text):
+    for match in _TOKEN.finditer(plain(text)):
         written = match[0].rstrip(_EDGES).lstrip("*:!?=&")
         if not written or len(written) > MAX_NAME_CHARS or written.casefold() in found:
             continue

@@ -27,6 +27,7 @@ from mem_search.text.secret_finders import (
 )
 from mem_search.text.secret_places import Span
 from mem_search.text.secret_values import is_secret, is_told
+from mem_search.text.word_forms import RULES as WORD_RULES
 
 Mark = Callable[[str, str], str]
 """(kind, secret) → what replaces the secret."""
@@ -53,11 +54,11 @@ _VIEWS: Final = (
 
 @cache
 def rules() -> str:
-    """The version of the rules, also of those for instructions, facts and citations; a store that
-    others filled is looked at again.
+    """The version of the rules, also of those for instructions, facts, citations and words; a store
+    that others filled is looked at again.
     """
     scanner = f"{version('kingfisher-secret-scanner')}+{secret_rules.fingerprint()}"
-    return f"{_OWN_RULES}+{scanner}+{instructions.RULES}+{FACT_RULES}+{CITATION_RULES}"
+    return f"{_OWN_RULES}+{scanner}+{instructions.RULES}+{FACT_RULES}+{CITATION_RULES}+{WORD_RULES}"
 
 
 def redact(text: str) -> tuple[str, int]:

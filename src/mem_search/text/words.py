@@ -13,11 +13,14 @@ What is asked of the index is a ``WordQuery``; each store compiles it to its own
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, filterfalse
 
 from mem_search.patterns import pattern
+from mem_search.text import word_forms
+from mem_search.text.decoding import View
+from mem_search.text.word_forms import folded, plain
 
 STOP_WORDS = frozenset(
     "a an and are as at be by did do does for from had has have he her his how i in is it its me"
@@ -44,6 +47,8 @@ _WORD = pattern(r"[^\W_]+")
 """What ``RUN`` finds in a text without CJK, in a quarter of its time."""
 _PHRASE = pattern(r'"([^"]+)"')
 _CAMEL = pattern(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+_NEIGHBOURS = 2
+"""Words on each side of one in another form that are indexed again with it."""
 _HASH = pattern(r"(?=[a-f]*[0-9])(?=[0-9]*[a-f])[0-9a-f]{7,64}")
 """A commit's hash or the beginning of it; of digits or letters alone it might be anything."""
 
@@ -110,7 +115,7 @@ def read(text: str) -> Words:
     Quotes around several words are a demand when they are at least half of what is asked;
     inside a longer sentence they quote, and their words count like the others.
     """
-    text = unicodedata.normalize("NFC", text)
+    text = plain(text)
     quoted = [tuple(_runs(inside)) for inside in _PHRASE.findall(text)]
     phrases = tuple(filter(is_phrase, quoted))
     outside = [run for run in _runs(_PHRASE.sub(" ", text)) if run not in STOP_WORDS]
@@ -144,7 +149,7 @@ def unquoted(found: Words) -> Words:
 
 def mostly_foreign(text: str) -> bool:
     """Whether most letters are outside Latin script: the bundled model knows English only."""
-    letters = [char for char in text if char.isalpha()]
+    letters = [char for char in plain(text) if char.isalpha()]
     latin = [char for char in letters if unicodedata.name(char, "").startswith("LATIN")]
     return len(latin) * 2 < len(letters)
 
@@ -199,29 +204,43 @@ def _combined(how: type[AllWords | AnyWords], queries: tuple[WordQuery, ...]) ->
     return how(queries) if len(queries) > 1 else queries[0] if queries else None
 
 
-FOLDED = str.maketrans(
-    {"ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "ı": "i"}
-)
-"""Letters, in lower case, that people also write in these ways and that are not accents: the index
-drops accents by itself."""
-
-
-def folded(word: str) -> str:
-    """``strasse`` for ``straße``; a word in lower case without such letters stays as it is."""
-    return word if word.isascii() else word.translate(FOLDED)
-
-
 def parts(text: str) -> str:
-    """Terms to index beside ``text``: CJK character pairs, the parts of camelCase words, and words
-    with their letters ``folded``.
+    """Terms to index beside ``text``: CJK character pairs, the parts of camelCase words, words
+    with their letters ``folded``, and those that are written in another form (``word_forms``).
 
     A word of another script that touches CJK (``使用Redis缓存``) stands here as well: in the text
     the index takes it all for one word.
     """
-    text = unicodedata.normalize("NFC", text)
+    found: Iterable[str] = word_forms.joined(text)
+    if seen := word_forms.view(text):
+        found, text = chain(found, _other_forms(seen, text)), seen.text
     if _IS_CJK.search(text):
-        return " ".join(_cjk_parts(text))
-    return " ".join(chain.from_iterable(map(_word_parts, _WORD.findall(text))))
+        return " ".join(chain(found, _cjk_parts(text)))
+    return " ".join(chain(found, chain.from_iterable(map(_word_parts, _WORD.findall(text)))))
+
+
+def _other_forms(seen: View, text: str) -> Iterator[str]:
+    """The words that ``text`` has in another form, with their neighbours, so that phrases match."""
+    runs = list(RUN.finditer(seen.text))
+    last = -1
+    for at, run in enumerate(runs):
+        start, end = seen.span(*run.span())
+        goes_on = text[start - 1 : start].isalnum() or text[end : end + 1].isalnum()
+        if _IS_CJK.match(run[0]) or (not goes_on and _is_found(text[start:end], run[0])):
+            continue
+        until = min(len(runs), at + _NEIGHBOURS + 1)
+        for near in runs[max(last + 1, at - _NEIGHBOURS) : until]:
+            if not _IS_CJK.match(near[0]):
+                yield near[0].lower()
+        last = max(last, until - 1)
+
+
+def _is_found(written: str, run: str) -> bool:
+    """Whether the index takes ``written`` for ``run``: it drops accents of Latin letters itself."""
+    if written == run:
+        return True
+    bare = unmarked(unicodedata.normalize("NFD", run))
+    return bare.isascii() and unmarked(unicodedata.normalize("NFD", written)) == bare
 
 
 def _cjk_parts(text: str) -> Iterator[str]:
@@ -241,8 +260,8 @@ def _word_parts(run: str) -> Sequence[str]:
         return ()
     found = []
     if not run.isascii():
-        if (plain := folded(run.lower())) != run.lower():
-            found.append(plain)
+        if (other := folded(run.lower())) != run.lower():
+            found.append(other)
     elif not run.isupper():
         pieces = _CAMEL.findall(run)
         if len(pieces) > 1 and sum(map(len, pieces)) == len(run):
@@ -284,7 +303,7 @@ def _runs(text: str) -> list[str]:
 
 def runs_of(text: str) -> tuple[str, ...]:
     """The words of a piece of text in lower case, such that reading them again changes nothing."""
-    return tuple(map(unmarked, _runs(unicodedata.normalize("NFC", text))))
+    return tuple(map(unmarked, _runs(plain(text))))
 
 
 def unmarked(run: str) -> str:

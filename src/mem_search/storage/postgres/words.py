@@ -27,16 +27,8 @@ from mem_search.storage.rules import bm25
 from mem_search.storage.rules.terms import PIECE, terms_of
 from mem_search.storage.sql.connection import ascii_lower
 from mem_search.storage.sql.vocabulary import FILES, LAST, Vocabulary
-from mem_search.text.words import (
-    FOLDED,
-    AllWords,
-    WordPhrase,
-    WordQuery,
-    folded,
-    is_cjk,
-    is_hash,
-    pairs,
-)
+from mem_search.text.word_forms import folded
+from mem_search.text.words import AllWords, WordPhrase, WordQuery, is_cjk, is_hash, pairs
 
 _AT_ONCE: Final = 1 << 20
 """Passage numbers whose scores are added up in one array: 8 MB."""
@@ -204,7 +196,7 @@ def unknown(
     connection: Connection, lists: WordLists, words: Sequence[str], revision: int
 ) -> list[str]:
     """The ``words``, in lower case, that no search can find in any form that it treats as equal."""
-    phrases = {word: Phrase(_terms([word.translate(FOLDED)])) for word in words}
+    phrases = {word: Phrase(_terms([folded(word)])) for word in words}
     several = lists.of(
         connection, (each for each in phrases.values() if len(each.terms) > 1), revision
     )

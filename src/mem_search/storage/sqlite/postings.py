@@ -30,7 +30,8 @@ from mem_search.storage.rules import bm25
 from mem_search.storage.sqlite import column_blocks, words
 from mem_search.storage.sqlite.column_blocks import Block
 from mem_search.storage.sqlite.passage_map import PassageMapCache
-from mem_search.text.words import AnyWords, WordPhrase, WordQuery, folded, is_cjk
+from mem_search.text.word_forms import folded
+from mem_search.text.words import AnyWords, WordPhrase, WordQuery, is_cjk
 
 log = logging.getLogger(__name__)
 

@@ -28,15 +28,14 @@ from mem_search.storage.ports.search import Counted
 from mem_search.storage.rules import bm25
 from mem_search.storage.sql.vocabulary import FILES, LAST, MAX_WORD_CHARS, Vocabulary
 from mem_search.text.query.parse import MAX_MEANT
+from mem_search.text.word_forms import folded
 from mem_search.text.words import (
     CJK,
-    FOLDED,
     RUN,
     AllWords,
     AnyWords,
     WordPhrase,
     WordQuery,
-    folded,
     is_hash,
     pairs,
 )
@@ -132,7 +131,7 @@ def unknown(connection: sqlite3.Connection, words: Sequence[str]) -> list[str]:
     rows = connection.execute(
         "select w.key from json_each(?) w where not exists (select 1 from passages_fts"
         " where passages_fts match '\"' || w.value || '\"')",
-        (json.dumps(words, ensure_ascii=False).translate(FOLDED),),
+        (json.dumps([*map(folded, words)], ensure_ascii=False),),
     ).fetchall()
     return [words[place] for (place,) in rows] if rows else []
 

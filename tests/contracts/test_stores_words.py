@@ -1,0 +1,57 @@
+"""The contract of every store: a search finds words however text and question are written."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from written_forms import WRITTEN
+
+from contracts.test_stores_search import STORES
+from drafts import draft
+from mem_search.model import SearchRequest
+from mem_search.wiring import Runtime, open_runtime
+from runtimes import fill
+
+TEXTS = [text for text, _ in WRITTEN]
+
+
+@pytest.fixture(params=STORES)
+async def runtime(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Runtime]:
+    async with open_runtime(STORES[request.param](tmp_path / "home")) as opened:
+        await fill(opened, *(draft(text, text) for text in dict.fromkeys(TEXTS)))
+        yield opened
+
+
+async def test_a_word_of_another_form_is_found_and_marked_where_it_stands(
+    runtime: Runtime,
+) -> None:
+    for text, question in WRITTEN:
+        request = SearchRequest(text=question, limit=40, fold=False)
+        page = await runtime.search.pipeline.search(request)
+        found = {each.record.source_id: each for each in page.results}
+        assert text in found, question
+        record, snippet = found[text].record, found[text].snippet
+        assert record.text[snippet.start : snippet.end] == snippet.text
+        assert question not in (word for word, _ in page.report.analyzed.near), question
+
+
+async def test_names_of_people_and_of_attached_files_are_found_as_people_type_them(
+    runtime: Runtime,
+) -> None:
+    metadata = {
+        "from": ["Strößner <a@b.example>"],
+        "attachments": [unicodedata.normalize("NFD", "Учёт йода.pdf")],
+    }
+    await fill(runtime, draft("mail", "see there", kind="email", metadata=metadata))
+    for question in ("Strossner", "Strössner", "учет", "йода"):
+        page = await runtime.search.pipeline.search(SearchRequest(text=question))
+        assert "mail" in {each.record.source_id for each in page.results}, question
+
+
+async def test_phrases_and_beginnings_of_words_of_another_form_are_found(runtime: Runtime) -> None:
+    for question in ('"final office floor"', "hafengeb*", "title:x OR receipt"):
+        request = SearchRequest(text=question)
+        assert (await runtime.search.pipeline.search(request)).results, question
