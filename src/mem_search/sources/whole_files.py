@@ -24,7 +24,7 @@ from mem_search.model.ingest import WholeSession
 from mem_search.regular_file import kind_of, open_regular_file
 from mem_search.sources.base import KEPT, BaseSource, BatchBuilder
 from mem_search.sources.exclusions import Exclusions, is_regular, walk
-from mem_search.sources.growing import Growing, continued, keep_newest
+from mem_search.sources.growing import Growing, Rewritten, continued, keep_newest
 from mem_search.text.file_names import as_text
 from mem_search.text.json_reading import check_values, loads
 from mem_search.text.shortening import one_line
@@ -222,15 +222,17 @@ class WholeFiles(BaseSource):
         """Take what is new in the file; how far, as the cursor keeps it. ``entry`` is that of the
         last reading: a stamp, how many items were taken, and perhaps the place in it.
         """
+        attempts = [(file, entry[1] if entry[0] == stamp else 0)]
         if entry[2:] and (place := continued(file.path, entry[2])):
-            file = replace(file, place=place)
-            for count in self._file(file, 0, found):
-                # Until its end is reached, the next reading begins there again.
-                yield [stamp, _DONE, file.place.left] if count == _DONE else entry
-        else:
-            for count in self._file(file, entry[1] if entry[0] == stamp else 0, found):
-                left = [file.place.left] if count == _DONE and file.place.left else []
-                yield [stamp, count, *left]
+            attempts.insert(0, (replace(file, place=place, unread=UnreadLines()), 0))
+        for each, start in attempts:
+            goes_on = each is not file
+            with suppress(Rewritten):
+                for count in self._file(each, start, found):
+                    left = [each.place.left] if count == _DONE and each.place.left else []
+                    # Until its end is reached, the next reading goes on there again.
+                    yield entry if goes_on and count != _DONE else [stamp, count, *left]
+                return
 
     def _file(self, file: WholeFile, start: int, found: BatchBuilder) -> Iterator[int]:
         """Take what is in the file after the first ``start`` items; how many, in the end -1."""
@@ -256,7 +258,7 @@ class WholeFiles(BaseSource):
                 yield count
         except (OSError, *DAMAGED_ZIP) as error:
             found.fail(item, f"it cannot be read: {error}")
-        except StorageError:
+        except (StorageError, Rewritten):
             raise  # a full disk is no fault of the file
         except RecursionError:
             found.fail(item, "it cannot be read: it is nested too deeply")
