@@ -13,6 +13,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from hashlib import sha256
+from itertools import groupby
+from operator import attrgetter
 from pathlib import Path
 from typing import ClassVar, Final
 
@@ -20,12 +22,18 @@ from mem_search.contracts import Machine
 from mem_search.model import Draft, LedgerEntry, Location
 from mem_search.model.ingest import WholeSession
 from mem_search.patterns import pattern
-from mem_search.projects import repository
+from mem_search.projects import identify, named_after, repository
 from mem_search.regular_file import read_regular_file
 from mem_search.sources.agent_work.events import MAIN, AgentText, Event, Line, Prompt
 from mem_search.sources.agent_work.session_documents import MAX_BESIDE_BYTES, MAX_DOCUMENT_BYTES
 from mem_search.sources.agent_work.text import clean_text
-from mem_search.sources.agent_work.transcripts import SessionFiles, Tools, answered, called
+from mem_search.sources.agent_work.transcripts import (
+    SessionFiles,
+    Tools,
+    answered,
+    called,
+    records_of,
+)
 from mem_search.sources.whole_files import WholeFile
 
 _CHAT: Final = ".aider.chat.history.md"
@@ -77,8 +85,10 @@ class Aider(SessionFiles):
     def drafts(self, file: WholeFile) -> Iterator[Draft | LedgerEntry | WholeSession]:
         if file.path.name == _INPUT and file.path.with_name(_CHAT).is_file():
             yield LedgerEntry(file.name, "left", f"{_CHAT} beside it has its prompts")
-        else:
-            yield from super().drafts(file)
+            return
+        project_of = named_after if file.is_upload else identify
+        for _, lines in groupby(self.lines(file), attrgetter("session")):
+            yield from records_of(self.name, lines, project_of, file.name)
 
     def lines(self, file: WholeFile) -> Iterator[Line]:
         content = read_regular_file(file.path, MAX_DOCUMENT_BYTES, follow=False)

@@ -46,6 +46,7 @@ from mem_search.sources.agent_work.transcripts import (
     words,
 )
 from mem_search.sources.conversations import MAX_LINE_BYTES, fields, items, json_lines
+from mem_search.sources.growing import Rewritten
 from mem_search.sources.whole_files import MAX_FILE_BYTES, UnreadLines, WholeFile
 
 _FILE: Final = "store.db"
@@ -151,20 +152,26 @@ def _stored(file: WholeFile) -> Iterator[Line]:
 def _transcript(file: WholeFile) -> Iterator[Line]:
     """The messages of a transcript; what has no time has that of the prompt before it."""
     session, agent = _named(file.path)
-    at, cwd = _began(file.path), _directory(file)
+    of: dict[str, Any] = {"at": _began(file.path), "cwd": "", "is_noted": False, "number": 0}
+    if not file.place.offset:
+        of["cwd"], of["is_noted"] = _directory(file)
+    file.place.remember("reader", of)
     is_main = agent == MAIN
-    messages = _spoken(file) if file.path.suffix == ".txt" else json_lines(file)
-    for number, raw in enumerate(messages, 1):
+    for raw in _spoken(file) if file.path.suffix == ".txt" else json_lines(file):
+        of["number"] += 1
+        number = of["number"]
         content = fields(raw.get("message")).get("content", raw.get("content"))
         if sent := _SENT.search(words(content)):
-            at = _moment(sent) or at
+            of["at"] = _moment(sent) or of["at"]
+        if not of["is_noted"] and _ran_in(content):
+            raise Rewritten  # now it is known where the session works
         events = list(_events({"role": raw.get("role"), "content": content}, file.unread, number))
         if raw and "role" not in raw and raw.get("type") != "turn_ended":
             file.unread.not_known(f"type {raw.get('type')}")
         if not is_main:
             events = [Instruction(e.text) if isinstance(e, Prompt) else e for e in events]
         key = f"line-{number}" if is_main else f"{agent}-line-{number}"
-        yield Line(key, session, at, cwd, "", agent, tuple(events))
+        yield Line(key, session, of["at"], of["cwd"], "", agent, tuple(events))
 
 
 def _named(path: Path) -> tuple[str, str]:
@@ -215,12 +222,12 @@ def _moment(sent: re.Match[str]) -> int | None:
     return round((at - sign * ahead).timestamp() * 1000)
 
 
-def _directory(file: WholeFile) -> str:
+def _directory(file: WholeFile) -> tuple[str, bool]:
     """The directory that the session worked in: what the program noted, what a command ran in, or a
-    directory of this machine that the folder is named after.
+    directory of this machine that the folder is named after; whether it is no such guess.
     """
     if _TRANSCRIPTS not in file.path.parts:
-        return ""
+        return "", True
     folder = Path(*file.path.parts[: file.path.parts.index(_TRANSCRIPTS)])
     for name, field in _FOLDERS:
         try:
@@ -228,13 +235,18 @@ def _directory(file: WholeFile) -> str:
         except OSError:
             continue
         if path := clean_text(noted.get(field)):
-            return path
+            return path, True
     if file.path.suffix == ".jsonl":
         for raw in json_lines(WholeFile(file.path, file.name)):
-            for part in map(fields, items(fields(raw.get("message")).get("content"))):
-                if path := clean_text(fields(part.get("input")).get("working_directory")):
-                    return path
-    return "" if file.is_upload else _on_disk(Path("/"), folder.name)
+            if path := _ran_in(fields(raw.get("message")).get("content")):
+                return path, True
+    return "" if file.is_upload else _on_disk(Path("/"), folder.name), False
+
+
+def _ran_in(content: object) -> str:
+    """The directory of the first command in a message."""
+    given = (fields(fields(part).get("input")) for part in items(content))
+    return next(filter(None, (clean_text(each.get("working_directory")) for each in given)), "")
 
 
 def _on_disk(folder: Path, slug: str) -> str:
@@ -258,22 +270,29 @@ def _on_disk(folder: Path, slug: str) -> str:
 def _spoken(file: WholeFile) -> Iterator[Mapping[str, Any]]:
     """The messages of a transcript that is text, in the form that one in JSON has."""
     message: dict[str, Any] = {}
+    place, at = file.place, file.place.offset
+    file.unread.at = place.line
     with open_regular_file(file.path, max_bytes=MAX_FILE_BYTES, follow=False) as content:
+        content.seek(at)
         while raw := content.readline(MAX_LINE_BYTES):
             file.unread.at += 1
+            at += len(raw)
             try:
                 line = raw.decode("utf-8").rstrip("\n").removesuffix("\r")
             except UnicodeDecodeError as error:
                 file.unread.add(file.unread.at, f"cannot be read: {error}")
                 continue
             if speaker := _SPEAKER.fullmatch(line):
-                yield message
+                if message or not place.offset:
+                    yield message
+                place.offset, place.line = at - len(raw), file.unread.at - 1
                 role = "assistant" if speaker[1] == "A" else speaker[1]
                 message = {"role": role, "content": [{"type": "text", "text": ""}]}
             elif parts := message.get("content"):
                 _add(line, parts)
             elif line.strip():
                 file.unread.not_known("text before anybody speaks")
+        place.leave(content)
     yield message
 
 

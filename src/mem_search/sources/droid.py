@@ -84,16 +84,18 @@ class Droid(SessionFiles):
         return path.suffix == ".jsonl" and (is_own or is_named)
 
     def lines(self, file: WholeFile) -> Iterator[Line]:
-        start: Mapping[str, Any] = {}
-        session = Path(file.name).name.partition(".")[0]
-        agent, copied_until = MAIN, ""
-        for number, raw in enumerate(json_lines(file), 1):
-            kind = clean_text(raw.get("type"))
+        of = file.place.remember(
+            "reader",
+            {"start": {}, "agent": MAIN, "session": Path(file.name).name.partition(".")[0],
+             "copied_until": ""},
+        )  # fmt: skip
+        for raw in json_lines(file):
+            number, kind, start = file.unread.at, clean_text(raw.get("type")), of["start"]
             if kind == "session_start" and not start:  # a copy of another's may follow
-                start = raw
-                session = clean_text(raw.get("id")) or session
-                agent, session = _whose(raw, session)
-                copied_until = _copied_until(file, raw)
+                start = {name: raw.get(name) for name in ("type", "version", "cwd") if name in raw}
+                agent, session = _whose(raw, clean_text(raw.get("id")) or of["session"])
+                of |= {"start": start, "agent": agent, "session": session}
+                of["copied_until"] = _copied_until(file, raw)
             version = f"{self.label}'s format {clean_text(str(start.get('version', 'unknown')))}"
             if raw and (
                 kind not in _KNOWN or (kind == "message" and not fields(raw.get("message")))
@@ -101,12 +103,12 @@ class Droid(SessionFiles):
                 not_understood(file, number, f"a line of type {kind or 'none'}", version)
             if start.get("version", _VERSION) not in (1, _VERSION):
                 not_understood(file, 1, "a version that is not known", version)
-            events = tuple(_events(raw, kind, agent)) if not copied_until else ()
+            events = tuple(_events(raw, kind, of["agent"])) if not of["copied_until"] else ()
             key = clean_text(raw.get("id")) or f"line-{number}"
-            if key == copied_until:
-                copied_until = ""
-            cwd = clean_text(start.get("cwd"))
-            yield Line(key, session, moment(raw.get("timestamp")), cwd, "", agent, events)
+            if key == of["copied_until"]:
+                of["copied_until"] = ""
+            cwd, at = clean_text(start.get("cwd")), moment(raw.get("timestamp"))
+            yield Line(key, of["session"], at, cwd, "", of["agent"], events)
 
 
 def _whose(start: Mapping[str, Any], session: str) -> tuple[str, str]:

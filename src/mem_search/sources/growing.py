@@ -96,6 +96,17 @@ class Growing:
         elif self._awaits:
             self.left = {"awaits": self._awaits}
 
+    def count(self, taken: Mapping[str, bool]) -> int:
+        """How many records the file has given, with those that were ``taken`` in this reading: ids,
+        and whether the next reading gives them again.
+        """
+        known = self.known
+        records: int = known.get("records", 0) + len(taken.keys() - set(known.get("again", ())))
+        if "known" in self.left:
+            again = [each for each, is_again in taken.items() if is_again]
+            self.left["known"] |= {"records": records, "again": again}
+        return records
+
 
 def _check(file: BinaryIO, offset: int) -> int:
     file.seek(0)

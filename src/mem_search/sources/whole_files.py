@@ -266,22 +266,11 @@ class WholeFiles(BaseSource):
             log.warning("%s: %r", item, error)
             found.fail(item, f"it is not as expected ({type(error).__name__}: {error})")
         else:
-            if records := self._records(file, taken):
+            if records := file.place.count(taken):
                 found.note(LedgerEntry(item, "taken", records=records))
             elif not noted:
                 found.leave(item, "there is nothing in it that could be stored")
         yield _DONE
-
-    def _records(self, file: WholeFile, taken: Mapping[str, bool]) -> int:
-        """How many records the file has given, with those that were ``taken`` in this reading: ids,
-        and whether the next reading gives them again.
-        """
-        known = file.place.known
-        records: int = known.get("records", 0) + len(taken.keys() - set(known.get("again", ())))
-        if "known" in file.place.left:
-            again = [each for each, is_again in taken.items() if is_again]
-            file.place.left["known"] |= {"records": records, "again": again}
-        return records
 
 
 def head(path: Path, size: int = 2048) -> bytes:
