@@ -150,7 +150,7 @@ class SessionStores(BaseSource):
                 batch.outdate(name)
                 left = places.pop(name, None)
                 if place := continued(store.path, left) if left else None:
-                    store = replace(store, place=place)  # noqa: PLW2901
+                    store = replace(store, place=place)
                 try:
                     for _ in self._store(store, sessions, earlier, batch):
                         if batch.is_full:
