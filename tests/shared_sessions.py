@@ -147,9 +147,7 @@ def pi(made: Made) -> tuple[str, Lines]:
                      "cwd": CWD, **above}]  # fmt: skip
     for each in made.messages(None):
         said = {"role": each.role, "content": text(each.words)}
-        lines.append(
-            {"type": "message", "id": each.id[:8], "timestamp": each.at, "message": said}
-        )
+        lines.append({"type": "message", "id": each.id[:8], "timestamp": each.at, "message": said})
     return f"--gone--/2026-01-0{made.day}T00-00-00-000Z_{made.id}.jsonl", lines
 
 
@@ -488,7 +486,10 @@ def crush(root: Path, made: Made, count: int | None) -> Path:
         above, began = PARENT if made.is_child else None, ms(made.began) // 1000
         yield "sessions", (made.id, above, "Untitled Session", 1, began, began)
         for each in made.messages(count):
-            parts, at = json.dumps([{"type": "text", "data": {"text": each.words}}]), each.ms // 1000
+            parts, at = (
+                json.dumps([{"type": "text", "data": {"text": each.words}}]),
+                each.ms // 1000,
+            )
             yield "messages", (each.id, made.id, each.role, parts, None, at, at, None, None, 0)
 
     schema = """

@@ -157,8 +157,8 @@ def test_a_file_in_which_each_line_is_broken_is_not_taken(name: str, tmp_path: P
     assert "taken" not in {entry.outcome for entry in ledger}
 
 
-LONG = Made(PARENT, [(f"Is lamp {n} lit", f"Lamp {n} burns; I decided to use oil {n} instead of gas.")
-                     for n in range(8)])  # fmt: skip
+SAYS = "Lamp {0} burns; I decided to use oil {0} instead of gas."
+LONG = Made(PARENT, [(f"Is lamp {n} lit", SAYS.format(n)) for n in range(8)])
 
 
 def _cursor_text(root: Path, made: Made, count: int | None) -> Path:
@@ -243,6 +243,72 @@ def test_one_more_line_costs_no_second_reading_of_those_before(
         growing.write(content[end:])
     _grown(name, root, cursor)
     assert begun[0] > len(content) // 2
+
+
+def test_a_message_of_gemini_that_is_written_again_has_the_session_read_whole(
+    tmp_path: Path,
+) -> None:
+    """Its last message is written again as it goes on; an older one seldom, or taken back."""
+    root, file, content = _written("gemini", tmp_path)
+    cursor = _grown("gemini", root, {})[1]
+    first = json.loads(content.split(b"\n")[3])
+    changes: list[tuple[dict[str, Any], str]] = [
+        ({**first, "content": "The lamp is out of oil."}, "out of oil"),
+        ({"$set": {"directories": ["/gone/pier"]}}, "/gone/pier"),
+        ({"$rewindTo": json.loads(content.split(b"\n")[4])["id"]}, ""),
+    ]
+    for change, words in changes:
+        with file.open("a") as growing:
+            growing.write(f"{json.dumps(change)}\n")
+        drafts, cursor = _grown("gemini", root, cursor)
+        whole = _grown("gemini", root, {})[0]
+        assert {each.source_id: _told(each) for each in drafts} == {
+            each.source_id: _told(each) for each in whole
+        }
+        told = " ".join(f"{each.text} {each.metadata.get('cwd')}" for each in drafts)
+        assert words in told
+    assert [each.kind for each in drafts].count("user_prompt") == 1
+
+
+def test_a_change_of_an_older_request_of_a_chat_has_the_chat_read_whole(tmp_path: Path) -> None:
+    root, file, _ = _written("copilot-chat", tmp_path)
+    cursor = _grown("copilot-chat", root, {})[1]
+    path = ["requests", 0, "response"]
+    for change in (
+        {"kind": 1, "k": path, "v": [{"value": "The lamp is out of oil."}]},
+        {"kind": 1, "k": ["requests", 0], "v": {"requestId": "q", "message": {"text": "Oil?"}}},
+        {"kind": 2, "k": ["requests"], "i": 2, "v": []},
+        {"kind": 0, "v": {"sessionId": LONG.id, "version": 3, "requests": []}},
+    ):
+        with file.open("a") as growing:
+            growing.write(f"{json.dumps(change)}\n")
+        drafts, cursor = _grown("copilot-chat", root, cursor)
+        whole = _grown("copilot-chat", root, {})[0]
+        assert {each.source_id: _told(each) for each in drafts} == {
+            each.source_id: _told(each) for each in whole
+        }
+
+
+def test_a_file_that_could_not_be_read_on_is_read_whole_when_it_grows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root, file, content = _written("qwen", tmp_path)
+    end = content.rstrip(b"\n").rfind(b"\n") + 1
+    file.write_bytes(content[:end])
+    _, cursor = _grown("qwen", root, {})
+    with monkeypatch.context() as broken:
+        broken.setattr(Growing, "remember", _failing)
+        with file.open("ab") as growing:
+            growing.write(content[end:-9])
+        _, cursor = _grown("qwen", root, cursor)
+    with file.open("ab") as growing:
+        growing.write(content[-9:])
+    drafts, _ = _grown("qwen", root, cursor)
+    assert [each.kind for each in drafts].count("user_prompt") == len(LONG.turns)
+
+
+def _failing(*_: Any) -> Any:
+    raise RecursionError
 
 
 def _noting(begun: list[int], remember: Any) -> Any:

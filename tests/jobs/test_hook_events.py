@@ -447,8 +447,9 @@ async def test_a_defect_over_one_event_sets_it_aside_and_the_others_are_recorded
 def transcript_in(folder: Path, session: str, asked: str) -> Path:
     file = folder / "-gone-harbour" / f"{session}.jsonl"
     file.parent.mkdir(parents=True, exist_ok=True)
+    message = {"role": "user", "content": asked}
     line = {"type": "user", "uuid": session, "sessionId": session, "cwd": "/gone/harbour",
-            "timestamp": "2026-01-01T00:00:00Z", "message": {"role": "user", "content": asked}}  # fmt: skip
+            "timestamp": "2026-01-01T00:00:00Z", "message": message}  # fmt: skip
     file.write_text(f"{json.dumps(line)}\n")
     return file
 

@@ -25,7 +25,7 @@ from mem_search.sources.agent_work.session_stores import SessionStores
 from mem_search.sources.agent_work.transcripts import SessionFiles
 from mem_search.wiring import Runtime, open_runtime
 from runtimes import small
-from shared_sessions import CHILD, CWD, FORK, FORKS, PARENT, WRITERS, Made, sessions_of
+from shared_sessions import CWD, FORK, FORKS, NEW, PARENT, TURNS, WRITERS, Made, sessions_of
 
 
 def write(form: str, root: Path, made: Made, count: int | None = None) -> Location:
@@ -163,3 +163,42 @@ async def test_any_order_of_files_gives_what_the_fullest_give(name: str, tmp_pat
                 location = write(name, true, made)
             await runtime.ingest.reader.read(location)
             assert told((await stored(runtime)).values()) == told(expected.values()), actions
+
+
+@pytest.mark.parametrize("richer", ["cursor", "cursor-editor"])
+async def test_a_transcript_of_cursor_and_the_database_of_its_session_are_one(
+    richer: str, tmp_path: Path
+) -> None:
+    """The transcript is there first, and is stored; then the database has the session as well."""
+    made, home = Made(PARENT, TURNS), tmp_path / "person"
+    place = home / (".cursor" if richer == "cursor" else ".config")
+    async with open_runtime(small(tmp_path / "home"), background=False) as runtime:
+        read = runtime.ingest.reader.read
+        location = write("cursor transcript", home / ".cursor", made, 2)
+        await read(location)
+        before = await stored(runtime)
+        assert [each.kind for each in before.values()].count("user_prompt") == 1
+        database = write(richer, place, made)
+        await read(database)
+        write("cursor transcript", home / ".cursor", made)
+        await read(location)
+        found = [each for each in (await stored(runtime)).values() if each.session == PARENT]
+        asked = [each.text for each in found if each.kind == "user_prompt"]
+        assert sorted(asked) == sorted(words for words, _ in TURNS)
+        assert {each.source for each in found} == {richer}
+        assert [each.kind for each in found].count("session_summary") == 1
+        rows = await runtime.store.ingest.ledger("cursor", "agent-transcripts", 9, 0)
+        reasons = {row.outcome: row.reason for row in rows}
+        assert "which says more" in reasons["left"], rows
+
+
+async def test_a_transcript_of_cursor_that_the_editor_does_not_have_is_read(tmp_path: Path) -> None:
+    made, home = Made(PARENT, TURNS), tmp_path / "person"
+    database = write("cursor-editor", home / ".config", Made(FORK, NEW))
+    write("cursor-editor", home / ".config", made, 0)  # a chat without its messages
+    location = write("cursor transcript", home / ".cursor", made)
+    async with open_runtime(small(tmp_path / "home"), background=False) as runtime:
+        await runtime.ingest.reader.read(database)
+        await runtime.ingest.reader.read(location)
+        found = (await stored(runtime)).values()
+        assert [each.kind for each in found if each.session == PARENT].count("user_prompt") == 3

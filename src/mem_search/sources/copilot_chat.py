@@ -38,7 +38,7 @@ from mem_search.sources.agent_work.text import clean_text, without_injected
 from mem_search.sources.agent_work.transcripts import Tools, answered, called, exit_code
 from mem_search.sources.conversations import fields, items, json_lines, moment
 from mem_search.sources.growing import Rewritten
-from mem_search.sources.whole_files import WholeFile
+from mem_search.sources.whole_files import NotHere, WholeFile
 
 _WORKSPACES: Final = "workspaceStorage"
 _CHATS: Final = "chatSessions"
@@ -120,7 +120,7 @@ class CopilotChat(SessionDocuments):
                 for path, _ in super()._below(chats, refuse, is_copy=is_copy):
                     yield path, str(path.relative_to(root))
 
-    def drafts(self, file: WholeFile) -> Iterator[Draft | LedgerEntry | WholeSession]:
+    def drafts(self, file: WholeFile) -> Iterator[Draft | LedgerEntry | WholeSession | NotHere]:
         if file.path.suffix == ".json" and file.path.with_suffix(".jsonl").is_file():
             yield LedgerEntry(file.name, "left", "the newer form of this chat is beside it")
         else:

@@ -74,6 +74,13 @@ class WholeFile:
     place: Growing = field(default_factory=Growing, compare=False)
 
 
+@dataclass(frozen=True, slots=True)
+class NotHere:
+    """A record that an earlier reading of a file gave, and that is now read from elsewhere."""
+
+    source_id: str
+
+
 @dataclass(slots=True)
 class UnreadLines:
     """Lines of a file that are not read, each with its reason; ``at`` is the line at hand.
@@ -137,7 +144,7 @@ class WholeFiles(BaseSource):
     version: ClassVar[int] = 1
 
     @abstractmethod
-    def drafts(self, file: WholeFile) -> Iterator[Draft | LedgerEntry | WholeSession]:
+    def drafts(self, file: WholeFile) -> Iterator[Draft | LedgerEntry | WholeSession | NotHere]:
         """What is in the file, always in the same order; a ledger entry is what is not stored.
 
         Raises ValueError or OSError with the reason when the file is damaged.
@@ -253,6 +260,9 @@ class WholeFiles(BaseSource):
                     found.take(each, item)
                 elif isinstance(each, WholeSession):
                     found.finish(each)
+                elif isinstance(each, NotHere):
+                    found.drop(each.source_id)
+                    file.place.known.clear()
                 else:
                     found.note(each)
                 yield count

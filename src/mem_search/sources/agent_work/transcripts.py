@@ -23,7 +23,7 @@ from mem_search.sources.agent_work.tools import argument_of
 from mem_search.sources.conversations import fields, items
 from mem_search.sources.databases import ForeignDatabase, UnreadableDatabase, foreign_database
 from mem_search.sources.growing import Growing
-from mem_search.sources.whole_files import UnreadLines, WholeFile, WholeFiles
+from mem_search.sources.whole_files import NotHere, UnreadLines, WholeFile, WholeFiles
 
 Tools = Mapping[str, tuple[str, ...]]
 """An agent's name of a tool → Claude Code's, and the argument that says on what, by each name."""
@@ -72,7 +72,7 @@ class SessionFiles(WholeFiles):
         """The session that the program calls the file by; "" if its name says nothing of it."""
         return ""
 
-    def drafts(self, file: WholeFile) -> Iterator[Draft | LedgerEntry | WholeSession]:
+    def drafts(self, file: WholeFile) -> Iterator[Draft | LedgerEntry | WholeSession | NotHere]:
         project_of = named_after if file.is_upload else identify
         builder = DraftBuilder(
             self.name,
