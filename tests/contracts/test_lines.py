@@ -270,6 +270,32 @@ def test_a_message_of_gemini_that_is_written_again_has_the_session_read_whole(
     assert [each.kind for each in drafts].count("user_prompt") == 1
 
 
+@pytest.mark.parametrize("form", ["cursor transcript", "cursor text"])
+def test_a_transcript_of_cursor_that_tells_late_where_it_works_is_read_whole(
+    form: str, tmp_path: Path
+) -> None:
+    root, file, content = _written(form, tmp_path)
+    (file.parent / ".workspace-trusted").unlink(missing_ok=True)
+    (file.parent.parent / ".workspace-trusted").unlink(missing_ok=True)
+    if form == "cursor text":
+        told = b"assistant:\n[Tool call] Shell\n  command: make\n  working_directory: /gone/pier\n"
+        file.write_bytes(content)
+    else:
+        *lines, told = content.splitlines(keepends=True)
+        part = {"command": "make", "working_directory": "/gone/harbour"}
+        without = json.dumps(part).encode(), b'{"command": "make"}'
+        file.write_bytes(b"".join(lines).replace(*without))
+        told = told.replace(b"harbour", b"pier")
+    drafts, cursor = _grown(form, root, {})
+    assert {each.metadata.get("cwd") for each in drafts if each.kind == "user_prompt"} == {""}
+    with file.open("ab") as growing:
+        growing.write(told)
+    drafts, _ = _grown(form, root, cursor)
+    asked = {each.source_id: each for each in drafts if each.kind == "user_prompt"}
+    assert len(asked) == len(LONG.turns)
+    assert {each.metadata["cwd"] for each in asked.values()} == {"/gone/pier"}
+
+
 def test_a_change_of_an_older_request_of_a_chat_has_the_chat_read_whole(tmp_path: Path) -> None:
     root, file, _ = _written("copilot-chat", tmp_path)
     cursor = _grown("copilot-chat", root, {})[1]

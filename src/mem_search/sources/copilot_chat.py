@@ -205,7 +205,7 @@ def _replayed(
             what = f"a change of kind {clean_text(str(kind))}"
             not_understood(file, file.unread.at, what, "VS Code Chat")
         if goes_on and (
-            _unread(file) != noted or chat.get("requests", [])[:given] != [None] * given
+            _unread(file) != noted or items(chat.get("requests"))[:given] != [None] * given
         ):
             raise Rewritten
     return chat, held, noted

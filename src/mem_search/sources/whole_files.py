@@ -245,7 +245,7 @@ class WholeFiles(BaseSource):
         """Take what is in the file after the first ``start`` items; how many, in the end -1."""
         item, noted = file.name, 0
         taken: dict[str, bool] = {}
-        if file.place.offset:
+        if goes_on := file.place.offset > 0:
             found.outdate(f"{item}:{file.place.line + 1}")
         elif not start:
             found.outdate(item)
@@ -268,11 +268,13 @@ class WholeFiles(BaseSource):
                 yield count
         except (OSError, *DAMAGED_ZIP) as error:
             found.fail(item, f"it cannot be read: {error}")
-        except (StorageError, Rewritten):
+        except StorageError:
             raise  # a full disk is no fault of the file
         except RecursionError:
             found.fail(item, "it cannot be read: it is nested too deeply")
-        except Exception as error:  # noqa: BLE001  a foreign file may hold anything anywhere
+        except Exception as error:  # a foreign file may hold anything anywhere
+            if goes_on and isinstance(error, Rewritten):
+                raise
             log.warning("%s: %r", item, error)
             found.fail(item, f"it is not as expected ({type(error).__name__}: {error})")
         else:

@@ -36,7 +36,8 @@ def transcript(file: WholeFile) -> Iterator[Line]:
     """The messages of a transcript; what has no time has that of the prompt before it."""
     session, agent = named(file.path)
     of: dict[str, Any] = {"at": _began(file.path), "cwd": "", "is_noted": False, "number": 0}
-    if not file.place.offset:
+    goes_on = file.place.offset > 0
+    if not goes_on:
         of["cwd"], of["is_noted"] = _directory(file)
     file.place.remember("reader", of)
     is_main = agent == MAIN
@@ -46,7 +47,7 @@ def transcript(file: WholeFile) -> Iterator[Line]:
         content = fields(raw.get("message")).get("content", raw.get("content"))
         if sent := SENT.search(words(content)):
             of["at"] = _moment(sent) or of["at"]
-        if not of["is_noted"] and _ran_in(content):
+        if goes_on and not of["is_noted"] and _ran_in(content):
             raise Rewritten  # now it is known where the session works
         found = list(events({"role": raw.get("role"), "content": content}, file.unread, number))
         if raw and "role" not in raw and raw.get("type") != "turn_ended":
@@ -101,10 +102,11 @@ def _directory(file: WholeFile) -> tuple[str, bool]:
             continue
         if path := clean_text(noted.get(field)):
             return path, True
-    if file.path.suffix == ".jsonl":
-        for raw in json_lines(WholeFile(file.path, file.name)):
-            if path := _ran_in(fields(raw.get("message")).get("content")):
-                return path, True
+    is_text = file.path.suffix == ".txt"
+    other = WholeFile(file.path, file.name)
+    for raw in _spoken(other) if is_text else json_lines(other):
+        if path := _ran_in(fields(raw.get("message")).get("content", raw.get("content"))):
+            return path, True
     return "" if file.is_upload else _on_disk(Path("/"), folder.name), False
 
 
