@@ -96,6 +96,20 @@ def home(tmp_path: Path) -> Path:
     return home
 
 
+@pytest.mark.parametrize("agent", ["", "codex"])
+def test_an_event_says_where_the_environment_puts_the_folders_of_agents(
+    agent: str, home: Path
+) -> None:
+    """Only variables that the worker knows, and only paths."""
+    transcript = home.parent / f"{SESSION}.jsonl"
+    transcript.touch()
+    event = {**PROMPT, "transcript_path": str(transcript), "environ": {"CODEX_HOME": "/x"}}
+    given = {"CLAUDE_CONFIG_DIR": "/srv/claude", "CODEX_HOME": "~/codex", "QWEN_HOME": "here",
+             "KIRO_HOME": "/" + "k" * 5000, "COPILOT_HOME": "", "SECRET_DIR": "/srv/x"}  # fmt: skip
+    _, (left,) = run(home, event, agent, **given)
+    assert left["environ"] == {"CLAUDE_CONFIG_DIR": "/srv/claude", "CODEX_HOME": "~/codex"}
+
+
 def test_a_session_that_starts_gets_its_context(home: Path) -> None:
     kind = worker()
     with standing_in(home, kind):

@@ -48,6 +48,7 @@ FOLDERS = (
     "QWEN_RUNTIME_DIR", "VSCODE_PORTABLE", "XDG_CONFIG_HOME", "XDG_DATA_HOME",
 )  # fmt: skip
 """Where agents have their folders: a worker that runs may not know."""
+MAX_FOLDER_CHARS = 4096
 NAMES = {
     "BeforeAgent": "UserPromptSubmit",
     "AfterAgent": "Stop",
@@ -169,6 +170,8 @@ def understood(raw):
     agent = next((word[len(MARK) :] for word in sys.argv[1:] if word.startswith(MARK)), OWN)
     event.pop("agent", None)
     event.pop("environ", None)
+    if environ := folders():
+        event["environ"] = environ
     if agent != OWN:
         event = translated(event, agent)
     name = event.get("hook_event_name")
@@ -187,8 +190,17 @@ def translated(event, agent):
     name = event.get("hook_event_name")
     name = NAMES.get(name, name) if isinstance(name, str) else name
     same = {"hook_event_name": name, "session_id": session, "cwd": cwd, "agent": agent}
-    environ = {name: os.environ[name] for name in FOLDERS if os.environ.get(name)}
-    return {**event, **same, **({"environ": environ} if environ else {})}
+    return {**event, **same}
+
+
+def folders():
+    """Where the environment says that agents have their folders; what is no path is left out."""
+    given = {name: os.environ.get(name, "") for name in FOLDERS}
+    return {
+        name: place
+        for name, place in given.items()
+        if 0 < len(place) <= MAX_FOLDER_CHARS and os.path.isabs(os.path.expanduser(place))
+    }
 
 
 def to_leave(event, unique):

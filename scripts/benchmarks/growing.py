@@ -45,9 +45,20 @@ def _qwen(number: int) -> dict[str, Any]:
     }
 
 
+def _gemini(number: int) -> dict[str, Any]:
+    at = f"2026-01-01T{number // 3600 % 24:02}:{number // 60 % 60:02}:{number % 60:02}Z"
+    if not number:
+        return {"sessionId": _SESSION, "startTime": at, "directories": ["/gone/harbour"]}
+    # The program writes an answer again once a tool has answered.
+    of, key = ("gemini", number // 3 * 3 + 1) if number % 3 else ("user", number)
+    name = f"00000000-0000-4000-8000-{key:012}"
+    return {"id": name, "timestamp": at, "type": of, "content": f"{number}: {_WORDS}"}
+
+
 _AGENTS = {
     "codex": (_codex, f"sessions/2026/01/01/rollout-2026-01-01T00-00-00-{_SESSION}.jsonl"),
     "qwen": (_qwen, f"projects/-gone-harbour/chats/{_SESSION}.jsonl"),
+    "gemini": (_gemini, "harbour/chats/session-2026-01-01T00-00-aaaaaaaa.jsonl"),
 }
 
 

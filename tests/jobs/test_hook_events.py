@@ -442,3 +442,57 @@ async def test_a_defect_over_one_event_sets_it_aside_and_the_others_are_recorded
     assert ("user_prompt", "Mend the tide gauge of the pier") in await stored(runtime)
     (failed,) = await events._store.ledger("claude-code", "2.json", 1, 0, "failed")
     assert "KeyError: 'surprise'" in str(failed)
+
+
+def transcript_in(folder: Path, session: str, asked: str) -> Path:
+    file = folder / "-gone-harbour" / f"{session}.jsonl"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    message = {"role": "user", "content": asked}
+    line = {"type": "user", "uuid": session, "sessionId": session, "cwd": "/gone/harbour",
+            "timestamp": "2026-01-01T00:00:00Z", "message": message}  # fmt: skip
+    file.write_text(f"{json.dumps(line)}\n")
+    return file
+
+
+async def test_the_folder_that_a_variable_names_is_followed_from_then_on(
+    tmp_path: Path, events: HookEvents, runtime: Runtime
+) -> None:
+    """The worker was started before the variable was set."""
+    folder = tmp_path / "claude"
+    other = SESSION[:-1] + "2"
+    transcript = transcript_in(folder / "projects", SESSION, "Mend the gauge")
+    transcript_in(folder / "projects", other, "Paint the pier")
+    elsewhere = transcript_in(tmp_path / "elsewhere", SESSION[:-1] + "3", "Light the lamp")
+    environ = {"CLAUDE_CONFIG_DIR": str(folder)}
+    leave(events, "1", "UserPromptSubmit", transcript_path=str(elsewhere), environ=environ)
+    await drain_later(events)
+    assert [title for kind, title in await stored(runtime) if kind == "user_prompt"] == [
+        "Light the lamp"
+    ], "a variable names no folder in which the transcript does not lie"
+    leave(events, "2", "UserPromptSubmit", transcript_path=str(transcript), environ=environ)
+    await drain_later(events)
+    followed = [each.location.path for each in await runtime.store.ingest.locations()
+                if each.followed]  # fmt: skip
+    assert str(folder / "projects") in followed
+    assert ("user_prompt", "Paint the pier") in await stored(runtime)
+    transcript_in(folder / "projects", other[:-1] + "4", "Count the herons")
+    leave(events, "3", "Stop", transcript_path=str(transcript))  # without the variable
+    await drain_later(events)
+    assert ("user_prompt", "Count the herons") in await stored(runtime)
+
+
+async def test_a_variable_names_no_folder_of_somebody_else_and_no_relative_one(
+    tmp_path: Path, events: HookEvents, runtime: Runtime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    transcript = transcript_in(tmp_path / "claude" / "projects", SESSION, "Mend the gauge")
+    transcript_in(tmp_path / "claude" / "projects", SESSION[:-1] + "2", "Paint the pier")
+    monkeypatch.chdir(tmp_path)
+    for environ in ({"CLAUDE_CONFIG_DIR": "claude"}, {"CLAUDE_CONFIG_DIR": ["/x"]}, {"HOME": "/x"}):
+        leave(events, "1", "UserPromptSubmit", transcript_path=str(transcript), environ=environ)
+        await drain_later(events)
+    monkeypatch.setattr(os, "geteuid", lambda: 12_345)
+    if transcript.stat().st_uid:
+        named = {"CLAUDE_CONFIG_DIR": str(tmp_path / "claude")}
+        leave(events, "1", "UserPromptSubmit", transcript_path=str(transcript), environ=named)
+        await drain_later(events)
+    assert ("user_prompt", "Paint the pier") not in await stored(runtime)

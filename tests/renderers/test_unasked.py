@@ -185,6 +185,10 @@ def test_a_name_that_could_be_a_sentence_is_a_number(name: str) -> None:
         ("fix/login-2.1", "fix/login-2.1"),
         ("Tide Tables", "Tide-Tables"),
         ("café", "cafe"),
+        ("api (work/api)", "api (work/api)"),
+        ("mem-search (work/mem-search)", "mem-search (work/mem-search)"),
+        ("api (work api)", "api-work-api"),
+        ("quay (work/api)", "quay-work/api"),
         ("f3b1c0de-12ab-4cde-9f00-aa11bb22cc33", "f3b1c0de-12ab-4cde-9f00-aa11bb22cc33"),
     ],
 )
@@ -196,6 +200,12 @@ def test_an_ordinary_name_stays_what_it_is(name: str, plain: str) -> None:
 @pytest.mark.parametrize("name", ORDINARY)
 def test_a_name_that_tells_nobody_to_do_anything_is_readable(name: str) -> None:
     assert quoted(name) == f'"{name}"'
+
+
+@pytest.mark.parametrize("name", HOSTILE_NAMES + ORDERS)
+def test_a_path_that_tells_a_project_apart_is_no_way_in(name: str) -> None:
+    for told in (f"{name} (work/{name})", f"api ({name}/api)", f"x ({name})", f"{name} (y/x)"):
+        assert "(" not in plain_name(told)
 
 
 @given(st.text(max_size=400))

@@ -44,7 +44,9 @@ def folders_in(environ: object) -> dict[str, str]:
     return {
         name: value
         for name in FOLDER_VARIABLES
-        if isinstance(value := given.get(name), str) and 0 < len(value) <= MAX_FOLDER_CHARS
+        if isinstance(value := given.get(name), str)
+        and 0 < len(value) <= MAX_FOLDER_CHARS
+        and os.path.isabs(os.path.expanduser(value))  # noqa: PTH111, PTH117  Path raises for ~x
     }
 
 

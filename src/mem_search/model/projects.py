@@ -41,6 +41,11 @@ def folder_name(project: str) -> str:
     return project.partition(_APART)[0] or project
 
 
+def path_in(project: str) -> str:
+    """The path in a project's name: ``work/api`` of ``api (work/api)``; "" for one without."""
+    return project.partition(_APART)[2].removesuffix(")") if project.endswith(")") else ""
+
+
 def told_apart(folder: str, path: str, others: set[str]) -> str:
     """``api (work/api)``: with as much of ``path`` as tells it apart from the ``others`` paths."""
     parts = path.strip("/").split("/")

@@ -15,6 +15,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from mem_search.model import Record
+from mem_search.model.projects import folder_name, path_in
 from mem_search.patterns import pattern
 from mem_search.renderers.safe_text import RECALLED, fenced_by, one_line, without_tags
 from mem_search.renderers.safe_text import harmless as shown
@@ -57,8 +58,13 @@ def plain_name(name: str, instead: str = "this project") -> str:
     """``name`` as it can stand anywhere: a few plain letters that say which it is.
 
     For one that could be read as a sentence or an order, or that has letters of other alphabets,
-    ``instead`` with a number that is always the same for it.
+    ``instead`` with a number that is always the same for it. A project that is told apart by its
+    path stays as filters take it: ``api (work/api)``.
     """
+    folder, path = folder_name(name), path_in(name)
+    is_apart = path.endswith(f"/{folder}") and not instructions.found(one_line(name))
+    if is_apart and plain_name(path) == path:
+        return name
     folded = unicodedata.normalize("NFKD", name)
     letters = "".join(each for each in folded if not unicodedata.combining(each))
     slug = _UNSAFE.sub("-", letters).strip("-./")

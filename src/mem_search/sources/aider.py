@@ -8,11 +8,14 @@ the model's as they are. ``.aider.input.history`` beside it says when each promp
 from __future__ import annotations
 
 import os
+import re
 from bisect import bisect_left, insort
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from hashlib import sha256
+from itertools import groupby
+from operator import attrgetter
 from pathlib import Path
 from typing import ClassVar, Final
 
@@ -20,12 +23,18 @@ from mem_search.contracts import Machine
 from mem_search.model import Draft, LedgerEntry, Location
 from mem_search.model.ingest import WholeSession
 from mem_search.patterns import pattern
-from mem_search.projects import repository
-from mem_search.regular_file import read_regular_file
+from mem_search.projects import identify, named_after, repository
+from mem_search.regular_file import open_regular_file, read_regular_file
 from mem_search.sources.agent_work.events import MAIN, AgentText, Event, Line, Prompt
 from mem_search.sources.agent_work.session_documents import MAX_BESIDE_BYTES, MAX_DOCUMENT_BYTES
 from mem_search.sources.agent_work.text import clean_text
-from mem_search.sources.agent_work.transcripts import SessionFiles, Tools, answered, called
+from mem_search.sources.agent_work.transcripts import (
+    SessionFiles,
+    Tools,
+    answered,
+    called,
+    records_of,
+)
 from mem_search.sources.whole_files import WholeFile
 
 _CHAT: Final = ".aider.chat.history.md"
@@ -38,6 +47,9 @@ _MAX_DEPTH: Final = 3
 _NOT_LOOKED_INTO: Final = frozenset({"node_modules", "Library", "AppData", "snap", "venv"})
 
 _BEGAN: Final = pattern(r"# aider chat started at (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)")
+_BEGINS: Final = pattern(
+    rb"^# aider chat started at \d{4}-\d\d-\d\d \d\d:\d\d:\d\d\r?$", re.MULTILINE
+)
 _AT: Final = pattern(r"# (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{1,6})")
 _EDITED: Final = pattern(r"Applied edit to (\S.*)")
 _ADDED: Final = pattern(r"Added (?!\d+ lines? of output)(\S.*?) to (?:the chat|read-only files)\.?")
@@ -77,11 +89,13 @@ class Aider(SessionFiles):
     def drafts(self, file: WholeFile) -> Iterator[Draft | LedgerEntry | WholeSession]:
         if file.path.name == _INPUT and file.path.with_name(_CHAT).is_file():
             yield LedgerEntry(file.name, "left", f"{_CHAT} beside it has its prompts")
-        else:
-            yield from super().drafts(file)
+            return
+        project_of = named_after if file.is_upload else identify
+        for _, lines in groupby(self.lines(file), attrgetter("session")):
+            yield from records_of(self.name, lines, project_of, file.name)
 
     def lines(self, file: WholeFile) -> Iterator[Line]:
-        content = read_regular_file(file.path, MAX_DOCUMENT_BYTES, follow=False)
+        content = _from(file)
         text = clean_text(content.decode("utf-8-sig", "replace").replace("\r\n", "\n"))
         cwd = "" if file.is_upload else str(file.path.parent)
         if file.path.name == _INPUT or _AT.fullmatch(text.lstrip("\n").partition("\n")[0]):
@@ -90,7 +104,10 @@ class Aider(SessionFiles):
         if not _BEGAN.search(text):
             raise ValueError(f"no chat begins in it, its form is not known ({self.label})")
         times = _times(file)
-        for chat in _chats(text):
+        chats = list(_chats(text))
+        for chat in chats:
+            if chat is chats[-1]:
+                file.place.let_go()
             began = datetime.fromisoformat(chat.began).timestamp()
             asked = next((turn.asked for turn in chat.turns if turn.asked), "")
             digest = sha256(f"{chat.began}\n{asked}".encode()).hexdigest()[:8]
@@ -230,6 +247,20 @@ def _entries(text: str) -> Iterator[tuple[float, str]]:
             said = []
         if found := _AT.fullmatch(raw):
             at = datetime.fromisoformat(found[1]).timestamp()
+
+
+def _from(file: WholeFile) -> bytes:
+    """The history from its place on. It is left where its last chat begins. Raises OSError."""
+    place = file.place
+    with open_regular_file(file.path, max_bytes=MAX_DOCUMENT_BYTES, follow=False) as stored:
+        stored.seek(place.offset)
+        content = stored.read()
+        if begins := [found.start() for found in _BEGINS.finditer(content)]:
+            place.remember("reader", {})
+            place.offset += begins[-1]
+            place.hold()
+            place.leave(stored)
+    return content
 
 
 def _times(file: WholeFile) -> dict[str, list[float]]:

@@ -110,7 +110,7 @@ class Antigravity(SessionStores):
             yield from _opaque(store.path)
             return
         folder = _folder(store.path)
-        lines = partial(_lines, store.path, folder)
+        lines = partial(_lines, store, folder)
         yield StoredSession(as_text(folder.name), store.stamp(), lines)
 
 
@@ -130,18 +130,30 @@ def _folder(path: Path) -> Path:
     return path.parent.parent.parent if path.parent.name == "logs" else path.parent
 
 
-def _lines(path: Path, folder: Path, unread: UnreadLines) -> Iterator[Line]:
-    session, title = as_text(folder.name), ""
-    steps: list[tuple[str, int | None, list[Event]]] = []
-    cwd = _workspace(folder)
-    if path.name in _LOGS:
-        waiting: list[str] = []
-        for step in json_lines(WholeFile(path, path.name, unread=unread)):
-            key = str(step.get("step_index", unread.at))
-            cwd = cwd or _directory(step)
-            events = list(_events(step, key, waiting, unread))
-            steps.append((key, when(step.get("created_at")), events))
-    last = next((at for _, at, _ in reversed(steps) if at is not None), None)
+def _lines(store: Store, folder: Path, unread: UnreadLines) -> Iterator[Line]:
+    """The steps of the log; then the plans, which the agent writes anew."""
+    session, plans = as_text(folder.name), list(_plans(folder))
+    title = next((headline(plan) for _, plan, _ in plans if headline(plan)), "")
+    of: dict[str, Any] = {"cwd": "", "waiting": [], "last": None}
+    if store.path.name in _LOGS:
+        store.place.remember("reader", of)
+        of["cwd"] = of["cwd"] or _workspace(folder) or _first_directory(store.path)
+        if not of["cwd"]:
+            store.place.forget()  # a later step may tell
+        for step in json_lines(WholeFile(store.path, "", unread=unread, place=store.place)):
+            key, at = str(step.get("step_index", unread.at)), when(step.get("created_at"))
+            of["last"] = at or of["last"]
+            events = tuple(_events(step, key, of["waiting"], unread))
+            named = (SessionTitle(title),) if title and events else ()
+            yield Line(key, session, at, of["cwd"], "", MAIN, (*events, *named))
+    cwd = of["cwd"] or _workspace(folder)
+    for name, plan, written in plans:
+        said = (AgentText(plan), SessionTitle(title)) if plan else ()
+        yield Line(name, session, of["last"] or written, cwd, "", MAIN, said)
+
+
+def _plans(folder: Path) -> Iterator[tuple[str, str, int]]:
+    """The name of each plan, its text, and when it was written."""
     for name in _PLANS:
         try:
             data = read_regular_file(folder / name, _MAX_PLAN_BYTES, follow=False)
@@ -149,12 +161,7 @@ def _lines(path: Path, folder: Path, unread: UnreadLines) -> Iterator[Line]:
             written = when(about.get("updatedAt")) or round((folder / name).stat().st_mtime * 1000)
         except FileNotFoundError:
             continue
-        plan = clean_text(data.decode("utf-8", "replace")).strip()
-        title = title or headline(plan)
-        steps.append((name, last or written, [AgentText(plan)] if plan else []))
-    for key, at, events in steps:
-        named = (SessionTitle(title),) if title and events else ()
-        yield Line(key, session, at, cwd, "", MAIN, (*events, *named))
+        yield name, clean_text(data.decode("utf-8", "replace")).strip(), written
 
 
 def _events(
@@ -197,9 +204,10 @@ def _decoded(value: object) -> object:
     return value
 
 
-def _directory(step: Mapping[str, Any]) -> str:
-    """The directory of the first command that a step runs."""
-    calls = map(fields, items(step.get("tool_calls")))
+def _first_directory(path: Path) -> str:
+    """The directory of the first command in a log."""
+    steps = json_lines(WholeFile(path, ""))
+    calls = (fields(call) for step in steps for call in items(step.get("tool_calls")))
     given = (_decoded(fields(call.get("args")).get("Cwd")) for call in calls)
     return next(filter(None, map(clean_text, given)), "")
 

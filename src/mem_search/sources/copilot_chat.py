@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from copy import deepcopy
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from mem_search.contracts import Machine
 from mem_search.model import Draft, LedgerEntry, Location
@@ -36,12 +37,17 @@ from mem_search.sources.agent_work.session_documents import (
 from mem_search.sources.agent_work.text import clean_text, without_injected
 from mem_search.sources.agent_work.transcripts import Tools, answered, called, exit_code
 from mem_search.sources.conversations import fields, items, json_lines, moment
-from mem_search.sources.whole_files import WholeFile
+from mem_search.sources.growing import Rewritten
+from mem_search.sources.whole_files import NotHere, WholeFile
 
 _WORKSPACES: Final = "workspaceStorage"
 _CHATS: Final = "chatSessions"
 _FOLDERS: Final = (_CHATS, "emptyWindowChatSessions", "transferredChatSessions")
 _VERSION: Final = 3
+_ADD: Final = 2
+_CHANGES: Final = (1, _ADD, 3)
+_HEAD: Final = ("version", "sessionId", "creationDate", "workingDirectory", "customTitle")
+"""What is read of a chat beside its requests."""
 _DENIED: Final = 0
 """Why a call was not made: the person said no."""
 
@@ -114,7 +120,7 @@ class CopilotChat(SessionDocuments):
                 for path, _ in super()._below(chats, refuse, is_copy=is_copy):
                     yield path, str(path.relative_to(root))
 
-    def drafts(self, file: WholeFile) -> Iterator[Draft | LedgerEntry | WholeSession]:
+    def drafts(self, file: WholeFile) -> Iterator[Draft | LedgerEntry | WholeSession | NotHere]:
         if file.path.suffix == ".json" and file.path.with_suffix(".jsonl").is_file():
             yield LedgerEntry(file.name, "left", "the newer form of this chat is beside it")
         else:
@@ -122,7 +128,14 @@ class CopilotChat(SessionDocuments):
 
     def lines(self, file: WholeFile) -> Iterator[Line]:
         is_log = file.path.suffix == ".jsonl"
-        chat = _replayed(file) if is_log else fields(document(file))
+        of: dict[str, Any] = {"before": 0, "at": None, "chat": {}}
+        held: Mapping[str, Any] = {}
+        chat: Mapping[str, Any] = {}
+        noted: tuple[Any, ...] = ()
+        if is_log:
+            chat, held, noted = _replayed(file, file.place.remember("reader", of))
+        else:
+            chat = fields(document(file))
         requests, version = chat.get("requests"), chat.get("version", 1)
         program = f"format {version}"
         if is_log and file.unread.count and not isinstance(requests, list):
@@ -133,8 +146,11 @@ class CopilotChat(SessionDocuments):
             not_understood(file, 1, "a version that is not known", f"{self.label} {program}")
         session = clean_text(chat.get("sessionId")) or Path(file.name).stem
         cwd = path_of(chat.get("workingDirectory")) or _folder(file.path)
-        at = moment(seconds(chat.get("creationDate")))
-        for number, request in enumerate(map(fields, requests), 1):
+        at, given = of["at"] or moment(seconds(chat.get("creationDate"))), of["before"]
+        for number, request in enumerate(map(fields, requests[given:]), given + 1):
+            if held and number == held["before"] + 1 and _unread(file) == noted:
+                of |= {**held, "at": at}
+                file.place.let_go()
             at = moment(seconds(request.get("timestamp"))) or at
             key = clean_text(request.get("requestId")) or f"request-{number}"
             for part in map(fields, items(request.get("response"))):
@@ -158,22 +174,45 @@ def _folder(path: Path) -> str:
     return path_of(known.get("folder")) or (str(Path(several).parent) if several else "")
 
 
-def _replayed(file: WholeFile) -> Mapping[str, Any]:
-    """The chat after all changes; one that cannot be made is named, and the others are."""
-    chat: dict[str, Any] = {}
-    for number, raw in enumerate(json_lines(file), 1):
-        match raw.get("kind"):
-            case 0:
-                chat = dict(fields(raw.get("v")))
-            case 1 | 2 | 3 as kind:
-                try:
-                    _change(chat, items(raw.get("k")), cast("int", kind), raw)
-                except (LookupError, TypeError, ValueError):
-                    file.unread.add(number, "cannot be applied: what it changes is not there")
-            case _ if raw:
-                kind = clean_text(str(raw.get("kind")))
-                not_understood(file, number, f"a change of kind {kind}", "VS Code Chat")
-    return chat
+def _replayed(
+    file: WholeFile, of: Mapping[str, Any]
+) -> tuple[dict[str, Any], dict[str, Any], tuple[Any, ...]]:
+    """The chat after all changes; one that cannot be made is named, and the others are.
+
+    The file is held where its last request begins, with what was known there: the chat, how many
+    requests came ``before``; and what was not read. Raises Rewritten for a change of these.
+    """
+    given, goes_on = of["before"], file.place.offset > 0
+    chat: dict[str, Any] = {**of["chat"], "requests": [None] * given} if goes_on else {}
+    held, noted = dict[str, Any](), _unread(file)
+    file.place.hold()
+    for raw in json_lines(file):
+        kind, path = raw.get("kind"), items(raw.get("k"))
+        if kind == 0 or (kind in _CHANGES and path == ["requests"]):
+            kept, count = raw.get("i"), len(items(chat.get("requests"))) if kind == _ADD else 0
+            count = min(kept, count) if isinstance(kept, int) else count
+            head = {name: chat[name] for name in _HEAD if name in chat}
+            held, noted = {"chat": head, "before": max(0, count)}, _unread(file)
+            file.place.hold()
+        if kind == 0:
+            chat = dict(fields(raw.get("v")))
+        elif kind in _CHANGES:
+            try:
+                _change(chat, path, kind, raw)
+            except (LookupError, TypeError, ValueError):
+                file.unread.add(file.unread.at, "cannot be applied: what it changes is not there")
+        elif raw:
+            what = f"a change of kind {clean_text(str(kind))}"
+            not_understood(file, file.unread.at, what, "VS Code Chat")
+        if goes_on and (
+            _unread(file) != noted or items(chat.get("requests"))[:given] != [None] * given
+        ):
+            raise Rewritten
+    return chat, held, noted
+
+
+def _unread(file: WholeFile) -> tuple[Any, ...]:
+    return file.unread.count, deepcopy(file.unread.unknown)
 
 
 def _change(chat: dict[str, Any], path: list[Any], kind: int, raw: Mapping[str, Any]) -> None:
@@ -182,7 +221,7 @@ def _change(chat: dict[str, Any], path: list[Any], kind: int, raw: Mapping[str, 
     place: Any = chat
     for each in above:
         place = place[each]
-    if kind != 2:
+    if kind != _ADD:
         place[name] = raw.get("v")
         return
     known = place.get(name) if isinstance(place, dict) else place[name]

@@ -54,6 +54,8 @@ _KNOWN: Final = (
     "session_start", "session_end", "message", "todo_state", "compaction_state",
     "agent_turn_outcome",
 )  # fmt: skip
+_KEPT: Final = ("type", "version", "cwd", "parent")
+"""What is needed of the first line later on."""
 _VERSION: Final = 2
 _FAILED: Final = pattern(r"\s*Error: Command failed \(exit code: (\d{1,9})\)\s*")
 _ENDED: Final = pattern(r"\s*\[Process exited with code \d{1,9}\]\s*\Z")
@@ -84,16 +86,19 @@ class Droid(SessionFiles):
         return path.suffix == ".jsonl" and (is_own or is_named)
 
     def lines(self, file: WholeFile) -> Iterator[Line]:
-        start: Mapping[str, Any] = {}
-        session = Path(file.name).name.partition(".")[0]
-        agent, copied_until = MAIN, ""
-        for number, raw in enumerate(json_lines(file), 1):
-            kind = clean_text(raw.get("type"))
+        of = file.place.remember(
+            "reader",
+            {"start": {}, "agent": MAIN, "session": Path(file.name).name.partition(".")[0],
+             "copied_until": ""},
+        )  # fmt: skip
+        for raw in json_lines(file):
+            number, kind, start = file.unread.at, clean_text(raw.get("type")), of["start"]
             if kind == "session_start" and not start:  # a copy of another's may follow
-                start = raw
-                session = clean_text(raw.get("id")) or session
-                agent, session = _whose(raw, session)
-                copied_until = _copied_until(file, raw)
+                start = {name: raw.get(name) for name in _KEPT if name in raw}
+                agent, session = _whose(raw, clean_text(raw.get("id")) or of["session"])
+                of |= {"start": start, "agent": agent, "session": session}
+                if raw.get("parent"):  # the last message that a fork has of its parent
+                    of["copied_until"] = clean_text(raw.get("forkedAtMessageId"))
             version = f"{self.label}'s format {clean_text(str(start.get('version', 'unknown')))}"
             if raw and (
                 kind not in _KNOWN or (kind == "message" and not fields(raw.get("message")))
@@ -101,12 +106,13 @@ class Droid(SessionFiles):
                 not_understood(file, number, f"a line of type {kind or 'none'}", version)
             if start.get("version", _VERSION) not in (1, _VERSION):
                 not_understood(file, 1, "a version that is not known", version)
-            events = tuple(_events(raw, kind, agent)) if not copied_until else ()
+            events = tuple(_events(raw, kind, of["agent"]))
+            origin = clean_text(start.get("parent")) if of["copied_until"] else ""
             key = clean_text(raw.get("id")) or f"line-{number}"
-            if key == copied_until:
-                copied_until = ""
-            cwd = clean_text(start.get("cwd"))
-            yield Line(key, session, moment(raw.get("timestamp")), cwd, "", agent, events)
+            if key == of["copied_until"]:
+                of["copied_until"] = ""
+            cwd, at = clean_text(start.get("cwd")), moment(raw.get("timestamp"))
+            yield Line(key, of["session"], at, cwd, "", of["agent"], events, origin=origin)
 
 
 def _whose(start: Mapping[str, Any], session: str) -> tuple[str, str]:
@@ -115,14 +121,6 @@ def _whose(start: Mapping[str, Any], session: str) -> tuple[str, str]:
     if caller or clean_text(start.get("title")).startswith(_TASK):
         return session, caller or session
     return MAIN, session
-
-
-def _copied_until(file: WholeFile, start: Mapping[str, Any]) -> str:
-    """The last message of a fork that its parent has, where the parent is there to be read."""
-    parent, last = clean_text(start.get("parent")), clean_text(start.get("forkedAtMessageId"))
-    is_name = _FILE.fullmatch(f"{parent}.jsonl") is not None
-    is_there = is_name and file.path.with_name(f"{parent}.jsonl").is_file()
-    return last if is_there and not file.is_upload else ""
 
 
 def _events(raw: Mapping[str, Any], kind: str, agent: str) -> Iterator[Event]:

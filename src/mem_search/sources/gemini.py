@@ -10,8 +10,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from copy import deepcopy
+from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
+from zlib import crc32
 
 from mem_search.contracts import FileFormat
 from mem_search.patterns import pattern
@@ -34,7 +38,8 @@ from mem_search.sources.agent_work.transcripts import (
     called,
     exit_code,
 )
-from mem_search.sources.conversations import fields, items, moment, object_in, text
+from mem_search.sources.conversations import fields, items, json_lines, moment, text
+from mem_search.sources.growing import Rewritten
 from mem_search.sources.whole_files import UnreadLines, WholeFile
 from mem_search.text.json_reading import check_values, loads
 
@@ -59,6 +64,11 @@ _ADDED: Final = pattern(r"\s*<session_context>.*</session_context>\s*", re.DOTAL
 """A message that the program writes in the name of the person."""
 _MAX_FILE_BYTES: Final = 256 * 2**20
 """Bytes of a session, which is one JSON document."""
+
+_FIRST: Final = ("sessionId", "startTime")
+_OF_ALL: Final = ("kind", "directories")
+_STATED: Final = (*_FIRST, *_OF_ALL, "summary")
+"""What is read of what a line states of the session."""
 
 _GONE: Final = "$gone"
 """The mark of a message that was taken back: it counts, and is not recorded."""
@@ -89,30 +99,38 @@ class Gemini(SessionFiles):
         return path.suffix in (".json", ".jsonl") and (is_session or _parent(path) != "")
 
     def lines(self, file: WholeFile) -> Iterator[Line]:
-        content = read_regular_file(file.path, _MAX_FILE_BYTES, follow=False)
-        check_values(content)
-        found = _session(content, Path(file.name).suffix, file.unread)
+        of = file.place.remember("reader", {"found": {}, "given": [], "number": 0, "asked": 0})
+        goes_on = file.place.offset > 0
+        chat = _Chat(of["found"], frozenset(of["given"]))
+        if goes_on or not chat.is_document(file):
+            chat.replay(file)
+        found, given = chat.found, of["given"]
         own = clean_text(found.get("sessionId")) or Path(file.name).name.partition(".")[0]
         session = _parent(file.path)
         is_subagent = found.get("kind") == "subagent" or session != ""
         agent, first, session = (own, f"{own}-", session) if session else (MAIN, "", own)
-        # What is older than its file was copied from another session.
-        yield Line("start", session, moment(found.get("startTime")), "", "", agent, ())
         directories = items(found.get("directories"))
         cwd = _root(file.path) or clean_text(directories[0] if directories else "")
-        asked = number = 0
-        for message in map(fields, items(found.get("messages"))):
+        if not goes_on:
+            # What is older than its file was copied from another session.
+            yield Line("start", session, moment(found.get("startTime")), "", "", agent, ())
+        for name, message in chat.messages.items():
+            if name == chat.last:  # it may be written again
+                of["found"] = chat.found_before
+                file.place.keep("unread", partial(asdict, chat.unread_before))
+                file.place.let_go()
+            given.append(crc32(name.encode()))
             if _GONE in message:
                 yield Line("gone", session, None, cwd, "", agent, (), passed=1)
                 continue
-            number += 1
+            of["number"] += 1
             words = _words(message.get("displayContent")) or _words(message.get("content"))
             own_id = clean_text(message.get("id"))
-            key = f"{first}{own_id or 'message'}-{number}"
+            key = f"{first}{own_id or 'message'}-{of['number']}"
             events: tuple[Event, ...] = ()
             if message.get("type") == "user" and words.strip():
-                asked += 1
-                key = f"{first}{asked}"
+                of["asked"] += 1
+                key = f"{first}{of['asked']}"
                 if not _ADDED.fullmatch(words) and (said := without_injected(words)):
                     events = (Instruction(said) if is_subagent else Prompt(said),)
             elif message.get("type") == "gemini":
@@ -130,59 +148,89 @@ def _parent(path: Path) -> str:
     return session if folder == "chats" else ""
 
 
-def _session(data: bytes, suffix: str, unread: UnreadLines) -> Mapping[str, Any]:
-    """The session, whatever its form. Raises ValueError for neither."""
-    try:
-        return fields(loads(data.decode("utf-8-sig")))
-    except ValueError as error:
-        if suffix == ".json":
-            raise ValueError(f"it is no whole JSON document: {error}") from error
-    found: dict[str, Any] = {}  # a line for each message
-    messages: dict[str, Any] = {}
-    lines = data.split(b"\n")
-    for unread.at, raw in enumerate(lines, 1):
-        line, fault = object_in(raw)
-        if fault and unread.at < len(lines):
-            unread.add(unread.at, fault)
-        elif fault:
-            unread.waiting = unread.at
-        if target := text(line.get("$rewindTo")):
-            ids = list(messages)
-            for identity in ids[ids.index(target) :] if target in messages else ids:
-                messages[identity] = {**messages[identity], _GONE: True}
-        elif "$set" in line:
-            found |= _changed(fields(line["$set"]), found)
-            messages = _listed(fields(line["$set"]), messages)
-        elif "id" in line and "type" in line:
-            messages[text(line["id"])] = line
-            if line["type"] not in _MESSAGES:
-                unread.not_known(f"message {line['type']}")
-        elif "sessionId" in line or not line:
-            found |= _changed(line, found)
-            messages = _listed(line, messages)
-        else:
-            what = (
-                f"type {line['type']} without an id" if "type" in line else ", ".join(sorted(line))
-            )
-            unread.not_known(what)
-    if not found and not messages and not unread.unknown:
-        raise ValueError("it is neither JSON nor lines of JSON")
-    return {**found, "messages": list(messages.values())}
+@dataclass(slots=True)
+class _Chat:
+    """A session, whatever its form: what is stated of it, and its messages by their ids.
 
+    ``given`` are checksums of the ids of messages before those that are read now. What was known
+    before the ``last`` message is kept, because a program writes that one again as it goes on.
+    """
 
-def _changed(stated: Mapping[str, Any], before: Mapping[str, Any]) -> dict[str, Any]:
-    """What a line states of the session, whose id and start are those that were stated first."""
-    first = {name: before[name] for name in ("sessionId", "startTime") if name in before}
-    return {**stated, **first}
+    found: dict[str, Any]
+    given: frozenset[int]
+    messages: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+    last: str | None = None
+    found_before: dict[str, Any] = field(default_factory=dict)
+    unread_before: UnreadLines = field(default_factory=UnreadLines)
 
+    def is_document(self, file: WholeFile) -> bool:
+        """Whether the file is one JSON document, which is read. Raises OSError, ValueError."""
+        content = read_regular_file(file.path, _MAX_FILE_BYTES, follow=False)
+        check_values(content)
+        try:
+            self.found = dict(fields(loads(content.decode("utf-8-sig"))))
+        except ValueError as error:
+            if Path(file.name).suffix == ".json":
+                raise ValueError(f"it is no whole JSON document: {error}") from error
+            return False
+        listed = enumerate(map(fields, items(self.found.pop("messages", None))))
+        self.messages = {str(number): message for number, message in listed}
+        return True
 
-def _listed(stated: Mapping[str, Any], messages: Mapping[str, Any]) -> dict[str, Any]:
-    """The messages that a line lists, in place of those before it; else those before it."""
-    if not isinstance(stated.get("messages"), list):
-        return {**messages}
-    gone = {identity: {**message, _GONE: True} for identity, message in messages.items()}
-    listed = map(fields, items(stated["messages"]))
-    return {**gone, **{text(message.get("id")): message for message in listed}}
+    def replay(self, file: WholeFile) -> None:
+        """Read lines: a message, a change, or the removal of messages. Raises OSError, ValueError
+        for no such lines, Rewritten where one changes what was read before the place.
+        """
+        file.place.hold()
+        for line in json_lines(file):
+            if target := text(line.get("$rewindTo")):
+                ids = list(self.messages)
+                if target not in self.messages and self.given:
+                    raise Rewritten
+                for name in ids[ids.index(target) :] if target in self.messages else ids:
+                    self.messages[name] = {**self.messages[name], _GONE: True}
+            elif "$set" in line:
+                self._state(fields(line["$set"]))
+            elif "id" in line and "type" in line:
+                self._message(text(line["id"]), line, file)
+            elif "sessionId" in line:
+                self._state(line)
+            elif line:
+                what = (
+                    f"type {line['type']} without an id"
+                    if "type" in line
+                    else ", ".join(sorted(line))
+                )
+                file.unread.not_known(what)
+        if not (self.found or self.messages or self.given or file.unread.unknown):
+            raise ValueError("it is neither JSON nor lines of JSON")
+
+    def _message(self, name: str, line: Mapping[str, Any], file: WholeFile) -> None:
+        if name not in self.messages:
+            if crc32(name.encode()) in self.given:
+                raise Rewritten
+            self.last, self.found_before = name, dict(self.found)
+            self.unread_before = deepcopy(file.unread)
+            file.place.hold()
+        self.messages[name] = line
+        if line["type"] not in _MESSAGES:
+            file.unread.not_known(f"message {line['type']}")
+
+    def _state(self, stated: Mapping[str, Any]) -> None:
+        """What is stated of the session, whose id and start are those that were stated first; and
+        the messages that are listed, in place of those before them.
+        """
+        first = {name: self.found[name] for name in _FIRST if name in self.found}
+        now = {name: stated[name] for name in _STATED if name in stated} | first
+        is_listed = isinstance(stated.get("messages"), list)
+        is_of_all = any(now.get(name) != self.found.get(name) for name in _OF_ALL if name in now)
+        if self.given and (is_listed or is_of_all):
+            raise Rewritten
+        self.found |= now
+        if is_listed:
+            gone = {name: {**message, _GONE: True} for name, message in self.messages.items()}
+            listed = map(fields, items(stated["messages"]))
+            self.messages = {**gone, **{text(message.get("id")): message for message in listed}}
 
 
 def _work(words: str, calls: list[Any]) -> Iterator[Event]:

@@ -26,6 +26,10 @@ _END: Final = 4_096
 """Bytes before the place that have to be."""
 
 
+class Rewritten(Exception):
+    """What came after the place changes what was read before it: the file begins again."""
+
+
 @dataclass(slots=True)
 class Growing:
     """The place in one file. ``known`` is what was known there, by the name of who knows it."""
@@ -38,6 +42,8 @@ class Growing:
     that can go on there."""
     _goes_on: bool = False
     _awaits: str = ""
+    _held: tuple[int, int] | None = None
+    _end: dict[str, Any] = field(default_factory=dict)
     _keepers: dict[str, Callable[[], Any]] = field(default_factory=dict)
 
     @classmethod
@@ -62,6 +68,16 @@ class Growing:
         """``keeper`` gives what is to be known at the place that the file is left at."""
         self._keepers[who] = keeper
 
+    def hold(self) -> None:
+        """What begins at the place may change: the file is left here, once ``let_go`` is called."""
+        self._held = self.offset, self.line
+
+    def let_go(self) -> None:
+        """What is known now is what is known where the file is left."""
+        if self._end:
+            known = deepcopy({who: keeper() for who, keeper in self._keepers.items()})
+            self.left = {**self._end, "known": known}
+
     def forget(self, awaits: str = "") -> None:
         """The reading cannot go on where it is left: the next one begins at the start. It comes
         when the file grew, or when one is there whose name has the word that this one ``awaits``.
@@ -72,15 +88,24 @@ class Growing:
     def leave(self, file: BinaryIO) -> None:
         """All complete lines of ``file`` were read."""
         if self._goes_on:
-            self.left = {
-                "offset": self.offset,
-                "line": self.line,
-                "inode": os.fstat(file.fileno()).st_ino,
-                "check": _check(file, self.offset),
-                "known": deepcopy({who: keeper() for who, keeper in self._keepers.items()}),
-            }
+            offset, line = self._held or (self.offset, self.line)
+            inode, check = os.fstat(file.fileno()).st_ino, _check(file, offset)
+            self._end = {"offset": offset, "line": line, "inode": inode, "check": check}
+            if self._held is None:
+                self.let_go()
         elif self._awaits:
             self.left = {"awaits": self._awaits}
+
+    def count(self, taken: Mapping[str, bool]) -> int:
+        """How many records the file has given, with those that were ``taken`` in this reading: ids,
+        and whether the next reading gives them again.
+        """
+        known = self.known
+        records: int = known.get("records", 0) + len(taken.keys() - set(known.get("again", ())))
+        if "known" in self.left:
+            again = [each for each, is_again in taken.items() if is_again]
+            self.left["known"] |= {"records": records, "again": again}
+        return records
 
 
 def _check(file: BinaryIO, offset: int) -> int:

@@ -126,7 +126,7 @@ class Kiro(SessionStores):
             about = object_of(read_regular_file(state, _MAX_STATE_BYTES))
         named = as_text(path.parent.name if is_folder else path.stem)
         session = clean_text(about.get("session_id") or about.get("id")) or named
-        yield StoredSession(session, store.stamp(), partial(_of_file, path, session, about))
+        yield StoredSession(session, store.stamp(), partial(_of_file, store, session, about))
 
 
 def _is_of_folder(path: Path) -> bool:
@@ -171,26 +171,28 @@ def _of_row(
 
 
 def _of_file(
-    path: Path, session: str, about: Mapping[str, Any], unread: UnreadLines
+    store: Store, session: str, about: Mapping[str, Any], unread: UnreadLines
 ) -> Iterator[Line]:
     folders = [about.get("cwd"), *items(about.get("workspacePaths"))]
     cwd = next(filter(None, map(clean_text, folders)), "")
     title = SessionTitle(clean_text(about.get("title")))
-    at = when(about.get("created_at") or about.get("createdAt"))
-    for line in json_lines(WholeFile(path, path.name, unread=unread)):
+    of = {"at": when(about.get("created_at") or about.get("createdAt"))}
+    store.place.remember("reader", of)
+    for line in json_lines(WholeFile(store.path, "", unread=unread, place=store.place)):
         payload, data = fields(line.get("payload")), fields(line.get("data"))
         if payload:
-            at, key = when(line.get("timestamp")) or at, clean_text(line.get("id"))
+            at, key = when(line.get("timestamp")), clean_text(line.get("id"))
             events = list(_third(payload))
         else:
-            at = when(fields(data.get("meta")).get("timestamp")) or at
+            at = when(fields(data.get("meta")).get("timestamp"))
             key, events = clean_text(data.get("message_id")), list(_second(line.get("kind"), data))
             if line and not events and line.get("kind") not in (*_KINDS, *_SILENT):
                 unread.program = f"Kiro, lines of version {clean_text(line.get('version'))}"
                 unread.not_known(f"a line {clean_text(line.get('kind')) or ', '.join(line)}")
         if any(isinstance(event, Prompt) for event in events):
             events.append(title)
-        yield Line(key or str(unread.at), session, at, cwd, "", MAIN, tuple(events))
+        of["at"] = at or of["at"]
+        yield Line(key or str(unread.at), session, of["at"], cwd, "", MAIN, tuple(events))
 
 
 def _second(kind: object, data: Mapping[str, Any]) -> Iterator[Event]:

@@ -24,7 +24,7 @@ from mem_search.model.ingest import WholeSession
 from mem_search.regular_file import kind_of, open_regular_file
 from mem_search.sources.base import KEPT, BaseSource, BatchBuilder
 from mem_search.sources.exclusions import Exclusions, is_regular, walk
-from mem_search.sources.growing import Growing, continued, keep_newest
+from mem_search.sources.growing import Growing, Rewritten, continued, keep_newest
 from mem_search.text.file_names import as_text
 from mem_search.text.json_reading import check_values, loads
 from mem_search.text.shortening import one_line
@@ -72,6 +72,13 @@ class WholeFile:
     is_copy: bool = False
     unread: UnreadLines = field(default_factory=lambda: UnreadLines(), compare=False)
     place: Growing = field(default_factory=Growing, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class NotHere:
+    """A record that an earlier reading of a file gave, and that is now read from elsewhere."""
+
+    source_id: str
 
 
 @dataclass(slots=True)
@@ -137,7 +144,7 @@ class WholeFiles(BaseSource):
     version: ClassVar[int] = 1
 
     @abstractmethod
-    def drafts(self, file: WholeFile) -> Iterator[Draft | LedgerEntry | WholeSession]:
+    def drafts(self, file: WholeFile) -> Iterator[Draft | LedgerEntry | WholeSession | NotHere]:
         """What is in the file, always in the same order; a ledger entry is what is not stored.
 
         Raises ValueError or OSError with the reason when the file is damaged.
@@ -222,21 +229,23 @@ class WholeFiles(BaseSource):
         """Take what is new in the file; how far, as the cursor keeps it. ``entry`` is that of the
         last reading: a stamp, how many items were taken, and perhaps the place in it.
         """
+        attempts = [(file, entry[1] if entry[0] == stamp else 0)]
         if entry[2:] and (place := continued(file.path, entry[2])):
-            file = replace(file, place=place)
-            for count in self._file(file, 0, found):
-                # Until its end is reached, the next reading begins there again.
-                yield [stamp, _DONE, file.place.left] if count == _DONE else entry
-        else:
-            for count in self._file(file, entry[1] if entry[0] == stamp else 0, found):
-                left = [file.place.left] if count == _DONE and file.place.left else []
-                yield [stamp, count, *left]
+            attempts.insert(0, (replace(file, place=place, unread=UnreadLines()), 0))
+        for each, start in attempts:
+            goes_on = each is not file
+            with suppress(Rewritten):
+                for count in self._file(each, start, found):
+                    left = [each.place.left] if count == _DONE and each.place.left else []
+                    # Until its end is reached, the next reading goes on there again.
+                    yield entry if goes_on and count != _DONE else [stamp, count, *left]
+                return
 
     def _file(self, file: WholeFile, start: int, found: BatchBuilder) -> Iterator[int]:
         """Take what is in the file after the first ``start`` items; how many, in the end -1."""
         item, noted = file.name, 0
         taken: dict[str, bool] = {}
-        if file.place.offset:
+        if goes_on := file.place.offset > 0:
             found.outdate(f"{item}:{file.place.line + 1}")
         elif not start:
             found.outdate(item)
@@ -251,6 +260,9 @@ class WholeFiles(BaseSource):
                     found.take(each, item)
                 elif isinstance(each, WholeSession):
                     found.finish(each)
+                elif isinstance(each, NotHere):
+                    found.drop(each.source_id)
+                    file.place.known.clear()
                 else:
                     found.note(each)
                 yield count
@@ -260,26 +272,17 @@ class WholeFiles(BaseSource):
             raise  # a full disk is no fault of the file
         except RecursionError:
             found.fail(item, "it cannot be read: it is nested too deeply")
-        except Exception as error:  # noqa: BLE001  a foreign file may hold anything anywhere
+        except Exception as error:  # a foreign file may hold anything anywhere
+            if goes_on and isinstance(error, Rewritten):
+                raise
             log.warning("%s: %r", item, error)
             found.fail(item, f"it is not as expected ({type(error).__name__}: {error})")
         else:
-            if records := self._records(file, taken):
+            if records := file.place.count(taken):
                 found.note(LedgerEntry(item, "taken", records=records))
             elif not noted:
                 found.leave(item, "there is nothing in it that could be stored")
         yield _DONE
-
-    def _records(self, file: WholeFile, taken: Mapping[str, bool]) -> int:
-        """How many records the file has given, with those that were ``taken`` in this reading: ids,
-        and whether the next reading gives them again.
-        """
-        known = file.place.known
-        records: int = known.get("records", 0) + len(taken.keys() - set(known.get("again", ())))
-        if "known" in file.place.left:
-            again = [each for each, is_again in taken.items() if is_again]
-            file.place.left["known"] |= {"records": records, "again": again}
-        return records
 
 
 def head(path: Path, size: int = 2048) -> bytes:

@@ -344,11 +344,17 @@ class SuspectEvents:
 
 
 def folder_of(agent: str, event: Mapping[str, Any]) -> str:
-    """Where the agent's sessions lie, if the event says so; empty for where they usually are."""
+    """Where the agent's sessions lie, if the event says so; empty for where they usually are.
+
+    Only its source says what in a folder that is named is read; the folder has to be this user's.
+    """
     if not folders_in(event.get("environ")):
         return ""
     try:
+        usual = [each.path for each in find_locations(machine_from({}, os.environ), agent)]
         found = find_locations(machine_from({"environ": event["environ"]}, os.environ), agent)
-    except MemSearchError:
+        others = [each.path for each in found if each.path not in usual]
+        is_own = others and Path(others[0]).stat().st_uid in (os.geteuid(), 0)
+    except (MemSearchError, OSError):
         return ""
-    return found[0].path if found else ""
+    return others[0] if is_own else ""

@@ -30,6 +30,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
+from mem_search.agents.base import folders_in
 from mem_search.background import Lanes
 from mem_search.errors import InputError, MemSearchError, StorageError, Unavailable
 from mem_search.features.capture.costs import drop
@@ -129,7 +130,9 @@ class HookEvents:
         transcript = transcript_at(event)
         name = f"session-{session}" if transcript else unique
         if transcript:
-            event = {**{name: event.get(name) for name in _ALWAYS}, "transcript_path": transcript}
+            event = {name: event.get(name) for name in _ALWAYS} | {
+                "environ": folders_in(event.get("environ")), "transcript_path": transcript
+            }  # fmt: skip
         kept = json.dumps(self._redaction.values(dict(event))).encode("utf-8", "backslashreplace")
         part = self.folder / f"{unique}.part"
         try:
@@ -354,7 +357,9 @@ class HookEvents:
                 elif agent := str(event.get("agent") or ""):
                     taken.append((file, written, (agent, folder_of(agent, event))))
                 elif transcript := transcript_at(event):
-                    taken.append((file, written, (SOURCE, transcript)))
+                    folder = folder_of(SOURCE, event)
+                    is_there = folder and Path(transcript).is_relative_to(folder)
+                    taken.append((file, written, (SOURCE, folder if is_there else transcript)))
                 elif event["session_id"] in refused:
                     taken.append((file, written, None))
                     left.add(event["session_id"])

@@ -12,7 +12,7 @@ import stat
 from abc import abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Final
@@ -35,6 +35,7 @@ from mem_search.sources.databases import (
     UnreadableDatabase,
     foreign_database,
 )
+from mem_search.sources.growing import STATES_KEPT, Growing, continued
 from mem_search.sources.whole_files import UnreadLines
 from mem_search.text.file_names import as_text
 from mem_search.text.json_reading import loads
@@ -55,12 +56,13 @@ _MS_FROM: Final = 10**11
 @dataclass(frozen=True, slots=True)
 class Store:
     """A file with sessions. ``folder`` is the directory that they worked in, if the place says;
-    ``beside`` are files that say more of them.
+    ``beside`` are files that say more of them. ``place`` is how far a file of lines was read.
     """
 
     path: Path
     folder: str = ""
     beside: tuple[Path, ...] = ()
+    place: Growing = field(default_factory=Growing, compare=False)
 
     def stamp(self) -> str:
         """What changes with the file, with the log of a database, or with a file beside it."""
@@ -133,8 +135,11 @@ class SessionStores(BaseSource):
             raise SourceError(f"{root} does not exist", field="path")
         is_known = cursor.get("version") == VERSION
         known: dict[str, dict[str, str]] = {}
+        places: dict[str, Any] = {}
         if is_known:
             known = {name: dict(each) for name, each in cursor.get("stores", {}).items()}
+            places = dict(cursor.get("places", {}))
+        state = {"version": VERSION, "stores": known, "places": places}
         stores = [each for each in self.stores(root) if os.path.lexists(each.path)]
         batch, earlier = BatchBuilder(total=len(stores)), set[str]()
         for done, store in enumerate(stores):
@@ -143,11 +148,18 @@ class SessionStores(BaseSource):
             stamp = store.stamp()
             if sessions.get(_FILE) != stamp:
                 batch.outdate(name)
+                left = places.pop(name, None)
+                if place := continued(store.path, left) if left else None:
+                    store = replace(store, place=place)
                 try:
                     for _ in self._store(store, sessions, earlier, batch):
                         if batch.is_full:
-                            yield batch.build({"version": VERSION, "stores": known}, done)
+                            yield batch.build(state, done)
                     sessions[_FILE] = stamp
+                    if store.place.left:
+                        places[name] = store.place.left
+                        while len(places) > STATES_KEPT:
+                            del places[next(iter(places))]
                 except Exception as error:  # a foreign file may hold anything anywhere
                     if isinstance(error, MemSearchError) and not isinstance(error, SourceError):
                         raise  # such as a full disk: no fault of the file
@@ -161,7 +173,7 @@ class SessionStores(BaseSource):
                         sessions[_FILE] = stamp
             earlier |= sessions.keys() - {_FILE}
         if batch:
-            yield batch.build({"version": VERSION, "stores": known}, len(stores))
+            yield batch.build(state, len(stores))
 
     def _listed(self, store: Store) -> Iterator[StoredSession]:
         is_database = store.path.suffix in _DATABASES
@@ -179,13 +191,15 @@ class SessionStores(BaseSource):
     ) -> Iterator[None]:
         """Take what changed in a store, session by session."""
         for each in self._listed(store):
-            item, before, failed = clean_text(each.id) or _NAMELESS, batch.taken, False
+            item, failed = clean_text(each.id) or _NAMELESS, False
             if item in earlier or known.get(item) == each.stamp:
                 continue
-            unread = UnreadLines("message")
-            batch.outdate(item)
-            for found in alone(item, partial(self._records, item, each, unread)):
+            unread, place = UnreadLines("message"), store.place
+            taken: dict[str, bool] = {}
+            batch.outdate(f"{item}:{place.line + 1}" if place.offset else item)
+            for found in alone(item, partial(self._records, item, each, unread, place)):
                 if isinstance(found, Draft):
+                    taken[found.source_id] = bool(place.left)
                     batch.take(found, item)
                 elif isinstance(found, LedgerEntry):
                     failed = True
@@ -194,22 +208,23 @@ class SessionStores(BaseSource):
                     batch.finish(found)
             not_read = list(unread.entries(item))
             batch.note(*not_read)
-            if batch.taken > before and not failed:
-                batch.note(LedgerEntry(item, "taken", records=batch.taken - before))
+            if (records := place.count(taken)) and not failed:
+                batch.note(LedgerEntry(item, "taken", records=records))
             elif not (failed or not_read):
                 batch.leave(item, each.left or "there is nothing in it that could be stored")
             known[item] = each.stamp
             yield
 
     def _records(
-        self, item: str, session: StoredSession, unread: UnreadLines
+        self, item: str, session: StoredSession, unread: UnreadLines, place: Growing
     ) -> Iterator[Draft | WholeSession | LedgerEntry]:
         """The records of a session. Raises SourceError when the database cannot be asked any more.
 
         One of which something cannot be read is not whole: nothing of it is deleted.
         """
         try:
-            for each in records_of(self.name, session.lines(unread), identify, item):
+            lines = session.lines(unread)
+            for each in records_of(self.name, lines, identify, item, place, unread):
                 is_whole = not (unread.count or unread.unknown or unread.waiting)
                 if is_whole or not isinstance(each, WholeSession):
                     yield each

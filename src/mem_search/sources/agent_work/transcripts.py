@@ -22,7 +22,8 @@ from mem_search.sources.agent_work.text import clean_text
 from mem_search.sources.agent_work.tools import argument_of
 from mem_search.sources.conversations import fields, items
 from mem_search.sources.databases import ForeignDatabase, UnreadableDatabase, foreign_database
-from mem_search.sources.whole_files import WholeFile, WholeFiles
+from mem_search.sources.growing import Growing
+from mem_search.sources.whole_files import NotHere, UnreadLines, WholeFile, WholeFiles
 
 Tools = Mapping[str, tuple[str, ...]]
 """An agent's name of a tool → Claude Code's, and the argument that says on what, by each name."""
@@ -71,7 +72,7 @@ class SessionFiles(WholeFiles):
         """The session that the program calls the file by; "" if its name says nothing of it."""
         return ""
 
-    def drafts(self, file: WholeFile) -> Iterator[Draft | LedgerEntry | WholeSession]:
+    def drafts(self, file: WholeFile) -> Iterator[Draft | LedgerEntry | WholeSession | NotHere]:
         project_of = named_after if file.is_upload else identify
         builder = DraftBuilder(
             self.name,
@@ -80,30 +81,38 @@ class SessionFiles(WholeFiles):
             item=file.name,
             file_name=self.session_of(file),
         )
-        is_whole = not (file.place.offset or file.is_copy)  # a copy may have less than the file had
-        for name, value in file.place.known.get("unread", {}).items():
-            setattr(file.unread, name, value)
-        file.unread.waiting = 0
-        file.place.keep("work", lambda: builder.state)
-        file.place.keep("unread", lambda: asdict(file.unread))
-        for each in _records_of(builder, self.lines(file)):
-            if is_whole or not isinstance(each, WholeSession):
+        for each in _records_of(builder, self.lines(file), file.place, file.unread):
+            # A copy may have less than the file had.
+            if not (file.is_copy and isinstance(each, WholeSession)):
                 yield each
         yield from file.unread.entries(file.name)
 
 
 def records_of(
-    source: str, lines: Iterable[Line], project_of: Identify, item: str = ""
+    source: str,
+    lines: Iterable[Line],
+    project_of: Identify,
+    item: str = "",
+    place: Growing | None = None,
+    unread: UnreadLines | None = None,
 ) -> Iterator[Draft | WholeSession]:
-    """The records of sessions that are read from their start to their end, then these sessions.
-
-    The ledger calls what is read ``item``.
+    """The records of a session that is read from its ``place`` to its end; then the session, if it
+    was read from its start. The ledger calls what is read ``item``.
     """
-    return _records_of(DraftBuilder(source, asked_once(project_of), item=item), lines)
+    place, unread = place or Growing(), unread or UnreadLines()
+    builder = DraftBuilder(source, asked_once(project_of), place.known.get("work"), item=item)
+    return _records_of(builder, lines, place, unread)
 
 
-def _records_of(builder: DraftBuilder, lines: Iterable[Line]) -> Iterator[Draft | WholeSession]:
-    sessions = WholeSessions()
+def _records_of(
+    builder: DraftBuilder, lines: Iterable[Line], place: Growing, unread: UnreadLines
+) -> Iterator[Draft | WholeSession]:
+    sessions, is_whole = WholeSessions(), not place.offset
+    for name, value in place.known.get("unread", {}).items():
+        setattr(unread, name, value)
+    unread.waiting = 0
+    place.keep("work", lambda: builder.state)
+    place.keep("unread", lambda: asdict(unread))
     for line in lines:
         drafts = list(builder.feed(line))
         sessions.saw(line, builder.part)
@@ -112,7 +121,8 @@ def _records_of(builder: DraftBuilder, lines: Iterable[Line]) -> Iterator[Draft 
     still_open = list(builder.open_drafts())
     sessions.gave(still_open)
     yield from still_open
-    yield from sessions.ended()
+    if is_whole:
+        yield from sessions.ended()
 
 
 def home_of(machine: Machine, usual: str, *variables: str) -> Path:

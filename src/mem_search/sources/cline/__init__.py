@@ -27,7 +27,7 @@ from mem_search.sources.agent_work.text import clean_text
 from mem_search.sources.agent_work.transcripts import home_of
 from mem_search.sources.cline import conversation, shown
 from mem_search.sources.conversations import fields, items, moment
-from mem_search.sources.whole_files import WholeFile
+from mem_search.sources.whole_files import NotHere, WholeFile
 
 _SHOWN: Final = "ui_messages.json"
 _SENT: Final = "api_conversation_history.json"
@@ -61,7 +61,7 @@ class Tasks(SessionDocuments):
     def _is_ours(self, path: Path) -> bool:
         return bool({*self.extensions} & {*path.parts})
 
-    def drafts(self, file: WholeFile) -> Iterator[Draft | LedgerEntry | WholeSession]:
+    def drafts(self, file: WholeFile) -> Iterator[Draft | LedgerEntry | WholeSession | NotHere]:
         if file.path.name == _SENT and file.path.with_name(_SHOWN).is_file():
             yield LedgerEntry(file.name, "left", f"{_SHOWN} beside it says the same, with times")
         else:

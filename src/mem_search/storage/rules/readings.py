@@ -22,6 +22,7 @@ TOLD_LATE_MS: Final = 60_000
 """Hooks may tell of something so much later than the transcript has it."""
 
 _SUMMARY: Final = "session_summary"
+_PROMPT: Final = "user_prompt"
 _MAIN: Final = ("main", "")
 
 
@@ -57,15 +58,17 @@ class ReadBefore(NamedTuple):
     @property
     def rank(self) -> tuple[object, ...]:
         of = self.reading
-        return _rank(of["events"], of, self.agent, self.created_at, self.updated_at)
+        return _rank(self.kind, of["events"], of, self.agent, self.created_at, self.updated_at)
 
 
 def _rank(
-    events: int, flags: Mapping[str, Any], agent: str, created: int, updated: int
+    kind: str, events: int, flags: Mapping[str, Any], agent: str, created: int, updated: int
 ) -> tuple[object, ...]:
-    """What a reading knows. Of copies the earliest is kept: each has the times of its fork."""
+    """What a reading knows. Of copies the earliest is kept: each has the times of its fork; and of
+    a prompt, which does not go on: where a file has no time of it, what came later gives one.
+    """
     is_copy = bool(flags.get("copy"))
-    at = -created if is_copy else updated
+    at = -created if is_copy or kind == _PROMPT else updated
     return events, not flags.get("open"), not is_copy, agent in _MAIN, at
 
 
@@ -201,7 +204,7 @@ def _replaces(draft: Draft, reading: Reading, old: ReadBefore) -> bool:
         return updated + TOLD_LATE_MS >= old.updated_at
     agent = str(draft.metadata.get("agent", ""))
     created = draft.created_at or 0
-    mine = _rank(reading.events, reading.stored, agent, created, updated)
+    mine = _rank(draft.kind, reading.events, reading.stored, agent, created, updated)
     return mine >= old.rank
 
 

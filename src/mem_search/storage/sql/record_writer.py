@@ -30,7 +30,7 @@ Conversation = tuple[str, str, str]
 """Session, project and kind: what positions are counted in."""
 
 
-class Known(NamedTuple):
+class StoredBefore(NamedTuple):
     """What is stored of a record that is offered again."""
 
     number: int
@@ -52,7 +52,7 @@ class Row:
     item: PreparedDraft
     created: int
     updated: int
-    known: Known | None
+    known: StoredBefore | None
     position: int = 0
 
     @property
@@ -251,7 +251,7 @@ class Writer(ABC):
             self._write(rows, now)
         return stored
 
-    def _place(self, known: Known, draft: Draft) -> None:
+    def _place(self, known: StoredBefore, draft: Draft) -> None:
         """Let a record that is otherwise the same be of the project that the draft is of."""
         number, connection = draft.project_id, self._connection
         if number and known.project_id != number:
@@ -261,14 +261,14 @@ class Writer(ABC):
         if number and known.project != draft.project:
             projects.move(connection, "id = %s", [known.number], known.project, draft.project)
 
-    def _known(self, drafts: Sequence[Draft]) -> dict[tuple[str, str], Known]:
+    def _known(self, drafts: Sequence[Draft]) -> dict[tuple[str, str], StoredBefore]:
         rows = self._connection.execute(
             "select source, source_id, id, content_hash, created_at, updated_at, session, project,"
             " kind, position, project_id from records"
             " where source = any(%s::text[]) and source_id = any(%s::text[])",
             (sorted({draft.source for draft in drafts}), [draft.source_id for draft in drafts]),
         )
-        return {(source, source_id): Known(*row) for source, source_id, *row in rows}
+        return {(source, source_id): StoredBefore(*row) for source, source_id, *row in rows}
 
     def _write(self, rows: Sequence[Row], now: int) -> None:
         connection = self._connection
