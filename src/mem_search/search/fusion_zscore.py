@@ -85,12 +85,14 @@ def _parts(
     legs: Mapping[str, LegScores], code: Code, *, foreign: bool
 ) -> dict[str, dict[str, Values]]:
     """``_part`` of each leg. What a leg cannot score yet, such as a record without a vector, has
-    there what it has in the others: it is judged by what is known of it, neither raised nor lowered.
+    there what it has in the others: what is known of it judges it, and nothing raises or lowers it.
     """
     parts = {name: _part(name, leg, code, foreign=foreign) for name, leg in legs.items()}
     for name, leg in legs.items():
         unknown = np.isnan(leg.scores)
-        known = [other for other in legs if other != name and not np.isnan(legs[other].scores).all()]
+        known = [
+            other for other in legs if other != name and not np.isnan(legs[other].scores).all()
+        ]
         if unknown.any() and known:
             for what in ("z", "bonus"):
                 others = np.mean([parts[other][what] for other in known], axis=0)

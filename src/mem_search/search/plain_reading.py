@@ -6,9 +6,9 @@ miss (``Translation``).
 ``text.plain_words`` finds the words; the store decides what they mean: a kind of which there are no
 records, and a person whom no record names, stay words. What is sure filters, and its words do not
 rank; the rest raises records (a lift), and its words rank as well. Where the filters together leave
-nothing, they only raise. A stated fact never hides a record that has every word of the question. A sort
-of document beside a fact (``invoice over 700 euros``) means all records of that type, whatever word
-they use, and those with the word.
+nothing, they only raise. A stated fact never hides a record that has every word of the question. A
+sort of document beside a fact (``invoice over 700 euros``) means all records of that type, whatever
+word they use, and those with the word.
 """
 
 from __future__ import annotations
