@@ -10,7 +10,7 @@ from __future__ import annotations
 import base64
 from typing import Final
 
-# ruff: noqa: E501, RUF001 - the texts are a table
+# ruff: noqa: E501 - the texts are a table
 
 _ALIKE: Final = str.maketrans("aeopcxyiAEOPCTH", "аеорсхуіАЕОРСТН")
 

@@ -24,8 +24,8 @@ _TAGS: Final = pattern("[\U000e0020-\U000e007e]{4,}")
 _MARKS: Final = pattern(r"[\u0300-\u036f]")
 
 # Letters of Cyrillic and Greek that look like Latin ones.
-_ALIKE: Final = str.maketrans("аеорсхуіјѕһԁвкмнтαεορτυνικχ", "aeopcxyijshdbkmhtaeoptuvikx")  # noqa: RUF001
-_MIXED: Final = pattern(r"[a-z][а-яіјѕα-ω]|[а-яіјѕα-ω][a-z]")  # noqa: RUF001
+_ALIKE: Final = str.maketrans("аеорсхуіјѕһԁвкмнтαεορτυνικχ", "aeopcxyijshdbkmhtaeoptuvikx")
+_MIXED: Final = pattern(r"[a-z][а-яіјѕα-ω]|[а-яіјѕα-ω][a-z]")
 _MIN_MIXED: Final = 3
 """Places in one text where scripts meet inside a word: ``μm`` and ``Ωm`` are units."""
 
@@ -67,7 +67,7 @@ def readings(text: str) -> Iterator[str]:
 
 
 def folded(text: str) -> str:
-    """``text`` in lower case, without accents and what is invisible; a break in a sentence is none."""
+    """``text`` in lower case, without accents and what is invisible; in one line."""
     plain = _BREAK.sub(" ", _HIDDEN.sub("", text))
     plain = _BLANKS.sub(" ", plain).lower().replace("\u2019", "'")
     return _MARKS.sub("", unicodedata.normalize("NFKD", plain))

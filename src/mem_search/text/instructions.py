@@ -38,9 +38,42 @@ _FOREIGN_SECRETS: Final = (
     r"(?:passw\w+|zugangsdaten|kennw\w+|mots? de passe|identifiants|contrasenas?|claves?|credenciales"
     r"|credenziali|senhas?|credenciais|парол\w+|учетн\w+ данн\w+|密码|凭证|密钥|token\w*|ssh[ -]?keys?|api[ -]?keys?)"
 )
+_CANCEL: Final = (
+    r"(?:(?<!not )(?<!'t )(?<!never )(?<!to )(?<!nicht )(?<!nao )(?<!non )(?<!не )(?<!pas )(?<![-\w])"
+    r"(?:ignor(?:e|a|ez|es|ad|ate|em|iere?|iert|iruj)|disregard|forget|override|bypass|overrule|cancel|disable|discard|drop|revoke|abandon"
+    r"|vergiss|vergesst|missachte\w?|deaktiviere|umgehe|verwirf|streiche|losche|oublie[zrs]?|annule[zr]?|desactive[zr]?|supprime[zr]?"
+    r"|abandonne[zr]?|contourne[zr]?|olvida|olvide|anula|desactiva|elimina|descarta|omite|dimentica\w*|annulla|disattiva|rimuovi|scarta"
+    r"|esqueca|anule|cancele|desative|remova|elimine|descarte|desconsidere|(?:про)?игнорируи(?:те)?|забудь(?:те)?|отмени(?:те)?|отключи(?:те)?"
+    r"|сними(?:те)?|отбрось(?:те)?|удали(?:те)?|обоиди(?:те)?)\b|忽略|忘记|忘掉|无视|忽视|取消|停用|删除|解除)"
+)
+_PRIOR: Final = (
+    r"(?:\b(?:all|any|every|your|previous|prior|earlier|above|preceding|original|existing|former"
+    r"|alle[ns]?|deine\w?|bisherig\w+|vorherig\w+|obig\w+|fruher\w+|toutes?|tous|tes|vos|precedente?s?|anterieure?s?"
+    r"|tod[oa]s|tus?|sus|anteriores|previ[oa]s|tutt[ei]|tu[eo]i?|precedenti|suas?|seus|все|всех|твои|свои|предыдущ\w+|прежн\w+|преды\w+)\b"
+    r"|之前|先前|以上|上述|上面|前面|所有|你的|全部|一切)"
+)
+_TOLD: Final = (
+    r"(?:\b(?:instructions?|prompts?|directives?|guidelines?|guardrails|constraints?|restrictions?|programming|safety \w+|security (?:filters?|protocols?)"
+    r"|anweisung\w*|vorgaben?|instruktion\w*|befehle?|einschrankung\w*|beschrankung\w*|sicherheitsfilter|richtlinien|consignes?|restrictions"
+    r"|(?:filtres|protocoles) de securite|instrucciones|directivas|directrices|indicaciones|restricciones|(?:filtros|protocolos) de seguri?[dt]a[dn]\w*"
+    r"|filtros de seguranca|istruzioni|direttive|restrizioni|filtri di sicurezza|instrucoes|diretrizes|restricoes|инструкци\w+|указани\w+|директив\w+"
+    r"|ограничени\w+|фильтр\w* безопасности)\b|指令|指示|提示词|限制|安全过滤器?|安全协议)"
+)
+_RULES_TOLD: Final = r"\b(?:rules?|regeln?|regles?|reglas|regole|regras|правил\w*)\b"
+_SHOW: Final = (
+    r"(?:\b(?:reveal|print|output|repeat|display|dump|show|translate|disclose|tell|gib|zeige?|nenne|verrate|ubersetze|wiederhole"
+    r"|(?:affiche|montre|revele|traduis|traduise|repete|dis|dites|donne)[zrs]?(?:-(?:moi|les|le))?|muestra(?:me)?|revela(?:me)?|dime|traduce|repite"
+    r"|mostra(?:mi)?|dimmi|rivela|traduci|ripeti|mostre(?:-me)?|revele|exiba|diga(?:-me)?|traduza|repita|покажи|выведи|раскрои|скажи|переведи|повтори)\b"
+    r"|输出|显示|展示|告诉我|打印|揭示|泄露|翻译)"
+)
+_HIDDEN_ORDERS: Final = (
+    r"(?:(?:hidden|secret|initial|internal|versteckt\w*|geheim\w*) (?:instructions?|prompt|rules|anweisung\w*|regeln)"
+    r"|(?:instructions?|consignes|instrucciones|istruzioni|instrucoes) (?:cache\w+|secret\w+|ocult\w+|nascost\w+|segret\w+|initial\w*|inicial\w*|iniziali)"
+    r"|(?:скрыт|секретн|внутренн)\w+ (?:инструкци|правил)\w+|(?:隐藏|秘密)的?(?:指令|指示|提示))"
+)
 _SYSTEM_PROMPT: Final = (
     r"(?:system[- ]?prompt|invite systeme|prompt (?:del |di |de |do )?sistema|prompt systeme"
-    r"|системн\w+ (?:промпт\w*|инструкци\w+)|系统提示词?|hidden prompt)"
+    r"|системн\w+ (?:промпт\w*|инструкци\w+)|系统提示词?|hidden prompt|prompt (?:del|de) systeme?)"
 )
 _ORDERS: Final = r"(?:instructions?|prompts?|directives?|guidelines|guardrails|rules|constraints|orders|programming)"
 _PERSON: Final = (
@@ -61,6 +94,12 @@ _FORMS: Final = (
         rf"[^.!?]{{0,40}}?\b{_ORDERS}\b"
         rf"|\b(?:ignore|disregard|forget) (?:everything|anything|all)(?: \w+){{0,2}}? "
         r"(?:above|before|you (?:were|have been) told|you know|said so far)"
+        rf"|{_CANCEL}[^.!?。!\n]{{0,30}}?{_PRIOR}[^.!?。\n]{{0,30}}?{_TOLD}"
+        rf"|{_CANCEL}[^.!?。\n,;]{{0,20}}?{_TOLD}[^.!?。,;\n]{{0,20}}?(?:precedent\w*|anteriores|previas|anterieure?s|acima|ci-dessus|arriba|sopra|qui prec\w+|выше)"
+        rf"|{_CANCEL} (?:\w+ )?(?:your|deine|tes|vos|tus|tue|suas|твои|свои) (?:\w+ )?{_RULES_TOLD}"
+        rf"|{_CANCEL} ?(?:tout ce qui precede|tout ce qui est au-dessus|todo lo (?:anterior|de arriba)|tutto quanto (?:sopra|precede)|tudo o que (?:veio antes|esta acima)"
+        r"|alles (?:obige|davor|bisherige|was (?:davor|oben))|все,? что (?:выше|было)|上面的?所有|以上所有)"
+        r"|(?:忘记|忽略|无视)你的规则"
         r"|\b(?:ignore|disregard|forget) what you (?:were|have been) (?:told|taught|asked)"
         r"|\ball (?:earlier|previous|prior|other) (?:rules|instructions|orders) (?:are|is) (?:void|cancelled|off|no longer)"
         r"|\b(?:ignoriere|vergiss|missachte) (?:\w+ ){0,2}?(?:alle|deine|bisherig|vorherig|obig|fruher)\w* "
@@ -92,6 +131,11 @@ _FORMS: Final = (
         r"|\b(?:assistent\w*|assistant|asistente|assistente|ассистент|помощник|agente?|ki|ia|modelo|modell\w?)(?: \w+)? "
         r"(?:ohne (?:jede )?(?:einschrankung|beschrankung|regel)|sans (?:aucune )?(?:restriction|limite)|sin (?:ninguna )?(?:restriccion|limite)"
         r"|senza (?:alcuna )?(?:restrizion|limit)|sem (?:nenhuma )?(?:restric|limite)|без (?:\w+ )?ограничени)"
+        r"|(?:\b(?:answer|respond|reply|antworte\w?|repond\w*|respond[ae]\w*|rispondi\w*|отвечаи\w*)\b|回答)[^.!?。\n]{0,20}?(?:\b(?:without|ohne|sans|sin|senza|sem|без)\b|无)"
+        r"[^.!?。\n]{0,12}?(?:restri\w+|limit\w+|filt\w+|einschrankung\w*|ограничен\w+|фильтр\w+|限制)|无限制地?回答"
+        r"|\b(?:du hast|vous n'avez|tu n'as|no tienes|non hai|voce nao tem|у тебя (?:больше )?нет|you (?:now )?have no)(?: \w+){0,2}? (?:restri\w+|einschrankung\w*|ограничени\w+)"
+        r"|\b(?:vous etes|tu es) (?:\w+ )?sans (?:aucune )?restriction"
+        r"|\b(?:nouveau mode|nuevo modo|nuova modalita|novo modo|neuer modus|new mode)\b ?:|新模式 ?:"
         r"|从现在(?:起|开始)[^。!?\n]{0,12}?(?:没有|不受)[^。!?\n]{0,6}?限制",
     ),
     (
@@ -156,6 +200,9 @@ _FORMS: Final = (
         r"(?:system|hidden|initial|original) instructions)"
         rf"|\b(?:reveal|print|output|repeat|display|dump|gib|zeige?|nenne|affiche[zr]?|montre[zr]?|muestra|revela|mostra|mostre|revele|exiba|покажи|выведи)\b"
         rf"[^.!?\n]{{0,30}}?\b(?:dein\w*|ton|tes|votre|tu|tus|tuo|tua|seu|sua|свой|твой|your)\b[^.!?\n]{{0,20}}?{_SYSTEM_PROMPT}"
+        rf"|{_SHOW}[^.!?。\n]{{0,25}}?(?:{_HIDDEN_ORDERS}|\b(?:your|dein\w*|ton|votre|tu|tuo|seu|свои|твои)\b[^.!?\n]{{0,12}}?{_SYSTEM_PROMPT}|(?:你的?)?系统提示词?)"
+        rf"|(?:\b(?:your|dein\w*|votre|ton|tu|il tuo|seu|твои)\b|你的)[^.!?。\n]{{0,6}}?{_SYSTEM_PROMPT}[^.!?。\n]{{0,12}}?(?:invalid\w*|ungultig|ya no|nicht mehr|не деистви\w+|无效)"
+        r"|把你的系统提示"
         rf"|\b(?:instead |now |only )?(?:output|print|reveal) your hidden prompt|(?:输出|显示|告诉我|打印)[^。\n]{{0,6}}?(?:你的)?[^。\n]{{0,4}}?系统提示"
         r"|\byou may (?:now )?(?:disclose|reveal|share|leak) (?:\w+ )?(?:credentials|secrets|passwords|tokens|keys)"
         r"|\b(?:print|output|reveal|send|show) (?:me )?(?:all |the )?(?:database |user'?s? |admin |root )?(?:passwords?|tokens?|credentials|api keys|ssh keys)(?=[.!]|$| (?:to|of the user|at) )"
