@@ -90,13 +90,13 @@ async def test_its_text_and_passages_are_opened_with_their_neighbours(empty: Cli
     listed = await get(empty, f"/documents/{ref}/passages")
     passages = listed["passages"]
     assert (listed["document"], listed["total"]) == (ref, len(passages))
-    assert [each["index"] for each in passages] == [0, *range(len(passages) - 1)]
+    assert [each.get("index") for each in passages] == [None, None, *range(len(passages) - 2)]
     assert len(passages) > 5
     assert (passages[0]["type"], passages[0]["text"]) == ("title", "The lamp")
     assert passages[1]["type"] == "summary"
     for each in passages[1:]:
         assert each["text"] == text[each["start"] : each["end"]]
-    near = await get(empty, f"/documents/{ref}/passages?around=3&neighbours=1")
+    near = await get(empty, f"/documents/{ref}/passages?around=2&neighbours=1")
     assert near["passages"] == passages[3:6]
     paged = await get(empty, f"/documents/{ref}/passages?offset=1&limit=2")
     assert paged["passages"] == passages[1:3]
@@ -121,6 +121,10 @@ async def test_the_same_file_is_recognised_and_another_under_its_id_is_refused(
     job = await read(empty, b"It burns gas.", source_id="x", replace="true")
     assert job["result"]["document"] == named
     assert await get(empty, f"/documents/{named}/content") == "It burns gas."
+    form = FormData({"source_id": "x"})
+    form.add_field("file", b"It burns wood.", filename="lamp.md")
+    reply = await empty.post("/documents/upload?replace=true", data=form, headers=AUTHORIZED)
+    assert reply.status == 202, await reply.text()
 
 
 async def test_an_id_is_taken_while_the_file_that_has_it_waits(empty: Client) -> None:
@@ -211,11 +215,74 @@ async def test_a_document_that_cannot_be_read_fails_its_job_with_the_reason(
     assert reason in ledger["entries"][0]["reason"]
 
 
-async def test_mail_says_itself_what_a_form_would_say(empty: Client) -> None:
-    mail = b"From: ada@example.org\r\nSubject: Oil\r\nMessage-ID: <1@x>\r\n\r\nThe oil is here."
-    assert (await read(empty, mail, "oil.eml"))["state"] == "done"
-    status, problem = await send(empty, mail, "oil.eml", title="Mine")
+MAIL = (
+    b"From: ada@example.org\r\nSubject: Oil\r\nMessage-ID: <1@x>\r\nMIME-Version: 1.0\r\n"
+    b'Content-Type: multipart/mixed; boundary="b"\r\n\r\n--b\r\n\r\nThe oil is here.\r\n--b\r\n'
+    b'Content-Type: text/plain; name="list.txt"\r\n'
+    b'Content-Disposition: attachment; filename="list.txt"\r\n\r\nTen barrels\r\n--b--\r\n'
+)
+
+
+async def test_a_message_takes_what_every_upload_takes(empty: Client) -> None:
+    job = await read(
+        empty, MAIL, "oil.eml", source_id="oil-1", title="Mine", tags="harbour,night",
+        created_at="2014-04-03T12:00:00Z", project="quay", url="https://example.org/oil",
+        metadata=json.dumps({"vendor": "Quay", "tags": ["barrel"]}),
+    )  # fmt: skip
+    assert job["state"] == "done", job
+    mail, attached = [await get(empty, f"/documents/{e}") for e in job["result"]["documents"]]
+    assert mail["id"] == job["result"]["document"]
+    assert {n: mail[n] for n in ("kind", "source_id", "title", "project", "created_at")} == {
+        "kind": "email", "source_id": "oil-1", "title": "Mine", "project": "quay",
+        "created_at": "2014-04-03T12:00:00.000Z",
+    }  # fmt: skip
+    assert mail["metadata"]["vendor"] == "Quay"
+    assert mail["tags"] == attached["tags"] == ["barrel", "harbour", "night"]
+    assert attached["metadata"]["attached_to"] == "oil-1"
+    found = await get(empty, "/api/search?query=tag:barrel+oil&mode=keyword&format=json")
+    assert [each["ref"] for each in found["results"]][:1] == [mail["id"]]
+    status, problem = await send(empty, MAIL.replace(b"Ten", b"Six"), "oil.eml", source_id="oil-1")
+    assert (status, problem["field"]) == (409, "source_id")
+
+
+async def test_a_file_of_many_records_takes_only_what_holds_for_all(empty: Client) -> None:
+    line = {"kind": "note", "text": "It burns oil.", "metadata": {"tags": "lamp, quay"}}
+    data = "".join(json.dumps({**line, "source_id": str(n)}) + "\n" for n in range(2)).encode()
+    status, problem = await send(empty, data, "notes.jsonl", title="Mine")
     assert (status, problem["field"]) == (422, "title")
+    job = await read(empty, data, "notes.jsonl", tags="night", project="quay")
+    assert [job["result"]["document"]] == job["result"]["documents"][:1]
+    notes = [await get(empty, f"/documents/{each}") for each in job["result"]["documents"]]
+    assert [each["tags"] for each in notes] == [["lamp", "night", "quay"]] * 2
+    assert {each["project"] for each in notes} == {"quay"}
+    assert all("tags" not in each["metadata"] for each in notes)
+
+
+async def test_tags_in_the_metadata_are_the_tags_of_a_record(empty: Client) -> None:
+    sent = {"kind": "note", "text": "It burns oil.", "metadata": {"tags": ["lamp"], "x": 1}}
+    made = await (await empty.post("/api/records", json=sent, headers=AUTHORIZED)).json()
+    assert (made["tags"], made["metadata"]) == (["lamp"], {"x": 1})
+    found = await get(empty, "/api/search?query=oil&tags=lamp&mode=keyword&format=json")
+    assert [each["ref"] for each in found["results"]] == [made["ref"]]
+    uploaded = (await read(empty, b"The lamp.", metadata='{"tags": ["lamp"]}'))["result"]
+    assert (await get(empty, f"/documents/{uploaded['document']}"))["tags"] == ["lamp"]
+
+
+BILL = b"Stadtwerke GmbH\nRechnung\nRechnungsdatum: 03.04.2014\nGesamtbetrag: 820,00 EUR\n"
+
+
+async def test_a_bill_is_from_the_day_that_it_bears_and_both_days_are_shown(
+    empty: Client,
+) -> None:
+    for name, given in (("bill.txt", {}), ("mine.txt", {"created_at": "2020-01-02T12:00:00Z"})):
+        ref = (await read(empty, BILL + name.encode(), name, **given))["result"]["document"]
+        shown = await get(empty, f"/documents/{ref}")
+        stated = given.get("created_at", "2014-04-03T12:00:00Z")[:10]
+        assert shown["created_at"][:10] == stated, "what a person says comes first"
+        assert shown["metadata"]["from_text"]["document_date"] == "2014-04-03"
+    for asked, names in (("since:2014-04-03+until:2014-04-03", ["bill"]), ("in:2020", ["mine"])):
+        found = await get(empty, f"/api/search?query={asked}&format=json")
+        assert [each["title"] for each in found["results"]] == names, asked
 
 
 async def test_secrets_in_what_is_said_are_redacted(empty: Client) -> None:
@@ -341,20 +408,24 @@ async def test_passages_follow_the_structure_and_a_result_says_under_which_headi
 ) -> None:
     ref = (await read(empty, HEADED.encode(), "guide.md"))["result"]["document"]
     title, summary, *content = (await get(empty, f"/documents/{ref}/passages"))["passages"]
-    assert (title["index"], title["type"], title["text"]) == (0, "title", "Guide")
-    assert (summary["index"], summary["type"]) == (0, "summary")
+    assert (title["type"], title["text"]) == ("title", "Guide")
+    assert (summary["type"], summary.keys() & {"index"}) == ("summary", set())
     assert summary["text"] == "All about the lamps of this coast"
-    assert [each["index"] for each in content] == list(range(1, len(content) + 1))
+    assert [each["index"] for each in content] == list(range(len(content)))
     assert content[0]["heading"] == "Guide"
     assert content[-1]["heading"] == "Guide › Prices"
     assert content[-1]["above"] == "# Guide\n## Prices\n| name | price |"
     assert (await get(empty, f"/documents/{ref}"))["passages"] == len(content)
-    near = await get(empty, f"/documents/{ref}/passages?around=2&neighbours=1")
+    near = await get(empty, f"/documents/{ref}/passages?around=1&neighbours=1")
     assert near["passages"] == content[:3]
-    last = len(content)
+    last = len(content) - 1
     near = await get(empty, f"/documents/{ref}/passages?around={last}&neighbours=0")
     assert near["passages"] == content[-1:]
     await get(empty, f"/documents/{ref}/passages?around={last + 1}", 422)
+    body = {"query": "zeppelin", "bm25_weight": 1, "vector_weight": 0, "graph_weight": 0}
+    reply = await empty.post("/api/v2/search/hybrid", json=body, headers=AUTHORIZED)
+    item = (await reply.json())["data"]["items"][0]
+    assert (item["chunk_index"], item["total_chunks"]) == (content[-1]["index"], len(content))
     found = await get(empty, "/api/search?query=zeppelin&mode=keyword&format=json")
     assert found["results"][0]["snippet_span"]["heading"] == "Guide › Prices"
     # The words of the head are found with the row, and the row is what is shown.

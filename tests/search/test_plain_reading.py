@@ -317,3 +317,43 @@ async def test_a_clearly_better_answer_from_another_time_stays_above(runtime: Ru
         *(drafts.draft(f"w{n}", f"sails and ropes {n}", created_at=LAST_WEEK) for n in range(60)),
     )
     assert (await found(runtime, "anchor chain last week"))[0] == "answer"
+
+
+def bill(name: str, text: str) -> object:
+    return draft(name, text, kind="file", title=name, metadata={"path": f"{name}.txt"})
+
+
+PAPERS = (
+    bill("factuur", "Bakkerij Jansen B.V.\nFactuur\nFactuurnummer: 7\nTotaal: € 812,40"),
+    bill("rechnung", "Autohaus Weber GmbH\nRechnung Nr. 47\nGesamtbetrag: 950,00 EUR"),
+    bill("cheap", "Quay Ltd\nINVOICE\nInvoice No: 3\nTotal due: 20.00 EUR"),
+    bill("due", "Quay Ltd\nINVOICE\nInvoice No: 4\nTotal due: 30.00 EUR\nDue date: 2025-03-01"),
+    draft("tolls", "Notice of overdue tolls on the bridge", kind="note", title="tolls"),
+)
+
+
+async def test_a_sort_of_document_beside_a_fact_is_its_type_in_every_language(
+    runtime: Runtime,
+) -> None:
+    await fill(runtime, *PAPERS)
+    for text in ("invoice over 700 euros", "bills over 700 euros", "Rechnungen über 700 Euro"):
+        assert {*ids(await ask(runtime, text))} == {"factuur", "rechnung"}, text
+
+
+async def test_a_fact_hides_no_record_that_has_the_words(runtime: Runtime) -> None:
+    await fill(runtime, *PAPERS)
+    assert ids(await ask(runtime, "overdue tolls"))[0] == "tolls"
+    assert ids(await ask(runtime, "overdue invoices")) == ["due"]
+
+
+async def test_where_what_a_question_names_leaves_nothing_its_words_count_and_it_says_so(
+    runtime: Runtime,
+) -> None:
+    await fill(runtime, *PAPERS, bill("kite", "The zeppelin and its kite"))
+    for text in ("overdue zeppelin", "zeppelin email from Ann", "scans about the zeppelin"):
+        page = await ask(runtime, text, mode="keyword")
+        assert "kite" in ids(page), text
+    page = await ask(runtime, "emails about the zeppelin", mode="keyword")
+    assert ids(page) == ["kite"]
+    assert any("read as a filter" in notice for notice in page.report.notices)
+    assert any("kind:email" in notice for notice in page.report.notices)

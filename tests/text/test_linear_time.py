@@ -36,6 +36,7 @@ from mem_search.text import (
     cites,
     dates,
     decoding,
+    disguises,
     embedded_data,
     file_names,
     highlight,
@@ -135,6 +136,8 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "plain_words.find": lambda text: plain_words.find(text, installed_kinds().vocabulary),
     "highlight.highlight": lambda text: highlight.highlight(text, ["auth", "a", "漢"]),
     "highlight.word_matcher": lambda text: highlight.WordMatcher(("auth", "a")).count_in(text),
+    "disguises.folded": disguises.folded,
+    "disguises.readings": lambda text: [*disguises.readings(text)],
     "instructions.found": instructions.found,
     "instructions.is_order": lambda text: instructions.is_order([text]),
     "unasked.plain_name": unasked.plain_name,
@@ -260,6 +263,7 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
 
 BOUNDED = {
     "decoding.replaced": "run by the other functions of decoding and by word_forms.view",
+    "disguises.compiled": "a form of a rule",
     "languages.words": "the name of a list of words",
     "cites.context_of": "run by cites.find",
     "cites.is_heading": "cuts to a fixed length first",

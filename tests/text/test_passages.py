@@ -50,6 +50,17 @@ def test_every_character_is_in_a_passage(text: str) -> None:
     assert covered == len(text)
 
 
+def test_passages_begin_with_a_sentence_where_one_is_near() -> None:
+    text = " ".join(f"The boat {n} left at dawn, and its crew of {n} sang." for n in range(400))
+    cut_text = cut(text)
+    assert len(cut_text) > 3
+    assert all(text.startswith("The boat", each.start) for each in cut_text)
+    for one, after in itertools.pairwise(cut_text):
+        assert one.start < after.start < one.end
+    without = cut("harbour " * 2000)
+    assert [each.start for each in without[1:3]] == [8 * 350, 8 * 700]
+
+
 def test_the_model_reads_a_short_passage_whole_with_its_title() -> None:
     assert embedded_texts("Title", "some text") == ("Title\nsome text",)
     assert embedded_texts("", "some text") == ("some text",)

@@ -17,6 +17,7 @@ from typing import Any
 
 from mem_search.errors import InputError
 from mem_search.ingest.edges import edges_of, names_of
+from mem_search.metadata import document_type_of
 from mem_search.metadata.extraction import completed
 from mem_search.model import Draft, Passage
 from mem_search.model.ingest import OCR_PAGE_NUMBERS, PreparedDraft
@@ -28,11 +29,11 @@ from mem_search.records.canonical_text import listed
 from mem_search.records.origin import INSTRUCTION_LIKE
 from mem_search.records.registry import installed_kinds
 from mem_search.storage.rules.quotes import leaves
-from mem_search.text import instructions, passages, shared_phrases, words
+from mem_search.text import dates, instructions, passages, shared_phrases, words
 from mem_search.text.embedded_data import without_data
 from mem_search.text.outline import Layout
 from mem_search.text.redaction import redact, redacted_values
-from mem_search.text.search_fields import FROM_MODEL, names_in
+from mem_search.text.search_fields import DATED_BY, FILE_DATE, FROM_MODEL, FROM_TEXT, names_in
 from mem_search.text.sketch import sketch
 from mem_search.text.word_forms import RULES as WORD_RULES
 from mem_search.text.word_forms import has_forms, seen
@@ -48,6 +49,11 @@ MAX_FACETS = 10_000
 
 _MIN_INSTRUCTION_CHARS = 12
 """Characters; names, numbers and dates are shorter."""
+
+_DATED = ("files", "mail", "upload", "web")
+"""Sources whose times are those of files and messages, not what somebody says of the document."""
+
+_DAY = pattern(r"\d{4}-\d\d-\d\d")
 
 MIN_CODE_SHARE = 0.2
 """Share of lines that look like code; prose with a code snippet stays prose."""
@@ -101,7 +107,7 @@ def prepare(draft: Draft) -> PreparedDraft:
     source_code = draft.kind == "file" and is_code(draft.text)
     if kind.documents and not source_code:
         stated = completed(draft.metadata, draft.title, draft.text, kind=draft.kind)
-        draft = replace(draft, metadata=stated)
+        draft = dated(replace(draft, metadata=stated))
     draft = replace(draft, metadata=flagged(draft))
     facets = tuple(kind.facets(draft))
     _check_facets(draft, facets)
@@ -146,6 +152,42 @@ def prepare(draft: Draft) -> PreparedDraft:
         sketch=sketch(draft.title, draft.text),
         phrases=shared_phrases.kept(draft.text) if draft.kind in HOLDINGS else (),
     )
+
+
+def dated(draft: Draft) -> Draft:
+    """``draft`` at the day that the document states: that of an event, else the one it bears.
+
+    A document that states none has the time of its file or mail, which ``file_date`` keeps where
+    the document states another. Mails have the time of their header, and what a person gave as
+    the time of a document (``dated_by``) stays.
+    """
+    said = draft.metadata
+    called, found = document_type_of(said), said.get(FROM_TEXT)
+    if draft.source not in _DATED or draft.kind == "email" or said.get(DATED_BY):
+        return draft
+    if draft.kind != "file" and not called:  # any note may begin with a day
+        return draft
+    names = ("document_date",) if called != "event_ticket" else ("event_date", "document_date")
+    places = [said, *([found] if isinstance(found, Mapping) else [])]
+    stated = (_noon(place.get(name)) for name in names for place in places)
+    day = next((each for each in stated if each is not None), None)
+    before = said.get(FILE_DATE)
+    read_at = dates.from_iso(before) if isinstance(before, str) else draft.created_at
+    others = {name: value for name, value in said.items() if name != FILE_DATE}
+    if day is None:
+        return replace(draft, created_at=read_at, metadata=others) if before else draft
+    kept = {FILE_DATE: dates.iso(read_at)} if read_at is not None else {}
+    return replace(draft, created_at=day, metadata={**others, **kept})
+
+
+def _noon(value: object) -> int | None:
+    """The middle of a day in UTC, which is that day nearly everywhere; None for what is no day."""
+    if not isinstance(value, str) or not _DAY.match(value):
+        return None
+    try:
+        return dates.from_iso(f"{value[:10]}T12:00:00Z")
+    except InputError:
+        return None
 
 
 def flagged(draft: Draft) -> Mapping[str, Any]:

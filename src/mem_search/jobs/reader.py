@@ -30,6 +30,7 @@ from mem_search.jobs.queue import Report
 from mem_search.model import Batch, Location
 from mem_search.model.ingest import IngestCounts
 from mem_search.sources.base import KEPT
+from mem_search.sources.sent import described
 from mem_search.storage.sql.ingest import Ingest
 from mem_search.text.file_names import as_text, is_text
 from mem_search.waiting import Lane, Steps
@@ -102,6 +103,7 @@ class LocationReader:
         left_out: Collection[str] = (),
         even_forgotten: bool = False,
         job: str = "",
+        seen: Callable[[Batch], None] = lambda _: None,
     ) -> IngestCounts:
         """Store what is new since the stored cursor (``again``: everything).
 
@@ -110,8 +112,9 @@ class LocationReader:
         is the file to read when the location is one that was uploaded: its path is then only a
         name, and no message shows where the file is. Items that are ``left_out`` become failed
         entries of the ledger. Records that were forgotten are stored again if ``even_forgotten``.
-        What a ``job`` had read before it was interrupted is counted, too. Raises SourceError when
-        the location cannot be read; what was stored before stays.
+        What a ``job`` had read before it was interrupted is counted, too. ``seen`` is called with
+        each batch before it is stored. Raises SourceError when the location cannot be read; what
+        was stored before stays.
         """
         source = sources.by_name(location.source)
         await _check_place(location)
@@ -165,6 +168,7 @@ class LocationReader:
                             job=job,
                         )
                         batch = replace(batch, even_forgotten=even_forgotten)
+                        seen(batch)
                         if batch.released:
                             async with self._releasing:
                                 now += await take(await self._without_kept(location, batch))
@@ -293,7 +297,9 @@ def read_batches(
 ) -> Iterator[Batch]:
     """What the source reads. Raises SourceError for a bug in it, which must not stop others."""
     try:
-        yield from source.read(to_read, cursor)
+        batches = source.read(to_read, cursor)
+        is_told = location.options and to_read.upload and location.source != "files"
+        yield from described(batches, location.options) if is_told else batches
     except MemSearchError:
         raise
     except Exception as error:

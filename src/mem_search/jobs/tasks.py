@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 from itertools import groupby
@@ -22,6 +22,9 @@ from mem_search.model.ingest import IngestCounts
 from mem_search.sources.base import UPLOADED
 from mem_search.storage.sql.ingest import Ingest
 from mem_search.storage.store import Store
+
+MAX_NAMED = 50
+"""Records of one uploaded file that the result of its job names, the first ones."""
 
 PATIENCE_SECONDS = 10.0
 """So long the next source waits for the one before it; a slow one goes on beside it."""
@@ -108,7 +111,7 @@ class ImportJob:
         if spooled := params.get("spooled"):
             options = dict(params.get("options", {}))
             location = Location(str(params["source"]), str(params["path"]), options=options)
-            file = self._spool / str(spooled)
+            file, held = self._spool / str(spooled), list[tuple[str, str]]()
             if not await asyncio.to_thread(file.exists):
                 raise SourceError(
                     f"the upload {location.path} is not kept any more: one that failed stays for a"
@@ -123,13 +126,16 @@ class ImportJob:
                 left_out=left_out(params, location),
                 job=str(params.get("job", "")),
                 even_forgotten=even_forgotten,
+                seen=lambda batch: held.extend(
+                    (each.source, each.source_id) for each in batch.drafts[: MAX_NAMED - len(held)]
+                ),
             )
             await self._reader.forget_cursor(location)
-            if options:
+            if location.source == "files":
                 return {**_read(location, taken), "document": await self._document(location)}
             if taken == IngestCounts(failed=taken.failed):
                 await self._raise_refusal(location)
-            return _read(location, taken)
+            return {**_read(location, taken), **await self._named(held)}
         machine = machine_from(params, os.environ)
         (location,) = await self._reader.find(machine, str(params["source"]), str(params["path"]))
         taken = await self._reader.read(
@@ -142,6 +148,13 @@ class ImportJob:
             even_forgotten=even_forgotten,
         )
         return _read(location, taken)
+
+    async def _named(self, held: Sequence[tuple[str, str]]) -> Mapping[str, Any]:
+        """The refs of the records that were sent in one file: ``document`` is the first."""
+        found = [await self._store.records.named(*each) for each in held]
+        refs = list(dict.fromkeys(str(each.ref) for each in found if each is not None))
+        several = {"documents": refs} if refs[1:] else {}
+        return {"document": refs[0], **several} if refs else {}
 
     async def _document(self, location: Location) -> str:
         """The ref of the document that was sent. Raises SourceError with the reason for none."""

@@ -32,7 +32,9 @@ _LABELS: Final[Mapping[str, tuple[str, ...]]] = {
         "rechnungsbetrag", "endbetrag", "gesamtsumme", "zu zahlen", "zahlbetrag", "summe",
         "betrag", "montant total", "total ttc", "montant dû", "montant à payer", "net à payer",
         "montant", "importe total", "total a pagar", "importe", "totale", "importo totale",
-        "totaal", "totaalbedrag",
+        "totaal", "totaalbedrag", "totaal te betalen", "te betalen", "factuurbedrag",
+        "totale da pagare", "totale fattura", "valor total", "total a pagar", "do zapłaty", "razem",
+        "att betala", "at betale", "maksettava",
     ),
     "tax_amount": (
         "tax", "sales tax", "vat", "gst", "mwst", "mwst.", "ust", "ust.", "umsatzsteuer",

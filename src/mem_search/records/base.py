@@ -118,6 +118,7 @@ class BaseKind(Generic[M]):
     filterable: ClassVar[tuple[tuple[str, str], ...]] = ()
 
     def compose(self, draft: Draft) -> Draft:
+        draft = _tagged(draft)
         _check_names(draft)
         metadata = _with_authors(clean(draft.metadata, "metadata"))
         known = self.known(metadata)
@@ -283,6 +284,20 @@ def people(header: str | list[str] | None) -> list[str]:
     """Addresses in lower case, and display names as they are written."""
     found = addresses(listed(header))
     return listed([part for name, address in found for part in (address.lower(), name)])
+
+
+def _tagged(draft: Draft) -> Draft:
+    """``draft`` with the tags that its metadata has: a tag is one wherever it is said.
+
+    In a text they are comma-separated. What is no list of texts stays in the metadata.
+    """
+    said = draft.metadata.get("tags")
+    found = said.split(",") if isinstance(said, str) else said
+    if not isinstance(found, list | tuple) or not all(isinstance(each, str) for each in found):
+        return draft
+    others = {name: value for name, value in draft.metadata.items() if name != "tags"}
+    tags = [*draft.tags, *(tag for each in found if (tag := each.strip()))]
+    return replace(draft, tags=tuple(dict.fromkeys(tags)), metadata=others)
 
 
 def _check_names(draft: Draft) -> None:

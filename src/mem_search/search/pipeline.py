@@ -39,6 +39,7 @@ from mem_search.search.query_understanding import (
     demanding_every_word,
     filters_decide,
     filters_of,
+    filters_read,
     from_what_it_names,
     understand_query,
 )
@@ -141,6 +142,15 @@ class SearchPipeline:
             found = await self._rank(query, question)
         else:
             found = await self._store.read(_browse, query, question)
+        if not found.counts and (read := filters_read(analyzed)):
+            # What a question names is a reading: where it leaves nothing, the words count.
+            words = tuple(dict.fromkeys((*request.as_words, *(each.part for each in read))))
+            page = await self.search(replace(request, as_words=words))
+            if page.total:
+                said = ", ".join(f"“{each.phrase}” ({each.filter})" for each in read)
+                notice = f"nothing matches with {said} read as a filter; its words are looked for"
+                report = replace(page.report, notices=(*page.report.notices, notice))
+                return replace(page, request=request, report=report)
         if found.near:
             near = tuple((word, tuple(words)) for word, words in found.near.items())
             analyzed = replace(analyzed, near=(*analyzed.near, *near))

@@ -6,7 +6,9 @@ miss (``Translation``).
 ``text.plain_words`` finds the words; the store decides what they mean: a kind of which there are no
 records, and a person whom no record names, stay words. What is sure filters, and its words do not
 rank; the rest raises records (a lift), and its words rank as well. Where the filters together leave
-nothing, they only raise.
+nothing, they only raise. A stated fact never hides a record that has every word of the question. A
+sort of document beside a fact (``invoice over 700 euros``) means all records of that type, whatever
+word they use, and those with the word.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ from datetime import date
 from typing import Any, Final, Literal
 
 from mem_search.errors import ModelUnavailable
+from mem_search.metadata import MODELS
 from mem_search.model import AllOf, Condition, Demand, Filters, FoundFilter, SearchRequest, Term
 from mem_search.model_endpoint import ChatEndpoint, ChatTask, Refused
 from mem_search.patterns import pattern
@@ -46,6 +49,10 @@ time, only where a question names somebody.
 
 MAX_NAMES: Final = 20
 """Addresses and names that one person may have in a store."""
+
+_WORDS: Final = pattern(r"[^\W_]+")
+_PLURALS: Final = ("s", "e", "n", "en")
+"""What names of documents end with in the plural, in the languages of questions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +92,12 @@ def read(
     if sure and not snapshot.matches_any(_within(filters, [each for _, each in sure])):
         sure = []
     rest = _without(text, [named for named, _ in sure])
-    demands = [condition for _, condition in sure]
+    demands: list[Demand] = [condition for _, condition in sure]
+    if any(named.part == "fact" for named, _ in sure):
+        if _says_more(snapshot, filters, text, demands, rest):
+            sure, demands, rest = [], [], text
+        else:
+            rest = _typed(snapshot, rest, fields, filters, demands)
     runs = words.runs_of(rest)
     if EMPTY.issuperset(runs):
         says_more = any(named.part != "kind" for named, _ in sure)
@@ -117,6 +129,50 @@ def _is_nowhere(snapshot: SearchSnapshot, filters: Filters, text: str) -> bool:
     """Whether no record that passes ``filters`` has a word of ``text``."""
     said = any_of(Term((word,)) for word in words.runs_of(text))
     return not snapshot.matches_any(_within(filters, [said]))
+
+
+def _says_more(
+    snapshot: SearchSnapshot, filters: Filters, text: str, demands: Sequence[Demand], rest: str
+) -> bool:
+    """Whether a record has every word of ``text`` ("overdue tolls"), and none that meets the
+    ``demands`` has those of the ``rest``.
+    """
+    said = [Term((word,)) for word in words.runs_of(text) if word not in EMPTY]
+    left = [Term((word,)) for word in words.runs_of(rest) if word not in EMPTY | DOCUMENTS]
+    return (
+        bool(left)
+        and not snapshot.matches_any(_within(filters, [*demands, *left]))
+        and snapshot.matches_any(_within(filters, said))
+    )
+
+
+def _typed(
+    snapshot: SearchSnapshot, rest: str, fields: Fields, filters: Filters, demands: list[Demand]
+) -> str:
+    """``rest`` without the first sort of document in it that has a type, which ``demands`` then
+    have: records of the type say ``Rechnung`` or ``factuur`` as well, and some only have the word.
+    """
+    for match in _WORDS.finditer(rest):
+        word = match[0].lower()
+        if word not in DOCUMENTS or not (known := _type_called(word)):
+            continue
+        said = fields.read(f"document_type:{known}", 0, False)
+        if isinstance(said, tuple):
+            demand = any_of([said[0], Term((word,))])
+            if snapshot.matches_any(_within(filters, [*demands, demand])):
+                demands.append(demand)
+                return f"{rest[: match.start()]}{rest[match.end() :]}".strip()
+    return rest
+
+
+def _type_called(word: str) -> str:
+    """The type of what a document is that a question calls ``word``, also in the plural."""
+    for ending in ("", *_PLURALS):
+        single = word.removesuffix(ending)
+        for model in MODELS if word.endswith(ending) else ():
+            if model.is_content and single in (model.type_name, *model.also, *model.headings):
+                return model.type_name
+    return ""
 
 
 def _condition(

@@ -25,6 +25,7 @@ from mem_search.model import (
     DateRange,
     Demand,
     Filters,
+    FoundFilter,
     Kind,
     Not,
     SearchRequest,
@@ -207,6 +208,11 @@ def from_what_it_names(question: Question) -> Question:
     for lift in question.lifts:
         demand = _both(demand, cast(Demand, lift.demand))
     return replace(question, filters=replace(question.filters, demand=demand))
+
+
+def filters_read(analyzed: Analyzed) -> list[FoundFilter]:
+    """The kinds, people and facts of a question in words that became filters."""
+    return [each for each in analyzed.readings if each.use == "filter"]
 
 
 def demanding_every_word(question: Question) -> Filters:

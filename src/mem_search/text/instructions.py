@@ -13,25 +13,72 @@ from __future__ import annotations
 
 # ruff: noqa: E501 - the forms of a rule are a table
 import re
-import unicodedata
 from collections.abc import Sequence
 from functools import cache
 from typing import Final
 
-from mem_search.patterns import pattern
-from mem_search.text.control_characters import CLASS
+from mem_search.text.disguises import compiled, readings
 
-RULES: Final = "1"
+RULES: Final = "2"
 """Raise this when a rule changes: stored records are then looked at again."""
 
 _AGENT: Final = (
     r"(?:(?:ai|llm|coding|language|virtual|chat)[ -]?(?:agents?|assistants?|models?|bots?|systems?)"
-    r"|assistants?|llms?|chatbots?|chatgpt|gpt-?\d?|claude(?: code)?|copilot|gemini|codex"
-    r"|ki-(?:agent|assistent|modell)e?n?)"
+    r"|llms?|chatbots?|chatgpt|gpt-?\d?|ki-(?:agent|assistent|modell)e?n?)(?![-'\w])"
+)
+_NAMED: Final = r"(?:assistants?|agents?|claude(?: code)?|copilot|gemini|codex)(?![-'\w])"
+"""Words for agents that are words or names of other things as well."""
+_FOREIGN_AGENT: Final = (
+    r"(?:(?:ki|ia|ии|ai|искусственн\w* интеллект\w*)[ -]?(?:agent|assistent|modell|ассистент|агент|модел)\w*"
+    r"|(?:assistant|agent|modele|asistente|agente|modelo|assistente|modello)s?,? (?:d[ei] )?(?:ia|ai|inteligencia artificial)"
+    r"|sprachmodell\w*|modele de langage|modelo de (?:lenguaje|linguagem)|modello (?:linguistico|di linguaggio)"
+    r"|языков\w+ модел\w+|(?:ai|人工智能)[ ]?(?:助手|代理|模型)|语言模型|大模型|智能体)"
+)
+_FOREIGN_SECRETS: Final = (
+    r"(?:passw\w+|zugangsdaten|kennw\w+|mots? de passe|identifiants|contrasenas?|claves?|credenciales"
+    r"|credenziali|senhas?|credenciais|парол\w+|учетн\w+ данн\w+|密码|凭证|密钥|token\w*|ssh[ -]?keys?|api[ -]?keys?)"
+)
+_CANCEL: Final = (
+    r"(?:(?<!not )(?<!'t )(?<!never )(?<!to )(?<!nicht )(?<!nao )(?<!non )(?<!не )(?<!pas )(?<![-\w])"
+    r"(?:ignor(?:e|a|ez|es|ad|ate|em|iere?|iert|iruj)|disregard|forget|override|bypass|overrule|cancel|disable|discard|drop|revoke|abandon"
+    r"|vergiss|vergesst|missachte\w?|deaktiviere|umgehe|verwirf|streiche|losche|oublie[zrs]?|annule[zr]?|desactive[zr]?|supprime[zr]?"
+    r"|abandonne[zr]?|contourne[zr]?|olvida|olvide|anula|desactiva|elimina|descarta|omite|dimentica\w*|annulla|disattiva|rimuovi|scarta"
+    r"|esqueca|anule|cancele|desative|remova|elimine|descarte|desconsidere|(?:про)?игнорируи(?:те)?|забудь(?:те)?|отмени(?:те)?|отключи(?:те)?"
+    r"|сними(?:те)?|отбрось(?:те)?|удали(?:те)?|обоиди(?:те)?)\b|忽略|忘记|忘掉|无视|忽视|取消|停用|删除|解除)"
+)
+_PRIOR: Final = (
+    r"(?:\b(?:all|any|every|your|previous|prior|earlier|above|preceding|original|existing|former"
+    r"|alle[ns]?|deine\w?|bisherig\w+|vorherig\w+|obig\w+|fruher\w+|toutes?|tous|tes|vos|precedente?s?|anterieure?s?"
+    r"|tod[oa]s|tus?|sus|anteriores|previ[oa]s|tutt[ei]|tu[eo]i?|precedenti|suas?|seus|все|всех|твои|свои|предыдущ\w+|прежн\w+|преды\w+)\b"
+    r"|之前|先前|以上|上述|上面|前面|所有|你的|全部|一切)"
+)
+_TOLD: Final = (
+    r"(?:\b(?:instructions?|prompts?|directives?|guidelines?|guardrails|constraints?|restrictions?|programming|safety \w+|security (?:filters?|protocols?)"
+    r"|anweisung\w*|vorgaben?|instruktion\w*|befehle?|einschrankung\w*|beschrankung\w*|sicherheitsfilter|richtlinien|consignes?|restrictions"
+    r"|(?:filtres|protocoles) de securite|instrucciones|directivas|directrices|indicaciones|restricciones|(?:filtros|protocolos) de seguri?[dt]a[dn]\w*"
+    r"|filtros de seguranca|istruzioni|direttive|restrizioni|filtri di sicurezza|instrucoes|diretrizes|restricoes|инструкци\w+|указани\w+|директив\w+"
+    r"|ограничени\w+|фильтр\w* безопасности)\b|指令|指示|提示词|限制|安全过滤器?|安全协议)"
+)
+_RULES_TOLD: Final = r"\b(?:rules?|regeln?|regles?|reglas|regole|regras|правил\w*)\b"
+_SHOW: Final = (
+    r"(?:\b(?:reveal|print|output|repeat|display|dump|show|translate|disclose|tell|gib|zeige?|nenne|verrate|ubersetze|wiederhole"
+    r"|(?:affiche|montre|revele|traduis|traduise|repete|dis|dites|donne)[zrs]?(?:-(?:moi|les|le))?|muestra(?:me)?|revela(?:me)?|dime|traduce|repite"
+    r"|mostra(?:mi)?|dimmi|rivela|traduci|ripeti|mostre(?:-me)?|revele|exiba|diga(?:-me)?|traduza|repita|покажи|выведи|раскрои|скажи|переведи|повтори)\b"
+    r"|输出|显示|展示|告诉我|打印|揭示|泄露|翻译)"
+)
+_HIDDEN_ORDERS: Final = (
+    r"(?:(?:hidden|secret|initial|internal|versteckt\w*|geheim\w*) (?:instructions?|prompt|rules|anweisung\w*|regeln)"
+    r"|(?:instructions?|consignes|instrucciones|istruzioni|instrucoes) (?:cache\w+|secret\w+|ocult\w+|nascost\w+|segret\w+|initial\w*|inicial\w*|iniziali)"
+    r"|(?:скрыт|секретн|внутренн)\w+ (?:инструкци|правил)\w+|(?:隐藏|秘密)的?(?:指令|指示|提示))"
+)
+_SYSTEM_PROMPT: Final = (
+    r"(?:system[- ]?prompt|invite systeme|prompt (?:del |di |de |do )?sistema|prompt systeme"
+    r"|системн\w+ (?:промпт\w*|инструкци\w+)|系统提示词?|hidden prompt|prompt (?:del|de) systeme?)"
 )
 _ORDERS: Final = r"(?:instructions?|prompts?|directives?|guidelines|guardrails|rules|constraints|orders|programming)"
 _PERSON: Final = (
-    r"(?:the |your |any )?(?:users?|humans?|operators?|developers?|owner|anyone|anybody)"
+    r"(?:(?:the |your |any )?(?:users?|humans?|operators?|developers?|owner|accountant|reviewers?)"
+    r"|anyone[^.!?\n]{0,30}?\b(?:user|human|operator|developer))"
 )
 _SENSITIVE: Final = (
     r"(?:(?:api|ssh|private|secret|access)[ _-]?(?:keys?|tokens?)|credentials?|passwords?|secrets|"
@@ -42,53 +89,106 @@ _SENSITIVE: Final = (
 _FORMS: Final = (
     (
         "override",
-        rf"\b(?:ignore|disregard|forget|override|bypass|overrule|skip)\b(?: \w+){{0,3}}? "
+        rf"(?<!not )(?<!'t )(?<!never )\b(?:ignore|disregard|forget|override|bypass|overrule|skip)\b(?: \w+){{0,3}}? "
         rf"(?:all|any|every|your|previous|prior|earlier|above|preceding|original|existing|system)\b"
         rf"[^.!?]{{0,40}}?\b{_ORDERS}\b"
         rf"|\b(?:ignore|disregard|forget) (?:everything|anything|all)(?: \w+){{0,2}}? "
         r"(?:above|before|you (?:were|have been) told|you know|said so far)"
-        r"|\b(?:ignorier\w*|vergiss|missachte) (?:\w+ ){0,3}?(?:anweisung|regel|vorgabe|instruktion)"
-        r"|\bignore[zr]? (?:\w+ ){0,2}?(?:les |des |las |todas las )?(?:instructions|consignes) "
-        r"(?:pr[ée]c[ée]dent|ant[ée]rieur)"
-        r"|\b(?:ignora|olvida) (?:todas )?(?:las )?(?:instrucciones|reglas) (?:anteriores|previas)",
+        rf"|{_CANCEL}[^.!?。!\n]{{0,30}}?{_PRIOR}[^.!?。\n]{{0,30}}?{_TOLD}"
+        rf"|{_CANCEL}[^.!?。\n,;]{{0,20}}?{_TOLD}[^.!?。,;\n]{{0,20}}?(?:precedent\w*|anteriores|previas|anterieure?s|acima|ci-dessus|arriba|sopra|qui prec\w+|выше)"
+        rf"|{_CANCEL} (?:\w+ )?(?:your|deine|tes|vos|tus|tue|suas|твои|свои) (?:\w+ )?{_RULES_TOLD}"
+        rf"|{_CANCEL} ?(?:tout ce qui precede|tout ce qui est au-dessus|todo lo (?:anterior|de arriba)|tutto quanto (?:sopra|precede)|tudo o que (?:veio antes|esta acima)"
+        r"|alles (?:obige|davor|bisherige|was (?:davor|oben))|все,? что (?:выше|было)|上面的?所有|以上所有)"
+        r"|(?:忘记|忽略|无视)你的规则"
+        r"|\b(?:ignore|disregard|forget) what you (?:were|have been) (?:told|taught|asked)"
+        r"|\ball (?:earlier|previous|prior|other) (?:rules|instructions|orders) (?:are|is) (?:void|cancelled|off|no longer)"
+        r"|\b(?:ignoriere|vergiss|missachte) (?:\w+ ){0,2}?(?:alle|deine|bisherig|vorherig|obig|fruher)\w* "
+        r"(?:\w+ ){0,2}?(?:anweisung|regel|vorgabe|instruktion|befehl)"
+        r"|\b(?:oublie|ignore)[zr]? (?:toutes (?:les|tes|vos)|tes|vos) (?:\w+ ){0,2}?(?:instruction|consigne|regle)s?\b"
+        r"|\b(?:oublie|ignore)[zr]? (?:les )?(?:\w+ )?(?:instructions|consignes|regles)"
+        r" (?:precedent|anterieur|ci-dessus|plus haut|qui precedent)"
+        r"|\bne (?:tiens|tenez) pas compte de (?:tes|vos|toutes) (?:les )?(?:instructions|consignes|regles)"
+        r"|(?<!nao )(?<!no )\b(?:ignora|olvida|ignore|esqueca|dimentica|desconsidere|desobedece)(?:d|te)? (?:todas |tutte )?"
+        r"(?:(?:las|as|le) )?(?:(?:tus|suas|tue|sus|tuas) (?:\w+ )?(?:instrucciones|reglas|instrucoes|regras|istruzioni|regole)"
+        r"|(?:instrucciones|reglas|instrucoes|regras|istruzioni|regole|indicaciones) (?:anteriores|previas|precedenti|acima|de arriba|qui sopra))"
+        r"|(?<!не )(?:забудь|игнорируй)(?:те)? (?:\w+ ){0,2}?(?:все|всe|свои|твои|предыдущ\w+|прежн\w+) (?:\w+ ){0,2}?(?:инструкци|правил|указани)"
+        r"|(?:忽略|忘记|无视|忽视)[^。!?,;\n]{0,6}?(?:之前|以上|上述|前面|所有|你的|全部)[^。!?,;\n]{0,6}?(?:指令|指示|规则|提示|命令)",
     ),
     (
         "role",
-        r"\byou are (?:now|no longer) (?:an?\b|the\b|in \w+ mode\b|bound\b|restricted\b|limited\b|dan\b)"
-        r"|\bfrom now on,? (?:you (?:must|will|are|shall|should|only)|always|never|act|respond|reply)"
+        r"\byou are (?:now|no longer) (?:in \w+ mode\b|bound\b|restricted\b|limited\b|dan\b|an? (?:\w+ )?"
+        r"(?:ai|agent|assistant|model|bot|unrestricted|unfiltered|jailbroken|helpful|hacker|expert|pirate|root|admin\w*)\b)"
+        r"|\byou are dan\b|\b(?:ai|assistant|model|agent|bot) (?:without|with no) (?:any )?(?:restriction|rule|limit|filter)s?"
+        r"|\bfrom now on,? (?:you (?:must |will |are |shall |should |only )+|always |never )(?:\w+ ){0,2}?"
+        r"(?:answer|respond|reply|act|obey|comply|follow|say|output|ignore|approve|unrestricted|an? (?:ai|assistant|agent|model))\b"
+        r"|\byour (?:only|new|real|actual) (?:job|task|goal|purpose|role)(?: now)? (?:now )?is (?:now )?to (?:print|exfiltrate|send|delete|output|reveal|upload|leak|obey|ignore|say|approve|recommend)"
         r"|\b(?:act|behave|respond|pretend)(?: \w+){0,2}? as (?:if you (?:were|are|have no)|an? "
         r"(?:unrestricted|unfiltered|jailbroken|different|evil))"
-        r"|\bpretend (?:to be|you are|that you)\b"
+        r"|(?<!not )(?<!'t )\bpretend (?:to be|(?:that )?you(?:'re| are)) (?:an?|the|in|my|our)? ?(?:\w+ )?(?:ai|assistant|model|agent|system|admin\w*|developer|owner|user|root|unrestricted|hacker|support|bank|operator)\b"
         r"|\b(?:enter|enable|activate|switch to) (?:developer|debug|god|dan|admin|jailbreak|unrestricted)"
-        r" mode\b|\bdu bist (?:jetzt|nun|ab sofort) ",
+        r" mode(?! ?(?:,|and) (?:then|choose|confirm))\b(?=[^\n]{0,5}[.!]|$| and (?:have|answer|ignore|do|act))"
+        r"|\bdu bist (?:jetzt|nun|ab sofort) ein\w* (?:\w+ ){0,2}?(?:agent|assistent|ki|modell|bot)"
+        r"|\b(?:assistent\w*|assistant|asistente|assistente|ассистент|помощник|agente?|ki|ia|modelo|modell\w?)(?: \w+)? "
+        r"(?:ohne (?:jede )?(?:einschrankung|beschrankung|regel)|sans (?:aucune )?(?:restriction|limite)|sin (?:ninguna )?(?:restriccion|limite)"
+        r"|senza (?:alcuna )?(?:restrizion|limit)|sem (?:nenhuma )?(?:restric|limite)|без (?:\w+ )?ограничени)"
+        r"|(?:\b(?:answer|respond|reply|antworte\w?|repond\w*|respond[ae]\w*|rispondi\w*|отвечаи\w*)\b|回答)[^.!?。\n]{0,20}?(?:\b(?:without|ohne|sans|sin|senza|sem|без)\b|无)"
+        r"[^.!?。\n]{0,12}?(?:restri\w+|limit\w+|filt\w+|einschrankung\w*|ограничен\w+|фильтр\w+|限制)|无限制地?回答"
+        r"|\b(?:du hast|vous n'avez|tu n'as|no tienes|non hai|voce nao tem|у тебя (?:больше )?нет|you (?:now )?have no)(?: \w+){0,2}? (?:restri\w+|einschrankung\w*|ограничени\w+)"
+        r"|\b(?:vous etes|tu es) (?:\w+ )?sans (?:aucune )?restriction"
+        r"|\b(?:nouveau mode|nuevo modo|nuova modalita|novo modo|neuer modus|new mode)\b ?:|新模式 ?:"
+        r"|从现在(?:起|开始)[^。!?\n]{0,12}?(?:没有|不受)[^。!?\n]{0,6}?限制",
     ),
     (
         "system",
         r"<\|?/?(?:im_start|im_end|system|endoftext|begin_of_text|start_header_id)\|?>"
         r"|<</?sys>>|\[/?inst\]|</?(?:system[-_ ](?:reminder|prompt|message|instructions?)|"
-        r"assistant|important_instructions?|admin|recalled-memory)>"
+        r"assistant|important_instructions?|admin)>"
         r"|(?:^|\n)[#*\s>]{0,6}(?:new |updated? |revised )?(?:system|admin(?:istrator)?|developer)"
         r"(?: (?:prompt|message|instructions?|notice|override|update))?[*]{0,2} ?: ?[*]{0,2} ?"
         r"(?:you|always|never|ignore|all|from|do not|disable|the (?:assistant|agent|model|ai|user))\b"
         r"|(?:^|\n)[#*\s>]{0,6}(?:new|updated|revised|additional|real|actual) (?:system )?"
-        r"instructions?(?: for \w+)?[*]{0,2} ?:",
+        r"instructions?(?: for \w+)?[*]{0,2} ?:"
+        r"|\[system\]|\b(?:neue |nouvelles? |nuevas? |nuov[ae] |novas? |новы[ей] )(?:systemanweisung\w*|anweisung\w* des systems"
+        r"|instructions? (?:du )?systeme|instruccion(?:es)? del sistema|istruzion[ei] di sistema|instruc(?:oes|ao) do sistema"
+        r"|системн\w+ (?:инструкци|указани)\w+) ?:|(?:新的?)?系统(?:指令|指示|命令) ?:"
+        r"|\bend of (?:document|text|input|mail|page)\b[^\n]{0,10}?\bnew (?:task|instruction|order)s?\b",
     ),
     (
         "agent",
         rf"\b(?:to|for|attention|dear|hey|hello|note(?: to| for)?|message (?:to|for)|if you are|"
-        rf"hinweis (?:an|f[üu]r))(?: (?:all|any|every|an?|the|other|alle))?,? {_AGENT}\b[^.!?\n]{{0,60}}?"
+        rf"hinweis (?:an|f[üu]r))(?: (?:all|any|every|an?|the|other|alle|den|die))? ?,? ?{_AGENT}[^.!?\n]{{0,60}}?"
         r"(?::|,|\b(?:must|should|please|do not|don't|always|never|run|execute|send|delete|say|reply|"
-        r"include|approve|recommend|read this|reading|processing|summari[sz]ing|first|muss|bitte)\b)"
-        rf"|\b{_AGENT} (?:reading|processing|parsing|summari[sz]ing|that reads?|which reads?|who reads?)"
-        rf"\b|\b(?:all|any|every) {_AGENT}s? (?:must|should|shall|need to)\b",
+        r"include|approve|recommend|respond|read this|reading|processing|summari[sz]ing|first|muss|bitte)\b)"
+        rf"|\b(?:attention|hey|hello|note (?:to|for)(?: the| all)?|message (?:to|for)(?: the| all)?|if you are (?:an?|the)),? {_NAMED}"
+        r"[^.!?\n]{0,60}?(?::|\b(?:must|should|do not|don't|run|execute|send|delete|say|reply|include|approve|recommend|summari[sz]\w+|authori[sz]ed)\b)"
+        r"|(?:^|\n|<!--)[ >*#-]{0,6}(?:assistant|agent|claude|copilot|gemini|codex) ?: (?:before|please|first|now|you|ignore|call|run|delete|send|do not)\b"
+        r"|\bnew (?:task|instructions?|orders?) for (?:the |all |any )?(?:assistant|agent|model|ai)s?\b"
+        rf"|\b{_AGENT} (?:reading|processing|parsing|summari[sz]ing|that reads?|which reads?|who reads?)\b"
+        rf"|\b(?:all|any|every) {_AGENT}s? (?:must|should|shall|need to)\b"
+        r"|\bas an? ai (?:\w+ )?you (?:must|should|have to)\b"
+        r"|\b(?:when|once|if) you (?:read|process|summari[sz]e|see) this,? (?:\w+ )?(?:open|send|forward|call|run|execute|delete|upload|say|email)\b"
+        r"|\b(?:operator|owner|user|developer|admin\w*) (?:has|have) (?:already )?(?:authori[sz]ed|allowed|approved|instructed) you to\b"
+        r"|\bwho(?:so)?ever (?:processes|reads|summari[sz]es) this [^.!?\n]{0,40}?must\b"
+        rf"|\b(?:hinweis|nachricht|note|nota|mensaje|message|примечание|сообщение|внимание|achtung|attention|atencion|attenzione|atencao)\W{{1,3}}"
+        rf"(?:(?:an|fur|pour|para|per|для|a|al|alla|para o|para el|den|die|das|alle|el|la|le|il|o|os|los|todos|tous|all|les|l)[ ']{{1,2}}){{0,4}}{_FOREIGN_AGENT}"
+        rf"|致{_FOREIGN_AGENT}|\b(?:falls|wenn|si|se|если)(?: du| tu| sie| voce| vous| ты| вы)? (?:\w+ )??(?:ein\w* |une? |uma? |un )?{_FOREIGN_AGENT}"
+        rf"|如果你是[^。\n]{{0,6}}?{_FOREIGN_AGENT}",
     ),
     (
         "secrecy",
-        rf"\b(?:do not|don't|never|without)(?: \w+){{0,2}}? (?:tell|telling|inform|informing|notify|"
+        rf"\b(?:do not|don't|never|without|and not)(?: \w+){{0,2}}? (?:tell|telling|inform|informing|notify|"
         rf"notifying|alert|alerting|mention|mentioning|reveal|revealing|asking|ask|show|showing|warn|"
         rf"warning)\b[^.!?\n]{{0,20}}? ?(?:to )?{_PERSON}\b"
         r"|\b(?:do not|don't|never) (?:mention|reveal|disclose|acknowledge) (?:this|these|that you|the "
-        r"existence of)",
+        r"existence of)(?! (?:to|at|in) (?:the )?(?:kids|children|guests))"
+        r"|\b(?:sag|sage|erzahl|verrat|melde)e? (?:dem|der|den) (?:be)?nutzer\w* (?:\w+ )?nicht"
+        r"|\b(?:n'informe[zr]? pas|ne (?:dis|dites) (?:rien|pas)(?: a)?|sans (?:en )?(?:informer|prevenir)) (?:a )?l'utilisat"
+        r"|\bno (?:le |se lo )?(?:digas|informes|cuentes|avises)(?: nada| de esto)? al? (?:usuario|operador)"
+        r"|\bnon (?:dire|informare|avvisare|rivelare)(?: nulla| niente)? (?:al)?l'(?:utente|operatore)"
+        r"|\bnao (?:conte|diga|informe|avise|revele)(?: nada| isso)? (?:ao?|para o) (?:usuario|utilizador)"
+        r"|\bне (?:говори|сообщай|показывай|рассказывай)(?:те)? (?:об этом )?пользовател|(?:不要|别|不得)(?:告诉|通知|询问|告知)用户"
+        r"|\b(?:losch\w*|supprim\w+|borra|elimina|cancella|apague|exclua|удали)\b[^.!?\n]{0,50}?(?:ohne (?:nachzufragen|zu fragen|ruckfrage)"
+        r"|sans (?:demander|confirmation)|sin (?:preguntar|pedir|confirm)|senza (?:chiedere|conferma)|sem (?:perguntar|pedir|confirm)|не спрашивая|без подтвержд)",
     ),
     (
         "secrets",
@@ -97,7 +197,19 @@ _FORMS: Final = (
         rf"[^!?\n]{{0,30}}?{_SENSITIVE}[^!?\n]{{0,40}}?\b(?:to|at|via|into|in|as)\b"
         r"|\b(?:reveal|print|output|repeat|show|display|dump)(?: \w+){0,3}? (?:your|the) "
         r"(?:(?:full|entire|hidden|initial|original|exact) )*(?:system prompt|system message|"
-        r"(?:system|hidden|initial|original) instructions)",
+        r"(?:system|hidden|initial|original) instructions)"
+        rf"|\b(?:reveal|print|output|repeat|display|dump|gib|zeige?|nenne|affiche[zr]?|montre[zr]?|muestra|revela|mostra|mostre|revele|exiba|покажи|выведи)\b"
+        rf"[^.!?\n]{{0,30}}?\b(?:dein\w*|ton|tes|votre|tu|tus|tuo|tua|seu|sua|свой|твой|your)\b[^.!?\n]{{0,20}}?{_SYSTEM_PROMPT}"
+        rf"|{_SHOW}[^.!?。\n]{{0,25}}?(?:{_HIDDEN_ORDERS}|\b(?:your|dein\w*|ton|votre|tu|tuo|seu|свои|твои)\b[^.!?\n]{{0,12}}?{_SYSTEM_PROMPT}|(?:你的?)?系统提示词?)"
+        rf"|(?:\b(?:your|dein\w*|votre|ton|tu|il tuo|seu|твои)\b|你的)[^.!?。\n]{{0,6}}?{_SYSTEM_PROMPT}[^.!?。\n]{{0,12}}?(?:invalid\w*|ungultig|ya no|nicht mehr|не деистви\w+|无效)"
+        r"|把你的系统提示"
+        rf"|\b(?:instead |now |only )?(?:output|print|reveal) your hidden prompt|(?:输出|显示|告诉我|打印)[^。\n]{{0,6}}?(?:你的)?[^。\n]{{0,4}}?系统提示"
+        r"|\byou may (?:now )?(?:disclose|reveal|share|leak) (?:\w+ )?(?:credentials|secrets|passwords|tokens|keys)"
+        r"|\b(?:print|output|reveal|send|show) (?:me )?(?:all |the )?(?:database |user'?s? |admin |root )?(?:passwords?|tokens?|credentials|api keys|ssh keys)(?=[.!]|$| (?:to|of the user|at) )"
+        rf"|\b(?:sende[nt]?|schick\w*|leite|gib|verrate|envoie[zr]?|affiche|transfere|envia|enviar|manda|muestra|invia|mostra|inoltra|envie|mostre|encaminhe|отправь|покажи|перешли)\b"
+        rf"[^.!?\n]{{0,30}}?{_FOREIGN_SECRETS}[^.!?\n]{{0,40}}?(?:\b(?:an|a|al|para|per|de la|del|do|от|на) |@|$|[.!])(?<!pin)"
+        r"|(?:把|将)[^。!?\n]{0,10}?(?:密码|凭证|密钥|令牌)[^。!?\n]{0,10}?(?:发送?|告诉|发给)"
+        r"|\b(?:forward|send|open)\b[^.!?\n]{0,40}?\buser's (?:\w+ )?(?:mail\w*|inbox|files|data)\b[^.!?\n]{0,60}?@",
     ),
     (
         "memory",
@@ -108,7 +220,11 @@ _FORMS: Final = (
         r"|\b(?:add|save|store|write|commit) (?:this|these|the following)[^.!?\n]{0,30}? (?:to|in|into) "
         r"(?:your |long[- ]term |persistent ){1,2}memor(?:y|ies)\b"
         r"|\bremember (?:that )?(?:from now on|the user (?:has |always )?(?:approved?|authori[sz]ed?|"
-        r"trusts?|wants? you))",
+        r"trusts?|wants? you))"
+        r"|\b(?:store|save|write|keep) (?:this )?in (?:your )?(?:long-term )?memory (?:that|:)"
+        r"|\b(?:merke? dir|speichere|retiens|retenez|recuerda|ricorda|lembre(?:-se)?|memoriza|запомни|помни)\b[^.!?\n]{0,10}?"
+        r"(?:fur alle|pour toutes|para todas|per tutte|на все|для всех)[^.!?\n]{0,20}?"
+        r"(?:sitzung|gesprach|session|sesion|conversa|sessoe|сесси|разговор)|记住[^。\n]{0,6}?(?:以后|今后|未来)[^。\n]{0,6}?(?:会话|对话)",
     ),
     (
         "command",
@@ -125,21 +241,24 @@ NAMES: Final = tuple(name for name, _ in _FORMS)
 @cache
 def _rules() -> tuple[tuple[str, re.Pattern[str]], ...]:
     """Compiled at first use: the command line imports this and stores no text."""
-    return tuple((name, re.compile(form)) for name, form in _FORMS)
+    return tuple((name, compiled(form)) for name, form in _FORMS)
 
 
-_HIDDEN: Final = pattern(f"[{CLASS}\u00ad\ufeff]")
-_BLANKS: Final = pattern(r"[^\S\n]+")
-_BREAK: Final = pattern(r"(?<=[\w,;])\n(?=[ \t]*[a-z])")
+_OWN_END: Final = re.compile(r"</?recalled-memory>")
+"""What stands around what an agent recalls: an end without a beginning pretends to be outside."""
 
 
 def found(text: str) -> tuple[str, ...]:
     """The names of the rules that ``text`` meets, in the order of ``NAMES``; mostly none."""
-    plain = unicodedata.normalize("NFKC", text)
-    # A break in the middle of a sentence hides nothing; the start of a line means something.
-    plain = _BREAK.sub(" ", _HIDDEN.sub("", plain.replace("\r", "")))
-    plain = _BLANKS.sub(" ", plain).lower().replace("\u2019", "'")
-    return tuple(name for name, rule in _rules() if rule.search(plain))
+    names = set()
+    for at, reading in enumerate(readings(text)):
+        names |= {name for name, rule in _rules() if name not in names and rule.search(reading)}
+        if at and " " not in reading and _is_joined_order(reading[:_MAX_ONE_WORD]):
+            names.add("override")
+        first = _OWN_END.search(reading)
+        if first and first[0].startswith("</"):
+            names.add("system")
+    return tuple(name for name in NAMES if name in names)
 
 
 _NEVER_OBEYED: Final = frozenset(
@@ -191,6 +310,7 @@ _OF_CODE: Final = frozenset("make set reset open call print read write change ac
 """Verbs that names of code begin with: ``makefile``, ``calldata``, ``opendatakit``."""
 _WHOLE: Final = frozenset("all any every everything your yours previous prior instructions".split())
 _MIN_JOINED: Final = 3  # letters of a word that is looked for inside one without signs in it
+_MAX_ONE_WORD: Final = 200  # letters of one that was spaced
 _MAX_JOINED: Final = max(map(len, _NEVER_OBEYED | _DO | _TO_WHAT | _DO_ELSEWHERE | _WHAT_ELSEWHERE))
 
 _AS_LETTERS: Final = str.maketrans("013457", "oieast")

@@ -1,7 +1,8 @@
 """Cutting a text into passages, the units of the full-text index and of citations.
 
 A passage has at most 400 word pieces. A long text with a structure is cut where its parts begin
-(``outline``); any other is cut every 350 pieces, so that a passage overlaps the next one by 50. On
+(``outline``); any other is cut about every 350 pieces, so that a passage overlaps the next one by
+some 50 and begins with a sentence, where one begins near. On
 abstracts and commit messages the keyword leg ranks best at that size and the vector leg at half of
 it (docs/adr/0003-passages.md), so a long passage is embedded as two overlapping halves.
 """
@@ -23,6 +24,10 @@ from mem_search.text.outline import Boundary, Layout, Outline, outline
 
 SIZE = 400
 STRIDE = 350
+NEAR = 40
+"""Word pieces, about two lines: so much earlier or later a passage begins for a sentence's sake. It
+is less than the overlap, so that nothing is left out."""
+
 HALF = 225
 """Word pieces of an embedded half; with a title it fits the 256 of the model."""
 
@@ -56,6 +61,8 @@ _ABSTRACT: Final = pattern(
 )
 _BLANK: Final = pattern(r"\n[ \t]*\n\s*|\f")
 _SENTENCE_END: Final = pattern(r"[.!?。！？][\"”’)\]]?(?=\s|$)")
+_BEGINS: Final = pattern(r"(?:[.!?][\"”’)\]]{0,2}\s|[。！？]|\n)\s*\Z")
+"""Between the last letter of a word piece and the next piece: a sentence or a line begins there."""
 
 PLAIN: Final = Layout()
 
@@ -81,7 +88,7 @@ def cut(text: str, field: str = "content", layout: Layout = PLAIN) -> tuple[Pass
                     end=len(text) if last == len(spans) else spans[last - 1][1],
                     field=field,
                 )
-                for ordinal, (first, last) in enumerate(_windows(len(spans)))
+                for ordinal, (first, last) in enumerate(_windows(text, spans))
             ]
     return tuple(_with_pages(text, found, layout)) if layout.has_pages else tuple(found)
 
@@ -124,12 +131,23 @@ def embedded_texts(title: str, text: str, above: str = "") -> tuple[str, ...]:
     return (head + text[: spans[half - 1][1]], head + text[spans[-half][0] :])
 
 
-def _windows(count: int) -> Iterator[tuple[int, int]]:
+def _windows(text: str, spans: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
     first = 0
-    while first + SIZE < count:
+    while first + SIZE < len(spans):
         yield first, first + SIZE
-        first += STRIDE
-    yield first, count
+        first = _sentence(text, spans, first + STRIDE)
+    yield first, len(spans)
+
+
+def _sentence(text: str, spans: Sequence[tuple[int, int]], piece: int) -> int:
+    """The piece nearest to ``piece`` that begins a sentence or a line; it itself if none does."""
+    near = range(piece - NEAR, min(piece + NEAR, len(spans) - 1) + 1)
+    begins = (
+        each
+        for each in near
+        if _BEGINS.search(text, max(0, spans[each - 1][1] - 1), spans[each][0])
+    )
+    return min(begins, key=lambda each: (abs(each - piece), each), default=piece)
 
 
 def _by_structure(
@@ -148,7 +166,9 @@ def _by_structure(
         is_whole = is_whole or (what == Boundary.LINE and bool(parts.head(spans[last][0])))
         end = len(text) if last == len(spans) else spans[last][0]
         yield Passage(ordinal, start, end if is_whole else spans[last - 1][1], field, above=above)
-        first, ordinal = last if is_whole else last - (SIZE - STRIDE), ordinal + 1
+        if not is_whole:  # the next one begins with a sentence, if one begins in the overlap
+            last = max(first + MIN_PIECES, _sentence(text, spans, last - (SIZE - STRIDE)))
+        first, ordinal = last, ordinal + 1
 
 
 def _end(

@@ -47,7 +47,11 @@ FROM_TEXT, FROM_MODEL = "from_text", "from_model"
 """The members of the metadata for what rules found in the text of a record, and for what a language
 model said about it. All else is what the document, its source or a person says."""
 
-FACT_RULES = "facts-2"
+FILE_DATE, DATED_BY = "file_date", "dated_by"
+"""The members for the time of the file or mail of a document that states a day of its own, and for
+who gave the time of a document, where that was neither."""
+
+FACT_RULES = "facts-3"
 """The version of the rules that find facts in texts (``mem_search.metadata.extraction``)."""
 
 CITATION_RULES = "citations-1"

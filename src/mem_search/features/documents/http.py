@@ -70,16 +70,16 @@ class Document:
 
 @schema
 class DocumentPassage:
-    """A passage. `type` is `title` or `summary` at index 0, else `content`, `code` or `ocr`.
+    """A passage. `type` is `content`, `code` or `ocr`, else `title` or `summary`, without an index.
 
-    It is `text[start:end]` of the document, but for a title or summary from elsewhere. `heading` is
+    `index` counts from 0, as `chunk_index` does where a passage is found. It is `text[start:end]` of the document, but for a title or summary from elsewhere. `heading` is
     the path of headings above it; `above` are these and the head of its table, as they are embedded
     before it. `model` made its vector; a title is embedded with every passage.
     """
 
-    index: Count
     type: Literal["title", "summary", "content", "code", "ocr"]
     text: str
+    index: Absent[int] = None
     start: Absent[int] = None
     end: Absent[int] = None
     page: Absent[int] = None
@@ -89,15 +89,15 @@ class DocumentPassage:
 
     @classmethod
     def of_title(cls, record: Record, model: str | None) -> Self:
-        return cls(index=0, type="title", text=title_of(record), model=model)
+        return cls(type="title", text=title_of(record), model=model)
 
     @classmethod
     def of(cls, passage: Passage, record: Record, model: str | None) -> Self:
         if passage.ordinal == SUMMARY and passage.above:
-            return cls(index=0, type="summary", text=passage.above, model=model)
+            return cls(type="summary", text=passage.above, model=model)
         _, heading = place_in(record.text, (passage.start, None, passage.above), passage.start)
         return cls(
-            index=passage.ordinal + 1,
+            index=passage.ordinal if passage.ordinal >= 0 else None,
             type=passage.field,  # type: ignore[arg-type]  # the store has these alone
             text=record.text[passage.start : passage.end],
             start=passage.start,
@@ -128,7 +128,7 @@ class PassageParameters(Parameters):
     """Which passages: from one on, or those around one."""
 
     around: int | None = Field(
-        default=None, ge=1, description="This passage and its neighbours; its index, from 1"
+        default=None, ge=0, description="This passage and its neighbours; its index, from 0"
     )
     neighbours: int = Field(default=2, ge=0, le=20, description="How many on each side of around")
     limit: int = Field(default=50, ge=1, le=500, description="How many at most")
@@ -155,7 +155,7 @@ async def content(call: Call) -> web.StreamResponse:
 
 
 async def passages(call: Call) -> web.StreamResponse:
-    """The passages of a document in their order; title and summary have the index 0."""
+    """The passages of a document in their order; title and summary come first, without an index."""
     params, record = call.parameters(PassageParameters), await _record(call)
     records, embedder = call.runtime.store.records, call.runtime.model.embedder
     cut = await records.passages(record.number)
@@ -166,11 +166,12 @@ async def passages(call: Call) -> web.StreamResponse:
         found.append(DocumentPassage.of(each, record, model))
     first, last = params.offset, params.offset + params.limit
     if params.around is not None:
-        whole = sum(each.index == 0 for each in found)
-        if params.around > len(found) - whole:
-            raise InputError(f"the document has {len(found) - whole} passage(s)", field="around")
-        first = max(0, params.around + whole - 1 - params.neighbours)
-        last = params.around + whole + params.neighbours
+        whole = sum(each.index is None for each in found)
+        if params.around >= len(found) - whole:
+            said = f"the document has {len(found) - whole} passage(s), which count from 0"
+            raise InputError(said, field="around")
+        first = max(0, params.around + whole - params.neighbours)
+        last = params.around + whole + params.neighbours + 1
     shown = found[first:last]
     return json_reply(DocumentPassages(document=str(record.ref), total=len(found), passages=shown))
 
@@ -245,7 +246,7 @@ def _opened(path: Path, digest: str) -> IO[bytes] | None:
 
 # fmt: off
 ROUTES = (
-    Route("POST", "/documents/upload", uploads.upload, "Add a document with what is known of it", "documents", form=uploads.UploadForm, body_type=uploads.FORM, write=True, status=202, response=SubmittedJob, errors=(409, 429)),
+    Route("POST", "/documents/upload", uploads.upload, "Add a document with what is known of it", "documents", uploads.UploadParameters, form=uploads.UploadForm, body_type=uploads.FORM, write=True, status=202, response=SubmittedJob, errors=(409, 429)),
     Route("POST", "/documents/mail", incoming_mail.receive, "Add an incoming mail", "documents", body_type=ANY_TYPE, write=True, basic=True, response=SubmittedJob, errors=(429,)),
     Route("POST", "/documents/fetch", uploads.fetch, "Add a page or a document by its URL", "documents", body=uploads.FetchBody, write=True, status=202, response=SubmittedJob, errors=(429,)),
     Route("GET", "/documents/{id}", one, "Show what is known of a document", "documents", response=Document, page="record/{id}"),

@@ -37,6 +37,8 @@ from mem_search.metadata import faults as metadata_faults
 from mem_search.outgoing import RefusedPage, check_url
 from mem_search.regular_file import open_regular_file
 from mem_search.sources.base import UPLOADED
+from mem_search.sources.mail.mailboxes import format_of
+from mem_search.sources.sent import OF_ONE
 from mem_search.text import secret_rules
 from mem_search.text.json_reading import UnusableJson, read_json
 from mem_search.text.urls import normal_url
@@ -110,6 +112,12 @@ class UploadForm(Parameters):
             "source_id": source_id,
             **{k: v if isinstance(v, str) else json.dumps(v) for k, v in given.items()},
         }
+
+
+class UploadParameters(Parameters):
+    """What may be said in the address as well as in the form."""
+
+    replace: bool = Field(default=False, description="Replace a document with the same source_id")
 
 
 class FetchBody(Body):
@@ -231,19 +239,14 @@ async def _job(call: Call, received: _Received) -> Mapping[str, Any]:
     name = form.name or received.name or "document"
     spooled = call.runtime.settings.spool_dir / received.spooled
     source = await asyncio.to_thread(_source, name, received, spooled)
-    given = form.options("").keys() - {"source_id", "source_type"}
+    replaces = form.replace or call.parameters(UploadParameters).replace
     if source.name != "files":
-        if given or form.source_id:
-            what = min(given or {"source_id"})
-            raise InputError(
-                f"{name} is read by {source.name}, whose records say this themselves", field=what
-            )
-        return {"source": source.name, "path": name, "spooled": received.spooled}
+        return await _job_of(call, source.name, form, received, name, replaces=replaces)
     digest = f"sha256:{received.digest.hexdigest()}"
     redaction = call.runtime.redaction
     source_id = redaction.name(form.source_id) or digest
-    if not form.replace:
-        await _check_free(call, source_id, digest[7:])
+    if not replaces:
+        await _check_free(call, UPLOADED, source_id, digest[7:])
     options = {**form.options(source_id), "sha256": digest[7:]}
     return {
         "source": "files",
@@ -253,14 +256,39 @@ async def _job(call: Call, received: _Received) -> Mapping[str, Any]:
     }
 
 
-async def _check_free(call: Call, source_id: str, sha256: str) -> None:
+async def _job_of(
+    call: Call, source: str, form: UploadForm, received: _Received, name: str, *, replaces: bool
+) -> Mapping[str, Any]:
+    """The parameters of the job for a file that another source than ``files`` reads.
+
+    Of one message all can be said that is said of a document. Raises InputError for what cannot be
+    true of each of many records, Conflict.
+    """
+    redaction = call.runtime.redaction
+    source_id, sha256 = redaction.name(form.source_id), received.digest.hexdigest()
+    options = {k: v for k, v in form.options(source_id).items() if v}
+    suffix = Path(name).suffix.lower()
+    is_one = source == "mail" and (suffix == ".msg" or format_of(name, received.head) == "message")
+    if not is_one and (wrong := [each for each in OF_ONE if each in options]):
+        raise InputError(
+            f"{name} is read by {source} and may hold many records, which say this themselves;"
+            " tags, project and metadata can be given for all of them",
+            field=wrong[0],
+        )
+    if source_id and not replaces:
+        await _check_free(call, source, source_id, sha256)
+    told = {"options": {**options, "sha256": sha256}} if options else {}
+    return {"source": source, "path": redaction.name(name), "spooled": received.spooled, **told}
+
+
+async def _check_free(call: Call, source: str, source_id: str, sha256: str) -> None:
     """Raises Conflict if another file has the ``source_id``, in the store or in a waiting job."""
     holder = ""
     for job in await call.runtime.store.jobs.unfinished():  # first: what ends now is stored next
         sent = job.params.get("options", {})
         if sent.get("source_id") == source_id and sent.get("sha256", sha256) != sha256:
             holder = f"job {job.id}"
-    known = await call.runtime.store.records.named(UPLOADED, source_id)
+    known = await call.runtime.store.records.named(source, source_id)
     if known is not None and known.metadata.get("sha256") != sha256:
         holder = str(known.ref)
     if holder:

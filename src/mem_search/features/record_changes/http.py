@@ -25,6 +25,7 @@ from mem_search.model import Draft, Link, Record
 from mem_search.records.registry import installed_kinds
 from mem_search.renderers.record_json import WholeRecord
 from mem_search.text.dates import now_ms
+from mem_search.text.search_fields import DATED_BY
 from mem_search.validation import not_blank, rfc3339
 
 SOURCE: Final = "api"
@@ -170,6 +171,9 @@ async def _change(
         draft = _checked(made(record, links))
         if draft.created_at is None:
             draft = replace(draft, created_at=record.created_at)
+        elif draft.created_at != record.created_at and installed_kinds().get(record.kind).documents:
+            said = {**draft.metadata, DATED_BY: SOURCE}  # before any day that the document states
+            draft = replace(draft, metadata=said)
         if draft.updated_at is None:
             draft = replace(draft, updated_at=now_ms())
         number = await writer.store_one(draft, replace=True)

@@ -58,8 +58,7 @@ class ZScoreSum:
         """The fused score of every record of the union."""
         code, foreign = state.union.code, mostly_foreign(state.question.text)
         total = np.zeros(len(code))
-        for name, leg in state.legs.items():
-            part = _part(name, leg, code, foreign=foreign)
+        for part in _parts(state.legs, code, foreign=foreign).values():
             total += part["weight"] * (part["z"] + part["bonus"])
         return total
 
@@ -87,12 +86,31 @@ def explain(
     A leg adds ``weight * (z + bonus)``; ``rank`` is present when the leg lists the record.
     """
     found: dict[str, float] = {}
-    for name, leg in legs.items():
-        if rank := int(leg.ranks[row]):
+    for name, parts in _parts(legs, code, foreign=foreign).items():
+        if rank := int(legs[name].ranks[row]):
             found[f"{name}.rank"] = rank
-        for what, values in _part(name, leg, code, foreign=foreign).items():
+        for what, values in parts.items():
             found[f"{name}.{what}"] = float(values[row])
     return found
+
+
+def _parts(
+    legs: Mapping[str, LegScores], code: Code, *, foreign: bool
+) -> dict[str, dict[str, Values]]:
+    """``_part`` of each leg. What a leg cannot score yet, such as a record without a vector, has
+    there what it has in the others: what is known of it judges it, and nothing raises or lowers it.
+    """
+    parts = {name: _part(name, leg, code, foreign=foreign) for name, leg in legs.items()}
+    for name, leg in legs.items():
+        unknown = np.isnan(leg.scores)
+        known = [
+            other for other in legs if other != name and not np.isnan(legs[other].scores).all()
+        ]
+        if unknown.any() and known:
+            for what in ("z", "bonus"):
+                others = np.mean([parts[other][what] for other in known], axis=0)
+                parts[name][what] = np.where(unknown, others, parts[name][what])
+    return parts
 
 
 def _part(name: str, leg: LegScores, code: Code, *, foreign: bool) -> dict[str, Values]:

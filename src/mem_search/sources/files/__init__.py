@@ -32,6 +32,7 @@ from mem_search.records.registry import installed_kinds
 from mem_search.regular_file import open_regular_file, path_of
 from mem_search.sources.base import UPLOADED, BaseSource, BatchBuilder
 from mem_search.sources.files.folder import MAX_BYTES, Seen, folders, look_at, walk
+from mem_search.text.search_fields import DATED_BY
 
 _DIGEST: Final = 16
 """Characters of the hash of a content that a cursor keeps."""
@@ -340,6 +341,8 @@ def _as_sent(
     if "created_at" in given:
         created_at = int(given["created_at"])
     noted = {key: given[key] for key in ("source_type", "sha256", "fetched_from") if key in given}
+    if "created_at" in given:
+        noted[DATED_BY] = UPLOADED  # before any day that the document states
     return Draft(
         kind=kind or read.kind,
         source=given.get("source", UPLOADED),
