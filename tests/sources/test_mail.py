@@ -19,9 +19,10 @@ from mem_search.model.ingest import Extracted
 from mem_search.records.registry import installed_kinds
 from mem_search.sources.mail import MailFiles
 from mem_search.sources.mail.bodies import html_text, take_apart, unflowed
-from mem_search.sources.mail.headers import decoded, ids, people, read_words, sent_at
+from mem_search.sources.mail.headers import ids, people, read_words, sent_at
 from mem_search.sources.mail.listing import files_at
 from mem_search.sources.mail.message import MAX_MESSAGE_BYTES, read_message
+from mem_search.text.charsets import decoded
 from patience import PATIENCE
 
 

@@ -8,11 +8,11 @@ from typing import Any
 from urllib.parse import unquote
 
 from mem_search.extractors import zip_package
-from mem_search.extractors.html import decoded_page
 from mem_search.extractors.main_text import plain_text
 from mem_search.extractors.refusal import Unreadable
 from mem_search.extractors.zip_package import Package, local
 from mem_search.model.ingest import Extracted
+from mem_search.text.charsets import decoded_page
 
 _CONTAINER = "META-INF/container.xml"
 _CHAPTERS = ("application/xhtml+xml", "text/html", "text/x-oeb1-document")

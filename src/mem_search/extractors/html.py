@@ -13,10 +13,10 @@ from mem_search.extractors.zip_package import moment
 from mem_search.model.ingest import Extracted
 from mem_search.patterns import pattern
 from mem_search.text import cites
+from mem_search.text.charsets import decoded_page, sniffed
 
 _START: Final = pattern(rb"\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html)\b",
                            re.IGNORECASE | re.DOTALL)  # fmt: skip
-_CHARSET: Final = pattern(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?([\w.:-]{2,40})", re.IGNORECASE)
 _SAVED: Final = pattern(
     r"<!--\s*(?:saved from url=\(\d+\)|Page saved with SingleFile\s*url:\s*)(https?://\S+)"
 )
@@ -48,6 +48,7 @@ class Html:
     suffixes = (".html", ".htm", ".xhtml")
 
     def recognises(self, head: bytes, path: Path, suffix: str) -> bool:
+        head = sniffed(head)
         text = head.removeprefix(b"\xef\xbb\xbf")
         return bool(_START.match(text)) or (suffix in self.suffixes and b"<" in head)
 
@@ -209,18 +210,6 @@ def _begin(entry: Any, label: str) -> None:
     ):
         entry = entry[0]
     entry.text = label + (entry.text or "").lstrip()
-
-
-def decoded_page(data: bytes, charset: str = "") -> str:
-    """The text of a page: UTF-8, else what it or ``charset`` declares, else the likeliest."""
-    from trafilatura.utils import decode_file
-
-    declared = _CHARSET.search(data[:_HEAD])
-    named = declared[1].decode("ascii") if declared else charset
-    for encoding in ("utf-8-sig", named):
-        with suppress(LookupError, UnicodeDecodeError):
-            return data.decode(encoding) if encoding else str(decode_file(data))
-    return str(decode_file(data))
 
 
 def _author(root: Any) -> str:

@@ -11,6 +11,7 @@ from mem_search.extractors.text import decoded
 from mem_search.extractors.zip_package import moment
 from mem_search.model.ingest import Extracted
 from mem_search.patterns import pattern
+from mem_search.text.charsets import sniffed
 from mem_search.text.markdown_code import CodeSpans
 
 _FRONT: Final = pattern(r"---[ \t]*\n(.*?)\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
@@ -40,7 +41,7 @@ class Markdown:
     suffixes = (".md", ".markdown")
 
     def recognises(self, head: bytes, path: Path, suffix: str) -> bool:
-        return suffix in self.suffixes and b"\0" not in head
+        return suffix in self.suffixes and b"\0" not in sniffed(head)
 
     def extract(self, path: Path, name: str) -> Extracted:
         text = decoded(path.read_bytes())

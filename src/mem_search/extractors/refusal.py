@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from mem_search.text.charsets import sniffed
+
 OLE: Final = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 """The container of old Office files, of Outlook messages and of encrypted new Office files."""
 
@@ -91,7 +93,7 @@ def binary_reason(head: bytes, suffix: str) -> str:
         return reason_for(head, Path(), suffix)
     if head.startswith((b"PK\x03\x04", b"\xff\xfe", b"\xfe\xff", b"%PDF-", OLE)):
         return ""
-    if is_binary_format(head) or b"\0" in head:
+    if is_binary_format(head) or b"\0" in sniffed(head):
         return reason_for(head, Path(), suffix)
     return ""
 

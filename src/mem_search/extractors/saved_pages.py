@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any, Final
 from xml.parsers.expat import ExpatError
 
-from mem_search.extractors.html import decoded_page, read_page
+from mem_search.extractors.html import read_page
 from mem_search.extractors.refusal import Unreadable
 from mem_search.model.ingest import Extracted
+from mem_search.text.charsets import decoded_page
 
 
 class Mhtml:

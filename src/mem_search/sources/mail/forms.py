@@ -18,7 +18,8 @@ from urllib.parse import quote
 
 from mem_search.errors import InputError
 from mem_search.patterns import pattern
-from mem_search.sources.mail.headers import MAX_HEADER_CHARS, decoded
+from mem_search.sources.mail.headers import MAX_HEADER_CHARS
+from mem_search.text.charsets import decoded
 from mem_search.text.json_reading import read_json
 
 KNOWN: Final = (

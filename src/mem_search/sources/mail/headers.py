@@ -8,14 +8,16 @@ in proportion to its length.
 from __future__ import annotations
 
 import binascii
-import codecs
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
+from email.message import Message
 from email.utils import parsedate_to_datetime
 from typing import Final
+from urllib.parse import unquote_to_bytes
 
 from mem_search.patterns import pattern
 from mem_search.text.addresses import addresses
+from mem_search.text.charsets import decoded
 from mem_search.text.redaction import redact
 
 MAX_HEADER_CHARS: Final = 100_000
@@ -24,36 +26,17 @@ MAX_HEADER_CHARS: Final = 100_000
 _MAX_WORD_CHARS: Final = 2_000
 """Characters. RFC 2047 allows an encoded word 75; some programs write longer ones."""
 
-_WIDER: Final = {"iso8859-1": "cp1252", "ascii": "cp1252", "gb2312": "gb18030", "gbk": "gb18030"}
-"""Charsets that programs name when they mean a wider one (WHATWG Encoding Standard)."""
-
-_SLOW: Final = frozenset({"punycode", "idna", "undefined", "mbcs", "oem"})
-"""Codecs that are no charsets of mail, take quadratic time or exist on one system only."""
-
+_URL_ESCAPES: Final = pattern("%[89A-Fa-f][0-9A-Fa-f]")
 _ID: Final = pattern(r"<([^<>\s]{1,998})>")
 _MAX_REFERENCES: Final = 1_000
 
 
-def decoded(data: bytes, charset: str = "") -> str:
-    """``data`` in ``charset``, else in UTF-8, else in Windows-1252. Never raises."""
-    try:
-        name = codecs.lookup(charset.strip() or "utf-8").name
-    except (LookupError, ValueError):
-        name = "utf-8"
-    wide = _WIDER.get(name, name)
-    # UTF-8 that is called Latin-1 is common, and Latin-1 is hardly ever valid UTF-8.
-    for codec in ("utf-8", wide) if wide == "cp1252" or wide in _SLOW else (wide, "utf-8"):
-        if codec not in _SLOW:
-            try:
-                return data.decode(codec)
-            except (LookupError, ValueError):
-                continue
-    return data.decode("cp1252", "replace")
+def read_words(header: str, charset: str = "") -> str:
+    """``header`` on one line, with its encoded words (RFC 2047) and raw bytes decoded.
 
-
-def read_words(header: str) -> str:
-    """``header`` on one line, with its encoded words (RFC 2047) and raw bytes decoded."""
-    header = _readable(header[:MAX_HEADER_CHARS])
+    ``charset`` is that of the text: raw bytes say of none that they are in.
+    """
+    header = _readable(header[:MAX_HEADER_CHARS], charset)
     pieces: list[str] = []
     waiting: list[tuple[str, bytes]] = []  # a character may be cut between two words
     at = 0
@@ -80,12 +63,39 @@ def _together(words: list[tuple[str, bytes]]) -> str:
     return text
 
 
-def people(headers: Iterable[str]) -> list[str]:
+def file_name(part: Message, charset: str = "") -> str:
+    """The name of the file that ``part`` is: with a charset of its own (RFC 2231), in encoded
+    words, in raw bytes (see ``read_words``), or in the escapes of URLs.
+    """
+    said = Message()
+    for name, value in part.raw_items():
+        if name.lower() in ("content-disposition", "content-type"):
+            said[name] = _readable(str(value), charset)
+    given: str | tuple[str | None, str | None, str] = ""
+    for header, parameter in (("content-disposition", "filename"), ("content-type", "name")):
+        given = given or said.get_param(parameter, "", header) or ""
+    if isinstance(given, tuple):  # its bytes as characters of Latin-1
+        try:
+            return read_words(decoded(given[2].encode("latin-1"), given[0] or "", hint=charset))
+        except UnicodeEncodeError:
+            given = given[2]
+    if _URL_ESCAPES.search(given) and not (data := unquote_to_bytes(given)).isascii():
+        given = decoded(data, "utf-8", hint=charset)
+    return read_words(given)
+
+
+def charset_of(message: Message) -> str:
+    """The charset of the first text in ``message`` that declares one; "" for none."""
+    found = (part.get_param("charset", "") for part in message.walk())
+    return next((each for each in found if isinstance(each, str) and each), "")
+
+
+def people(headers: Iterable[str], charset: str = "") -> list[str]:
     """Each mailbox of address headers once, as ``Name <address>`` or one of the two."""
     pairs: list[tuple[str, str]] = []
     for each in headers:
         # An address that is a URL with a password would be taken apart at its @ and colon.
-        header, secrets = redact(_readable(each[:MAX_HEADER_CHARS]))
+        header, secrets = redact(_readable(each[:MAX_HEADER_CHARS], charset))
         pairs += _without_grammar(header) if secrets else addresses([header])
     found = [mailbox(read_words(name), address) for name, address in pairs]
     return list(dict.fromkeys(who for who in found if who))
@@ -126,11 +136,12 @@ def sent_at(header: str) -> datetime | None:
     return at if at.tzinfo is not None else at.replace(tzinfo=UTC)
 
 
-def _readable(header: str) -> str:
+def _readable(header: str, charset: str = "") -> str:
     """Raw bytes, which the parser gives as surrogates, as characters."""
-    if header.isascii():
+    if header.isascii() and "\x1b" not in header:
         return header
-    return decoded(header.encode("utf-8", "surrogateescape"))
+    # Of one header: other bytes beside text that was decoded already are damage.
+    return decoded(header.encode("utf-8", "surrogateescape"), hint=charset)
 
 
 def _encoded_word(header: str, start: int) -> tuple[str, bytes, int] | None:

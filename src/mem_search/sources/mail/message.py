@@ -19,6 +19,7 @@ from typing import Any, Final
 
 from mem_search.sources.mail import headers
 from mem_search.sources.mail.bodies import html_text, unflowed
+from mem_search.text.charsets import decoded, decoded_page
 from mem_search.text.redaction import redact
 
 MAX_MESSAGE_BYTES: Final = 36 * 1024 * 1024
@@ -145,13 +146,13 @@ def read_message(data: bytes) -> Mail:
 def text_of(name: str, media_type: str, data: bytes, charset: str = "") -> str:
     """The text of an attachment that is a text by itself; "" for any other type."""
     if media_type in ("text/html", "application/xhtml+xml"):
-        return html_text(headers.decoded(data, charset))
+        return html_text(decoded_page(data, charset))
     if media_type == "text/rtf":
         return ""
     if media_type.startswith("text/") or media_type in _READABLE:
-        return headers.decoded(data, charset)
+        return decoded(data, charset)
     if media_type == "application/octet-stream" and name.lower().endswith((".txt", ".md", ".csv")):
-        return headers.decoded(data, charset)
+        return decoded(data, charset)
     return ""
 
 
@@ -173,6 +174,7 @@ class _Reader:
 
     def __init__(self) -> None:
         self._parts = 0
+        self._charset = ""
 
     def mail(self, message: Message, depth: int) -> Mail:
         fields: dict[str, list[str]] = {}
@@ -182,14 +184,16 @@ class _Reader:
         def one(name: str) -> str:
             return fields.get(name, [""])[0]
 
+        outer, charset = self._charset, headers.charset_of(message)
+        self._charset = charset
         received = fields.get("received", [""])[-1].rpartition(";")[2]
         mail = Mail(
-            subject=headers.read_words(one("subject")),
-            sender=headers.people(fields.get("from", []) or fields.get("sender", [])),
-            to=headers.people(fields.get("to", [])),
-            cc=headers.people(fields.get("cc", [])),
-            bcc=headers.people(fields.get("bcc", [])),
-            reply_to=headers.people(fields.get("reply-to", [])),
+            subject=headers.read_words(one("subject"), charset),
+            sender=headers.people(fields.get("from", []) or fields.get("sender", []), charset),
+            to=headers.people(fields.get("to", []), charset),
+            cc=headers.people(fields.get("cc", []), charset),
+            bcc=headers.people(fields.get("bcc", []), charset),
+            reply_to=headers.people(fields.get("reply-to", []), charset),
             sent=headers.sent_at(one("date")) or headers.sent_at(received.strip()),
             message_id=next(iter(headers.ids(one("message-id"))), ""),
             in_reply_to=headers.ids(one("in-reply-to")),
@@ -202,6 +206,7 @@ class _Reader:
         mail.text = "\n\n".join(
             filter(None, (t.strip("\n") for t in self._texts(message, mail, depth)))
         )
+        self._charset = outer
         return mail
 
     def _texts(self, part: Message, mail: Mail, depth: int) -> Iterator[str]:
@@ -222,7 +227,7 @@ class _Reader:
         elif media_type.startswith("message/"):  # the blocks of a delivery report
             for block in inside:
                 yield "\n".join(
-                    f"{name}: {headers.read_words(str(value))}" for name, value in block.items()
+                    f"{name}: {headers.read_words(str(value))}" for name, value in block.raw_items()
                 )
         else:
             for each in inside:
@@ -242,9 +247,9 @@ class _Reader:
         data = part.get_payload(decode=True)
         data = data if isinstance(data, bytes) else b""
         charset = str(part.get_param("charset", "") or "")
-        name = headers.read_words(part.get_filename() or "")
+        name = headers.file_name(part, charset or self._charset)
         if media_type == "text/calendar":
-            mail.events += read_events(headers.decoded(data, charset))
+            mail.events += read_events(decoded(data, charset))
             return
         if media_type.startswith("multipart/"):  # without its boundary
             media_type = "text/plain"
@@ -262,8 +267,10 @@ class _Reader:
             return
         sent = data.replace(b"\r\n", b"\n").strip()
         mail.parts.append(hashlib.sha256(sent).hexdigest())
-        text = headers.decoded(data, charset).replace("\r\n", "\n").replace("\r", "\n")
-        if media_type == "text/html":
+        is_page = media_type == "text/html"
+        text = decoded_page(data, charset) if is_page else decoded(data, charset)
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+        if is_page:
             text = html_text(text)
         elif str(part.get_param("format", "")).lower() == "flowed":
             delete = str(part.get_param("delsp", "")).lower() == "yes"

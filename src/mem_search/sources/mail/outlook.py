@@ -16,6 +16,7 @@ from typing import Any, Final
 from mem_search.sources.mail import headers
 from mem_search.sources.mail.bodies import html_text
 from mem_search.sources.mail.message import Mail, attachment
+from mem_search.text.charsets import decoded, decoded_page
 
 _TEXT: Final = "001F"
 _BYTES_TEXT: Final = "001E"
@@ -50,7 +51,7 @@ class _Item:
         self.at = at
         self._fixed = self._read_fixed()
         page = self.number(0x3FFD) or self.number(0x3FDE)
-        self._charset = charset or ("utf-8" if page == 65001 else f"cp{page}" if page else "cp1252")
+        self._charset = charset or (f"cp{page}" if page else "cp1252")
 
     def mail(self, depth: int) -> Mail:
         kind = self.text(0x001A).upper()
@@ -94,13 +95,18 @@ class _Item:
         """The text of a property; "" when it has none."""
         if data := self.stream(number, _TEXT):
             return data.decode("utf-16-le", "replace").rstrip("\0")
-        return headers.decoded(self.stream(number, _BYTES_TEXT), self._charset).rstrip("\0")
+        return decoded(self.stream(number, _BYTES_TEXT), self._charset).rstrip("\0")
 
     def _body(self) -> str:
         text = self.text(0x1000).replace("\r\n", "\n").replace("\r", "\n")
         if text.strip():
             return text
-        html = self.text(0x1013) or headers.decoded(self.stream(0x1013, _BINARY), self._charset)
+        html = self.text(0x1013)
+        if not html:  # which may be in another charset than the rest
+            page = self.number(0x3FDE)
+            html = decoded_page(
+                self.stream(0x1013, _BINARY), f"cp{page}" if page else self._charset
+            )
         return html_text(html) if html.strip() else ""
 
     def _attach(self, item: _Item, mail: Mail, depth: int) -> None:
