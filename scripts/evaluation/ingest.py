@@ -1,5 +1,8 @@
 """Add every file of a folder as ``mem-search add`` does, and ask for each by its own words.
 
+The first figure is silent loss: files of which the second count of their reader, which is no part
+of reading, finds words that no record of it has, and of which no sentence says so.
+
 A file is right when one of its records, or another record that has all of the words, is among the
 first five, or when the ledger says why it has no record. Files are read one after the other, each
 for its time and the memory of the processes that read it: none may take over a minute of processor
@@ -29,7 +32,9 @@ from typing import Self
 
 from data_folder import SHARED, add_data
 
-from mem_search import sources
+from mem_search import extractors, sources
+from mem_search.extractors import checking
+from mem_search.extractors.refusal import Unreadable
 from mem_search.model import Location, Record, SearchRequest
 from mem_search.settings import Settings
 from mem_search.text.words import runs_of
@@ -53,6 +58,8 @@ _SAMPLED = 0.02
 class Taken:
     """A file that was read: its records, what the ledger says against it, and what it took.
 
+    ``unread`` is what the ledger says that its records have not.
+
     ``seconds`` are by the clock until its records are stored, ``cpu`` those of the processors,
     ``embedding`` the seconds until they are also found by meaning; ``megabytes`` is the peak of
     the processes that read it.
@@ -65,6 +72,7 @@ class Taken:
     cpu: float
     embedding: float
     megabytes: float
+    unread: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +82,8 @@ class Outcome:
     file: str
     status: str
     detail: str
+    silent: Sequence[str] = ()
+    """Sentences about what its records have not, which nothing says."""
 
 
 class Peak:
@@ -127,6 +137,11 @@ async def take(runtime: Runtime, root: Path, path: Path) -> Taken:
         for row in rows
         if row.location == str(path) and row.outcome != "taken"
     ]
+    unread = [
+        row.reason
+        for row in rows
+        if row.location == str(path) and row.outcome == "taken" and row.reason
+    ]
     stored = time.monotonic()
     cpu = _processor_seconds() - used
     while sum((await runtime.store.indexing.outbox_counts()).values()):  # noqa: ASYNC110
@@ -134,7 +149,7 @@ async def take(runtime: Runtime, root: Path, path: Path) -> Taken:
     measured = (stored - started, cpu, time.monotonic() - stored, peak.megabytes)
     seconds, cpu, embedding, megabytes = (round(each, 2) for each in measured)
     file = path.relative_to(root).as_posix()
-    return Taken(file, ids, reasons, seconds, cpu, embedding, megabytes)
+    return Taken(file, ids, reasons, seconds, cpu, embedding, megabytes, unread)
 
 
 def _processor_seconds() -> float:
@@ -167,7 +182,7 @@ def _note(log: Path, taken: Taken) -> None:
 
 
 async def outcomes(
-    runtime: Runtime, read: Iterable[Taken], words: Mapping[str, str]
+    runtime: Runtime, read: Iterable[Taken], words: Mapping[str, str], root: Path
 ) -> list[Outcome]:
     """Ask for each file by ``words``, or else by the rarest words of its first record."""
     records: dict[str, list[Record]] = {}
@@ -182,11 +197,23 @@ async def outcomes(
         if held := records[taken.file]:
             question = words.get(taken.file) or rarest(held[0], seen) or Path(taken.file).stem
             status = "found" if await _is_found(runtime, question, held) else "lost"
-            told.append(Outcome(taken.file, status, question))
+            told.append(Outcome(taken.file, status, question, silent_loss(root, taken, held)))
         else:
             status = "named" if taken.reasons else "lost"
             told.append(Outcome(taken.file, status, "; ".join(taken.reasons) or "no record"))
     return told
+
+
+def silent_loss(root: Path, taken: Taken, held: Iterable[Record]) -> list[str]:
+    """What the second count finds and no record has, unless the ledger says that some is unread."""
+    if taken.unread or taken.reasons:
+        return []
+    text = "\n".join(f"{record.title}\n{record.text}\n{record.metadata}" for record in held)
+    path = root / taken.file
+    try:
+        return [*checking.missing(text, extractors.held(path, path.name))]
+    except Unreadable:  # it is read by another source than files
+        return []
 
 
 def rarest(record: Record, seen: Mapping[str, int]) -> str:
@@ -239,11 +266,15 @@ async def main() -> int:
         home.mkdir(parents=True, exist_ok=True)
         async with open_runtime(Settings(home=home, embedder=args.embedder, follow=0)) as runtime:
             read = await read_files(runtime, root, files[number - 1 :: of], home / LOG)
-            found = await outcomes(runtime, [*read.values()], words)
+            found = await outcomes(runtime, [*read.values()], words, root)
     return _told([*read.values()], found, len(files), args.json)
 
 
 def _told(read: Sequence[Taken], found: Sequence[Outcome], files: int, out: Path | None) -> int:
+    silent = [each for each in found if each.silent]
+    print(f"silent loss: {len(silent)} of {len(found)} files")
+    for each in silent:
+        print(f"  silent {each.file}: {'; '.join(each.silent[:_SHOWN])}")
     for each in found:
         if each.status != "found":
             print(f"  {each.status:6} {each.file}: {each.detail}")
@@ -263,8 +294,12 @@ def _told(read: Sequence[Taken], found: Sequence[Outcome], files: int, out: Path
     print(f"over {MAX_SECONDS:.0f} s or {MAX_MEGABYTES:.0f} MB: {', '.join(over) or 'none'}")
     if out:
         bars = {"slowest": asdict(slowest[0]), "largest": asdict(largest[0]), "over": over}
-        out.write_text(json.dumps({"files": len(read), **counts, **bars}, indent=1) + "\n", "utf-8")
-    return 1 if counts["lost"] or over else 0
+        out.write_text(
+            json.dumps({"silent": len(silent), "files": len(read), **counts, **bars}, indent=1)
+            + "\n",
+            "utf-8",
+        )
+    return 1 if silent or counts["lost"] or over else 0
 
 
 if __name__ == "__main__":

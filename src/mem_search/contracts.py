@@ -220,6 +220,15 @@ class PagedExtractor(Extractor, Protocol):
 
 
 @runtime_checkable
+class CountedExtractor(Extractor, Protocol):
+    """A reader that counts what a file holds in a second, cheap way (``extractors.checking``)."""
+
+    def held(self, path: Path) -> Iterator[tuple[str, str]]:
+        """Each part that shows text, as a person calls it, and its words: not by ``extract``."""
+        ...
+
+
+@runtime_checkable
 class LinkedExtractor(Extractor, Protocol):
     """A reader of a format whose links are not in its text."""
 

@@ -177,7 +177,7 @@ async def test_each_file_is_found_by_its_words_named_or_lost(tmp_path: Path) -> 
         part = await ingest.read_files(runtime, root, files[::2], log)
         assert len(part) == 3
         read = await ingest.read_files(runtime, root, files, log)
-        found = await ingest.outcomes(runtime, [*read.values()], words)
+        found = await ingest.outcomes(runtime, [*read.values()], words, root)
     assert {each.file: each.status for each in found} == {
         "broken.docx": "named",
         "lamp.txt": "found",

@@ -11,6 +11,7 @@ from mem_search.extractors.refusal import Refused
 from mem_search.install_command import install_command
 from mem_search.model.ingest import Extracted
 from ocr_programs import install_nothing, install_rapidocr, install_tesseract
+from scanned_pages import scanned
 
 PAGE = np.full((20, 40, 3), 255, dtype=np.uint8)
 
@@ -24,32 +25,6 @@ def forget_the_recogniser():
 def box(left: int, top: int, height: int = 10) -> list[tuple[int, int]]:
     right, bottom = left + 30, top + height
     return [(left, top), (right, top), (right, bottom), (left, bottom)]
-
-
-def scanned(pages: int, *, text: str = "") -> bytes:
-    """A PDF whose pages show a picture of two pixels, and each the text."""
-    drawing = f"q 100 0 0 50 0 0 cm /I Do Q BT /F 9 Tf 5 5 Td ({text}) Tj ET"
-    kids = " ".join(f"{5 + 2 * n} 0 R" for n in range(pages))
-    objects = [
-        "<</Type/Catalog/Pages 2 0 R>>",
-        f"<</Type/Pages/Kids[{kids}]/Count {pages}>>",
-        "<</Type/XObject/Subtype/Image/Width 2/Height 1/BitsPerComponent 8/ColorSpace/DeviceGray"
-        "/Length 2>>stream\n\x20\x7f\nendstream",
-        "<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>",
-    ]
-    for number in range(pages):
-        objects += [
-            "<</Type/Page/Parent 2 0 R/MediaBox[0 0 200 50]/Resources<</XObject<</I 3 0 R>>"
-            f"/Font<</F 4 0 R>>>>/Contents {6 + 2 * number} 0 R>>",
-            f"<</Length {len(drawing)}>>stream\n{drawing}\nendstream",
-        ]
-    body, places = "%PDF-1.4\n", []
-    for number, item in enumerate(objects, 1):
-        places.append(f"{len(body):010} 00000 n \n")
-        body += f"{number} 0 obj\n{item}\nendobj\n"
-    table = f"xref\n0 {len(objects) + 1}\n0000000000 65535 f \n" + "".join(places)
-    end = f"trailer\n<</Root 1 0 R/Size {len(objects) + 1}>>\nstartxref\n{len(body)}\n%%EOF"
-    return f"{body}{table}{end}".encode("latin-1")
 
 
 def test_pieces_on_one_height_are_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -106,7 +81,7 @@ def test_a_long_scan_takes_several_calls(tmp_path: Path, monkeypatch: pytest.Mon
     assert isinstance(found, Extracted)
     assert asked == [0, 1, 2]
     assert found.text == "\f".join(["The lamp burns.\nSoftly."] * 3)
-    assert "unread_pages" not in found.metadata
+    assert not found.unread
     assert (found.rest, found.metadata["pages"], found.metadata["ocr_pages"]) == (0, 3, 3)
 
 
@@ -125,14 +100,12 @@ def test_without_ocr_a_scan_says_how_to_get_it(
     )
 
 
-def test_pages_that_are_not_read_are_counted(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_pages_that_are_not_read_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     install_tesseract(tmp_path, monkeypatch)
     path = tmp_path / "scan.pdf"
     path.write_bytes(scanned(3))
     monkeypatch.setattr("mem_search.extractors.pdf._MAX_SCANS", 2)
-    assert extract(path, path.name).metadata["unread_pages"] == 1
+    assert extract(path, path.name).unread == ("page 3 is a picture and not read (at most 2 are)",)
     monkeypatch.setattr("mem_search.extractors.pdf._SECONDS", 0)
 
     class Failing(Extraction):
@@ -141,4 +114,5 @@ def test_pages_that_are_not_read_are_counted(
 
     found = Failing().read(path, path.name)
     assert isinstance(found, Extracted)
-    assert (found.text, found.metadata["unread_pages"]) == ("The lamp burns.\nSoftly.", 2)
+    assert found.text == "The lamp burns.\nSoftly."
+    assert found.unread == ("pages 2 and 3 are not read: it is too much",)

@@ -13,8 +13,11 @@ from people import join
 
 import agent_sessions
 from chosen_store import in_a_file
+from mem_search.extractors import ocr
 from mem_search.model import Location
+from ocr_programs import install_nothing
 from patience import PATIENCE
+from scanned_pages import scanned
 
 SECRET = "ghp_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"
 
@@ -150,6 +153,20 @@ async def test_a_file_that_no_source_reads_is_not_promised_to_be_read(
     file = root / "2026" / "rollout-2026-02-02T00-00-00-new.jsonl"
     file.write_text("{}\n")
     assert (await ask(empty, file))["state"] == "unseen", "the next reading takes it"
+
+
+async def test_what_a_reader_did_not_read_is_told(
+    empty: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install_nothing(tmp_path, monkeypatch)
+    path = tmp_path / "mixed.pdf"
+    path.write_bytes(scanned(3, text="Fog.", texts={1: "The fog horn of the north pier"}))
+    await lifecycle_of(empty).runtime.ingest.reader.read(Location("files", str(path)))
+    told = await ask(empty, path)
+    said = f"pages 1 and 3 are pictures and not read; {ocr.ADVICE}"
+    assert (told["state"], said in told["sentence"], told["reason"]) == ("stored", True, said)
+    record = await (await empty.get(f"/api/records/{told['record']}")).json()
+    assert record["metadata"]["unread"] == [said]
 
 
 async def test_lines_that_were_not_read_are_told_of_their_file(

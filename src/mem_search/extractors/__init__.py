@@ -7,12 +7,20 @@ by the reader that needs it.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Final
 
-from mem_search.contracts import Extractor, LinkedExtractor, PagedExtractor
+from mem_search.contracts import (
+    CountedExtractor,
+    Extractor,
+    LinkedExtractor,
+    PagedExtractor,
+)
+from mem_search.extractors import checking
 from mem_search.extractors.refusal import Unreadable, reason_for
 from mem_search.model.ingest import Extracted
 from mem_search.regular_file import open_regular_file
@@ -71,11 +79,23 @@ def identify(path: Path, name: str) -> Extractor:
 def extract(path: Path, name: str, page: int = 0, *, links: bool = False) -> Extracted:
     """The text of the file, from ``page`` on, with its links as Markdown where ``links`` is set.
 
-    Raises Unreadable with the reason, for a person.
+    Its ``unread`` names what the file holds and the text has not. Raises Unreadable with the
+    reason, for a person.
     """
     reader = identify(path, name)
     if links and isinstance(reader, LinkedExtractor):
         return reader.extract_with_links(path, name)
     if page and isinstance(reader, PagedExtractor):
         return reader.extract_from(path, name, page)
-    return reader.extract(path, name)
+    found = reader.extract(path, name)
+    if isinstance(reader, CountedExtractor) and found.text.strip():
+        lost = checking.missing(f"{found.title}\n{found.text}", reader.held(path))
+        found = replace(found, unread=(*found.unread, *lost))
+    return found
+
+
+def held(path: Path, name: str) -> Iterator[tuple[str, str]]:
+    """What the file holds by the second count of its reader. Raises Unreadable."""
+    reader = identify(path, name)
+    if isinstance(reader, CountedExtractor):
+        yield from reader.held(path)

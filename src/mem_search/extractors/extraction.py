@@ -9,7 +9,7 @@ from pathlib import Path
 from queue import LifoQueue
 from typing import Final
 
-from mem_search.extractors.refusal import Refused
+from mem_search.extractors.refusal import Refused, pages_said
 from mem_search.limited_process import Ended, LimitedProcess
 from mem_search.model.ingest import OCR_PAGE_NUMBERS, PAGE_BREAK, Extracted
 
@@ -40,8 +40,9 @@ class Extraction:
         while isinstance(found, Extracted) and found.rest:
             more = self._asked(path, name, found.rest, links)
             if isinstance(more, Refused):
-                unread = {"unread_pages": found.metadata["pages"] - found.rest}
-                found = replace(found, rest=0, metadata={**found.metadata, **unread})
+                left = pages_said(range(found.rest, found.metadata["pages"]))
+                said = f"{left} not read: {more.reason}"
+                found = replace(found, rest=0, unread=(*found.unread, said))
             else:
                 found = _joined(found, more)
         if isinstance(found, Extracted) and not found.text.strip():
@@ -115,7 +116,7 @@ def _joined(first: Extracted, more: Extracted) -> Extracted:
         pages = sum(pages for pages, _ in parts)
         sure = sum(pages * confidence for pages, confidence in parts) / pages
         metadata |= {"ocr_pages": pages, "ocr_confidence": round(sure, 2)}
-    unread = sum(part.metadata.get("unread_pages", 0) for part in (first, more))
-    metadata |= {"unread_pages": unread} if unread else {}
     text = f"{first.text}{PAGE_BREAK}{more.text}"
-    return replace(first, text=text, metadata=metadata, rest=more.rest)
+    unread = tuple(dict.fromkeys((*first.unread, *more.unread)))
+    lacks = first.lacks or more.lacks
+    return replace(first, text=text, metadata=metadata, rest=more.rest, unread=unread, lacks=lacks)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from mem_search.extractors import embedded, ocr
-from mem_search.extractors.refusal import Unreadable
+from mem_search.extractors.refusal import Unreadable, pages_said
 from mem_search.extractors.zip_package import moment
 from mem_search.model.ingest import OCR_PAGE_NUMBERS, PAGE_BREAK, Extracted
 from mem_search.patterns import pattern
@@ -33,19 +33,18 @@ _OUTLINES: Final = 40
 
 @dataclass(slots=True)
 class _Found:
-    """What a call found. ``scans`` are pages that need OCR; ``unread`` of them nobody read."""
+    """What a call found. ``scans`` are pages that need OCR; those in ``unread`` nobody read."""
 
     pages: list[str] = field(default_factory=list)
     scans: int = 0
     recognised: list[int] = field(default_factory=list)
-    unread: int = 0
+    unread: list[int] = field(default_factory=list)
     confidences: list[float] = field(default_factory=list)
     by: str = ""
 
 
 class Pdf:
-    """Reads page by page; ``metadata`` says how many pages OCR read, how surely, and how many are
-    not read."""
+    """Reads page by page; ``metadata`` says how many pages OCR read, and how surely."""
 
     name = "pdf"
     suffixes = (".pdf",)
@@ -82,8 +81,6 @@ class Pdf:
                 "ocr_pages": recognised,
                 "ocr_confidence": round(sum(found.confidences) / recognised, 2),
             }
-        if found.unread:
-            metadata["unread_pages"] = found.unread
         end = page + len(found.pages)
         return Extracted(
             PAGE_BREAK.join(found.pages),
@@ -92,9 +89,20 @@ class Pdf:
             tags=said.keywords,
             metadata=metadata,
             note=_note(found, count),
+            unread=_unread(found),
             lacks="ocr" if found.scans and not found.by else "",
             rest=end if end < count else 0,
         )
+
+
+def _unread(found: _Found) -> tuple[str, ...]:
+    """What its text has not."""
+    if not found.unread:
+        return ()
+    advice = "" if ocr.available() else f"; {ocr.ADVICE}"
+    many = f" (at most {_MAX_SCANS} are)" if ocr.available() else ""
+    kind = "a picture" if len(found.unread) == 1 else "pictures"
+    return (f"{pages_said(found.unread)} {kind} and not read{many}{advice}",)
 
 
 def _note(found: _Found, count: int) -> str:
@@ -188,7 +196,7 @@ def _is_picture(page: Any) -> bool:
 def _recognised(page: Any, number: int, found: _Found) -> str:
     found.scans += 1
     if number >= _MAX_SCANS or not ocr.available():
-        found.unread += 1
+        found.unread.append(number)
         return ""
     with closing(page.render(scale=ocr.SIDE / max(1.0, *page.get_size()))) as bitmap:
         pixels = bitmap.to_numpy()[:, :, :3].copy()

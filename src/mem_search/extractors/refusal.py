@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -13,6 +14,9 @@ OLE: Final = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 
 _ENCRYPTED: Final = "EncryptedPackage".encode("utf-16-le")
 _LOOKED_AT: Final = 4 * 2**20
+
+_MAX_SPANS: Final = 8
+"""Runs of pages that a sentence lists."""
 
 _FORMATS: Final = (
     (b"\x89PNG", "a PNG image"),
@@ -58,6 +62,24 @@ class Refused:
     reason: str
     empty: bool = False
     lacks: str = ""
+
+
+def pages_said(pages: Iterable[int], called: str = "page") -> str:
+    """``page 2 is``, ``pages 2 and 4 to 9 are``: of pages that are counted from 0."""
+    spans: list[tuple[int, int]] = []
+    for page in pages:
+        number = page + 1
+        if spans and spans[-1][1] == number - 1:
+            spans[-1] = (spans[-1][0], number)
+        else:
+            spans.append((number, number))
+    said = [f"{first}" if first == last else f"{first} and {last}" if last == first + 1
+            else f"{first} to {last}" for first, last in spans[:_MAX_SPANS]]  # fmt: skip
+    if len(spans) > _MAX_SPANS:
+        said.append("others")
+    is_one = len(spans) == 1 and spans[0][0] == spans[0][1]
+    listed = f"{', '.join(said[:-1])} and {said[-1]}" if len(said) > 1 else "".join(said)
+    return f"{called} {listed} is" if is_one else f"{called}s {listed} are"
 
 
 def is_binary_format(head: bytes) -> bool:

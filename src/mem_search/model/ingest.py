@@ -319,12 +319,17 @@ class PreparedBatch:
         batch, taken = self.batch, len(stored) - len(refused)
         together = [LedgerEntry(batch.item, "taken", records=taken)] if batch.item and taken else []
         told = {entry.item for entry in batch.ledger}
+        partly = [
+            LedgerEntry(item, "taken", "; ".join(unread), records=0 if batch.item else 1)
+            for item, draft in zip(self.items, self.drafts, strict=True)
+            if item not in told and (unread := unread_of(draft.draft.metadata))
+        ]
         gone = [
             LedgerEntry(item, "deleted", "the source no longer has it")
             for item in batch.deletions
             if told.isdisjoint(_names(item))  # the source may state a better reason
         ]
-        return [*gone, *together, *batch.ledger, *self.failures, *refused]
+        return [*gone, *together, *partly, *batch.ledger, *self.failures, *refused]
 
     def counts(self, stored: Sequence[Stored], deleted: int) -> IngestCounts:
         """The counts of the batch, from the outcome of each draft and the number of deleted
@@ -344,6 +349,14 @@ class PreparedBatch:
 OCR_PAGE_NUMBERS: Final = "ocr_page_numbers"
 """The metadata field with the pages, from 1, that were recognised; missing when all were."""
 
+UNREAD: Final = "unread"
+"""The metadata field with ``Extracted.unread``: the ledger and ``why`` tell it."""
+
+MAX_UNREAD: Final = 20
+"""Sentences of a record about what was not read; a last one counts the others."""
+MAX_UNREAD_CHARS: Final = 300
+"""Characters of such a sentence, which may quote the file."""
+
 PAGE_BREAK: Final = "\f"
 """Between two pages of a text whose metadata has ``pages``; a citation counts them."""
 
@@ -354,6 +367,9 @@ class Extracted:
 
     ``created_at`` is in ms since 1970. An empty ``text`` means that there is none to find the file
     by; ``note`` then says why. With several pages (slides), ``text`` has a PAGE_BREAK between two.
+
+    ``unread`` says in plain sentences what the file holds and ``text`` has not: "page 2 and 3 are
+    pictures and were not read". A record keeps them (``with_unread``).
 
     ``lacks`` is what must be installed to read more of the file: ``ocr``. ``rest`` is the page from
     which on nothing is read yet, because one call may not take longer; 0 when all is read.
@@ -367,5 +383,21 @@ class Extracted:
     tags: tuple[str, ...] = ()
     metadata: Mapping[str, Any] = field(default_factory=dict)
     note: str = ""
+    unread: tuple[str, ...] = ()
     lacks: str = ""
     rest: int = 0
+
+
+def with_unread(metadata: Mapping[str, Any], sentences: Iterable[str]) -> dict[str, Any]:
+    """The metadata of a record with what was not read of its file, after what it says already."""
+    said = dict.fromkeys([*unread_of(metadata), *(each[:MAX_UNREAD_CHARS] for each in sentences)])
+    if not said:
+        return dict(metadata)
+    told, more = [*said][:MAX_UNREAD], len(said) - MAX_UNREAD
+    return {**metadata, UNREAD: [*told, f"{more} more parts were not read"] if more > 0 else told}
+
+
+def unread_of(metadata: Mapping[str, Any]) -> tuple[str, ...]:
+    """The sentences about what a record's file holds and its text has not."""
+    said = metadata.get(UNREAD)
+    return tuple(each for each in said if isinstance(each, str)) if isinstance(said, list) else ()

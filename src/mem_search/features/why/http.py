@@ -18,7 +18,7 @@ from mem_search.http.core.parameters import TimeZoneParameters
 from mem_search.http.core.replies import json_reply
 from mem_search.http.core.routing import Call, Route
 from mem_search.model import Location, Record
-from mem_search.model.ingest import FollowedLocation, LedgerRow
+from mem_search.model.ingest import FollowedLocation, LedgerRow, unread_of
 from mem_search.renderers.schema import Absent, Time, schema
 from mem_search.sources import by_name, for_path
 from mem_search.sources.base import BaseSource
@@ -41,6 +41,7 @@ _SAID: Mapping[str, str] = {
     "failed": "could not be read",
     "deleted": "was removed from the store",
 }
+_MISSING: Final = {"failed": "failed", "left": "were left out", "taken": "are not read whole"}
 
 
 PathState = Literal["stored", "waiting", "left", "failed", "deleted", "read", "unseen"]
@@ -140,7 +141,7 @@ async def _below(
     store = call.runtime.store.ingest
     if parts := await _parts(call, path):
         records = sum(row.records for row in parts)
-        gave = f"{path} gave {records} record(s){_failed(parts)}"
+        gave = f"{path} gave {records} record(s){_missing(parts)}"
         told = _entry(path, parts[0], clock, gave)
         if not call.caller.user:
             told.sentence += await _if_gone(path, records)
@@ -192,9 +193,14 @@ async def _parts(call: Call, path: str) -> list[LedgerRow]:
     return [row for row in rows if _place(row).startswith(f"{path}:")]
 
 
-def _failed(parts: Iterable[LedgerRow]) -> str:
-    failed = [row for row in parts if row.outcome == "failed"]
-    return f"; {len(failed)} part(s) of it failed: {failed[0].reason}" if failed else ""
+def _missing(parts: Sequence[LedgerRow]) -> str:
+    """What the ledger says of parts that are not stored, or not whole: of each kind the first."""
+    said = ""
+    for outcome, became in _MISSING.items():
+        if rows := [row for row in parts if row.outcome == outcome and row.reason]:
+            name = f"{rows[0].item.rpartition(':')[2]}: " if outcome == "left" else ""
+            said += f"; {len(rows)} part(s) of it {became}: {name}{rows[0].reason}"
+    return said
 
 
 def _is_followed(call: Call, known: Iterable[FollowedLocation]) -> bool:
@@ -274,7 +280,8 @@ async def _of_row(call: Call, path: str, row: LedgerRow, clock: Clock) -> WhyPat
     else:
         record = await call.runtime.store.records.named(row.source, path)
         if record is None:
-            gave = f"{path} gave {row.records} record(s){_failed(await _parts(call, path))}"
+            parts = [row, *await _parts(call, path)]
+            gave = f"{path} gave {row.records} record(s){_missing(parts)}"
             told = _entry(path, row, clock, gave)
         else:
             passages = await call.runtime.store.records.passages(record.number)
@@ -307,7 +314,8 @@ def _stored(path: str, record: Record, passages: int) -> str:
     confidence = record.metadata.get("ocr_confidence")
     if isinstance(confidence, int | float):
         parts.append(f"text from pictures (OCR) with a confidence of {confidence:.0%}")
-    return f"{path} is stored as {record.ref}: {', '.join(parts)}"
+    unread = "".join(f"; {said}" for said in unread_of(record.metadata))
+    return f"{path} is stored as {record.ref}: {', '.join(parts)}{unread}"
 
 
 async def _since(call: Call, path: str, row: LedgerRow) -> Iterable[str]:

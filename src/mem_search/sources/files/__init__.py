@@ -26,7 +26,7 @@ from mem_search.extractors import SUFFIXES, ocr
 from mem_search.extractors.extraction import Extractions
 from mem_search.extractors.refusal import Refused, Unreadable
 from mem_search.model import Batch, Draft, LedgerEntry, Location
-from mem_search.model.ingest import Extracted
+from mem_search.model.ingest import Extracted, unread_of, with_unread
 from mem_search.projects import Project, identify
 from mem_search.records.registry import installed_kinds
 from mem_search.regular_file import open_regular_file, path_of
@@ -293,17 +293,16 @@ def _recognition(metadata: Mapping[str, Any]) -> str:
         said.append(f"{of} recognised by {metadata['ocr']} with confidence {sure}")
     if wrong := metadata.get("invalid_date"):
         said.append(f"{wrong!r} is no date; the time of the file is used")
-    if unread := metadata.get("unread_pages"):
-        advice = "" if ocr.available() else f"; {ocr.ADVICE}"
-        said.append(f"{unread} scanned page(s) are not read{advice}")
-    return "; ".join(said)
+    return "; ".join([*said, *unread_of(metadata)])
 
 
 def _draft(
     location: Location, item: str, name: str, read: Extracted, modified: int, project: str
 ) -> Draft:
     identity = identity_of(location, item)
-    metadata = {**read.metadata, "path": location.upload or identity}
+    metadata = {
+        **with_unread(read.metadata, read.unread), "path": location.upload or identity,
+    }  # fmt: skip
     if location.options:
         return _as_sent(location.options, read, metadata, name)
     return Draft(
