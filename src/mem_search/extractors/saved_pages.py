@@ -11,8 +11,13 @@ from xml.parsers.expat import ExpatError
 
 from mem_search.extractors.html import read_page
 from mem_search.extractors.refusal import Unreadable
-from mem_search.model.ingest import Extracted
+from mem_search.model.ingest import PAGE_BREAK, Extracted
 from mem_search.text.charsets import decoded_page
+
+_PAGES: Final = ("text/html", "application/xhtml+xml")
+_MAIL: Final = (".eml", ".emlx", ".mbox", ".txt", "")
+_FIRST: Final = (b"mime-version", b"from", b"date", b"message-id", b"subject", b"content-type")
+"""Headers that such a file may begin with."""
 
 
 class Mhtml:
@@ -23,13 +28,22 @@ class Mhtml:
 
     def recognises(self, head: bytes, path: Path, suffix: str) -> bool:
         lower = head.lower()
-        return suffix in self.suffixes and b"mime-version:" in lower and b"multipart/" in lower
+        if suffix in _MAIL or b"mime-version:" not in lower or b"multipart/" not in lower:
+            return False
+        # Confluence and Word write it with the name .doc, Excel with .xls.
+        return suffix in self.suffixes or (
+            b"multipart/related" in lower and lower.lstrip()[:60].split(b":")[0] in _FIRST
+        )
 
     def extract(self, path: Path, name: str) -> Extracted:
         with path.open("rb") as file:
             message = BytesParser(policy=policy.default).parse(file)
-        for part in message.walk():
-            if part.get_content_type() in ("text/html", "application/xhtml+xml"):
+        parts = [*message.walk()]
+        pages = [each for each in parts if each.get_content_type() in _PAGES]
+        if pages and len(pages) > 1 and b"<frameset" in (pages[0].get_payload(decode=True) or b""):
+            return _frames(pages[1:])
+        for part in parts:
+            if part.get_content_type() in _PAGES:
                 data = part.get_payload(decode=True)
                 page = decoded_page(data if isinstance(data, bytes) else b"",
                                     part.get_content_charset(""))  # fmt: skip
@@ -37,6 +51,17 @@ class Mhtml:
                 url = next((str(each) for each in places if each and "://" in each), "")
                 return read_page(page, url)
         raise Unreadable("it is damaged: there is no web page in it")
+
+
+def _frames(pages: list[Any]) -> Extracted:
+    """The sheets of a workbook that Excel saved so: a page for each."""
+    found = []
+    for part in pages:
+        data = part.get_payload(decode=True)
+        page = decoded_page(data if isinstance(data, bytes) else b"", part.get_content_charset(""))
+        if text := read_page(page).text.strip():
+            found.append(text)
+    return Extracted(PAGE_BREAK.join(found), metadata={"pages": len(found)})
 
 
 _BINARY: Final = b"bplist00"
