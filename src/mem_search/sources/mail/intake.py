@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import zlib
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -13,10 +14,10 @@ from mem_search.errors import StorageError
 from mem_search.model import LedgerEntry
 from mem_search.sources.base import BatchBuilder
 from mem_search.sources.mail.attachments import AttachmentReader, Reading
+from mem_search.sources.mail.bodies import take_apart
 from mem_search.sources.mail.drafts import content_digest, drafts_of, held_as, identity
 from mem_search.sources.mail.listing import DELETED
-from mem_search.sources.mail.message import Mail
-from mem_search.sources.mail.only_copies import OnlyCopies
+from mem_search.sources.mail.message import MAX_TEXT_CHARS, Mail
 
 log = logging.getLogger(__name__)
 
@@ -36,6 +37,12 @@ class Taken:
     held: tuple[str, ...] = ()
 
 
+_MAX_QUOTED_CHARS: Final = 5_000
+"""Characters of quotes of one message that are searched: a long thread is quoted in each answer."""
+
+_MAX_LINES: Final = 1_000_000
+"""Lines of messages that one reading remembers, by 4 bytes of each: 40 MB."""
+
 At = TypeVar("At")
 Message = tuple[At, str, Callable[[], Mail] | None]
 """Where a message is, what the ledger calls it, and what reads it; None where there is none."""
@@ -50,7 +57,7 @@ class Intake:
         """Id → what the message says, so that an id that is used twice loses no message."""
         self._taken: set[str] = set()
         self._attachments = AttachmentReader()
-        self._copies = OnlyCopies()
+        self._copies = _OnlyCopies()
 
     def close(self) -> None:
         self._attachments.close()
@@ -155,3 +162,31 @@ def _unread(mail: Mail) -> Iterator[str]:
         yield from (f"{attached.name}: {said}" for said in attached.unread)
     for inside in mail.messages:
         yield from _unread(inside)
+
+
+class _OnlyCopies:
+    """Finds quotes and signatures whose words stand nowhere else in their thread, as far as it was
+    read: it remembers the lines of the messages of a reading."""
+
+    def __init__(self) -> None:
+        self._seen: set[int] = set()
+
+    def find(self, mail: Mail) -> None:
+        """Set ``only_copy`` of ``mail``: what it quotes and signs that none before it said."""
+        thread = next(iter([*mail.references, *mail.in_reply_to, mail.message_id]), "")
+        reply = take_apart(mail.text[:MAX_TEXT_CHARS])
+        for _ in self._new(thread, reply.own):
+            pass
+        lines = self._new(thread, f"{reply.quoted}\n{reply.signature}")
+        mail.only_copy = "\n".join(lines)[:_MAX_QUOTED_CHARS]
+        for inside in mail.messages:
+            self.find(inside)
+
+    def _new(self, thread: str, text: str) -> Iterator[str]:
+        for line in text.split("\n"):
+            said = " ".join(line.lstrip("> ").split())
+            key = zlib.crc32(f"{thread}\0{said}".encode("utf-8", "replace"))
+            if said and said != "--" and key not in self._seen:
+                if len(self._seen) < _MAX_LINES:
+                    self._seen.add(key)
+                yield said

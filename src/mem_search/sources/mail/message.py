@@ -72,7 +72,7 @@ class Mail:
     ``ids`` of other messages have no brackets; ``references`` begins with the first of the thread.
     ``parts`` are hashes of the texts as they were sent. ``sent`` is a time that is believed, and
     ``stated`` the one that the message states. ``more`` are lines that another form of the text has
-    alone. ``only_copy`` is what no other message of the thread says (``only_copies``).
+    alone. ``only_copy`` is what no other message of the thread says.
     ``layout`` counts parts with nothing to find: logos, signatures, other forms for programs.
     ``unread`` says in plain sentences what was not read.
     """

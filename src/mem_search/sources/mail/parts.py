@@ -18,6 +18,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from email import policy
+from email.errors import InvalidBase64LengthDefect
 from email.message import Message
 from email.parser import BytesParser
 from typing import Any, Final
@@ -65,6 +66,7 @@ _LOOKED_AT: Final = 20_000
 _BORDER: Final = pattern(
     rb"^--([^\s][^\r\n]{0,200}?)[ \t]*\r?\n[Cc][Oo][Nn][Tt][Ee][Nn][Tt]-", re.MULTILINE
 )
+_NO_BASE64: Final = pattern(rb"[^A-Za-z0-9+/]+")
 _ABOUT_MIME: Final = pattern(r"mime|multi-?part", re.IGNORECASE)
 
 
@@ -166,7 +168,7 @@ class Reader:
             ],
             is_deleted=_is_deleted(one("x-mozilla-status"), one("x-status")),
         )
-        if one("date") and mail.sent is not stated:
+        if one("date") and not headers.is_believed(headers.sent_at(one("date"))):
             mail.unread.append(f"its date is not believed: {one('date')[:60]}")
         texts = self._texts(message, mail, depth)
         mail.text = "\n\n".join(filter(None, (t.strip("\n") for t in texts)))
@@ -316,8 +318,7 @@ class Reader:
 
     def _leaf(self, part: Message, media_type: str, mail: Mail, depth: int) -> Iterator[str]:
         mail.defects += [type(defect).__name__ for defect in part.defects]
-        data = part.get_payload(decode=True)
-        data = data if isinstance(data, bytes) else b""
+        data = _data_of(part)
         charset = str(part.get_param("charset", "") or "")
         name = headers.file_name(part, charset or self._charset)
         if media_type == "text/x-amp-html":  # the same message again, for programs that run it
@@ -350,6 +351,16 @@ class Reader:
             delete = str(part.get_param("delsp", "")).lower() == "yes"
             text = unflowed(text, delete_space=delete)
         yield text
+
+
+def _data_of(part: Message) -> bytes:
+    """The bytes of a part. Of base64 that is cut off, what came before the cut."""
+    data = part.get_payload(decode=True)
+    data = data if isinstance(data, bytes) else b""
+    if any(isinstance(each, InvalidBase64LengthDefect) for each in part.defects):
+        letters = _NO_BASE64.sub(b"", data)
+        return base64.b64decode(letters[: len(letters) // 4 * 4])
+    return data
 
 
 def _form(name: str, data: bytes) -> str:
