@@ -11,6 +11,7 @@ from pathlib import Path
 
 import agent_sessions
 import editor_sessions
+import export_samples
 from mem_search.records.registry import installed_kinds
 from mem_search.sources import for_path
 
@@ -273,6 +274,7 @@ SAMPLES: Mapping[str, Callable[[Path], Path]] = {
     **{name: getattr(agent_sessions, name.replace("-", "_")) for name in AGENTS},
     "antigravity": antigravity,
     **editor_sessions.MADE,
+    **export_samples.MADE,
     "agent-memory": agent_memory,
     "mbox": mbox,  # of docs/extending.md
 }

@@ -2,6 +2,7 @@
 
 import base64
 import io
+import json
 import plistlib
 import struct
 import zipfile
@@ -12,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from mem_search.extractors import BUILT_IN, SUFFIXES, extract, readers
-from mem_search.extractors.refusal import Unreadable
+from mem_search.extractors.refusal import OLE, Unreadable
 from ocr_programs import install_tesseract
 
 
@@ -124,6 +125,52 @@ def png() -> bytes:
     )
 
 
+def mobi() -> bytes:
+    """A book of one record, packed by PalmDoc, which also has letters as they are."""
+    text = b"<html><body><p>The lamp burns.</p></body></html>"
+    packed = text.replace(b" b", bytes((ord("b") ^ 0x80 | 0x80,)))
+    title = b"Lamps"
+    first = struct.pack(">HHLHHHH", 2, 0, len(text), 1, 4096, 0, 0) + b"MOBI"
+    first += struct.pack(">LLL", 232, 2, 65001)
+    first = first.ljust(84, b"\0") + struct.pack(">LL", 248, len(title))
+    first = first.ljust(248, b"\0") + title
+    head = b"Lamps".ljust(60, b"\0") + b"BOOKMOBI" + bytes(8) + struct.pack(">H", 2)
+    start = len(head) + 16 + 2
+    head += struct.pack(">LLLL", start, 0, start + len(first), 2) + b"\0\0"
+    return head + first + packed
+
+
+def old_office() -> bytes:
+    return OLE + bytes(1024) + "WordDocument".encode("utf-16-le") + bytes(512)
+
+
+def parquet() -> bytes:
+    pyarrow = pytest.importorskip("pyarrow", reason="the extra parquet is not installed")
+    data = io.BytesIO()
+    pytest.importorskip("pyarrow.parquet").write_table(
+        pyarrow.table({"what": ["The lamp burns."], "price": [3]}), data
+    )
+    return data.getvalue()
+
+
+_SHEET_2003 = (
+    "<?xml version='1.0'?><?mso-application progid='Excel.Sheet'?><Workbook"
+    " xmlns='urn:schemas-microsoft-com:office:spreadsheet'"
+    " xmlns:ss='urn:schemas-microsoft-com:office:spreadsheet'><Worksheet ss:Name='Pier'><Table>"
+    "<Row><Cell><Data ss:Type='String'>The lamp burns.</Data></Cell><Cell ss:Index='3'>"
+    "<Data ss:Type='Number'>12</Data></Cell></Row></Table></Worksheet></Workbook>"
+)
+_NOTEBOOK = {
+    "cells": [
+        {"cell_type": "markdown", "source": ["# Lamps\n", "The lamp burns."]},
+        {"cell_type": "code", "source": "print(oil)", "outputs": [
+            {"output_type": "stream", "text": ["12 litres\n"]},
+            {"output_type": "display_data", "data": {"image/png": "iVBORw0KGgo="}},
+        ]},
+    ],
+    "metadata": {"kernelspec": {"language": "python"}}, "nbformat": 4, "nbformat_minor": 5,
+}  # fmt: skip
+
 FILES: dict[str, tuple[str, Callable[[], bytes]]] = {
     "pdf": ("lamp.pdf", pdf),
     "docx": ("lamp.docx", docx),
@@ -158,6 +205,21 @@ FILES: dict[str, tuple[str, Callable[[], bytes]]] = {
     ),
     "markdown": ("lamp.md", lambda: b"---\ntags: [sea]\n---\n# Lamp\n\nThe lamp burns. #night\n"),
     "image": ("lamp.png", png),
+    "oldoffice": ("lamp.doc", old_office),
+    "iwork": (
+        "lamp.pages",
+        lambda: archive({"Index/Document.iwa": "x", "QuickLook/Preview.pdf": pdf().decode()}),
+    ),
+    "mobi": ("lamp.mobi", mobi),
+    "parquet": ("lamp.parquet", parquet),
+    "officexml": ("lamp.xls", _SHEET_2003.encode),
+    "notebook": ("lamp.ipynb", lambda: json.dumps(_NOTEBOOK).encode()),
+    "subtitles": (
+        "lamp.srt",
+        lambda: b"1\n00:00:01,000 --> 00:00:02,500\n<i>The lamp burns.</i>\n",
+    ),
+    "table": ("lamp.csv", lambda: b"What,Price\nThe lamp burns.,3\n"),
+    "json": ("lamp.json", lambda: b'{"say": "The lamp burns. \\u0421"}'),
     "text": ("lamp.txt", lambda: b"The lamp burns."),
 }
 
@@ -165,7 +227,11 @@ FILES: dict[str, tuple[str, Callable[[], bytes]]] = {
 @pytest.fixture(autouse=True)
 def tesseract(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
     """A program that reads every whole picture in the same way."""
-    install_tesseract(tmp_path_factory.mktemp("bin"), monkeypatch)
+    programs = tmp_path_factory.mktemp("bin")
+    install_tesseract(programs, monkeypatch)
+    antiword = programs / "antiword"
+    antiword.write_text("#!/bin/sh\necho The lamp burns.\n")
+    antiword.chmod(0o755)
 
 
 def read(folder: Path, name: str, data: bytes) -> str:
@@ -182,13 +248,13 @@ class TestExtractor:
 
     def test_knows_its_format_by_content_whatever_the_name(self, reader, tmp_path: Path) -> None:
         _, make = FILES[reader.name]
-        if reader.name not in ("markdown", "opendocument", "sheet"):
+        if reader.name not in ("markdown", "opendocument", "sheet", "subtitles"):
             assert "The lamp burns." in read(tmp_path, "lamp.dat", make())
 
     def test_says_that_half_a_file_is_damaged(self, reader, tmp_path: Path) -> None:
         name, make = FILES[reader.name]
-        if reader.name in ("html", "markdown", "text", "pdf"):
-            return  # half a text is a text, and PDFium repairs
+        if reader.name in ("html", "markdown", "text", "pdf", "table", "json", "oldoffice"):
+            return  # half a text is a text, PDFium repairs, and antiword is not ours
         with pytest.raises(Unreadable, match=r"damaged|cut off"):
             read(tmp_path, name, make()[: len(make()) // 2])
 

@@ -21,7 +21,8 @@ from mem_search.sources.mail import MailFiles
 from mem_search.sources.mail.bodies import html_text, take_apart, unflowed
 from mem_search.sources.mail.headers import ids, people, read_words, sent_at
 from mem_search.sources.mail.listing import files_at
-from mem_search.sources.mail.message import MAX_MESSAGE_BYTES, read_message
+from mem_search.sources.mail.message import MAX_MESSAGE_BYTES
+from mem_search.sources.mail.parts import read_message
 from mem_search.text.charsets import decoded
 from patience import PATIENCE
 
@@ -208,23 +209,26 @@ def test_a_message_inside_a_message_is_a_record_of_its_own(tmp_path: Path) -> No
     assert inner == one(tmp_path, letter(1))[0]  # the same record wherever it lies
 
 
-def test_the_plain_text_is_preferred_and_html_is_read_without_it(tmp_path: Path) -> None:
+def test_the_form_that_says_more_is_read_with_what_the_other_says_alone(tmp_path: Path) -> None:
     both = letter(text="The plain words.")
     both.add_alternative("<p>The <b>rich</b> words.</p>", subtype="html")
-    assert one(tmp_path, both)[0].text == "The plain words."
+    assert one(tmp_path, both)[0].text == "The plain words.\n\nThe rich words."
     rich = letter()
     rich.set_content("<style>p{}</style><p>The <b>rich</b>&nbsp;words.</p>", subtype="html")
     assert one(tmp_path, rich)[0].text == "The rich words."
 
 
-def test_an_appointment_is_text_and_metadata(tmp_path: Path) -> None:
+@pytest.mark.worker
+def test_an_appointment_is_text_and_metadata_and_a_record_of_its_own(tmp_path: Path) -> None:
     sent = letter(text="Come.")
     sent.add_attachment(
         "BEGIN:VCALENDAR\nBEGIN:VEVENT\nSUMMARY:Lamp\\, lit\nDTSTART;TZID=X:20260301T\n 100000\n"
         "LOCATION:Pier 9\nEND:VEVENT\nEND:VCALENDAR\n",
         subtype="calendar",
     )
-    (draft,) = one(tmp_path, sent)
+    draft, event = one(tmp_path, sent)
+    assert event.title == "Lamp, lit"
+    assert Link(event.source_id, "attachment") in draft.links
     assert draft.text.endswith("Event: Lamp, lit\nWhen: 2026-03-01 10:00\nWhere: Pier 9")
     assert (draft.metadata["event_name"], draft.metadata["location"]) == ("Lamp, lit", "Pier 9")
 

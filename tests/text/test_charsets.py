@@ -13,7 +13,7 @@ import pytest
 
 from mem_search.extractors import extract
 from mem_search.extractors.refusal import binary_reason
-from mem_search.sources.mail.message import read_message
+from mem_search.sources.mail.parts import read_message
 from mem_search.text.charsets import codec_of, decoded, decoded_page
 
 TEXTS = (

@@ -35,9 +35,18 @@ BUILT_IN: Final = {
     "epub": "mem_search.extractors.epub:Epub",
     "rtf": "mem_search.extractors.rtf:Rtf",
     "image": "mem_search.extractors.image:Image",
+    "oldoffice": "mem_search.extractors.old_office:OldOffice",
+    "iwork": "mem_search.extractors.iwork:IWork",
+    "mobi": "mem_search.extractors.mobi:Mobi",
+    "parquet": "mem_search.extractors.parquet:Parquet",
     "mhtml": "mem_search.extractors.saved_pages:Mhtml",
     "webarchive": "mem_search.extractors.saved_pages:WebArchive",
+    "officexml": "mem_search.extractors.office_xml:OfficeXml",
     "html": "mem_search.extractors.html:Html",
+    "notebook": "mem_search.extractors.notebook:Notebook",
+    "subtitles": "mem_search.extractors.subtitles:Subtitles",
+    "table": "mem_search.extractors.table:Table",
+    "json": "mem_search.extractors.json_text:JsonText",
     "markdown": "mem_search.extractors.markdown:Markdown",
     "text": "mem_search.extractors.text:Text",
 }
@@ -45,9 +54,12 @@ BUILT_IN: Final = {
 
 SUFFIXES: Final = (
     ".txt", ".md", ".markdown", ".html", ".htm", ".xhtml", ".mhtml", ".mht", ".webarchive", ".pdf",
-    ".docx", ".docm", ".pptx", ".pptm", ".xlsx", ".xlsm", ".xls", ".xlsb", ".ods", ".odt", ".odp",
-    ".epub", ".rtf", ".csv", ".rst", ".png", ".jpg", ".jpeg", ".tif", ".tiff", ".gif", ".bmp",
-    ".webp", ".heic", ".heif",
+    ".docx", ".docm", ".pptx", ".pptm", ".xlsx", ".xlsm", ".xls", ".xlsb", ".ods", ".odt", ".odp", ".epub",
+    ".doc", ".dot", ".ppt", ".pps", ".pages", ".numbers", ".key", ".mobi", ".azw", ".azw3", ".prc",
+    ".fodt", ".fods", ".fodp", ".rtf", ".csv", ".tsv", ".tab", ".parquet", ".ipynb", ".srt", ".vtt",
+    ".json", ".jsonl", ".ndjson", ".geojson", ".har", ".rst",
+    ".png", ".jpg", ".jpeg", ".tif", ".tiff", ".gif", ".bmp", ".webp",
+    ".heic", ".heif",
 )  # fmt: skip
 """Ends of names that say that a reader here can read a file, for uploads. A contract test compares
 them with the readers."""

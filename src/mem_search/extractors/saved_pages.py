@@ -13,8 +13,13 @@ from xml.parsers.expat import ExpatError
 from mem_search.extractors.html import OUTSIDE, read_page
 from mem_search.extractors.main_text import visible_words
 from mem_search.extractors.refusal import Unreadable
-from mem_search.model.ingest import Extracted
+from mem_search.model.ingest import PAGE_BREAK, Extracted
 from mem_search.text.charsets import decoded_page
+
+_PAGES: Final = ("text/html", "application/xhtml+xml")
+_MAIL: Final = (".eml", ".emlx", ".mbox", ".txt", "")
+_FIRST: Final = (b"mime-version", b"from", b"date", b"message-id", b"subject", b"content-type")
+"""Headers that such a file may begin with."""
 
 
 class Mhtml:
@@ -25,11 +30,19 @@ class Mhtml:
 
     def recognises(self, head: bytes, path: Path, suffix: str) -> bool:
         lower = head.lower()
-        return suffix in self.suffixes and b"mime-version:" in lower and b"multipart/" in lower
+        if suffix in _MAIL or b"mime-version:" not in lower or b"multipart/" not in lower:
+            return False
+        # Confluence and Word write it with the name .doc, Excel with .xls.
+        return suffix in self.suffixes or (
+            b"multipart/related" in lower and lower.lstrip()[:60].split(b":")[0] in _FIRST
+        )
 
     def extract(self, path: Path, name: str) -> Extracted:
         message = _message(path)
-        for place, page in _pages(message):
+        pages = [*_pages(message)]
+        if len(pages) > 1 and "<frameset" in pages[0][1]:
+            return _frames([page for _, page in pages[1:]])
+        for place, page in pages:
             places = (str(message["Snapshot-Content-Location"] or ""), place)
             return read_page(page, next((each for each in places if "://" in each), ""))
         raise Unreadable("it is damaged: there is no web page in it")
@@ -47,11 +60,17 @@ def _message(path: Path) -> Any:
 def _pages(message: Any) -> Iterator[tuple[str, str]]:
     """Where each page of HTML was, and the page."""
     for part in message.walk():
-        if part.get_content_type() in ("text/html", "application/xhtml+xml"):
+        if part.get_content_type() in _PAGES:
             data = part.get_payload(decode=True)
             charset = part.get_content_charset("")
             page = decoded_page(data if isinstance(data, bytes) else b"", charset)
             yield str(part["Content-Location"] or ""), page
+
+
+def _frames(pages: list[str]) -> Extracted:
+    """The sheets of a workbook that Excel saved so: a page for each."""
+    found = [text for page in pages if (text := read_page(page).text.strip())]
+    return Extracted(PAGE_BREAK.join(found), metadata={"pages": len(found)})
 
 
 _BINARY: Final = b"bplist00"

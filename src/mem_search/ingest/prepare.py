@@ -22,7 +22,7 @@ from mem_search.metadata.extraction import completed
 from mem_search.model import Draft, Passage
 from mem_search.model.ingest import OCR_PAGE_NUMBERS, PreparedDraft
 from mem_search.model.projects import folder_name
-from mem_search.model.records import HOLDINGS
+from mem_search.model.records import HOLDINGS, ONLY_COPY
 from mem_search.patterns import pattern
 from mem_search.records.base import check_count, check_length
 from mem_search.records.canonical_text import listed
@@ -121,7 +121,9 @@ def prepare(draft: Draft) -> PreparedDraft:
     texts = [draft.text[passage.start : passage.end] for passage in cut]
     title_parts, people = words.parts(draft.title), names_in(draft.metadata)
     # The hashes go to the full-text index only, so that a commit is found by its hash.
-    commits = [value.lower() for name, value in facets if name == "commit"]
+    once = [value.lower() for name, value in facets if name == "commit"]
+    if isinstance(quoted := draft.metadata.get(ONLY_COPY), str):
+        once += [quoted, words.parts(quoted)]
     return PreparedDraft(
         draft=draft,
         facets=facets,
@@ -135,7 +137,7 @@ def prepare(draft: Draft) -> PreparedDraft:
                         each.above,
                         words.parts(each.above),
                         words.parts(text),
-                        *((*commits, words.parts(people)) if not each.ordinal else ()),
+                        *((*once, words.parts(people)) if not each.ordinal else ()),
                     ],
                 )
             )

@@ -23,6 +23,9 @@ HOLDINGS: Final[Mapping[Kind, str]] = {"report": "research", "website": "url-con
 KIND_PATTERN = "[a-z][a-z0-9_]{0,39}"
 WHOLE_TEXT = "whole_text"
 """The metadata field with a text in its order, of whose parts only some are searched."""
+ONLY_COPY = "only_copy"
+"""The metadata field with quotes that no other record of the thread says. Its words count as those
+of the text do, once for the whole record, and have no vector."""
 
 _REF = pattern(rf"(?:local:)?({KIND_PATTERN}):([0-9]{{1,18}})")
 

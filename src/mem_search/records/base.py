@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from mem_search.errors import InputError
 from mem_search.metadata import document_type_of
 from mem_search.model import Citation, Draft, Kind, Link, Record
-from mem_search.model.records import READING, WHOLE_TEXT
+from mem_search.model.records import ONLY_COPY, READING, WHOLE_TEXT
 from mem_search.records import citation_fields
 from mem_search.records.canonical_text import (
     Canonical,
@@ -71,6 +71,7 @@ class Metadata(BaseModel):
     platform: str | None = None
     content_id: str | None = None
     whole_text: str | None = None
+    only_copy: str | None = None
     from_text: dict[str, Any] | None = None
     from_model: dict[str, Any] | None = None
     instruction_like: list[str] | None = None
@@ -78,7 +79,7 @@ class Metadata(BaseModel):
 
 M = TypeVar("M", bound=Metadata)
 
-_UNSEEN = ("archived", "content_id", WHOLE_TEXT, FROM_TEXT, FROM_MODEL)
+_UNSEEN = ("archived", "content_id", WHOLE_TEXT, ONLY_COPY, FROM_TEXT, FROM_MODEL)
 """Fields that no listing shows as they are."""
 
 _COMMON_FACETS = ("branch", "worktree", "author", "commit", "agent", "platform")

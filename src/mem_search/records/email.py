@@ -20,7 +20,8 @@ class EmailMetadata(Metadata):
     """The metadata of an e-mail. Addresses are written as in the header they come from.
 
     ``thread_id`` is the message id of the first message of the thread. ``quoted`` and ``signature``
-    are cut from the text of the message and are not searched; ``whole_text`` has all.
+    are cut from the text of the message; of them only what no other message of the thread says is
+    searched (``only_copy``). ``whole_text`` has all.
     """
 
     subject: str | None = None

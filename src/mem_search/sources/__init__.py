@@ -32,6 +32,19 @@ BUILT_IN: Final = (
     "mem_search.sources.chatgpt:ChatGpt",
     "mem_search.sources.claude_ai:ClaudeAi",
     "mem_search.sources.slack:Slack",
+    "mem_search.sources.contacts:Contacts",
+    "mem_search.sources.calendar:Calendar",
+    "mem_search.sources.evernote:Evernote",
+    "mem_search.sources.keep:Keep",
+    "mem_search.sources.joplin:Joplin",
+    "mem_search.sources.whatsapp:WhatsApp",
+    "mem_search.sources.telegram:Telegram",
+    "mem_search.sources.messenger:Messenger",
+    "mem_search.sources.discord:Discord",
+    "mem_search.sources.signal_chats:Signal",
+    "mem_search.sources.clippings:Clippings",
+    "mem_search.sources.browser_history:BrowserHistory",
+    "mem_search.sources.library:Library",
     "mem_search.sources.codex:Codex",
     "mem_search.sources.gemini:Gemini",
     "mem_search.sources.cursor:Cursor",
@@ -57,6 +70,7 @@ BUILT_IN: Final = (
     "mem_search.sources.agent_memory:AgentMemory",
     "mem_search.sources.files.archives:ResearchArchive",
     "mem_search.sources.files.archives:UrlArchive",
+    "mem_search.sources.packed:Packed",
 )
 """Where the class of each source is. When several read the same files, the first is the default."""
 

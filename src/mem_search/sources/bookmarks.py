@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import html
 import re
-import shutil
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -18,10 +16,9 @@ from typing import Any, Final
 from mem_search.contracts import FileFormat
 from mem_search.model import Draft, LedgerEntry
 from mem_search.patterns import pattern
-from mem_search.regular_file import open_regular_file, read_regular_file
-from mem_search.sources.base import scratch_folder, unpacking
+from mem_search.regular_file import read_regular_file
 from mem_search.sources.conversations import fields, items, moment, text
-from mem_search.sources.databases import UnreadableDatabase, foreign_database
+from mem_search.sources.databases import UnreadableDatabase, copied_database, foreign_database
 from mem_search.sources.whole_files import WholeFile, WholeFiles, head
 from mem_search.text.json_reading import loads
 
@@ -173,19 +170,12 @@ def _of_chrome(stored: Mapping[str, Any]) -> Iterator[_Page]:
 
 
 def _of_firefox(path: Path) -> list[_Page]:
-    """From a copy, because Firefox locks the file, and opening it would write beside it."""
-    with unpacking(), scratch_folder() as folder:
-        copy = Path(folder, "places.sqlite")
-        _copied(path, copy)
-        log = path.with_name(f"{path.name}-wal")
-        with suppress(FileNotFoundError):
-            _copied(log, copy.with_name(log.name))
-        try:
-            with foreign_database(copy, _TABLES) as store:
-                rows = store.rows(_FIREFOX)
-                guids: dict[Any, Any] = dict(store.rows("select guid, id from moz_bookmarks"))
-        except UnreadableDatabase as error:
-            raise ValueError(f"it is no bookmarks file of Firefox: {error}") from error
+    try:
+        with copied_database(path) as copy, foreign_database(copy, _TABLES) as store:
+            rows = store.rows(_FIREFOX)
+            guids: dict[Any, Any] = dict(store.rows("select guid, id from moz_bookmarks"))
+    except UnreadableDatabase as error:
+        raise ValueError(f"it is no bookmarks file of Firefox: {error}") from error
     folders = {row[0]: (row[2], text(row[3])) for row in rows if row[1] == 2}
     tags = {number for number, (parent, _) in folders.items() if parent == guids.get(_TAGS)}
     pages: dict[str, _Page] = {}
@@ -202,11 +192,6 @@ def _of_firefox(path: Path) -> list[_Page]:
         at = added / 1e6 if isinstance(added, int) else None
         page.at = at if page.at is None else page.at
     return list(pages.values())
-
-
-def _copied(path: Path, target: Path) -> None:
-    with open_regular_file(path, max_bytes=_MAX_FILE_BYTES) as file, target.open("xb") as copy:
-        shutil.copyfileobj(file, copy)
 
 
 def _path_of(folder: object, folders: Mapping[Any, tuple[Any, str]]) -> list[str]:

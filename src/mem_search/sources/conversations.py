@@ -225,3 +225,32 @@ def conversation(
         url=url,
         metadata={name: value for name, value in given.items() if value},
     )
+
+
+def by_day(
+    source: str, chat: str, turns: Iterable[Said], *, title: str = "", people: Iterable[str] = ()
+) -> Iterator[Draft]:
+    """A chat between people: each day in UTC is one record, so its date is that of what was said.
+
+    ``turns`` are in the order of the chat, which may have years; one without a time is of the day
+    of the turn before it. ``chat`` identifies it, ``title`` is what people call it.
+    """
+    days: dict[str, list[Said]] = {}
+    day = ""
+    for turn in turns:
+        if turn.at is not None:
+            day = datetime.fromtimestamp(turn.at / 1000, UTC).date().isoformat()
+        if turn.words.strip():
+            days.setdefault(day, []).append(turn)
+    members = list(dict.fromkeys(people))
+    for day, said in days.items():
+        found = conversation(
+            source,
+            f"{chat}/{day}" if day else chat,
+            said,
+            title=", ".join(filter(None, (title or chat, day))),
+            session=f"{source}:{chat}",
+            metadata={"chat": title or chat, "members": members},
+        )
+        if found is not None:
+            yield found

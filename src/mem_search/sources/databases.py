@@ -12,20 +12,26 @@ database that no program has open; the database itself is never changed.
 from __future__ import annotations
 
 import atexit
+import shutil
 import threading
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from mem_search.limited_process import Ended, LimitedProcess
+from mem_search.regular_file import open_regular_file
+from mem_search.sources.base import scratch_folder, unpacking
 
 SECONDS: Final = 60
 """Processor time of one query."""
 
 MEGABYTES: Final = 768
 """Memory of the process; the largest honest reply and its rows take half of that."""
+
+MAX_COPIED_BYTES: Final = 500 * 2**20
+"""Bytes of a database that is copied, and of its log."""
 
 _MODULE: Final = "mem_search.sources.database_process"
 _IDLE_SECONDS: Final = 30.0
@@ -87,6 +93,26 @@ def foreign_database(
         process.close()  # what it holds open is not known
         raise
     _IDLE.keep(process)
+
+
+@contextmanager
+def copied_database(path: Path) -> Iterator[Path]:
+    """A copy with its log: a browser locks its database, and opening it would write beside it.
+
+    Raises OSError, StorageError where there is no room.
+    """
+    with unpacking(), scratch_folder() as folder:
+        copy = Path(folder, "copy.sqlite")
+        _copy(path, copy)
+        log = path.with_name(f"{path.name}-wal")
+        with suppress(FileNotFoundError):
+            _copy(log, copy.with_name(f"{copy.name}-wal"))
+        yield copy
+
+
+def _copy(path: Path, target: Path) -> None:
+    with open_regular_file(path, max_bytes=MAX_COPIED_BYTES) as file, target.open("xb") as copy:
+        shutil.copyfileobj(file, copy)
 
 
 def _asked(process: LimitedProcess, work: object) -> Any:

@@ -18,6 +18,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
+from mem_search import extractors
 from mem_search.contracts import FileFormat
 from mem_search.errors import SourceError
 from mem_search.model import Batch, LedgerEntry, Location
@@ -27,14 +28,25 @@ from mem_search.sources.mail import imap
 from mem_search.sources.mail.accounts import SCHEMES, Account
 from mem_search.sources.mail.drafts import NAME
 from mem_search.sources.mail.holdings import MARK, Holdings, mark_of
-from mem_search.sources.mail.intake import Intake, Message
-from mem_search.sources.mail.listing import SUFFIXES, File, Listing, files_at, is_in_maildir, walk
+from mem_search.sources.mail.intake import Intake, Message, layout_said
+from mem_search.sources.mail.listing import (
+    INDEX,
+    SUFFIXES,
+    File,
+    Listing,
+    files_at,
+    is_in_maildir,
+    walk,
+)
 from mem_search.sources.mail.mailboxes import Format, Place, continued, format_of, messages_of
-from mem_search.sources.mail.message import MAX_MESSAGE_BYTES, TOO_LARGE, Mail, read_message
+from mem_search.sources.mail.message import MAX_MESSAGE_BYTES, TOO_LARGE, Mail
 from mem_search.sources.mail.outlook import read_outlook
+from mem_search.sources.mail.parts import read_message
 from mem_search.sources.whole_files import head
 
 _HEAD: Final = 32_768
+_MORK: Final = b"// <!-- <mdb:mork"
+"""What an index of Thunderbird begins with."""
 _OTHER: Final = "its name says that it is mail, but it is something else; name it as what it is"
 _NO_MAIL: Final = "no mail: it is no .eml or .msg file, mbox file or message"
 _POLLED: Final = 60.0
@@ -77,7 +89,9 @@ class MailFiles(BaseSource):
         suffix = path.suffix.lower()
         if suffix in SUFFIXES or is_in_maildir(path):
             return True
-        if suffix not in ("", ".txt"):
+        if suffix == INDEX:
+            return head(path, len(_MORK)) == _MORK
+        if suffix in extractors.SUFFIXES and suffix != ".txt":
             return False
         return format_of(path.name, head(path, _HEAD)) is not None
 
@@ -158,12 +172,14 @@ class _Reading:
             yield from self._batches()
 
     def _batches(self) -> Iterator[Batch]:
-        first = last = count = 0
+        first = last = count = layout = 0
         for step, taken in self._intake.in_turn(self._messages()):
             name, place = step.file.name, step.after
             is_full = self._found.is_full
             if place is not None:
                 first, last, count = first or place.messages, place.messages, count + taken.records
+                layout += taken.layout
+                self._intake.note_unread(f"{name}:{place.messages}", taken)
                 self._boxes[name] = place.stored()
                 self._held.add_to_box(taken.held, name)
             elif step.file.in_maildir:
@@ -171,10 +187,11 @@ class _Reading:
             elif not step.is_last:
                 self._held.set_file(name, taken.held)
             if place is None and taken.records:
-                self._found.note(LedgerEntry(name, "taken", records=taken.records))
+                said = "; ".join(filter(None, [*taken.unread, layout_said(taken.layout)]))
+                self._found.note(LedgerEntry(name, "taken", said, taken.records))
             if is_full or step.is_last:
-                self._intake.note_span(name, first, last, count)
-                first = count = 0
+                self._intake.note_span(name, first, last, count, layout)
+                first = count = layout = 0
             if is_full:
                 at = {"at": max(self._at, name), "since": self._since, **self._held.stored()}
                 yield self._found.build(

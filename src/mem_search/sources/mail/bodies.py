@@ -6,8 +6,10 @@ Every function takes any text and time in proportion to its length.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+import unicodedata
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from html import unescape
 from typing import Any, Final, cast
 
 from mem_search.patterns import pattern
@@ -20,6 +22,14 @@ _UNSEEN: Final = frozenset("head script style template title noscript object".sp
 _VOID: Final = frozenset("area base br col embed hr img input link meta source wbr".split())
 _SIGNATURES: Final = ("gmail_signature", "moz-signature")
 _HIDDEN: Final = pattern(r"display\s{0,9}:\s{0,9}none", re.IGNORECASE)
+
+_NO_WORDS: Final = pattern(r"<(style|script)[\s>]|<!--")
+_TAG: Final = pattern(r"<[a-zA-Z/!?][^<>]{0,20000}>")
+_WORD: Final = pattern(r"[^\W_]{2,}")
+_URL: Final = pattern(r"(?:https?://|www\.|mailto:|cid:)[^\s<>]{1,2000}")
+_NO_WIDTH: Final = pattern("[\u00ad\u034f\u200b-\u200f\u2060-\u2064\ufeff]")
+_MAX_COMPARED: Final = 500
+"""Words of one form that are looked for in all of another one, a millisecond each at the most."""
 
 _ORIGINAL: Final = pattern(
     r"[ >]*-{2,20}[ ]?(?:original (?:message|appointment)|ursprüngliche nachricht|message d'origine"
@@ -80,6 +90,11 @@ def html_text(html: str) -> str:
 
     Raises ValueError for more than ``MAX_TAGS``.
     """
+    return read_html(html)[0]
+
+
+def read_html(html: str) -> tuple[str, str]:
+    """The ``html_text``, and the words that nobody sees. Raises ValueError as it does."""
     from lxml import etree
 
     page = _Page()
@@ -89,13 +104,73 @@ def html_text(html: str) -> str:
         parser.close()
     except etree.LxmlError:  # what was read so far counts
         page.end_line()
-    return page.text()
+    return page.text(), " ".join(page.hidden)
+
+
+def stated_words(html: str) -> str:
+    """The words of ``html`` by a second, cheap way: all that is outside of its tags."""
+    lower, kept, at = html.lower(), list[str](), 0
+    for match in _NO_WORDS.finditer(lower):
+        if match.start() < at:
+            continue
+        kept.append(html[at : match.start()])
+        ending = "-->" if match[0] == "<!--" else f"</{match[1]}"
+        end = lower.find(ending, match.end())
+        if end < 0:
+            at = len(html)
+            break
+        at = end
+    return unescape(_TAG.sub(" ", " ".join([*kept, html[at:]])))
+
+
+def together(forms: Sequence[str]) -> tuple[str, str]:
+    """Of one text in several forms the one that says more, and the lines that others have alone.
+
+    The first counts where others say no more. Addresses of pages are no words here: a text has
+    them written out, and HTML in its links.
+    """
+    best, more = forms[0] if forms else "", list[str]()
+    for other in forms[1:]:
+        left, right = new_lines(best, other), new_lines(other, best)
+        if not left:
+            continue
+        if right and len(_words(best)) >= len(_words(other)):
+            more.append(left)
+        else:
+            best, more = other, [*more, *filter(None, [right])]
+    return best, "\n".join(more)
+
+
+def new_lines(known: str, text: str) -> str:
+    """The lines of ``text`` with words that ``known`` has not."""
+    words, joined = _words(known), ""
+    found: list[str] = []
+    looked = 0
+    for line in text.split("\n"):
+        new = _words(line) - words
+        if new and looked < _MAX_COMPARED:
+            # Without spaces: languages that have none, and words that are cut at the end of a line.
+            joined = joined or "".join(_folded(known).split())
+            looked += len(new)
+            new = {word for word in new if word not in joined}
+        if new:
+            found.append(line)
+    return "\n".join(found).strip("\n")
+
+
+def _words(text: str) -> set[str]:
+    return set(_WORD.findall(_URL.sub(" ", _folded(text))))
+
+
+def _folded(text: str) -> str:
+    return unicodedata.normalize("NFKC", _NO_WIDTH.sub("", text)).casefold()
 
 
 class _Page:
     """A parser target that collects lines. It builds no tree, so depth costs no memory."""
 
     def __init__(self) -> None:
+        self.hidden: list[str] = []
         self._lines: list[str] = []
         self._line: list[str] = []
         self._quotes = self._unseen = self._as_is = self._tags = 0
@@ -144,6 +219,7 @@ class _Page:
 
     def data(self, data: str) -> None:
         if self._unseen:
+            self.hidden.append(data)
             return
         if not self._as_is:
             self._line.append(data)

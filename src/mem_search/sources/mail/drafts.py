@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from mem_search.model import Draft, Link
-from mem_search.model.records import CONTENT_ID, WHOLE_TEXT
+from mem_search.model.ingest import with_unread
+from mem_search.model.records import CONTENT_ID, ONLY_COPY, WHOLE_TEXT
+from mem_search.sources.mail.attachments import inner_draft
 from mem_search.sources.mail.bodies import take_apart
 from mem_search.sources.mail.message import MAX_TEXT_CHARS, Attachment, Event, Mail
 from mem_search.text.date_words import to_ms
@@ -19,6 +21,7 @@ ATTACHED: Final = "attachment"
 message that was forwarded as a file is the same record wherever it was found."""
 
 _MAX_ATTACHMENTS: Final = 200
+_MAX_LISTED: Final = 50
 _DIGEST: Final = 16
 """Characters of the hash of an attachment in its id: the same file has the same id in a message
 that uses the message id of another one, and another file has not."""
@@ -28,12 +31,25 @@ def drafts_of(mail: Mail) -> Iterator[Draft]:
     """The drafts of ``mail``, the message itself first. Raises ValueError when it is empty."""
     own = identity(mail)
     reply = take_apart(cut(mail.text, MAX_TEXT_CHARS))
-    files = [
-        _file(own, number, attached, mail)
-        for number, attached in enumerate(mail.attachments[:_MAX_ATTACHMENTS], 1)
-    ]
+    files: list[Draft] = []
+    held: list[Draft] = []
+    shown: list[Draft] = []
+    sent = to_ms(mail.sent) if mail.sent else None
+    for number, each in enumerate(mail.attachments[:_MAX_ATTACHMENTS], 1):
+        file = _file(own, number, each, mail)
+        inner = [inner_draft(draft, file.source_id, sent) for draft in each.inner]
+        # Appointments are linked as they are: nobody looks for the file that they came in.
+        (shown if each.is_told else held).extend(inner)
+        files += [] if each.is_told else [file]
+    if (more := len(mail.attachments) - _MAX_ATTACHMENTS) > 0:
+        mail.unread.append(f"{more} of its attachments were not read")
+    if (more := len(mail.messages) - _MAX_ATTACHMENTS) > 0:
+        mail.unread.append(f"{more} of the messages in it were not read")
     inside = [[*drafts_of(each)] for each in mail.messages[:_MAX_ATTACHMENTS] if not is_empty(each)]
-    attached = [*(draft.source_id for draft in files), *(drafts[0].source_id for drafts in inside)]
+    attached = [
+        *(draft.source_id for draft in (*files, *shown)),
+        *(drafts[0].source_id for drafts in inside),
+    ]
     if is_empty(mail):
         raise ValueError("the message is empty: it has no subject, no text and no attachment")
     answered = mail.in_reply_to[:1] or mail.references[-1:]
@@ -57,7 +73,8 @@ def drafts_of(mail: Mail) -> Iterator[Draft]:
         "attachments": [name for name in names if name],
         "quoted": reply.quoted,
         "signature": reply.signature,
-        WHOLE_TEXT: reply.whole,
+        WHOLE_TEXT: "\n\n".join([reply.whole, *mail.more]) if reply.whole else "",
+        ONLY_COPY: mail.only_copy,
         **_of_event(mail.events),
     }
     if len(mail.text) > MAX_TEXT_CHARS:
@@ -67,18 +84,20 @@ def drafts_of(mail: Mail) -> Iterator[Draft]:
         source=NAME,
         source_id=own,
         title=mail.subject,
-        text="\n\n".join(filter(None, (reply.own, *map(_event_text, mail.events))))
+        text="\n\n".join(filter(None, (reply.own, *mail.more, *map(_event_text, mail.events))))
         or ", ".join(names),
-        created_at=to_ms(mail.sent) if mail.sent else None,
+        created_at=sent,
         session=thread,
         tags=tuple(label for label in mail.labels if label),
-        metadata={name: value for name, value in metadata.items() if value},
+        metadata=with_unread({n: value for n, value in metadata.items() if value}, mail.unread),
         links=(
             *(Link(answer, "replies_to") for answer in answered),
             *(Link(each, ATTACHED) for each in attached),
         ),
     )
     yield from files
+    yield from held
+    yield from shown
     for drafts in inside:
         yield from drafts
 
@@ -87,7 +106,7 @@ def identity(mail: Mail) -> str:
     """Its message id, else a hash of what it says, the same in whatever file it lies."""
     if mail.message_id:
         return mail.message_id
-    said = [mail.subject, *mail.sender, "\0", *mail.to, str(mail.sent), mail.text]
+    said = [mail.subject, *mail.sender, "\0", *mail.to, str(mail.stated), mail.text]
     said += [each.digest for each in mail.attachments]
     return "sha256:" + hashlib.sha256("\n".join(said).encode("utf-8", "replace")).hexdigest()[:32]
 
@@ -106,7 +125,7 @@ def content_digest(mail: Mail) -> str:
 
     It is made from what was sent, so that it stays when a later version reads a text better.
     """
-    said = [mail.subject, str(mail.sent), *(mail.parts or [mail.text])]
+    said = [mail.subject, str(mail.stated), *(mail.parts or [mail.text])]
     said += [each.digest for each in mail.attachments]
     data = "\0".join(said).encode("utf-8", "replace")
     return hashlib.blake2b(data, digest_size=8).hexdigest()
@@ -114,7 +133,14 @@ def content_digest(mail: Mail) -> str:
 
 def is_empty(mail: Mail) -> bool:
     """Whether there is nothing that it could be found by."""
-    found = mail.subject or mail.text.strip() or mail.attachments or mail.messages or mail.events
+    found = (
+        mail.subject
+        or mail.text.strip()
+        or mail.more
+        or mail.attachments
+        or mail.messages
+        or mail.events
+    )
     return not found
 
 
@@ -122,6 +148,10 @@ def _file(own: str, number: int, attached: Attachment, mail: Mail) -> Draft:
     """Without text of its own, a file is found by its name, its type and the message's subject."""
     name = attached.name or f"attachment {number}"
     about = f"{name} ({attached.media_type}), attached to “{mail.subject or own}”"
+    if attached.inner:
+        titles = [each.title for each in attached.inner[:_MAX_LISTED]]
+        more = len(attached.inner) - len(titles)
+        about += f"\n\nIt holds {', '.join(titles)}{f' and {more} more' if more else ''}"
     metadata: dict[str, object] = {
         "path": name,
         "media_type": attached.media_type,
@@ -140,7 +170,7 @@ def _file(own: str, number: int, attached: Attachment, mail: Mail) -> Draft:
         title=name,
         text=cut(attached.text, MAX_TEXT_CHARS) if attached.text.strip() else about,
         created_at=to_ms(mail.sent) if mail.sent else None,
-        metadata=metadata,
+        metadata=with_unread(metadata, attached.unread),
     )
 
 

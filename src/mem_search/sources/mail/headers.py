@@ -8,6 +8,7 @@ in proportion to its length.
 from __future__ import annotations
 
 import binascii
+import time
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from email.message import Message
@@ -29,6 +30,22 @@ _MAX_WORD_CHARS: Final = 2_000
 _URL_ESCAPES: Final = pattern("%[89A-Fa-f][0-9A-Fa-f]")
 _ID: Final = pattern(r"<([^<>\s]{1,998})>")
 _MAX_REFERENCES: Final = 1_000
+
+_SECONDS: Final = pattern(r"([0-9]{9,10})")
+_CLOCK: Final = "([0-9]{2}:[0-9]{2}(?::[0-9]{2})?)"
+_ISO: Final = pattern(
+    r"(?:[A-Za-z]{3,9},? )?([0-9]{4})[-/]([0-9]{2})[-/]([0-9]{2})(?:[T ]{1,2}"
+    + _CLOCK
+    + r"(?:[.,][0-9]{1,9})?( ?(?:Z|UTC|GMT|[+-][0-9]{2}:?[0-9]{2}))?)?"
+)
+_DAY_FIRST: Final = pattern(
+    rf"(?:[A-Za-z]{{2,9}},? )?([0-9]{{1,2}})\.([0-9]{{1,2}})\.([0-9]{{4}})(?:,? {_CLOCK})?"
+)
+_FIRST_MAIL: Final = 31_536_000
+"""Seconds since 1970: of 1971, the first year with mail between computers. What has no date says
+1970."""
+_AHEAD: Final = 2 * 86_400
+"""Seconds that a clock may be ahead, or a zone wrong."""
 
 
 def read_words(header: str, charset: str = "") -> str:
@@ -128,12 +145,37 @@ def ids(header: str) -> list[str]:
 
 
 def sent_at(header: str) -> datetime | None:
-    """The time of a ``Date`` header with its zone; without one it is UTC. None if there is none."""
+    """The time of a ``Date`` header with its zone; without one it is UTC. None if there is none.
+
+    Programs also write ``2023-03-14T10:12:00+01:00``, ``14.03.2023 10:12`` and seconds since 1970.
+    """
+    said = _readable(header[:200]).strip()
     try:
-        at = parsedate_to_datetime(_readable(header[:200]))
+        if (number := _SECONDS.fullmatch(said)) is not None:
+            at = datetime.fromtimestamp(int(number[1]), UTC)
+        elif (iso := _ISO.match(said)) is not None:
+            year, month, day, clock, zone = iso.groups()
+            zone = (zone or "").strip().replace("UTC", "Z").replace("GMT", "Z")
+            at = datetime.fromisoformat(f"{year}-{month}-{day}T{clock or '00:00'}{zone}")
+        elif (german := _DAY_FIRST.match(said)) is not None:
+            day, month, year, clock = german.groups()
+            at = datetime.fromisoformat(f"{year}-{month:0>2}-{day:0>2}T{clock or '00:00'}")
+        else:
+            at = parsedate_to_datetime(said)
     except (ValueError, TypeError, IndexError, OverflowError):
         return None
     return at if at.tzinfo is not None else at.replace(tzinfo=UTC)
+
+
+def is_believed(at: datetime | None) -> bool:
+    """Whether a message can have been sent then: there was mail, and it is not yet to come."""
+    if at is None:
+        return False
+    try:
+        seconds = at.timestamp()
+    except (OverflowError, ValueError):
+        return False
+    return _FIRST_MAIL <= seconds <= time.time() + _AHEAD
 
 
 def _readable(header: str, charset: str = "") -> str:

@@ -24,7 +24,8 @@ from mem_search.sources.base import BatchBuilder
 from mem_search.sources.mail.accounts import Account, password_of
 from mem_search.sources.mail.holdings import Holdings
 from mem_search.sources.mail.intake import Intake
-from mem_search.sources.mail.message import MAX_MESSAGE_BYTES, TOO_LARGE, Mail, read_message
+from mem_search.sources.mail.message import MAX_MESSAGE_BYTES, TOO_LARGE, Mail
+from mem_search.sources.mail.parts import read_message
 from mem_search.text.shortening import cut
 
 SECONDS: Final = 30.0
@@ -212,6 +213,7 @@ class _Reading:
             first, count = group[0], 0
             for uid, taken in self._intake.in_turn(messages):
                 count += taken.records
+                self._intake.note_unread(f"{folder}:{uid}", taken)
                 self._held.add_to_box(taken.held, folder)
                 self._done += 1
                 self._places[folder] = {"validity": validity, "uid": uid}

@@ -3,100 +3,21 @@
 from __future__ import annotations
 
 import logging
-import tempfile
+import zlib
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
-from itertools import count
-from pathlib import Path
 from typing import Final, TypeVar
 
 from mem_search.errors import StorageError
-from mem_search.extractors.extraction import Extractions
-from mem_search.extractors.refusal import Refused
 from mem_search.model import LedgerEntry
-from mem_search.model.ingest import Extracted
-from mem_search.sources.base import BatchBuilder, scratch_folder, unpacking
+from mem_search.sources.base import BatchBuilder
+from mem_search.sources.mail.attachments import AttachmentReader, Reading
+from mem_search.sources.mail.bodies import take_apart
 from mem_search.sources.mail.drafts import content_digest, drafts_of, held_as, identity
-from mem_search.sources.mail.message import Attachment, Mail
-
-# Attachments that are no text: what the readers of file formats find in them.
-#
-# They run in the processes with limits that read documents, which start with the first attachment.
-
-_KEPT: Final = 500
-"""Readings that are remembered: what is sent to many is read once."""
-
-Reading = tuple[list[Attachment], int, Future[Extracted | Refused]]
-"""An attachment that is being read: the list and the place it stands in, and what it will give."""
-
-
-class AttachmentReader:
-    """Reads as many attachments at once as the machine has means for. Call ``close`` at the end."""
-
-    def __init__(self) -> None:
-        self._extractions = Extractions()
-        self._threads = ThreadPoolExecutor(self._extractions.count, "read-attachments")
-        self._folder: tempfile.TemporaryDirectory[str] | None = None
-        self._numbers = count()
-        self._known: dict[str, Future[Extracted | Refused]] = {}
-
-    def begin(self, mail: Mail) -> list[Reading]:
-        """Begin to read the attachments of ``mail`` and of the messages inside it.
-
-        Their data goes to a file, so that messages that wait for their turn take little memory.
-        """
-        readings = []
-        for place, attached in enumerate(mail.attachments):
-            if attached.data:
-                readings.append((mail.attachments, place, self._begun(attached)))
-                mail.attachments[place] = replace(attached, data=b"")
-        for inside in mail.messages:
-            readings += self.begin(inside)
-        return readings
-
-    def end(self, readings: Sequence[Reading]) -> Iterator[tuple[str, str]]:
-        """Wait for the ``readings`` and put the texts into their messages.
-
-        Yields the name of each attachment that gives no text, with the reason.
-        """
-        for attachments, place, reading in readings:
-            attached, found = attachments[place], reading.result()
-            if isinstance(found, Refused):
-                yield attached.name or f"attachment {place + 1}", found.reason
-            else:
-                said = {**found.metadata, **({"heading": found.title} if found.title else {})}
-                attachments[place] = replace(attached, text=found.text, said=said)
-
-    def close(self) -> None:
-        """End the processes and remove what they read."""
-        self._threads.shutdown(wait=False, cancel_futures=True)
-        self._extractions.close()  # whatever is still being read is not wanted any more
-        self._threads.shutdown()
-        if self._folder is not None:
-            self._folder.cleanup()
-
-    def _begun(self, attached: Attachment) -> Future[Extracted | Refused]:
-        if attached.digest in self._known:
-            return self._known[attached.digest]
-        with unpacking():
-            if self._folder is None:
-                self._folder = scratch_folder()
-            path = Path(self._folder.name, f"attachment-{next(self._numbers)}")
-            path.write_bytes(attached.data)
-        reading = self._threads.submit(self._found, path, attached.name)
-        if len(self._known) < _KEPT:
-            self._known[attached.digest] = reading
-        return reading
-
-    def _found(self, path: Path, name: str) -> Extracted | Refused:
-        try:
-            return self._extractions.read(path, name)
-        finally:
-            path.unlink()
-
+from mem_search.sources.mail.listing import DELETED
+from mem_search.sources.mail.message import MAX_TEXT_CHARS, Mail
 
 log = logging.getLogger(__name__)
 
@@ -107,11 +28,20 @@ _AHEAD: Final = 16
 @dataclass(frozen=True, slots=True)
 class Taken:
     """What became of a message: the number of its records, and how its place names what it has
-    (``drafts.held_as``), whether it was stored from here or from a copy before it."""
+    (``drafts.held_as``), whether it was stored from here or from a copy before it. ``layout`` and
+    ``unread`` are those of ``Mail``, with those of what is in it."""
 
     records: int = 0
+    layout: int = 0
+    unread: tuple[str, ...] = ()
     held: tuple[str, ...] = ()
 
+
+_MAX_QUOTED_CHARS: Final = 5_000
+"""Characters of quotes of one message that are searched: a long thread is quoted in each answer."""
+
+_MAX_LINES: Final = 1_000_000
+"""Lines of messages that one reading remembers, by 4 bytes of each: 40 MB."""
 
 At = TypeVar("At")
 Message = tuple[At, str, Callable[[], Mail] | None]
@@ -127,6 +57,7 @@ class Intake:
         """Id → what the message says, so that an id that is used twice loses no message."""
         self._taken: set[str] = set()
         self._attachments = AttachmentReader()
+        self._copies = _OnlyCopies()
 
     def close(self) -> None:
         self._attachments.close()
@@ -150,6 +81,8 @@ class Intake:
         """Read a message up to its attachments; what is returned takes it."""
         try:
             mail = read()
+            if mail.is_deleted:
+                return partial(self._leave, item, DELETED)
             is_copy = self._distinguish(mail)
             readings = [] if is_copy else self._attachments.begin(mail)
         except StorageError:
@@ -162,6 +95,7 @@ class Intake:
         try:
             for name, reason in self._attachments.end(readings):
                 self._found.leave(f"{item}:{name}", reason)
+            self._copies.find(mail)
             records = {draft.source_id: draft for draft in drafts_of(mail)}.values()
         except Exception as error:  # noqa: BLE001 - the same
             return self._fail(item, error)
@@ -171,7 +105,11 @@ class Intake:
             return Taken(held=held)
         for draft in records:
             self._found.take(draft, item)
-        return Taken(len(records), held)
+        return Taken(len(records), _layout(mail), tuple(_unread(mail)), held)
+
+    def _leave(self, item: str, reason: str) -> Taken:
+        self._found.leave(item, reason)
+        return Taken()
 
     def _fail(self, item: str, error: Exception) -> Taken:
         if isinstance(error, ValueError):
@@ -181,10 +119,16 @@ class Intake:
             self._found.fail(item, f"the message is broken ({type(error).__name__}: {error})")
         return Taken()
 
-    def note_span(self, place: str, first: int, last: int, taken: int) -> None:
+    def note_span(self, place: str, first: int, last: int, taken: int, layout: int = 0) -> None:
         """One entry for many messages: a mailbox may have a hundred thousand."""
         if taken:
-            self._found.note(LedgerEntry(f"{place}:{first}-{last}", "taken", records=taken))
+            item = f"{place}:{first}-{last}"
+            self._found.note(LedgerEntry(item, "taken", layout_said(layout), records=taken))
+
+    def note_unread(self, item: str, taken: Taken) -> None:
+        """What was not read of a message of many; it counts as a record elsewhere."""
+        if taken.unread:
+            self._found.note(LedgerEntry(item, "taken", "; ".join(taken.unread)))
 
     def _distinguish(self, mail: Mail) -> bool:
         """Whether the same message was read before. Another message with its id gets another id."""
@@ -200,3 +144,49 @@ class Intake:
         is_copy = mail.message_id in self._taken
         self._taken.add(mail.message_id)
         return is_copy
+
+
+def layout_said(count: int) -> str:
+    """Of parts that are no records, for the ledger; "" for none."""
+    return f"{count} logo(s), signature(s) and the like are no records" if count else ""
+
+
+def _layout(mail: Mail) -> int:
+    return mail.layout + sum(map(_layout, mail.messages))
+
+
+def _unread(mail: Mail) -> Iterator[str]:
+    """What was not read of a message, its files and the messages inside it."""
+    yield from mail.unread
+    for attached in mail.attachments:
+        yield from (f"{attached.name}: {said}" for said in attached.unread)
+    for inside in mail.messages:
+        yield from _unread(inside)
+
+
+class _OnlyCopies:
+    """Finds quotes and signatures whose words stand nowhere else in their thread, as far as it was
+    read: it remembers the lines of the messages of a reading."""
+
+    def __init__(self) -> None:
+        self._seen: set[int] = set()
+
+    def find(self, mail: Mail) -> None:
+        """Set ``only_copy`` of ``mail``: what it quotes and signs that none before it said."""
+        thread = next(iter([*mail.references, *mail.in_reply_to, mail.message_id]), "")
+        reply = take_apart(mail.text[:MAX_TEXT_CHARS])
+        for _ in self._new(thread, reply.own):
+            pass
+        lines = self._new(thread, f"{reply.quoted}\n{reply.signature}")
+        mail.only_copy = "\n".join(lines)[:_MAX_QUOTED_CHARS]
+        for inside in mail.messages:
+            self.find(inside)
+
+    def _new(self, thread: str, text: str) -> Iterator[str]:
+        for line in text.split("\n"):
+            said = " ".join(line.lstrip("> ").split())
+            key = zlib.crc32(f"{thread}\0{said}".encode("utf-8", "replace"))
+            if said and said != "--" and key not in self._seen:
+                if len(self._seen) < _MAX_LINES:
+                    self._seen.add(key)
+                yield said

@@ -14,6 +14,9 @@ from mem_search.sources.exclusions import walk as bounded_walk
 from mem_search.sources.mail.holdings import mark_of
 
 SUFFIXES: Final = (".eml", ".mbox", ".msg", ".emlx", ".mbx")
+INDEX: Final = ".msf"
+_IS_INDEX: Final = "an index of Thunderbird: it holds no message that its mailbox has not"
+DELETED: Final = "it was deleted in its mail program, which has not yet removed it"
 _MAILDIR: Final = frozenset({"cur", "new"})
 
 
@@ -78,6 +81,10 @@ def files_at(root: Path, upload: str) -> Listing:
             try:
                 if path.is_symlink():
                     left[name_of(path)] = "a symbolic link; only the file it points to is read"
+                elif name.lower().endswith(INDEX):
+                    left[name_of(path)] = _IS_INDEX
+                elif is_in_maildir(path) and "T" in name.rpartition(":2,")[2]:
+                    left[name_of(path)] = DELETED
                 elif name.startswith(".") or not path.is_file():
                     left[name_of(path)] = "hidden, or no regular file"
                 else:

@@ -1,8 +1,8 @@
 """Mail files: what format a file has, and the messages of an mbox file with their places.
 
-An mbox file separates messages by lines ``From ADDRESS DATE`` (RFC 4155). Programs differ in
-whether they mark such lines inside a message, so only a line with the time of day and the year
-counts. ``>From`` at the start of a line is unmarked.
+An mbox file separates messages by lines ``From ADDRESS DATE`` (RFC 4155). Programs write them in
+many ways, some without date or address, and not all mark such lines inside a message. So what
+follows decides: a head of a message. ``>From`` at the start of a line is unmarked.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from mem_search.sources.mail.message import MAX_LINES, MAX_MESSAGE_BYTES
 Format = Literal["message", "mbox", "outlook", "apple"]
 
 _SEPARATOR: Final = pattern(rb"From [^\n]{0,300}?\b\d{1,2}:\d\d[^\n]{0,60}?\b\d{4}\b")
+_SEPARATED: Final = pattern(rb"\n\r?\nFrom(?: [^\n]{0,300})?\r?\n")
 _MARKED: Final = pattern(rb"^>(>{0,100}From )", re.MULTILINE)
 _HEADER: Final = pattern(
     rb"^(?:from|to|subject|date|message-id|received|return-path|mime-version|reply-to|delivered-to"
@@ -28,7 +29,15 @@ _HEADER: Final = pattern(
 )
 _FIELD: Final = pattern(rb"[!-9;-~]{1,80}:")
 _OLE: Final = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+_OF_MAIL: Final = pattern(rb"^(?:from|sender|return-path):", re.IGNORECASE | re.MULTILINE)
+_OF_TRANSPORT: Final = pattern(rb"^(?:date|message-id|received):", re.IGNORECASE | re.MULTILINE)
+_BOXES: Final = ("mbox", "mbx", "mbs")
+_MESSAGES: Final = ("", "txt", "eml", "emlx", "msg", *_BOXES)
+"""Ends of names of mail; of others, as in ``INBOX.Sent``, the head has to be that of mail."""
+
 _LOOKED_AT: Final = 16_384
+_AFTER: Final = 8_192
+"""Bytes after a separator in which the head of its message shows itself."""
 _MAX_LINE_BYTES: Final = 1024 * 1024
 _CHECKED: Final = 4_096
 
@@ -39,7 +48,9 @@ def format_of(name: str, head: bytes) -> Format | None:
     if head.startswith(_OLE):
         return "outlook" if suffix in ("msg", "oft") else None
     head = head.removeprefix(b"\xef\xbb\xbf").lstrip(b"\r\n")[:_LOOKED_AT]
-    if head.startswith(b"From ") and (suffix in ("mbox", "mbx", "mbs") or _SEPARATOR.match(head)):
+    first, _, rest = head.partition(b"\n")
+    least = 1 if _SEPARATOR.match(first) else 2
+    if _is_from(first) and (suffix in _BOXES or begins_message(rest, least)):
         return "mbox"
     if suffix == "emlx" and head.partition(b"\n")[0].strip().isdigit():
         return "apple"
@@ -47,8 +58,23 @@ def format_of(name: str, head: bytes) -> Format | None:
         return None if is_binary_format(head) or head.startswith(b"%PDF-") else "message"
     top = head.partition(b"\n\n")[0].partition(b"\r\n\r\n")[0]
     if b"\0" not in head and _FIELD.match(head) and len(_HEADER.findall(top)) >= 2:
-        return "message"
+        is_mail = _OF_MAIL.search(top) and _OF_TRANSPORT.search(top)
+        if suffix in _BOXES or any(
+            begins_message(head[found.end() :]) for found in _SEPARATED.finditer(head)
+        ):
+            return "mbox" if suffix in _MESSAGES or is_mail else None
+        if suffix in _MESSAGES or is_mail:
+            return "message"
     return None
+
+
+def begins_message(data: bytes, least: int = 2) -> bool:
+    """Whether ``data`` begins as the head of a message does, with so many usual fields."""
+    top = data[:_AFTER].replace(b"\r\n", b"\n")
+    if top.startswith(b">From "):  # some programs put the line before it into the head
+        top = top.partition(b"\n")[2]
+    top = top.partition(b"\n\n")[0]
+    return bool(_FIELD.match(top)) and len(_HEADER.findall(top)) >= least
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +120,7 @@ def continued(file: BinaryIO, place: Place, size: int) -> Place:
     if not place.messages or size < place.offset or _check(file, place.offset) != place.check:
         return Place()
     file.seek(place.offset)
-    if size == place.offset or _SEPARATOR.match(file.readline(_LOOKED_AT)):
+    if size == place.offset or _separates(file, file.readline(_LOOKED_AT), is_apart=True):
         return place
     return Place(place.last, place.messages - 1, place.last)
 
@@ -106,10 +132,10 @@ def messages_of(file: BinaryIO, start: Place) -> Iterator[Found]:
     lines: list[bytes] = []
     size = 0
     file.seek(at)
-    at_start = True
+    at_start = is_apart = True
     while line := file.readline(_MAX_LINE_BYTES):
         end = at + len(line)
-        if at_start and line.startswith(b"From ") and (at == 0 or _SEPARATOR.match(line)):
+        if at_start and (at == 0 or _separates(file, line, is_apart=is_apart)) and _is_from(line):
             if at > begun:
                 number += 1
                 yield _found(file, lines, size, Place(at, number, begun))
@@ -123,9 +149,32 @@ def messages_of(file: BinaryIO, start: Place) -> Iterator[Found]:
             if size > MAX_MESSAGE_BYTES:
                 lines.clear()
         at = end
-        at_start = line.endswith(b"\n")
+        at_start, is_apart = line.endswith(b"\n"), not line.strip()
     if at > begun:
         yield _found(file, lines, size, Place(at, number + 1, begun))
+
+
+def _is_from(line: bytes) -> bool:
+    return line.startswith(b"From ") or line.strip() == b"From"
+
+
+def _separates(file: BinaryIO, line: bytes, *, is_apart: bool) -> bool:
+    """Whether ``line``, which was read last, separates two messages.
+
+    With the time of day and the year it does, unless text goes on after it. Without them the line
+    before it is empty (``is_apart``), and the head of a message follows.
+    """
+    if not _is_from(line):
+        return False
+    is_dated = _SEPARATOR.match(line) is not None
+    if not (is_dated or is_apart):
+        return False
+    at = file.tell()
+    after = file.read(_AFTER)
+    file.seek(at)
+    if is_dated and is_apart and not after[:2].strip():
+        return True  # a message without a head
+    return begins_message(after, 1 if is_dated else 2)
 
 
 def _found(file: BinaryIO, lines: list[bytes], size: int, after: Place) -> Found:

@@ -7,15 +7,17 @@ from __future__ import annotations
 
 import io
 import struct
-from dataclasses import replace
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from email.parser import HeaderParser
 from email.policy import compat32
 from typing import Any, Final
 
 from mem_search.sources.mail import headers
-from mem_search.sources.mail.bodies import html_text
-from mem_search.sources.mail.message import Mail, attachment
+from mem_search.sources.mail.bodies import html_text, together
+from mem_search.sources.mail.message import Mail
+from mem_search.sources.mail.parts import Reader
+from mem_search.sources.mail.tnef import rtf_text
 from mem_search.text.charsets import decoded, decoded_page
 
 _TEXT: Final = "001F"
@@ -27,7 +29,7 @@ _MAX_MEMBERS: Final = 2_000
 """Recipients or attachments of one message."""
 
 
-def read_outlook(data: bytes) -> Mail:
+def read_outlook(data: bytes, depth: int = 0) -> Mail:
     """The message that an Outlook file is.
 
     Raises ValueError when it is broken or is no message, such as a contact.
@@ -38,7 +40,7 @@ def read_outlook(data: bytes) -> Mail:
         with olefile.OleFileIO(io.BytesIO(data)) as file:
             if not file.exists(_PROPERTIES):
                 raise ValueError("it is an OLE file, but no Outlook message")
-            return _Item(file, ()).mail(0)
+            return _Item(file, ()).mail(depth)
     except (OSError, struct.error, IndexError, TypeError) as error:  # olefile raises all of them
         raise ValueError(f"it is damaged: {error}") from error
 
@@ -68,6 +70,7 @@ class _Item:
             )
         sender = headers.mailbox(self.text(0x0C1A), self.text(0x5D01) or self.text(0x0C1F))
         sent = self._time(0x0039) or self._time(0x0E06) or self._time(0x3007)
+        stated = headers.sent_at(str(said["date"] or "")) or sent
         mail = Mail(
             subject=" ".join(self.text(0x0037).split()),
             sender=headers.people([str(said["from"])])
@@ -78,15 +81,17 @@ class _Item:
             to=to[1],
             cc=to[2],
             bcc=to[3],
-            sent=headers.sent_at(str(said["date"] or "")) or sent,
+            sent=next(filter(headers.is_believed, (stated, sent)), None),
+            stated=stated,
             message_id=next(
                 iter(headers.ids(self.text(0x1035) or str(said["message-id"] or ""))), ""
             ),
             in_reply_to=headers.ids(self.text(0x1042) or str(said["in-reply-to"] or "")),
             references=headers.ids(self.text(0x1039) or str(said["references"] or "")),
             mailing_list=headers.read_words(str(said["list-id"] or "")),
-            text=self._body(),
         )
+        mail.text, more = together(list(filter(str.strip, self._bodies())))
+        mail.more += filter(None, [more])
         for attached in self._inside("__attach_version1.0_"):
             self._attach(attached, mail, depth)
         return mail
@@ -97,17 +102,17 @@ class _Item:
             return data.decode("utf-16-le", "replace").rstrip("\0")
         return decoded(self.stream(number, _BYTES_TEXT), self._charset).rstrip("\0")
 
-    def _body(self) -> str:
-        text = self.text(0x1000).replace("\r\n", "\n").replace("\r", "\n")
-        if text.strip():
-            return text
+    def _bodies(self) -> Iterator[str]:
+        """The text in each form that it has: plain, HTML, packed RTF."""
+        yield self.text(0x1000).replace("\r\n", "\n").replace("\r", "\n")
         html = self.text(0x1013)
         if not html:  # which may be in another charset than the rest
             page = self.number(0x3FDE)
             html = decoded_page(
                 self.stream(0x1013, _BINARY), f"cp{page}" if page else self._charset
             )
-        return html_text(html) if html.strip() else ""
+        yield html_text(html) if html.strip() else ""
+        yield rtf_text(self.stream(0x1009, _BINARY)).replace("\r", "")
 
     def _attach(self, item: _Item, mail: Mail, depth: int) -> None:
         inner = (*item.at, "__substg1.0_3701000D")
@@ -115,10 +120,15 @@ class _Item:
         if self._file.exists("/".join((*inner, _PROPERTIES))):
             if depth < _MAX_DEPTH:
                 mail.messages.append(_Item(self._file, inner, self._charset).mail(depth + 1))
+            else:
+                mail.unread.append(f"a message in it is nested too deeply: {name}")
             return
         data = item.stream(0x3701, _BINARY)
-        found = attachment(name, item.text(0x370E).lower() or "application/octet-stream", data)
-        mail.attachments.append(found if data else replace(found, size=0))
+        media_type = item.text(0x370E).lower() or "application/octet-stream"
+        is_shown = bool(item.text(0x3712))  # by its Content-ID
+        texts = Reader().attach(mail, name, media_type, data, depth=depth, is_shown=is_shown)
+        for text in filter(str.strip, texts):  # of a signed message
+            mail.text = "\n\n".join(filter(None, (mail.text, text.strip("\n"))))
 
     def _inside(self, prefix: str) -> list[_Item]:
         depth = len(self.at)
