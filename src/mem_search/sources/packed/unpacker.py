@@ -20,8 +20,9 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import IO, Any, Final
+from typing import IO, Final, cast
 
 from mem_search.install_command import install_command
 from mem_search.text import charsets
@@ -162,16 +163,16 @@ class _Unpacking:
                 elif stat.S_ISLNK(info.external_attr >> 16):
                     self._leave(name, "it is a link, and links are not unpacked")
                 else:
-                    yield from self._written(folder, name, lambda each=info: archive.open(each),  # type: ignore[misc]
+                    yield from self._written(folder, name, partial(archive.open, info),
                                              _time_of(info))  # fmt: skip
 
     def _tar(self, path: Path, folder: Path) -> Iterator[tuple[Path, str]]:
         with tarfile.open(path, "r:*", errors="surrogateescape") as archive:
             for member in archive:
-                archive.members.clear()  # it keeps all of them otherwise
+                archive.members.clear()  # type: ignore[attr-defined]  # it keeps all of them otherwise
                 name = charsets.decoded(member.name.encode("utf-8", "surrogateescape"))
                 if member.isfile():
-                    content: Callable[[], Any] = lambda each=member: archive.extractfile(each)  # noqa: E731
+                    content = partial(_extracted, archive, member)
                     yield from self._written(folder, name, content, member.mtime)
                 elif not member.isdir():
                     what = "a link" if member.issym() or member.islnk() else "no plain file"
@@ -213,7 +214,7 @@ class _Unpacking:
             source = inside / name
             if stat.S_ISREG(source.lstat().st_mode):
                 at = source.lstat().st_mtime
-                yield from self._written(folder, name, lambda each=source: each.open("rb"), at)  # type: ignore[misc]
+                yield from self._written(folder, name, partial(source.open, "rb"), at)
             else:
                 self._leave(name, "it is a link, and links are not unpacked")
         shutil.rmtree(inside, ignore_errors=True)
@@ -298,9 +299,15 @@ def _time_of(info: zipfile.ZipInfo) -> float:
         return 0.0
 
 
+def _extracted(archive: tarfile.TarFile, member: tarfile.TarInfo) -> IO[bytes]:
+    stream = archive.extractfile(member)
+    assert stream is not None  # it is a plain file
+    return stream
+
+
 def _stream(path: Path, kind: str) -> IO[bytes]:
     if kind == "gz":
-        return gzip.open(path, "rb")  # type: ignore[return-value]  # it reads bytes
+        return cast("IO[bytes]", gzip.open(path, "rb"))
     if kind == "bz2":
-        return bz2.open(path, "rb")  # type: ignore[return-value]
+        return bz2.open(path, "rb")
     return lzma.open(path, "rb")
