@@ -64,9 +64,11 @@ ENEX = """<?xml version="1.0" encoding="UTF-8"?>
 <!DOCTYPE en-note SYSTEM "http://xml.evernote.com/pub/enml2.dtd"><en-note>
 <div>It burns &amp; shines.</div>
 <div><en-todo checked="true"/>Trim the wick</div><div><en-todo/>Buy oil</div>
-<en-media type="text/plain" hash="x"/></en-note>]]></content><resource><data encoding="base64">VGhlIG9pbCBpcyBkZWFyLg==</data>
+<en-media type="text/plain" hash="x"/></en-note>]]></content>
+<resource><data encoding="base64">VGhlIG9pbCBpcyBkZWFyLg==</data>
 <mime>text/plain</mime><resource-attributes><file-name>oil.txt</file-name></resource-attributes>
-</resource></note><note><title>The pier</title>
+</resource></note>
+<note><title>The pier</title>
 <content><![CDATA[<en-note>Oak.</en-note>]]></content></note></en-export>
 """
 TELEGRAM = {

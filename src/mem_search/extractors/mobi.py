@@ -10,11 +10,11 @@ import struct
 from pathlib import Path
 from typing import Any, Final
 
-from mem_search.extractors.html import decoded_page
 from mem_search.extractors.main_text import plain_text
 from mem_search.extractors.refusal import Unreadable
 from mem_search.extractors.zip_package import moment
 from mem_search.model.ingest import Extracted
+from mem_search.text.charsets import decoded_page
 
 _TYPES: Final = (b"BOOKMOBI", b"TEXtREAd")
 _TYPE_AT: Final = 60

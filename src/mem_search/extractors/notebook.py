@@ -37,7 +37,7 @@ class Notebook:
         except ValueError as error:
             raise Unreadable(f"it is damaged or cut off: {error}") from None
         book = book if isinstance(book, dict) else {}
-        about = book.get("metadata") if isinstance(book.get("metadata"), dict) else {}
+        about = _dict(book.get("metadata"))
         language = _dict(about.get("kernelspec")).get("language") or _dict(
             about.get("language_info")
         ).get("name")

@@ -30,7 +30,7 @@ class Text:
     """Takes every file that is text, whatever its name."""
 
     name = "text"
-    suffixes = (".txt", ".rst")
+    suffixes: tuple[str, ...] = (".txt", ".rst")
 
     def recognises(self, head: bytes, path: Path, suffix: str) -> bool:
         if suffix in _OTHERS or head.startswith(b"%PDF") or is_binary_format(head):

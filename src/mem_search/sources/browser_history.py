@@ -65,16 +65,18 @@ class BrowserHistory(WholeFiles):
             elif url not in seen:
                 seen.add(url)
                 named = title.strip() if isinstance(title, str) else ""
-                is_time = isinstance(at, int | float) and at
+                seconds = (
+                    at / browser.unit + browser.since
+                    if isinstance(at, int | float) and at
+                    else None
+                )
                 yield Draft(
                     kind="website",
                     source=NAME,
                     source_id=url,
                     text="\n".join(filter(None, (named, url))),
                     title=named or url,
-                    created_at=round((at / browser.unit + browser.since) * 1000)
-                    if is_time
-                    else None,
+                    created_at=None if seconds is None else round(seconds * 1000),
                     url=url,
                     metadata={"visits": visits, "browser": browser.name},
                 )

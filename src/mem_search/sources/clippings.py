@@ -97,5 +97,5 @@ class _Dates:
                 break
             found = self._parser.get_date_data(rest).date_obj
             if found is not None:
-                return round(found.timestamp() * 1000)
+                return int(found.timestamp() * 1000)
         return None

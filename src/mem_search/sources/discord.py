@@ -71,8 +71,8 @@ def _said(message: Mapping[str, Any]) -> Said:
     if text(message.get("type")) not in _SAID:
         return Said("", "", None)
     words = [text(message.get("content"))]
-    for part in map(fields, items(message.get("attachments"))):
-        words.append(f"({text(part.get('fileName'))})" if text(part.get("fileName")) else "")
+    names = (text(fields(part).get("fileName")) for part in items(message.get("attachments")))
+    words += [f"({name})" for name in names if name]
     for part in map(fields, items(message.get("embeds"))):
         words += [text(part.get(name)) for name in ("title", "description", "url")]
         words += [f"{text(fields(each).get('name'))}: {text(fields(each).get('value'))}"

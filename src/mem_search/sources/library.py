@@ -72,8 +72,10 @@ class Library(WholeFiles):
 
     name = NAME
     follows = True
-    file_format = FileFormat((".bib", ".ris", ".sqlite"),
-                             ("application/x-bibtex", "application/x-research-info-systems"))  # fmt: skip
+    file_format = FileFormat(
+        (".bib", ".ris", ".sqlite"),
+        ("application/x-bibtex", "application/x-research-info-systems"),
+    )  # fmt: skip
 
     def recognises(self, path: Path) -> bool:
         match path.suffix.lower():
