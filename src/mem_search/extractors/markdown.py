@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from datetime import date, datetime
 from pathlib import Path
 from typing import Any, Final
@@ -30,8 +31,15 @@ _MAX_ITEMS: Final = 100
 _MAX_VALUE_CHARS: Final = 2000
 _MAX_NUMBER: Final = 2**63
 _DATES: Final = ("date", "created", "created_at", "published")
-_DAY: Final = pattern(r"\d{4}-\d{2}-\d{2}(?!\d)")
-"""What the name of a daily note begins with."""
+_DAY: Final = pattern(r"\d{4}([-_])\d{2}\1\d{2}(?!\d)")
+"""What the name of a daily note begins with; Logseq writes 2024_05_01."""
+
+_PROPERTY: Final = pattern(r"[ \t]*(?:-[ ])?([\w-]{1,50}):: ?(.*)")
+"""A line at the head of a page of Logseq."""
+
+_NOTION: Final = pattern(r".*[ -][0-9a-f]{32}\.md")
+"""The name of an exported page of Notion, whose properties follow its heading."""
+_NOTION_PROPERTY: Final = pattern(r"([\w ]{1,50}): (.+)")
 
 
 class Markdown:
@@ -46,13 +54,18 @@ class Markdown:
     def extract(self, path: Path, name: str) -> Extracted:
         text = decoded(path.read_bytes())
         front, body = _front_matter(text)
+        if not front:
+            front, body = _properties(text, is_notion=bool(_NOTION.fullmatch(name)))
         heading = _HEADING.search(body)
         title = str(front.get("title") or (heading[1] if heading else ""))
         code = CodeSpans(body)
         given = _words(front.get("tags")) + _words(front.get("tag"))
         found_tags = (each[1] for each in _TAG.finditer(body) if each.start(1) not in code)
         tags = dict.fromkeys([*given, *found_tags])
-        dates = (*(front.get(key) for key in _DATES), _DAY.match(name) and name[:10])
+        dates = (
+            *(front.get(key) for key in _DATES),
+            _DAY.match(name) and name[:10].replace("_", "-"),
+        )
         created = next((at for each in dates if (at := _time(each)) is not None), None)
         metadata = _kept(front)
         url = front.get("url") or front.get("source")
@@ -72,6 +85,32 @@ def _front_matter(text: str) -> tuple[dict[str, Any], str]:
     except (yaml.YAMLError, ValueError):
         return {}, text
     return (front, text[match.end() :]) if isinstance(front, dict) else ({}, text)
+
+
+def _properties(text: str, *, is_notion: bool) -> tuple[dict[str, Any], str]:
+    """The properties that a page of Logseq or Notion begins with, and the text after them."""
+    lines, found = text.split("\n"), dict[str, Any]()
+    start = 2 if is_notion and lines[0].startswith("# ") and lines[1:2] == [""] else 0
+    form, at = _NOTION_PROPERTY if start else _PROPERTY, start
+    while at < len(lines) and (match := form.fullmatch(lines[at])):
+        name, value = match[1].strip().lower(), match[2].strip()
+        if name in ("tag", "tags"):
+            tags = (each.strip(" #[]") for each in value.split(","))
+            found["tags"] = [each for each in tags if each]
+        elif start and name in ("created", "created time", "date"):
+            found["created"] = _notion_day(value)
+        else:
+            found[name] = value
+        at += 1
+    return found, "\n".join([*lines[:start], *lines[at:]]) if found else text
+
+
+def _notion_day(written: str) -> str:
+    """``January 5, 2024 10:00 AM`` as an ISO date; as it is for another language."""
+    for form in ("%B %d, %Y %I:%M %p", "%B %d, %Y"):
+        with suppress(ValueError):
+            return datetime.strptime(written, form).isoformat()  # noqa: DTZ007  the person's time
+    return written
 
 
 def _kept(front: dict[str, Any]) -> dict[str, Any]:

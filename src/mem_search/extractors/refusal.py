@@ -26,6 +26,10 @@ _FORMATS: Final = (
     (b"MM\0*", "a TIFF image"),
     (b"PK\x03\x04", "a ZIP archive"),
     (b"\x1f\x8b", "a gzip archive"),
+    (b"7z\xbc\xaf\x27\x1c", "a 7z archive"),
+    (b"Rar!\x1a\x07", "a RAR archive"),
+    (b"BZh", "a bzip2 archive"),
+    (b"\xfd7zXZ\0", "an xz archive"),
     (b"SQLite format 3\0", "an SQLite database"),
     (b"\x7fELF", "a program"),
     (b"MZ", "a program"),
@@ -106,7 +110,7 @@ def reason_for(head: bytes, path: Path, suffix: str) -> str:
                 return "it is encrypted with a password; save it without one"
         if suffix == ".msg":
             return "it is an Outlook message; the source files does not read e-mail"
-        return "it is an old binary Office file; save it as .docx, .pptx or .pdf"
+        return "it is an Office file of an unknown kind; save it as .docx, .xlsx, .pptx or .pdf"
     found = next((what for magic, what in _FORMATS if head.startswith(magic)), "")
     if expected := _SIGNED.get(suffix):
         if found == "a ZIP archive" and suffix != ".pdf":

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterator, Mapping
-from datetime import date, datetime, timedelta, timezone, tzinfo
+from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
 from pathlib import Path
 from typing import Any, Final
 from zoneinfo import ZoneInfo
@@ -126,18 +126,20 @@ def _zones(calendar: Component) -> dict[str, tzinfo]:
     for each in calendar.components:
         if each.name == "VTIMEZONE" and (name := each.text("TZID")):
             inner = sorted(each.components, key=lambda one: one.name != "STANDARD")
-            offset = next(
-                (m for one in inner if (m := _OFFSET.match(one.text("TZOFFSETTO")))), None
-            )
-            found[name] = _zone(name) or (_fixed(*offset.groups()) if offset else None)  # type: ignore[assignment]
+            offsets = (_OFFSET.match(one.text("TZOFFSETTO")) for one in inner)
+            offset = next(filter(None, offsets), None)
+            if zone := _zone(name) or (_fixed(offset) if offset else None):
+                found[name] = zone
     if usual := _zone(calendar.text("X-WR-TIMEZONE")):
         found[""] = usual
-    return {name: zone for name, zone in found.items() if zone}
+    return found
 
 
-def _fixed(sign: str, hours: str, minutes: str) -> tzinfo | None:
-    offset = timedelta(hours=int(hours), minutes=int(minutes))
-    return timezone(-offset if sign == "-" else offset) if offset < timedelta(hours=24) else None
+def _fixed(written: re.Match[str]) -> tzinfo | None:
+    offset = timedelta(hours=int(written[2]), minutes=int(written[3]))
+    return (
+        timezone(-offset if written[1] == "-" else offset) if offset < timedelta(hours=24) else None
+    )
 
 
 def _zone(name: str) -> tzinfo | None:
@@ -155,11 +157,13 @@ def _moment(found: Property | None, zones: Zones) -> datetime | date | None:
     try:
         if hour is None:
             return date(int(year), int(month), int(day))
-        at = datetime(*map(int, (year, month, day, hour, minute, second or 0)))  # type: ignore[arg-type]  # noqa: DTZ001  the zone follows
+        at = datetime(  # noqa: DTZ001  the zone follows
+            int(year), int(month), int(day), int(hour), int(minute), int(second or 0)
+        )
     except ValueError:
         return None
     if utc:
-        return at.replace(tzinfo=timezone.utc)  # noqa: UP017
+        return at.replace(tzinfo=UTC)
     name = (found.parameters.get("TZID") or [""])[0]
     zone = _zone(name) or zones.get(name) or zones.get("")
     return at.replace(tzinfo=zone) if zone else at

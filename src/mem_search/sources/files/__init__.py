@@ -27,6 +27,7 @@ from mem_search.extractors.extraction import Extractions
 from mem_search.extractors.refusal import Refused, Unreadable
 from mem_search.model import Batch, Draft, LedgerEntry, Location
 from mem_search.model.ingest import Extracted, unread_of, with_unread
+from mem_search.patterns import pattern
 from mem_search.projects import Project, identify
 from mem_search.records.registry import installed_kinds
 from mem_search.regular_file import open_regular_file, path_of
@@ -42,6 +43,8 @@ _MAX_BATCH_CHARS: Final = 4_000_000
 
 _LEFT_TO: Final = "="
 """In place of a hash, before the name of the source that reads the file."""
+
+_NOTION_ID: Final = pattern(r"(?<=\S)[ -][0-9a-f]{32}(?=(?:_all)?$)")
 
 _LACKS_OCR: Final = "?ocr"
 """Marks a file that is to be read again once OCR is installed."""
@@ -310,7 +313,7 @@ def _draft(
         source="files",
         source_id=identity,
         text=read.text,
-        title=read.title or Path(name).stem,
+        title=read.title or _stem(name),
         created_at=read.created_at if read.created_at is not None else modified,
         updated_at=modified,
         project=project,
@@ -318,6 +321,11 @@ def _draft(
         tags=read.tags,
         metadata=metadata,
     )
+
+
+def _stem(name: str) -> str:
+    """The name without its ending, and without the id that Notion puts after it."""
+    return _NOTION_ID.sub("", Path(name).stem)
 
 
 def _as_sent(
@@ -334,7 +342,7 @@ def _as_sent(
         source=given.get("source", UPLOADED),
         source_id=given["source_id"],
         text=read.text,
-        title=given.get("title") or read.title or Path(name).stem,
+        title=given.get("title") or read.title or _stem(name),
         created_at=created_at,
         project=given.get("project", ""),
         url=given.get("url") or read.url or given.get("fetched_from", ""),

@@ -2,7 +2,7 @@
 
 What lies in one is read by the source that reads it in a folder: notes, chats, mail, tables. An
 export that has a source of its own (ChatGPT, Claude, Slack) is left to it. The limits are in
-``unpacking_process``.
+``unpacker``.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from mem_search.errors import SourceError
 from mem_search.limited_process import Ended, LimitedProcess
 from mem_search.model import Draft, LedgerEntry, Location
 from mem_search.sources.base import scratch_folder, unpacking
-from mem_search.sources.packed.unpacking_process import SUFFIXES, Unpacked, kind_of
+from mem_search.sources.packed.unpacker import SUFFIXES, Unpacked, kind_of
 from mem_search.sources.whole_files import WholeFile, WholeFiles, head
 
 NAME: Final = "packed"
