@@ -134,6 +134,22 @@ src/mem_search/text/redaction.py:12: note: 密码 = パスワード 🎉
 """.splitlines()
 
 
+@pytest.mark.parametrize("sign", ["\u00ad", "\u200b", "\u2060", "\ufeff"])
+def test_a_secret_with_signs_that_nobody_sees_is_one(sign: str) -> None:
+    secret = "ghp_" + noise(36)
+    hidden = f"{secret[:12]}{sign}{secret[12:30]}{sign}{secret[30:]}"
+    assert redact(f"the tokén {hidden} opens it") == (
+        "the tokén [redacted:github-token] opens it",
+        1,
+    )
+
+
+def test_a_secret_in_full_width_is_one() -> None:
+    secret = "ghp_" + noise(36)
+    wide = "".join(chr(ord(char) + 0xFEE0) if char != "_" else "＿" for char in secret)
+    assert redact(f"it is {wide} here") == ("it is [redacted:github-token] here", 1)
+
+
 @pytest.mark.parametrize("name", PLANTED)
 def test_a_planted_secret_is_removed_and_its_surroundings_remain(name: str) -> None:
     template, secret = PLANTED[name]

@@ -15,7 +15,7 @@ from importlib.metadata import version
 from typing import Any, Final
 
 from mem_search.errors import InputError
-from mem_search.text import instructions, secret_rules
+from mem_search.text import instructions, secret_rules, word_forms
 from mem_search.text.decoding import View, without_escapes, without_folds
 from mem_search.text.search_fields import CITATION_RULES, FACT_RULES
 from mem_search.text.secret_finders import (
@@ -27,7 +27,6 @@ from mem_search.text.secret_finders import (
 )
 from mem_search.text.secret_places import Span
 from mem_search.text.secret_values import is_secret, is_told
-from mem_search.text.word_forms import RULES as WORD_RULES
 
 Mark = Callable[[str, str], str]
 """(kind, secret) → what replaces the secret."""
@@ -49,6 +48,8 @@ _VIEWS: Final = (
     (without_escapes, FINDERS),
     # A line break between two words is no part of a value: only shapes are told apart from prose.
     (without_folds, UNNAMED),
+    # The index has the plain form of a word, so what was hidden in it would stand there.
+    (word_forms.view, FINDERS),
 )
 
 
@@ -58,7 +59,8 @@ def rules() -> str:
     that others filled is looked at again.
     """
     scanner = f"{version('kingfisher-secret-scanner')}+{secret_rules.fingerprint()}"
-    return f"{_OWN_RULES}+{scanner}+{instructions.RULES}+{FACT_RULES}+{CITATION_RULES}+{WORD_RULES}"
+    others = (instructions.RULES, FACT_RULES, CITATION_RULES, word_forms.RULES)
+    return "+".join((str(_OWN_RULES), scanner, *others))
 
 
 def redact(text: str) -> tuple[str, int]:
