@@ -196,3 +196,15 @@ def test_what_takes_too_much_with_its_picture_loses_only_that(
         "page 2 is a picture and not read: it needs more than 480 MB of memory to read",
     )
     assert found.lacks == ""
+
+
+def test_a_page_in_which_nothing_is_recognised_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install_rapidocr(monkeypatch, [])
+    path = tmp_path / "scan.pdf"
+    path.write_bytes(scanned(2, texts={0: "The fog horn of the north pier"}))
+    found = extract(path, path.name)
+    assert (found.text, found.unread) == (
+        "The fog horn of the north pier\f", ("page 2 is without text, as far as OCR sees",),
+    )  # fmt: skip

@@ -66,6 +66,9 @@ class Image:
             metadata |= {"ocr_pages": len(sure)} if sure else {}
         end = page + len(read) + len(unread)
         missing = _unread(unread, count) if end == min(count, _MAX_PAGES) else ()
+        blank = [page + at for at, each in enumerate(read) if not each.text.strip()]
+        if blank and count > 1:
+            missing = (f"{pages_said(blank)} without text, as far as OCR sees", *missing)
         about = "\n\n".join(filter(None, (said.description, ", ".join(said.keywords))))
         pages = [each.text for each in read] + [""] * len(unread)
         if about:

@@ -45,6 +45,7 @@ class _Found:
     recognised: list[int] = field(default_factory=list)
     unread: list[int] = field(default_factory=list)
     damaged: list[int] = field(default_factory=list)
+    blank: list[int] = field(default_factory=list)
     confidences: list[float] = field(default_factory=list)
     by: str = ""
     languages: str = ""
@@ -127,13 +128,14 @@ def _inside(document: Any, found: _Found, *, is_first: bool) -> inside.Inside:
 
 def _unread(found: _Found) -> tuple[str, ...]:
     """What its text has not."""
-    damaged = f"{pages_said(found.damaged)} damaged and not read" if found.damaged else ""
-    if not found.unread:
-        return (damaged,) if damaged else ()
     many = f" (at most {_MAX_SCANS} are)" if ocr.available() else ""
     kind = "a picture" if len(found.unread) == 1 else "pictures"
-    pictures = f"{pages_said(found.unread)} {kind} and not read{many}{ocr.why_not()}"
-    return (pictures, damaged) if damaged else (pictures,)
+    told = (
+        (found.unread, f"{kind} and not read{many}{ocr.why_not()}"),
+        (found.blank, "without text, as far as OCR sees"),
+        (found.damaged, "damaged and not read"),
+    )
+    return tuple(f"{pages_said(pages)} {said}" for pages, said in told if pages)
 
 
 def _note(found: _Found, count: int) -> str:
@@ -223,7 +225,9 @@ def _recognised(page: Any, number: int, found: _Found) -> str:
     if read is None:
         return ""
     found.by, found.languages = read.by, read.languages
-    if read.text:
+    if not read.text.strip():
+        found.blank.append(number)
+    else:
         found.confidences.append(read.confidence)
         found.recognised.append(number + 1)
     return read.text
