@@ -79,13 +79,13 @@ def guide(routes: tuple[Route, ...], part: str = "all") -> str:
     parts = {"search_params": _parameters(), "examples": [_EXAMPLES]}
     if part in parts:
         return "\n".join(parts[part])
-    found = [route for route in routes if route.tag in ("search", "timeline")]
-    wide = max(len(route.path) for route in found)
+    searches = [route for route in routes if route.tag in ("search", "timeline")]
+    wide = max(len(route.path) for route in searches)
     lines = [
         "Search. Start with the cheapest request: one line a record, then open what you need",
         "",
     ]
-    lines += [f"  {route.path:<{wide}}  {route.summary}" for route in found]
+    lines += [f"  {route.path:<{wide}}  {route.summary}" for route in searches]
     if part == "workflow":
         return "\n".join(lines)
     lines += ["", "Parameters of searches", *_parameters(), "", _EXAMPLES, ""]
@@ -194,10 +194,10 @@ async def metrics(call: Call) -> web.StreamResponse:
     return web.Response(body=measured.text(), content_type="text/plain", charset="utf-8")
 
 
-def note_replica(measured: Measured, found: ReplicaState | None) -> None:
+def note_replica(measured: Measured, replica: ReplicaState | None) -> None:
     """Set the gauges of the replica of the store; there are none without a replica."""
-    if found is None:
+    if replica is None:
         return
-    measured.set("replica", "1 for the state of the replica", "state", {found.state: 1})
-    lag: dict[str, float] = {} if found.lag_s is None else {found.state: found.lag_s}
+    measured.set("replica", "1 for the state of the replica", "state", {replica.state: 1})
+    lag: dict[str, float] = {} if replica.lag_s is None else {replica.state: replica.lag_s}
     measured.set("replica_lag_seconds", "Seconds of writes that the replica may lack", "state", lag)

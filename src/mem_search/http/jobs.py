@@ -166,10 +166,10 @@ async def _changes(call: Call, params: JobListParameters) -> AsyncIterator[bytes
 
 async def _newest(call: Call, params: JobListParameters) -> Jobs:
     runtime, indexer = call.runtime, call.runtime.ingest.indexer
-    found = await runtime.ingest.jobs.newest(params.limit, params.state)
+    states = await runtime.ingest.jobs.newest(params.limit, params.state)
     waiting = (await runtime.store.indexing.outbox_counts()).get("embed", 0)
     embedding = Embedding.of(indexer.pace, indexer.embedded, waiting, indexer.errors["embed"])
-    jobs = [Job.of(job) for job in found]
+    jobs = [Job.of(job) for job in states]
     return Jobs(jobs=jobs, embedding=embedding if waiting else None)
 
 

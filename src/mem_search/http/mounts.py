@@ -61,13 +61,13 @@ class Mounts:
         known = (mount.clients for _, mount in self._mounts if mount.clients is not None)
         return {path: clients for clients in known for path in clients.shared}
 
-    def _checked(self, found: object) -> Mount:
-        if not isinstance(found, Mount):
-            raise TypeError(f"{found!r:.60} is no mem_search.http.core.clients.Mount")
-        shared = frozenset() if found.clients is None else found.clients.shared
+    def _checked(self, loaded: object) -> Mount:
+        if not isinstance(loaded, Mount):
+            raise TypeError(f"{loaded!r:.60} is no mem_search.http.core.clients.Mount")
+        shared = frozenset() if loaded.clients is None else loaded.clients.shared
         if taken := shared & self._users().keys():
             raise ValueError(f"{min(taken)} is shared with the clients of another program already")
-        return found
+        return loaded
 
     def _leave_out(self, name: str, error: Exception) -> None:
         self.broken.append(

@@ -166,10 +166,10 @@ async def batch_numbers(call: Call) -> web.StreamResponse:
     Numbers are unique over all kinds, and searches list records of all kinds.
     """
     body = call.json_body(NumbersBody)
-    found = await call.runtime.store.records.with_links(list(dict.fromkeys(body.ids)))
+    opened = await call.runtime.store.records.with_links(list(dict.fromkeys(body.ids)))
     taken = [
         item
-        for item in found
+        for item in opened
         if (not body.project or item[0].project.lower() == body.project.lower())
         and (
             not body.platform
@@ -212,18 +212,18 @@ def list_kind(kind: Kind) -> Handler:
         items, total = await call.runtime.store.records.page(
             filters, "date_desc", params.limit, params.offset
         )
-        found = [WholeRecord.of(*item) for item in items]
-        kept, tokens = first_that_fit(found, params.max_tokens)
+        opened = [WholeRecord.of(*item) for item in items]
+        kept, tokens = first_that_fit(opened, params.max_tokens)
         following = params.offset + kept
         reply = RecordList(
-            items=found[:kept],
+            items=opened[:kept],
             has_more=following < total and bool(items),
             offset=params.offset,
             limit=params.limit,
             total=total,
             tokens_used=tokens,
         )
-        if kept < len(found):
+        if kept < len(opened):
             reply.note = f"cut to max_tokens={params.max_tokens}; next: offset={following}"
         return json_reply(reply)
 
@@ -268,12 +268,12 @@ async def _thread(call: Call, record: Record) -> list[Record]:
         graph.related, record.number, depth=5, limit=_MAX_THREAD_MESSAGES, relations=("replies_to",)
     )
     numbers = [node.ref.number for node in answers.nodes]
-    found = await store.read(lambda snapshot: snapshot.records(numbers))
+    opened = await store.read(lambda snapshot: snapshot.records(numbers))
     if record.session:
         named = Filters(kinds=(record.kind,), session=record.session)
         page, _ = await call.runtime.store.records.page(named, "date_asc", _MAX_THREAD_MESSAGES, 0)
-        found |= {each.number: each for each, _ in page}
-    return sorted(found.values(), key=lambda each: (each.created_at, each.number))
+        opened |= {each.number: each for each, _ in page}
+    return sorted(opened.values(), key=lambda each: (each.created_at, each.number))
 
 
 _STYLE = """

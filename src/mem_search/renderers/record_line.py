@@ -113,14 +113,14 @@ def marks(record: Record, similar: Sequence[Ref] = ()) -> str:
 
     ``similar`` are the near-duplicates that are folded under the record.
     """
-    found = []
+    notes = []
     if record.superseded_by is not None:
-        found.append(f"superseded by #{record.superseded_by.number}")
+        notes.append(f"superseded by #{record.superseded_by.number}")
     if older := record.supersedes:
-        found.append(f"supersedes {_first(older) if len(older) == 1 else _counted(older, '')}")
+        notes.append(f"supersedes {_first(older) if len(older) == 1 else _counted(older, '')}")
     if similar:
-        found.append(_counted(similar, " similar"))
-    return f" [{'; '.join(found)}]" if found else ""
+        notes.append(_counted(similar, " similar"))
+    return f" [{'; '.join(notes)}]" if notes else ""
 
 
 def _counted(refs: Sequence[Ref], what: str) -> str:

@@ -121,12 +121,12 @@ def projected(kind: type[T], noun: object, /, **computed: Any) -> T:
 
 def places(kind: Any) -> dict[str, From]:
     """Field → where it comes from; without those that keep their default."""
-    found = {
+    by_field = {
         each.name: _from(_hints(kind)[each.name])
         or (From(each.name) if each.default is MISSING else None)
         for each in fields(kind)
     }
-    return {name: place for name, place in found.items() if place is not None}
+    return {name: place for name, place in by_field.items() if place is not None}
 
 
 _BUILDERS: Final[dict[type, Callable[..., Any]]] = {}

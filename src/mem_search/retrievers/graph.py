@@ -118,8 +118,8 @@ def related(
     relations: Collection[str] = (),
 ) -> KnowledgeCloud:
     """The record ``number`` and the ``limit`` records most related to it within ``filters``."""
-    found = expand(snapshot, {number: 1.0}, depth=depth, filters=filters, relations=relations)
-    return cloud(snapshot, found, limit)
+    walked = expand(snapshot, {number: 1.0}, depth=depth, filters=filters, relations=relations)
+    return cloud(snapshot, walked, limit)
 
 
 def cloud(snapshot: SearchSnapshot, expansion: Expansion, limit: int) -> KnowledgeCloud:

@@ -182,15 +182,15 @@ class VectorRetriever:
         most = OVERFETCH * depth
         try:
             wanted = await self._entries_of(depth)
-            found = await self._near(text, wanted)
+            nearest = await self._near(text, wanted)
             # Long records, by their many passages, crowd others out of what the index returned.
-            if len(found.records) < depth and wanted < most:
-                found = await self._near(text, most)
+            if len(nearest.records) < depth and wanted < most:
+                nearest = await self._near(text, most)
         except IndexUnavailable:
             away = True
         else:
-            if len(found.records) >= depth or (await self._store.corpus()).size > SCAN_LIMIT:
-                return await self._with_rare(text, found, Filters(), depth)
+            if len(nearest.records) >= depth or (await self._store.corpus()).size > SCAN_LIMIT:
+                return await self._with_rare(text, nearest, Filters(), depth)
         vector = await self._vector(text)
         return await self._store.read(_scan, vector, Filters(), depth, away=away)
 
@@ -225,12 +225,12 @@ class VectorRetriever:
         away = False
         if len(passages) > few and wanted <= self._index.most:
             try:
-                found = await self._near(text, wanted, passages)
+                nearest = await self._near(text, wanted, passages)
             except IndexUnavailable:
                 away = True
             else:
-                if len(found.records) >= depth:
-                    return await self._with_rare(text, found, filters, depth)
+                if len(nearest.records) >= depth:
+                    return await self._with_rare(text, nearest, filters, depth)
         vector = await self._vector(text)
         return await self._store.read(_scan, vector, passages, depth, away=away)
 
@@ -239,14 +239,14 @@ class VectorRetriever:
 
         Raises IndexUnavailable when it is away or empty, or when too much is not in it.
         """
-        found = await self._from_index(text, k, within)
+        nearest = await self._from_index(text, k, within)
         if not (await self._store.corpus()).waiting:
-            return found
+            return nearest
         vector = await self._vector(text)
         late = await self._store.read(_late, vector, within)
         if late is None:
             raise IndexUnavailable("the index has not got enough of the store yet")
-        return await self._joined(found, *late)
+        return await self._joined(nearest, *late)
 
     async def _from_index(self, text: str, k: int, within: Numbers | None = None) -> BestPassages:
         """The nearest ``k`` of the index, those ``within``. Raises IndexUnavailable."""
@@ -262,10 +262,10 @@ class VectorRetriever:
         return (await self._store.passage_columns(passages)).best(near)
 
     async def _with_rare(
-        self, text: str, found: BestPassages, filters: Filters, depth: int
+        self, text: str, nearest: BestPassages, filters: Filters, depth: int
     ) -> Ranking:
         """What was found, and the nearest of rare kinds: a frequent kind hides them."""
-        shown = set(found.kinds.tolist())
+        shown = set(nearest.kinds.tolist())
         sizes = (await self._store.corpus()).passages
         rare = [
             code
@@ -275,17 +275,17 @@ class VectorRetriever:
         ]
         if rare:
             vector = await self._vector(text)
-            found = await self._joined(
-                found, *await self._store.read(_of_kinds, vector, filters, rare)
+            nearest = await self._joined(
+                nearest, *await self._store.read(_of_kinds, vector, filters, rare)
             )
-        return Ranking(LEG, found.candidates(depth), Scores(found.records, found.scores))
+        return Ranking(LEG, nearest.candidates(depth), Scores(nearest.records, nearest.scores))
 
     async def _joined(
-        self, found: BestPassages, passages: Numbers, cosines: Values
+        self, nearest: BestPassages, passages: Numbers, cosines: Values
     ) -> BestPassages:
         """``found`` with further passages."""
-        passages = np.concatenate([found.passages, passages])
-        scores = np.concatenate([found.scores, cosines])
+        passages = np.concatenate([nearest.passages, passages])
+        scores = np.concatenate([nearest.scores, cosines])
         return (await self._store.passage_columns(passages)).best(scores)
 
     async def _vector(self, text: str) -> Vectors:
@@ -344,8 +344,8 @@ def _of_kinds(
 ) -> tuple[Numbers, Values]:
     """The cosines of the passages within ``filters`` whose kind has one of these codes."""
     passages = snapshot.passages_within(filters)
-    found = snapshot.passage_columns(passages)
-    return _cosines(snapshot, vector, passages[np.isin(found.kinds, kinds)])
+    columns = snapshot.passage_columns(passages)
+    return _cosines(snapshot, vector, passages[np.isin(columns.kinds, kinds)])
 
 
 def _nearest(count: int, of: NDArray[np.intp], cosines: Values | Vectors) -> Values:

@@ -45,13 +45,13 @@ class WeightedRrf:
 
     def scores(self, state: RankingState, row: int) -> dict[str, float]:
         """For each leg its score in 0..1 (``vector``) and its rank (``vector.rank``), if any."""
-        found: dict[str, float] = {}
+        shown: dict[str, float] = {}
         for name, leg in state.legs.items():
             if not np.isnan(leg.scores[row]):
-                found[name] = float(leg.scores[row])
+                shown[name] = float(leg.scores[row])
             if rank := int(leg.ranks[row]):
-                found[f"{name}.rank"] = float(rank)
-        return found
+                shown[f"{name}.rank"] = float(rank)
+        return shown
 
 
 def fuse(ranks: Mapping[str, Numbers], weights: Mapping[str, float], k: int) -> Values:

@@ -18,27 +18,27 @@ async def open_record(store: SearchStore, called: RecordId, field: str = "ref") 
     Raises NotFound naming ``field``; InputError for an unknown kind, and for an alias that records
     of several stores have.
     """
-    found, others = await store.read(_looked_up, called)
+    opened, others = await store.read(_looked_up, called)
     if called.alias:
-        if not found:
+        if not opened:
             raise NotFound(
                 f"no record of {ALIASED} has the id {called};"
                 f" read its store again: mem-search sync {ALIASED}",
                 field=field,
             )
-        if len(found) > 1:
-            refs = ", ".join(str(record.ref) for record, _ in found)
+        if len(opened) > 1:
+            refs = ", ".join(str(record.ref) for record, _ in opened)
             raise InputError(f"{called} is in several {ALIASED} stores: open {refs}", field=field)
-        return found[0]
+        return opened[0]
     kinds = installed_kinds()
-    if called.kind and (not found or found[0][0].kind != called.kind):
+    if called.kind and (not opened or opened[0][0].kind != called.kind):
         kinds.check(Ref(called.kind, called.number), field)
     hint = "".join(
         f"; {ALIASED}'s own is {called.as_alias}, here {record.ref}" for record, _ in others
     )
-    if not found:
+    if not opened:
         raise NotFound(f"no record has the number {called.number}{hint}", field=field)
-    record, links = found[0]
+    record, links = opened[0]
     if called.kind and record.kind != called.kind:
         label = kinds.get(record.kind).label
         raise NotFound(
@@ -62,11 +62,11 @@ def _looked_up(
     """What ``called`` means; and what another program means by it, where it opens nothing here."""
     if called.alias:
         return _chosen(snapshot, called), []
-    found = snapshot.records_with_links([called.number])
-    if found and called.kind in ("", found[0][0].kind):
-        return found, []
+    opened = snapshot.records_with_links([called.number])
+    if opened and called.kind in ("", opened[0][0].kind):
+        return opened, []
     alias = called.as_alias
-    return found, _chosen(snapshot, RecordId(alias=alias))[:1] if alias else []
+    return opened, _chosen(snapshot, RecordId(alias=alias))[:1] if alias else []
 
 
 def _all_looked_up(
@@ -75,9 +75,9 @@ def _all_looked_up(
     opened: dict[int, RecordWithLinks] = {}
     missing: dict[RecordId, None] = {}
     for called in ids:
-        found = _chosen(snapshot, called)
-        if len(found) == 1:
-            opened.setdefault(found[0][0].number, found[0])
+        chosen = _chosen(snapshot, called)
+        if len(chosen) == 1:
+            opened.setdefault(chosen[0][0].number, chosen[0])
         else:
             missing[called] = None
     return [*opened.values()], [*missing]
@@ -85,6 +85,6 @@ def _all_looked_up(
 
 def _chosen(snapshot: SearchSnapshot, called: RecordId) -> list[RecordWithLinks]:
     """The records that ``called`` means. Of several, the one of the usual store."""
-    found = snapshot.records_with_links(snapshot.records_called([called])[0])
-    usual = [each for each in found if is_of_default_store(each[0].source_id)]
-    return usual if len(usual) == 1 else found
+    opened = snapshot.records_with_links(snapshot.records_called([called])[0])
+    usual = [each for each in opened if is_of_default_store(each[0].source_id)]
+    return usual if len(usual) == 1 else opened

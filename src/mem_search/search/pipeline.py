@@ -346,7 +346,7 @@ def _hydrate(
     Snippets are cut around ``words`` out of the passage that matched.
     """
     length = request.texts.snippet_length or highlight.SNIPPET_CHARS
-    found = snapshot.records([hit.number for hit in hits])
+    records = snapshot.records([hit.number for hit in hits])
     spans = snapshot.spans([hit.passage for hit in hits if hit.passage is not None])
     numbers = [hit.number for hit in hits]
     passages = snapshot.spans_of_records(numbers) if request.is_research else {}
@@ -357,7 +357,7 @@ def _hydrate(
     )
     results = []
     for hit in hits:
-        record = found.get(hit.number)
+        record = records.get(hit.number)
         if record is None:
             continue
         start, end, page, above = spans.get(hit.passage or 0, PassageSpan(0, len(record.text)))

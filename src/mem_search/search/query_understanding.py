@@ -130,8 +130,8 @@ async def _read_plainly(
     now: datetime,
 ) -> tuple[Question, Analyzed]:
     """The question with the kinds and people that it names as filters or lifts."""
-    found = _named(question, request, kinds)
-    if not found:
+    named = _named(question, request, kinds)
+    if not named:
         return question, analyzed
     # "the bill for June" may be from July, and says June.
     covered = [date for date in analyzed.dates if date.phrase.lower().startswith("for ")]
@@ -141,11 +141,11 @@ async def _read_plainly(
         spans = tuple(date.range for date in dates)
         question = replace(question, text=text, words=words.read(text), times=spans)
         analyzed = replace(analyzed, dates=dates)
-        found = _named(question, request, kinds)
+        named = _named(question, request, kinds)
     fields = Fields(kinds, now, cast(tzinfo, now.tzinfo))
     read = await store.read(
         lambda snapshot: plain_reading.read(
-            snapshot, question.text, found, fields, question.filters, may_list=bool(question.times)
+            snapshot, question.text, named, fields, question.filters, may_list=bool(question.times)
         )
     )
     if read is None:
@@ -370,9 +370,9 @@ async def scope(store: SearchStore, name: str, now: datetime, kinds: KnownKinds)
     scopes = {
         scope.name.lower(): scope for scope in await store.read(lambda snapshot: snapshot.scopes())
     }
-    found = scopes.get(name.strip().lower())
-    if found is not None:
-        return demand_of(found.filter, now, kinds)
+    scope = scopes.get(name.strip().lower())
+    if scope is not None:
+        return demand_of(scope.filter, now, kinds)
     known = ", ".join(scope.name for scope in scopes.values())
     names = known or "none yet; make one: mem-search scope add"
     raise InputError(f"no scope is called {name[:60]!r}; known are {names}", field="scope")

@@ -129,13 +129,13 @@ def rank(
 
 
 def count_facets(
-    snapshot: SearchSnapshot, request: SearchRequest, found: Numbers
+    snapshot: SearchSnapshot, request: SearchRequest, records: Numbers
 ) -> dict[FacetName, FacetCounts]:
-    """The facets that ``request`` names, over all that is ``found``."""
+    """The facets that ``request`` names, over ``records``."""
     if not request.facets:
         return {}
     zone = (request.asked_at.tzinfo if request.asked_at else None) or UTC
-    return snapshot.facet_counts(found, request.facets, request.facet_limit, zone)
+    return snapshot.facet_counts(records, request.facets, request.facet_limit, zone)
 
 
 def _before_stages(
@@ -202,16 +202,16 @@ def _before_stages(
 
 def page(state: RankingState, stage_ms: Mapping[str, float]) -> Ranked:
     """The page of ``state`` after the last stage, each hit with the parts of its score."""
-    request, found = state.request, state.union
+    request, union = state.request, state.union
     counts = state.stored.counts
     if counts is None:
-        kinds = found.kinds[state.rows]
+        kinds = union.kinds[state.rows]
         if state.beyond is not None:
             kinds = np.concatenate([kinds, state.beyond.kinds])
         by_code = enumerate(np.bincount(kinds).tolist())
         counts = dict(sorted((KIND_CODES.name(code), count) for code, count in by_code if count))
     hits = list(state.hits[request.offset : request.offset + request.limit])
-    row_of = {number: row for row, number in enumerate(found.records.tolist())}
+    row_of = {number: row for row, number in enumerate(union.records.tolist())}
     for place, hit in enumerate(hits):
         if (row := row_of.get(hit.number)) is not None:
             scores = {**state.fusion.scores(state, row), **hit.scores}
@@ -288,15 +288,15 @@ async def run_leg(leg: Retriever, question: Question, depth: int) -> LegAnswer:
     limit = scale_timeout(LEG_SECONDS, most=_MAX_LEG_SECONDS)
     try:
         async with asyncio.timeout(limit):
-            found = await leg.rank(question, depth)
+            ranking = await leg.rank(question, depth)
     except (TimeoutError, MemSearchError) as error:
         known = error if isinstance(error, MemSearchError) else None
         why = known.message if known else f"no answer within {limit:.0f} s"
         report = LegReport(leg.name, "failed", ms=ms(started), detail=why)
         return LegAnswer(leg, report, error=known)
-    count = len(found.candidates)
-    report = LegReport(leg.name, found.state, count, ms(started), found.detail)
-    return LegAnswer(leg, report, found)
+    count = len(ranking.candidates)
+    report = LegReport(leg.name, ranking.state, count, ms(started), ranking.detail)
+    return LegAnswer(leg, report, ranking)
 
 
 async def run_legs(
@@ -362,7 +362,7 @@ def exact_scores(
     depth: int,
 ) -> dict[str, LegScores]:
     """For each leg its exact score of every record of the union, listed or not."""
-    found = {}
+    scores_of = {}
     for answer in answers:
         if (ranking := answer.ranking) is None:
             continue
@@ -375,8 +375,8 @@ def exact_scores(
             missing = candidates.records[unlisted]
             scores[unlisted] = answer.leg.score(snapshot, question, ranking, missing)
         ranks = ranking.candidates.ranks_of(candidates.records)
-        found[answer.leg.name] = LegScores(scores, np.where(ranks <= depth, ranks, 0))
-    return found
+        scores_of[answer.leg.name] = LegScores(scores, np.where(ranks <= depth, ranks, 0))
+    return scores_of
 
 
 def ms(started: float) -> float:

@@ -93,7 +93,7 @@ def halves_of_compounds(snapshot: SearchSnapshot, unknown: Sequence[str]) -> Nea
 
     A link between them counts for neither: ``familienfeier`` is ``familie`` and ``feier``.
     """
-    found: dict[str, Sequence[str]] = {}
+    spellings: dict[str, Sequence[str]] = {}
     for word in unknown:
         if not _LETTERS.fullmatch(word) or wordpieces.is_word(word):
             continue
@@ -107,8 +107,8 @@ def halves_of_compounds(snapshot: SearchSnapshot, unknown: Sequence[str]) -> Nea
         missing = set(snapshot.unknown_words(halves)) if halves else set()
         whole = [pair for pair in pairs if missing.isdisjoint(pair)]
         if whole:
-            found[word] = max(whole, key=lambda pair: min(map(len, pair)))
-    return found
+            spellings[word] = max(whole, key=lambda pair: min(map(len, pair)))
+    return spellings
 
 
 def near_words(snapshot: SearchSnapshot, unknown: Sequence[str], *, others_match: bool) -> Near:
@@ -118,7 +118,7 @@ def near_words(snapshot: SearchSnapshot, unknown: Sequence[str], *, others_match
     ``others_match`` a short word, which may be an abbreviation, needs a single near one that begins
     with the same letter.
     """
-    found: dict[str, Sequence[str]] = {}
+    spellings: dict[str, Sequence[str]] = {}
     for word in unknown:
         may_be_slip = _LETTERS.fullmatch(word) and word not in FUNCTION_WORDS
         most = spelling.edits_allowed(word) if may_be_slip else 0
@@ -143,10 +143,10 @@ def near_words(snapshot: SearchSnapshot, unknown: Sequence[str], *, others_match
             if is_short and [each[0] for each in near] != [word[0]]:
                 near = []
         if near:
-            found[word] = near
-        if len(found) == MAX_WORDS:
+            spellings[word] = near
+        if len(spellings) == MAX_WORDS:
             break
-    return found
+    return spellings
 
 
 def with_words(text: str, better: Mapping[str, str]) -> str:

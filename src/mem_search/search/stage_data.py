@@ -74,21 +74,21 @@ def _named(given: RankingInput) -> Named:
     snapshot, question = given.snapshot, given.question
     if not identifiers.NAME_LIKE.search(question.text):
         return NO_NAMES
-    found = _called(snapshot, question)
-    held = dict.fromkeys(found.records.tolist(), CALLED)
+    candidates = _called(snapshot, question)
+    held = dict.fromkeys(candidates.records.tolist(), CALLED)
     asked = identifiers.find(question.text)
     others = {*question.words.all}.difference(*[name.words for name in asked])
     if not asked or len(others) > OTHER_WORDS:
-        return Named(found, held)
+        return Named(candidates, held)
     for name in asked:
         most = PLAIN_HOLDERS if name.plain and others else HOLDERS
         matches = snapshot.exact_matches(name, question.filters, most)
         for record, well in zip(matches.records.tolist(), matches.scores.tolist(), strict=True):
             count, sum_ = held.get(record, (0, 0))
             held[record] = (count + 1, sum_ + int(well))
-        found = found.joined(matches)
+        candidates = candidates.joined(matches)
     alone = not others and not any(name.plain for name in asked)
-    return Named(found, held, alone and bool(held))
+    return Named(candidates, held, alone and bool(held))
 
 
 def _called(snapshot: SearchSnapshot, question: Question) -> Candidates:
@@ -250,11 +250,11 @@ def agreed(legs: Mapping[str, LegScores]) -> NDArray[np.bool_]:
 
 
 def _sort_values(given: RankingInput) -> tuple[Numbers, Mapping[str, Numbers]]:
-    found = given.union.records
+    records = given.union.records
     if given.beyond is not None:
-        found = np.concatenate([found, given.beyond.records])
+        records = np.concatenate([records, given.beyond.records])
     keys = [key.removeprefix("-") for key in given.request.sort]
-    return found, given.snapshot.sort_values(found, keys)
+    return records, given.snapshot.sort_values(records, keys)
 
 
 SORT_VALUES: Final[StageData[tuple[Numbers, Mapping[str, Numbers]]]] = StageData(

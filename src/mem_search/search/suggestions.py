@@ -90,10 +90,10 @@ class Suggestions:
             and not _stands_for_others(word, page.request.text)
         ]
         try:
-            found = await self.store.read(_spellings, asked[:MAX_CHECKED])
+            spellings = await self.store.read(_spellings, asked[:MAX_CHECKED])
         except StorageError:
             return page  # the search itself has answered
-        texts = _respelled(unicodedata.normalize("NFC", page.request.text), found)
+        texts = _respelled(unicodedata.normalize("NFC", page.request.text), spellings)
         suggestions = (*page.report.suggestions, *texts)
         return replace(page, report=replace(page.report, suggestions=suggestions))
 
@@ -109,8 +109,8 @@ class Suggestions:
 def _complete(snapshot: SearchSnapshot, prefix: str, limit: int) -> list[Completion]:
     if not prefix:
         return []
-    found: list[list[Completion]] = [_words(snapshot, prefix, limit)]
-    found += [
+    completions: list[list[Completion]] = [_words(snapshot, prefix, limit)]
+    completions += [
         [
             Completion(text, names, records)
             for text, records in snapshot.names_beginning_with(names, prefix, limit)
@@ -118,7 +118,7 @@ def _complete(snapshot: SearchSnapshot, prefix: str, limit: int) -> list[Complet
         for names in _NAMES
     ]
     # Alternate between them, so that none fills the list.
-    return [each for each in chain(*zip_longest(*found)) if each is not None][:limit]
+    return [each for each in chain(*zip_longest(*completions)) if each is not None][:limit]
 
 
 def _words(snapshot: SearchSnapshot, prefix: str, limit: int) -> list[Completion]:
@@ -155,15 +155,15 @@ def _stands_for_others(word: str, text: str) -> bool:
 
 def _spellings(snapshot: SearchSnapshot, asked: Sequence[str]) -> dict[str, Sequence[str]]:
     """unknown word → known words that are near, the likeliest first."""
-    found = {}
+    spellings = {}
     may_be_slips = (word for word in asked if word.lower() not in FUNCTION_WORDS)
     long_enough = [word for word in may_be_slips if spelling.edits_allowed(word)]
     for word in snapshot.unknown_words(long_enough)[:MAX_UNKNOWN]:
         common = [each for each in snapshot.similar_words(word) if each[1] >= COMMON]
         near = spelling.nearest(word, common, MAX_SPELLINGS)
         if near:
-            found[word] = near
-    return found
+            spellings[word] = near
+    return spellings
 
 
 def _respelled(text: str, spellings: dict[str, Sequence[str]]) -> tuple[str, ...]:
@@ -178,12 +178,12 @@ def _respelled(text: str, spellings: dict[str, Sequence[str]]) -> tuple[str, ...
 def _related(page: SearchPage, before: Sequence[str]) -> Iterator[Related]:
     text = " ".join(page.request.text.split())
     seen = {text.lower(), *words.read(text).all}
-    found = [result for result in page.results if result.record.source != SAMPLE]
+    results = [result for result in page.results if result.record.source != SAMPLE]
     shared = (
         ("asked before", [query for query in before if query.lower() != text.lower()]),
-        ("tag", _shared([result.record.tags for result in found])),
-        ("concept", _shared([_concepts(result) for result in found])),
-        ("title", _shared([_title_words(result) for result in found])),
+        ("tag", _shared([result.record.tags for result in results])),
+        ("concept", _shared([_concepts(result) for result in results])),
+        ("title", _shared([_title_words(result) for result in results])),
     )
     for group in zip_longest(*([(what, item) for item in items] for what, items in shared)):
         for what, item in filter(None, group):
@@ -205,8 +205,8 @@ def _concepts(result: Result) -> list[str]:
 
 
 def _title_words(result: Result) -> list[str]:
-    found = words.read(result.record.title[:_TITLE_WORDS]).words
-    return [word for word in found if len(word) >= spelling.MIN_LETTERS and not word.isdigit()]
+    title = words.read(result.record.title[:_TITLE_WORDS]).words
+    return [word for word in title if len(word) >= spelling.MIN_LETTERS and not word.isdigit()]
 
 
 def has_suspect_values(page: SearchPage, filters: Filters) -> bool:
@@ -239,16 +239,16 @@ def _projects_asked(filters: Filters) -> Iterator[str]:
 def several_projects(snapshot: SearchSnapshot, filters: Filters) -> tuple[str, ...]:
     """A notice for each name of a folder that several projects have."""
     names = snapshot.values_of("project")
-    found = []
+    hints = []
     for value in dict.fromkeys(_projects_asked(filters)):
         same = [name for name in names if folder_name(name).lower() == value.lower()]
         if len(same) > 1:
             one = next(name for name in same if name.lower() != value.lower())
-            found.append(
+            hints.append(
                 f"{value} is the folder of {len(same)} projects: {', '.join(same)};"
                 f' for one: project:"{one}"'
             )
-    return tuple(found)
+    return tuple(hints)
 
 
 def unknown_values(snapshot: SearchSnapshot, filters: Filters) -> tuple[str, ...]:
@@ -256,19 +256,19 @@ def unknown_values(snapshot: SearchSnapshot, filters: Filters) -> tuple[str, ...
     asked = dict.fromkeys(
         (*_asked_values(filters, wanted=True), *_asked_values(filters, wanted=False))
     )
-    found = []
+    hints = []
     for field, value, alone in list(asked)[:MAX_VALUES]:
         if len(snapshot.matching(alone)):
             continue
         near = spelling.closest(value, snapshot.values_of(field))
         meant = f"; nearest: {clipped(near)}" if near else ""
         star = f"; {field} takes the whole value, * stands for itself" if "*" in value else ""
-        found.append(f"no record has {field} {clipped(value)}{star}{meant}")
+        hints.append(f"no record has {field} {clipped(value)}{star}{meant}")
     for path in list(dict.fromkeys(_asked_paths(filters)))[:MAX_VALUES]:
         is_file = len(snapshot.matching(Filters(files=(path,))))
         if not is_file and len(snapshot.matching(Filters(files=(f"{path}/",)))):
-            found.append(f"{clipped(path)} is a folder; for what is below it: path:{path}/")
-    return tuple(found)
+            hints.append(f"{clipped(path)} is a folder; for what is below it: path:{path}/")
+    return tuple(hints)
 
 
 def _asked_paths(filters: Filters) -> Iterator[str]:

@@ -66,10 +66,10 @@ class LateRoutes(web.AbstractResource):
     async def resolve(
         self, request: web.Request
     ) -> tuple[web.UrlMappingMatchInfo | None, set[str]]:
-        found = await (await self.router()).resolve(request)
-        refused = found.http_exception
+        matched = await (await self.router()).resolve(request)
+        refused = matched.http_exception
         if refused is None:
-            return found, set()
+            return matched, set()
         allowed = refused.allowed_methods if isinstance(refused, web.HTTPMethodNotAllowed) else ()
         return None, set(allowed)
 

@@ -198,8 +198,8 @@ class Connection(asyncio.Protocol):
 
 def connection_of(request: web.Request) -> Connection | None:
     """The connection by which it came; None where something else than ``Connections`` accepts."""
-    found = request.transport.get_protocol() if request.transport is not None else None
-    return found if isinstance(found, Connection) else None
+    protocol = request.transport.get_protocol() if request.transport is not None else None
+    return protocol if isinstance(protocol, Connection) else None
 
 
 @web.middleware

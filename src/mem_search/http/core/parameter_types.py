@@ -65,14 +65,14 @@ def _kinds(value: Any) -> Any:
     words = split(value)
     if not isinstance(words, tuple):
         return words
-    found = [(word, installed_kinds().named(word)) for word in words]
-    unknown = [word for word, kind in found if kind is None]
+    named = [(word, installed_kinds().named(word)) for word in words]
+    unknown = [word for word, kind in named if kind is None]
     if unknown:
         kinds = installed_kinds()
         left_out = kinds.meant_by(unknown[0])
         hint = left_out or nearest(unknown[0], [kind.plural for kind in kinds])
         raise invalid_value(f"no kind of record is called {unknown[0][:60]!r}; {hint}")
-    return tuple(dict.fromkeys(kind for _, kind in found))
+    return tuple(dict.fromkeys(kind for _, kind in named))
 
 
 def facet_name(word: Any) -> Any:

@@ -113,8 +113,8 @@ def further_matches(state: RankingState) -> RankingState:
         last = state.hits[-1].score if state.hits else 0.0
         others = (Hit(number, last) for number in state.beyond.first.tolist())
         return state.ordered([*state.hits, *others])
-    found = set(state.beyond.records.tolist())
-    return state.ordered(with_word_matches(state.hits, state.further, reach, found))
+    beyond = set(state.beyond.records.tolist())
+    return state.ordered(with_word_matches(state.hits, state.further, reach, beyond))
 
 
 def filter_matches(state: RankingState, score: float | None = None) -> RankingState:
@@ -166,8 +166,8 @@ def by_fields(state: RankingState) -> RankingState:
     """Orders all that is found by the fields that the request names, then by relevance."""
     if not state.hits:
         return state
-    found, columns = state.stored.of(SORT_VALUES)
-    row_of = {number: row for row, number in enumerate(found.tolist())}
+    records, columns = state.stored.of(SORT_VALUES)
+    row_of = {number: row for row, number in enumerate(records.tolist())}
     rows = [row_of[hit.number] for hit in state.hits]
     values = {name: column[rows] for name, column in columns.items()}
     values["score"] = np.unique([hit.score for hit in state.hits], return_inverse=True)[1]

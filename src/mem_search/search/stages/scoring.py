@@ -65,14 +65,14 @@ class ZScoreSum:
     def scores(self, state: RankingState, row: int) -> dict[str, float]:
         """Raw scores of the legs and parts by stage; with ``explain`` the share of each leg."""
         raw = {name: float(leg.scores[row]) for name, leg in state.legs.items()}
-        found = {name: score for name, score in raw.items() if score == score}  # not NaN
+        shown = {name: score for name, score in raw.items() if score == score}  # not NaN
         for name, part in state.parts.items():
             if name == "fused" or part[row]:
-                found[name] = float(part[row])
+                shown[name] = float(part[row])
         if state.request.explain:
             foreign = mostly_foreign(state.question.text)
-            found |= explain(state.union.code, state.legs, row, foreign=foreign)
-        return found
+            shown |= explain(state.union.code, state.legs, row, foreign=foreign)
+        return shown
 
 
 Z_SCORE_SUM: Final = ZScoreSum()
@@ -201,9 +201,9 @@ def match(state: RankingState) -> RankingState:
     if state.filters_decide:
         return state
     floor = cosine_floor(state.question.text, state.rankings)
-    found = matches(state.union, state.legs, state.rankings, floor)
-    found |= np.isin(state.union.records, [*state.stored.of(NAMED).held])
-    return replace(state, matched=found)
+    matched = matches(state.union, state.legs, state.rankings, floor)
+    matched |= np.isin(state.union.records, [*state.stored.of(NAMED).held])
+    return replace(state, matched=matched)
 
 
 def cosine_floor(text: str, rankings: Sequence[Ranking]) -> float:
@@ -223,12 +223,12 @@ def matches(
     floor: float,
 ) -> NDArray[np.bool_]:
     """Which records of ``union`` match: by their words, or by a cosine of at least ``floor``."""
-    found = np.zeros(len(union), np.bool_)
+    matched = np.zeros(len(union), np.bool_)
     for ranking in rankings:
-        found |= ~np.isnan(ranking.matched.of(union.records))
+        matched |= ~np.isnan(ranking.matched.of(union.records))
     if "vector" in scores:
-        found |= scores["vector"].scores >= floor
-    return found
+        matched |= scores["vector"].scores >= floor
+    return matched
 
 
 def fuse(state: RankingState) -> RankingState:

@@ -76,10 +76,10 @@ def own_statistics(corpus: Corpus, kinds: Collection[Kind]) -> Corpus | None:
     return own if own.mean_length >= LONG * corpus.mean_length else None
 
 
-def lessened(passages: Numbers, scores: Values, found: Numbers, shares: Values) -> Values:
+def lessened(passages: Numbers, scores: Values, lesser: Numbers, shares: Values) -> Values:
     """``scores`` of ``passages`` when the ``shares`` of those ``found`` count for less."""
     order = np.argsort(passages)
-    rows = order[np.searchsorted(passages, found, sorter=order)]
+    rows = order[np.searchsorted(passages, lesser, sorter=order)]
     less = scores.copy()
     less[rows] -= GUESSED * np.minimum(shares, scores[rows])
     return less
@@ -140,8 +140,8 @@ class CorpusCache(Generic[C]):
         known = self.known()
         if known is not None:
             return known
-        found: Corpus = await self._database.read(self.current, self.changes)
-        return found
+        corpus: Corpus = await self._database.read(self.current, self.changes)
+        return corpus
 
     def known(self) -> Corpus | None:
         """The statistics in memory, unless they are too old."""

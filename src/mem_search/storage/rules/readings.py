@@ -42,8 +42,8 @@ class ReadBefore(NamedTuple):
     @classmethod
     def of(cls, row: Sequence[Any]) -> ReadBefore:
         *columns, agent, reading, shared = row
-        found = json.loads(reading or "{}"), tuple(json.loads(shared or "[]"))
-        return cls(*columns, agent or "", *found)  # type: ignore[call-arg]
+        kept = json.loads(reading or "{}"), tuple(json.loads(shared or "[]"))
+        return cls(*columns, agent or "", *kept)  # type: ignore[call-arg]
 
     @property
     def is_told(self) -> bool:
@@ -113,14 +113,14 @@ def settled(
     offered: Sequence[PreparedDraft], stored: Mapping[tuple[str, str], ReadBefore]
 ) -> Settled:
     """``offered`` in order, against what is ``stored`` by (source, source id)."""
-    found, known = Settled(), dict(stored)
+    settled, known = Settled(), dict(stored)
     for item in offered:
-        found.items.append(_settle(item, known, found) if item.draft.reading else item)
-    return found
+        settled.items.append(_settle(item, known, settled) if item.draft.reading else item)
+    return settled
 
 
 def _settle(
-    item: PreparedDraft, known: dict[tuple[str, str], ReadBefore], found: Settled
+    item: PreparedDraft, known: dict[tuple[str, str], ReadBefore], settled: Settled
 ) -> PreparedDraft | Stored:
     draft, reading = item.draft, item.draft.reading
     assert reading is not None
@@ -143,10 +143,10 @@ def _settle(
             is_of_another = before.session != draft.session and not before.reading
             was_taken = is_of_another and not reading.is_copy
             old = before._replace(session="") if was_taken else before
-            found.renamed[before.number] = draft.source_id
+            settled.renamed[before.number] = draft.source_id
         else:
             reason = f"it is one record with {draft.source_id}"
-            found.merged[before.number] = LedgerEntry(former, "deleted", reason)
+            settled.merged[before.number] = LedgerEntry(former, "deleted", reason)
     told_of = known.get((draft.source, f"{draft.session}/summary"))
     if reading.is_told and told_of is not None and _covers(told_of, draft):
         return Stored(old.number if old else 0, "unchanged")
@@ -158,12 +158,12 @@ def _settle(
     if old is not None and not takes:
         now = old._replace(sessions=sessions)
         if draft.kind == _SUMMARY and reading.item and not (reading.is_copy or reading.is_told):
-            found.shorter[reading.item] = _shorter(draft.session, reading, old)
+            settled.shorter[reading.item] = _shorter(draft.session, reading, old)
     elif draft.kind == _SUMMARY and not (reading.is_copy or reading.is_told):
-        found.until[draft.source, draft.session] = (draft.updated_at or 0) + TOLD_LATE_MS
+        settled.until[draft.source, draft.session] = (draft.updated_at or 0) + TOLD_LATE_MS
     known[key] = now
     if old is not None and (now.reading, now.sessions) != (old.reading, old.sessions):
-        found.noted[key] = now.kept
+        settled.noted[key] = now.kept
     if old is not None and not takes:
         return Stored(old.number, "unchanged")
     return replace(item, draft=replace(draft, metadata={**draft.metadata, **now.kept}))

@@ -50,18 +50,18 @@ class _Joined(dict[str, Terms]):
     """Terms that were just asked for; others are in memory."""
 
     def __missing__(self, piece: str) -> Terms:
-        found = _known.get(piece)
-        if found is None:  # another thread emptied the memory
+        terms = _known.get(piece)
+        if terms is None:  # another thread emptied the memory
             with _asking:
-                found = _asked([piece])[piece]
-            self[piece] = found
-        return found
+                terms = _asked([piece])[piece]
+            self[piece] = terms
+        return terms
 
 
 def stem(word: str) -> str:
     """The word as an index holds it; a word of several terms stays as it is."""
-    found = terms_of([word])[word]
-    return found[0] if len(found) == 1 else word
+    terms = terms_of([word])[word]
+    return terms[0] if len(terms) == 1 else word
 
 
 @cache
@@ -78,11 +78,11 @@ def _asked(pieces: list[str]) -> dict[str, Terms]:
     connection = _tokenizer()
     connection.execute("begin")
     connection.executemany("insert into pieces(rowid, piece) values(?, ?)", enumerate(pieces))
-    found: dict[int, list[tuple[int, str]]] = {}
+    by_place: dict[int, list[tuple[int, str]]] = {}
     for term, place, offset in connection.execute("select term, doc, offset from terms"):
-        found.setdefault(place, []).append((offset, term))
+        by_place.setdefault(place, []).append((offset, term))
     connection.execute("rollback")
     return {
-        piece: tuple(term for _, term in sorted(found.get(place, ())))
+        piece: tuple(term for _, term in sorted(by_place.get(place, ())))
         for place, piece in enumerate(pieces)
     }

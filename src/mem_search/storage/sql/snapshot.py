@@ -137,14 +137,14 @@ class Snapshot(ABC):
         corpus = self.corpus()
         own = bm25.own_statistics(corpus, filters.kinds) if filters else None
         passages, scores = self._scored(query, corpus, own)
-        found = self.passage_columns(passages)
+        columns = self.passage_columns(passages)
         if filters:
-            inside = self._within(found.records, filters)
-            found, scores = found.taken(inside), scores[inside]
+            inside = self._within(columns.records, filters)
+            columns, scores = columns.taken(inside), scores[inside]
         if guessed is not None:
-            scores = self._lessened(guessed, found.passages, scores, corpus)
-        scores = bm25.for_chats(scores, found, own or corpus, self._chats)
-        best = found.best(scores)
+            scores = self._lessened(guessed, columns.passages, scores, corpus)
+        scores = bm25.for_chats(scores, columns, own or corpus, self._chats)
+        best = columns.best(scores)
         return best.candidates(depth), Matches(best.records, best.scores, best.kinds)
 
     def records_with_words(self, query: WordQuery) -> Numbers:
@@ -226,17 +226,17 @@ class Snapshot(ABC):
     def facet_counts(
         self, records: Numbers, names: Sequence[FacetName], most: int, zone: tzinfo
     ) -> dict[FacetName, FacetCounts]:
-        found: dict[FacetName, FacetCounts] = {}
+        facets: dict[FacetName, FacetCounts] = {}
         for name in names:
             if name in _STORED_FACETS:
-                found[name] = _stored_facet(self._connection, name, records, most)
+                facets[name] = _stored_facet(self._connection, name, records, most)
             elif name in _CALENDAR_UNITS:
                 created = self._dates(records)
                 pairs = _by_calendar(created, _CALENDAR_UNITS[name], zone)
-                found[name] = _largest(pairs, most)
+                facets[name] = _largest(pairs, most)
             else:
-                found[name] = _largest(self._values(name, records), most)
-        return found
+                facets[name] = _largest(self._values(name, records), most)
+        return facets
 
     def records(self, numbers: Sequence[int]) -> dict[int, Record]:
         return records.fetch(self._connection, numbers)
@@ -266,28 +266,28 @@ class Snapshot(ABC):
         return {passage: PassageSpan(*span) for passage, *span in rows}
 
     def spans_of_records(self, numbers: Sequence[int]) -> dict[int, list[PassageSpan]]:
-        found: dict[int, list[PassageSpan]] = {}
+        spans: dict[int, list[PassageSpan]] = {}
         for record, *span in self._connection.execute(
             "select record_id, span_start, span_end, page, above from passages where ordinal >= 0"
             " and record_id = any(%s::bigint[]) order by record_id, ordinal",
             (list(numbers),),
         ):
-            found.setdefault(record, []).append(PassageSpan(*span))
-        return found
+            spans.setdefault(record, []).append(PassageSpan(*span))
+        return spans
 
     def passage_contexts(
         self, passages: Mapping[int, int | None], reach: int
     ) -> dict[int, PassageContext]:
-        found: dict[int, list[tuple[int, int, int]]] = {}
+        by_record: dict[int, list[tuple[int, int, int]]] = {}
         for record, passage, start, end in self._connection.execute(
             "select record_id, id, span_start, span_end from passages where ordinal >= 0"
             " and record_id = any(%s::bigint[]) order by record_id, ordinal",
             (list(passages),),
         ):
-            found.setdefault(record, []).append((passage, start, end))
+            by_record.setdefault(record, []).append((passage, start, end))
         return {
             record: _with_neighbours(rows, passages[record], reach)
-            for record, rows in found.items()
+            for record, rows in by_record.items()
         }
 
     # Graph
