@@ -120,7 +120,7 @@ def test_the_core_does_not_know_whose_clients_it_has() -> None:
 _OURS = "package data, or a file of the home"
 _OPENED_OTHERWISE = {
     "sources/agent_work/text.py": {"_FILE.open": _OURS},
-    "sources/bookmarks.py": {"target.open": "a copy that is written"},
+    "sources/databases.py": {"target.open": "a copy that is written"},
     "sources/database_process.py": {"sqlite3.connect": "after it was examined, in limits"},
     "agents/base.py": {
         "text.read_text": _OURS, "(self.plugin / 'hooks' / 'hooks.json').read_text": _OURS,
@@ -140,6 +140,15 @@ _OPENED_OTHERWISE = {
     "features/claude_mem/http.py": {"path.open": _OURS},
     "ingest/crash_mark.py": {"file.read_bytes": _OURS},
     "ingest/copies.py": {"os.walk": _OURS, "member.open": "of a file that is open"},
+    "sources/packed/unpacker.py": {
+        "bz2.open": "of a file that is open",
+        "gzip.open": "of a file that is open",
+        "lzma.open": "of a file that is open",
+        "path.open": "of a file that is open",
+        "place.open": _OURS,
+        "tarfile.open": "of a file that is open",
+        "target.open": "a file that is written",
+    },
     "sources/whole_files.py": {"member.open": "of a file that is open"},
     "jobs/kept_transcripts.py": {
         "target.open": "a copy that is written", "state.with_name(copy.file).open": _OURS,

@@ -18,9 +18,10 @@ from mem_search.contracts import FileFormat
 from mem_search.errors import SourceError
 from mem_search.limited_process import Ended, LimitedProcess
 from mem_search.model import Draft, LedgerEntry, Location
+from mem_search.regular_file import open_regular_file, path_of
 from mem_search.sources.base import scratch_folder, unpacking
 from mem_search.sources.packed.unpacker import SUFFIXES, Unpacked, kind_of
-from mem_search.sources.whole_files import WholeFile, WholeFiles, head
+from mem_search.sources.whole_files import MAX_FILE_BYTES, WholeFile, WholeFiles, head
 
 NAME: Final = "packed"
 
@@ -68,9 +69,14 @@ class Packed(WholeFiles):
 def _unpacked(file: WholeFile, root: Path) -> Unpacked:
     """What is in the archive, in ``root``. Raises ValueError with the reason for none."""
     process = LimitedProcess(_MODULE, "that unpacks", seconds=_SECONDS, megabytes=_MEGABYTES)
-    with closing(process), unpacking():
+    with (
+        closing(process),
+        unpacking(),
+        open_regular_file(file.path, max_bytes=MAX_FILE_BYTES, follow=False) as stored,
+    ):
         try:
-            found = process.ask((str(file.path.absolute()), Path(file.name).name, str(root)))
+            place = str(path_of(stored, file.path))
+            found = process.ask((place, Path(file.name).name, str(root)))
         except Ended as error:
             raise ValueError(str(error)) from None
     if isinstance(found, str):
