@@ -62,8 +62,8 @@ def readings(text: str) -> Iterator[str]:
         said = (_NO_LETTER.sub("", word) for word in _BETWEEN_WORDS.split(run[0]))
         yield folded(" ".join(filter(None, said)))
     for word in islice(_BASE64.finditer(text), _MAX_ENCODED):
-        if said := _decoded(word[0]):
-            yield folded(said)
+        if decoded := _decoded(word[0]):
+            yield folded(decoded)
 
 
 def folded(text: str) -> str:
