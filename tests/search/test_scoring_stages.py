@@ -270,3 +270,27 @@ def test_what_has_every_word_stays_only_where_it_matches() -> None:
     assert after.matched is not None
     assert after.matched.tolist() == [True, False, True, False]
     assert after.weaker == 1
+
+
+@pytest.mark.parametrize("has_vector", [False, True])
+def test_while_a_store_is_embedded_a_record_with_a_vector_has_no_advantage(
+    has_vector: bool,
+) -> None:
+    """A store of which 27 % is embedded; the answer is the best by its words and by its meaning."""
+    random = np.random.default_rng(40)
+    places = []
+    for _ in range(100):
+        words_scores, cosines = random.normal(4, 1.5, 60), random.normal(0.35, 0.1, 60)
+        words_scores[0], cosines[0] = words_scores.max() + 0.2, cosines.max() + 0.02
+        unknown = random.random(60) > 0.27
+        unknown[0] = not has_vector
+        legs = {}
+        for name, values in (("keyword", words_scores), ("vector", cosines)):
+            known = np.where(unknown, np.nan, values) if name == "vector" else values
+            order = np.argsort(np.nan_to_num(-known, nan=np.inf))
+            ranks = np.zeros(60, np.int64)
+            ranks[order] = np.arange(1, 61)
+            legs[name] = LegScores(known, np.where(np.isnan(known), 0, ranks))
+        fused = Z_SCORE_SUM.fuse(state(60, legs=legs))
+        places.append(int((fused > fused[0]).sum()) + 1)
+    assert np.mean(places) < 1.1
