@@ -70,6 +70,8 @@ class Ingest(ProjectPlaces, Locations, ABC):
             for item in offered:
                 tombstones.lift([*lifted_with(item.draft)])
         decided = readings.settled(offered, session_readings.read_before(connection, offered))
+        # A record that is one with another gives up its id, which a later draft may take.
+        deleted = writer.remove(decided.merged, forget=False)
         for number, source_id in decided.renamed.items():
             writer.rename(number, source_id)
         stored = _written(writer, decided.items)
@@ -79,7 +81,6 @@ class Ingest(ProjectPlaces, Locations, ABC):
             if done.outcome == "new"
         ]
         session_readings.note(connection, decided.noted)
-        deleted = writer.remove(decided.merged, forget=False)
         deleted += writer.remove(
             session_readings.told_before(connection, decided.until), forget=False
         )
