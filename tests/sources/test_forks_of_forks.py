@@ -153,6 +153,21 @@ async def test_a_transcript_may_begin_with_a_byte_order_mark(tmp_path: Path) -> 
     assert ASKED[0][0] in {each.text for each in found}
 
 
+async def test_a_session_that_goes_on_in_a_second_file_is_no_shorter_copy(tmp_path: Path) -> None:
+    """Claude Code resumes a session under its id in the folder of another directory."""
+    lines = [
+        message(n, f"2026-01-01T12:00:0{n}.000Z", "user" if n % 2 else "assistant", words)
+        for n, words in enumerate([words for turn in ASKED for words in turn], 1)
+    ]
+    root, location = tmp_path / "files", Location("claude-code", str(tmp_path / "files"))
+    async with open_runtime(small(tmp_path / "home"), background=False) as runtime:
+        for folder, part in (("-gone", lines[:4]), ("-other", lines[4:])):
+            write(root / folder / f"{IDS[0]}.jsonl", part)
+            await runtime.ingest.reader.read(location)
+        told = await runtime.store.ingest.ledger("", "-other", 9, 0)
+        assert [(each.outcome, each.records) for each in told] == [("taken", 4)]
+
+
 def draft(source_id: str, *former: str) -> Draft:
     """A copy of one event, by the id that its source gives it, and by those of before."""
     reading = Reading(7, 1, "c", is_copy=True)

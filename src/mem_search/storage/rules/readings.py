@@ -170,7 +170,9 @@ def _settle(
     now = _known(draft, reading, old, sessions)
     if old is not None and not takes:
         now = old._replace(sessions=sessions)
-        if draft.kind == _SUMMARY and reading.item and not (reading.is_copy or reading.is_told):
+        goes_on = (draft.updated_at or 0) > old.updated_at  # a part of the session, and no copy
+        is_own = not (goes_on or reading.is_copy or reading.is_told)
+        if draft.kind == _SUMMARY and reading.item and is_own:
             found.shorter[reading.item] = _shorter(draft.session, reading, old)
     elif draft.kind == _SUMMARY and not (reading.is_copy or reading.is_told):
         found.until[draft.source, draft.session] = (draft.updated_at or 0) + TOLD_LATE_MS
