@@ -54,7 +54,8 @@ BUILT_IN: Final = {
 
 SUFFIXES: Final = (
     ".txt", ".md", ".markdown", ".html", ".htm", ".xhtml", ".mhtml", ".mht", ".webarchive", ".pdf",
-    ".docx", ".docm", ".pptx", ".pptm", ".xlsx", ".xlsm", ".xls", ".xlsb", ".ods", ".odt", ".odp", ".epub",
+    ".docx", ".docm", ".pptx", ".pptm", ".xlsx", ".xlsm", ".xls", ".xlsb", ".ods", ".odt", ".odp",
+    ".epub",
     ".doc", ".dot", ".ppt", ".pps", ".pages", ".numbers", ".key", ".mobi", ".azw", ".azw3", ".prc",
     ".fodt", ".fods", ".fodp", ".rtf", ".csv", ".tsv", ".tab", ".parquet", ".ipynb", ".srt", ".vtt",
     ".json", ".jsonl", ".ndjson", ".geojson", ".har", ".rst",

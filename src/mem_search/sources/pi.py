@@ -32,8 +32,8 @@ from mem_search.sources.agent_work.transcripts import (
     exit_code,
     words,
 )
-from mem_search.sources.conversations import fields, items, json_lines, moment
-from mem_search.sources.whole_files import UnreadLines, WholeFile
+from mem_search.sources.conversations import fields, items, json_lines, moment, object_in
+from mem_search.sources.whole_files import UnreadLines, WholeFile, head
 
 TOOLS: Final[Tools] = {
     "bash": ("Bash", "command"),
@@ -59,6 +59,9 @@ _EXITED: Final = pattern(r"Command exited with code (\d{1,9})\s*\Z")
 
 
 _OF_FILE: Final = pattern(r"(?:.*_)?([\w-]+)")
+_MAX_ABOVE: Final = 32
+"""Forks of forks; the chain of a damaged file may have no end."""
+_MAX_HEADER_BYTES: Final = 16_384
 
 
 class PiEntries(SessionFiles):
@@ -67,25 +70,60 @@ class PiEntries(SessionFiles):
     tools = TOOLS
 
     def lines(self, file: WholeFile) -> Iterator[Line]:
-        of = file.place.remember("reader", {"session": "", "cwd": "", "parent": "", "began": None})
+        of = file.place.remember("reader", {"session": "", "cwd": "", "above": [], "began": None})
         for raw in json_lines(file):
             at = moment(raw.get("timestamp"))
             if raw.get("type") == "session" and not of["session"]:
-                named = _OF_FILE.fullmatch(Path(clean_text(raw.get("parentSession"))).stem)
                 of |= {"session": clean_text(raw.get("id")), "cwd": clean_text(raw.get("cwd"))}
-                of |= {"parent": named[1] if named else "", "began": at}
+                of |= {"above": _above(file, raw), "began": at}
                 file.unread.program = f"{self.label}, version {raw.get('version')} of its sessions"
-            is_older = at is not None and of["began"] is not None and at < of["began"]
+            origin, began = "", of["began"]
+            for session, its in of["above"]:
+                if at is None or began is None or at >= began:
+                    break
+                origin, began = session, its
+            key = clean_text(raw.get("id")) or f"line-{file.unread.at}"
+            others = [session for session, _ in of["above"] if origin and session != origin]
             yield Line(
-                clean_text(raw.get("id")) or f"line-{file.unread.at}",
+                key,
                 of["session"],
                 at,
                 of["cwd"],
                 "",
                 MAIN,
                 tuple(_events(raw, file.unread)),
-                origin=of["parent"] if is_older else "",
+                origin=origin,
+                former=tuple(f"{session}/{key}" for session in others),
             )
+
+
+def _above(file: WholeFile, header: Mapping[str, Any]) -> list[list[Any]]:
+    """The sessions that a fork begins with copies of, the nearest first, and when each began (ms).
+
+    A fork of a fork has the entries of both. Where a file is not there, nothing is known of what
+    its session copied: then this one is read again when the file comes.
+    """
+    found: list[list[Any]] = []
+    while named := _OF_FILE.fullmatch(Path(clean_text(header.get("parentSession"))).stem):
+        name = Path(clean_text(header["parentSession"])).name
+        header = {} if file.is_upload or len(found) >= _MAX_ABOVE else _header(file.path, name)
+        found.append([named[1], moment(header.get("timestamp"))])
+        if not header:
+            file.place.forget("" if file.is_upload else named[1])
+    return found
+
+
+def _header(path: Path, name: str) -> Mapping[str, Any]:
+    """The first line of the session with this file name, beside ``path`` or in the folder of
+    another directory; {} if it is not there.
+    """
+    folder = path.parent
+    others = folder.parent.glob("--*--") if folder.name.startswith("--") else ()
+    for each in (folder, *others):
+        first, _ = object_in(head(each / name, _MAX_HEADER_BYTES).partition(b"\n")[0])
+        if first.get("type") == "session":
+            return first
+    return {}
 
 
 def _events(raw: Mapping[str, Any], unread: UnreadLines) -> Iterator[Event]:

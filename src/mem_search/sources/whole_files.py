@@ -168,7 +168,7 @@ class WholeFiles(BaseSource):
             raise SourceError(f"cannot read {root}: {error}", field="path") from error
         stamps = {path: found for path in names if (found := _stamp(path))}
         batch = BatchBuilder(total=sum(size for _, size in stamps.values()))
-        done = 0
+        done, before = 0, {*known}
         for each in refused:
             item, why = as_text(each.filename), f"it cannot be read: {each.strerror}"
             if known.get(item, [""])[0] != why:
@@ -178,7 +178,9 @@ class WholeFiles(BaseSource):
             item = location.upload or names[path]
             entry = known.get(item, ["", 0])
             awaited = entry[2].get("awaits") if entry[2:] else None
-            if awaited and any(awaited in other.name for other in names):
+            if awaited and any(
+                awaited in other.name for other in names if names[other] not in before
+            ):
                 entry = ["", 0]
             if entry[:2] != [stamp, _DONE]:
                 is_copy = bool(kept) and path.is_relative_to(kept)

@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 
 from mem_search.patterns import pattern
-from mem_search.sources.agent_work.events import Line
+from mem_search.sources.agent_work.events import AgentText, Instruction, Line, Prompt, ToolCall
 from mem_search.sources.agent_work.session import Session
 from mem_search.sources.agent_work.step import Step
 from mem_search.sources.agent_work.tools import Call
@@ -23,6 +23,7 @@ from mem_search.sources.agent_work.tools import Call
 _UUID: Final = pattern(r"[0-9A-Fa-f]{8}-(?:[0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12}")
 _OLDER_MS: Final = 1000
 """An event is a copy if it is so much older than the file: lines of one moment are not sorted."""
+_WORK: Final = (Prompt, Instruction, AgentText, ToolCall)
 
 
 def is_uuid(text: str) -> bool:
@@ -65,13 +66,15 @@ class History:
 
     ``own`` is the session of the file, ``began`` when its first event was (ms), ``until`` when the
     last event was that names where it was copied from: what came before is copied as well.
-    ``events`` counts all of the file.
+    ``events`` counts all of the file. Copies come first: once something ``is_begun`` that is the
+    file's own, what is older was written while the clock went backwards.
     """
 
     own: str = ""
     began: int | None = None
     until: int | None = None
     events: int = 0
+    is_begun: bool = False
 
     @classmethod
     def of(cls, file_name: str, state: Mapping[str, Any] | None) -> History:
@@ -94,10 +97,13 @@ class History:
             return Part(line.origin, is_copy=True)
         if line.session and line.session != self.own:
             return Part(line.session, is_copy=True)
-        return Part(self.own, *((True, False) if self._is_older(line.at) else ()))
+        if self._is_older(line.at):
+            return Part(self.own, is_copy=True, is_known=False)
+        self.is_begun = self.is_begun or any(isinstance(each, _WORK) for each in line.events)
+        return Part(self.own)
 
     def _is_older(self, at: int | None) -> bool:
-        if at is None or self.began is None:
+        if at is None or self.began is None or self.is_begun:
             return False
         return at < self.began - _OLDER_MS or (self.until is not None and at <= self.until)
 

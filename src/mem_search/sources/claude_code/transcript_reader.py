@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from codecs import BOM_UTF8
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
@@ -204,7 +205,8 @@ class TranscriptReader:
         if not raw.strip():
             return
         try:
-            value = loads(raw.decode("utf-8"))  # else bytes are guessed to be UTF-16
+            # Bytes would be guessed to be UTF-16.
+            value = loads(raw.removeprefix(BOM_UTF8).decode("utf-8"))
         except (ValueError, RecursionError) as error:
             self._fail(f"cannot be decoded: {error}")
             return

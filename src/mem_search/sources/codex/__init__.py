@@ -129,7 +129,8 @@ def _inherited(
 def _found(path: Path, rollout: str) -> Path | None:
     """The file with this id below the folder of Codex that ``path`` is in, beside it at least."""
     named = [n for n, part in enumerate(path.parts) if part in ("sessions", "archived_sessions")]
-    home = Path(*path.parts[: named[-1]]) if named else path.parent
+    beside = next(each for each in path.parents if not each.name.isdigit())  # a folder for a day
+    home = Path(*path.parts[: named[-1]]) if named else beside
     roots = [home / "sessions", home / "archived_sessions"] if named else [home]
     for root in roots:
         for each in sorted(root.rglob("rollout-*.jsonl*")):

@@ -114,14 +114,29 @@ def settled(
 ) -> Settled:
     """``offered`` in order, against what is ``stored`` by (source, source id)."""
     settled, known = Settled(), dict(stored)
+    places: dict[tuple[str, str], list[int]] = {}
     for item in offered:
-        settled.items.append(_settle(item, known, settled) if item.draft.reading else item)
+        becomes: PreparedDraft | Stored = item
+        if item.draft.reading:
+            gone: list[tuple[str, str]] = []
+            becomes = _settle(item, known, settled, gone)
+            for key in gone:  # what was offered under it before is this record
+                for place in places.pop(key, ()):
+                    settled.items[place] = Stored(0, "unchanged")
+        if isinstance(becomes, PreparedDraft):
+            key = (becomes.draft.source, becomes.draft.source_id)
+            places.setdefault(key, []).append(len(settled.items))
+        settled.items.append(becomes)
     return settled
 
 
 def _settle(
-    item: PreparedDraft, known: dict[tuple[str, str], ReadBefore], settled: Settled
+    item: PreparedDraft,
+    known: dict[tuple[str, str], ReadBefore],
+    settled: Settled,
+    gone: list[tuple[str, str]],
 ) -> PreparedDraft | Stored:
+    """What becomes of ``item``; ``gone`` gets the ids that earlier records had and it takes."""
     draft, reading = item.draft, item.draft.reading
     assert reading is not None
     old = known.get((draft.source, draft.source_id))
@@ -135,13 +150,14 @@ def _settle(
             continue
         if not reading.is_copy and draft.session in before.sessions:
             return Stored(before.number, "unchanged")  # it is known as copied history
-        if before.reading and not (before.session == reading.session and reading.is_copy):
+        if before.reading and not (reading.is_copy and _is_same_copy(draft, reading, before)):
             continue
         del known[draft.source, former]
+        gone.append((draft.source, former))
         if old is None:
             # Earlier rules gave what a fork did to its parent, which shares nothing of it.
             is_of_another = before.session != draft.session and not before.reading
-            was_taken = is_of_another and not reading.is_copy
+            was_taken = (is_of_another and not reading.is_copy) or not before.number
             old = before._replace(session="") if was_taken else before
             settled.renamed[before.number] = draft.source_id
         else:
@@ -157,7 +173,9 @@ def _settle(
     now = _known(draft, reading, old, sessions)
     if old is not None and not takes:
         now = old._replace(sessions=sessions)
-        if draft.kind == _SUMMARY and reading.item and not (reading.is_copy or reading.is_told):
+        goes_on = (draft.updated_at or 0) > old.updated_at  # a part of the session, and no copy
+        is_own = not (goes_on or reading.is_copy or reading.is_told)
+        if draft.kind == _SUMMARY and reading.item and is_own:
             settled.shorter[reading.item] = _shorter(draft.session, reading, old)
     elif draft.kind == _SUMMARY and not (reading.is_copy or reading.is_told):
         settled.until[draft.source, draft.session] = (draft.updated_at or 0) + TOLD_LATE_MS
@@ -183,6 +201,12 @@ def _is_another(draft: Draft, old: ReadBefore) -> bool:
         and old.created_at != draft.created_at
         and not draft.source_id.startswith(f"{draft.session}/")
     )
+
+
+def _is_same_copy(draft: Draft, reading: Reading, before: ReadBefore) -> bool:
+    """Whether ``before`` is this copy, read when less was known of where it was written first."""
+    is_as_old = before.created_at == draft.created_at
+    return before.session == reading.session or (bool(before.reading.get("copy")) and is_as_old)
 
 
 def _covers(summary: ReadBefore, told: Draft) -> bool:

@@ -72,6 +72,8 @@ class Ingest(ProjectPlaces, Locations, ABC):
             for item in offered:
                 tombstones.lift([*lifted_with(item.draft)])
         decided = readings.settled(offered, ingest.read_before(connection, offered))
+        # A record that is one with another gives up its id, which a later draft may take.
+        deleted = writer.remove(decided.merged, forget=False)
         for number, source_id in decided.renamed.items():
             writer.rename(number, source_id)
         stored = _written(writer, decided.items)
@@ -81,7 +83,6 @@ class Ingest(ProjectPlaces, Locations, ABC):
             if done.outcome == "new"
         ]
         note_readings(connection, decided.noted)
-        deleted = writer.remove(decided.merged, forget=False)
         deleted += writer.remove(ingest.told_before(connection, decided.until), forget=False)
         deleted += writer.remove_by_source_id(location.source, batch.deletions)
         deleted += writer.remove_released(location.source, batch.released)
