@@ -140,9 +140,8 @@ async def test_a_file_of_many_programs_is_read_by_the_source_that_knows_its_cont
     packed = BytesIO()
     with ZipFile(packed, "w") as archive:
         archive.writestr("lamp.txt", "It burns oil.")
-    status, problem = await send(empty, packed.getvalue(), "papers.zip")
-    assert status == 415
-    assert "unpack it" in problem["detail"]
+    assert (await read(empty, packed.getvalue(), "papers.zip"))["state"] == "done"
+    assert (await get(empty, "/api/search?query=burns"))["counts_by_type"] == {"file": 1}
     assert (await read(empty, b'{"lamp": "oil"}', "lamp.json"))["result"]["document"]
     status, problem = await send(empty, b"\0\0\0\x18ftypmp42" + b"\0" * 99, "film.mp4")
     assert status == 415

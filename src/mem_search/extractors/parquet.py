@@ -41,9 +41,8 @@ class Parquet:
         rows, size = [" | ".join(table.schema_arrow.names)], 0
         for batch in table.iter_batches(_AT_ONCE, use_threads=False):
             for row in batch.to_pylist():
-                cells = (
-                    " ".join(str(value).split()) for value in row.values() if value is not None
-                )
+                values = ("" if value is None else str(value) for value in row.values())
+                cells = (" ".join(value.split()) for value in values)
                 rows.append(" | ".join(cell[:_MAX_CELL_CHARS] for cell in cells))
                 size += len(rows[-1])
             if len(rows) > MAX_ROWS or size > MAX_CHARS:
