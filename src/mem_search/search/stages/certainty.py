@@ -3,7 +3,7 @@
 A fused score says which candidate of one search is better. Whether any of them answers is another
 question. It is told by what does not depend on the other candidates: which share of the question's
 words a passage has, weighted by how rare they are; its cosine; and how much of the question is
-words that no passage has. Both are logistic regressions; docs/adr/0043-answers.md says on what they
+words that no passage has. Both are logistic regressions; docs/adr/0042-answers.md says on what they
 were fitted.
 """
 

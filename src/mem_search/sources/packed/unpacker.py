@@ -44,7 +44,6 @@ MAX_DEPTH: Final = 3
 _MAX_NAME_BYTES: Final = 240
 _MAX_PATH_CHARS: Final = 1000
 _MAX_REASONS: Final = 100
-_XZ_MEMORY: Final = 256 * 2**20
 _FREE_SHARE: Final = 2
 """The disk keeps as many bytes free as the archive takes."""
 
