@@ -109,6 +109,7 @@ def test_a_page_has_exactly_these_keys() -> None:
             }
         ],
         "total": 11,
+        "answerable": True,
         "counts_by_type": {"observation": 11},
         "folded": 1,
         "weaker": 0,

@@ -30,10 +30,12 @@ from mem_search.sources.agent_work import text as claude_code_text
 from mem_search.sources.claude_mem import drafts as claude_mem_drafts
 from mem_search.sources.mail import bodies, headers
 from mem_search.sources.mail import message as mail_message
+from mem_search.sources.mail import parts as mail_parts
 from mem_search.text import (
     addresses,
     charsets,
     cites,
+    content_lines,
     dates,
     decoding,
     disguises,
@@ -50,7 +52,6 @@ from mem_search.text import (
     plain_facts,
     plain_words,
     platforms,
-    query,
     question_times,
     record_ids,
     redaction,
@@ -143,9 +144,9 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "unasked.plain_name": unasked.plain_name,
     "json_reading.open_path": json_reading.open_path,
     "embedded_data.without_data": embedded_data.without_data,
-    "mentions.find": lambda text: edges.find(text, installed_kinds().names),
-    "mentions.folded_title": edges.folded_title,
-    "mentions.normal_path": edges.normal_path,
+    "edges.find": lambda text: edges.find(text, installed_kinds().names),
+    "edges.folded_title": edges.folded_title,
+    "edges.normal_path": edges.normal_path,
     "identifiers.find": identifiers.find,
     "extraction.facts": lambda text: extraction.facts(text, text, kind="file", given={}),
     "values.addresses": lambda text: [*values.addresses(text)],
@@ -186,7 +187,8 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "headers.read_words": headers.read_words,
     "headers.sent_at": headers.sent_at,
     "message.read_events": mail_message.read_events,
-    "message.read_message": lambda text: mail_message.read_message(
+    "content_lines.unescaped": content_lines.unescaped,
+    "parts.read_message": lambda text: mail_parts.read_message(
         f"Content-Type: multipart/mixed; boundary={text}\nTo: {text}\n\n{text}".encode()
     ),
     "text.without_injected": claude_code_text.without_injected,
@@ -209,7 +211,7 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "evidence.finding_in": evidence.finding_in,
     "evidence.error_line": evidence.error_line,
     "session.still_open": lambda text: session.still_open(f"- {text}", ["a-1"], [text]),
-    "parse.read": lambda text: query.read(text, now=NOW, kinds=installed_kinds()),
+    "parse.read": lambda text: parse.read(text, now=NOW, kinds=installed_kinds()),
     "parse.is_pasted": parse.is_pasted,
     "safe_text.harmless": safe_text.harmless,
     "safe_text.fenced": safe_text.fenced,

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mem_search.records.registry import installed_kinds
-from mem_search.text import query
 from mem_search.text.dates import parse_range
+from mem_search.text.query import parse as query
 from mem_search.text.question_times import MAX_TIMES, Times, find_times
 
 BERLIN = ZoneInfo("Europe/Berlin")

@@ -5,7 +5,6 @@ What is missing is named, by the words that are missing, so that nothing is lost
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 from typing import Final
@@ -13,7 +12,7 @@ from typing import Final
 from mem_search.patterns import pattern
 
 _WORD: Final = pattern(r"[^\W_]{2,}")
-_UNSEEN: Final = re.compile("[\u00ad\u034f\u200b-\u200f\u2060-\u2064\ufeff]")
+_UNSEEN: Final = pattern("[\u00ad\u034f\u200b-\u200f\u2060-\u2064\ufeff]")
 """Characters inside words that nobody sees."""
 
 _QUOTED_WORDS: Final = 6

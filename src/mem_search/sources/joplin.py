@@ -6,7 +6,6 @@ tags are read with the notes that they belong to.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -27,7 +26,7 @@ _FIELD: Final = pattern(r"(\w{1,60}): ?(.*)")
 _KINDS: Final = {"1": "note", "2": "notebook", "4": "file", "5": "tag", "6": "tagged",
                  "13": "version"}  # fmt: skip
 _MAX_ITEMS: Final = 200_000
-_RESOURCE: Final = re.compile(r"\]\(:/[0-9a-f]{32}\)")
+_RESOURCE: Final = pattern(r"\]\(:/[0-9a-f]{32}\)")
 
 
 class Joplin(WholeFiles):

@@ -6,20 +6,20 @@ writes UTF-8 as if each of its bytes were a character. A day of a chat becomes o
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
 from mem_search.contracts import FileFormat
 from mem_search.model import Draft, LedgerEntry
+from mem_search.patterns import pattern
 from mem_search.sources.conversations import Said, by_day, fields, items, text
 from mem_search.sources.whole_files import WholeFile, WholeFiles, head, opened, whole
 
 NAME: Final = "messenger"
 
 _PARTS: Final = ("photos", "videos", "files", "gifs", "audio_files")
-_NUMBER: Final = re.compile(r"message_(\d+)\.json")
+_NUMBER: Final = pattern(r"message_(\d+)\.json")
 _HEAD: Final = 65_536
 
 

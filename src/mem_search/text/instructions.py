@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Final
 
+from mem_search.patterns import pattern
 from mem_search.text.disguises import compiled, readings
 
 RULES: Final = "2"
@@ -244,7 +245,7 @@ def _rules() -> tuple[tuple[str, re.Pattern[str]], ...]:
     return tuple((name, compiled(form)) for name, form in _FORMS)
 
 
-_OWN_END: Final = re.compile(r"</?recalled-memory>")
+_OWN_END: Final = pattern(r"</?recalled-memory>")
 """What stands around what an agent recalls: an end without a beginning pretends to be outside."""
 
 
