@@ -8,11 +8,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import UTC, datetime
 
 import pytest
 
 from drafts import draft
 from mem_search.model import SearchPage, SearchRequest
+from mem_search.records.registry import installed_kinds
+from mem_search.renderers.listing import render
+from mem_search.renderers.record_line import DisplayOptions
 from mem_search.search.stages.certainty import NEAREST
 from mem_search.wiring import Runtime
 from runtimes import fill
@@ -85,3 +89,13 @@ async def test_what_has_more_of_the_rare_words_is_more_relevant(runtime: Runtime
     page = await search(runtime, "harbour keeper", mode="keyword", include_weaker=True)
     sure = {each.record.source_id: each.relevance or 0.0 for each in page.results}
     assert sure["harbour"] > sure["lamp3"] > 0
+
+
+async def test_a_listing_says_what_no_record_mentions_once(runtime: Runtime) -> None:
+    await fill(runtime, *LAMPS)
+    page = await search(runtime, "saxophone lesson keeper")
+    assert page.results
+    display = DisplayOptions(installed_kinds().get, UTC, datetime(2025, 11, 20, tzinfo=UTC))
+    text = render(page, "index", display)
+    assert text.startswith("No record mentions “saxophone”, “lesson”; nearest:\n")
+    assert text.count("saxophone") == 1

@@ -32,6 +32,10 @@ class Snippet:
     heading: str = ""
 
 
+NEAREST_SHOWN: Final = "; the nearest are shown"
+"""How the notice ends that the store has no answer."""
+
+
 class Hit(NamedTuple):
     """A record that matched, with the reason: raw and fused scores by name.
 

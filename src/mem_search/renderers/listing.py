@@ -12,6 +12,7 @@ from typing import Final
 
 from mem_search.errors import InputError
 from mem_search.model import DateRange, Link, Record, Ref, Result, SearchPage, SearchRequest
+from mem_search.model.results import NEAREST_SHOWN
 from mem_search.records.origin import INSTRUCTION_LIKE
 from mem_search.renderers.record_line import (
     DisplayOptions,
@@ -149,8 +150,8 @@ def heading(page: SearchPage, display: DisplayOptions) -> str:
     limited = ""
     if page.request.filters or page.request.where:
         limited = f" with {described(page.request, display)}"
-    if not page.report.answerable and page.results:
-        return f"{_unanswered(page)}{matching}{limited}; nearest:"
+    if any(each.endswith(NEAREST_SHOWN) for each in page.report.notices):
+        return f"{_unanswered(page)}{limited}; nearest:"
     if not page.total:
         return f"No results found{matching}{limited}"
     if not page.request.text and _is_everything(page.request, display):
@@ -249,7 +250,8 @@ def facet_lines(page: SearchPage) -> list[str]:
 def notes(page: SearchPage, display: DisplayOptions) -> list[str]:
     """A better spelling, and a ``Note: …`` for each difference from the request."""
     report = page.report
-    lines = [cut(notice, 300) for notice in report.notices]
+    # The heading says what no record mentions.
+    lines = [cut(each, 300) for each in report.notices if not each.endswith(NEAREST_SHOWN)]
     for leg in report.legs:
         told = leg.name in "\n".join(report.notices)
         if leg.state in ("degraded", "failed") and not told:

@@ -31,6 +31,7 @@ from mem_search.model import (
 )
 from mem_search.model.graph import KnowledgeGraph
 from mem_search.model.rankings import PassageSpan, Ranking
+from mem_search.model.results import NEAREST_SHOWN
 from mem_search.records.registry import KindRegistry
 from mem_search.retrievers import graph
 from mem_search.search import respelling
@@ -395,10 +396,10 @@ def _notices(query: SearchRequest, found: _Found, coverage: float) -> list[str]:
     ]
     if found.notice:
         notices.append(found.notice)
-    if not found.is_answered and found.results:
+    if not (found.is_answered or query.include_weaker or query.is_research) and found.results:
         said = " or ".join(f"“{word}”" for word in found.missing)
         mentions = f"mentions {said}" if said else "answers this question"
-        notices.append(f"no record {mentions}; the nearest are shown")
+        notices.append(f"no record {mentions}{NEAREST_SHOWN}")
     elif found.near:
         notices.append(respelling.notice(found.near))
     if query.fusion is not None and not found.legs:
