@@ -199,6 +199,17 @@ async def test_sync_fails_when_every_location_does(
         await SyncJob(reader).run({"source": "shelf"}, nothing)
 
 
+@pytest.mark.parametrize("below", ["", "-code-lamps"])
+def test_a_folder_that_an_agent_keeps_has_no_documents(tmp_path: Path, below: str) -> None:
+    kept = tmp_path / ".claude" / "projects" / "-code-lamps"
+    kept.mkdir(parents=True)
+    (kept / "one.jsonl").write_text("{}\n")
+    machine = Machine(home=tmp_path, cwd=tmp_path, environ={})
+    folder = kept.parent / below
+    (one,) = find_locations(machine, path=str(folder))
+    assert (one.source, one.path) == ("claude-code", str(folder))
+
+
 async def test_a_path_without_a_source_is_for_all_that_read_something_there(
     tmp_path: Path,
 ) -> None:

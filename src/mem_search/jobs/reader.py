@@ -17,7 +17,7 @@ from contextlib import AsyncExitStack
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from mem_search import sources
 from mem_search.agents.base import folders_in
@@ -366,10 +366,25 @@ def find_locations(machine: Machine, name: str = "", path: str = "") -> list[Loc
         return [source.locate(path)]
     if path:
         place = Path(path).expanduser().resolve()
-        names = [name] if name else sources.at(place)
+        names = [name] if name else _keepers(machine, place) or sources.at(place)
         return [sources.by_name(each).locate(str(place)) for each in names]
     wanted = [sources.by_name(name)] if name else list(sources.installed())
     return [location for source in wanted for location in source.discover(machine)]
+
+
+_OF_WHAT_PEOPLE_WRITE: Final = ("git", "agent-memory")
+"""Sources that find folders which have documents as well."""
+
+
+def _keepers(machine: Machine, place: Path) -> list[str]:
+    """The sources of programs that keep ``place`` for themselves: no file in it is a document."""
+    return [
+        each.name
+        for each in sources.installed()
+        if each.name not in _OF_WHAT_PEOPLE_WRITE
+        for location in each.discover(machine)
+        if place.is_dir() and place.is_relative_to(Path(location.path).resolve())
+    ]
 
 
 def machine_from(params: Mapping[str, Any], environ: Mapping[str, str]) -> Machine:
