@@ -141,7 +141,7 @@ async def check(runtime: Runtime, acknowledged: set[str]) -> None:
         page = await runtime.search.pipeline.search(
             SearchRequest(f"number {min(acknowledged)[2:]}")
         )
-        assert page.total
+        assert page.results
     await runtime.index.ready(PATIENCE)
     await settled(runtime)
     known = await runtime.store.indexing.entries(runtime.search.space.number)

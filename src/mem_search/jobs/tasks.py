@@ -131,7 +131,7 @@ class ImportJob:
                 ),
             )
             await self._reader.forget_cursor(location)
-            if location.source == "files":
+            if location.source == "files" and "source_id" in options:
                 return {**_read(location, taken), "document": await self._document(location)}
             if taken == IngestCounts(failed=taken.failed):
                 await self._raise_refusal(location)

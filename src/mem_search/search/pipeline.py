@@ -396,7 +396,7 @@ def _notices(query: SearchRequest, found: _Found, coverage: float) -> list[str]:
     ]
     if found.notice:
         notices.append(found.notice)
-    if not (found.is_answered or query.include_weaker or query.is_research) and found.results:
+    if not found.is_answered and found.results and not found.counts:
         said = " or ".join(f"“{word}”" for word in found.missing)
         mentions = f"mentions {said}" if said else "answers this question"
         notices.append(f"no record {mentions}{NEAREST_SHOWN}")

@@ -152,6 +152,10 @@ class Covered:
     missing: tuple[str, ...]
 
 
+SMALL_STORE = 100
+"""Passages: with so many, a word that none has counts half of what it says in a large store."""
+
+
 def _covered(given: RankingInput) -> Covered | None:
     question, snapshot = given.question, given.snapshot
     asked = question.words
@@ -175,6 +179,8 @@ def _covered(given: RankingInput) -> Covered | None:
         else:
             unknown += rarity
             missing.append(group[0])
+    # That a small store lacks a word says little.
+    unknown *= size / (size + SMALL_STORE)
     return Covered(shares / total, unknown / total, tuple(missing))
 
 

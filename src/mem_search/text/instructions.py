@@ -249,14 +249,20 @@ _OWN_END: Final = pattern(r"</?recalled-memory>")
 """What stands around what an agent recalls: an end without a beginning pretends to be outside."""
 
 
+_NAME: Final = pattern(r"[^\s-]++(?:-[^\s-]++){2,}+")
+"""Of a branch or a file. What gives it to an agent looks at it by itself (``is_order``)."""
+
+
 def found(text: str) -> tuple[str, ...]:
     """The names of the rules that ``text`` meets, in the order of ``NAMES``; mostly none."""
     names = set()
-    for at, reading in enumerate(readings(text)):
+    for at, written in enumerate(readings(text)):
+        reading = written if at else _NAME.sub(" ", written)
         names |= {name for name, rule in _rules() if name not in names and rule.search(reading)}
         if at and " " not in reading and _is_joined_order(reading[:_MAX_ONE_WORD]):
             names.add("override")
-        first = _OWN_END.search(reading)
+        # As it is written: where it is disguised, what is told of it is written as plain text.
+        first = None if at else _OWN_END.search(reading)
         if first and first[0].startswith("</"):
             names.add("system")
     return tuple(name for name in NAMES if name in names)

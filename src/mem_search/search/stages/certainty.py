@@ -29,7 +29,7 @@ that of questions near what an archive holds, of which many have none."""
 ESTIMATED: Final = {"covered": 0.41, "bias": 0.26}
 """The mean cosine of a passage with such a share of the words, where there is none to go by."""
 
-MIN_ANSWER: Final = 0.1
+MIN_ANSWER: Final = 0.08
 """With less than this from the best results the store has no answer."""
 
 ALL: Final = 0.999
@@ -75,7 +75,10 @@ def certainty(state: RankingState) -> RankingState:
 
 def no_answer(state: RankingState) -> RankingState:
     """Keeps the nearest records, and counts none as found, where the store has no answer."""
-    if state.is_answered or state.request.include_weaker or state.request.is_research:
+    request = state.request
+    if state.is_answered or request.include_weaker or request.is_research:
+        return state
+    if request.mode == "vector":  # what is nearest in meaning was asked for
         return state
     rows = state.rows
     kept = set(state.union.records[rows[np.argsort(-state.total[rows], kind="stable")]][:NEAREST])
