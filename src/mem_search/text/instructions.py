@@ -249,7 +249,7 @@ _OWN_END: Final = pattern(r"</?recalled-memory>")
 """What stands around what an agent recalls: an end without a beginning pretends to be outside."""
 
 
-_NAME: Final = pattern(r"[^\s-]++(?:-[^\s-]++){2,}+")
+_NAME: Final = pattern(r"(?<!\S)[^\s-]++(?:-[^\s-]++){2,}+")
 """Of a branch or a file. What gives it to an agent looks at it by itself (``is_order``)."""
 
 
