@@ -23,7 +23,7 @@ from runtimes import fill
 
 LAMPS = [
     draft(f"lamp{number}", f"The keeper of lamp {number} trims the wick", title=f"Lamp {number}")
-    for number in range(8)
+    for number in range(120)
 ]
 HARBOUR = draft("harbour", "The harbour master wrote down every ship", title="Harbour book")
 
@@ -76,7 +76,7 @@ async def test_an_empty_store_has_no_answer_and_nothing_near(runtime: Runtime) -
 
 async def test_the_relevance_of_a_record_does_not_depend_on_the_page(runtime: Runtime) -> None:
     await fill(runtime, *LAMPS, HARBOUR)
-    whole = await search(runtime, "harbour keeper", mode="keyword", include_weaker=True)
+    whole = await search(runtime, "harbour keeper", mode="keyword", include_weaker=True, limit=500)
     of_all = {each.record.ref: each.relevance for each in whole.results}
     for change in ({"limit": 1}, {"order": "date_asc"}, {"offset": 2}):
         request = replace(whole.request, **change)  # type: ignore[arg-type]
@@ -86,7 +86,7 @@ async def test_the_relevance_of_a_record_does_not_depend_on_the_page(runtime: Ru
 
 async def test_what_has_more_of_the_rare_words_is_more_relevant(runtime: Runtime) -> None:
     await fill(runtime, *LAMPS, HARBOUR)
-    page = await search(runtime, "harbour keeper", mode="keyword", include_weaker=True)
+    page = await search(runtime, "harbour keeper", mode="keyword", include_weaker=True, limit=500)
     sure = {each.record.source_id: each.relevance or 0.0 for each in page.results}
     assert sure["harbour"] > sure["lamp3"] > 0
 
