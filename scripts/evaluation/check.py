@@ -62,9 +62,9 @@ async def ask(home: Path, folder: Path, embedder: str, questions: Sequence[Asked
             await asyncio.sleep(0.5)
         for question in questions:
             page = await runtime.search.pipeline.search(check_request(question.text, "", 5))
-            found = max(page.results, key=lambda each: each.answer or 0.0, default=None)
+            found = max(page.results, key=lambda each: each.confidence or 0.0, default=None)
             name = Path(found.record.source_id).stem if found else ""
-            asked.append(question._replace(sure=(found and found.answer) or 0.0, found=name))
+            asked.append(question._replace(sure=(found and found.confidence) or 0.0, found=name))
     return asked
 
 

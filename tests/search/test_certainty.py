@@ -17,7 +17,7 @@ from mem_search.model import SearchPage, SearchRequest
 from mem_search.records.registry import installed_kinds
 from mem_search.renderers.listing import render
 from mem_search.renderers.record_line import DisplayOptions
-from mem_search.search.stages.certainty import NEAREST
+from mem_search.search.stages.relevance import NEAREST
 from mem_search.wiring import Runtime
 from runtimes import fill
 

@@ -12,7 +12,7 @@ from mem_search.model import Draft, Filters, SearchPage, SearchRequest
 from mem_search.records.registry import installed_kinds
 from mem_search.renderers.listing import render
 from mem_search.renderers.record_line import DisplayOptions
-from mem_search.search.stages import STAGES, scoring, stages_without
+from mem_search.search.stages import STAGES, relevance, stages_without
 from mem_search.search.state import LegScores
 from mem_search.wiring import Runtime, open_runtime
 from runtimes import fill, small
@@ -158,12 +158,12 @@ async def test_without_the_border_all_matches_are_found(tmp_path: Path) -> None:
 def test_the_ten_best_may_lie_further_below_the_best() -> None:
     cosines = np.full(30, 0.3)
     legs = {name: LegScores(cosines, np.zeros(30, np.int64)) for name in ("keyword", "vector")}
-    border = scoring.RATIO * 20 - scoring.SLACK[True] - scoring.CLOSENESS * 0.3
+    border = relevance.RATIO * 20 - relevance.SLACK[True] - relevance.CLOSENESS * 0.3
 
     def kept(*lower: float) -> int:
         total = np.full(30, -9.0)
         total[: 1 + len(lower)] = [20.0, *lower]
-        return int(scoring.near_the_best(total, np.ones(30, np.bool_), legs).sum())
+        return int(relevance.near_the_best(total, np.ones(30, np.bool_), legs).sum())
 
     assert kept(*[border + 1] * 20) == 21
     assert kept(*[border + 1] * 4, *[border - 1] * 5) == 10

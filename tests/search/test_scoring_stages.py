@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from mem_search.model import Boost, DateRange, Kind, SearchRequest
 from mem_search.search.stage_data import WHOLE
-from mem_search.search.stages import scoring
+from mem_search.search.stages import relevance, scoring
 from mem_search.search.stages.scoring import (
     HALF_LIFE,
     IMPORTANCE_WEIGHT,
@@ -266,7 +266,7 @@ def test_what_has_every_word_stays_only_where_it_matches() -> None:
         matched=np.array([True, False, True, True]),
     )
     before = replace(before, stored=replace(before.stored, values={WHOLE: np.array([2, 3])}))
-    after = scoring.relevant(before)
+    after = relevance.relevant(before)
     assert after.matched is not None
     assert after.matched.tolist() == [True, False, True, False]
     assert after.weaker == 1

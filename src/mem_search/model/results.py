@@ -39,7 +39,7 @@ NEAREST_SHOWN: Final = "; the nearest are shown"
 class Hit(NamedTuple):
     """A record that matched, with the reason: raw and fused scores by name.
 
-    ``relevance`` and ``answer`` are as in ``Result``.
+    ``relevance`` and ``confidence`` are as in ``Result``.
     ``similar`` are near-duplicates, of its kind, without a place of their own. A tuple, because
     a search makes hundreds of hits to show twenty.
     """
@@ -50,16 +50,16 @@ class Hit(NamedTuple):
     passage: int | None = None
     similar: tuple[int, ...] = ()
     relevance: float | None = None
-    answer: float | None = None
+    confidence: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
     """A hit with its record. ``similar`` are the near-duplicates that are folded under it.
 
-    ``relevance`` is the probability that it is relevant, ``answer`` that it answers the question:
-    the same for this record and question whatever else is found. None where nothing tells them, as
-    where filters alone decide.
+    ``relevance`` is the probability that it is relevant, ``confidence`` that it answers the
+    question: the same for this record and question whatever else is found. None where nothing tells
+    them, as where filters alone decide.
     ``passages`` are all its passages in order, where the request has annotations; ``context`` is
     where the passage that matched stands, where the request has ``neighbours``.
     """
@@ -72,7 +72,7 @@ class Result:
     passages: tuple[PassageSpan, ...] = ()
     context: PassageContext | None = None
     relevance: float | None = None
-    answer: float | None = None
+    confidence: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Final
@@ -16,8 +16,6 @@ import numpy as np
 
 from mem_search.contracts import Question, Retriever
 from mem_search.model import (
-    FacetCounts,
-    FacetName,
     Filters,
     Hit,
     LegReport,
@@ -45,7 +43,9 @@ from mem_search.search.query_understanding import (
     understand_query,
 )
 from mem_search.search.ranking import (
+    NOT_RANKED,
     LegResults,
+    Ranked,
     count_facets,
     ms,
     no_answer,
@@ -83,25 +83,16 @@ CLOUD = 40
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """The results of the page, best first, and how many records match, by kind."""
+    """The results of the page, best first, and how they were ``ranked``."""
 
     results: tuple[Result, ...] = ()
-    counts: Mapping[str, int] = field(default_factory=dict)
-    folded: int = 0
-    weaker: int = 0
-    beyond: int = 0
+    ranked: Ranked = NOT_RANKED
     legs: tuple[LegReport, ...] = ()
     realised: str = "filter"
-    stage_ms: Mapping[str, float] = field(default_factory=dict)
     graph: KnowledgeGraph | None = None
-    facets: Mapping[FacetName, FacetCounts] = field(default_factory=dict)
-
-    hits: Sequence[Hit] = ()
     texts: Sequence[str] = ()
-    """With a reranker: all hits to the end of the page, and what it reads of the first."""
+    """What a reranker reads of the first hits; there are no results yet then."""
     notice: str = ""
-    is_answered: bool = True
-    missing: tuple[str, ...] = ()
     near: Near = field(default_factory=dict)
     """What was looked for instead of words that no record has."""
 
@@ -143,7 +134,8 @@ class SearchPipeline:
             found = await self._rank(query, question)
         else:
             found = await self._store.read(_browse, query, question)
-        if not found.counts and (read := filters_read(analyzed)):
+        ranked = found.ranked
+        if not ranked.counts and (read := filters_read(analyzed)):
             # What a question names is a reading: where it leaves nothing, the words count.
             words = tuple(dict.fromkeys((*request.as_words, *(each.part for each in read))))
             page = await self.search(replace(request, as_words=words))
@@ -160,12 +152,12 @@ class SearchPipeline:
         return SearchPage(
             request=request,
             results=found.results,
-            total=sum(found.counts.values()),
-            counts=found.counts,
-            folded=found.folded,
-            weaker=found.weaker,
+            total=sum(ranked.counts.values()),
+            counts=ranked.counts,
+            folded=ranked.folded,
+            weaker=ranked.weaker,
             graph=found.graph,
-            facets=found.facets,
+            facets=ranked.facets,
             filters=question.filters,
             report=SearchReport(
                 requested=query.mode,
@@ -174,11 +166,11 @@ class SearchPipeline:
                 coverage=corpus.coverage,
                 index_age_s=0.0 if since is None else max(0.0, time.time() - since / 1000),
                 took_ms=ms(started),
-                stage_ms=found.stage_ms,
+                stage_ms=ranked.stage_ms,
                 notices=tuple(_notices(query, found, corpus.coverage)),
                 analyzed=analyzed,
-                answerable=found.is_answered,
-                missing=found.missing,
+                answerable=ranked.is_answered,
+                missing=ranked.missing,
             ),
         )
 
@@ -232,8 +224,8 @@ class SearchPipeline:
         if query.fusion is not None:
             fusion, stages = WeightedRrf(query.fusion), RRF_STAGES
         found = await self._store.read(_ranked, answered, rankings, fusion, stages, reranks)
-        reach = query.offset + query.limit + found.folded
-        if reach > depth and found.beyond and query.order == "relevance":
+        reach = query.offset + query.limit + found.ranked.folded
+        if reach > depth and found.ranked.beyond and query.order == "relevance":
             further = await _further(question, answers, reach)
             found = await self._store.read(_ranked, answered, further, fusion, stages, reranks)
         if reranks:
@@ -258,12 +250,12 @@ class SearchPipeline:
     async def _reranked(self, query: SearchRequest, question: Question, found: _Found) -> _Found:
         if self._reranking is None:
             return found
-        hits, notice = found.hits, ""
+        hits, notice = found.ranked.page, ""
         if len(found.texts) > 1:
             hits, notice = await self._reranking.order(question.text, hits, found.texts)
         page = hits[query.offset : query.offset + query.limit]
         results = await self._store.read(_hydrate, query, page, question.words.all)
-        return replace(found, results=results, hits=(), texts=(), notice=notice)
+        return replace(found, results=results, notice=notice)
 
 
 async def _further(question: Question, answers: Sequence[LegAnswer], reach: int) -> list[Ranking]:
@@ -297,7 +289,8 @@ def _browse(snapshot: SearchSnapshot, query: SearchRequest, question: Question) 
         numbers = together[rows].tolist()[query.offset : query.offset + query.limit]
     hits = [Hit(number, 0.0) for number in numbers]
     facets = count_facets(snapshot, query, snapshot.matching(filters)) if query.facets else {}
-    return _Found(_hydrate(snapshot, query, hits, question.words.all), counts, facets=facets)
+    ranked = replace(NOT_RANKED, counts=counts, facets=facets)
+    return _Found(_hydrate(snapshot, query, hits, question.words.all), ranked)
 
 
 def _ranked(
@@ -324,18 +317,10 @@ def _ranked(
         results=()
         if reranks
         else _hydrate(snapshot, answered.request, ranked.page, answered.question.words.all),
-        hits=ranked.page if reranks else (),
+        ranked=ranked,
         texts=texts_read(snapshot, ranked.page[:TOP]) if reranks else (),
-        counts=ranked.counts,
-        folded=ranked.folded,
-        weaker=ranked.weaker,
-        beyond=ranked.beyond,
         legs=ranked.reports,
-        stage_ms=ranked.stage_ms,
         graph=picture,
-        facets=ranked.facets,
-        is_answered=ranked.is_answered,
-        missing=ranked.missing,
     )
 
 
@@ -379,7 +364,7 @@ def _hydrate(
                 tuple(passages.get(hit.number, ())),
                 contexts.get(hit.number),
                 hit.relevance,
-                hit.answer,
+                hit.confidence,
             )
         )
     return tuple(results)
@@ -396,8 +381,9 @@ def _notices(query: SearchRequest, found: _Found, coverage: float) -> list[str]:
     ]
     if found.notice:
         notices.append(found.notice)
-    if not found.is_answered and found.results and not found.counts:
-        said = " or ".join(f"“{word}”" for word in found.missing)
+    ranked = found.ranked
+    if not ranked.is_answered and found.results and not ranked.counts:
+        said = " or ".join(f"“{word}”" for word in ranked.missing)
         mentions = f"mentions {said}" if said else "answers this question"
         notices.append(f"no record {mentions}{NEAREST_SHOWN}")
     elif found.near:

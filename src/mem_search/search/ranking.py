@@ -42,7 +42,8 @@ from mem_search.retrievers.graph import Expansion
 from mem_search.search.query_understanding import filters_decide
 from mem_search.search.stage_data import NAMED, WHOLE
 from mem_search.search.stages import STAGES
-from mem_search.search.stages.scoring import RELEVANT, Z_SCORE_SUM
+from mem_search.search.stages.relevance import RELEVANT
+from mem_search.search.stages.scoring import Z_SCORE_SUM
 from mem_search.search.state import (
     NO_NUMBERS,
     Beyond,
@@ -99,6 +100,10 @@ class Ranked:
     facets: Mapping[FacetName, FacetCounts] = field(default_factory=dict)
     is_answered: bool = True
     missing: tuple[str, ...] = ()
+
+
+NOT_RANKED = Ranked((), {}, 0)
+"""Of a page of filters alone."""
 
 
 def rank(
@@ -215,9 +220,8 @@ def page(state: RankingState, stage_ms: Mapping[str, float]) -> Ranked:
     for place, hit in enumerate(hits):
         if (row := row_of.get(hit.number)) is not None:
             scores = {**state.fusion.scores(state, row), **hit.scores}
-            hits[place] = hit._replace(
-                scores=scores, relevance=_at(state.relevance, row), answer=_at(state.answers, row)
-            )
+            sure = _at(state.relevance, row), _at(state.confidence, row)
+            hits[place] = hit._replace(scores=scores, relevance=sure[0], confidence=sure[1])
     folded = sum([len(hit.similar) for hit in state.hits if hit.similar])
     beyond = 0 if state.beyond is None else len(state.beyond.records)
     return Ranked(

@@ -205,7 +205,7 @@ class RankingState:
     """How many matches were left out because they answer the question less well."""
     relevance: Values | None = None
     """The probability that each record is relevant; None where nothing tells it."""
-    answers: Values | None = None
+    confidence: Values | None = None
     """The probability that each record answers the question."""
     is_answered: bool = True
     """Whether any of the best records may answer the question."""

@@ -162,7 +162,7 @@ async def check(call: Call) -> web.StreamResponse:
         found = [
             (ArchiveDocument.of(each.record, relevance(page, each)), sure, each.snippet.text)
             for each in page.results
-            if (sure := round(each.answer or 0.0, 3)) >= MIN_SCORE
+            if (sure := round(each.confidence or 0.0, 3)) >= MIN_SCORE
         ]
         found = sorted(found, key=lambda each: -each[1])[: body.limit]
         how = HowSearched.of(page.report, call.flags)

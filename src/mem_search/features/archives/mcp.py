@@ -120,9 +120,9 @@ async def search_local_archives(context: ToolContext, arguments: ArchiveArgument
         )
         request = await request_of(runtime.search.store, question)
         page = await runtime.search.service.search(
-            replace(request, asked_at=context.display.now, neighbours=0), context.surface
+            replace(request, asked_at=context.display.now), context.surface
         )
-        sure = max((each.answer or 0.0 for each in page.results), default=0.0)
+        sure = max((each.confidence or 0.0 for each in page.results), default=0.0)
         matches = matches_of(page, FIELDS)
         hits = [
             ArchiveHit.of(result.record, " … ".join(each.snippets[0] for each in some[:3]),

@@ -218,6 +218,6 @@ LOOKED_AT: Final = 5
 
 
 def check_request(query: str, archive: str, limit: int) -> SearchRequest:
-    """The search whose results say how sure they answer (``Result.answer``)."""
+    """The search whose results say how sure they answer (``Result.confidence``)."""
     filters = Filters(kinds=tuple(HOLDINGS), project=archive)
     return SearchRequest(query, filters, limit=max(limit, LOOKED_AT))

@@ -22,7 +22,7 @@ from mem_search.search.stage_data import (
     SUCCESSORS,
     WHOLE,
 )
-from mem_search.search.stages import certainty, ordering, scoring
+from mem_search.search.stages import ordering, relevance, scoring
 from mem_search.search.state import Stage
 
 STAGES: Final[tuple[Stage, ...]] = (
@@ -32,11 +32,11 @@ STAGES: Final[tuple[Stage, ...]] = (
     Stage("session", scoring.session),
     Stage("feedback", scoring.feedback, reads=(FEEDBACK,)),
     Stage("intent-boost", scoring.intent_boost, reads=(LIFTED, WHOLE)),
-    Stage(scoring.RELEVANT, scoring.relevant, reads=(WHOLE,)),
+    Stage(relevance.RELEVANT, relevance.relevant, reads=(WHOLE,)),
     Stage("every-word", scoring.every_word, reads=(WHOLE,)),
     Stage("recency", scoring.recency, option="boosts"),
     Stage("importance", scoring.importance, option="boosts"),
-    Stage("certainty", certainty.certainty, reads=(COVERED, NAMED)),
+    Stage("certainty", relevance.certainty, reads=(COVERED, NAMED)),
     Stage("sort", scoring.sort, required=True),
     Stage(ordering.SUPERSESSION, ordering.supersession, reads=(SUCCESSORS,)),
     Stage("identifier-first", ordering.identifier_first, reads=(NAMED,)),
@@ -50,7 +50,7 @@ STAGES: Final[tuple[Stage, ...]] = (
     Stage("by-date", ordering.by_date, required=True),
     Stage("by-fields", ordering.by_fields, required=True, option="sort", reads=(SORT_VALUES,)),
     Stage("per-kind", ordering.per_kind, option="limit_per_kind"),
-    Stage("no-answer", certainty.no_answer),
+    Stage("no-answer", relevance.no_answer),
 )
 
 

@@ -29,7 +29,7 @@ from mem_search.search.stage_data import (
     WHOLE,
     agreed,
 )
-from mem_search.search.state import LegScores, Mask, RankingState
+from mem_search.search.state import LegScores, RankingState
 from mem_search.text import wordpieces, words
 from mem_search.text.words import mostly_foreign
 
@@ -153,21 +153,6 @@ READABLE = 2.2
 NEIGHBOURS: Mapping[int, float] = {-1: 0.4, 1: 0.3, -2: 0.2, 2: 0.1}
 """Weight of a neighbour's score by its distance: the turn before helps most."""
 
-RATIO = 2 / 3
-"""A relevant record has this share of the best score, less what follows."""
-
-SLACK = {True: 3.2, False: 3.8}
-"""How far below it may lie: with several legs, and with one, whose scores are half as large."""
-
-CLOSENESS = 11.0
-"""How much further with a cosine of 1."""
-
-LEADERS = 10
-"""So many of the best, a page, may lie further below the best one."""
-
-LEADERS_SLACK = 3.0
-"""How much further these may lie."""
-
 SESSION_WEIGHT = 0.5
 SESSION_DEPTH = 3
 
@@ -191,9 +176,6 @@ EVERY_WORD_WEIGHT = 2.0
 
 IMPORTANCE_WEIGHT = 1.0
 """The difference between the least and the most important record."""
-
-
-RELEVANT: Final = "relevant"
 
 
 def match(state: RankingState) -> RankingState:
@@ -317,42 +299,6 @@ def every_word(state: RankingState) -> RankingState:
         return state
     has_all = are_among(state.union.records, whole)
     return state.added("every-word", np.where(has_all, EVERY_WORD_WEIGHT, 0.0))
-
-
-def relevant(state: RankingState) -> RankingState:
-    """Keeps the records that answer the question nearly as well as the best one does.
-
-    A record that has every word of a short question, or all that an explicit one demands, stays
-    whatever its score. A name alone finds only what holds it. docs/lab/ranking.md has the figures.
-    """
-    if state.filters_decide or state.request.include_weaker or not len(state.union):
-        return state
-    found, whole = state.union.records, state.stored.of(WHOLE)
-    matched = np.ones(len(found), np.bool_) if state.matched is None else state.matched
-    keep = matched & are_among(found, whole)
-    if not state.stored.of(NAMED).alone:
-        keep |= matched & near_the_best(state.total, matched, state.legs)
-    left_out = int(matched.sum() - keep.sum())
-    if (beyond := state.beyond) is not None:
-        kept = beyond.taken(are_among(beyond.records, whole))
-        left_out += len(beyond.records) - len(kept.records)
-        beyond = kept
-    return replace(state, matched=keep, beyond=beyond, weaker=left_out)
-
-
-def near_the_best(total: Values, matched: Mask, legs: Mapping[str, LegScores]) -> Mask:
-    """Which records lie near enough to the best of those that are ``matched``.
-
-    The nearer the meaning of a record, the further its score may lie below the best, and the
-    ``LEADERS`` may lie further still: a page that ends early loses more than it gains.
-    """
-    ordered = np.sort(total[matched])[::-1][:LEADERS]
-    best = float(ordered.max(initial=0.0))
-    slack = np.full(len(total), SLACK[len(legs) > 1])
-    if len(legs) > 1 and (vector := legs.get("vector")) is not None:
-        slack += CLOSENESS * np.nan_to_num(vector.scores, nan=COSINE_FLOOR)
-    slack += np.where(total >= ordered.min(initial=best), LEADERS_SLACK, 0.0)
-    return np.asarray(total >= RATIO * best - slack)
 
 
 def recency(state: RankingState) -> RankingState:

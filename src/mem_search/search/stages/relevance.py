@@ -1,4 +1,4 @@
-"""How sure a result is: two probabilities that mean the same in every search.
+"""What is found: the relevant set, how sure each result is, and when the store has no answer.
 
 A fused score says which candidate of one search is better. Whether any of them answers is another
 question. It is told by what does not depend on the other candidates: which share of the question's
@@ -9,27 +9,46 @@ were fitted.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
 import numpy as np
 
-from mem_search.model.rankings import Values
-from mem_search.search.stage_data import COVERED, NAMED
-from mem_search.search.state import RankingState
+from mem_search.model.rankings import Values, are_among
+from mem_search.search.stage_data import COVERED, NAMED, WHOLE
+from mem_search.search.stages.scoring import COSINE_FLOOR
+from mem_search.search.state import LegScores, Mask, RankingState
 from mem_search.text import words
+
+RELEVANT: Final = "relevant"
+
+RATIO = 2 / 3
+"""A relevant record has this share of the best score, less what follows."""
+
+SLACK = {True: 3.2, False: 3.8}
+"""How far below it may lie: with several legs, and with one, whose scores are half as large."""
+
+CLOSENESS = 11.0
+"""How much further with a cosine of 1."""
+
+LEADERS = 10
+"""So many of the best, a page, may lie further below the best one."""
+
+LEADERS_SLACK = 3.0
+"""How much further these may lie."""
 
 RELEVANCE: Final = {"covered": 4.96, "cosine": 1.63, "bias": -5.78}
 """Of a passage to the question: fitted on the judged results of the development sets."""
 
-ANSWER: Final = {"covered": 3.3, "cosine": 10.2, "unknown": -4.7, "named": 5.2, "bias": -6.6}
+CONFIDENCE: Final = {"covered": 3.3, "cosine": 10.2, "unknown": -4.7, "named": 5.2, "bias": -6.6}
 """That a passage answers the question: fitted on questions with and without an answer. The bias is
 that of questions near what an archive holds, of which many have none."""
 
 ESTIMATED: Final = {"covered": 0.41, "bias": 0.26}
 """The mean cosine of a passage with such a share of the words, where there is none to go by."""
 
-MIN_ANSWER: Final = 0.08
+MIN_CONFIDENCE: Final = 0.08
 """With less than this from the best results the store has no answer."""
 
 ALL: Final = 0.999
@@ -41,6 +60,42 @@ BEST: Final = 5
 
 NEAREST: Final = 3
 """So many results are shown where none answers."""
+
+
+def relevant(state: RankingState) -> RankingState:
+    """Keeps the records that answer the question nearly as well as the best one does.
+
+    A record that has every word of a short question, or all that an explicit one demands, stays
+    whatever its score. A name alone finds only what holds it. docs/lab/ranking.md has the figures.
+    """
+    if state.filters_decide or state.request.include_weaker or not len(state.union):
+        return state
+    found, whole = state.union.records, state.stored.of(WHOLE)
+    matched = np.ones(len(found), np.bool_) if state.matched is None else state.matched
+    keep = matched & are_among(found, whole)
+    if not state.stored.of(NAMED).alone:
+        keep |= matched & near_the_best(state.total, matched, state.legs)
+    left_out = int(matched.sum() - keep.sum())
+    if (beyond := state.beyond) is not None:
+        kept = beyond.taken(are_among(beyond.records, whole))
+        left_out += len(beyond.records) - len(kept.records)
+        beyond = kept
+    return replace(state, matched=keep, beyond=beyond, weaker=left_out)
+
+
+def near_the_best(total: Values, matched: Mask, legs: Mapping[str, LegScores]) -> Mask:
+    """Which records lie near enough to the best of those that are ``matched``.
+
+    The nearer the meaning of a record, the further its score may lie below the best, and the
+    ``LEADERS`` may lie further still: a page that ends early loses more than it gains.
+    """
+    ordered = np.sort(total[matched])[::-1][:LEADERS]
+    best = float(ordered.max(initial=0.0))
+    slack = np.full(len(total), SLACK[len(legs) > 1])
+    if len(legs) > 1 and (vector := legs.get("vector")) is not None:
+        slack += CLOSENESS * np.nan_to_num(vector.scores, nan=COSINE_FLOOR)
+    slack += np.where(total >= ordered.min(initial=best), LEADERS_SLACK, 0.0)
+    return np.asarray(total >= RATIO * best - slack)
 
 
 def certainty(state: RankingState) -> RankingState:
@@ -55,21 +110,22 @@ def certainty(state: RankingState) -> RankingState:
     if (vector := state.legs.get("vector")) and not words.mostly_foreign(state.question.text):
         cosines = np.where(np.isnan(vector.scores), cosines, vector.scores)
     relevance = _logistic(RELEVANCE, covered=covered.shares, cosine=cosines)
-    answers = _logistic(
-        ANSWER,
+    confidence = _logistic(
+        CONFIDENCE,
         covered=covered.shares,
         cosine=cosines,
         unknown=covered.unknown,
         named=float(state.question.is_for_document),
     )
-    answers = np.where(covered.shares > ALL, np.maximum(answers, MIN_OF_ALL), answers)
-    state = replace(state, relevance=relevance, answers=answers)
+    whole = covered.shares > ALL
+    confidence = np.where(whole, np.maximum(confidence, MIN_OF_ALL), confidence)
+    state = replace(state, relevance=relevance, confidence=confidence)
     demanded = state.question.filters.demand is not None and not state.question.is_for_document
     if demanded or state.filters_decide or state.stored.of(NAMED).held:
         return state
     rows = state.rows
     best = rows[np.argsort(-state.total[rows], kind="stable")][:BEST]
-    said = bool((answers[best] >= MIN_ANSWER).any())
+    said = bool((confidence[best] >= MIN_CONFIDENCE).any())
     return replace(state, is_answered=said, missing=covered.missing)
 
 
