@@ -132,11 +132,6 @@ _OPENED_OTHERWISE = {
         "found.read_bytes": _OURS,
     },
     "features/backup/http.py": {"config.read_text": _OURS},
-    "http/access/peers.py": {
-        "(_PROC / 'net' / table).read_bytes": "of the system",
-        "(_PROC / 'self' / 'uid_map').read_text": "of the system",
-        "(_PROC / 'sys' / 'kernel' / 'overflowuid').read_text": "of the system",
-    },
     "features/claude_mem/http.py": {"path.open": _OURS},
     "ingest/crash_mark.py": {"file.read_bytes": _OURS},
     "ingest/copies.py": {"os.walk": _OURS, "member.open": "of a file that is open"},
@@ -163,7 +158,6 @@ _OPENED_OTHERWISE = {
         "(home / 'hooks' / name).read_text": _OURS, "(folder / name).read_bytes": _OURS,
         "file.read_bytes": _OURS,
     },
-    "extractors/extraction.py": {"Path('/proc/meminfo').read_text": "of the system"},
 }  # fmt: skip
 """What reads a path without ``regular_file``, and why it may."""
 
@@ -234,3 +228,16 @@ def test_one_package_opens_the_files_of_git_and_runs_it() -> None:
     }
     assert [each for found in places.values() for each in found] == []
     assert any(_of_git(source / "git" / "places.py"))
+
+
+_OF_A_SYSTEM = re.compile(r"sys\.platform|os\.uname|platform\.system|[\"']/proc|CDLL\(None|prctl")
+
+
+def test_one_package_knows_what_differs_between_systems() -> None:
+    source = ROOT / "src" / "mem_search"
+    known = [
+        file.relative_to(source)
+        for file in sorted(source.rglob("*.py"))
+        if _OF_A_SYSTEM.search(file.read_text("utf-8"))
+    ]
+    assert {file.parts[0] for file in known} == {"platform"}

@@ -7,7 +7,7 @@ import os
 import pytest
 
 from mem_search.daemon.control import start_patience
-from mem_search.machine import scale_timeout
+from mem_search.platform import scale_timeout
 from mem_search.redacted_output import RedactedOutput, end_own_output
 
 

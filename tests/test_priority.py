@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from mem_search.machine import lower_thread
+from mem_search.platform import lower_thread
 from mem_search.storage.sqlite.database import Connection, Database
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="priorities of threads are Linux's")
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="priorities of t
 _LATE = """
 import os, threading
 from concurrent.futures.thread import ThreadPoolExecutor
-from mem_search.machine import lower_thread
+from mem_search.platform import lower_thread
 
 os.nice(40)  # which is 19, the most there is
 if os.getuid() == 0:

@@ -11,7 +11,6 @@ small worker.
 from __future__ import annotations
 
 import asyncio
-import ctypes
 import logging
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
@@ -19,6 +18,7 @@ from types import TracebackType
 from typing import Any, Final, Self
 
 from mem_search.errors import MemSearchError, StorageError
+from mem_search.platform import memory
 
 log = logging.getLogger(__name__)
 
@@ -149,9 +149,8 @@ _WORTH: Final = 0.2
 
 
 async def give_back() -> None:
-    """Give back what the heaps of the C library do not use; only glibc keeps that much."""
-    if trim := getattr(ctypes.CDLL(None), "malloc_trim", None):
-        await asyncio.to_thread(trim, 0)
+    """Give back what the heaps of the C library do not use."""
+    await asyncio.to_thread(memory.give_back)
 
 
 async def give_back_when_idle(

@@ -9,7 +9,6 @@ memory raises MemoryError. A thread of the worker has such a process as a ``Limi
 from __future__ import annotations
 
 import argparse
-import ctypes
 import os
 import pickle
 import resource
@@ -23,13 +22,12 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from importlib import import_module
-from pathlib import Path
 from typing import Any, BinaryIO, Final
 
 from mem_search.errors import SourceError
-from mem_search.machine import lower_process
+from mem_search.platform import lower_process
+from mem_search.platform.processes import end_with_parent, processor_seconds
 
-_PR_SET_PDEATHSIG = 1
 _WAITING: Final = 0.001
 """A process that gets a smaller part of a core waits for something else than a processor."""
 
@@ -41,7 +39,7 @@ _LOOK_SECONDS: Final = 0.5
 """Between two looks whether a reply is still waited for."""
 
 _STARTING: Final = ThreadPoolExecutor(1, "start-processes")
-"""Linux ends a process with the thread that started it (PR_SET_PDEATHSIG), and a reading's thread
+"""Linux ends a process with the thread that started it, and a reading's thread
 ends before the process, which waits for the next reading. So a thread that stays starts all."""
 
 HEAD: Final = struct.Struct(">Q")
@@ -167,17 +165,6 @@ def environment() -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
 
 
-def processor_seconds(pid: int) -> float:
-    """What the process and its children have used; 0 where the system is not Linux."""
-    try:
-        fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
-        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-    except OSError:
-        return 0.0
-    used = sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
-    return used + sum(processor_seconds(int(child)) for child in children)
-
-
 def is_working(pid: int, before: float, seconds: float) -> bool:
     """Whether the process has worked in the last ``seconds``, however busy the machine is.
 
@@ -231,7 +218,7 @@ def serve(load: Callable[[], Callable[[Any], object]], *, memory: str) -> None:
     for name in ("parent", "seconds", "megabytes"):
         options.add_argument(f"--{name}", required=True, type=int)
     given = options.parse_args()
-    end_with(given.parent)
+    end_with_parent(given.parent)
     lower_process()
     incoming, outgoing = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a plug-in prints must not come between the replies
@@ -280,15 +267,6 @@ def limit(what: int, most: int) -> None:
     """Lower the limit; the hard one stays, because the limit of processor time moves on."""
     _, hard = resource.getrlimit(what)
     resource.setrlimit(what, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))
-
-
-def end_with(parent: int) -> None:
-    """Let the kernel end this process when ``parent``, which started it, has ended."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-    # The worker may have ended before the request above: then no signal would come.
-    if os.getppid() != parent:
-        sys.exit("the worker that started this process has ended")
 
 
 def _named(place: str) -> Callable[[Any], object]:

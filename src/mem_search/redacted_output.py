@@ -6,14 +6,14 @@ get a pipe instead of the file. A thread reads it, redacts what it reads and wri
 
 from __future__ import annotations
 
-import fcntl
 import os
 import sys
 import threading
 from pathlib import Path
 from typing import Final
 
-from mem_search.machine import scale_timeout
+from mem_search.platform import scale_timeout
+from mem_search.platform.memory import enlarge_pipe
 from mem_search.text.redaction import redact
 
 _PIPE_BYTES: Final = 1 << 20
@@ -22,8 +22,6 @@ _PIPE_BYTES: Final = 1 << 20
 _PIECE: Final = 1 << 16
 _LAST_SECONDS: Final = 10.0
 _MAX_SECONDS: Final = 300.0
-_SIZE_COMMAND: Final = getattr(fcntl, "F_SETPIPE_SZ", None)
-"""Linux; elsewhere a pipe has 64 kB."""
 
 
 class RedactedOutput:
@@ -37,8 +35,7 @@ class RedactedOutput:
         self._file = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
         self._start_anew_if_long()
         self._reader, self.writer = os.pipe()
-        if _SIZE_COMMAND is not None:
-            fcntl.fcntl(self.writer, _SIZE_COMMAND, _PIPE_BYTES)
+        enlarge_pipe(self.writer, _PIPE_BYTES)
         self._thread = threading.Thread(target=self._write, name="redacted output", daemon=True)
         self._thread.start()
 

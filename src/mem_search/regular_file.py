@@ -19,6 +19,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO, Final
 
+from mem_search.platform.handles import path_of_handle, real_path
+
 _FLAGS: Final = os.O_RDONLY | os.O_CLOEXEC | os.O_NOCTTY | os.O_NONBLOCK
 """Opening does not wait for the other end of a pipe, should one stand there since we looked."""
 
@@ -98,8 +100,8 @@ def path_of(file: BinaryIO, path: Path) -> Path:
 
     Another file may lie at ``path`` by then. Only Linux has such paths.
     """
-    place = Path(f"/proc/{os.getpid()}/fd/{file.fileno()}")
-    return place if place.exists() else path
+    place = path_of_handle(file.fileno())
+    return Path(place) if place else path
 
 
 def kind_of(mode: int) -> str:
@@ -130,8 +132,7 @@ class _AsItIsNow(io.FileIO):
 
 
 def _check_inside(descriptor: int, path: str | os.PathLike[str], folder: str) -> None:
-    shown = f"/proc/self/fd/{descriptor}"  # on Linux: the name of the very file that is open
-    real = os.path.realpath(shown if os.path.lexists(shown) else path)
+    real = real_path(descriptor, path)
     if os.path.commonpath((real, folder)) != folder:
         raise NotARegularFile(errno.EINVAL, f"leads to {real}, out of the folder", os.fspath(path))
 

@@ -21,7 +21,7 @@ from pathlib import Path
 from mem_search.contracts import Embedder, Retriever, VectorIndex
 from mem_search.embedders import MissingEmbedder, Opener, open_embedder
 from mem_search.errors import MemSearchError, ModelUnavailable
-from mem_search.machine import lower_thread
+from mem_search.platform import lower_thread
 from mem_search.records.registry import installed_kinds
 from mem_search.retrievers.legs import KeywordRetriever, VectorRetriever
 from mem_search.runtime import EmbeddingModel, Runtime, SearchRuntime, Space

@@ -211,7 +211,8 @@ HANGING = """
 import os, socket, sys, time
 from pathlib import Path
 from mem_search.daemon.lock import worker_lock
-from mem_search.daemon.state import WorkerState, process_start, write_state
+from mem_search.daemon.state import WorkerState, write_state
+from mem_search.platform.processes import process_start
 home = Path(sys.argv[1])
 with worker_lock(home), socket.create_server(("127.0.0.1", 0)) as listener:
     began, port = process_start(os.getpid()), listener.getsockname()[1]

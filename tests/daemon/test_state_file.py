@@ -48,7 +48,8 @@ from pathlib import Path
 from mem_search import __version__
 from mem_search.access.proof import CHALLENGE, PROOF, proof
 from mem_search.daemon.lock import worker_lock
-from mem_search.daemon.state import WorkerState, process_start, write_state
+from mem_search.daemon.state import WorkerState, write_state
+from mem_search.platform.processes import process_start
 
 class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"

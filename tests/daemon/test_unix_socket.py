@@ -23,7 +23,8 @@ from homes import Home, quick
 from mem_search.daemon.connection import is_locked
 from mem_search.daemon.home_files import odd_files
 from mem_search.daemon.state import read_state, write_state
-from mem_search.daemon.unix_socket import MAX_PATH_BYTES, problem, unix_socket
+from mem_search.daemon.unix_socket import problem, unix_socket
+from mem_search.platform import MAX_SOCKET_PATH
 from patience import PATIENCE
 
 pytestmark = pytest.mark.worker
@@ -171,7 +172,7 @@ def test_a_home_with_a_long_path_has_one_that_is_reached_from_within(tmp_path: P
     mem = quick(place)
     try:
         mem.ok("import", "jsonl", "-", given=NOTE)
-        assert len(os.fsencode(at(mem))) > MAX_PATH_BYTES
+        assert len(os.fsencode(at(mem))) > MAX_SOCKET_PATH
         assert b"Harbour" in asked(mem, QUESTION)[1]
         assert "is too long for curl" in mem.ok("worker", "status")
         findings = json.loads(mem.run("doctor", "--json").stdout)["findings"]

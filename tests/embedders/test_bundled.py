@@ -209,18 +209,17 @@ def test_the_fingerprint_names_the_weights() -> None:
 
 
 @pytest.mark.parametrize(
-    ("facts", "machine", "expected"),
+    ("features", "expected"),
     [
-        ("flags : fpu avx2 avx512_vnni", "x86_64", True),
-        ("flags : fpu avx2 avx_vnni", "x86_64", True),
-        ("flags : fpu avx2 avx512f", "x86_64", False),
-        ("Features : fp asimd asimddp", "aarch64", True),
-        ("Features : fp asimd", "aarch64", False),
-        ("", "arm64", True),
-        ("", "x86_64", False),
+        ("flags : fpu avx2 avx512_vnni", True),
+        ("flags : fpu avx2 avx_vnni", True),
+        ("flags : fpu avx2 avx512f", False),
+        ("Features : fp asimd asimddp", True),
+        ("Features : fp asimd", False),
+        ("", False),
     ],
 )
 def test_int8_runs_where_the_processor_multiplies_bytes_exactly(
-    facts: str, machine: str, expected: bool
+    features: str, expected: bool
 ) -> None:
-    assert has_dot_products(facts, machine) is expected
+    assert has_dot_products(features.split()) is expected

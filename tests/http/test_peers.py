@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import socket
 import struct
-import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -13,11 +12,10 @@ from pathlib import Path
 import pytest
 
 from mem_search.http.access import peers
-from mem_search.http.access.peers import Ends, owner_of_socket, packed
+from mem_search.platform import IS_LINUX, sockets
+from mem_search.platform.sockets import Ends, owner_of_socket, packed
 
-pytestmark = pytest.mark.skipif(
-    sys.platform != "linux", reason="only Linux tells whose a socket is"
-)
+pytestmark = pytest.mark.skipif(not IS_LINUX, reason="only Linux tells whose a socket is")
 
 WAYS = {
     "ipv4": (socket.AF_INET, "127.0.0.1", socket.AF_INET, "127.0.0.1"),
@@ -32,9 +30,9 @@ WAYS = {
 def source(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Where it is looked up; in the tables only where the kernel cannot be asked."""
     if request.param == "tables":
-        monkeypatch.setattr(peers, "_SOCK_DIAG", 31)  # no such protocol
+        monkeypatch.setattr(sockets, "_SOCK_DIAG", 31)  # no such protocol
     else:
-        monkeypatch.setattr(peers, "_tables", lambda: pytest.fail("the kernel was not asked"))
+        monkeypatch.setattr(sockets, "_tables", lambda: pytest.fail("the kernel was not asked"))
     return str(request.param)
 
 
@@ -128,8 +126,8 @@ def test_who_gets_the_port_of_a_connection_that_was_reset_is_not_its_peer(source
 
 
 def test_nothing_readable_is_nobodys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(peers, "_SOCK_DIAG", 31)
-    monkeypatch.setattr(peers, "_PROC", tmp_path)
+    monkeypatch.setattr(sockets, "_SOCK_DIAG", 31)
+    monkeypatch.setattr(sockets, "_PROC", tmp_path)
     with connected() as where:
         assert owner_of_socket(where) is None
 
@@ -146,7 +144,7 @@ def test_the_user_who_stands_for_all_others_of_a_namespace_is_nobody(
         for name, text in (("self/uid_map", uid_map), ("sys/kernel/overflowuid", "65533\n")):
             (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
             (tmp_path / name).write_text(text)
-    monkeypatch.setattr(peers, "_PROC", tmp_path)
-    peers._stranger.cache_clear()
-    assert peers._stranger() == stranger
-    peers._stranger.cache_clear()
+    monkeypatch.setattr(sockets, "_PROC", tmp_path)
+    sockets.stranger.cache_clear()
+    assert sockets.stranger() == stranger
+    sockets.stranger.cache_clear()

@@ -22,6 +22,7 @@ from mem_search.ingest.prepare import prepare
 from mem_search.ingest.preparing import SMALL, Preparing
 from mem_search.model import Draft
 from mem_search.model.ingest import PreparedDraft
+from mem_search.platform.processes import processor_seconds
 from mem_search.records.registry import installed_kinds
 from patience import PATIENCE, comes_true, until
 
@@ -129,7 +130,7 @@ def test_a_process_that_works_is_told_from_one_that_waits() -> None:
                 until(lambda: limited_process.is_working(process.pid, 0.5, 60))
             else:
                 until(lambda: "S" in Path(f"/proc/{process.pid}/stat").read_text().split()[2])
-                used = limited_process.processor_seconds(process.pid)
+                used = processor_seconds(process.pid)
                 assert not limited_process.is_working(process.pid, used, 60)
             process.kill()
 

@@ -86,22 +86,24 @@ async def test_no_other_program_can_connect(tmp_path: Path) -> None:
 
 
 @linux
-@pytest.mark.parametrize("where", ["unshare", "fcntl.ioctl"])
+@pytest.mark.parametrize("where", ["ctypes.CDLL", "fcntl.ioctl"])
 async def test_where_a_namespace_is_refused_it_says_so_and_is_hard_to_find(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str
 ) -> None:
     """Containers refuse the namespace, others allow it and refuse everything in it."""
     refusing = tmp_path / "child.py"
+    module, _, name = where.partition(".")
+    refusal = f"""
+from types import SimpleNamespace
+from mem_search.platform import namespaces
+def refused(*_: object, **__: object) -> None:
+    raise PermissionError(1, "not here")
+namespaces.{module} = SimpleNamespace({name}=refused)
+"""
+    start = "\n\ndef main("
     text = CHILD.read_text("utf-8")
-    old, new = {
-        "unshare": ("    libc = ", "    raise PermissionError(1, 'not here')\n    libc = "),
-        "fcntl.ioctl": (
-            "        asked = ",
-            "        raise PermissionError(1, 'not here')\n        asked = ",
-        ),
-    }[where]
-    assert text.count(old) == 1
-    refusing.write_text(text.replace(old, new), "utf-8")
+    assert text.count(start) == 1
+    refusing.write_text(text.replace(start, refusal + start), "utf-8")
     monkeypatch.setattr("mem_search.storage.chroma.launch.CHILD", refusing)
     async with Opened(tmp_path) as opened:
         assert opened.process.protection == "address"

@@ -163,7 +163,7 @@ async def test_after_a_loss_of_power_only_what_reached_the_disk_is_demanded(
     path = tmp_path / "mem-search.db"
     await asyncio.to_thread(killed, path)
     without_log(path)
-    monkeypatch.setattr(mark, "_boot", lambda: "another run of this machine")
+    monkeypatch.setattr(mark, "boot", lambda: "another run of this machine")
     assert await count(path) == 0
 
 

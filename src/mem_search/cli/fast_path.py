@@ -133,12 +133,11 @@ def _spare_memory() -> None:
     One thread for products of matrices and for the tokenizer: further ones wait in a loop for the
     next call. Two heaps of the C library, not eight for each processor: each keeps what was freed.
     """
-    import ctypes
+    from mem_search.platform.memory import set_malloc
 
     for name, value in _SPARING.items():
         os.environ.setdefault(name, value)
-    if setting := getattr(ctypes.CDLL(None), "mallopt", None):  # of glibc
-        setting(_M_ARENA_MAX, int(_SPARING["MALLOC_ARENA_MAX"]))
+    set_malloc(_M_ARENA_MAX, int(_SPARING["MALLOC_ARENA_MAX"]))
 
 
 def read_arguments(command: Command, argv: list[str]) -> list[tuple[str, str]] | None:

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from dataclasses import asdict
 from itertools import chain
 from typing import Annotated
@@ -25,6 +24,7 @@ from mem_search.daemon.control import start as start_worker
 from mem_search.daemon.control import stop as stop_worker
 from mem_search.daemon.service import service_of
 from mem_search.errors import InputError, MemSearchError, NotFound, Unavailable
+from mem_search.platform import IS_MACOS
 from mem_search.settings import Settings
 
 app = typer.Typer(cls=Group, help="Run, start, stop and watch the worker.", no_args_is_help=True)
@@ -157,7 +157,7 @@ def install() -> None:
         setting = name.removeprefix("MEM_SEARCH_").lower()
         note(f"mem-search: {name} is a secret and is not written there: put {setting} into"
              f" {settings.home / 'config.toml'}, then: mem-search worker restart")  # fmt: skip
-    if sys.platform != "darwin":
+    if not IS_MACOS:
         say("It ends when you log out; to keep it running: loginctl enable-linger\n")
 
 

@@ -15,7 +15,7 @@ import time
 from mem_search import __version__
 from mem_search.access.proof import CHALLENGE, PROOF, proof
 from mem_search.daemon import elsewhere
-from mem_search.machine import scale_timeout
+from mem_search.platform import scale_timeout
 
 # Importing pathlib takes as long as starting the interpreter:
 # ruff: noqa: PTH111, PTH113, PTH118, PTH123

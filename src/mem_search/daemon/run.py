@@ -16,7 +16,6 @@ import os
 import secrets
 import signal
 import socket
-import sys
 import threading
 import time
 from collections.abc import Coroutine, Iterator, Sequence
@@ -31,10 +30,12 @@ from mem_search.daemon.lock import worker_lock
 from mem_search.daemon.logs import open_logs
 from mem_search.daemon.probe import conflict
 from mem_search.daemon.restore import finish as finish_restore
-from mem_search.daemon.state import WorkerState, clear_state, process_start, read_state, write_state
+from mem_search.daemon.state import WorkerState, clear_state, read_state, write_state
 from mem_search.daemon.unix_socket import NAME as SOCKET
 from mem_search.daemon.unix_socket import unix_socket
 from mem_search.errors import Conflict, Forbidden, InputError
+from mem_search.platform.processes import process_start
+from mem_search.platform.sockets import tells_owners
 from mem_search.settings import Settings
 
 if TYPE_CHECKING:
@@ -257,7 +258,7 @@ def viewer_socket() -> Iterator[socket.socket | str]:
     Yields why there is none where the system does not tell whose a connection is, so that nobody
     could be logged in, or has no such address.
     """
-    if sys.platform != "linux":
+    if not tells_owners():
         yield "this system does not tell whose program opens a connection"
         return
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as listener:

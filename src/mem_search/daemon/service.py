@@ -19,6 +19,7 @@ from typing import Final
 
 from mem_search.daemon.home_files import UMASK
 from mem_search.errors import StorageError, Unavailable
+from mem_search.platform import SYSTEM
 from mem_search.settings import Settings
 
 _SECONDS: Final = 20.0
@@ -74,7 +75,7 @@ class Service:
 
 
 def service_of(
-    settings: Settings, environ: Mapping[str, str] | None = None, platform: str = sys.platform
+    settings: Settings, environ: Mapping[str, str] | None = None, system: str = SYSTEM
 ) -> Service | None:
     """The service of this home, installed or not; None where there is no service manager."""
     environ = os.environ if environ is None else environ
@@ -83,7 +84,7 @@ def service_of(
     if settings.home != person / ".mem-search":
         name = f"{name}-{hashlib.sha256(str(settings.home).encode()).hexdigest()[:8]}"
     command = [sys.executable, "-P", "-m", "mem_search", "worker", "run", "--background"]
-    if platform == "darwin":
+    if system == "darwin":
         return _launchd(person, name, command, settings, environ)
     if shutil.which("systemctl", path=environ.get("PATH")):
         return _systemd(person, name, command, settings, environ)

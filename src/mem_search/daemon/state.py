@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import logging
 import os
-import subprocess
 import tempfile
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
@@ -36,38 +35,6 @@ class WorkerState:
     key: str
     socket: str = ""
     no_socket: str = ""
-
-
-def process_start(pid: int) -> str:
-    """When a process began, in the words of the system; empty when there is none."""
-    if not Path("/proc/self/stat").exists():
-        asked = ["ps", "-o", "lstart=", "-p", str(pid)]
-        shown = subprocess.run(asked, capture_output=True, text=True, check=False)  # noqa: S603
-        return shown.stdout.strip()
-    try:
-        stat = Path(f"/proc/{pid}/stat").read_text("utf-8", "replace")
-    except OSError:
-        return ""
-    # The name of the program, in brackets, may contain anything; proc(5) has the fields.
-    return stat.rpartition(")")[2].split()[19]
-
-
-def process_work(pid: int) -> tuple[str, str]:
-    """The state letter of a process (``R``, ``S``, ``D``, ``T``) and its processor time so far.
-
-    Both are empty when there is none. The time is only to be compared: it grows while it works.
-    """
-    if not Path("/proc/self/stat").exists():
-        asked = ["ps", "-o", "state=,time=", "-p", str(pid)]
-        shown = subprocess.run(asked, capture_output=True, text=True, check=False)  # noqa: S603
-        letter, _, spent = shown.stdout.strip().partition(" ")
-        return letter[:1], spent.strip()
-    try:
-        stat = Path(f"/proc/{pid}/stat").read_text("utf-8", "replace")
-    except OSError:
-        return "", ""
-    fields = stat.rpartition(")")[2].split()
-    return fields[0], f"{fields[11]} {fields[12]}"
 
 
 def read_state(file: Path) -> WorkerState | None:

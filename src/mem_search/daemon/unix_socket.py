@@ -10,16 +10,14 @@ from __future__ import annotations
 import os
 import socket
 import stat
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-NAME: Final = "worker.sock"
+from mem_search.platform import MAX_SOCKET_PATH
 
-MAX_PATH_BYTES: Final = 103 if sys.platform == "darwin" else 107
-"""The longest path by which a program connects; the system ends it with a zero (unix(7))."""
+NAME: Final = "worker.sock"
 
 
 @contextmanager
@@ -63,7 +61,7 @@ def _remove() -> None:
 
 def is_too_long(place: str) -> bool:
     """Whether no program connects by this path; from within its folder, one does."""
-    return len(os.fsencode(place)) > MAX_PATH_BYTES
+    return len(os.fsencode(place)) > MAX_SOCKET_PATH
 
 
 def problem(place: Path) -> str:

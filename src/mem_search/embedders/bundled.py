@@ -29,7 +29,7 @@ from mem_search.contracts import Vectors
 from mem_search.embedders.weights import SHA256, model_file
 from mem_search.errors import ModelUnavailable
 from mem_search.install_command import install_command
-from mem_search.machine import lower_thread
+from mem_search.platform import lower_thread
 from mem_search.text import wordpieces
 
 if TYPE_CHECKING:

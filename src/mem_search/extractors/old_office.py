@@ -10,7 +10,6 @@ import os
 import resource
 import shutil
 import subprocess
-import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -20,6 +19,7 @@ from mem_search.extractors.docx import Docx
 from mem_search.extractors.pptx import Pptx
 from mem_search.extractors.refusal import OLE, Unreadable, reason_for
 from mem_search.model.ingest import Extracted
+from mem_search.platform import IS_MACOS
 
 _SECONDS: Final = 50
 """By the clock, less than the reader's processor time: the program may wait for something."""
@@ -95,7 +95,7 @@ def _form(path: Path) -> _Form | None:
 
 def _advice(package: str) -> str:
     """The command for this system."""
-    if sys.platform == "darwin":
+    if IS_MACOS:
         return "brew install --cask libreoffice"
     for manager, command in (("apt-get", "sudo apt-get install"), ("dnf", "sudo dnf install"),
                              ("pacman", "sudo pacman -S"), ("zypper", "sudo zypper install"),

@@ -20,7 +20,8 @@ from typing import IO, Final
 from mem_search.git.commits import FORMAT, Commit, TooManyFiles, parse
 from mem_search.git.places import Place, Refused, link_objects, settings_of
 from mem_search.git.references import ORIGIN_HEAD, References
-from mem_search.limited_process import end_with, limit
+from mem_search.limited_process import limit
+from mem_search.platform.processes import end_with_parent
 from mem_search.regular_file import FileTooLarge, NotARegularFile, read_regular_file
 
 MAX_GIT_SECONDS: Final = 3600
@@ -342,7 +343,7 @@ def _limit_git() -> None:
         (resource.RLIMIT_FSIZE, MAX_COMPLAINTS),
     ):
         limit(what, most)
-    end_with(os.getppid())
+    end_with_parent(os.getppid())
 
 
 def _text(token: bytearray) -> str:

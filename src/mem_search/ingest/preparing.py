@@ -30,11 +30,11 @@ from mem_search.limited_process import (
     environment,
     framed,
     is_working,
-    processor_seconds,
 )  # fmt: skip
-from mem_search.machine import scale_timeout
 from mem_search.model import Draft
 from mem_search.model.ingest import PreparedDraft
+from mem_search.platform import scale_timeout
+from mem_search.platform.processes import processor_seconds
 from mem_search.records import BUILT_IN
 from mem_search.records.registry import installed_kinds
 from mem_search.text.json_reading import LEVELS

@@ -17,7 +17,6 @@ import numpy as np
 
 from mem_search.contracts import Question, RankingTraits, Retriever
 from mem_search.errors import MemSearchError, StorageError, Unavailable
-from mem_search.machine import scale_timeout
 from mem_search.model import (
     FacetCounts,
     FacetName,
@@ -37,6 +36,7 @@ from mem_search.model.rankings import (
     Values,
     are_among,
 )
+from mem_search.platform import scale_timeout
 from mem_search.retrievers import graph
 from mem_search.retrievers.graph import Expansion
 from mem_search.search.query_understanding import filters_decide

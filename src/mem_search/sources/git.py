@@ -17,7 +17,6 @@ import os
 import re
 import signal
 import subprocess
-import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
@@ -154,9 +153,8 @@ def _span(heads: Iterable[str], tips: Iterable[str]) -> str:
     return f"{short(tips)}..{short(heads)}"
 
 
-STILL_SECONDS: Final = 60.0 if sys.platform == "linux" else 600.0
-"""Without a reply and without work: then it waits for a disk or a pipe that gives nothing. Only
-Linux says whether git works."""
+STILL_SECONDS: Final = 60.0
+"""Without a reply and without work: then it waits for a disk or a pipe that gives nothing."""
 
 MAX_SECONDS: Final = 60
 """Of processor time of ours for one reply. Git has its own limit."""

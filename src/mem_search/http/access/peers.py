@@ -1,10 +1,7 @@
 """Which user of this machine has the other end of a connection.
 
-Only a positive answer counts: an end that is not found, that no process holds any more, or that the
-system does not tell about is nobody's, and so never the owner's. Linux tells; elsewhere every
-peer is unknown. The kernel is asked for one socket by both of its addresses and ports
-(sock_diag(7)), which takes 20 µs; the tables of proc_net(5), which take milliseconds, are for
-systems without that.
+Only a positive answer counts: whoever the system does not tell about (``platform.sockets``) is
+never the owner.
 """
 
 from __future__ import annotations
@@ -12,58 +9,27 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
-import struct
-from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
 from typing import Final
 from weakref import WeakKeyDictionary
 
-Ends = tuple[bytes, int, bytes, int]
-"""Address (``packed``) and port of a socket, then those of the socket that it is connected to."""
+from mem_search.platform.sockets import (
+    OF_IPV4,
+    Ends,
+    found_socket,
+    owner_of_socket,
+    owner_of_unix,
+    packed,
+    stranger,
+)
 
-_OF_IPV4: Final = bytes(10) + b"\xff\xff"
-"""How IPv6 begins to write an address of IPv4 (RFC 4291 2.5.5.2)."""
-
-_LOOPBACK: Final = (_OF_IPV4 + b"\x7f", bytes(15) + b"\x01")
+_LOOPBACK: Final = (OF_IPV4 + b"\x7f", bytes(15) + b"\x01")
 """What packed addresses of this machine begin with."""
 
 OWN_USERS: Final = (os.getuid(), 0)
 """The worker's own user, and root, who reads its files anyway."""
 
-_HELD: Final = frozenset({1, 4, 5, 8})
-"""States of a connected socket that a process holds: established, half closed, or closed by us."""
-
 _CONNECTED: Final = frozenset({1, 8})
-"""Of these, the states of our own end while the peer's socket has its port: nobody else gets it."""
-
-_WHOLE_MAP: Final = 2**32 - 1
-"""Users that the first user namespace of a machine has."""
-
-_PROC: Final = Path("/proc")
-_ASK, _ANSWER, _SOCK_DIAG, _REQUEST = 20, 20, 4, 1
-"""Of linux/netlink.h and linux/sock_diag.h: both messages are SOCK_DIAG_BY_FAMILY."""
-
-_HEADER: Final = struct.Struct("=IHHII")
-_ENDS: Final = struct.Struct("!HH16s16s")
-_QUESTION: Final = struct.Struct("=BBBBI")
-_NO_COOKIE: Final = struct.pack("=III", 0, 2**32 - 1, 2**32 - 1)
-_OWNER: Final = struct.Struct("=II")
-_ENDS_AT: Final = _HEADER.size + 4
-_OWNER_AT: Final = _HEADER.size + 64
-"""Where a reply (inet_diag_msg) has the ends, and the user with the inode."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Socket:
-    """A TCP socket of this machine. Without an inode no process holds it, and ``user`` is 0."""
-
-    ends: Ends
-    state: int
-    user: int
-    inode: int
-
+"""States of our own end while the peer's socket has its port: nobody else gets it."""
 
 _known: WeakKeyDictionary[asyncio.BaseTransport, int | None] = WeakKeyDictionary()
 
@@ -89,14 +55,14 @@ def is_unix(transport: asyncio.BaseTransport | None) -> bool:
 def _look_up(transport: asyncio.BaseTransport) -> int | None:
     connected = transport.get_extra_info("socket")
     if is_unix(transport):
-        user = _of_unix(connected)
+        user = owner_of_unix(connected)
     else:
         ends = _ends(transport.get_extra_info("peername"), transport.get_extra_info("sockname"))
         user = None if ends is None else owner_of_socket(ends)
         # Afterwards: a peer that reset the connection may have left its port to somebody else.
         if user is not None and not _is_connected(ends, connected):
             user = None
-    return None if user == _stranger() else user
+    return None if user == stranger() else user
 
 
 def _is_connected(ends: Ends | None, own: socket.socket) -> bool:
@@ -106,18 +72,8 @@ def _is_connected(ends: Ends | None, own: socket.socket) -> bool:
         inode = os.fstat(own.fileno()).st_ino
     except OSError:
         return False
-    found = _found((*ends[2:], *ends[:2]))
+    found = found_socket((*ends[2:], *ends[:2]))
     return found is not None and found.inode == inode and found.state in _CONNECTED
-
-
-def _of_unix(connected: socket.socket) -> int | None:
-    if not hasattr(socket, "SO_PEERCRED"):
-        return None
-    try:
-        found = connected.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("iII"))
-    except OSError:
-        return None
-    return int(struct.unpack("iII", found)[1])
 
 
 def _ends(peer: object, own: object) -> Ends | None:
@@ -126,95 +82,3 @@ def _ends(peer: object, own: object) -> Ends | None:
         return None
     ends = (packed(peer[0]), int(peer[1]), packed(own[0]), int(own[1]))
     return ends if ends[0].startswith(_LOOPBACK) else None
-
-
-def packed(text: str) -> bytes:
-    """The 16 bytes of an address, without its interface; IPv4 as IPv6 writes it."""
-    if ":" in text:
-        return socket.inet_pton(socket.AF_INET6, text.partition("%")[0])
-    return _OF_IPV4 + socket.inet_pton(socket.AF_INET, text)
-
-
-def owner_of_socket(ends: Ends) -> int | None:
-    """The user of the process that holds the TCP socket with these ends; None without one."""
-    found = _found(ends)
-    # A placeholder (TIME_WAIT, a socket whose process is gone) has neither inode nor user: it
-    # would be root's.
-    if found is None or not found.inode or found.state not in _HELD:
-        return None
-    return found.user
-
-
-def _found(ends: Ends) -> _Socket | None:
-    try:
-        found = _asked(ends)
-        # The other end is there as well: a kernel that finds neither has no sock_diag for TCP.
-        answers = found is not None or _asked((*ends[2:], *ends[:2])) is not None
-    except OSError:  # it has none at all, or may not be asked
-        answers = False
-    if not answers:
-        found = next((each for each in _tables() if each.ends == ends), None)
-    return found if found is not None and found.ends == ends else None
-
-
-def _asked(ends: Ends) -> _Socket | None:
-    """What the kernel says of one socket. Raises OSError where it cannot be asked."""
-    if not hasattr(socket, "AF_NETLINK"):
-        raise OSError("no netlink")
-    own, port, other, to_port = ends
-    family = socket.AF_INET6
-    if own.startswith(_OF_IPV4):
-        family, own, other = socket.AF_INET, own[12:], other[12:]
-    body = _QUESTION.pack(family, socket.IPPROTO_TCP, 0, 0, 2**32 - 1)
-    body += _ENDS.pack(port, to_port, own, other) + _NO_COOKIE
-    header = _HEADER.pack(_HEADER.size + len(body), _ASK, _REQUEST, 1, 0)
-    with socket.socket(
-        socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC, _SOCK_DIAG
-    ) as kernel:
-        kernel.settimeout(1)  # it answers within the send
-        kernel.sendall(header + body)
-        reply = kernel.recv(4096)
-    return _told(reply) if _HEADER.unpack_from(reply)[1] == _ANSWER else None
-
-
-def _told(reply: bytes) -> _Socket:
-    family, state = reply[_HEADER.size : _HEADER.size + 2]
-    port, to_port, own, other = _ENDS.unpack_from(reply, _ENDS_AT)
-    if family == socket.AF_INET:
-        own, other = _OF_IPV4 + own[:4], _OF_IPV4 + other[:4]
-    user, inode = _OWNER.unpack_from(reply, _OWNER_AT)
-    return _Socket((own, port, other, to_port), state, user, inode)
-
-
-def _tables() -> Iterator[_Socket]:
-    """All TCP sockets of this machine. One of IPv6 may be connected to an address of IPv4."""
-    for table in ("tcp", "tcp6"):
-        try:
-            rows = (_PROC / "net" / table).read_bytes().splitlines()[1:]
-        except OSError:
-            continue  # no IPv6, or not this system: whoever is not found is unknown
-        for row in rows:
-            _, own, other, state, _, _, _, user, _, inode = row.split(None, 10)[:10]
-            yield _Socket((*_end(own), *_end(other)), int(state, 16), int(user), int(inode))
-
-
-def _end(column: bytes) -> tuple[bytes, int]:
-    """``0100007F:1F90``: words of 32 bits in the byte order of the machine, then the port."""
-    words, _, port = column.partition(b":")
-    numbers = [int(words[at : at + 8], 16) for at in range(0, len(words), 8)]
-    address = struct.pack(f"={len(numbers)}I", *numbers)
-    return address if len(address) == 16 else _OF_IPV4 + address, int(port, 16)
-
-
-@cache
-def _stranger() -> int | None:
-    """The number that stands for every user whom the user namespace of this process does not have;
-    None where it has all.
-    """
-    try:
-        rows = (_PROC / "self" / "uid_map").read_text("ascii").splitlines()
-        if sum(int(row.split()[2]) for row in rows) >= _WHOLE_MAP:
-            return None
-        return int((_PROC / "sys" / "kernel" / "overflowuid").read_text("ascii"))
-    except (OSError, ValueError, LookupError):
-        return 65534  # its value unless somebody changed it

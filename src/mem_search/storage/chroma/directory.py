@@ -19,7 +19,6 @@ import os
 import shutil
 import signal
 import sqlite3
-import subprocess
 import time
 from contextlib import closing
 from pathlib import Path
@@ -27,6 +26,7 @@ from typing import Final
 from uuid import UUID
 
 from mem_search.errors import IndexUnavailable
+from mem_search.platform.processes import command_line
 
 CHILD: Final = Path(__file__).with_name("child.py")
 _PATIENCE = 5.0
@@ -103,7 +103,7 @@ class DataDirectory:
         self.forget_child()
 
     def _is_our_child(self, pid: int) -> bool:
-        command = _command_line(pid)
+        command = command_line(pid)
         return str(CHILD) in command and str(self.data) in command
 
     def quarantine(self) -> Path:
@@ -174,18 +174,3 @@ def _is_uuid(name: str) -> bool:
         return str(UUID(name)) == name
     except ValueError:
         return False
-
-
-def _command_line(pid: int) -> str:
-    """The command line of a process, separated by spaces; empty without such a process."""
-    try:
-        return (
-            Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
-        )
-    except OSError:
-        if Path("/proc/self").exists():
-            return ""
-    listing = subprocess.run(  # noqa: S603  a fixed program; the number is an int
-        ["/bin/ps", "-o", "command=", "-p", str(pid)], capture_output=True, text=True, check=False
-    )
-    return listing.stdout

@@ -20,7 +20,7 @@ import numpy as np
 
 from mem_search.contracts import VectorEntry, VectorIndex, Vectors
 from mem_search.errors import IndexUnavailable
-from mem_search.machine import scale_timeout
+from mem_search.platform import scale_timeout
 from mem_search.storage.chroma.connection import (
     FORMAT,
     CollectionGone,

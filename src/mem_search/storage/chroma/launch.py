@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Final
 
 from mem_search.errors import IndexUnavailable
+from mem_search.platform.namespaces import has_namespaces
 from mem_search.redacted_output import RedactedOutput
 from mem_search.storage.chroma.connection import Unreachable
 from mem_search.storage.chroma.directory import CHILD
@@ -107,7 +108,7 @@ async def launch(data: Path, log: Path, *, isolated: bool = True) -> Child:
     IndexUnavailable when the process cannot be started.
     """
     host, port = address = _free_address()
-    door = Door() if isolated and sys.platform == "linux" else None
+    door = Door() if isolated and has_namespaces() else None
     options = {"path": data, "host": host, "port": port, "parent": os.getpid()}
     if door is not None:
         options["door"] = door.inner.fileno()
@@ -120,7 +121,7 @@ async def launch(data: Path, log: Path, *, isolated: bool = True) -> Child:
                 "-P",  # the folder of the script must not be on the import path
                 str(CHILD),
                 *(f"--{name}={value}" for name, value in options.items()),
-                stdin=subprocess.DEVNULL,
+                stdin=subprocess.PIPE,  # its end is ours
                 stdout=output.writer,
                 stderr=subprocess.STDOUT,
                 env=_environment(os.environ),

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Final
 
 from mem_search.errors import IndexUnavailable
-from mem_search.machine import scale_timeout
+from mem_search.platform import scale_timeout
 from mem_search.storage.chroma.connection import ServerFault, Unreachable
 from mem_search.storage.chroma.directory import DataDirectory
 from mem_search.storage.chroma.launch import Child, launch

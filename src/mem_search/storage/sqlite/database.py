@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Concatenate, ParamSpec, TypeVar
 
 from mem_search.errors import StorageError
-from mem_search.machine import lower_thread
+from mem_search.platform import lower_thread
 from mem_search.storage.sqlite import damage
 from mem_search.storage.sqlite.connection import (
     MAPPED,

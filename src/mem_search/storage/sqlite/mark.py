@@ -25,6 +25,7 @@ from shlex import quote
 from typing import Final
 
 from mem_search.errors import StoreDamaged
+from mem_search.platform.processes import boot
 from mem_search.storage.sqlite.connection import as_read
 from mem_search.storage.sqlite.unwritable import is_full, open_as_it_is
 
@@ -69,7 +70,7 @@ class Mark:
     def __init__(self, database: Path) -> None:
         self._path = mark_of(database)
         self._file: int | None = None
-        self._held = Held("", 0, 0, 0, _boot())
+        self._held = Held("", 0, 0, 0, boot())
         self._durable_at = 0.0
 
     def open(self, connection: sqlite3.Connection) -> None:
@@ -157,7 +158,7 @@ def check(database: Path) -> None:
             raise damaged(database, "the file is missing or empty, but its vector index is here")
         return
     durable, latest = _read(content[:_LINE]), _read(content[_LINE : 2 * _LINE])
-    if latest is not None and (not latest.boot or latest.boot != _boot()):
+    if latest is not None and (not latest.boot or latest.boot != boot()):
         latest = None
     held = latest or durable
     said = f"it held {held.records} records" if held else "a store was here"
@@ -244,11 +245,3 @@ def _read(line: bytes) -> Held | None:
         return Held(**json.loads(text))
     except (ValueError, TypeError):
         return None
-
-
-def _boot() -> str:
-    """The name of this run of the machine, new with each start; empty where there is none."""
-    try:
-        return Path("/proc/sys/kernel/random/boot_id").read_text("utf-8").strip()
-    except OSError:
-        return ""

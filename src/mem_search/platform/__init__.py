@@ -1,4 +1,8 @@
-"""What the worker takes of the machine: priority and time.
+"""What differs between operating systems, and what the worker takes of the machine.
+
+No other package asks which system this is (``tests/test_import_rules.py``). Linux alone has the
+files of ``/proc``, death signals, namespaces and files in memory. Where that is missing, another
+way stands beside it here, or the answer is that it is not known.
 
 Work that no search waits for gets a lower priority. A search passes from thread to thread several
 times. Where imports keep all processors busy, it waits for a processor at each step, unless the
@@ -11,6 +15,15 @@ import os
 import sys
 
 # Every search from the command line imports this, so it imports no typing.
+
+SYSTEM = os.environ.get("MEM_SEARCH_SYSTEM") or sys.platform
+"""``linux``, ``darwin``, or ``plain`` in tests: a system that has what POSIX says and no more."""
+
+IS_LINUX = SYSTEM == "linux"
+IS_MACOS = SYSTEM == "darwin"
+
+MAX_SOCKET_PATH = 107 if IS_LINUX else 103
+"""Bytes: the longest path by which a program connects; the system ends it with a zero (unix(7))."""
 
 _NICER = 5
 """Added to the niceness: a third of the processor time, where others want the same processor.
@@ -34,7 +47,7 @@ def lower_thread() -> None:
     """
     import threading  # a search from the command line has one thread
 
-    if sys.platform == "linux":
+    if IS_LINUX:
         thread = threading.get_native_id()
         now = os.getpriority(os.PRIO_PROCESS, thread)
         os.setpriority(os.PRIO_PROCESS, thread, min(now + _NICER, _NICEST))
