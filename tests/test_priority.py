@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from mem_search.platform import lower_thread
+from mem_search.platform import IS_LINUX, lower_thread
 from mem_search.storage.sqlite.database import Connection, Database
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="priorities of threads are Linux's")
+pytestmark = pytest.mark.skipif(not IS_LINUX, reason="priorities of threads are Linux's")
 
 _LATE = """
 import os, threading

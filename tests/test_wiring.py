@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -16,6 +15,7 @@ import drafts
 from chosen_store import in_a_file
 from mem_search.errors import InputError, StorageError
 from mem_search.model import Batch, Location, SearchRequest
+from mem_search.platform import IS_LINUX
 from mem_search.search.service import SearchService
 from mem_search.wiring import open_runtime
 from runtimes import THERE, fill, settled, small
@@ -89,7 +89,7 @@ async def test_an_import_gives_way_to_searches(
         await runtime.ingest.reader.read(Location("jsonl", str(tmp_path / "notes.jsonl")))
         assert given == [runtime.search.service]
         lower = runtime.model.passage_thread.submit(priority).result()
-        assert lower >= min(priority() + 1, LOWEST) or sys.platform != "linux"
+        assert lower >= min(priority() + 1, LOWEST) or not IS_LINUX
 
 
 def priority() -> int:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
@@ -19,6 +18,7 @@ from homes import Home
 from mem_search.daemon import elsewhere
 from mem_search.daemon.state import WorkerState, clear_state, read_state, write_state
 from mem_search.errors import StorageError
+from mem_search.platform import IS_LINUX
 from patience import PATIENCE
 from small_disk import room_for
 
@@ -31,7 +31,7 @@ def home(tmp_path: Path) -> Iterator[Home]:
     made = homes.quick(tmp_path)
     made.path.mkdir(mode=0o700)
     mounted = False
-    if os.geteuid() == 0 and sys.platform == "linux":
+    if os.geteuid() == 0 and IS_LINUX:
         mount = ["mount", "-t", "tmpfs", "-o", f"size={SIZE},mode=700", "tmpfs", str(made.path)]
         mounted = subprocess.run(mount, capture_output=True, check=False).returncode == 0
     if not mounted:

@@ -26,6 +26,7 @@ from mem_search.http.core.app import build_app
 from mem_search.http.core.lifecycle import LIFECYCLE
 from mem_search.http.routes import ROUTES
 from mem_search.model import Filters, Location
+from mem_search.platform import IS_LINUX
 from mem_search.settings import Settings
 from patience import PATIENCE
 
@@ -57,7 +58,7 @@ for line in sys.stdin:
 """It becomes the user once it runs: another user may not be able to read the interpreter."""
 
 pytestmark = pytest.mark.skipif(
-    sys.platform != "linux" or os.geteuid() != 0,
+    not IS_LINUX or os.geteuid() != 0,
     reason="only root becomes another user; CI runs as root",
 )
 

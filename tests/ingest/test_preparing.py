@@ -22,7 +22,7 @@ from mem_search.ingest.prepare import prepare
 from mem_search.ingest.preparing import SMALL, Preparing
 from mem_search.model import Draft
 from mem_search.model.ingest import PreparedDraft
-from mem_search.platform.processes import processor_seconds
+from mem_search.platform.processes import process_work, processor_seconds
 from mem_search.records.registry import installed_kinds
 from patience import PATIENCE, comes_true, until
 
@@ -122,14 +122,13 @@ async def test_a_process_that_ends_as_the_clock_gives_it_up_says_why(
     assert reason == "it took more than 1 seconds to prepare (prepare_seconds)"
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="Linux tells what a process has used")
 def test_a_process_that_works_is_told_from_one_that_waits() -> None:
     for code, works in (("while True: pass", True), ("input()", False)):
         with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE) as process:
             if works:
                 until(lambda: limited_process.is_working(process.pid, 0.5, 60))
             else:
-                until(lambda: "S" in Path(f"/proc/{process.pid}/stat").read_text().split()[2])
+                until(lambda: process_work(process.pid)[0] == "S")
                 used = processor_seconds(process.pid)
                 assert not limited_process.is_working(process.pid, used, 60)
             process.kill()

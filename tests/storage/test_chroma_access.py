@@ -6,7 +6,6 @@ import ipaddress
 import shutil
 import socket
 import subprocess
-import sys
 import threading
 from collections.abc import Callable
 from functools import partial
@@ -16,6 +15,7 @@ from typing import Any
 import pytest
 
 from mem_search.contracts import VectorEntry
+from mem_search.platform import IS_LINUX
 from mem_search.storage.chroma.connection import FORMAT, Connection
 from mem_search.storage.chroma.directory import CHILD
 from mem_search.storage.chroma.launch import HOST, _free_address
@@ -26,7 +26,7 @@ from patience import PATIENCE
 from unit_vectors import unit_vectors
 
 ABOUT = {"fingerprint": "space", "dimensions": "8", "format": FORMAT}
-linux = pytest.mark.skipif(sys.platform != "linux", reason="namespaces are Linux's")
+linux = pytest.mark.skipif(not IS_LINUX, reason="namespaces are Linux's")
 
 
 class Opened:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-import sys
 from collections.abc import AsyncIterator
 from functools import partial
 from pathlib import Path
@@ -16,6 +15,7 @@ from hypothesis import strategies as st
 
 from mem_search.contracts import VectorEntry
 from mem_search.errors import IndexUnavailable, InputError
+from mem_search.platform import IS_LINUX
 from mem_search.storage.chroma import connection
 from mem_search.storage.chroma.index import ChromaIndex, OffIndex
 from mem_search.storage.chroma.lean import LeanConnection
@@ -110,7 +110,7 @@ async def test_a_child_that_hangs_for_good_is_replaced(
     assert process.quarantines == 0
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="namespaces are Linux's")
+@pytest.mark.skipif(not IS_LINUX, reason="namespaces are Linux's")
 async def test_a_lost_way_into_the_namespace_leads_to_a_new_child(
     index: ChromaIndex, process: ChromaProcess
 ) -> None:

@@ -117,7 +117,6 @@ async def test_a_second_owner_waits_until_the_first_has_left(
     await second.stop()
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="only its kernel ends orphans for us")
 async def test_the_child_ends_with_a_worker_that_is_killed(tmp_path: Path) -> None:
     worker = await asyncio.create_subprocess_exec(
         sys.executable,
