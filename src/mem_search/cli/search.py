@@ -13,7 +13,7 @@ from mem_search.cli import completion
 from mem_search.cli.client import open_client
 from mem_search.cli.fast_path import is_empty
 from mem_search.cli.options import Json, folded, show
-from mem_search.cli.output import note, show_listing, write
+from mem_search.cli.output import note, screen, show_listing, write
 from mem_search.cli.records import Refs
 from mem_search.cli.search_options import (
     FORMATS,
@@ -111,9 +111,12 @@ def search_with(command: Command, values: dict[str, Any]) -> None:
         return
     as_json = ("format", "json") in pairs
     client = open_client(may_start=not values["no_start"])
-    answer = client.raw if as_json else client.text
     try:
-        body = answer(command.route, pairs)
+        body = (
+            client.raw(command.route, pairs)
+            if as_json
+            else client.text(command.route, pairs, screen())
+        )
     except InputError as error:
         since_given = any(option.param == error.field for option, _ in given)
         if command.dated and error.field == "dateStart" and not since_given:

@@ -13,6 +13,7 @@ from mem_search.errors import InputError, MissingField
 from mem_search.features.timeline.service import (
     Anchor,
     find_anchor,
+    is_anchor,
     records_around,
     render_timeline,
 )
@@ -75,6 +76,7 @@ class TimelineParameters(AroundParameters):
         description="Or a question: its best result is the anchor",
         json_schema_extra=also("q"),
     )
+    around: Text = Field(default="", description="Or either: an anchor, else a question")
 
 
 class ByQueryParameters(AroundParameters):
@@ -90,7 +92,11 @@ class ByQueryParameters(AroundParameters):
 async def timeline(call: Call) -> web.StreamResponse:
     """Show the records around an anchor, or around the best result of a question."""
     params = call.parameters(TimelineParameters)
+    display = call.display(params.tz)
     anchor, query = params.anchor.strip(), params.query.strip()
+    if around := params.around.strip():
+        is_one = not (anchor or query) and is_anchor(around, now=display.now, tz=display.tz)
+        anchor, query = (around, query) if is_one else (anchor, query or around)
     if not anchor and not query:
         raise MissingField("give an anchor or a query", field="anchor")
     if anchor and query:
@@ -98,7 +104,6 @@ async def timeline(call: Call) -> web.StreamResponse:
     if query:
         await admit(call.request, query)
         return await _around_best(call, params, query)
-    display = call.display(params.tz)
     found = await find_anchor(call.runtime.search.store, anchor, now=display.now, tz=display.tz)
     return await _around(call, params, found)
 

@@ -11,12 +11,14 @@ from itertools import groupby
 
 from mem_search.errors import InputError
 from mem_search.model import Filters, Record
+from mem_search.patterns import pattern
 from mem_search.renderers.record_line import DisplayOptions, marks, name_of
 from mem_search.search.opening import open_record
 from mem_search.storage.ports.search import SearchSnapshot, SearchStore
 from mem_search.text import dates
-from mem_search.text.record_ids import RecordId
+from mem_search.text.record_ids import RECORD_ID, RecordId
 
+_DATE = pattern(r"\d{4}-\d{2}-\d{2}(?:[T ]|\Z)")
 _NOTHING = "No records in this stretch of time"
 
 
@@ -67,6 +69,17 @@ async def find_anchor(store: SearchStore, text: str, *, now: datetime, tz: tzinf
             " S12, P12, or a date such as 2025-10-03T17:45",
             field="anchor",
         ) from None
+
+
+def is_anchor(text: str, *, now: datetime, tz: tzinfo) -> bool:
+    """Whether ``text`` names a record or a date, and is no question."""
+    if _DATE.match(text) or RECORD_ID.fullmatch(text):
+        return True
+    try:
+        dates.parse_bound(text, end=False, now=now, tz=tz, field="anchor")
+    except InputError:
+        return False
+    return True
 
 
 async def records_around(
