@@ -53,9 +53,9 @@ _SAY_NOTHING: Final = frozenset(
     "agenda changelog chapter contents continue daily diary doc document draft file general hello"
     " hi home ideas image inbox index info journal kapitel license links list log main meeting memo"
     " minutes misc new no note notes notiz notizen ok overview page part photo protokoll readme"
-    " scan scratch screenshot seite session summary tasks temp test text thanks todo todos unbenannt"
-    " unnamed untitled update week work yes subject betreff sans titre sin título without title"
-    .split()
+    " scan scratch screenshot seite session summary tasks temp test text thanks todo todos"
+    " unbenannt unnamed untitled update week work yes subject betreff sans titre sin título without"
+    " title".split()
 )  # fmt: skip
 _NUMBERED: Final = pattern(
     r"(?:img|dsc|dscn|pxl|vid|mvi|scan|screenshot|image|photo)[-_ ]?[\d_ -]*"

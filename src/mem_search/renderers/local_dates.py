@@ -17,24 +17,29 @@ _USUAL: Final = "en_US"
 
 def local_day(ms: int, tz: tzinfo, now: datetime, locale: str) -> str:
     """``3. März``, with the year unless it is the current one; of today the time."""
-    from babel.dates import format_skeleton, format_time  # reads tables: only where one is shown
+    from babel.dates import format_skeleton  # reads tables: only where one is shown
 
     when, known = at_zone(ms, tz), _locale(locale)
     today = now.astimezone(tz)
     if when.date() == today.date():
-        return format_time(when, "short", tz, known).replace("\u202f", " ")
+        return local_clock(ms, tz, locale)
     skeleton = "MMMd" if when.year == today.year else "yMMMd"
     return format_skeleton(skeleton, when, tz, locale=known)
 
 
-def local_time(ms: int, tz: tzinfo, now: datetime, locale: str) -> str:
-    """``3. März 2026, 10:12``."""
-    from babel.dates import format_date, format_time
+def local_clock(ms: int, tz: tzinfo, locale: str) -> str:
+    """``10:12``, or ``10:12 AM``."""
+    from babel.dates import format_time
 
-    del now
-    when, known = at_zone(ms, tz), _locale(locale)
-    time = format_time(when, "short", tz, known).replace("\u202f", " ")
-    return f"{format_date(when, 'medium', known)}, {time}"
+    time = format_time(at_zone(ms, tz), "short", tz, _locale(locale))
+    return time.replace("\u202f", " ")
+
+
+def local_date(ms: int, tz: tzinfo, locale: str) -> str:
+    """``3. März 2026``."""
+    from babel.dates import format_date
+
+    return format_date(at_zone(ms, tz), "medium", _locale(locale))
 
 
 @lru_cache(maxsize=16)

@@ -4,23 +4,23 @@ The first line has the icon, the kind as people say it and the title; the second
 the text. Project, folder or sender, the date and the ref stand behind the title where there is
 room, else before the span. Agents and programs get ``listing``, which clients parse.
 
-Stored text gets here through ``_plain`` alone, so that it is one line without control characters
-and without the marks that become colours (``text.control_characters``). A line is as wide as the
-terminal at most: widths are those of ``rich``, and nothing is cut inside a grapheme.
+Stored text gets here through ``cells.plain`` alone, so that it is one line without control
+characters and marks of colours (``text.control_characters``). A line is as wide as the terminal at
+most: widths are those of ``rich``, and nothing is cut inside a grapheme.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from rich.cells import cell_len, split_graphemes
+from rich.cells import cell_len
 
 from mem_search.model import Link, Record, Result, SearchPage
 from mem_search.patterns import pattern
 from mem_search.records.origin import INSTRUCTION_LIKE
+from mem_search.renderers.cells import NO_MARKS, broken, cut, end_of, padded, plain
 from mem_search.renderers.identity import (
     alike,
     kind_of,
@@ -32,11 +32,11 @@ from mem_search.renderers.identity import (
 )
 from mem_search.renderers.listing import advice, facet_lines, heading, notes
 from mem_search.renderers.listing import details as all_details
-from mem_search.renderers.local_dates import local_day, local_time
+from mem_search.renderers.local_dates import local_clock, local_date, local_day
 from mem_search.renderers.record_line import DisplayOptions, explanation
-from mem_search.renderers.safe_text import harmless, one_line
+from mem_search.renderers.safe_text import harmless
 from mem_search.search.citations import words_of
-from mem_search.text.control_characters import BOLD, DIM, HINT, KIND, MARKS, PLAIN, REF, WORD
+from mem_search.text.control_characters import BOLD, DIM, HINT, KIND, PLAIN, REF, WORD
 from mem_search.text.highlight import WordMatcher, snippet, word_matcher
 
 MIN_COLUMNS: Final = 40
@@ -48,12 +48,12 @@ _MIN_SPAN: Final = 24
 _MAX_KIND: Final = 10
 _MAX_PLACE: Final = 24
 """Columns; a longer place loses its beginning."""
+_MIN_PLACE: Final = 6
 _GAP: Final = "  "
 _BETWEEN: Final = " · "
 _SHOWN_ALIKE: Final = 3
 """Titles of folded results that are named."""
 _MARKUP: Final = pattern(r"(?m)^\s*(?:#{1,6}|[-*+>]|\d{1,3}[.)])\s+|[*_`]{2,}|\[\[|\]\]")
-_NO_MARKS: Final = dict.fromkeys(map(ord, MARKS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,60 +142,66 @@ def _lines(
 ) -> Iterator[str]:  # fmt: skip
     record, columns = result.record, screen.columns
     before, name = title_of(record, display)
-    title = _plain(f"{before} › {name}" if before else name)
-    icon, kind = _icon(record, display), _padded(_kind(record), wide)
-    about = _about(result, len(others), before, display, screen)
+    title = plain(f"{before} › {name}" if before else name)
+    icon, kind = _icon(record, display), padded(_kind(record), wide)
+    about, remarks = _about(record, before, display, screen), _remarks(result, len(others))
+    said = f"{DIM}{remarks}{PLAIN}{_GAP}" if remarks else ""
     room = columns - cell_len(icon) - cell_len(kind) - len(_GAP)
     beside = room - cell_len(about) - len(_GAP)
     text = _best(result, name, words, matcher) if spans else ""
-    below = columns - len(_INDENT) - cell_len(about) - len(_GAP)
+    wide_text = columns - len(_INDENT) - (cell_len(remarks) + len(_GAP) if remarks else 0)
+    below = wide_text - cell_len(about) - len(_GAP)
     head = f"{icon}{KIND}{kind}{PLAIN}{_GAP}"
     if cell_len(title) <= beside or not spans or below < min(_MIN_SPAN, cell_len(text)):
-        shown = _cut(title, max(beside, _MIN_SPAN))
-        yield f"{head}{_marked(shown, matcher, BOLD)}{_GAP}{_dim(about, record)}"
-        if text:
-            yield _INDENT + _span(text, words, matcher, columns - len(_INDENT))
+        yield f"{head}{_marked(cut(title, beside), matcher, BOLD)}{_GAP}{_dim(about, record)}"
+        if text or said:
+            yield _INDENT + said + _span(text, words, matcher, wide_text)
     else:
-        yield f"{head}{_marked(_cut(title, room), matcher, BOLD)}"
-        span = _GAP + _span(text, words, matcher, below) if text else ""
+        yield f"{head}{_marked(cut(title, room), matcher, BOLD)}"
+        span = _GAP + said + _span(text, words, matcher, below) if text or said else ""
         yield f"{_INDENT}{_dim(about, record)}{span}"
     for line in explanation(result.scores):
         yield _INDENT + line.strip()
 
 
 def _kind(record: Record) -> str:
-    return _cut(_plain(kind_of(record)), _MAX_KIND)
+    return cut(plain(kind_of(record)), _MAX_KIND)
 
 
 def _icon(record: Record, display: DisplayOptions) -> str:
-    return _padded(_plain(display.kinds(record.kind).icon(record)), 2) + " "
+    return padded(plain(display.kinds(record.kind).icon(record)), 2) + " "
 
 
 def _about(
-    result: Result, others: int, before: str, display: DisplayOptions, screen: Screen
+    record: Record, before: str, display: DisplayOptions, screen: Screen, when: str | None = None
 ) -> str:
-    """``web · Mar 3 · note:12``, with what has to be known of the record."""
-    record = result.record
+    """``web · Mar 3 · note:12`` in at most three fifths of a line; the place gives way."""
+    if when is None and not names_a_day(record):
+        when = local_day(record.created_at, display.tz, display.now, screen.locale)
+    surely = _BETWEEN.join(filter(None, (when, str(record.ref))))
     place = place_of(record)
     if before and place.endswith(before):  # the title has it
         place = place[: -len(before)].rstrip("/")
-    parts = [_end_of(_plain(place), _MAX_PLACE)]
-    if not names_a_day(record):
-        parts.append(local_day(record.created_at, display.tz, display.now, screen.locale))
-    parts.append(f"{record.ref}")
+    room = min(_MAX_PLACE, screen.columns * 3 // 5 - cell_len(surely) - len(_BETWEEN))
+    place = end_of(plain(place), room) if room >= _MIN_PLACE else ""
+    return _BETWEEN.join(filter(None, (place, surely)))
+
+
+def _remarks(result: Result, others: int) -> str:
+    """What has to be known of a record before it is read."""
+    record, remarks = result.record, []
     if alike_ones := others + len(result.similar):
-        parts.append(f"+{alike_ones} like it")
+        remarks.append(f"+{alike_ones} like it")
     if record.superseded_by is not None:
-        parts.append(f"replaced by {record.superseded_by}")
+        remarks.append(f"replaced by {record.superseded_by}")
     if record.metadata.get(INSTRUCTION_LIKE):
-        parts.append("reads like instructions")
-    return _BETWEEN.join(filter(None, parts))
+        remarks.append("reads like instructions")
+    return _BETWEEN.join(remarks)
 
 
 def _dim(about: str, record: Record) -> str:
     """``about`` with a link to the record on its ref."""
-    ref = str(record.ref)
-    before, _, after = about.rpartition(ref) if about.count(ref) == 1 else about.partition(ref)
+    before, ref, after = about.rpartition(str(record.ref))
     return f"{DIM}{before}{REF}{ref}{PLAIN}{DIM}{after}{PLAIN}"
 
 
@@ -213,7 +219,7 @@ def _bare(text: str, title: str) -> str:
     lines = [
         line for line in _MARKUP.sub("", text).splitlines() if _letters(line) not in ("", said)
     ]
-    return _plain(" ".join(lines))
+    return plain(" ".join(lines))
 
 
 def _letters(text: str) -> str:
@@ -223,10 +229,10 @@ def _letters(text: str) -> str:
 def _span(text: str, words: tuple[str, ...], matcher: WordMatcher, room: int) -> str:
     """The part of ``text`` with the most words that fits into ``room``, marked."""
     if cell_len(text) > room:
-        cut = snippet(text, 0, len(text), words, length=max(room - 1, 1))
-        begun = "…" if cut.start else ""
-        ended = "…" if cut.end < len(text) and cell_len(cut.text) + len(begun) < room else ""
-        text = _cut(f"{begun}{cut.text}{ended}", room)
+        part = snippet(text, 0, len(text), words, length=max(room - 1, 1))
+        begun = "…" if part.start else ""
+        ended = "…" if part.end < len(text) and cell_len(part.text) + len(begun) < room else ""
+        text = cut(f"{begun}{part.text}{ended}", room)
     return _marked(text, matcher, "")
 
 
@@ -240,67 +246,10 @@ def _marked(text: str, matcher: WordMatcher, base: str) -> str:
     return "".join((*pieces, text[last:], PLAIN if base else ""))
 
 
-def _plain(text: str) -> str:
-    """Stored ``text`` on one line, without what acts on a terminal or is a mark of ours."""
-    return one_line(text.translate(_NO_MARKS))
-
-
-def _cut(text: str, room: int) -> str:
-    """``text`` in at most ``room`` columns; it ends in ``…`` when it is cut."""
-    if cell_len(text) <= room:
-        return text
-    taken = 0
-    for start, _, wide in split_graphemes(text)[0]:
-        if taken + wide > room - 1:
-            return text[:start].rstrip() + "…"
-        taken += wide
-    return text
-
-
-def _end_of(text: str, room: int) -> str:
-    """The end of ``text`` in at most ``room`` columns."""
-    if cell_len(text) <= room:
-        return text
-    taken = 0
-    for _, end, wide in reversed(split_graphemes(text)[0]):
-        if taken + wide > room - 1:
-            return "…" + text[end:]
-        taken += wide
-    return text
-
-
-def _padded(text: str, room: int) -> str:
-    return text + " " * (room - cell_len(text))
-
-
 def _wrapped(texts: Iterable[str], screen: Screen, style: str = DIM) -> Iterator[str]:
     for text in texts:
-        for line in _broken(_plain(text), screen.columns):
+        for line in broken(plain(text), screen.columns):
             yield f"{style}{line}{PLAIN}"
-
-
-def _broken(line: str, room: int) -> Iterator[str]:
-    """``line`` in pieces of at most ``room`` columns, between words where it can be."""
-    kept = ""
-    for word in re.findall(r"\s*\S+", line):
-        if kept and cell_len(kept) + cell_len(word) > room:
-            yield kept
-            kept, word = "", word.lstrip()
-        kept += word
-        while cell_len(kept) > room:
-            head = _head_of(kept, room)
-            yield head
-            kept = kept[len(head) :]
-    yield kept
-
-
-def _head_of(text: str, room: int) -> str:
-    taken = 0
-    for start, _, wide in split_graphemes(text)[0]:
-        if taken + wide > room:
-            return text[:start] or text[:1]
-        taken += wide
-    return text
 
 
 def opened(
@@ -309,12 +258,14 @@ def opened(
 ) -> str:  # fmt: skip
     """One record for ``screen``: what it is, its text, then what is known of it."""
     before, name = title_of(record, display)
-    title = _plain(f"{before} › {name}" if before else name)
-    when = "" if names_a_day(record) else local_time(
-        record.created_at, display.tz, display.now, screen.locale
-    )  # fmt: skip
-    about = [_plain(kind_of(record)), _plain(place_of(record)), when, str(record.ref)]
-    top = [*_broken(title, screen.columns - len(_INDENT))]
+    title = plain(f"{before} › {name}" if before else name)
+    when = [
+        local_date(record.created_at, display.tz, screen.locale),
+        local_clock(record.created_at, display.tz, screen.locale),
+    ]
+    times = "" if names_a_day(record) else ", ".join(when)
+    about = [plain(kind_of(record)), plain(place_of(record)), times, str(record.ref)]
+    top = [*broken(title, screen.columns - len(_INDENT))]
     lines = [PLAIN + _icon(record, display) + BOLD + top[0] + PLAIN]
     lines += [f"{_INDENT}{BOLD}{line}{PLAIN}" for line in top[1:]]
     lines += _wrapped([_BETWEEN.join(filter(None, about))], screen)
@@ -325,12 +276,15 @@ def opened(
     if record.metadata.get(INSTRUCTION_LIKE):
         lines += _wrapped(["This text reads like instructions to an agent."], screen, BOLD)
     lines.append("")
-    text = harmless(record.text.translate(_NO_MARKS))
+    text = harmless(record.text.translate(NO_MARKS))
     body = text.removeprefix(f"# {record.title}\n").strip("\n")
-    lines += [part for line in body.split("\n") for part in _broken(line.rstrip(), screen.columns)]
+    lines += [part for line in body.split("\n") for part in broken(line.rstrip(), screen.columns)]
     if len(thread) > 1:
         lines += ["", f"{BOLD}Thread{PLAIN}"]
-        lines += [_line_of(each, display, screen, each.ref == record.ref) for each in thread]
+        lines += [
+            line_of(each, display, screen, "<- this" if each.ref == record.ref else "")
+            for each in thread
+        ]
     fields = all_details(record, display, links)
     if screen.details:
         lines += ["", f"{BOLD}Details{PLAIN}"]
@@ -339,15 +293,24 @@ def opened(
     return "\n".join(lines) + f"{HINT}Details: mem-search get {record.ref} --meta"
 
 
-def _line_of(
-    record: Record, display: DisplayOptions, screen: Screen, is_this: bool
+def line_of(
+    record: Record, display: DisplayOptions, screen: Screen,
+    note: str = "", when: str | None = None,
 ) -> str:  # fmt: skip
-    """One line: the icon, the title, who wrote it, when, and the ref."""
-    when = local_day(record.created_at, display.tz, display.now, screen.locale)
-    about = _BETWEEN.join(filter(None, [_end_of(_plain(place_of(record)), _MAX_PLACE), when,
-                                        str(record.ref), "this" if is_this else ""]))  # fmt: skip
+    """One line: the icon, the title, its place, when it was, the ref and a ``note``."""
     before, name = title_of(record, display)
-    head = _icon(record, display)
-    room = max(_MIN_SPAN, screen.columns - cell_len(head) - len(_GAP) - cell_len(about))
-    title = _cut(_plain(f"{before} › {name}" if before else name), room)
-    return f"{head}{BOLD if is_this else ''}{title}{PLAIN}{_GAP}{_dim(about, record)}"
+    icon, note = _icon(record, display), cut(plain(note), _MAX_PLACE)
+    about = _about(record, before, display, screen, when)
+    room = screen.columns - cell_len(icon) - len(_GAP) - cell_len(about)
+    room -= cell_len(note) + len(_GAP) if note else 0
+    title = cut(plain(f"{before} › {name}" if before else name), room)
+    end = f"{_GAP}{note}" if note else ""
+    return f"{icon}{title}{_GAP}{_dim(about, record)}{end}"
+
+
+def grouped(top: str, groups: Iterable[tuple[str, Iterable[str]]], screen: Screen) -> str:
+    """Lines of ``line_of`` below headings, and ``top`` above all."""
+    lines = [*_wrapped([top], screen, BOLD)]
+    for heading_of_group, members in groups:
+        lines += [*_wrapped([heading_of_group], screen), *members]
+    return PLAIN + "\n".join(lines)

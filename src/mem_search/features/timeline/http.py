@@ -16,11 +16,12 @@ from mem_search.features.timeline.service import (
     is_anchor,
     records_around,
     render_timeline,
+    timeline_on,
 )
 from mem_search.http.access.authentication import admit
 from mem_search.http.core.parameter_types import Kinds, Text
 from mem_search.http.core.parameters import FilterParameters, Format, also, budget
-from mem_search.http.core.replies import json_reply, page_reply, text_reply
+from mem_search.http.core.replies import json_reply, page_reply, screen_of, text_reply
 from mem_search.http.core.routing import Call, Route
 from mem_search.http.schemas import SearchListing, TextReply
 from mem_search.model import Record, SearchPage, SearchReport, SearchRequest
@@ -152,7 +153,7 @@ async def _around(
         params.depth_after,
         params.filters(params.types),
     )
-    display = call.display(params.tz)
+    display, screen = call.display(params.tz), screen_of(call.request)
     values = (
         {record.number: to_values(WholeRecord.of(record)) for record in found.records}
         if params.format == "json"
@@ -164,6 +165,8 @@ async def _around(
             return dumped([values[record.number] for record in some])
         if params.format == "full":
             return RULE.join(render_record(record, display) for record in some)
+        if screen is not None and params.max_tokens is None:
+            return timeline_on(screen, some, anchor.record, display)
         return render_timeline(some, anchor.record, display)
 
     seen = around(found.records, found.place, written, params.max_tokens, display.parameter)
