@@ -155,11 +155,11 @@ def _lines(
     if cell_len(title) <= beside or not spans or below < min(_MIN_SPAN, cell_len(text)):
         yield f"{head}{_marked(cut(title, beside), matcher, BOLD)}{_GAP}{_dim(about, record)}"
         if text or said:
-            yield _INDENT + said + _span(text, words, matcher, wide_text)
+            yield (_INDENT + said + _span(text, words, matcher, wide_text)).rstrip()
     else:
         yield f"{head}{_marked(cut(title, room), matcher, BOLD)}"
         span = _GAP + said + _span(text, words, matcher, below) if text or said else ""
-        yield f"{_INDENT}{_dim(about, record)}{span}"
+        yield f"{_INDENT}{_dim(about, record)}{span}".rstrip()
     for line in explanation(result.scores):
         yield _INDENT + line.strip()
 
@@ -229,10 +229,11 @@ def _letters(text: str) -> str:
 def _span(text: str, words: tuple[str, ...], matcher: WordMatcher, room: int) -> str:
     """The part of ``text`` with the most words that fits into ``room``, marked."""
     if cell_len(text) > room:
-        part = snippet(text, 0, len(text), words, length=max(room - 1, 1))
-        begun = "…" if part.start else ""
-        ended = "…" if part.end < len(text) and cell_len(part.text) + len(begun) < room else ""
-        text = cut(f"{begun}{part.text}{ended}", room)
+        begun, part = cut(text, room), snippet(text, 0, len(text), words, length=max(room - 1, 1))
+        if matcher.count_in(begun) < matcher.count_in(part.text):
+            ended = "…" if part.end < len(text) and cell_len(part.text) + 1 < room else ""
+            begun = cut(f"{'…' if part.start else ''}{part.text}{ended}", room)
+        text = begun
     return _marked(text, matcher, "")
 
 
