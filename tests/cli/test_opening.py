@@ -48,7 +48,7 @@ HOSTILE = [
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
     place = tmp_path_factory.mktemp("opening")
-    home = quick(place)
+    home = quick(place, MEM_SEARCH_FOLLOW="0")
     vault = place / "vault"
     (vault / "Daily").mkdir(parents=True)
     (vault / "Daily" / "Thursday.txt").write_text("We keep redis for the rate limiter.")
@@ -63,7 +63,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
     (vault / "gone.txt").unlink()
     (vault / "link.txt").symlink_to(place / "secret.txt")
     lines = "\n".join(json.dumps({"source_id": f"h{n}", **row}) for n, row in enumerate(HOSTILE))
-    home.ok("import", "-", given=lines.replace("{vault}", str(vault)))
+    home.ok("import", "jsonl", "-", given=lines.replace("{vault}", str(vault)))
     yield home
     home.end()
 
@@ -79,7 +79,7 @@ def opened(home: Home, title: str) -> str:
 
 def test_each_record_has_the_program_that_a_person_has_for_it(home: Home) -> None:
     place = home.path.parent
-    assert opened(home, "Thursday.txt").endswith(f"{place}/vault/Daily/Thursday.txt")
+    assert opened(home, "Thursday").endswith(f"{place}/vault/Daily/Thursday.txt")
     address = opened(home, "Über uns & mehr")
     assert address.startswith("obsidian://open?path=%2F")
     assert address.endswith("%2Fnotes%2F%C3%9Cber%20uns%20%26%20mehr.md")
@@ -109,7 +109,7 @@ def test_a_path_outside_of_what_the_source_read_is_not_opened(home: Home, title:
 
 
 def test_a_file_that_is_gone_is_named_with_the_way_to_its_text(home: Home) -> None:
-    done = home.run("open", ref(home, "gone.txt"))
+    done = home.run("open", ref(home, "gone"))
     assert done.returncode == 4
     assert "is gone; its text is stored: mem-search get file:" in done.stderr
 
@@ -121,7 +121,7 @@ def test_the_editor_gets_its_own_options_and_the_path_as_one_argument(
     editor = tmp_path / "editor"
     editor.write_text(f'#!/bin/sh\nprintf "%s\\n" "$@" > {seen}\n')
     editor.chmod(0o700)
-    done = home.run("open", ref(home, "Thursday.txt"), VISUAL="", EDITOR=f"{editor} --wait")
+    done = home.run("open", ref(home, "Thursday"), VISUAL="", EDITOR=f"{editor} --wait")
     assert done.returncode == 0, done.stderr
     assert seen.read_text().split("\n") == [
         "--wait", f"{home.path.parent}/vault/Daily/Thursday.txt", "",
@@ -129,7 +129,7 @@ def test_the_editor_gets_its_own_options_and_the_path_as_one_argument(
 
 
 def test_an_editor_that_is_none_is_told(home: Home) -> None:
-    done = home.run("open", ref(home, "Thursday.txt"), VISUAL="", EDITOR="no-such-editor")
+    done = home.run("open", ref(home, "Thursday"), VISUAL="", EDITOR="no-such-editor")
     assert done.returncode == 4
     assert "there is no program no-such-editor" in done.stderr
 
@@ -186,14 +186,14 @@ def test_the_recipe_for_fzf_lists_previews_and_opens(home: Home, tmp_path: Path)
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     preview = (tmp_path / "preview").read_text()
-    assert "\x1b[1mDaily › Thursday.txt\x1b[0m" in preview
+    assert "\x1b[1mDaily › Thursday\x1b[0m" in preview
     assert "We keep redis for the rate limiter." in preview
     assert (tmp_path / "edited").read_text() == "We keep redis for the rate limiter."
 
 
 def test_tsv_has_a_line_a_result_and_nothing_where_nothing_is_found(home: Home) -> None:
     rows = home.ok("search", "redis rate limiter", "--format", "tsv").splitlines()
-    assert rows[0].split("\t")[:2] == [ref(home, "Thursday.txt"), "Text"]
+    assert rows[0].split("\t")[:2] == [ref(home, "Thursday"), "Text"]
     none = home.run("search", "zzqqyyxx", "--format", "tsv")
     assert (none.returncode, none.stdout) == (1, "")
 

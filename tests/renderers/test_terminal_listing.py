@@ -95,7 +95,7 @@ AT_80 = """\
    We decided to keep redis for the rate limiter only; sessions move to postgre…
 📝 Note      Daily › 2026-11-20  vault · note:1
    Standup: the redis upgrade waits for a certificate.
-🔴 Fix       Refresh tokens under a lock, so that two tabs do not lose each other
+🔴 Fix       Refresh tokens under a lock, so that two tabs do not lose each oth…
    web · Mar 3 · observation:2  Two tabs raced for the redis lock.
 ✉️ Mail      Re: Redis outage on Monday: what we tell customers
    Ilse Aichinger · Mar 3, 2025 · email:3  Redis was down from 10 to 11.

@@ -75,6 +75,8 @@ def _bare(stream: TextIO) -> TextIO:
 def show_listing(body: bytes, *, as_json: bool = False) -> None:
     """Print an answer of the worker."""
     text = body.decode("utf-8", "replace").rstrip("\n") + "\n"
+    if not body.strip():
+        return  # a table without a line
     if as_json:
         write_json(text)
         return

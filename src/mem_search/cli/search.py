@@ -26,6 +26,7 @@ from mem_search.cli.search_options import (
     search_of,
 )
 from mem_search.errors import InputError
+from mem_search.text.counted import counted
 
 
 class SearchCommand(TyperCommand):
@@ -193,4 +194,4 @@ def suggest(
 def _line(completion: dict[str, object]) -> str:
     """The text, a tab and the rest, so that a script can cut the text off."""
     text = folded(str(completion["text"]))
-    return f"{text}\t{completion['what']}, {completion['records']} record(s)"
+    return f"{text}\t{completion['what']}, {counted(completion['records'], 'record')}"

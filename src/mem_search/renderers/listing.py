@@ -137,6 +137,9 @@ def _by_name(name: str) -> Listing:
     raise InputError(f"{name!r} is no text format; known are {known}", field="format")
 
 
+_ORDINARY: Final = "the index is starting"
+"""How the detail of a leg begins where nothing is wrong with it."""
+
 _MAX_MISSING: Final = 3
 """Words of a question that are named when no record has them."""
 
@@ -255,7 +258,8 @@ def notes(page: SearchPage, display: DisplayOptions) -> list[str]:
     for leg in report.legs:
         told = leg.name in "\n".join(report.notices)
         if leg.state in ("degraded", "failed") and not told:
-            lines.append(f"{leg.name} search {leg.state}{f' ({leg.detail})' if leg.detail else ''}")
+            said = f"{leg.name} search {leg.state}{f' ({leg.detail})' if leg.detail else ''}"
+            lines.append(leg.detail if leg.detail.startswith(_ORDINARY) else said)
     if report.realised not in (report.requested, "filter") and not lines:
         lines.append(f"asked for {report.requested} search, answered by {report.realised}")
     if report.coverage < 1 and "%" not in "\n".join(lines):

@@ -18,6 +18,7 @@ from mem_search.cli.options import Json, clock_time, show
 from mem_search.cli.output import note, say, screen, show_listing
 from mem_search.errors import Unavailable
 from mem_search.features.stats.text import index_facts, index_lines
+from mem_search.text.counted import counted
 
 index_app = typer.Typer(
     cls=Group, help="Inspect, audit and rebuild the vector index.", no_args_is_help=True
@@ -141,7 +142,7 @@ def _source_lines(told: Mapping[str, Any]) -> Iterator[str]:
 
 def ledger_line(entry: Mapping[str, Any]) -> str:
     """``2026-11-21 10:00  git  left  /src/web a..b: 3 merges``."""
-    count = f"{entry['records']} record(s)" if entry.get("records") else ""
+    count = f"{counted(entry['records'], 'record')}" if entry.get("records") else ""
     why = ", ".join(part for part in (count, entry.get("reason") or "") if part)
     where = f"{entry['location']} {entry['item']}"
     head = f"{clock_time(entry['at'])}  {entry['source']}  {entry['outcome']:<7}  {where}"
@@ -158,8 +159,8 @@ def reembed(
 ) -> None:
     """Change the embedding model: searches use the old one until everything is embedded anew."""
     result = _run_job("/api/reembed", {"model": model})
-    done = f"{result['embedded']} passage(s) embedded by {result['embedder']}"
-    say(f"{done}; {result['deleted']} vector(s) of other models deleted\n")
+    done = f"{counted(result['embedded'], 'passage')} embedded by {result['embedder']}"
+    say(f"{done}; {counted(result['deleted'], 'vector')} of other models deleted\n")
     if text := result.get("note"):
         note(f"mem-search: {text}")
 
@@ -172,14 +173,14 @@ def compress(
     """Have a language model shorten agents' work; MEM_SEARCH_COMPRESS names the model."""
     result = _run_job("/api/compress", {"take_back": take_back})
     if take_back:
-        say(f"taken back from {result['taken_back']} record(s)\n")
+        say(f"taken back from {counted(result['taken_back'], 'record')}\n")
         if result["asked_again"]:
             note(
                 "mem-search: MEM_SEARCH_COMPRESS still names a model, which is asked again; to turn"
                 " it off, empty the setting and run: mem-search worker restart"
             )
         return
-    counts = f"{result['compressed']} record(s) shortened, {result['refused']} refused"
+    counts = f"{counted(result['compressed'], 'record')} shortened, {result['refused']} refused"
     say(f"{counts}; {result['tokens_left_today']} tokens left today\n")
 
 
@@ -203,7 +204,7 @@ def audit() -> None:
 def rebuild() -> None:
     """Empty the vector index and fill it from the stored vectors; nothing is embedded again."""
     result = _run_job("/api/index/rebuild")
-    say(f"{result['queued']} vector(s) queued for a new index; see: mem-search stats\n")
+    say(f"{counted(result['queued'], 'vector')} queued for a new index; see: mem-search stats\n")
 
 
 def _run_job(route: str, body: Mapping[str, Any] | None = None) -> Mapping[str, Any]:

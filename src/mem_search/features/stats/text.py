@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
+from mem_search.text.counted import counted
+
+_OUTCOMES: Final = {"taken": "read", "left": "left out", "failed": "could not be read"}
 MONTHS: Final = 12
 """Months of the picture."""
 
@@ -39,7 +42,7 @@ def stats_lines(
     writes a time.
     """
     records: Mapping[str, int] = stats["records"]
-    yield f"{records['total']} records"
+    yield counted(records["total"], "record")
     for kind, count in records.items():
         if kind != "total" and (kinds or kind in stats["missing_kinds"]):
             missing = " (not installed)" if kind in stats["missing_kinds"] else ""
@@ -56,9 +59,12 @@ def stats_lines(
         yield f"  {known['source']}  {known['path']}  ({when}){problem}"
     if not stats["sources"]:
         yield "  none yet; run: mem-search sync"
+    yield from ["what was read"] if stats["ledger"] else []
     for source, counts in stats["ledger"].items():
-        outcomes = ", ".join(f"{count} {outcome}" for outcome, count in counts.items())
-        yield f"ledger {source}: {outcomes}"
+        outcomes = ", ".join(
+            f"{count} {_OUTCOMES.get(outcome, outcome)}" for outcome, count in counts.items()
+        )
+        yield f"  {source}: {outcomes}"
     yield _database_line(stats["database"])
     kept = stats["transcripts"]
     if kept["on"] or kept["files"]:
