@@ -194,4 +194,4 @@ def suggest(
 def _line(completion: dict[str, object]) -> str:
     """The text, a tab and the rest, so that a script can cut the text off."""
     text = folded(str(completion["text"]))
-    return f"{text}\t{completion['what']}, {counted(completion['records'], 'record')}"
+    return f"{text}\t{completion['what']}, {counted(int(str(completion['records'])), 'record')}"

@@ -321,7 +321,7 @@ def _state_of(runtime: Runtime, waiting: int) -> tuple[IndexState, str]:
     if damage := runtime.index.damage:
         return "degraded", f"{damage} passages are missing or wrong in it; they are being repaired"
     if waiting:
-        return "filling", f"{waiting} passages wait"
+        return "filling", f"{waiting} passages wait; the worker goes on by itself"
     return "ok", ""
 
 
