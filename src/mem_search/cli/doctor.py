@@ -49,7 +49,8 @@ def worker(settings: Settings, state: WorkerState) -> Iterator[Finding]:
         return
     if reason := stats["database"]["unwritable"]:
         detail = f"nothing can be stored, searches are answered: {reason}"
-        yield Finding("store", "missing", detail, "df -h; what waits goes on by itself then")
+        fix = "df -h, and free some space; then it goes on by itself"
+        yield Finding("store", "missing", detail, fix)
     for row in stats["database"]["odd_rows"]:
         fix = "make it again" if "set aside" in row else "read or forget it"
         yield Finding("row", "advice", row, f"{fix}, then: mem-search purge")

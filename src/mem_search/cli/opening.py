@@ -91,7 +91,7 @@ def resume(ref: Ref) -> None:
     if found is None:
         known = of_session(record["source"], str(record["metadata"].get("platform", "")))
         what = "it names none" if known else f"it is from {record['source']}"
-        raise NotFound(f"{record['ref']} is of no session of an agent: {what}", field="ref")
+        raise NotFound(f"{record['ref']} belongs to no session of an agent: {what}", field="ref")
     write(f"{found}\n")
 
 

@@ -133,7 +133,7 @@ def receipt_lines(receipt: Mapping[str, Any]) -> Iterator[str]:
         return
     yield "  done: the database, its log and the vector index are written anew without it"
     yield from copies_lines(receipt["copies"], purge=receipt["purge"])
-    yield "  the memory of the worker may hold it until: mem-search worker restart"
+    yield "  the memory of the worker may hold it until you run: mem-search worker restart"
 
 
 def copies_lines(copies: Mapping[str, Any], *, purge: bool) -> Iterator[str]:
