@@ -57,11 +57,11 @@ _ADVICE: Final = re.compile(
 """What quickstart says of the reader's own shell."""
 
 _WAITING: Final = re.compile(
-    r"^the worker (?:\(pid \d+\) )?is starting; if it stays so,"
-    r" run:\s+mem-search\s+worker\s+restart\n",
+    r"^the worker is starting\n"
+    r"|^the worker has not started for \d+ s; to start again:\n  mem-search worker restart\n",
     re.MULTILINE,
 )
-"""What a command says, in one line or two, while the machine is busy."""
+"""What a command says while the machine is busy."""
 
 _REF: Final = re.compile(
     r"\b(note|observation|session_summary|report|website|email)([:/])\d+\b"

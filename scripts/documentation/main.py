@@ -2,7 +2,8 @@
 
 ``--check`` writes nothing, prints what would change, and exits with 1 when something would.
 ``--story`` runs the commands of the stories again and writes what they print (``story``);
-``--site [FOLDER]`` builds a site of all documents (``website``). A
+``--site [FOLDER]`` builds a site of all documents (``website``); ``--messages`` prints what the
+program says to people (``messages``). A
 Markdown file requests a block with ``<!-- generated: NAME -->`` … ``<!-- /generated -->``;
 the names are in ``blocks.BLOCKS``. All of docs/openapi.json is generated. A module that a
 document names and the tree does not have is an error in both cases.
@@ -20,6 +21,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from blocks import BLOCKS, filled, has_blocks
 from checkout import ROOT, documents
+from messages import table as table_of_messages
 from modules import unknown_modules
 from story import written as written_stories
 from website import build as build_site
@@ -40,7 +42,13 @@ def main() -> int:
         "--site", type=Path, nargs="?", const=ROOT / "build" / "site", metavar="FOLDER",
         help="build a site with search; a broken link is an error",
     )  # fmt: skip
+    parser.add_argument(
+        "--messages", action="store_true", help="print a table of all messages, to be read aloud"
+    )
     given = parser.parse_args()
+    if given.messages:
+        print(table_of_messages(ROOT / "src" / "mem_search"))
+        return 0
     if given.story:
         print("\n".join(f"wrote {name}" for name in written_stories()))
     if given.site:

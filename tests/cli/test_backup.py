@@ -99,10 +99,10 @@ def test_a_backup_brings_everything_into_another_home(
 ) -> None:
     file, mine = tmp_path / "all.zip", owner(filled)
     before = said(filled)
-    assert "3 record(s) of 2 store(s)" in mine.ok("backup", str(file), *options)  # it runs on
+    assert "3 records of 2 stores" in mine.ok("backup", str(file), *options)  # it runs on
     assert file.stat().st_mode & 0o777 == 0o600
     other = other_home(tmp_path)
-    assert "restored 3 record(s)" in other.ok("restore", str(file))
+    assert "restored 3 records" in other.ok("restore", str(file))
     token = filled.environ["MEM_SEARCH_TOKEN"]
     theirs = Home(other.path, other.environ | {"MEM_SEARCH_TOKEN": token})
     try:

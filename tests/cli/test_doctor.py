@@ -240,15 +240,15 @@ def test_a_full_disk_is_one_line_and_no_traceback(home: Home, argv: tuple[str, .
 @pytest.mark.parametrize(
     ("state", "expected"),
     [
-        ("running", [("advice", "is being redacted again: 2 record(s) had a secret")]),
-        ("failed", [("missing", "was not redacted again: 2 record(s) had a secret")]),
+        ("running", [("advice", "is being redacted again: 2 records had a secret")]),
+        ("failed", [("missing", "was not redacted again: 2 records had a secret")]),
         (
             "done",
             [
-                ("missing", "1 record(s) could not be"),
+                ("missing", "1 record could not be"),
                 (
                     "ok",
-                    "3 record(s) and 4 other text(s) had a secret; citations were looked for in 5",
+                    "3 records and 4 other texts had a secret; citations were looked for in 5",
                 ),
             ],
         ),
@@ -257,7 +257,7 @@ def test_a_full_disk_is_one_line_and_no_traceback(home: Home, argv: tuple[str, .
 )
 def test_redacting_an_older_store_is_told(state: str, expected: list[tuple[str, str]]) -> None:
     job = {
-        "id": "a1", "name": "redact", "state": state, "message": "2 record(s) had a secret",
+        "id": "a1", "name": "redact", "state": state, "message": "2 records had a secret",
         "result": {"changed": 3, "texts": 4, "left": 1, "citations": 5},
     }  # fmt: skip
     found = list(redacted_again([{"id": "b2", "name": "sync", "state": "done"}, job]))
@@ -297,5 +297,5 @@ def test_sources_with_lines_that_were_not_read_are_listed() -> None:
     assert list(unread_items([])) == []
     codex, qwen = unread_items([entry, {**entry, "source": "qwen"}, entry])
     assert (codex.name, codex.state) == ("source codex", "advice")
-    assert codex.detail == "2 item(s) are not read, the newest /s a.jsonl:7: line 7 is odd"
+    assert codex.detail == "not read: 2, the newest /s a.jsonl:7: line 7 is odd"
     assert qwen.fix == "mem-search ledger --source qwen --outcome failed"

@@ -282,7 +282,11 @@ def test_a_start_that_works_is_waited_for_and_told(tmp_path: Path) -> None:
     process.passes(10, starting)
     process.letter = "S"
     process.passes(10, starting, answers=True)
-    assert told == ["the worker is starting; if it stays so, run: mem-search worker restart"]
+    assert told == [
+        "the worker is starting",
+        "the worker has not started for 30 s; to start again:",
+        "  mem-search worker restart",
+    ]
     assert not starting.is_late
     process.spent += 1
     process.passes(3, starting)

@@ -16,11 +16,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mem_search.cli import output
-from mem_search.cli.layout import fitted, follows_links, width, without_known_tips
-from mem_search.features.stats.cli import picture
+from mem_search.cli.layout import fitted, width
+from mem_search.cli.output import follows_links
+from mem_search.features.stats.text import picture
 from patience import PATIENCE
 
-LISTING = "Found 1 result(s)\n\n📝 Note #1 - A\n\nTip: open it\nTip: or not\n"
 WORDS = st.lists(
     st.sampled_from(["token", "rotation", "a", "/a/long/path/of/a/file.py", "認証",
                      "認証の更新と保管", "⚖️", "📝", "cafe\u0301", "\x1b[1mbold\x1b[0m"]),
@@ -170,11 +170,3 @@ def in_terminal(program: str, code: int = 0, errors: bool = False, **environ: st
     os.close(leader)
     assert process.wait(PATIENCE) == code, said
     return said.decode().replace("\r\n", "\n").split("\n")[:-1]
-
-
-def test_tips_are_shown_once(tmp_path: Path) -> None:
-    assert without_known_tips(LISTING, str(tmp_path)) == LISTING
-    assert without_known_tips("no tips\n", str(tmp_path)) == "no tips\n"
-    shown = without_known_tips(LISTING, str(tmp_path))
-    assert shown == "Found 1 result(s)\n\n📝 Note #1 - A\n"
-    assert without_known_tips(LISTING, str(tmp_path / "no-home")) == LISTING

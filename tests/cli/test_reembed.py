@@ -96,4 +96,4 @@ def continues(home: homes.Home, records: int) -> None:
     assert "sourdough" in home.ok("search", "bakes bread", "--mode", "vector")
     home.ok("worker", "restart")
     assert stats(home)["embedder"]["name"] == found["embedder"]["name"]
-    assert "vector(s) of other models deleted" in home.ok("reembed", "--model", "bundled")
+    assert " of other models deleted" in home.ok("reembed", "--model", "bundled")

@@ -44,7 +44,7 @@ def test_a_session_is_listed_shown_replayed_and_exported(filled: Home) -> None:
     root = ask(filled, query="auth", session_id="my session")["operations"][0]["id"]
     child = ask(filled, query="keys", parent_operation_id=root)["operations"][0]["id"]
 
-    assert filled.ok("research", "list").startswith("my session  2 operation(s)  20")
+    assert filled.ok("research", "list").startswith("my session  2 operations  20")
     steps = filled.ok("research", "list", "--session", "my session").splitlines()
     assert [line.split("  ")[0] for line in steps] == [child, root]
     first, second = filled.ok("research", "show", "my session").splitlines()
@@ -71,7 +71,7 @@ def test_a_session_is_listed_shown_replayed_and_exported(filled: Home) -> None:
     assert (missing.returncode, "no operation" in missing.stderr) == (4, True)
     assert filled.run("research", "forget", "my session").returncode == 2
     assert filled.ok("research", "forget", "my session", "--yes") == (
-        "forgot 2 operation(s) of my session\n"
+        "forgot 2 operations of my session\n"
     )
     assert filled.run("research", "list").returncode == 1
 

@@ -14,7 +14,7 @@ def test_words_are_completed_and_listings_keep_to_their_size(mem: Home) -> None:
     ]
     text = "".join(json.dumps(line) + "\n" for line in lines)
     mem.ok("import", "jsonl", "-", given=text)
-    assert mem.ok("suggest", "aut").splitlines()[0] == "authentication\tword, 30 record(s)"
+    assert mem.ok("suggest", "aut").splitlines()[0] == "authentication\tword, 30 records"
     assert json.loads(mem.ok("suggest", "aut", "--json"))["completions"][0]["records"] == 30
     assert mem.run("suggest", "zzz").returncode == 1
 

@@ -21,7 +21,7 @@ from mem_search.model.ingest import (
 def test_a_word_that_the_text_lacks_is_named_with_its_part() -> None:
     held = [("comment 1", "Saltmarsh of the co\u00adast"), ("slide 2", "The coast, ﬁne, burns")]
     assert list(missing("The fine coast burns of old", held)) == [
-        "comment 1 has 1 word(s) that are not in the text: saltmarsh"
+        "comment 1 has 1 word missing in the text: saltmarsh"
     ]
 
 

@@ -33,7 +33,7 @@ def test_cells_of_a_notebook_and_how_many_pictures_it_has(tmp_path: Path) -> Non
     assert found.text.startswith("# Tides\nMeasured.\n\n```python\nplot()\n```")
     assert "ValueError: no tide" in found.text
     assert "iVBOR" not in found.text
-    assert found.unread == ("1 picture(s) among the outputs were not read",)
+    assert found.unread == ("1 picture among the outputs not read",)
 
 
 def test_subtitles_have_their_words_and_now_and_then_the_time(tmp_path: Path) -> None:

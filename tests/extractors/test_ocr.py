@@ -98,7 +98,7 @@ def test_without_ocr_a_scan_says_how_to_get_it(
     found = extract(path, path.name)
     assert (found.text, found.lacks) == ("", "ocr")
     assert found.note == (
-        "1 of its 1 page(s) are pictures without text;"
+        "pictures without text: 1 of its 1 page;"
         f" to read it, run: {install_command('mem-search[ocr]')} (or install tesseract)"
     )
 

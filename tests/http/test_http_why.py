@@ -62,9 +62,9 @@ async def test_every_state_has_its_sentence(empty: Client, folder: Path) -> None
     assert (lamp["state"], lamp["source"]) == ("stored", "files")
     opened = await (await empty.get(f"/api/records/{lamp['record']}")).json()
     assert opened["text"] == "It burns oil."
-    assert f"is stored as {lamp['record']}: 13 characters in 1 passage(s)" in lamp["sentence"]
+    assert f"is stored as {lamp['record']}: 13 characters in 1 passage" in lamp["sentence"]
     assert f"the same content as {folder}/copy.md" in lamp["sentence"]
-    assert "1 secret(s) replaced by markers" in (await ask(empty, folder / "key.txt"))["sentence"]
+    assert "1 secret replaced by markers" in (await ask(empty, folder / "key.txt"))["sentence"]
     (folder / "a.png").write_bytes(b"\x89PNG\r\n\x1a\n")
     (folder / "b.png").write_bytes(b"\x89PNG\r\n\x1a\n 2")
     await reader.read(Location("files", str(folder)))
@@ -114,11 +114,11 @@ async def test_a_folder_that_several_sources_read(empty: Client, folder: Path) -
     assert ", 2 taken) (at " in whole.partition(" and mail (")[2]
     mailbox = await ask(empty, folder / "inbox")
     assert (mailbox["state"], mailbox["source"]) == ("stored", "mail")
-    assert "inbox gave 2 record(s) (source mail" in mailbox["sentence"]
+    assert "inbox gave 2 records (source mail" in mailbox["sentence"]
     for name in ("inbox", "c.eml"):
         (folder / name).unlink()
         gone = (await ask(empty, folder / name))["sentence"]
-        assert "The file is gone; its record(s) stay until you forget them" in gone
+        assert "The file is gone; its records stay until you forget them" in gone
     assert (await ask(empty, folder / "marks.html"))["source"] == "bookmarks"
     assert "was not there when" in (await ask(empty, folder / "later.txt"))["sentence"]
 
@@ -177,7 +177,7 @@ async def test_lines_that_were_not_read_are_told_of_their_file(
     file.write_text(f"{file.read_text()}{{broken\n")
     await lifecycle_of(empty).runtime.ingest.reader.read(Location("codex", str(root)))
     sentence = (await ask(empty, file))["sentence"]
-    assert "gave 3 record(s); 1 part(s) of it failed: line " in sentence
+    assert "gave 3 records; 1 part of it failed: line " in sentence
 
 
 async def test_a_single_file_is_known_by_its_own_path(empty: Client, folder: Path) -> None:

@@ -212,7 +212,7 @@ def test_a_highlight_has_its_book_place_and_date_in_any_language(tmp_path: Path)
     assert lamp.text.startswith("It burns at night.")
     days = [datetime.fromtimestamp((each.created_at or 0) / 1000, UTC) for each in (lamp, pier)]
     assert [f"{day:%Y-%m-%d}" for day in days] == ["2014-05-29", "2015-01-05"]
-    assert "1 bookmark(s) have no words" in {each.reason for each in ledger}
+    assert "1 bookmark without words" in {each.reason for each in ledger}
 
 
 def test_a_work_in_bibtex_has_what_a_citation_needs(tmp_path: Path) -> None:

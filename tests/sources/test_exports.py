@@ -45,7 +45,7 @@ def test_exported_bookmarks_are_pages_with_folder_tags_and_day(tmp_path: Path) -
     )
     assert (pier.title, pier.url) == ("Pier & quay", "https://pier.example/?a=1&b=2")
     assert [(entry.outcome, entry.records) for entry in ledger] == [("left", 0), ("taken", 2)]
-    assert "1 bookmark(s) are no web pages" in ledger[0].reason
+    assert "1 bookmark of no web page" in ledger[0].reason
 
 
 def test_bookmarks_of_chrome(tmp_path: Path) -> None:

@@ -53,7 +53,7 @@ def test_what_is_hidden_excluded_or_outside_is_left_with_its_reason(tmp_path: Pa
     assert "leaves the folder" in said["link.txt"][1]
     assert "mail.eml" not in said
     assert said["files of the source mail"] == (
-        "left", f"1 file(s) are read by it: mem-search sync mail {folder}",
+        "left", f"1 file for it: mem-search sync mail {folder}",
     )  # fmt: skip
 
 
@@ -62,13 +62,13 @@ def test_what_other_sources_read_is_counted_in_one_entry(tmp_path: Path) -> None
         (tmp_path / name).write_text("words")
     entry = "files of the source mail"
     batches, cursor = read(tmp_path)
-    assert ledger(batches)[entry][1].startswith("2 file(s)")
+    assert ledger(batches)[entry][1].startswith("2 files")
     assert left_to(str(tmp_path), cursor, str(tmp_path / "a.eml")) == "mail"
     assert left_to(str(tmp_path), cursor, str(tmp_path / "lamp.txt")) == ""
     (tmp_path / "c.eml").write_text("words")
     (tmp_path / "a.eml").unlink()
     batches, cursor = read(tmp_path, cursor)
-    assert ledger(batches)[entry][1].startswith("2 file(s)")
+    assert ledger(batches)[entry][1].startswith("2 files")
     for name in ("b.eml", "c.eml"):
         (tmp_path / name).unlink()
     batches, cursor = read(tmp_path, cursor)

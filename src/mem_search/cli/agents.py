@@ -1,4 +1,4 @@
-"""``install``, ``uninstall`` and ``resume``: mem-search and the coding agents of this machine.
+"""``install`` and ``uninstall``: mem-search and the coding agents of this machine.
 
 ``uninstall`` takes back everything that was written outside the home; ``--data`` deletes the home.
 Each part goes by itself: one that fails is named, the others go on.
@@ -8,39 +8,32 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from shlex import quote
-from typing import Annotated, Any, Final
+from typing import Annotated
 
 import typer
 
 from mem_search.agents.base import NAME, Setup, plugin_folder
 from mem_search.agents.installing import Installation
-from mem_search.agents.known import AGENTS, by_name, of_session
-from mem_search.cli import completion, neighbours, shell
-from mem_search.cli.client import Client, open_client
+from mem_search.agents.known import AGENTS, by_name
+from mem_search.cli import neighbours, shell
 from mem_search.cli.options import Yes, confirm
 from mem_search.cli.output import note, say, write
-from mem_search.cli.records import id_in_url
 from mem_search.daemon import service
 from mem_search.daemon.connection import is_locked
 from mem_search.daemon.control import stop
-from mem_search.errors import Conflict, InputError, MemSearchError, NotFound, StorageError
-from mem_search.patterns import pattern
+from mem_search.errors import Conflict, InputError, MemSearchError, StorageError
 from mem_search.settings import Settings, is_shared
-
-_SESSION: Final = pattern(r"[A-Za-z0-9][\w.:-]*")
-"""What can be an option of the agent is no session."""
 
 
 def add_to(app: typer.Typer) -> None:
     """Register the commands."""
     app.command()(install)
     app.command()(uninstall)
-    app.command()(resume)
 
 
 def install(
@@ -71,33 +64,6 @@ def install(
             say(f"{agent.name}: start {agent.title} again to use it\n")
             if agent.afterwards:
                 say(f"{agent.name}: {agent.afterwards}\n")
-
-
-def resume(
-    ref: Annotated[
-        str, typer.Argument(help="A record of the session.", autocompletion=completion.refs)
-    ],
-) -> None:
-    """Print the command that opens the session of a record again in its agent."""
-    client = open_client()
-    record = client.json("GET", f"/api/records/{id_in_url(ref)}")
-    agent = of_session(record["source"], str(record["metadata"].get("platform", "")))
-    session = record["session"]
-    if agent is None or not _SESSION.fullmatch(session):
-        what = f"it is from {record['source']}" if agent is None else "it names none"
-        raise NotFound(f"{record['ref']} belongs to no session of an agent: {what}", field="ref")
-    command = agent.resume.format(session=quote(session))
-    folder = _folder(client, record)
-    write(f"cd {quote(folder)} && {command}\n" if folder else f"{command}\n")
-
-
-def _folder(client: Client, record: Mapping[str, Any]) -> str:
-    """The folder in which the session of a record began; "" if no prompt of it says so."""
-    if folder := record["metadata"].get("cwd"):
-        return str(folder)
-    pairs = [("session", record["session"]), ("limit", "1"), ("orderBy", "date_asc")]
-    found = client.json("GET", "/api/search/prompts", [*pairs, ("format", "json")])
-    return next((str(each["metadata"].get("cwd", "")) for each in found["results"]), "")
 
 
 Names = Annotated[

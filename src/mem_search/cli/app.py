@@ -11,7 +11,7 @@ from contextlib import nullcontext
 import typer
 
 from mem_search import __version__
-from mem_search.cli import agents, doctor, jobs, quickstart, records, search, worker
+from mem_search.cli import agents, doctor, jobs, opening, quickstart, records, search, worker
 from mem_search.cli.client import report
 from mem_search.cli.commands import COMPLETION, Commands
 from mem_search.cli.completion import whole_words
@@ -75,8 +75,8 @@ def mcp() -> None:
 
 
 for group in (
-    search, records, context, forget, documents, why, imports, exports, agents, backup, stats,
-    projects, jobs,
+    search, records, opening, context, forget, documents, why, imports, exports, agents, backup,
+    stats, projects, jobs,
 ):  # fmt: skip
     group.add_to(app)
 archives.add_to(app)

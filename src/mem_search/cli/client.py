@@ -72,9 +72,9 @@ class Client:
             raise Unavailable(f"no worker of {home} is running; run: mem-search worker start")
         return cls(place, settings)
 
-    def text(self, path: str, pairs: Pairs = ()) -> bytes:
-        """``GET`` as plain text."""
-        with self._send("GET", path, pairs, accept=TEXT) as reply:
+    def text(self, path: str, pairs: Pairs = (), shown: str = "") -> bytes:
+        """``GET`` as plain text, for the terminal that ``output.screen`` tells of."""
+        with self._send("GET", path, pairs, accept=TEXT, shown=shown) as reply:
             return reply.read()
 
     def json(self, method: str, path: str, pairs: Pairs = (), body: object = None) -> Any:
@@ -132,6 +132,7 @@ class Client:
         pairs: Pairs,
         *,
         accept: str = JSON,
+        shown: str = "",
         content: str = "",
         body: bytes | IO[bytes] | Iterable[bytes] | None = None,
     ) -> Iterator[http.client.HTTPResponse]:
@@ -141,6 +142,8 @@ class Client:
             sent.pop("Authorization", None)
         if body is not None:
             sent["Content-Type"] = content
+        if shown:
+            sent["X-Terminal"] = shown
         target = f"{path}?{urlencode(pairs, errors='replace')}" if pairs else path
         opening = Starting(self.settings, note)
         repeatable = body is None or isinstance(body, bytes)

@@ -24,7 +24,9 @@ SECTIONS: Final = (
     ("Search", (
         "unified", "search", "day", "recent", *BUILT_IN, "timeline", "related", "suggest", "view",
     )),
-    ("Open and cite", ("get", "cite", "cites", "cited-by", "citation-report", "resume")),
+    ("Open and cite", (
+        "get", "open", "preview", "cite", "cites", "cited-by", "citation-report", "resume",
+    )),
     ("Bring in", (
         "quickstart", "sync", "unfollow", "add", "why", "import", "migrate", "archive", "ledger",
         "sources",
@@ -44,13 +46,14 @@ OVERVIEW: Final = """mem-search finds what you and your coding agents have seen.
   mem-search WORDS           search everything, best match first
   mem-search unified WORDS   the same, newest first
   mem-search day yesterday   what is from a day, or "last week"
-  mem-search get REF         open a record, such as note:3
+  mem-search get REF         print a record, such as note:3
+  mem-search open REF        open its original
   mem-search timeline REF    what happened before and after it
   mem-search view            all of it in a browser
 
   mem-search quickstart      read what this machine has, and follow it
   mem-search add FOLDER      documents, notes, mail
-  mem-search install         equip your coding agents
+  mem-search install         let your coding agents search
   mem-search stats           what is stored
   mem-search doctor          whether everything works
 

@@ -25,6 +25,7 @@ from mem_search.daemon.state import WorkerState
 from mem_search.errors import MemSearchError, Unavailable
 from mem_search.regular_file import MAX_SETTINGS, read_regular_file
 from mem_search.settings import Settings
+from mem_search.text.counted import counted
 
 
 def worker(settings: Settings, state: WorkerState) -> Iterator[Finding]:
@@ -48,7 +49,8 @@ def worker(settings: Settings, state: WorkerState) -> Iterator[Finding]:
         return
     if reason := stats["database"]["unwritable"]:
         detail = f"nothing can be stored, searches are answered: {reason}"
-        yield Finding("store", "missing", detail, "df -h; what waits goes on by itself then")
+        fix = "df -h, and free some space; then it goes on by itself"
+        yield Finding("store", "missing", detail, fix)
     for row in stats["database"]["odd_rows"]:
         fix = "make it again" if "set aside" in row else "read or forget it"
         yield Finding("row", "advice", row, f"{fix}, then: mem-search purge")
@@ -84,7 +86,7 @@ def sample_search(client: Client, stats: Mapping[str, Any]) -> Iterator[Finding]
             return
         page = client.json("GET", "/api/search", [("query", words[0]), *asked])
     except MemSearchError as error:
-        fix = "mem-search index audit; if it stays so: mem-search worker logs"
+        fix = "mem-search index audit; then, if it is still so: mem-search worker logs"
         yield Finding("search", "missing", error.message, fix)
         return
     said = page["search"]
@@ -151,14 +153,16 @@ def redacted_again(jobs: Sequence[Mapping[str, Any]]) -> Iterator[Finding]:
         return
     show = f"mem-search jobs {job['id']}"
     if job["state"] == "done":
-        found = f"{job['result']['changed']} record(s) and {job['result']['texts']} other text(s)"
+        changed, texts = (job["result"][name] for name in ("changed", "texts"))
+        found = f"{counted(changed, 'record')} and {counted(texts, 'other text')}"
         detail = f"what an older version stored was redacted again: {found} had a secret"
         if facts := job["result"].get("facts"):
-            detail += f"; facts such as amounts were found in {facts} document(s)"
+            detail += f"; facts such as amounts were found in {counted(facts, 'document')}"
         if related := job["result"].get("citations"):
-            detail += f"; citations were looked for in {related} report(s) and page(s)"
+            pages = counted(related, "report or page", "reports and pages")
+            detail += f"; citations were looked for in {pages}"
         if left := job["result"]["left"]:
-            unprepared = f"{left} record(s) could not be redacted"
+            unprepared = f"{counted(left, 'record')} could not be redacted"
             yield Finding("redaction", "missing", unprepared, "mem-search worker logs")
         yield Finding("redaction", "ok", detail)
     elif job["state"] in ("queued", "running"):
@@ -184,6 +188,10 @@ def index(stats: Mapping[str, Any]) -> Finding:
     shown = f"{state}: {detail}" if detail else state
     if state == "starting":
         return Finding("index", "advice", "it is starting", "mem-search index status")
+    if state == "filling":
+        return Finding(
+            "index", "advice", f"it is being filled: {detail}", "mem-search index status"
+        )
     if state == "degraded":
         return Finding("index", "missing", shown, "mem-search index rebuild")
     return Finding("index", "ok", shown)
@@ -224,7 +232,7 @@ def kinds(stats: Mapping[str, Any]) -> Iterator[Finding]:
     for error in stats["broken_plugins"]:
         yield Finding("plug-in", "missing", error, "mem-search worker restart")
     for kind, count in stats["missing_kinds"].items():
-        detail = f"no installed package provides this kind of {count} record(s)"
+        detail = f"no installed package provides this kind of {counted(count, 'record')}"
         fix = "install its package, then: mem-search worker restart"
         yield Finding(f"kind {kind}", "advice", detail, fix)
 
@@ -268,7 +276,7 @@ def unread_items(failed: Sequence[Mapping[str, Any]]) -> Iterator[Finding]:
     for source, entries in sorted(by_source.items()):
         newest = entries[0]
         detail = (
-            f"{len(entries)}{more} item(s) are not read, the newest {newest['location']}"
+            f"not read: {len(entries)}{more}, the newest {newest['location']}"
             f" {newest['item']}: {newest['reason']}"
         )
         fix = f"mem-search ledger --source {source} --outcome failed"

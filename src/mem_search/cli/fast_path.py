@@ -13,9 +13,12 @@ from __future__ import annotations
 import os
 
 from mem_search.cli.meant import SEARCH, is_question
+from mem_search.cli.output import screen, show_listing, write
 from mem_search.cli.search_options import (
     NO_START,
+    NOTHING,
     NOTHING_FOUND,
+    REF,
     Command,
     Option,
     built_in,
@@ -34,12 +37,16 @@ from mem_search.daemon.connection import (
     is_outdated,
     named,
 )
+from mem_search.text.control_characters import PLAIN
 
 TYPE_CHECKING = False  # importing typing takes long
 if TYPE_CHECKING:
     from _socket import socket as _socket
 
     from mem_search.settings import Settings
+
+RULE = "\n---\n\n"
+"""Between two opened records."""
 
 BACKGROUND = "--background"
 """What ``worker start`` gives ``worker run``: its output goes to a file."""
@@ -59,7 +66,6 @@ def run(argv: list[str]) -> int | None:
     """Run ``argv``; the exit code, or None when the framework has to do it."""
     if argv == ["--version"]:
         from mem_search import __version__
-        from mem_search.cli.output import write
 
         write(f"mem-search {__version__}\n")
         return 0
@@ -85,7 +91,7 @@ def run(argv: list[str]) -> int | None:
     name, rest = (SEARCH, argv) if " " in argv[0] or is_question(argv) else (argv[0], argv[1:])
     command = built_in(name)
     pairs = read_arguments(command, rest) if command else None
-    if command is None or pairs is None or exported(pairs):
+    if command is None or pairs is None or exported(pairs) or not command.takes(pairs):
         return None
     home = home_of(os.environ.get("MEM_SEARCH_HOME"))
     place, sent = address(home), headers(home)
@@ -93,8 +99,14 @@ def run(argv: list[str]) -> int | None:
         return None
     as_json = ("format", "json") in pairs
     sent["Accept"] = "application/json" if as_json else "text/plain"
+    if shown := screen(preview=name == "preview", details=("meta", "true") in pairs):
+        sent["X-Terminal"] = shown
+    bodies: list[bytes] = []
     try:
-        body = _get(place, target_of(command.route, pairs), sent)
+        for target in targets_of(command, pairs):
+            if (body := _get(place, target, sent)) is None:
+                return None
+            bodies.append(body)
     except NoAnswer:
         from mem_search.cli.client import report
         from mem_search.daemon.control import is_starting, silent
@@ -102,12 +114,11 @@ def run(argv: list[str]) -> int | None:
 
         settings = Settings.read()
         return None if is_starting(settings) else report(silent(settings))
-    if body is None:
-        return None
-    from mem_search.cli.output import show_listing
-
-    show_listing(body, as_json=as_json)
-    return 1 if is_empty(body, as_json=as_json) else 0
+    for number, body in enumerate(bodies):
+        if number and not as_json:
+            write(RULE)
+        show_listing(body, as_json=as_json)
+    return 1 if any(is_empty(body, as_json=as_json) for body in bodies) else 0
 
 
 def work(settings: Settings, *, background: bool) -> None:
@@ -166,6 +177,17 @@ def read_arguments(command: Command, argv: list[str]) -> list[tuple[str, str]] |
     return command.pairs(words, options)
 
 
+def targets_of(command: Command, pairs: list[tuple[str, str]]) -> list[str]:
+    """What to request: for a command that opens records one each."""
+    refs = [word for name, word in pairs if name == REF]
+    rest = [] if command.asks == NOTHING else [
+        pair for pair in pairs if pair[0] not in (REF, "meta")
+    ]  # fmt: skip
+    if command.asks == REF:
+        return [target_of(command.route.replace(REF, _quoted(ref)), rest) for ref in refs]
+    return [target_of(command.route, rest)]
+
+
 def target_of(route: str, pairs: list[tuple[str, str]]) -> str:
     """``/api/search?query=a%20b``."""
     query = "&".join(f"{_quoted(name)}={_quoted(value)}" for name, value in pairs)
@@ -175,10 +197,13 @@ def target_of(route: str, pairs: list[tuple[str, str]]) -> str:
 def is_empty(body: bytes, *, as_json: bool) -> bool:
     """Whether an answer of the worker has no results."""
     if not as_json:
-        return body.startswith(NOTHING_FOUND.encode())
+        return not body or body.removeprefix(PLAIN.encode()).startswith(NOTHING_FOUND.encode())
     import json
 
-    return bool(json.loads(body).get("total") == 0)
+    answer = json.loads(body)
+    nodes, records = answer.get("nodes"), answer.get("records")
+    is_alone = isinstance(nodes, list) and len(nodes) < 2
+    return bool(answer.get("total") == 0 or is_alone or records == [])
 
 
 def _quoted(text: str) -> str:

@@ -82,8 +82,8 @@ def tell_embedding(client: Client) -> None:
     if found.get("seconds_left", waiting / _SLOWLY) >= _LONG_SECONDS:
         left = f", about {_duration(found['seconds_left'])} left" if "seconds_left" in found else ""
         note(
-            f"mem-search: {waiting} passages are still being embedded{left}: mem-search jobs; "
-            "words find them already"
+            f"mem-search: {waiting} passages still get their vectors{left}; until then searches"
+            " find them by their words. To watch: mem-search jobs"
         )
 
 
@@ -162,9 +162,9 @@ def _done(work: Mapping[str, Any]) -> str:
 
 
 def embedding_line(found: Mapping[str, Any]) -> str:
-    """``embedding  120/400 (80/s, 3 s left)  passages; words find them already``."""
+    """``embedding  120/400 (80/s, 3 s left)  passages; words find the others``."""
     why = f"; it waits: {found['error']}" if found.get("error") else ""
-    return f"embedding  {_done(found)}  passages; words find them already{why}"
+    return f"embedding  {_done(found)}  passages; words find the others{why}"
 
 
 def _outcome(job: Mapping[str, Any]) -> str:

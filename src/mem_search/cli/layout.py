@@ -1,13 +1,12 @@
-"""How a listing looks on a terminal: its lines fit, and tips are shown once.
+"""How a text looks on a terminal: its lines fit.
 
 A pipe gets the listing as the worker wrote it, because programs and agents read that.
 """
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from unicodedata import combining, east_asian_width
 
 from mem_search.patterns import pattern
@@ -15,12 +14,6 @@ from mem_search.patterns import pattern
 HANGING = "   "
 """Before the second and further lines of one that is not indented itself."""
 
-_VTE_WITH_LINKS = 5002  # 0.50.2: before it, VTE could crash on them
-_PROGRAMS = ("iTerm.app", "WezTerm", "vscode", "ghostty", "Hyper", "rio")
-_TERMS = ("xterm-kitty", "xterm-ghostty", "alacritty", "foot", "wezterm")
-
-_TIP = "Tip: "
-_TOLD = "tips-told"
 _COLOUR = pattern("\x1b(?:\\[[0-9;]*m|\\]8;;[^\x1b]*\x1b\\\\)")
 """A colour, or the beginning or end of a link."""
 _TOGETHER = pattern(
@@ -51,42 +44,12 @@ def width(text: str) -> int:
     return columns
 
 
-def follows_links(environ: Mapping[str, str]) -> bool:
-    """Whether the terminal is one that is known to follow links (OSC 8).
-
-    Others ignore them or print them, so an unknown one gets none; FORCE_HYPERLINK=1 or 0 decides.
-    """
-    if forced := environ.get("FORCE_HYPERLINK"):
-        return forced != "0"
-    if any(environ.get(name) for name in ("KITTY_WINDOW_ID", "WT_SESSION", "KONSOLE_VERSION")):
-        return True
-    vte, program = environ.get("VTE_VERSION", ""), environ.get("TERM_PROGRAM", "")
-    if vte.isdecimal() and int(vte) >= _VTE_WITH_LINKS:
-        return True
-    return program in _PROGRAMS or environ.get("TERM", "").startswith(_TERMS)
-
-
 def fitted(text: str, columns: int) -> str:
     """``text`` with lines of at most ``columns``.
 
     No word, no date and no number of a record is broken, only a run of wide signs.
     """
     return "\n".join(piece for line in text.split("\n") for piece in _pieces(line, columns))
-
-
-def without_known_tips(text: str, home: str) -> str:
-    """``text`` without its tips when this home has seen them; the first time it is as it is."""
-    if f"\n{_TIP}" not in text:
-        return text
-    told = os.path.join(home, _TOLD)  # noqa: PTH118  pathlib takes as long as the interpreter
-    try:
-        os.close(os.open(told, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
-    except FileExistsError:
-        kept = [line for line in text.split("\n") if not line.startswith(_TIP)]
-        return "\n".join(kept).rstrip("\n") + "\n"
-    except OSError:
-        return text  # a home that cannot be written to: they are shown again
-    return text
 
 
 def _pieces(line: str, columns: int) -> Iterator[str]:

@@ -11,7 +11,8 @@ SEARCH = "search"
 """The command for a question that follows no command."""
 
 COMMANDS = (
-    "unified", "search", "day", "recent", "cite", "suggest", "get", "timeline", "related",
+    "unified", "search", "day", "recent", "cite", "suggest", "get", "preview", "open", "timeline",
+    "related",
     "context", "forget", "delete", "purge", "add", "why", "sync", "unfollow", "import",
     "export", "install", "uninstall", "resume", "backup", "restore", "stats",
     "ledger", "sources", "reembed", "compress", "projects", "jobs", "cites", "cited-by",
@@ -24,7 +25,7 @@ COMMANDS = (
 MEANT = {
     **dict.fromkeys(["find", "query", "grep", "ask", "lookup"], "search"),
     **dict.fromkeys(["ls", "list", "history", "log", "latest", "newest"], "recent"),
-    **dict.fromkeys(["show", "open", "cat", "read"], "get"),
+    **dict.fromkeys(["show", "cat", "read"], "get"),
     **dict.fromkeys(["rm", "remove", "erase"], "forget"),
     **dict.fromkeys(["save", "remember", "ingest", "upload"], "add"),
     **dict.fromkeys(["update", "pull", "refresh", "reindex"], "sync"),

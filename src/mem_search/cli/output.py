@@ -13,17 +13,39 @@ from __future__ import annotations
 import os
 import sys
 
-from mem_search.text.control_characters import escaped_json, removed
+from mem_search.text.control_characters import (
+    BOLD,
+    DIM,
+    HINT,
+    KIND,
+    MARKS,
+    PLAIN,
+    REF,
+    WORD,
+    escaped_json,
+    removed,
+)
 
 TYPE_CHECKING = False  # importing typing takes longer than this module
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
     from typing import TextIO
 
 _LINK, _LINK_END = "\x1b]8;;", "\x1b\\"
 """A URL between them begins a link, nothing between them ends it (OSC 8)."""
 
 _BOLD, _DIM, _CYAN, _OFF = "\x1b[1m", "\x1b[2m", "\x1b[36m", "\x1b[0m"
+_COLOURS = {PLAIN: _OFF, BOLD: _BOLD, DIM: _DIM, KIND: _CYAN, WORD: "\x1b[1;33m"}
+
+_VTE_WITH_LINKS = 5002  # 0.50.2: before it, VTE could crash on them
+_PROGRAMS = ("iTerm.app", "WezTerm", "vscode", "ghostty", "Hyper", "rio")
+_TERMS = ("xterm-kitty", "xterm-ghostty", "alacritty", "foot", "wezterm")
+
+_TOLD = "tips-told"
+_TIPS = (
+    "Tip: mem-search open REF opens the original, such as mem-search open {ref}",
+    "Tip: mem-search get REF prints the text, mem-search timeline REF what happened around it",
+)
 
 
 class _Guarded:
@@ -53,19 +75,99 @@ def _bare(stream: TextIO) -> TextIO:
 def show_listing(body: bytes, *, as_json: bool = False) -> None:
     """Print an answer of the worker."""
     text = body.decode("utf-8", "replace").rstrip("\n") + "\n"
+    if not body.strip():
+        return  # a table without a line
     if as_json:
         write_json(text)
         return
-    pages = ""
-    if columns_shown():
-        from mem_search.cli.layout import follows_links, without_known_tips
-        from mem_search.daemon.connection import address, home_of
+    pages = _pages() if columns_shown() else ""
+    if text.startswith(PLAIN):
+        _show_marked(text, pages)
+    else:
+        write_fitted(text, lambda safe: coloured(safe, pages))
 
-        home = home_of(os.environ.get("MEM_SEARCH_HOME"))
-        text = without_known_tips(text, home)
-        if follows_links(os.environ) and (place := address(home)):
-            pages = f"http://{place[0]}:{place[1]}/v/"
-    write_fitted(text, lambda safe: coloured(safe, pages))
+
+def _pages() -> str:
+    """Where the worker shows records, for a terminal that follows links."""
+    if not follows_links(os.environ):
+        return ""
+    from mem_search.daemon.connection import address, home_of
+
+    place = address(home_of(os.environ.get("MEM_SEARCH_HOME")))
+    return f"http://{place[0]}:{place[1]}/v/" if place else ""
+
+
+def _show_marked(text: str, pages: str) -> None:
+    """Print what the worker wrote for a person's terminal, and what it hints at beside."""
+    shown, _, hint = text.rstrip("\n").partition(HINT)
+    safe = removed(shown) + "\n"
+    forced = not columns_shown()  # a preview, whose program shows colours
+    colours = not os.environ.get("NO_COLOR") if forced else wants_colour(sys.stdout)
+    painted = _painted(safe, pages) if colours else safe.translate(dict.fromkeys(map(ord, MARKS)))
+    if forced or not _paged(painted):
+        _print(painted)
+    if forced or not _columns(sys.stderr):
+        return
+    if hint:
+        note(hint)
+    _tell_once(safe.partition(REF)[2].partition(PLAIN)[0])
+
+
+def _painted(safe: str, pages: str) -> str:
+    pieces = safe.split(REF)
+    text = pieces[0]
+    for piece in pieces[1:]:
+        ref, off, rest = piece.partition(PLAIN)
+        link = pages and ref.replace(":", "").replace("_", "").isalnum()
+        text += f"{_LINK}{pages}{ref}{_LINK_END}{ref}{_LINK}{_LINK_END}" if link else ref
+        text += off + rest
+    return text.translate({ord(mark): colour for mark, colour in _COLOURS.items()})
+
+
+def _tell_once(ref: str) -> None:
+    """Tell what can be done with a result, the first time in this home."""
+    from mem_search.daemon.connection import home_of
+
+    if not ref:
+        return
+    told = os.path.join(home_of(os.environ.get("MEM_SEARCH_HOME")), _TOLD)  # noqa: PTH118
+    try:
+        os.close(os.open(told, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+    except OSError:
+        return  # told already, or the home cannot be written to
+    for tip in _TIPS:
+        note(tip.format(ref=ref))
+
+
+def follows_links(environ: Mapping[str, str]) -> bool:
+    """Whether the terminal is one that is known to follow links (OSC 8).
+
+    Others ignore them or print them, so an unknown one gets none; FORCE_HYPERLINK=1 or 0 decides.
+    """
+    if forced := environ.get("FORCE_HYPERLINK"):
+        return forced != "0"
+    if any(environ.get(name) for name in ("KITTY_WINDOW_ID", "WT_SESSION", "KONSOLE_VERSION")):
+        return True
+    vte, program = environ.get("VTE_VERSION", ""), environ.get("TERM_PROGRAM", "")
+    if vte.isdecimal() and int(vte) >= _VTE_WITH_LINKS:
+        return True
+    return program in _PROGRAMS or environ.get("TERM", "").startswith(_TERMS)
+
+
+def screen(*, preview: bool = False, details: bool = False) -> str:
+    """The terminal of a person, as the worker is told of it: ``80; locale=de_DE``; empty for a pipe
+    and for a terminal that shows nothing but text. A ``preview`` is shown by another program.
+    """
+    columns = columns_shown()
+    if preview:
+        told = os.environ.get("FZF_PREVIEW_COLUMNS") or os.environ.get("COLUMNS") or ""
+        columns = int(told) if told.isascii() and told.isdigit() else columns or 80
+    elif not columns or os.environ.get("TERM") == "dumb":
+        return ""
+    names = (os.environ.get(name) for name in ("LC_ALL", "LC_TIME", "LANG"))
+    locale = next(filter(None, names), "").partition(".")[0].partition("@")[0]
+    named = f"; locale={locale}" if locale.isascii() and locale.replace("_", "").isalnum() else ""
+    return f"{columns}{named}{'; details' if details else ''}"
 
 
 def write_fitted(text: str, paint: Callable[[str], str] | None = None) -> None:

@@ -57,7 +57,7 @@ _NEXT = """Records are embedded in the background. Until then searches find them
   mem-search view                 the same in a browser
   mem-search add FOLDER           documents, notes, mail
   mem-search sync git PATH        another repository
-  mem-search install              equip your coding agents
+  mem-search install              let your coding agents search
   mem-search stats                what is stored, and how much of it is indexed
   mem-search worker stop          stop the worker; a command starts it again
 """

@@ -1,34 +1,32 @@
-"""``get``, ``timeline`` and ``related``: commands for single records."""
+"""``get``, ``preview``, ``timeline`` and ``related``: commands for single records."""
 
 from __future__ import annotations
 
 import json
-import re
+from collections.abc import Sequence
 from typing import Annotated
 from urllib.parse import quote
 
 import typer
 
 from mem_search.cli import completion
-from mem_search.cli.client import Client, open_client
+from mem_search.cli.client import Client, Pairs, open_client
+from mem_search.cli.fast_path import RULE, is_empty
 from mem_search.cli.options import Json, Kinds, MaxTokens
-from mem_search.cli.output import coloured, note, show_listing, write, write_fitted, write_json
-from mem_search.cli.search_options import NOTHING_FOUND
+from mem_search.cli.output import note, screen, show_listing, write, write_json
 from mem_search.errors import InputError, MemSearchError, NotFound
 
-RULE = "\n---\n\n"
-
-Refs = Annotated[
-    list[str],
-    typer.Argument(
-        help="kind:number, a number, or cm:NUMBER for claude-mem's.", autocompletion=completion.refs
-    ),
-]
+_REF = typer.Argument(
+    help="kind:number, a number, or cm:NUMBER for claude-mem's.", autocompletion=completion.refs
+)
+Ref = Annotated[str, _REF]
+Refs = Annotated[list[str], _REF]
 
 
 def add_to(app: typer.Typer) -> None:
     """Register the commands."""
     app.command()(get)
+    app.command()(preview)
     app.command()(timeline)
     app.command()(related)
 
@@ -37,28 +35,37 @@ def get(
     refs: Refs,
     format: Annotated[str, typer.Option("--format", metavar="full|json")] = "full",  # noqa: A002
     max_tokens: MaxTokens = None,
+    meta: Annotated[bool, typer.Option("--meta", help="On a terminal all details, too.")] = False,
     as_json: Json = False,
 ) -> None:
     """Print whole records: as text, or as JSON with one object a line."""
     if format not in ("full", "json"):
         raise InputError(f"cannot be {format!r}; write full or json", field="format")
+    _show(refs, screen(details=meta), as_json or format == "json", _max_tokens(max_tokens))
+
+
+def preview(ref: Ref) -> None:
+    """Show a record as a terminal does, in colours: for fzf, which shows what this prints."""
+    _show([ref], screen(preview=True), False)
+
+
+def _show(refs: Sequence[str], shown: str, as_json: bool, pairs: Pairs = ()) -> None:
     client = open_client()
-    limit = _max_tokens(max_tokens)
     missing: list[MemSearchError] = []
     printed = False
     for text in refs:
         try:
             path = f"/api/records/{id_in_url(text)}"
-            if as_json or format == "json":
-                body = client.raw(path, limit)
+            if as_json:
+                body = client.raw(path, pairs)
             else:
-                body = client.text(path, [("format", "full"), *limit])
+                body = client.text(path, [("format", "full"), *pairs], shown)
         except NotFound as error:
             missing.append(error)
             continue
-        if printed and not (as_json or format == "json"):
+        if printed and not as_json:
             write(RULE)
-        show_listing(body, as_json=as_json or format == "json")
+        show_listing(body, as_json=as_json)
         printed = True
     for each in missing[:-1]:
         note(f"mem-search: {each.message}")
@@ -77,10 +84,9 @@ def timeline(
     as_json: Json = False,
 ) -> None:
     """Show what happened before and after a record, a date, or the best result of a query."""
-    text = " ".join(words)
     wanted = "json" if as_json else format
     pairs = [
-        ("anchor" if is_anchor(text) else "query", text),
+        ("around", " ".join(words)),
         ("depth_before", str(before)),
         ("depth_after", str(after)),
         ("format", wanted),
@@ -94,21 +100,15 @@ def timeline(
         write_json(body.decode() + "\n")
         empty = not json.loads(body).get("records")
     else:
-        listing = client.text("/api/timeline", pairs).decode()
-        write_fitted(listing, coloured)
-        empty = listing.startswith(NOTHING_FOUND)
+        listing = client.text("/api/timeline", pairs, screen())
+        show_listing(listing)
+        empty = is_empty(listing, as_json=False)
     if empty:
         raise typer.Exit(1)
 
 
 def related(
-    ref: Annotated[
-        str,
-        typer.Argument(
-            help="kind:number, a number, or cm:NUMBER for claude-mem's.",
-            autocompletion=completion.refs,
-        ),
-    ],
+    ref: Ref,
     depth: Annotated[int, typer.Option("--depth", help="Steps in the graph, 1 to 5.")] = 2,
     limit: Annotated[int, typer.Option("--limit", "-n", help="How many records.")] = 20,
     relation: Annotated[
@@ -128,8 +128,8 @@ def related(
         body = client.raw(path, pairs)
         empty = len(json.loads(body)["nodes"]) < 2
     else:
-        body = client.text(path, pairs)
-        empty = body.startswith(NOTHING_FOUND.encode())
+        body = client.text(path, pairs, screen())
+        empty = is_empty(body, as_json=False)
     show_listing(body, as_json=as_json)
     if empty:
         raise typer.Exit(1)
@@ -137,23 +137,6 @@ def related(
 
 def _max_tokens(max_tokens: int | None) -> list[tuple[str, str]]:
     return [] if max_tokens is None else [("max_tokens", str(max_tokens))]
-
-
-def is_anchor(text: str) -> bool:
-    """Whether ``text`` names a record or a date, not a query."""
-    if re.fullmatch(r"\d{4}-\d{2}-\d{2}([T ].*)?", text):
-        return True
-    from datetime import UTC, datetime
-
-    from mem_search.text import dates, record_ids
-
-    if re.fullmatch(record_ids.PATTERN, text):
-        return True
-    try:
-        dates.parse_bound(text, end=False, now=datetime.now(UTC), tz=UTC, field="anchor")
-    except InputError:
-        return False
-    return True
 
 
 def id_in_url(text: str) -> str:

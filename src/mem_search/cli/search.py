@@ -13,7 +13,7 @@ from mem_search.cli import completion
 from mem_search.cli.client import open_client
 from mem_search.cli.fast_path import is_empty
 from mem_search.cli.options import Json, folded, show
-from mem_search.cli.output import note, show_listing, write
+from mem_search.cli.output import note, screen, show_listing, write
 from mem_search.cli.records import Refs
 from mem_search.cli.search_options import (
     FORMATS,
@@ -26,6 +26,7 @@ from mem_search.cli.search_options import (
     search_of,
 )
 from mem_search.errors import InputError
+from mem_search.text.counted import counted
 
 
 class SearchCommand(TyperCommand):
@@ -111,9 +112,12 @@ def search_with(command: Command, values: dict[str, Any]) -> None:
         return
     as_json = ("format", "json") in pairs
     client = open_client(may_start=not values["no_start"])
-    answer = client.raw if as_json else client.text
     try:
-        body = answer(command.route, pairs)
+        body = (
+            client.raw(command.route, pairs)
+            if as_json
+            else client.text(command.route, pairs, screen())
+        )
     except InputError as error:
         since_given = any(option.param == error.field for option, _ in given)
         if command.dated and error.field == "dateStart" and not since_given:
@@ -190,4 +194,4 @@ def suggest(
 def _line(completion: dict[str, object]) -> str:
     """The text, a tab and the rest, so that a script can cut the text off."""
     text = folded(str(completion["text"]))
-    return f"{text}\t{completion['what']}, {completion['records']} record(s)"
+    return f"{text}\t{completion['what']}, {counted(int(str(completion['records'])), 'record')}"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 
+from mem_search.cli.output import screen
 from mem_search.records import BUILT_IN
 from mem_search.text.search_fields import FIELDS, PARAMETERS
 
@@ -16,10 +17,11 @@ class Command:
     """``mem-search NAME`` requests ``route``; ``mixed`` commands find several kinds.
 
     ``sends`` are parameters that options may replace. The words of a ``dated`` command are a date
-    instead of a question; ``words`` tells what they are.
+    instead of a question; ``words`` tells what they are. One that is no search has ``own`` options,
+    and its words are the parameter ``asks``: a ``REF`` is a part of the route.
     """
 
-    __slots__ = ("dated", "help", "mixed", "name", "route", "sends", "words")
+    __slots__ = ("asks", "dated", "help", "mixed", "name", "own", "route", "sends", "words")
 
     def __init__(
         self,
@@ -31,6 +33,8 @@ class Command:
         sends: tuple[tuple[str, str], ...] = (),
         dated: bool = False,
         words: str = "What to look for.",
+        own: tuple[Option, ...] = (),
+        asks: str = "query",
     ) -> None:
         self.name = name
         self.route = route
@@ -39,9 +43,16 @@ class Command:
         self.sends = sends
         self.dated = dated
         self.words = words
+        self.own = own
+        self.asks = asks
 
     def pairs(self, words: list[str], options: list[tuple[Option, str]]) -> list[tuple[str, str]]:
         """The pairs of the query string for what is typed behind the command."""
+        if self.asks == REF:
+            return [*((REF, word) for word in words), *_values(options)]
+        if self.asks != "query":
+            asked = [(self.asks, " ".join(words))] if words else []
+            return [*asked, *_values(options)]
         if self.dated:
             day = " ".join(words) or "today"
             given = [("dateStart", day), ("dateEnd", day)]
@@ -52,10 +63,25 @@ class Command:
         named = {name for name, _ in pairs}
         return [*pairs, *(pair for pair in given if pair[0] not in named)]
 
+    def takes(self, pairs: list[tuple[str, str]]) -> bool:
+        """Whether there are as many words as it needs."""
+        asked = sum(name == self.asks for name, _ in pairs)
+        if self.asks == REF:
+            return asked == 1 or (asked > 1 and self.name == "get")
+        return self.asks == "query" or bool(asked) == bool(self.asks)
+
     @property
     def options(self) -> tuple[Option, ...]:
         """All options; ``--kind`` only where there are several kinds."""
+        if self.asks != "query":
+            return self.own
         return tuple(option for option in OPTIONS if self.mixed or option.param != "types")
+
+
+REF = "{}"
+"""Where the id of a record stands in a route."""
+NOTHING = ""
+"""What a command asks that takes no words."""
 
 
 class Option:
@@ -123,13 +149,13 @@ def built_in(name: str) -> Command | None:
     """The search command ``name``, unless it belongs to a kind of a third party."""
     if name in BUILT_IN:
         return search_of(name)
-    return next((command for command in MIXED if command.name == name), None)
+    return next((command for command in (*MIXED, *OPENING) if command.name == name), None)
 
 
 EXPORTS = ("csv", "markdown", "bibtex", "ris", "csl-json", "apa", "mla", "chicago")
 """Formats that write the results as a file instead of a listing."""
 
-FORMATS = ("index", "full", "json", *EXPORTS)
+FORMATS = ("index", "full", "json", "tsv", *EXPORTS)
 
 FACETS = ("kind", "project", "type", "source", "tag", "author", "domain", "folder", "month", "day")
 
@@ -137,7 +163,7 @@ OPTIONS = (
     Option(
         "--format",
         "format",
-        "How to print results; index by default. From csv on, formats are files.",
+        "How to print results; index by default. tsv is for pipes, from csv on they are files.",
         "|".join(FORMATS),
     ),
     Option("--json", "format", "Same as --format json.", fixed="json"),
@@ -160,7 +186,13 @@ OPTIONS = (
     Option("--until", "dateEnd", "Not after; a date includes its whole day.", "WHEN"),
     Option("--order", "orderBy", "Order of the results.", "relevance|date_desc|date_asc"),
     Option("--sort", "sort", "Instead of --order: fields, such as kind,-created_at.", "FIELDS"),
-    Option("--limit", "limit", "How many results, 1 to 100; 20 by default.", "N", "-n"),
+    Option(
+        "--limit",
+        "limit",
+        "How many results, 1 to 100; by default 20, on a terminal a screen full.",
+        "N",
+        "-n",
+    ),
     Option("--offset", "offset", "Skip this many results.", "N"),
     Option("--all", "include_weaker", "Also weaker matches: all that share a word.", fixed="true"),
     Option("--limit-per-kind", "limit_per_kind", "At most this many of each kind.", "N"),
@@ -186,10 +218,10 @@ OPTIONS = (
     Option(
         "--snippets",
         "snippets",
-        "Show why each was found; the default on a terminal of 100 columns and more.",
+        "Show the text below each title; the default on a terminal.",
         fixed="true",
     ),
-    Option("--no-snippets", "snippets", "Titles only, also on a wide terminal.", fixed="false"),
+    Option("--no-snippets", "snippets", "Titles only, also on a terminal.", fixed="false"),
     Option(
         "--as-words",
         "as_words",
@@ -199,8 +231,55 @@ OPTIONS = (
     Option("--explain", "explain", "Show how each score is made up.", fixed="true"),
 )
 
-WIDE = 100
-"""Columns of a terminal."""
+_JSON = Option("--json", "format", "Print JSON.", fixed="json")
+_MAX_TOKENS = Option("--max-tokens", "max_tokens", "Longest answer, 50 to 100000.", "N")
+OPENING = (
+    Command(
+        "get",
+        f"/api/records/{REF}",
+        "Print whole records: as text, or as JSON with one object a line.",
+        own=(
+            Option("--format", "format", "", "full|json"),
+            _MAX_TOKENS,
+            Option("--meta", "meta", "On a terminal all details, too.", fixed="true"),
+            _JSON,
+        ),
+        asks=REF,
+    ),
+    Command(
+        "preview", f"/api/records/{REF}", "Show a record as a terminal does, for fzf.", asks=REF
+    ),
+    Command(
+        "timeline",
+        "/api/timeline",
+        "Show what happened before and after a record, a date, or the best result of a query.",
+        own=(
+            Option("--before", "depth_before", "Records before, 0 to 50.", "N"),
+            Option("--after", "depth_after", "Records after, 0 to 50.", "N"),
+            Option("--project", "project", "Only this project."),
+            Option("--kind", "types", "Only this kind; may be repeated.", "KIND", repeats=True),
+            Option("--format", "format", "", "index|full|json"),
+            _MAX_TOKENS,
+            _JSON,
+        ),
+        asks="around",
+    ),
+    Command(
+        "related",
+        f"/api/graph/{REF}",
+        "Show what a record links to, mentions or follows, and what shares its files and issues.",
+        own=(
+            Option("--depth", "depth", "Steps in the graph, 1 to 5.", "N"),
+            Option("--limit", "limit", "How many records.", "N", "-n"),
+            Option("--relation", "relation", "Only this relation; may be repeated.", repeats=True),
+            _JSON,
+        ),
+        asks=REF,
+    ),
+    Command("stats", "/api/stats", "Show what is stored.", own=(_JSON,), asks=NOTHING),
+)
+"""What is no search, and what people wait for as they do for one."""
+
 NO_START = "--no-start"
 NOTHING_FOUND = "No results found"
 """How every listing without results begins."""
@@ -228,12 +307,18 @@ def flag_of(param: str) -> str:
     return param
 
 
-def is_wide() -> bool:
-    """Whether standard output is a terminal with room for a line of text under each title."""
-    try:
-        return os.get_terminal_size(1).columns >= WIDE
-    except OSError:  # a pipe or a file
-        return False
+MIN_LIMIT = 4
+MAX_LIMIT = 20
+LEFT_LINES = 4
+"""Of a screen: the command, the totals, the next prompt, and one for a note."""
+
+
+def screen_full() -> int:
+    """How many results of two lines fit on a person's terminal; 0 for a pipe or a file."""
+    if not screen():
+        return 0
+    lines = os.get_terminal_size(1).lines or LEFT_LINES + 2 * MAX_LIMIT
+    return max(MIN_LIMIT, min((lines - LEFT_LINES) // 2, MAX_LIMIT))
 
 
 def exported(pairs: list[tuple[str, str]]) -> str:
@@ -246,15 +331,23 @@ def collect(words: list[str], options: list[tuple[Option, str]]) -> list[tuple[s
 
     An option without a value, such as ``--json``, overrides another for the same parameter.
     """
-    pairs = [("query", " ".join(words))] if words else []
+    asked = [("query", " ".join(words))] if words else []
+    pairs = _values(options)
+    given = dict(pairs)
+    if given.get("format", "index") == "index":
+        pairs = [pair for pair in pairs if pair[0] != "format"]
+        if full := screen_full():
+            pairs += [("snippets", "true")] if "snippets" not in given else []
+            pairs += [("limit", str(full))] if "limit" not in given else []
+    return [*asked, *pairs]
+
+
+def _values(options: list[tuple[Option, str]]) -> list[tuple[str, str]]:
+    pairs: list[tuple[str, str]] = []
     last: dict[str, str] = {}
     for option, value in sorted(options, key=lambda each: bool(each[0].fixed)):
         if option.repeats:
             pairs.append((option.param, value))
         else:
             last[option.param] = value
-    if last.get("format", "index") == "index":
-        last.pop("format", None)
-        if "snippets" not in last and is_wide():
-            last["snippets"] = "true"
     return [*pairs, *last.items()]

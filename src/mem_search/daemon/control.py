@@ -85,7 +85,7 @@ def running(settings: Settings) -> WorkerState | None:
     """
     found = find(settings)
     if found is None and is_locked(str(settings.home)):
-        raise Unavailable(f"{_named(settings)} is starting or stopping; {_MEND} if it stays so")
+        raise Unavailable(f"{_named(settings)} is starting or stopping; try again in a few seconds")
     return found[0] if found else None
 
 
@@ -169,7 +169,7 @@ class Starting:
         self._looked = -_LOOK_SECONDS
         self._seen: tuple[int, str] | None = None
         self._unnamed: float | None = None  # since when the lock is held without worker.json
-        self._told = False
+        self._told = self._told_late = False
 
     @property
     def seconds(self) -> float:
@@ -190,7 +190,11 @@ class Starting:
         now = self._clock()
         if not self._told and now - self._began > TELL_SECONDS:
             self._told = True
-            self._tell(f"{_named(self._settings)} is starting; if it stays so, {_MEND}")
+            self._tell("the worker is starting")
+        if not self._told_late and now - self._began > self._patience() / 2:
+            self._told_late = True
+            self._tell(f"the worker has not started for {now - self._began:.0f} s; to start again:")
+            self._tell("  mem-search worker restart")
         if answers:
             self._busy = now
         if answers or now - self._looked < _LOOK_SECONDS:

@@ -2,7 +2,7 @@
 
 A folder, a pipe, a dead link or garbage may lie there. Opening a pipe (FIFO) waits for its other
 end, for ever if there is none. So the worker and the commands that start it look first, and
-``doctor`` names each with the command that mends it.
+``doctor`` names each, and what to run.
 
 ``umask`` covers the modes of what the worker and its child create. ``make_private`` covers what was
 there before: files of an older version, of a restored backup, or that an editor wrote.
@@ -50,7 +50,7 @@ _MAX_TOKEN_BYTES: Final = 4096
 
 @dataclass(frozen=True, slots=True)
 class OddFile:
-    """One thing in the wrong place, and the command that mends it."""
+    """One thing in the wrong place, and what to run."""
 
     path: Path
     problem: str

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from mem_search.patterns import pattern
+from mem_search.text.counted import counted
 
 _WORD: Final = pattern(r"[^\W_]{2,}")
 _UNSEEN: Final = pattern("[\u00ad\u034f\u200b-\u200f\u2060-\u2064\ufeff]")
@@ -35,7 +36,7 @@ def missing(text: str, held: Iterable[tuple[str, str]]) -> Iterator[str]:
         if lost:
             quoted = " ".join(word[:_MAX_QUOTED_CHARS] for word in lost[:_QUOTED_WORDS])
             more = " …" if len(lost) > _QUOTED_WORDS else ""
-            yield f"{where} has {len(lost)} word(s) that are not in the text: {quoted}{more}"
+            yield f"{where} has {counted(len(lost), 'word')} missing in the text: {quoted}{more}"
 
 
 def _words(text: str) -> list[str]:

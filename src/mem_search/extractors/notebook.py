@@ -10,6 +10,7 @@ from mem_search.extractors.refusal import Unreadable
 from mem_search.model.ingest import Extracted
 from mem_search.patterns import pattern
 from mem_search.text.charsets import decoded
+from mem_search.text.counted import counted
 from mem_search.text.json_reading import loads
 
 _MAX_OUTPUT_CHARS: Final = 20_000
@@ -64,7 +65,7 @@ class Notebook:
         metadata |= {"language": str(language)} if language else {}
         metadata |= {"author": ", ".join(filter(None, authors))} if any(authors) else {}
         title = str(about.get("title") or (heading[1].strip() if heading else ""))
-        unread = (f"{pictures} picture(s) among the outputs were not read",) if pictures else ()
+        unread = (f"{counted(pictures, 'picture')} among the outputs not read",) if pictures else ()
         return Extracted(text, title=title, metadata=metadata, unread=unread)
 
 

@@ -14,6 +14,7 @@ from typing import Any, Final
 from mem_search.extractors import inside, number_format, zip_package
 from mem_search.extractors.zip_package import Package, attribute, local
 from mem_search.patterns import pattern
+from mem_search.text.counted import counted
 
 _SHOWN: Final = pattern(
     r"(?:word/(?:document|footnotes|endnotes|comments|header\d*|footer\d*)"
@@ -172,4 +173,6 @@ def large_pictures(package: Package, parts: Iterable[str]) -> Iterator[str]:
         if kind == "image" and target in package.names and package.size(target) > _LARGE_PICTURE
     }  # fmt: skip
     if large:
-        yield f"{len(large)} large picture(s) in it are not read"
+        yield counted(
+            len(large), "large picture in it is not read", "large pictures in it are not read"
+        )

@@ -16,6 +16,7 @@ from mem_search.extractors.refusal import Unreadable, pages_said
 from mem_search.extractors.zip_package import moment
 from mem_search.model.ingest import OCR_PAGE_NUMBERS, PAGE_BREAK, Extracted
 from mem_search.patterns import pattern
+from mem_search.text.counted import counted
 
 _DATE: Final = pattern(r"D:(\d{4})(\d\d)?(\d\d)?(\d\d)?(\d\d)?(\d\d)?(?:(Z)|([+-]\d\d)'?(\d\d)?)?")
 _MAX_TEXT_CHARS: Final = 10_000_000
@@ -141,10 +142,12 @@ def _unread(found: _Found) -> tuple[str, ...]:
 def _note(found: _Found, count: int) -> str:
     """Why pages have no text."""
     if found.scans and not found.by:
-        return f"{found.scans} of its {count} page(s) are pictures without text{ocr.why_not()}"
+        return (
+            f"pictures without text: {found.scans} of its {counted(count, 'page')}{ocr.why_not()}"
+        )
     if found.scans:
-        return f"no text was recognised in the pictures on its {count} page(s)"
-    return f"none of its {count} page(s) has text or a picture of text"
+        return f"no text was recognised in the pictures on its {counted(count, 'page')}"
+    return f"none of its {counted(count, 'page')} has text or a picture of text"
 
 
 def _read(document: Any, first: int) -> _Found:

@@ -19,6 +19,7 @@ from mem_search.extractors.refusal import Unreadable
 from mem_search.extractors.zip_package import Package, attribute, local
 from mem_search.model.ingest import PAGE_BREAK, Extracted
 from mem_search.patterns import pattern
+from mem_search.text.counted import counted
 
 _MAIN: Final = "xl/workbook.xml"
 _MAX_GAP: Final = 20
@@ -82,7 +83,7 @@ def _unvalued(cells: list[str]) -> Iterator[str]:
     if cells:
         named = ", ".join(cells[:_NAMED_CELLS]) + (" …" if len(cells) > _NAMED_CELLS else "")
         yield (
-            f"{len(cells)} formula(s) have no value in the file ({named}): open it in a"
+            f"{counted(len(cells), 'formula')} without a value in the file ({named}): open it in a"
             " spreadsheet program and save it"
         )
 

@@ -25,6 +25,7 @@ from mem_search.http.core.replies import (
     html_page,
     json_reply,
     prefers,
+    screen_of,
     style_policy,
     text_reply,
 )
@@ -38,6 +39,7 @@ from mem_search.renderers import DisplayOptions, render_record
 from mem_search.renderers.record_json import WholeRecord, title_of
 from mem_search.renderers.safe_text import harmless
 from mem_search.renderers.schema import Absent, Count, Time, schema
+from mem_search.renderers.terminal import opened
 from mem_search.renderers.token_budget import first_that_fit, fitted_text, record_within
 from mem_search.retrievers import graph
 from mem_search.search.citations import citation as citation_of
@@ -149,10 +151,10 @@ class RefsBody(BaseModel):
 def open_kind(kind: Kind) -> Handler:
     """The handler that opens the record of ``kind`` with the number in the path."""
 
-    async def opened(call: Call) -> web.StreamResponse:
+    async def answer(call: Call) -> web.StreamResponse:
         return await _opened(call, await find(call, RecordId(number_in_path(call.request), kind)))
 
-    return opened
+    return answer
 
 
 async def open_ref(call: Call) -> web.StreamResponse:
@@ -166,10 +168,10 @@ async def batch_numbers(call: Call) -> web.StreamResponse:
     Numbers are unique over all kinds, and searches list records of all kinds.
     """
     body = call.json_body(NumbersBody)
-    opened = await call.runtime.store.records.with_links(list(dict.fromkeys(body.ids)))
+    known = await call.runtime.store.records.with_links(list(dict.fromkeys(body.ids)))
     taken = [
         item
-        for item in opened
+        for item in known
         if (not body.project or item[0].project.lower() == body.project.lower())
         and (
             not body.platform
@@ -191,13 +193,13 @@ async def batch_refs(call: Call) -> web.StreamResponse:
     found, missing = await open_records(
         call.runtime.search.store, list(map(RecordId.parse, body.refs))
     )
-    opened = [WholeRecord.of(*each) for each in found]
-    kept, tokens = first_that_fit(opened, body.max_tokens)
+    whole = [WholeRecord.of(*each) for each in found]
+    kept, tokens = first_that_fit(whole, body.max_tokens)
     return json_reply(
         Records(
-            records=opened[:kept],
+            records=whole[:kept],
             missing=list(map(str, missing)),
-            left_out=[each.ref for each in opened[kept:]],
+            left_out=[each.ref for each in whole[kept:]],
             tokens_used=tokens,
         )
     )
@@ -212,18 +214,18 @@ def list_kind(kind: Kind) -> Handler:
         items, total = await call.runtime.store.records.page(
             filters, "date_desc", params.limit, params.offset
         )
-        opened = [WholeRecord.of(*item) for item in items]
-        kept, tokens = first_that_fit(opened, params.max_tokens)
+        whole = [WholeRecord.of(*item) for item in items]
+        kept, tokens = first_that_fit(whole, params.max_tokens)
         following = params.offset + kept
         reply = RecordList(
-            items=opened[:kept],
+            items=whole[:kept],
             has_more=following < total and bool(items),
             offset=params.offset,
             limit=params.limit,
             total=total,
             tokens_used=tokens,
         )
-        if kept < len(opened):
+        if kept < len(whole):
             reply.note = f"cut to max_tokens={params.max_tokens}; next: offset={following}"
         return json_reply(reply)
 
@@ -246,13 +248,16 @@ async def _opened(call: Call, found: RecordWithLinks) -> web.StreamResponse:
     wants_text = prefers(call.request, TEXT)
     thread = await _thread(call, record)
     if params.format == "json" and not wants_text:
-        opened = OpenedRecord.of(record, links)
+        whole = OpenedRecord.of(record, links)
         told = [ThreadMessage.of(each) for each in thread] if len(thread) > 1 else None
-        shown = record_within(replace(opened, thread=told), params.max_tokens)
+        shown = record_within(replace(whole, thread=told), params.max_tokens)
         if told and not (isinstance(shown, OpenedRecord) and shown.cut is None):
-            shown = record_within(opened, params.max_tokens)
+            shown = record_within(whole, params.max_tokens)
         return json_reply(shown)
-    text = render_record(record, call.display(params.tz), links, thread)
+    display, screen = call.display(params.tz), screen_of(call.request)
+    if screen is not None and params.max_tokens is None:
+        return text_reply(call.request, opened(record, display, screen, links, thread), tokens=0)
+    text = render_record(record, display, links, thread)
     if params.max_tokens is not None:
         step = f"open it whole: mem-search get {record.ref} (HTTP: /api/records/{record.ref})"
         text = fitted_text(text, params.max_tokens, step)
@@ -268,12 +273,12 @@ async def _thread(call: Call, record: Record) -> list[Record]:
         graph.related, record.number, depth=5, limit=_MAX_THREAD_MESSAGES, relations=("replies_to",)
     )
     numbers = [node.ref.number for node in answers.nodes]
-    opened = await store.read(lambda snapshot: snapshot.records(numbers))
+    messages = await store.read(lambda snapshot: snapshot.records(numbers))
     if record.session:
         named = Filters(kinds=(record.kind,), session=record.session)
         page, _ = await call.runtime.store.records.page(named, "date_asc", _MAX_THREAD_MESSAGES, 0)
-        opened |= {each.number: each for each, _ in page}
-    return sorted(opened.values(), key=lambda each: (each.created_at, each.number))
+        messages |= {each.number: each for each, _ in page}
+    return sorted(messages.values(), key=lambda each: (each.created_at, each.number))
 
 
 _STYLE = """

@@ -20,12 +20,13 @@ from typing import Final
 from aiohttp import web
 
 from mem_search.http.core.parameters import KindParameters
-from mem_search.http.core.replies import page_reply
+from mem_search.http.core.replies import TERMINAL, page_reply, screen_of
 from mem_search.http.core.request_context import REQUEST_CONTEXT
 from mem_search.http.core.routing import Call, Handler
-from mem_search.model import Kind, Order
+from mem_search.model import Kind, Order, SearchPage, SearchRequest
 from mem_search.patterns import pattern
 from mem_search.renderers.listing import heading
+from mem_search.renderers.terminal import first_places
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +61,11 @@ def search(*kinds: Kind, order: Order = "relevance", topic: Topic | None = None)
         with call.runtime.search.store.view():  # the tag is of what the search reads
             # Before the search: a record that is written meanwhile must change the next tag.
             tag = await etag(call, display.now.date())
-            headers = {"ETag": tag, "Vary": "Accept, Authorization, User-Agent"}
+            headers = {"ETag": tag, "Vary": f"Accept, Authorization, User-Agent, {TERMINAL}"}
             asks = tolerated is None and "If-None-Match" in call.request.headers
             if asks and is_known(call.request, tag):
                 return web.Response(status=304, headers=headers)
-            page = await call.search(query)
+            page = await _found(call, query, params.format)
         title = ""
         if topic is not None and page.total:
             title = heading(page, display).replace("result(s)", f"result(s) about {topic.name}", 1)
@@ -91,6 +92,23 @@ def search(*kinds: Kind, order: Order = "relevance", topic: Topic | None = None)
     return answer
 
 
+_FOLDING: Final = 3
+"""So many times the results of a screen are read, because equal ones share a place there."""
+
+
+_MOST: Final = 100
+"""Results, as of any page."""
+
+
+async def _found(call: Call, query: SearchRequest, listed: str) -> SearchPage:
+    """The page; for a person's terminal one whose equal results leave no place empty."""
+    folds = query.fold and query.order == "relevance" and not query.sort
+    if listed != "index" or not folds or screen_of(call.request) is None:
+        return await call.search(query)
+    most = max(query.limit, min(query.limit * _FOLDING, _MOST))
+    return first_places(await call.search(replace(query, limit=most)), query.limit)
+
+
 _RUN: Final = secrets.token_hex(8)
 _PASSES = pattern(
     r"\b(now|h(ou)?rs?|min(ute)?s?|seconds?)\b|[0-9] ?[hm]\b|[0-9] ?(h(ou)?r|min)", re.IGNORECASE
@@ -112,6 +130,7 @@ async def etag(call: Call, today: date) -> str:
         today.isoformat(),
         call.request.rel_url.raw_path_qs,
         sent.get("Accept", ""),
+        sent.get(TERMINAL, ""),
         call.zone_name,
         call.surface,
     )

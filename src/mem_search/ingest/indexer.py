@@ -190,7 +190,8 @@ class Indexer:
         for first in range(0, len(extra), BULK_BATCH):
             await self._index.delete(extra[first : first + BULK_BATCH])
         if missing:
-            self._damaged(len(missing))
+            # An empty index is new, as after a restore: it is filled, and nothing was damaged.
+            self._damaged(len(missing) if held else 0)
         return Audit(len(missing), len(extra))
 
     async def check(self) -> Audit:

@@ -42,6 +42,7 @@ from mem_search.records.registry import installed_kinds
 from mem_search.settings import Settings
 from mem_search.storage.store import Store
 from mem_search.text import secret_rules, token_count
+from mem_search.text.counted import counted
 from mem_search.text.dates import now_ms
 from mem_search.text.redaction import redact, redacted_values
 from mem_search.text.search_fields import FROM_MODEL
@@ -266,7 +267,8 @@ class EnrichJob:
             is_done, used = await self._ask(record, endpoint)
             left = await self.left(used)
             done, refused = done + is_done, refused + (not is_done)
-            await report(done + refused, len(found), f"{done} record(s) {self._asking.done}")
+            said = f"{counted(done, 'record')} {self._asking.done}"
+            await report(done + refused, len(found), said)
             await asyncio.sleep(max(0.0, self._seconds - (time.monotonic() - started)))
         return {self._asking.done: done, "refused": refused, "tokens_left_today": max(0, left)}
 

@@ -17,6 +17,7 @@ from mem_search.model.records import HOLDINGS, RecordWithLinks
 from mem_search.records.registry import installed_kinds
 from mem_search.storage.redacted import SecretBox, clean
 from mem_search.storage.store import Store
+from mem_search.text.counted import counted
 from mem_search.text.redaction import Redaction, rules
 from mem_search.text.search_fields import names_in
 from mem_search.text.word_forms import has_forms
@@ -99,7 +100,8 @@ class RedactJob:
                 counts[why] += await write(ready)
                 self._stored()
             after, looked = page[-1][0].number, looked + len(page)
-            await report(looked, max(total, looked), f"{counts['changed']} record(s) had a secret")
+            had = f"{counted(counts['changed'], 'record')} had a secret"
+            await report(looked, max(total, looked), had)
         await self._kept.redact()
         texts = await self._store.redacting.redact_texts(self._clean, self._seal_url)
         if counts["changed"] or texts:

@@ -16,7 +16,7 @@ from pydantic_core import PydanticCustomError
 from mem_search.patterns import pattern
 
 MAX_VALUE_CHARS: Final = 1000
-"""Characters of one value; a longer one is a text, and belongs into the text."""
+"""Characters of one value; a longer one is a text, and stands there."""
 MAX_VALUES: Final = 100
 """Values of one field."""
 

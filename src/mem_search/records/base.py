@@ -1,6 +1,6 @@
 """The base class of kinds, which a kind fills in with data.
 
-A kind says which metadata it knows (a pydantic model), which of it belongs into the canonical
+A kind says which metadata it knows (a pydantic model), which of it is in the canonical
 text (``sections``) and which of it can be filtered by (``filterable``). How words are cleaned
 and how sections reach the text is ``canonical_text.py``; storing and searching are elsewhere.
 """

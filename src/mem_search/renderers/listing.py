@@ -73,7 +73,7 @@ def render(page: SearchPage, format: str, display: DisplayOptions, *, title: str
         title or heading(page, display),
         listing.between.join([listing.entry(result, display) for result in page.results]),
         "\n".join(filter(None, (paging(page, display), *facet_lines(page), *notes(page, display)))),
-        "\n".join(_tips(page, display, listing.tips) if page.results else _advice(page, display)),
+        "\n".join(_tips(page, display, listing.tips) if page.results else advice(page, display)),
     ]
     return "\n\n".join(filter(None, blocks))
 
@@ -136,6 +136,9 @@ def _by_name(name: str) -> Listing:
     known = ", ".join(listing.name for listing in LISTINGS)
     raise InputError(f"{name!r} is no text format; known are {known}", field="format")
 
+
+_ORDINARY: Final = "the index is starting"
+"""How the detail of a leg begins where nothing is wrong with it."""
 
 _MAX_MISSING: Final = 3
 """Words of a question that are named when no record has them."""
@@ -255,7 +258,8 @@ def notes(page: SearchPage, display: DisplayOptions) -> list[str]:
     for leg in report.legs:
         told = leg.name in "\n".join(report.notices)
         if leg.state in ("degraded", "failed") and not told:
-            lines.append(f"{leg.name} search {leg.state}{f' ({leg.detail})' if leg.detail else ''}")
+            said = f"{leg.name} search {leg.state}{f' ({leg.detail})' if leg.detail else ''}"
+            lines.append(leg.detail if leg.detail.startswith(_ORDINARY) else said)
     if report.realised not in (report.requested, "filter") and not lines:
         lines.append(f"asked for {report.requested} search, answered by {report.realised}")
     if report.coverage < 1 and "%" not in "\n".join(lines):
@@ -304,18 +308,17 @@ LISTINGS: tuple[Listing, ...] = (
 
 def _tips(page: SearchPage, display: DisplayOptions, wanted: bool) -> list[str]:
     """Tips for the next step that costs the fewest tokens."""
-    if not wanted:
-        return []
+    if not wanted or display.command_line:
+        return []  # who types commands is told on standard error, programs are not
     ref = page.results[0].record.ref
     return [
         f"Tip: open only what you need: mem-search get {ref} (HTTP: /api/records/{ref})",
         f"Tip: what happened around it: mem-search timeline {ref}",
-        f"Tip: {display.parameter('format', 'full')} prints every result whole;"
-        " use it with a small limit",
+        "Tip: format=full prints every result whole; use it with a small limit",
     ]
 
 
-def _advice(page: SearchPage, display: DisplayOptions) -> list[str]:
+def advice(page: SearchPage, display: DisplayOptions) -> list[str]:
     """What to try when nothing was found."""
     if page.total:
         return []
@@ -377,6 +380,11 @@ def _fields(
         yield _line(one_line(label), harmless(text)), True
     links_shown = ", ".join(f"{one_line(ln.relation)} {one_line(ln.to)}" for ln in links)
     yield _line("Links", links_shown), True
+
+
+def details(record: Record, display: DisplayOptions, links: Sequence[Link] = ()) -> list[str]:
+    """Each field that is known of a record beside its text, as ``label: text``."""
+    return [each for each, _ in _fields(record, display, links) if each]
 
 
 def _line(label: str, text: str) -> str:

@@ -227,7 +227,7 @@ class VectorRetriever:
             try:
                 nearest = await self._near(text, wanted, passages)
             except IndexUnavailable:
-                away = True
+                away = self._index.state != "starting"  # which is no fault
             else:
                 if len(nearest.records) >= depth:
                     return await self._with_rare(text, nearest, filters, depth)

@@ -9,12 +9,14 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import Literal
+from typing import Final, Literal
 
 from mem_search.model import Analyzed, Citation, Record, Result, SearchPage
 from mem_search.records.registry import installed_kinds
 from mem_search.text.highlight import WordMatcher, highlight, snippet, word_matcher
+from mem_search.text.languages import words
 from mem_search.text.outline import place_in
+from mem_search.text.words import STOP_WORDS
 
 SNIPPET_LENGTH = 200
 """Characters of a snippet in a cited page, and of an annotation, unless a request sets it."""
@@ -24,6 +26,13 @@ MAX_ANNOTATIONS = 5
 
 SURROUNDINGS = 120
 """Characters on either side of a span that its highlight shows."""
+
+_NEVER_MARKED: Final = STOP_WORDS.union(
+    *map(words, ("articles", "auxiliaries", "joining", "particles", "persons")),
+    "about been being but can could if into may might must no not shall should so than then there"
+    " these those us".split(),
+) - {"am", "die", "hat", "man", "mit", "war", "sin", "once", "son", "tu", "sur"}  # fmt: skip
+"""Words that say nothing; without those that do in another language."""
 
 MatchField = Literal["title", "content"]
 
@@ -124,10 +133,13 @@ def share(score: float) -> float:
 
 
 def words_of(analyzed: Analyzed) -> tuple[str, ...]:
-    """The words of a question to highlight in a text, lower-case."""
+    """The words of a question to highlight in a text, lower-case; those that say nothing only
+    where there are no others.
+    """
     phrases = (word for phrase in analyzed.phrases for word in phrase.split())
     near = (word.rstrip("*") for _, others in analyzed.near for word in others)
-    return tuple(dict.fromkeys((*analyzed.words, *phrases, *near)))
+    words = tuple(dict.fromkeys((*analyzed.words, *phrases, *near)))
+    return tuple(word for word in words if word not in _NEVER_MARKED) or words
 
 
 def annotate(result: Result, words: Sequence[str], *, length: int) -> tuple[Annotation, ...]:

@@ -20,6 +20,7 @@ from mem_search.regular_file import read_regular_file
 from mem_search.sources.conversations import fields, items, moment, text
 from mem_search.sources.databases import UnreadableDatabase, copied_database, foreign_database
 from mem_search.sources.whole_files import WholeFile, WholeFiles, head
+from mem_search.text.counted import counted
 from mem_search.text.json_reading import loads
 
 NAME: Final = "bookmarks"
@@ -85,7 +86,7 @@ class Bookmarks(WholeFiles):
                 known.tags += [tag for tag in page.tags if tag not in known.tags]
         yield from map(_draft, pages.values())
         if others:
-            why = f"{others} bookmark(s) are no web pages (javascript:, about:, file:, ...)"
+            why = f"{counted(others, 'bookmark')} of no web page (javascript:, about:, file:, ...)"
             yield LedgerEntry(f"{name}:others", "left", why)
 
 

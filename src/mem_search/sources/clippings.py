@@ -17,6 +17,7 @@ from mem_search.patterns import pattern
 from mem_search.regular_file import read_regular_file
 from mem_search.sources.whole_files import WholeFile, WholeFiles, head
 from mem_search.text import charsets
+from mem_search.text.counted import counted
 
 NAME: Final = "clippings"
 
@@ -75,7 +76,7 @@ class Clippings(WholeFiles):
                 metadata={**metadata, "author": author} if author else metadata,
             )
         if empty:
-            why = f"{empty} bookmark(s) have no words"
+            why = f"{counted(empty, 'bookmark')} without words"
             yield LedgerEntry(f"{file.name}:bookmarks", "left", why)
 
 

@@ -17,6 +17,14 @@ _RANGES = (
     (0xE0000, 0xE007F),  # tags: a second, invisible alphabet
 )  # fmt: skip
 
+PLAIN, BOLD, DIM, KIND, WORD, REF, HINT = map(chr, range(0xFDD0, 0xFDD7))
+"""Marks by which the worker says how a person's terminal shows what follows, up to ``PLAIN``: code
+points that are no characters (Unicode 23.7), and that no stored text keeps there. ``REF`` begins a
+link to a record. What follows ``HINT`` is no result.
+"""
+
+MARKS = PLAIN + BOLD + DIM + KIND + WORD + REF + HINT
+
 CLASS = "".join(f"{chr(first)}-{chr(last)}" for first, last in _RANGES)
 """The inside of a character class of a regular expression."""
 

@@ -190,13 +190,18 @@ def to_the_minute(ms: int, tz: tzinfo) -> str:
 
 def local(ms: int, tz: tzinfo, now: datetime) -> str:
     """``Nov 17, 5:45 PM``, and ``Nov 17, 2024, 5:45 PM`` unless the year is the current one."""
-    try:
-        when = _to_datetime(ms).astimezone(tz)
-    except OverflowError:  # the first or last day of the calendar
-        when = _to_datetime(ms)
+    when = at_zone(ms, tz)
     year = "" if when.year == now.astimezone(tz).year else f" {when.year},"
     hour, half = when.hour % 12 or 12, "AM" if when.hour < 12 else "PM"
     return f"{MONTHS[when.month - 1].title()[:3]} {when.day},{year} {hour}:{when:%M} {half}"
+
+
+def at_zone(ms: int, tz: tzinfo) -> datetime:
+    """The time by a clock in ``tz``; in UTC on the first and the last day of the calendar."""
+    try:
+        return _to_datetime(ms).astimezone(tz)
+    except OverflowError:
+        return _to_datetime(ms)
 
 
 def local_range(span: DateRange, tz: tzinfo, now: datetime) -> str:

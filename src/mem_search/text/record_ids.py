@@ -29,6 +29,8 @@ PATTERN: Final = rf"(?:(?:local:)?{KIND_PATTERN}:|#?[SPsp]?|[cC][mM]:#?[SPsp]?)[
 MAX_IDS: Final = 8
 """Ids of one question that are looked up."""
 
+RECORD_ID: Final = pattern(PATTERN)
+
 _ALIAS: Final = pattern(r"cm:#?([SP]?)([0-9]{1,18})", re.IGNORECASE)
 _SHORT: Final = pattern(r"#?([SP]?)([0-9]{1,18})", re.IGNORECASE)
 _ROW: Final = pattern(r"(?:[0-9a-f]{8}:)?([a-z_]+):([0-9]{1,18})")

@@ -17,6 +17,7 @@ from mem_search.cli.options import Yes, clock_time, confirm
 from mem_search.cli.output import note, say
 from mem_search.errors import Conflict, InputError
 from mem_search.settings import Settings
+from mem_search.text.counted import counted
 
 
 def add_to(app: typer.Typer) -> None:
@@ -51,7 +52,7 @@ def backup(
         manifest = archive.read(part, partial(progress, "checked"))
     stores = sum(member.name.endswith(archive.DATABASE) for member in manifest.members)
     say(
-        f"{target}: {manifest.records} record(s) of {stores} store(s), "
+        f"{target}: {counted(manifest.records, 'record')} of {counted(stores, 'store')}, "
         f"{target.stat().st_size / 2**20:.1f} MB\n"
     )
 
@@ -83,19 +84,19 @@ def restore(
     manifest, aside, returning = restoring.restore(
         settings, source, replace=replace, even_forgotten=even_forgotten, progress=_Progress(),
         confirm=lambda count: confirm(
-            f"{count} record(s) that were forgotten since then come back. Restore them?", yes=yes
+            f"Restore {counted(count, 'record')} forgotten since then, too?", yes=yes
         ),
     )  # fmt: skip
     left_out = 0 if even_forgotten else returning.records
     vectors = "" if manifest.vectors else "; their vectors are computed again"
     say(
-        f"restored {manifest.records - left_out} record(s) of {clock_time(manifest.created_at)}"
-        f" into {settings.home}{vectors}\n"
+        f"restored {counted(manifest.records - left_out, 'record')} of"
+        f" {clock_time(manifest.created_at)} into {settings.home}{vectors}\n"
     )
     if left_out:
         say(
-            f"left out {left_out} record(s) that were forgotten since then; the next start removes"
-            " the rest of them. To bring them back: --even-forgotten\n"
+            f"left out {counted(left_out, 'record')} forgotten since then; the next start removes"
+            " what is left of them. To bring them back: --even-forgotten\n"
         )
     elif returning.records:
         say(f"{returning.records} of them had been forgotten since then\n")
@@ -163,8 +164,8 @@ def _move_store(to: str) -> None:
     for each in move(settings, to, _line_for_each()):
         whose = f"{each.user}: " if each.user else ""
         say(
-            f"{whose}moved {each.records} record(s), {each.rows} row(s); counts and hashes of every"
-            f" table agree, and {each.searches} searches answer alike\n"
+            f"{whose}moved {counted(each.records, 'record')}, {counted(each.rows, 'row')};"
+            f" counts and hashes of every table agree, and {each.searches} searches answer alike\n"
         )
     config = settings.home / "config.toml"
     if to == FILE:

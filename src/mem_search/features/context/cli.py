@@ -13,6 +13,7 @@ from mem_search.cli.client import open_client
 from mem_search.cli.options import Json, clock_time, show
 from mem_search.cli.output import note, say
 from mem_search.git.changes import changed_files
+from mem_search.text.counted import counted
 
 _CHANGES_SECONDS: Final = 2.0
 """For the files that were changed here; what was found by then is shown."""
@@ -85,7 +86,7 @@ def context(
             say(f"{each['score']:.2f}  {each['ref']}  {', '.join(each['reasons'])}\n")
     shown, left = len(answer["records"]), answer["left_out"]
     note(f"mem-search: {answer['tokens_used']} of {answer['max_tokens']} tokens, "
-         f"{shown} record(s) shown, {left} left out")  # fmt: skip
+         f"{counted(shown, 'record')} shown, {left} left out")  # fmt: skip
 
 
 _NO_HOOKS = "no hook has run; mem-search install AGENT writes them into an agent's settings"

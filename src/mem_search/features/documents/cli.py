@@ -22,6 +22,7 @@ from mem_search.cli.output import note, say
 from mem_search.errors import Forbidden, InputError, MemSearchError, SourceError
 from mem_search.patterns import pattern
 from mem_search.regular_file import open_regular_file
+from mem_search.text.counted import counted
 
 _URL: Final = pattern(r"https?://\S+\Z", re.IGNORECASE)
 _MAILBOX: Final = pattern(r"imaps?://\S+\Z", re.IGNORECASE)
@@ -193,7 +194,7 @@ def _tell_unread(client: Client, path: str) -> None:
         entry["reason"].partition("; to read it, ")[2] for entry in _entries(client, path, "left")
     )
     for step, files in Counter(filter(None, steps)).items():
-        note(f"mem-search: {files} file(s) are left out{more} left; to read them, {step}")
+        note(f"mem-search: {counted(files, 'file')} left out{more} left; to read them, {step}")
 
 
 def _send_file(client: Client, path: Path) -> None:

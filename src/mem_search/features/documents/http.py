@@ -27,6 +27,7 @@ from mem_search.renderers.record_json import title_of
 from mem_search.renderers.schema import Absent, Count, From, Time, projected, schema
 from mem_search.sources.files import digests_of
 from mem_search.sources.files.folder import MAX_BYTES
+from mem_search.text.counted import counted
 from mem_search.text.outline import place_in
 from mem_search.text.record_ids import RecordId
 
@@ -149,7 +150,7 @@ async def content(call: Call) -> web.StreamResponse:
     if page is not None:
         pages = text.split(PAGE_BREAK) if isinstance(record.metadata.get("pages"), int) else [text]
         if page > len(pages):
-            raise InputError(f"the document has {len(pages)} page(s)", field="page")
+            raise InputError(f"the document has {counted(len(pages), 'page')}", field="page")
         text = pages[page - 1]
     return web.Response(body=text.encode("utf-8", "replace"), content_type=TEXT, charset="utf-8")
 
@@ -168,7 +169,7 @@ async def passages(call: Call) -> web.StreamResponse:
     if params.around is not None:
         whole = sum(each.index is None for each in found)
         if params.around >= len(found) - whole:
-            said = f"the document has {len(found) - whole} passage(s), which count from 0"
+            said = f"the document has {counted(len(found) - whole, 'passage')}, which count from 0"
             raise InputError(said, field="around")
         first = max(0, params.around + whole - params.neighbours)
         last = params.around + whole + params.neighbours + 1

@@ -14,6 +14,7 @@ from mem_search.cli.options import Json, Yes, clock_time, confirm, folded, show
 from mem_search.cli.output import note
 from mem_search.cli.records import ref_of
 from mem_search.errors import InputError
+from mem_search.text.counted import counted
 
 _FIRST_PAUSE, _MAX_PAUSE = 0.05, 0.5
 
@@ -84,7 +85,7 @@ def forget(
         raise typer.Exit(1)
     if not yes:
         _list(found)
-    confirm(f"Forget {found['count']} record(s), and what quotes them?", yes=yes)
+    confirm(f"Forget {counted(found['count'], 'record')}, and what quotes them?", yes=yes)
     answer = client.json("POST", "/api/forget", body={**selection, "expected": found["count"]})
     _finish(client, answer["receipt"], no_wait=no_wait, as_json=as_json)
 
@@ -132,7 +133,7 @@ def receipt_lines(receipt: Mapping[str, Any]) -> Iterator[str]:
         return
     yield "  done: the database, its log and the vector index are written anew without it"
     yield from copies_lines(receipt["copies"], purge=receipt["purge"])
-    yield "  the memory of the worker may hold it until: mem-search worker restart"
+    yield "  the memory of the worker may hold it until you run: mem-search worker restart"
 
 
 def copies_lines(copies: Mapping[str, Any], *, purge: bool) -> Iterator[str]:
@@ -141,7 +142,7 @@ def copies_lines(copies: Mapping[str, Any], *, purge: bool) -> Iterator[str]:
         why = "its words are not known" if purge else "it has no word that no other record has"
         yield f"  other files of the home were not looked through: {why}"
         return
-    yield f"  looked for its words in {copies['looked_at']} other file(s) of the home"
+    yield f"  looked for its words in {counted(copies['looked_at'], 'other file')} of the home"
     for file in copies["still_in"]:
         yield f"  still in {folded(file)}; delete that file if you do not need it"
     for file in copies["gone"]:

@@ -22,7 +22,7 @@ from mem_search.http.core.parameters import (
     TimeZoneParameters,
     also,
 )
-from mem_search.http.core.replies import TEXT, json_reply, prefers, sent_file, text_reply
+from mem_search.http.core.replies import TEXT, json_reply, prefers, screen_of, sent_file, text_reply
 from mem_search.http.core.routing import Call, Route
 from mem_search.http.records import find, id_in_path
 from mem_search.http.schemas import TextReply
@@ -36,9 +36,11 @@ from mem_search.model.graph import (
     KnowledgeCloud,
 )
 from mem_search.renderers import DisplayOptions
+from mem_search.renderers.identity import title_of
 from mem_search.renderers.record_line import index_line, name_of
 from mem_search.renderers.safe_text import cut
 from mem_search.renderers.schema import Count, From, Projection, Time, projected, schema
+from mem_search.renderers.terminal import Screen, grouped, line_of
 from mem_search.retrievers import graph
 from mem_search.text.record_ids import RecordId
 
@@ -167,7 +169,8 @@ async def related(call: Call) -> web.StreamResponse:
         return json_reply(RelatedRecords.of(record.ref, cloud))
     numbers = [node.ref.number for node in cloud.nodes]
     found = await store.read(lambda snapshot: snapshot.records(numbers))
-    text = _listing(record, cloud, found, call.display(params.tz))
+    screen = screen_of(call.request)
+    text = _listing(record, cloud, found, call.display(params.tz), screen)
     return text_reply(
         call.request,
         text,
@@ -176,12 +179,13 @@ async def related(call: Call) -> web.StreamResponse:
 
 
 def _listing(
-    record: Record, cloud: KnowledgeCloud, found: dict[int, Record], display: DisplayOptions
-) -> str:
+    record: Record, cloud: KnowledgeCloud, found: dict[int, Record], display: DisplayOptions,
+    screen: Screen | None,
+) -> str:  # fmt: skip
     edges = [(edge.start, edge.end, edge.relation) for edge in cloud.edges]
     # A record may be deleted between the walk and this read.
     shown = [(found[n.ref.number], n.depth) for n in cloud.nodes[1:] if n.ref.number in found]
-    return render_related(record, shown, edges, display)
+    return render_related(record, shown, edges, display, screen)
 
 
 class DrawingParameters(Parameters):
@@ -314,6 +318,7 @@ def render_related(
     related: Sequence[tuple[Record, int]],
     edges: Iterable[tuple[Ref, Ref, str]],
     display: DisplayOptions,
+    screen: Screen | None = None,
 ) -> str:
     """A heading for ``centre`` and the related records, best first, grouped by distance.
 
@@ -339,9 +344,26 @@ def render_related(
                 else:
                     phrase = f"{name} {named}" if one == start else f"{named} {name} it"
                 ties.setdefault(one, []).append(phrase)
+    steps = {
+        depth: "1 step away" if depth == 1 else f"{depth} steps away"
+        for depth in sorted({depth for _, depth in related})
+    }
+    if screen is not None:
+        groups = [
+            (
+                said,
+                [
+                    line_of(each, display, screen, ", ".join(ties.get(each.ref, [])[:1]))
+                    for each, distance in related
+                    if distance == depth
+                ],
+            )
+            for depth, said in steps.items()
+        ]
+        name = " › ".join(filter(None, title_of(centre, display)))
+        return grouped(f"Related to {name}", groups, screen)
     blocks = [f"Found {len(related)} record(s) related to {name_of(centre, display)}"]
-    for depth in sorted({depth for _, depth in related}):
-        steps = "1 step away" if depth == 1 else f"{depth} steps away"
+    for depth, said in steps.items():
         lines = [
             f"{index_line(record, display)}  <- {', '.join(ties[record.ref][:_RELATIONS_SHOWN])}"
             if record.ref in ties
@@ -349,5 +371,5 @@ def render_related(
             for record, distance in related
             if distance == depth
         ]
-        blocks.append("\n".join([f"### {steps}", *lines]))
+        blocks.append("\n".join([f"### {said}", *lines]))
     return "\n\n".join(blocks)

@@ -17,6 +17,7 @@ from mem_search.cli.options import URL, absolute, standard_input
 from mem_search.cli.output import note, say
 from mem_search.errors import Forbidden, InputError, SourceError
 from mem_search.regular_file import open_regular_file
+from mem_search.text.counted import counted
 
 
 def add_to(app: typer.Typer) -> None:
@@ -134,7 +135,8 @@ def import_file(
 def _problem(result: Mapping[str, Any]) -> str:
     """How many records could not be imported; empty for none."""
     failed = sum(int(location.get("failed", 0)) for location in result["locations"])
-    return f"{failed} record(s) could not be imported; see: mem-search ledger" if failed else ""
+    said = f"{counted(failed, 'record')} could not be imported; see: mem-search ledger"
+    return said if failed else ""
 
 
 def _warn(result: Mapping[str, Any]) -> None:

@@ -13,6 +13,7 @@ from mem_search.cli.commands import Group
 from mem_search.cli.options import Json, Limit, Yes, clock_time, confirm, folded, show
 from mem_search.cli.output import say, write
 from mem_search.errors import NotFound
+from mem_search.text.counted import counted
 
 app = typer.Typer(
     cls=Group, help="List, replay and export research sessions.", no_args_is_help=True
@@ -84,12 +85,12 @@ def forget(
     """Delete what was asked in a session. The records that it found are kept."""
     confirm(f"Forget session {session}?", yes=yes)
     answer = open_client().json("DELETE", f"{SESSIONS}/{_quoted(session)}")
-    say(f"forgot {answer['deleted']} operation(s) of {session}\n")
+    say(f"forgot {counted(answer['deleted'], 'operation')} of {session}\n")
 
 
 def session_line(session: Mapping[str, Any]) -> str:
-    """``<id>  3 operation(s)  2026-11-22 10:00  first question``."""
-    count = f"{session['operations']} operation(s)"
+    """``<id>  3 operations  2026-11-22 10:00  first question``."""
+    count = f"{counted(session['operations'], 'operation')}"
     parts = (
         session["session_id"],
         count,
@@ -136,7 +137,7 @@ def replay_lines(step: Mapping[str, Any]) -> Iterator[str]:
             deleted = ", deleted" if change.get("deleted") else ""
             yield f"  {word:<8}  {change['id']}  {before} -> {now}{deleted}"
     if drift["rescored"]:
-        yield f"  rescored  {len(drift['rescored'])} result(s)"
+        yield f"  rescored  {counted(len(drift['rescored']), 'result')}"
     if drift["total_before"] != drift["total_now"]:
         yield f"  total     {drift['total_before']} -> {drift['total_now']}"
 

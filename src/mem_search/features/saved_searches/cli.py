@@ -13,6 +13,7 @@ from mem_search.cli.client import open_client
 from mem_search.cli.commands import Group
 from mem_search.cli.options import Json, Kinds, Limit, clock_time, folded, show
 from mem_search.cli.output import say
+from mem_search.text.counted import counted
 
 app = typer.Typer(cls=Group, help="Save searches, and see their new results.", no_args_is_help=True)
 SAVED, INBOX = "/api/v1/saved-searches", "/api/v1/notifications"
@@ -136,7 +137,7 @@ def run_lines(answer: Mapping[str, Any]) -> Iterator[str]:
     for match in new.values():  # new ones beyond the page
         yield f"{_sign(match)} {match['id']}  {folded(match['title'])}"
     shown, total = len(items), answer["result"]["total_count"]
-    yield f"{answer['new_count']} new; {shown} of {total} result(s) shown"
+    yield f"{answer['new_count']} new; {shown} of {counted(total, 'result')} shown"
 
 
 def notification_lines(found: Mapping[str, Any]) -> Iterator[str]:

@@ -13,15 +13,20 @@ from pydantic import Field
 from yarl import URL
 
 import mem_search
+from mem_search.features.stats.text import picture, stats_lines
 from mem_search.http import mounts
 from mem_search.http.core.parameter_types import Text
 from mem_search.http.core.parameters import FARTHEST, Parameters
-from mem_search.http.core.replies import json_reply
+from mem_search.http.core.replies import TEXT, json_reply, prefers, screen_of, text_reply
 from mem_search.http.core.routing import Call, Route
+from mem_search.model import DateRange, Filters, SearchRequest
 from mem_search.model.ingest import FollowedLocation
 from mem_search.records.registry import installed_kinds
-from mem_search.renderers.schema import Count, From, Projection, Share, Time, schema
+from mem_search.renderers.safe_text import harmless
+from mem_search.renderers.schema import Count, From, Projection, Share, Time, schema, to_values
 from mem_search.runtime import Runtime
+from mem_search.text import dates
+from mem_search.text.date_words import to_ms
 
 IndexState = Literal["ok", "off", "starting", "filling", "degraded"]
 
@@ -197,50 +202,73 @@ async def totals(call: Call) -> web.StreamResponse:
     size = await store.statistics.size()
     # Where homes lie is no business of users.
     path = Path(store.location).name if call.caller.user else store.location
-    return json_reply(
-        Stats(
-            records={**_by_kind(found.records), "total": sum(found.records.values())},
-            missing_kinds=installed_kinds().missing(found.records),
-            broken_plugins=[*map(str, installed_kinds().broken), *mounts.installed().broken],
-            passages=found.passages,
-            embedded=found.embedded,
-            indexed=found.indexed,
-            embedding_coverage=found.coverage,
-            outbox=sum(waiting.values()),
-            index=_index(runtime, sum(waiting.values())),
-            embedder=EmbedderStatus(
-                name=embedder.name,
-                fingerprint=embedder.fingerprint,
-                dimensions=embedder.dimensions,
-                error=runtime.ingest.indexer.errors["embed"],
-                beside=[
-                    space.name
-                    for space in await store.indexing.other_spaces(runtime.active_index.space)
-                ],
-            ),
-            sources=[Location.of(known) for known in await store.ingest.locations()],
-            ledger=await _ledger_counts(runtime),
-            database=DatabaseFile(
-                path=path,
-                bytes=size.stored,
-                free=size.free,
-                unwritable=store.unwritable,
-                odd_rows=await store.odd_rows(),
-            ),
-            replica=_replica(call),
-            transcripts=await _transcripts(runtime),
-            worker=WorkerStatus(
-                version=mem_search.__version__,
-                pid=os.getpid(),
-                port=URL(call.base).port,
-                uptime_s=call.lifecycle.uptime,
-                started_at=runtime.started_at,
-            ),
-            first=found.first_at,
-            last=found.last_at,
-            last_indexed=await store.statistics.last_indexed(),
-        )
+    told = Stats(
+        records={**_by_kind(found.records), "total": sum(found.records.values())},
+        missing_kinds=installed_kinds().missing(found.records),
+        broken_plugins=[*map(str, installed_kinds().broken), *mounts.installed().broken],
+        passages=found.passages,
+        embedded=found.embedded,
+        indexed=found.indexed,
+        embedding_coverage=found.coverage,
+        outbox=sum(waiting.values()),
+        index=_index(runtime, sum(waiting.values())),
+        embedder=EmbedderStatus(
+            name=embedder.name,
+            fingerprint=embedder.fingerprint,
+            dimensions=embedder.dimensions,
+            error=runtime.ingest.indexer.errors["embed"],
+            beside=[
+                space.name
+                for space in await store.indexing.other_spaces(runtime.active_index.space)
+            ],
+        ),
+        sources=[Location.of(known) for known in await store.ingest.locations()],
+        ledger=await _ledger_counts(runtime),
+        database=DatabaseFile(
+            path=path,
+            bytes=size.stored,
+            free=size.free,
+            unwritable=store.unwritable,
+            odd_rows=await store.odd_rows(),
+        ),
+        replica=_replica(call),
+        transcripts=await _transcripts(runtime),
+        worker=WorkerStatus(
+            version=mem_search.__version__,
+            pid=os.getpid(),
+            port=URL(call.base).port,
+            uptime_s=call.lifecycle.uptime,
+            started_at=runtime.started_at,
+        ),
+        first=found.first_at,
+        last=found.last_at,
+        last_indexed=await store.statistics.last_indexed(),
     )
+    if not prefers(call.request, TEXT):
+        return json_reply(told)
+    return text_reply(call.request, await _as_text(call, told), tokens=0)
+
+
+async def _as_text(call: Call, told: Stats) -> str:
+    """The statistics as people read them, on a terminal with bars."""
+    values, screen, display = to_values(told), screen_of(call.request), call.display()
+    months: dict[str, int] = {}
+    if screen is not None:
+        until = DateRange(end=to_ms(display.now))
+        found = await call.search(
+            SearchRequest(
+                filters=Filters(created=until), facets=("month",), facet_limit=100, limit=1
+            )
+        )
+        months = dict(found.facets["month"].values)
+
+    def clock(time: str) -> str:
+        return dates.to_the_minute(dates.from_iso(time), display.tz)
+
+    lines = list(stats_lines(values, clock, kinds=screen is None))
+    if screen is not None:
+        lines = [*picture(values["records"], months, screen.columns), *lines]
+    return "\n".join(line.replace("\n", " ") for line in map(harmless, lines))
 
 
 async def ledger(call: Call) -> web.StreamResponse:
@@ -293,7 +321,7 @@ def _state_of(runtime: Runtime, waiting: int) -> tuple[IndexState, str]:
     if damage := runtime.index.damage:
         return "degraded", f"{damage} passages are missing or wrong in it; they are being repaired"
     if waiting:
-        return "filling", f"{waiting} passages wait"
+        return "filling", f"{waiting} passages wait; the worker goes on by itself"
     return "ok", ""
 
 
@@ -312,6 +340,6 @@ def _by_kind(records: dict[str, int]) -> dict[str, int]:
 
 # fmt: off
 ROUTES = (
-    Route("GET", "/api/stats", totals, "Count what is stored and indexed", "about", response=Stats, private=True),
+    Route("GET", "/api/stats", totals, "Count what is stored and indexed", "about", response=Stats, other_types=("text/plain",), private=True),
     Route("GET", "/api/ledger", ledger, "List what became of each item that a source read", "about", LedgerParameters, response=Ledger, private=True),
 )

@@ -13,13 +13,15 @@ from mem_search.errors import InputError, MissingField
 from mem_search.features.timeline.service import (
     Anchor,
     find_anchor,
+    is_anchor,
     records_around,
     render_timeline,
+    timeline_on,
 )
 from mem_search.http.access.authentication import admit
 from mem_search.http.core.parameter_types import Kinds, Text
 from mem_search.http.core.parameters import FilterParameters, Format, also, budget
-from mem_search.http.core.replies import json_reply, page_reply, text_reply
+from mem_search.http.core.replies import json_reply, page_reply, screen_of, text_reply
 from mem_search.http.core.routing import Call, Route
 from mem_search.http.schemas import SearchListing, TextReply
 from mem_search.model import Record, SearchPage, SearchReport, SearchRequest
@@ -75,6 +77,7 @@ class TimelineParameters(AroundParameters):
         description="Or a question: its best result is the anchor",
         json_schema_extra=also("q"),
     )
+    around: Text = Field(default="", description="Or either: an anchor, else a question")
 
 
 class ByQueryParameters(AroundParameters):
@@ -90,7 +93,11 @@ class ByQueryParameters(AroundParameters):
 async def timeline(call: Call) -> web.StreamResponse:
     """Show the records around an anchor, or around the best result of a question."""
     params = call.parameters(TimelineParameters)
+    display = call.display(params.tz)
     anchor, query = params.anchor.strip(), params.query.strip()
+    if around := params.around.strip():
+        is_one = not (anchor or query) and is_anchor(around, now=display.now, tz=display.tz)
+        anchor, query = (around, query) if is_one else (anchor, query or around)
     if not anchor and not query:
         raise MissingField("give an anchor or a query", field="anchor")
     if anchor and query:
@@ -98,7 +105,6 @@ async def timeline(call: Call) -> web.StreamResponse:
     if query:
         await admit(call.request, query)
         return await _around_best(call, params, query)
-    display = call.display(params.tz)
     found = await find_anchor(call.runtime.search.store, anchor, now=display.now, tz=display.tz)
     return await _around(call, params, found)
 
@@ -147,7 +153,7 @@ async def _around(
         params.depth_after,
         params.filters(params.types),
     )
-    display = call.display(params.tz)
+    display, screen = call.display(params.tz), screen_of(call.request)
     values = (
         {record.number: to_values(WholeRecord.of(record)) for record in found.records}
         if params.format == "json"
@@ -159,6 +165,8 @@ async def _around(
             return dumped([values[record.number] for record in some])
         if params.format == "full":
             return RULE.join(render_record(record, display) for record in some)
+        if screen is not None and params.max_tokens is None:
+            return timeline_on(screen, some, anchor.record, display)
         return render_timeline(some, anchor.record, display)
 
     seen = around(found.records, found.place, written, params.max_tokens, display.parameter)

@@ -11,12 +11,17 @@ from itertools import groupby
 
 from mem_search.errors import InputError
 from mem_search.model import Filters, Record
+from mem_search.patterns import pattern
+from mem_search.renderers.identity import names_a_day, title_of
+from mem_search.renderers.local_dates import local_clock, local_date
 from mem_search.renderers.record_line import DisplayOptions, marks, name_of
+from mem_search.renderers.terminal import Screen, grouped, line_of
 from mem_search.search.opening import open_record
 from mem_search.storage.ports.search import SearchSnapshot, SearchStore
 from mem_search.text import dates
-from mem_search.text.record_ids import RecordId
+from mem_search.text.record_ids import RECORD_ID, RecordId
 
+_DATE = pattern(r"\d{4}-\d{2}-\d{2}(?:[T ]|\Z)")
 _NOTHING = "No records in this stretch of time"
 
 
@@ -69,6 +74,17 @@ async def find_anchor(store: SearchStore, text: str, *, now: datetime, tz: tzinf
         ) from None
 
 
+def is_anchor(text: str, *, now: datetime, tz: tzinfo) -> bool:
+    """Whether ``text`` names a record or a date, and is no question."""
+    if _DATE.match(text) or RECORD_ID.fullmatch(text):
+        return True
+    try:
+        dates.parse_bound(text, end=False, now=now, tz=tz, field="anchor")
+    except InputError:
+        return False
+    return True
+
+
 async def records_around(
     store: SearchStore, anchor: Anchor, before: int, after: int, filters: Filters
 ) -> Timeline:
@@ -99,6 +115,28 @@ def render_timeline(
             f"### {day}\n" + "\n".join(_line(record, anchor, display) for record in of_day)
         )
     return "\n\n".join(blocks if records else [*blocks, _NOTHING])
+
+
+def timeline_on(
+    screen: Screen, records: Sequence[Record], anchor: Record | None, display: DisplayOptions
+) -> str:
+    """The same for a person's terminal."""
+
+    def day(record: Record) -> str:
+        return local_date(record.created_at, display.tz, screen.locale)
+
+    groups = [
+        (name, [_line_on(screen, record, anchor, display) for record in of_day])
+        for name, of_day in groupby(records, key=day)
+    ]
+    top = "Around " + " › ".join(filter(None, title_of(anchor, display))) if anchor else "Timeline"
+    return grouped(top, groups or [(_NOTHING, [])], screen)
+
+
+def _line_on(screen: Screen, record: Record, anchor: Record | None, display: DisplayOptions) -> str:
+    time = local_clock(record.created_at, display.tz, screen.locale)
+    note = "<- this" if anchor and record.ref == anchor.ref else ""
+    return line_of(record, display, screen, note, "" if names_a_day(record) else time)
 
 
 def _line(record: Record, anchor: Record | None, display: DisplayOptions) -> str:

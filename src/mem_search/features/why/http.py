@@ -25,6 +25,7 @@ from mem_search.sources.base import BaseSource
 from mem_search.sources.exclusions import IGNORE_FILE
 from mem_search.sources.files import digests_of, left_to
 from mem_search.sources.files.folder import look_at
+from mem_search.text.counted import counted
 from mem_search.text.dates import to_the_minute
 from mem_search.validation import invalid_value
 
@@ -141,7 +142,7 @@ async def _below(
     store = call.runtime.store.ingest
     if parts := await _parts(call, path):
         records = sum(row.records for row in parts)
-        gave = f"{path} gave {records} record(s){_missing(parts)}"
+        gave = f"{path} gave {counted(records, 'record')}{_missing(parts)}"
         told = _entry(path, parts[0], clock, gave)
         if not call.caller.user:
             told.sentence += await _if_gone(path, records)
@@ -199,7 +200,7 @@ def _missing(parts: Sequence[LedgerRow]) -> str:
     for outcome, became in _MISSING.items():
         if rows := [row for row in parts if row.outcome == outcome and row.reason]:
             name = f"{rows[0].item.rpartition(':')[2]}: " if outcome == "left" else ""
-            said += f"; {len(rows)} part(s) of it {became}: {name}{rows[0].reason}"
+            said += f"; {counted(len(rows), 'part')} of it {became}: {name}{rows[0].reason}"
     return said
 
 
@@ -281,7 +282,7 @@ async def _of_row(call: Call, path: str, row: LedgerRow, clock: Clock) -> WhyPat
         record = await call.runtime.store.records.named(row.source, path)
         if record is None:
             parts = [row, *await _parts(call, path)]
-            gave = f"{path} gave {row.records} record(s){_missing(parts)}"
+            gave = f"{path} gave {counted(row.records, 'record')}{_missing(parts)}"
             told = _entry(path, row, clock, gave)
         else:
             passages = await call.runtime.store.records.passages(record.number)
@@ -301,16 +302,16 @@ async def _if_gone(path: str, records: int) -> str:
     """Of a file whose records do not leave with it."""
     if not records or not path.startswith("/") or await asyncio.to_thread(os.path.exists, path):
         return ""
-    return " The file is gone; its record(s) stay until you forget them: mem-search forget REF."
+    return " The file is gone; its records stay until you forget them: mem-search forget REF."
 
 
 def _stored(path: str, record: Record, passages: int) -> str:
     pages = record.metadata.get("pages")
-    parts = [f"{len(record.text):,} characters in {passages} passage(s)"]
+    parts = [f"{len(record.text):,} characters in {counted(passages, 'passage')}"]
     if isinstance(pages, int):
-        parts.insert(0, f"{pages} page(s)")
+        parts.insert(0, f"{counted(pages, 'page')}")
     if secrets := record.text.count("[redacted:"):
-        parts.append(f"{secrets} secret(s) replaced by markers")
+        parts.append(f"{counted(secrets, 'secret')} replaced by markers")
     confidence = record.metadata.get("ocr_confidence")
     if isinstance(confidence, int | float):
         parts.append(f"text from pictures (OCR) with a confidence of {confidence:.0%}")

@@ -40,6 +40,7 @@ from mem_search.records.registry import installed_kinds
 from mem_search.text.search_fields import FIELDS, PARAMETERS
 
 Format = Literal["index", "full", "json"]
+ListFormat = Literal["index", "full", "json", "tsv"]
 MAX_OFFSET = 10_000
 """The largest offset of a ranked list; a deeper rank costs memory."""
 FARTHEST = 1_000_000_000
@@ -186,7 +187,9 @@ class KindParameters(FieldParameters):
     query: Annotated[Text, At("text")] = Field(
         default="", description="The question", json_schema_extra=also("q")
     )
-    format: Format = Field(default="index", description="One line a record, whole records, or JSON")
+    format: ListFormat = Field(
+        default="index", description="One line a record, whole records, JSON, or a table with tabs"
+    )
     scope: Stripped = Field(default="", description="Only records in the scope with this name")
     type: Annotated[Words, At("filters.types")] = Field(
         default=(),

@@ -19,15 +19,21 @@ from mem_search.http.schemas import SearchListing, TextContent, TextReply
 from mem_search.model import Record, Result, SearchPage
 from mem_search.records.canonical_text import listed
 from mem_search.renderers import DisplayOptions, fitted
+from mem_search.renderers.identity import table
 from mem_search.renderers.record_json import facets_of, title_of
 from mem_search.renderers.safe_text import one_line
 from mem_search.renderers.schema import HowSearched, to_json
+from mem_search.renderers.terminal import Screen, listing
 from mem_search.renderers.token_budget import page_json
 from mem_search.search.citations import words_of
 from mem_search.text import token_count
 from mem_search.text.highlight import WordMatcher, snippet, word_matcher
 
 log = logging.getLogger(__name__)
+
+TERMINAL: Final = "X-Terminal"
+"""The header by which the command line says that a person's terminal shows the text
+(``terminal.Screen``)."""
 
 TEXT = "text/plain"
 JSON = "application/json"
@@ -77,6 +83,13 @@ def page_reply(
     """A page of results in ``format``, within ``max_tokens``; the others as the parameters."""
     if format == "json":
         return web.Response(body=page_json(page, max_tokens, fields), content_type=JSON)
+    if format == "tsv":
+        return web.Response(
+            body=table(page, display).encode("utf-8", "replace"), content_type=TEXT, charset="utf-8"
+        )
+    screen = screen_of(request) if format == "index" and max_tokens is None else None
+    if screen is not None:
+        return text_reply(request, listing(page, display, screen, snippets), tokens=0)
     display = replace(display, why=why_found(page)) if snippets else display
     shown = fitted(page, format, display, max_tokens, title=title)
     envelope = partial(
@@ -89,6 +102,11 @@ def page_reply(
         search=HowSearched.of(shown.page.report),
     )
     return text_reply(request, shown.text, envelope, shown.tokens)
+
+
+def screen_of(request: web.Request) -> Screen | None:
+    """The person's terminal that shows the text of the reply; None for a program or an agent."""
+    return Screen.read(request.headers.get(TERMINAL, "")) if prefers(request, TEXT) else None
 
 
 async def sent_file(

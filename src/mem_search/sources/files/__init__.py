@@ -33,6 +33,7 @@ from mem_search.records.registry import installed_kinds
 from mem_search.regular_file import open_regular_file, path_of
 from mem_search.sources.base import UPLOADED, BaseSource, BatchBuilder
 from mem_search.sources.files.folder import MAX_BYTES, Seen, folders, look_at, walk
+from mem_search.text.counted import counted as as_counted
 from mem_search.text.search_fields import DATED_BY
 
 _DIGEST: Final = 16
@@ -188,7 +189,7 @@ def _batches(
         for name in {*counted, *now}:  # one entry: a mailbox may have many thousands of files
             item = f"files of the source {name}"
             if number := left[f"{_LEFT_TO}{name}"]:
-                reason = f"{number} file(s) are read by it: mem-search sync {name} {root}"
+                reason = f"{as_counted(number, 'file')} for it: mem-search sync {name} {root}"
                 found.leave(item, reason)
             else:
                 found.outdate(item)
@@ -300,7 +301,11 @@ def _recognition(metadata: Mapping[str, Any]) -> str:
     """For the ledger: what was recognised in pictures and how surely, and what was not read."""
     said = []
     if "ocr_confidence" in metadata:
-        of = f"{metadata['ocr_pages']} scanned page(s)" if "ocr_pages" in metadata else "its text"
+        of = (
+            f"{as_counted(metadata['ocr_pages'], 'scanned page')}"
+            if "ocr_pages" in metadata
+            else "its text"
+        )
         sure = metadata["ocr_confidence"]
         by = metadata["ocr"]
         if languages := metadata.get("ocr_languages"):

@@ -148,7 +148,7 @@ class Intake:
 
 def layout_said(count: int) -> str:
     """Of parts that are no records, for the ledger; "" for none."""
-    return f"{count} logo(s), signature(s) and the like are no records" if count else ""
+    return f"{count} left out: logos, signatures and the like are no records" if count else ""
 
 
 def _layout(mail: Mail) -> int:
