@@ -180,7 +180,6 @@ def test_what_is_left_out_is_as_the_contract_says() -> None:
         mode="keyword",
         limit=50,
         fold=False,
-        hide_scratchpad=True,
         texts=ResultTexts(snippet_length=200),
     )
     assert set(UniversalSearchRequest.model_fields) - set(FIELDS) == {

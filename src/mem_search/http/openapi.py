@@ -19,10 +19,10 @@ from pydantic.json_schema import JsonSchemaMode
 
 import mem_search
 from mem_search.http.access.authentication import searches
-from mem_search.http.core.dispatch import is_list
 from mem_search.http.core.parameter_types import REF_PATTERN
 from mem_search.http.core.parameters import spellings
 from mem_search.http.core.problems import CONTENT_TYPE, Problem
+from mem_search.http.core.reading import is_list
 from mem_search.http.core.replies import JSON, html_page, style_policy
 from mem_search.http.core.routing import ANY_TYPE, Route
 from mem_search.patterns import pattern

@@ -12,6 +12,7 @@ from pydantic import AfterValidator, Field
 from mem_search.access.callers import check_may_change
 from mem_search.mcp.argument_types import (
     BUDGET,
+    UNLISTED,
     Budget,
     Facets,
     Kinds,
@@ -22,12 +23,12 @@ from mem_search.mcp.argument_types import (
 )
 from mem_search.mcp.tool import Arguments, Tool, ToolContext
 from mem_search.model import ResultTexts, SearchRequest
-from mem_search.model.requests import At, ResearchMode, to_request
+from mem_search.model.requests import At, Match, ResearchMode, to_request
 from mem_search.records.origin import flags_of
 from mem_search.renderers.record_json import Facets as FacetsOfReply
 from mem_search.renderers.record_json import facets_of
-from mem_search.renderers.record_line import reading_notes
-from mem_search.renderers.safe_text import fenced, fenced_title
+from mem_search.renderers.record_line import notices_of, reading_notes
+from mem_search.renderers.safe_text import fenced, fenced_title, without_title
 from mem_search.renderers.schema import Absent, Count, From, Share, Time, projected, schema
 from mem_search.renderers.token_budget import fit_texts
 from mem_search.renderers.universal import SearchOperation, ShortCitation, id_of, url_of
@@ -46,6 +47,7 @@ class SearchArguments(Arguments):
     )
     facets: Facets = Field(default=(), description="Count all matches by these")
     highlights: bool = Field(default=False, description="Where the words stand in each title")
+    scratchpad: bool = Field(default=False, json_schema_extra=UNLISTED)
 
 
 @schema
@@ -77,13 +79,13 @@ async def search(context: ToolContext, arguments: SearchArguments) -> Hits:
         limit=MAX_RESULTS,
         asked_at=context.display.now,
         fold=False,
-        hide_scratchpad=True,
+        scratchpad=arguments.scratchpad,
         texts=ResultTexts(snippets=False),
         facets=arguments.facets,
     )
     page = await context.runtime.search.service.search(request, context.surface)
     report = page.report
-    notes = [*report.notices, *report.analyzed.warnings]
+    notes = notices_of(report)
     notes += reading_notes(report.analyzed, "after:DATE and before:DATE in the query", "")
     return Hits(
         note="\n".join(notes) or None,
@@ -117,9 +119,7 @@ SEARCH = Tool(
 )
 
 
-_BASE = SearchRequest(
-    fold=False, hide_scratchpad=True, texts=ResultTexts(snippet_length=SNIPPET_LENGTH)
-)
+_BASE = SearchRequest(fold=False, texts=ResultTexts(snippet_length=SNIPPET_LENGTH))
 
 Stripped = Annotated[Text, AfterValidator(str.strip)]
 
@@ -157,6 +157,8 @@ class KnowledgeArguments(Arguments):
         default="", description="The search that led to it"
     )
     max_tokens: Budget = BUDGET
+    scratchpad: bool = Field(default=False, json_schema_extra=UNLISTED)
+    match: Match = Field(default="any", json_schema_extra=UNLISTED)
 
     def request(self) -> SearchRequest:
         """The search; a step of research is hybrid unless ``search_type`` is set."""
@@ -185,7 +187,7 @@ class KnowledgeResult:
     def of(cls, cited: CitedResult, base: str) -> Self:
         record, snippet = cited.record, cited.snippet
         source, content = cited.citation, cited.full_content
-        content = content or (snippet.text if snippet else "")
+        content = without_title(content or (snippet.text if snippet else ""), source.source_title)
         if flags_of(record.metadata):
             source = replace(source, source_title=fenced_title(source.source_title))
             content = fenced(content)
@@ -236,7 +238,7 @@ async def search_local_knowledge(
         session_id=None if step is None else step.session_id,
     )
     analyzed = page.report.analyzed
-    notes = [*page.report.notices, *analyzed.warnings]
+    notes = notices_of(page.report)
     notes += reading_notes(analyzed, "created_after, or before:DATE in the query,", "")
     if fitted.cut or fitted.left:
         notes.append(
@@ -249,6 +251,7 @@ async def search_local_knowledge(
 
 SEARCH_LOCAL_KNOWLEDGE = Tool(
     name="search_local_knowledge",
+    aliases=("Search Local Knowledge",),
     title="Search with filters",
     description="Search with filters (kinds, dates, folder, domain), by words, meaning or both."
     " Returns texts with citations; costs more than search.",

@@ -12,9 +12,10 @@ after the family name as in Citing Medicine, 2nd edition, chapter 1.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Final
 
+from mem_search.features.citations.known_names import GIVEN_NAMES, ORGANISATIONS, TRADES
 from mem_search.patterns import pattern
 from mem_search.renderers.safe_text import one_line
 from mem_search.text.addresses import addresses
@@ -111,15 +112,30 @@ _VOWEL = pattern("[AEIOUYÀ-ÖØ-Ý]")
 _EAST_ASIAN = pattern("[\u1100-\u11ff\u3040-\u30ff\u3130-\u318f\u3400-\u9fff\uac00-\ud7af]")
 
 
-def names(text: str) -> list[Name]:
-    """The authors in ``text``, in its order, once each; ``OTHERS`` last where it omits some."""
+def is_surely_person(name: str) -> bool:
+    """Whether it begins with a given name, has initials, or has the family name first."""
+    words = _without_honours(name.split())
+    return bool(words) and (
+        words[0].lower() in GIVEN_NAMES or "," in name or any(map(_INITIALS.match, words))
+    )
+
+
+def names(text: str, organisations: Collection[str] = ()) -> list[Name]:
+    """The authors in ``text``, in its order, once each; ``OTHERS`` last where it omits some.
+
+    ``organisations`` are names, in lower case, that are no person's where this source has them.
+    """
+    if text.strip().lower() in organisations:
+        return [{"literal": one_line(text)}]
     left_out = False
     found: dict[tuple[tuple[str, str], ...], Name] = {}
     for part in map(one_line, _LISTED.split(text)):
         shorter = _OTHERS.sub("", part)
         is_mark = shorter.strip(" .,").lower() in ("et al", "others")
         left_out |= shorter != part or is_mark
-        if not is_mark:
+        if shorter.strip().lower() in organisations:
+            found[(("literal", one_line(shorter)),)] = {"literal": one_line(shorter)}
+        elif not is_mark:
             found.update({tuple(author.items()): author for author in _authors(shorter)})
     return [*found.values(), OTHERS] if left_out and found else [*found.values()]
 
@@ -226,7 +242,9 @@ def _is_person(parts: Sequence[str]) -> bool:
     plain = [word.strip(".").lower() for word in " ".join(words).replace("-", " ").split()]
     if not (1 < len(words) <= MAX_NAME_WORDS and all(_WORD.match(word) for word in words)):
         return False
-    if not _INSTITUTION.union(_NO_PERSON).isdisjoint(plain) or any(
+    if " ".join(words).lower().replace("’", "'").removeprefix("the ") in ORGANISATIONS:
+        return False
+    if not _INSTITUTION.union(_NO_PERSON, TRADES).isdisjoint(plain) or any(
         _CAMEL.search(_CAMEL_NAMES.sub("", word)) for word in words
     ):
         return False
