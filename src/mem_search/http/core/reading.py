@@ -63,6 +63,8 @@ def read_query(
         may_be_several = is_list(field.annotation)
         if may_be_several:
             several = [each for value in several for each in _listed(value)]
+            if not field.is_required() and not any(several):
+                continue
         elif len(several) > 1:
             faults.append(Fault("given more than once", parameter=word))
             continue
