@@ -32,6 +32,7 @@ MAX_IDS: Final = 8
 _ALIAS: Final = pattern(r"cm:#?([SP]?)([0-9]{1,18})", re.IGNORECASE)
 _SHORT: Final = pattern(r"#?([SP]?)([0-9]{1,18})", re.IGNORECASE)
 _MAX_DIGITS: Final = 18
+_ALIASES: Final = "cm"
 _FOREIGN: Final = pattern(rf"(?:local:)?({KIND_PATTERN}):([A-Za-z0-9._-]{{1,80}})")
 _ROW: Final = pattern(r"(?:[0-9a-f]{8}:)?([a-z_]+):([0-9]{1,18})")
 _LETTER_OF: Final = {"observation": "", **{kind: letter for letter, kind in LETTERS.items()}}
@@ -80,9 +81,9 @@ class RecordId:
             return cls(alias=f"cm:{match[1].upper()}{int(match[2])}")
         if match := _SHORT.fullmatch(written):
             return cls(int(match[2]), LETTERS.get(match[1].upper(), ""))
-        if (match := _FOREIGN.fullmatch(written)) and not (
-            match[2].isdecimal() and len(match[2]) <= _MAX_DIGITS
-        ):
+        match = _FOREIGN.fullmatch(written)
+        is_number = match and match[2].isdecimal() and len(match[2]) <= _MAX_DIGITS
+        if match and match[1] != _ALIASES and not is_number:
             return cls(kind=match[1], foreign=match[2])
         try:
             return cls.of(Ref.parse(written))

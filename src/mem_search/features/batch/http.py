@@ -133,7 +133,7 @@ async def search(call: Call) -> web.StreamResponse:
 
 async def _answered(call: Call, place: str, sent: Mapping[str, Any]) -> BatchedReply:
     try:
-        params = read_query(BatchedSearch, MultiDict(pairs_of(sent)), call.now)
+        params = read_query(BatchedSearch, MultiDict(pairs_of(sent, BatchedSearch)), call.now)
         await admit(call.request, params.query)
         page = await call.search(params.search())
     except MemSearchError as error:
@@ -164,7 +164,7 @@ def sent(kind: Kind) -> Handler:
 
     async def answered(call: Call) -> web.StreamResponse:
         given = call.json_body(SentSearch).model_extra or {}
-        together = MultiDict([*call.request.query.items(), *pairs_of(given)])
+        together = MultiDict([*call.request.query.items(), *pairs_of(given, KindParameters)])
         params = read_query(KindParameters, together, call.now)
         return await answer(replace(call, query=params))
 

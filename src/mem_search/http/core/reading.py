@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import types
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import datetime
 from functools import cache
 from typing import Any, Final, Literal, TypeVar, Union, get_args, get_origin
@@ -137,8 +137,15 @@ def number_in_path(request: web.Request) -> int:
     return int(word)
 
 
-def pairs_of(sent: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """A JSON object as the pairs of a query string; null counts as missing. Raises Invalid."""
+def pairs_of(sent: Mapping[str, Any], model: type[BaseModel]) -> Iterator[tuple[str, str]]:
+    """A JSON object as the pairs of a query string for ``model``; null counts as missing.
+
+    Raises Invalid.
+    """
+    return _pairs_of(sent, _spelled(model))
+
+
+def _pairs_of(sent: Mapping[str, Any], known: Collection[str]) -> Iterator[tuple[str, str]]:
     for name, value in sent.items():
         for each in value if isinstance(value, list) else [value]:
             match each:
@@ -148,14 +155,15 @@ def pairs_of(sent: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
                     yield name, str(each).lower()
                 case str() | int() | float():
                     yield name, str(each)
-                case dict() if each and not isinstance(value, list):
-                    yield from pairs_of({f"{name}[{key}]": inner for key, inner in each.items()})
+                case dict() if each and all(f"{name}[{key}]" in known for key in each):
+                    inner = {f"{name}[{key}]": part for key, part in each.items()}
+                    yield from _pairs_of(inner, known)
                 case _:
                     message = "has to be a text, a number, true or false, or a list of these"
                     raise Invalid([Fault(message, parameter=name[:100])])
 
 
-def _pairs(sent: MultiMapping[str], known: Iterable[str]) -> Iterator[tuple[str, list[str]]]:
+def _pairs(sent: MultiMapping[str], known: Collection[str]) -> Iterator[tuple[str, list[str]]]:
     """Each parameter with its values, by a name of ``known`` where it is another way to write it.
 
     The name of a list in its two ways is one parameter.
@@ -166,7 +174,7 @@ def _pairs(sent: MultiMapping[str], known: Iterable[str]) -> Iterator[tuple[str,
         if plain not in known and value.lstrip().startswith("{"):
             inner = _object(value)
             if inner and all(f"{word}[{key}]" in known for key in inner):
-                for name, each in pairs_of({word: inner}):
+                for name, each in _pairs_of({word: inner}, known):
                     found.setdefault(name, []).append(each)
                 continue
         found.setdefault(plain if plain in known else word, []).append(value)
@@ -195,7 +203,7 @@ def _listed(value: str) -> list[str]:
 
 def _is_absent(value: str, field: FieldInfo) -> bool:
     """Whether it is what clients send for nothing. ``null`` may be a text."""
-    return not value or (value in ("null", "undefined") and not _takes_text(field))
+    return not value or (value in ("null", "undefined") and not takes_text(field))
 
 
 @cache
@@ -225,7 +233,8 @@ def _is_whole(field: FieldInfo) -> bool:
     return not own and int in _kinds_of(field)
 
 
-def _takes_text(field: FieldInfo) -> bool:
+def takes_text(field: FieldInfo) -> bool:
+    """Whether a value of the field may be a text, or a list of texts."""
     return not all(
         kind in (int, float, bool, types.NoneType) or get_origin(kind) is Literal
         for kind in _kinds_of(field)
