@@ -27,9 +27,8 @@ from mem_search.http.core.parameters import SearchParameters, spellings
 from mem_search.http.core.reading import read_query
 from mem_search.http.routes import ROUTES
 from mem_search.http.universal_requests import UniversalSearchRequest
-from mem_search.mcp.searching import KnowledgeArguments
+from mem_search.mcp.searching import KnowledgeArguments, UnifiedArguments
 from mem_search.mcp.server import TOOLS, UNLISTED
-from mem_search.mcp.unified import UnifiedArguments
 from mem_search.text.dates import from_iso
 from mem_search.validation import reading
 

@@ -158,8 +158,10 @@ def _form(model: type[BaseModel]) -> dict[str, Any]:
         name: {key: value for key, value in _as_sent(field).items() if key != "title"}
         for name, field in model.model_json_schema()["properties"].items()
     }
-    for field in properties.values():  # all fields of a form are text
+    for name, field in properties.items():  # all fields of a form are text
         field.pop("default", None)
+        if not takes_text(model.model_fields[name]):
+            properties[name] = {"anyOf": [field, {"enum": ["", None]}]}
     file = {"type": "string", "format": "binary", "description": "The document"}
     return {
         "type": "object",

@@ -1,15 +1,18 @@
 """The tools that search: ``search`` gives ids and titles, as OpenAI's deep research expects it,
-``search_local_knowledge`` takes filters and returns texts.
+``search_local_knowledge`` takes filters and returns texts. ``search_unified`` answers clients that
+know it by this name, with the dated list of ``GET /api/search/unified``; no list of tools has it.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Annotated, Literal, Self
+from functools import partial
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo
 
 from mem_search.access.callers import check_may_change
+from mem_search.errors import InputError
 from mem_search.mcp.argument_types import (
     BUDGET,
     UNLISTED,
@@ -22,9 +25,10 @@ from mem_search.mcp.argument_types import (
     Words,
 )
 from mem_search.mcp.tool import Arguments, Tool, ToolContext
-from mem_search.model import ResultTexts, SearchRequest
+from mem_search.model import DateRange, Filters, Order, ResultTexts, SearchRequest
 from mem_search.model.requests import At, Match, ResearchMode, to_request
 from mem_search.records.origin import flags_of
+from mem_search.renderers.listing import fitted as fitted_listing
 from mem_search.renderers.record_json import Facets as FacetsOfReply
 from mem_search.renderers.record_json import facets_of
 from mem_search.renderers.record_line import notices_of, reading_notes
@@ -33,6 +37,8 @@ from mem_search.renderers.schema import Absent, Count, From, Share, Time, projec
 from mem_search.renderers.token_budget import fit_texts
 from mem_search.renderers.universal import SearchOperation, ShortCitation, id_of, url_of
 from mem_search.search.citations import SNIPPET_LENGTH, CitedResult, cite
+from mem_search.text import dates
+from mem_search.validation import clock_of, input_errors_as_invalid, note_reading
 
 MAX_RESULTS = 20
 """Results in a reply: their titles cost a model some thousand tokens."""
@@ -258,4 +264,64 @@ SEARCH_LOCAL_KNOWLEDGE = Tool(
     arguments=KnowledgeArguments,
     reply=KnowledgePage,
     handler=search_local_knowledge,
+)
+
+
+def _bound(value: Any, info: ValidationInfo, *, end: bool) -> Any:
+    if not isinstance(value, str | int | float) or isinstance(value, bool):
+        return value
+    now, tz = clock_of(info)
+    with input_errors_as_invalid():
+        found = dates.parse_bound(value, end=end, now=now, tz=tz, field="dateRange")
+    note_reading(info, found, tz)
+    return found
+
+
+class Range(Arguments):
+    """Dates, or seconds or milliseconds since 1970; an end day counts whole."""
+
+    start: Annotated[int | None, BeforeValidator(partial(_bound, end=False))] = None
+    end: Annotated[int | None, BeforeValidator(partial(_bound, end=True))] = None
+
+
+class UnifiedArguments(Arguments):
+    """Those of ``GET /api/search/unified`` that its contract names."""
+
+    query: Text = ""
+    format: Literal["index", "full"] = "index"
+    project: Text = ""
+    types: Kinds = ()
+    date_range: Range = Range()
+    limit: int = Field(default=20, ge=1, le=100)
+    offset: int = Field(default=0, ge=0, le=10_000)
+    order_by: Order = "date_desc"
+    max_tokens: Budget = BUDGET
+    scratchpad: bool = False
+
+
+async def search_unified(context: ToolContext, arguments: UnifiedArguments) -> str:
+    """The listing of ``GET /api/search/unified``, within the token budget."""
+    dated = DateRange(arguments.date_range.start, arguments.date_range.end)
+    if dated.start is not None and dated.end is not None and dated.start > dated.end:
+        raise InputError("ends before it begins", field="dateRange")
+    request = SearchRequest(
+        arguments.query,
+        Filters(kinds=arguments.types, project=arguments.project.strip(), created=dated),
+        order=arguments.order_by,
+        limit=arguments.limit,
+        offset=arguments.offset,
+        asked_at=context.display.now,
+        scratchpad=arguments.scratchpad,
+    )
+    page = await context.runtime.search.service.search(request, context.surface)
+    return fitted_listing(page, arguments.format, context.display, arguments.max_tokens).text
+
+
+SEARCH_UNIFIED = Tool(
+    name="search_unified",
+    title="Search all kinds by date",
+    description="Search all kinds of records and list them by date.",
+    arguments=UnifiedArguments,
+    reply=str,
+    handler=search_unified,
 )

@@ -28,9 +28,8 @@ from mem_search.ingest.prepare import content_id
 from mem_search.mcp import records
 from mem_search.mcp.argument_types import MAX_TEXT_CHARS, Text, input_schema, output_schema, split
 from mem_search.mcp.records import FETCH, GET_RECORDS
-from mem_search.mcp.searching import SEARCH, SEARCH_LOCAL_KNOWLEDGE
+from mem_search.mcp.searching import SEARCH, SEARCH_LOCAL_KNOWLEDGE, SEARCH_UNIFIED
 from mem_search.mcp.tool import Arguments, Outcome, Tool, ToolContext, call
-from mem_search.mcp.unified import SEARCH_UNIFIED
 from mem_search.model import Draft, Ref
 from mem_search.renderers.schema import schema
 

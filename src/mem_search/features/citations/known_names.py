@@ -1,4 +1,4 @@
-"""Tables by which a name is told to be a person's or not: trades, organisations, given names."""
+"""Tables by which a name is told to be a person's or not: words of bodies, of trades, names."""
 
 from __future__ import annotations
 
@@ -63,3 +63,41 @@ GIVEN_NAMES: Final = frozenset(
     ).split()
 )
 """Given names: who has one is a person, whatever else is known of the source."""
+
+INSTITUTION: Final = frozenset(
+    "academia academy administration agence agencia agency akademie alliance archive archives "
+    "associates association associação authority board broadcasting bundesamt bureau center "
+    "centers centre centres centro charity clinic club coalition college comisión commission "
+    "commissioner committee community company conference congress consortium contributors "
+    "cooperative corp corporation council departamento department developers directorate "
+    "division embassy enterprises federation fondation forum foundation fundación gesellschaft "
+    "gmbh government group hochschule holdings hospital inc incorporated industries initiative "
+    "institut institute institutes institution institutions instituto istituto kommission lab "
+    "laboratoire laboratories laboratory labs library limited llc llp ltd ministerio ministerium "
+    "ministry ministère museum nations network observatory office organisation organización "
+    "organization partners partnership plc program programme project publishers publishing "
+    "registry research school secretariat senate society société stiftung studio studios "
+    "symposium syndicate team universidad universidade universiteit universitet university "
+    "università universität université verein verlag zentrum".split()
+)
+"""Words that name a body of people: with one of them a name is that of an institution."""
+NO_PERSON: Final = frozenset(
+    "international national federal united european worldwide global world central american "
+    "british deutsche democratic republic states kingdom nasa unesco unicef ieee iso nato epa "
+    "authors engineers scientists students staff editors editorial newsroom volunteers users "
+    "maintainers bot bots agent assistant support media magazine journal gazette tribune herald "
+    "chronicle guardian blog docs documentation wiki manual guide handbook sans the of for in on "
+    "at to with from by für fuer pour per ai api app code cli system systems software "
+    "technologies technology solutions digital data cloud security science sciences engineering "
+    "health medicine medical nuclear aeronautics geographic geological meteorological "
+    "agriculture economics finance statistics education environmental protection development "
+    "investigation intelligence service services microsoft google amazon apple meta intel nvidia "
+    "oracle mozilla linux python rust github unknown anonymous admin administrator root none "
+    "null et &".split()
+)
+"""Further words that no name of a single person contains."""
+SURNAMES_TOO: Final = frozenset(
+    "bank banks church court house post press times news league fund force trust union power "
+    "field law park office college school royal star today sun mail mirror".split()
+)
+"""Words of institutions that are surnames, too: only initials or a comma tell them apart."""
