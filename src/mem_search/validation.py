@@ -5,13 +5,21 @@ from __future__ import annotations
 import difflib
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from datetime import datetime, tzinfo
+from functools import cache
+from typing import Any, Final, cast
 
-from pydantic import BaseModel
+from pydantic import AliasChoices, BaseModel, ValidationInfo
 from pydantic_core import PydanticCustomError
 
 from mem_search.errors import InputError
 from mem_search.text import dates
+
+ReadAs = dict[str, str]
+"""Field → the moment as which its date was read, in ISO 8601 with its offset."""
+
+_LARGEST: Final = 2.0**53
+"""Up to here a float counts whole numbers one by one."""
 
 
 def invalid_value(message: str) -> PydanticCustomError:
@@ -29,12 +37,38 @@ def input_errors_as_invalid() -> Iterator[None]:
         raise invalid_value(error.message) from None
 
 
-def rfc3339(value: object) -> int:
-    """A JSON value as milliseconds since 1970; only a string can be a date and time."""
+def reading(now: datetime, read_as: ReadAs | None = None) -> dict[str, Any]:
+    """The context of a validation: the time by the caller's clock, and where readings are noted."""
+    return {"now": now, "read_as": read_as}
+
+
+def clock_of(info: ValidationInfo) -> tuple[datetime, tzinfo]:
+    """The time and the zone in which dates without one are read."""
+    now: datetime = (info.context or {}).get("now") or datetime.now().astimezone()
+    return now, cast(tzinfo, now.tzinfo)
+
+
+def note_reading(info: ValidationInfo, ms: int, tz: tzinfo) -> None:
+    """Note as which moment the date of a field was read, for the reply to say."""
+    read_as = (info.context or {}).get("read_as")
+    if read_as is not None and info.field_name:
+        read_as[info.field_name] = dates.iso_in(ms, tz)
+
+
+def moment(value: object, info: ValidationInfo, *, end: bool = False) -> int:
+    """A date, or a date and time, as milliseconds since 1970.
+
+    Without an offset it is one of the caller's zone, which is noted. A day is its beginning, as an
+    ``end`` its last millisecond.
+    """
     if not isinstance(value, str):
         raise invalid_value("is no RFC 3339 date and time in quotes; write 2026-01-31T12:00:00Z")
+    _, tz = clock_of(info)
     with input_errors_as_invalid():
-        return dates.read_rfc3339(value)
+        found, is_whole = dates.read_moment(value, tz, end=end)
+    if not is_whole:
+        note_reading(info, found, tz)
+    return found
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
@@ -55,8 +89,7 @@ def as_meant(model: type[BaseModel], sent: Any, absent: Collection[object] = (No
     """
     if not isinstance(sent, Mapping):
         return sent
-    fields = model.model_fields
-    optional = {name for name, field in fields.items() if not field.is_required()}
+    optional = _optional(model)
     return {
         name: whole(value)
         for name, value in sent.items()
@@ -64,9 +97,35 @@ def as_meant(model: type[BaseModel], sent: Any, absent: Collection[object] = (No
     }
 
 
+@cache
+def _optional(model: type[BaseModel]) -> frozenset[str]:
+    """All names of the fields that have a default."""
+    found = set[str]()
+    for name, field in model.model_fields.items():
+        also = field.validation_alias
+        words = also.choices if isinstance(also, AliasChoices) else [field.alias or name]
+        if not field.is_required():
+            found |= {name, *map(str, words)}
+    return frozenset(found)
+
+
 def whole(value: Any) -> Any:
     """An integer for a number without a fraction, anything else as it is."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def whole_text(text: str) -> str | int:
+    """An integer for a text that is one, also as ``5.0``, ``1e2`` or in quotes; else the text."""
+    plain = text.strip().removeprefix('"').removesuffix('"')
+    if not plain.isascii() or "_" in plain or len(plain) > 40:
+        return text
+    try:
+        number = float(plain)
+    except ValueError:
+        return text
+    if plain.lstrip("+-").isdigit():
+        return int(plain)
+    return int(number) if abs(number) <= _LARGEST and number.is_integer() else text
 
 
 def not_blank(text: str) -> str:

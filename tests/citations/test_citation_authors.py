@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from datetime import UTC
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from mem_search.features.citations.authors import OTHERS, names
+from mem_search.features.citations.known_names import ORGANISATIONS
+from mem_search.features.citations.reference_files import item
+from mem_search.model import Record
+from mem_search.records.registry import installed_kinds
 from mem_search.renderers.safe_text import harmless
 
 ADA = {"family": "Lovelace", "given": "Ada"}
@@ -94,3 +100,29 @@ def test_any_line_gives_names_of_its_own_words(line: str) -> None:
             letters = harmless(line).casefold()
             words = " ".join(one.values()).casefold().split()
             assert all(word.strip(".") in letters for word in words)
+
+
+@pytest.mark.parametrize(
+    ("sender", "author"),
+    [
+        ("Corner Pharmacy <a@example.org>", {"literal": "Corner Pharmacy"}),
+        ("Maple Grove <receipts@shop.example>", {"literal": "Maple Grove"}),
+        ("Maple Grove <ann@maplegrove.example>", {"literal": "Maple Grove"}),
+        ("Stack Overflow <x@example.org>", {"literal": "Stack Overflow"}),
+        ("Ada Lovelace <info@example.org>", {"family": "Lovelace", "given": "Ada"}),
+        ("Ada Lovelace <ada@lovelace.example>", {"family": "Lovelace", "given": "Ada"}),
+        ("Maple Grove <maple@mail.example>", {"family": "Grove", "given": "Maple"}),
+    ],
+)
+def test_a_sender_is_an_institution_by_its_trade_address_domain_or_name(
+    sender: str, author: dict[str, str]
+) -> None:
+    record = Record(1, "email", "mail", "1", "Receipt", "text", 0, 0, metadata={"from": sender})
+    cited = installed_kinds().get("email").citation(record)
+    assert item(cited, record, UTC)["author"] == [author]
+
+
+def test_sixty_organisations_are_known_without_a_word_that_tells() -> None:
+    assert len(ORGANISATIONS) >= 60
+    for each in ORGANISATIONS:
+        assert names(each.title()) == [{"literal": each.title()}]

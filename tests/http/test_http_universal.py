@@ -180,14 +180,14 @@ def test_what_is_left_out_is_as_the_contract_says() -> None:
         mode="keyword",
         limit=50,
         fold=False,
-        hide_scratchpad=True,
         texts=ResultTexts(snippet_length=200),
     )
     assert set(UniversalSearchRequest.model_fields) - set(FIELDS) == {
         "query", "content_types", "mode", "search_type", "limit", "offset", "created_after",
         "created_before", "updated_after", "updated_before", "archived",
         "include_snippets", "snippet_length", "full_content", "session_id",
-        "parent_operation_id", "max_operations", "background", "webhook_url",
+        "parent_operation_id", "max_operations", "background", "webhook_url", "alpha", "match",
+        "scratchpad",
         "boosts", "facets", "facet_limit", "fields", "sort", "as_words",  # ours
     }  # fmt: skip
     chain = {"session_id": "s", "parent_operation_id": "p", "max_operations": 3}

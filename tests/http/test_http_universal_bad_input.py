@@ -16,16 +16,18 @@ T1, T2 = "2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z"
     [
         (SEARCH, {"query": 5}, ["/query"]),
         (SEARCH, {"query": "x" * 4001}, ["/query"]),
-        (SEARCH, {"content_types": "note"}, ["/content_types"]),
+        (SEARCH, {"content_types": "note,dream"}, ["/content_types/1"]),
         (SEARCH, {"content_types": ["note", "dream", 3]}, ["/content_types/1", "/content_types/2"]),
-        (SEARCH, {"content_types": ["notes"]}, ["/content_types/0"]),
+        (SEARCH, {"content_types": {"note": 1}}, ["/content_types"]),
         (SEARCH, {"mode": "deep"}, ["/mode"]),
         (SEARCH, {"search_type": "vector"}, ["/search_type"]),
         (SEARCH, {"limit": 0}, ["/limit"]),
         (SEARCH, {"limit": 101}, ["/limit"]),
         (SEARCH, {"limit": "20"}, ["/limit"]),
         (SEARCH, {"limit": True}, ["/limit"]),
-        (SEARCH, {"limit": None}, ["/limit"]),
+        (SEARCH, {"alpha": 0.5}, ["/alpha"]),
+        (SEARCH, {"alpha": 2, "search_type": "hybrid"}, ["/alpha"]),
+        (SEARCH, {"match": "some"}, ["/match"]),
         (SEARCH, {"offset": -1}, ["/offset"]),
         (SEARCH, {"offset": 10_001}, ["/offset"]),
         (SEARCH, {"offset": 1.5}, ["/offset"]),
@@ -37,7 +39,7 @@ T1, T2 = "2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z"
         (SEARCH, {"domain": 1}, ["/domain"]),
         (SEARCH, {"archived": "yes"}, ["/archived"]),
         (SEARCH, {"include_snippets": 1}, ["/include_snippets"]),
-        (SEARCH, {"snippet_length": 39}, ["/snippet_length"]),
+        (SEARCH, {"snippet_length": 0}, ["/snippet_length"]),
         (SEARCH, {"snippet_length": 2001}, ["/snippet_length"]),
         (SEARCH, {"full_content": "true"}, ["/full_content"]),
         (SEARCH, {"session_id": "x" * 201}, ["/session_id"]),
@@ -89,8 +91,8 @@ async def test_a_body_nested_without_end_names_the_field_and_the_limit(empty: Cl
 async def test_only_rfc_3339_is_a_date(empty: Client) -> None:
     names = ("created_after", "created_before", "updated_after", "updated_before")
     values = (
-        0, 1_767_225_600, 1.5, True, "1767225600", "2026", "2026-01-31", "yesterday",
-        "2026-01-31T12:00:00", "2026-02-30T12:00:00Z", "", ["2026-01-31T12:00:00Z"],
+        0, 1_767_225_600, 1.5, True, "1767225600", "2026", "2026-02-30", "yesterday",
+        "2026-01-31T25:00:00", "2026-02-30T12:00:00Z", "", ["2026-01-31T12:00:00Z"],
     )  # fmt: skip
     for value in values:
         reply = await empty.post(SEARCH, json={"query": "auth", **dict.fromkeys(names, value)})
@@ -101,11 +103,18 @@ async def test_only_rfc_3339_is_a_date(empty: Client) -> None:
 
 async def test_what_is_no_id_is_refused(empty: Client) -> None:
     for value in (None, "", "note", "note:", "dream:1", "local:dream:1", "note:-1",
-                  "web:note:1", "local:local:note:1", "note:1x", "note:" + "9" * 19):  # fmt: skip
+                  "web:note:1", "local:local:note:1", "note:1 x", "note:é"):  # fmt: skip
         reply = await empty.post(MCP_FETCH, json={"id": value})
         problem = await reply.json()
         assert reply.status == 422, value
         assert [error["pointer"] for error in problem["errors"]] == ["/id"]
+
+
+@pytest.mark.parametrize("id", ["note:1x", "note:" + "9" * 19, "note:-1", "local:note:abc-123"])
+async def test_an_id_of_a_known_kind_that_nothing_has_is_not_found(empty: Client, id: str) -> None:  # noqa: A002
+    reply = await empty.post(MCP_FETCH, json={"id": id})
+    assert (reply.status, (await reply.json())["field"]) == (404, "id")
+    assert (await empty.get(f"/api/records/{id}")).status == 404
 
 
 @pytest.mark.parametrize("path", [SEARCH, MCP_SEARCH, MCP_FETCH])

@@ -28,7 +28,7 @@ WEIGHTS = ["/bm25_weight", "/vector_weight", "/graph_weight"]
         (HYBRID, {"query": 5}, ["/query"]),
         (HYBRID, {"bm25_weight": 0.5}, WEIGHTS),
         (HYBRID, {"bm25_weight": 0, "vector_weight": 0, "graph_weight": 0}, WEIGHTS),
-        (HYBRID, {"bm25_weight": 0.400002}, WEIGHTS),
+        (HYBRID, {"bm25_weight": 0.402}, WEIGHTS),
         (HYBRID, {"bm25_weight": -0.1, "vector_weight": 1.1}, WEIGHTS[:2]),
         (HYBRID, {"bm25_weight": 0.5, "limit": 0}, ["/limit", *WEIGHTS]),
         (HYBRID, {"memory_types": "fact"}, ["/memory_types"]),

@@ -82,7 +82,7 @@ async def test_requests_that_come_together_load_them_once() -> None:
         loads.append(1)
         return web.UrlDispatcher()
 
-    late = LateRoutes(load)
+    late = LateRoutes(web.UrlDispatcher(), load)
     routers = await asyncio.gather(*(late.router() for _ in range(3)))
 
     assert len(loads) == 1

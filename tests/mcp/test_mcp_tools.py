@@ -328,7 +328,11 @@ async def test_the_log_has_the_surface(context: ToolContext) -> None:
         ("timeline", {"anchor": "note:99"}, "anchor: no record has the number 99"),
         ("timeline", {"query": "zebra", "kinds": ["report"]}, "query: nothing matches"),
         ("timeline", {"anchor": "note:4", "depth_after": 99}, "depth_after: input should be less"),
-        ("timeline", {"anchor": "note:4", "kinds": ["star"]}, "kinds: 'star' is no kind of record"),
+        (
+            "timeline",
+            {"anchor": "note:4", "kinds": ["star"]},
+            "kinds: no kind of record is called 'star'",
+        ),
         ("search_local_knowledge", {"query": "a", "mode": "fast"}, "mode: input should be 'basic'"),
         ("search_local_knowledge", {"query": "a", "created_after": 1700000000}, "created_after: "),
         (

@@ -128,6 +128,8 @@ def test_a_page_has_exactly_these_keys() -> None:
             "took_ms": 2.5,
             "notices": [
                 "no vectors",
+                "50% of the passages have vectors yet; the others are found by their words only",
+                "a quote is not closed",
                 '"since Monday" read as since Nov 17; dateStart/dateEnd keep only that',
             ],
             "suggestions": [],

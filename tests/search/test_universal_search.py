@@ -16,7 +16,7 @@ from mem_search.contracts import Question, Ranking
 from mem_search.errors import MissingField, ModelUnavailable, Unavailable
 from mem_search.model import DateRange, Draft, Mode, SearchPage
 from mem_search.records.registry import installed_kinds
-from mem_search.search.citations import CitedResult, cite, share
+from mem_search.search.citations import CitedResult, cite
 from mem_search.search.pipeline import SearchPipeline
 from mem_search.search.service import SearchService
 from mem_search.wiring import Runtime
@@ -120,13 +120,6 @@ async def test_totals_count_all_matches_and_pages_fit_together(runtime: Runtime)
         assert all(0 <= share <= 1 for share in shares)
         together += [result.record.source_id for result in page.results]
     assert len(together) == len(set(together)) == 230
-
-
-def test_relevance_grows_with_the_score_and_never_leaves_its_range() -> None:
-    scores = [-1e9, -50.0, -1.0, 0.0, 0.5, 4.0, 30.0, 1e9]
-    shares = [share(score) for score in scores]
-    assert shares == sorted(shares)
-    assert (shares[0], share(0.0), shares[-1]) == (0.0, 0.5, 1.0)
 
 
 async def test_match_fields_say_where_the_words_stand(runtime: Runtime) -> None:

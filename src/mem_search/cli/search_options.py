@@ -213,7 +213,14 @@ OPTIONS = (
     Option("--max-tokens", "max_tokens", "Longest answer, 50 to 100000 tokens.", "N"),
     Option("--no-fold", "fold", "List near-duplicates one by one.", fixed="false"),
     Option("--per-session", "per_session", "At most this many of a session before others.", "N"),
-    Option("--boost", "boosts", "Count recency or importance too; may be repeated.", repeats=True),
+    Option(
+        "--boost",
+        "boosts",
+        "recency, importance or opened count too; repeatable.",
+        repeats=True,
+    ),
+    Option("--match", "match", "Every word has to be there: all; by default any.", "any|all"),
+    Option("--scratchpad", "scratchpad", "Also notes in the folder scratchpad.", fixed="true"),
     Option("--mode", "mode", "How to search; hybrid by default.", "hybrid|keyword|vector"),
     Option(
         "--snippets",

@@ -19,10 +19,10 @@ from pydantic.json_schema import JsonSchemaMode
 
 import mem_search
 from mem_search.http.access.authentication import searches
-from mem_search.http.core.dispatch import is_list
 from mem_search.http.core.parameter_types import REF_PATTERN
 from mem_search.http.core.parameters import spellings
 from mem_search.http.core.problems import CONTENT_TYPE, Problem
+from mem_search.http.core.reading import is_list, takes_text
 from mem_search.http.core.replies import JSON, html_page, style_policy
 from mem_search.http.core.routing import ANY_TYPE, Route
 from mem_search.patterns import pattern
@@ -158,8 +158,10 @@ def _form(model: type[BaseModel]) -> dict[str, Any]:
         name: {key: value for key, value in _as_sent(field).items() if key != "title"}
         for name, field in model.model_json_schema()["properties"].items()
     }
-    for field in properties.values():  # all fields of a form are text
+    for name, field in properties.items():  # all fields of a form are text
         field.pop("default", None)
+        if not takes_text(model.model_fields[name]):
+            properties[name] = {"anyOf": [field, {"enum": ["", None]}]}
     file = {"type": "string", "format": "binary", "description": "The document"}
     return {
         "type": "object",
@@ -192,6 +194,9 @@ def _in_query(model: type[BaseModel] | None) -> list[dict[str, Any]]:
             for key, value in _as_sent(properties[proper]).items()
             if key not in ("title", "description", "spellings")
         }
+        if not field.is_required() and not takes_text(field):
+            default = {"default": schema.pop("default")} if "default" in schema else {}
+            schema = {"anyOf": [schema, {"enum": ["", None]}], **default}
         parameter: dict[str, Any] = {
             "name": proper,
             "in": "query",
@@ -262,7 +267,8 @@ def _parameter(parameter: dict[str, Any]) -> str:
     default = schema.get("default")
     shown = f"default {default}" if default not in (None, "", []) else ""
     needed = "required" if parameter["required"] else shown
-    choices = ", ".join(str(item) for item in schema.get("enum", ()))
+    known = schema.get("anyOf", [schema])[0]
+    choices = ", ".join(str(item) for item in known.get("enum", ()))
     described = "; ".join(part for part in (parameter.get("description", ""), choices) if part)
     return (
         f"<tr><td><code>{escape(parameter['name'])}</code></td>"

@@ -13,11 +13,18 @@ from html import escape
 from typing import Annotated, Any, Self
 
 from aiohttp import web
-from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import (
+    AliasChoices,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    model_validator,
+)
 
-from mem_search.http.core.dispatch import number_in_path
 from mem_search.http.core.parameter_types import IdOfRecord, Platform
-from mem_search.http.core.parameters import ListParameters, RecordParameters, budget
+from mem_search.http.core.parameters import Body, ListParameters, RecordParameters, budget
+from mem_search.http.core.reading import number_in_path
 from mem_search.http.core.replies import (
     HTML,
     JSON,
@@ -46,7 +53,7 @@ from mem_search.search.citations import citation as citation_of
 from mem_search.search.opening import open_record, open_records
 from mem_search.text.platforms import platform_named
 from mem_search.text.record_ids import RecordId
-from mem_search.validation import invalid_value
+from mem_search.validation import as_meant, invalid_value
 
 MAX_RECORDS = 200
 _BIGGEST = 10**18
@@ -138,11 +145,14 @@ class NumbersBody(BaseModel):
         validation_alias=AliasChoices("platformSource", "platform_source"),
     )
 
+    @model_validator(mode="before")
+    @classmethod
+    def _as_meant(cls, sent: Any) -> Any:
+        return as_meant(cls, sent)
 
-class RefsBody(BaseModel):
+
+class RefsBody(Body):
     """Records to open at once, by their refs."""
-
-    model_config = ConfigDict(defer_build=True, extra="forbid", frozen=True)
 
     refs: list[IdOfRecord] = Field(max_length=MAX_RECORDS)
     max_tokens: int | None = budget()
@@ -183,6 +193,7 @@ async def batch_numbers(call: Call) -> web.StreamResponse:
             key=lambda item: (item[0].created_at, item[0].number),
             reverse=body.order == "date_desc",
         )
+    call.opened(*(record for record, _ in taken[: body.limit]))
     records = [WholeRecord.of(*item) for item in taken[: body.limit]]
     return json_reply(records, kind=list[WholeRecord])
 
@@ -195,6 +206,7 @@ async def batch_refs(call: Call) -> web.StreamResponse:
     )
     whole = [WholeRecord.of(*each) for each in found]
     kept, tokens = first_that_fit(whole, body.max_tokens)
+    call.opened(*(record for record, _ in found[:kept]))
     return json_reply(
         Records(
             records=whole[:kept],
@@ -245,6 +257,7 @@ async def find(call: Call, called: RecordId, field: str = "ref") -> RecordWithLi
 async def _opened(call: Call, found: RecordWithLinks) -> web.StreamResponse:
     params = call.parameters(RecordParameters)
     record, links = found
+    call.opened(record)
     wants_text = prefers(call.request, TEXT)
     thread = await _thread(call, record)
     if params.format == "json" and not wants_text:
@@ -303,6 +316,7 @@ POLICY = style_policy(_STYLE)
 async def show(call: Call) -> web.StreamResponse:
     """The page of one record; JSON where ``Accept`` prefers it to HTML."""
     record, links = await find(call, id_in_path(call))
+    call.opened(record)
     if prefers(call.request, JSON, HTML):
         return json_reply(WholeRecord.of(record, links))
     return web.Response(

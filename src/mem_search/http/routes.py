@@ -70,6 +70,7 @@ SEARCH = (
     *FIRST_SEARCH,
     *(TAGGED(f"/api/search/{kind.plural}", search.search(kind.name), f"Search {kind.plural}, best first", "search", KindParameters, response=FOUND, successor="" if kind.coding else UNIVERSAL_PATH) for kind in installed_kinds()),
     *batch.ROUTES,
+    *(TAGGED(f"/{kind}s/search", search.search(kind), f"Search {kind}s, best first", "search", KindParameters, response=FOUND, successor=UNIVERSAL_PATH) for kind in batch.ALIASED),
     TAGGED("/api/search/by-concept", search.search(), "Search the records with a concept", "search", ConceptParameters, response=FOUND),
     TAGGED("/api/search/by-file", search.search(), "Search the records about a file", "search", FileParameters, response=FOUND),
     TAGGED("/api/search/by-type", search.search(), "Search observations of a type", "search", TypeParameters, response=FOUND),

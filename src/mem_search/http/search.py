@@ -84,7 +84,13 @@ def search(*kinds: Kind, order: Order = "relevance", topic: Topic | None = None)
         states = [leg.state for leg in page.report.legs]
         is_whole = page.report.coverage == 1 and not {"failed", "degraded"}.intersection(states)
         is_whole &= tolerated is None  # headers may have narrowed it down
-        ages = query.scope or query.boosts or _PASSES.search(" ".join(call.request.query.values()))
+        by_opening = "opened_at" in " ".join(query.sort)
+        ages = (
+            query.scope
+            or query.boosts
+            or by_opening
+            or _PASSES.search(" ".join(call.request.query.values()))
+        )
         if is_whole and not ages:
             reply.headers.update(headers)
         return reply

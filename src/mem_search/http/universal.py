@@ -39,7 +39,7 @@ async def search(call: Call) -> web.StreamResponse:
     if request.is_research:
         call.check_may_change("deep research")
     page, step = await call.runtime.research.operations.search(request, call.surface)
-    reply = UniversalSearchResponse.of(page, call.base, step, call.flags)
+    reply = UniversalSearchResponse.of(call.with_readings(page), call.base, step, call.flags)
     return json_reply(ChosenSearchResponse.of_whole(reply, body.fields) if body.fields else reply)
 
 
@@ -62,6 +62,7 @@ async def agent_fetch(call: Call) -> web.StreamResponse:
     if body.session_id or body.parent_operation_id:
         call.check_may_change("a step of deep research")
     record, _ = await find(call, RecordId.parse(body.id), "id")
+    call.opened(record)
     step = None
     if body.session_id or body.parent_operation_id:
         step = await call.runtime.research.operations.fetched(

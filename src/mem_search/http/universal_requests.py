@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, cast
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Self, cast
 
 from pydantic import (
     AfterValidator,
@@ -20,6 +20,7 @@ from pydantic import (
     ModelWrapValidatorHandler,
     PlainSerializer,
     ValidationError,
+    ValidationInfo,
     WithJsonSchema,
     create_model,
     model_validator,
@@ -35,30 +36,32 @@ from mem_search.http.core.parameter_types import (
     SORT_FIELDS,
     FieldList,
     IdOfRecord,
-    KindName,
     Stripped,
     facet_name,
     fault_at,
     faults_of,
     field_name,
+    kinds_named,
     sort_key,
 )
-from mem_search.http.core.parameters import MAX_OFFSET, Body, field_of
-from mem_search.model import Boost, FacetName, ReadPart, ResultTexts, SearchRequest
+from mem_search.http.core.parameters import MATCH, MAX_OFFSET, SCRATCHPAD, Body, field_of
+from mem_search.model import Boost, FacetName, ReadPart, ResultTexts, RrfOptions, SearchRequest
 from mem_search.model.requests import (
     MAX_FACET_VALUES,
     MAX_OPERATIONS,
     At,
+    Match,
     ResearchMode,
     to_request,
     to_wire,
 )
+from mem_search.records.registry import PERSONAL, installed_kinds
 from mem_search.renderers.universal import SOME_FIELDS
 from mem_search.search.citations import SNIPPET_LENGTH
 from mem_search.search.stored_requests import load
 from mem_search.text import dates
 from mem_search.text.search_fields import FIELDS
-from mem_search.validation import not_blank, rfc3339
+from mem_search.validation import clock_of, moment, not_blank
 
 MAX_ID_CHARS = 200
 MAX_URL_CHARS = 2000
@@ -67,7 +70,6 @@ RANGES = (("created_after", "created_before"), ("updated_after", "updated_before
 
 BASE = SearchRequest(
     fold=False,  # paging to the total, and saved searches, need every match
-    hide_scratchpad=True,
     texts=ResultTexts(snippet_length=SNIPPET_LENGTH),
 )
 """The defaults of ``/api/v1``."""
@@ -76,11 +78,6 @@ ONLY_IN_BACKGROUND: JsonDict = {
     "if": {"required": ["webhook_url"], "properties": {"webhook_url": {"type": "string"}}},
     "then": {"required": ["background"], "properties": {"background": {"const": True}}},
 }
-
-
-def _whole(value: Any) -> Any:
-    """JSON has one type of number: ``20.0`` is an integer, too."""
-    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 Query = Annotated[
@@ -92,20 +89,43 @@ Query = Annotated[
     ),
     At("text"),
 ]
-ContentTypes = Annotated[list[KindName] | None, At("filters.kinds")]
-SearchType = Annotated[Literal["keyword", "semantic", "hybrid"], At("mode", {"semantic": "vector"})]
-Timestamp = Annotated[
-    int,
-    BeforeValidator(rfc3339),
-    PlainSerializer(dates.iso, return_type=str),
-    WithJsonSchema({"type": "string", "format": "date-time"}),
+
+
+def _kind(word: str) -> str:
+    kinds_named(word)  # raises for what is none
+    return word
+
+
+def _kinds(words: list[str] | None) -> list[str] | None:
+    return None if words is None else list(installed_kinds().all_named(words))
+
+
+_KIND: Final[JsonDict] = {"type": "string", "enum": [*installed_kinds().names, PERSONAL]}
+ContentTypes = Annotated[
+    list[Annotated[str, AfterValidator(_kind)]] | None,
+    BeforeValidator(lambda value: value.split(",") if isinstance(value, str) else value),
+    AfterValidator(_kinds),
+    WithJsonSchema({"anyOf": [{"type": "array", "items": _KIND}, _KIND, {"type": "null"}]}),
+    At("filters.kinds"),
 ]
-"""Milliseconds since 1970."""
+SearchType = Annotated[Literal["keyword", "semantic", "hybrid"], At("mode", {"semantic": "vector"})]
+_DATE: Final = WithJsonSchema(
+    {"anyOf": [{"type": "string", "format": each} for each in ("date-time", "date")]}
+)
+Start = Annotated[int, BeforeValidator(moment), PlainSerializer(dates.iso, return_type=str), _DATE]
+End = Annotated[
+    int,
+    BeforeValidator(partial(moment, end=True)),
+    PlainSerializer(dates.iso, return_type=str),
+    _DATE,
+]
+"""Milliseconds since 1970; a day that ends a range counts whole."""
+Share = Annotated[float, Field(ge=0, le=1)]
 Id = Annotated[str, Field(max_length=MAX_ID_CHARS)]
-Limit = Annotated[int, Field(ge=1, le=100), BeforeValidator(_whole)]
-Offset = Annotated[int, Field(ge=0, le=MAX_OFFSET), BeforeValidator(_whole)]
-SnippetLength = Annotated[int, Field(ge=40, le=2000), BeforeValidator(_whole)]
-FacetLimit = Annotated[int, Field(ge=1, le=366), BeforeValidator(_whole)]
+Limit = Annotated[int, Field(ge=1, le=100)]
+Offset = Annotated[int, Field(ge=0, le=MAX_OFFSET)]
+SnippetLength = Annotated[int, Field(ge=1, le=2000)]
+FacetLimit = Annotated[int, Field(ge=1, le=366)]
 Facet = Annotated[FacetName, BeforeValidator(facet_name)]
 SortKey = Annotated[
     str,
@@ -117,7 +137,7 @@ ItemField = Annotated[
     BeforeValidator(partial(field_name, SOME_FIELDS.names)),
     WithJsonSchema({"type": "string", "enum": [*SOME_FIELDS.names]}),
 ]
-Steps = Annotated[int, Field(ge=1, le=MAX_CHAIN_STEPS), BeforeValidator(_whole)]
+Steps = Annotated[int, Field(ge=1, le=MAX_CHAIN_STEPS)]
 
 
 _OWN = ("kind", "folder", "domain", "scope")
@@ -142,7 +162,9 @@ class UniversalSearchRequest(FieldBody):
         description="The question; may use the query language", examples=["rate limit tag:work"]
     )
     content_types: ContentTypes = Field(
-        default=None, description="Kinds of record to search; all of them when left out or empty"
+        default=None,
+        description="Kinds of record to search; all of them when left out or empty. personal is"
+        " what a person keeps: notes, websites, files, conversations and memories",
     )
     mode: Annotated[ResearchMode, At("research.mode")] = Field(
         default="basic",
@@ -154,17 +176,17 @@ class UniversalSearchRequest(FieldBody):
     )
     limit: Limit = Field(default=50, description="How many at most")
     offset: Offset = Field(default=0, description="How many to skip")
-    created_after: Annotated[Timestamp | None, At("filters.created.start")] = Field(
-        default=None, description="Not created before (RFC 3339)"
+    created_after: Annotated[Start | None, At("filters.created.start")] = Field(
+        default=None, description="Not created before (RFC 3339, or a day)"
     )
-    created_before: Annotated[Timestamp | None, At("filters.created.end")] = Field(
-        default=None, description="Not created after (RFC 3339)"
+    created_before: Annotated[End | None, At("filters.created.end")] = Field(
+        default=None, description="Not created after (RFC 3339, or a day)"
     )
-    updated_after: Annotated[Timestamp | None, At("filters.updated.start")] = Field(
-        default=None, description="Not updated before (RFC 3339)"
+    updated_after: Annotated[Start | None, At("filters.updated.start")] = Field(
+        default=None, description="Not updated before (RFC 3339, or a day)"
     )
-    updated_before: Annotated[Timestamp | None, At("filters.updated.end")] = Field(
-        default=None, description="Not updated after (RFC 3339)"
+    updated_before: Annotated[End | None, At("filters.updated.end")] = Field(
+        default=None, description="Not updated after (RFC 3339, or a day)"
     )
     folder: Stripped | None = Field(default=None, description="Of notes, only those in this folder")
     domain: Stripped | None = Field(
@@ -200,7 +222,14 @@ class UniversalSearchRequest(FieldBody):
         default=None, description="Only records in the scope with this name"
     )
     boosts: list[Boost] | None = Field(
-        default=None, description="Small bonuses for recency or importance"
+        default=None, description="Small bonuses for recency, importance, or what was opened lately"
+    )
+    match: Match = Field(default="any", description=MATCH)
+    scratchpad: bool = Field(default=False, description=SCRATCHPAD)
+    alpha: Share | None = Field(
+        default=None,
+        description="Of a hybrid search: how much the meaning counts, from 0, words alone, to 1,"
+        " meaning alone; by default as measured",
     )
 
     as_words: list[ReadPart] | None = Field(
@@ -229,9 +258,11 @@ class UniversalSearchRequest(FieldBody):
 
     @model_validator(mode="wrap")
     @classmethod
-    def _fits_together(cls, value: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
+    def _fits_together(
+        cls, value: Any, handler: ModelWrapValidatorHandler[Self], info: ValidationInfo
+    ) -> Self:
         """Check rules over several fields; report them together with faults of single ones."""
-        rules = list(_contradictions(value)) if isinstance(value, Mapping) else []
+        rules = list(_contradictions(value, info)) if isinstance(value, Mapping) else []
         try:
             body = handler(value)
         except ValidationError as error:
@@ -247,6 +278,9 @@ class UniversalSearchRequest(FieldBody):
         request = to_request(self, replace(BASE, asked_at=asked_at, order=order))
         if request.is_research and "search_type" not in self.model_fields_set:
             request = replace(request, mode="hybrid")
+        if self.alpha is not None:
+            weights = {"keyword": 1 - self.alpha, "vector": self.alpha}
+            request = replace(request, fusion=RrfOptions(weights))
         if request.is_research and "full_content" not in self.model_fields_set:
             request = replace(request, texts=replace(request.texts, full_content=True))
         return request
@@ -254,7 +288,11 @@ class UniversalSearchRequest(FieldBody):
 
 def request_body(stored: Mapping[str, Any]) -> dict[str, Any] | None:
     """A stored search (``research.requests``) as a body that can be sent again; None of none."""
-    return to_wire(UniversalSearchRequest, load(stored)) if "search" in stored else None
+    if "search" not in stored:
+        return None
+    request = load(stored)
+    alpha = request.fusion.weights.get("vector") if request.fusion else None
+    return {**to_wire(UniversalSearchRequest, request), "alpha": alpha}
 
 
 class McpSearchRequest(Body):
@@ -264,7 +302,9 @@ class McpSearchRequest(Body):
         description="The question; may use the query language", examples=["how is the rate limited"]
     )
     content_types: ContentTypes = Field(
-        default=None, description="Kinds of record to search; all of them when left out or empty"
+        default=None,
+        description="Kinds of record to search; all of them when left out or empty. personal is"
+        " what a person keeps: notes, websites, files, conversations and memories",
     )
     limit: Limit = Field(default=20, description="How many at most")
 
@@ -286,15 +326,23 @@ class McpFetchRequest(Body):
     max_operations: Steps = Field(default=MAX_OPERATIONS, description="Longest chain")
 
 
-def _contradictions(value: Mapping[str, Any]) -> Iterator[InitErrorDetails]:
+def _contradictions(value: Mapping[str, Any], info: ValidationInfo) -> Iterator[InitErrorDetails]:
     """Checks the raw body, so that a fault in another field does not hide these."""
+    _, tz = clock_of(info)
     for after, before in RANGES:
-        with suppress(InputError, TypeError):
-            start, end = (
-                dates.read_rfc3339(cast(str, value.get(name))) for name in (after, before)
-            )
+        with suppress(InputError, AttributeError):  # what is no date, and what is no text
+            start, _ = dates.read_moment(cast(str, value.get(after)), tz)
+            end, _ = dates.read_moment(cast(str, value.get(before)), tz, end=True)
             if start > end:
                 yield fault_at(before, f"is before {after}", value[before])
+    if value.get("alpha") is not None:
+        usual = "hybrid" if value.get("mode") == "deep_research" else "keyword"
+        if (value.get("search_type") or usual) != "hybrid":
+            message = "weighs words against meaning; set search_type to hybrid"
+            yield fault_at("alpha", message, value["alpha"])
+        if value.get("boosts"):
+            message = "are added to the measured score; leave out alpha"
+            yield fault_at("boosts", message, value["boosts"])
     if value.get("webhook_url") is not None and value.get("background") is not True:
         message = "is called when a background job ends; set background to true"
         yield fault_at("webhook_url", message, value["webhook_url"])

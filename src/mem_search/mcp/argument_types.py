@@ -6,15 +6,14 @@ from collections.abc import Mapping
 from typing import Annotated, Any, Final, get_args
 
 from pydantic import BeforeValidator, Field, TypeAdapter, WithJsonSchema
+from pydantic.config import JsonDict
 
 from mem_search.mcp.tool import Arguments
 from mem_search.model import FacetName, Kind
-from mem_search.patterns import pattern
 from mem_search.records.registry import installed_kinds
-from mem_search.validation import invalid_value, nearest, rfc3339, whole
+from mem_search.validation import input_errors_as_invalid, invalid_value, moment, nearest, whole
 
 MAX_TEXT_CHARS = 4000
-_DAY = pattern(r"\d{4}-\d\d-\d\d")
 
 
 def split(value: Any) -> Any:
@@ -31,25 +30,14 @@ def _kinds(value: Any) -> Any:
     words = split(value)
     if not isinstance(words, list | tuple):
         return words
-    found = [(word, installed_kinds().named(str(word))) for word in words]
-    unknown = [word for word, kind in found if kind is None]
-    if unknown:
-        near = nearest(str(unknown[0]), installed_kinds().names)
-        raise invalid_value(f"{str(unknown[0])[:60]!r} is no kind of record; {near}")
-    return tuple(dict.fromkeys(kind for _, kind in found))
+    with input_errors_as_invalid():
+        return installed_kinds().all_named(map(str, words))
 
 
 def _facet(word: Any) -> Any:
     if word not in FACETS:
         raise invalid_value(f"there is no facet {str(word)[:60]!r}; {nearest(str(word), FACETS)}")
     return word
-
-
-def _rfc3339_or_day(value: Any) -> Any:
-    if isinstance(value, str):
-        value = value.strip()
-        return rfc3339(f"{value}T00:00:00Z" if _DAY.fullmatch(value) else value)
-    return rfc3339(value)
 
 
 def _values(value: Any) -> Any:
@@ -82,11 +70,14 @@ Facets = Annotated[
 ]
 Timestamp = Annotated[
     int | None,
-    BeforeValidator(_rfc3339_or_day),
+    BeforeValidator(moment),
     WithJsonSchema({"type": "string", "format": "date-time"}),
 ]
-"""Milliseconds since 1970; a day begins at midnight UTC."""
+"""Milliseconds since 1970; without an offset it is in the zone of the caller."""
 
+
+UNLISTED: Final[JsonDict] = {"unlisted": True}
+"""Of an argument that is taken and costs no tokens in the list of tools; docs/mcp.md has it."""
 
 BUDGET = 8000
 """Agents start to warn about replies of some 10,000 tokens by their own count."""
@@ -100,7 +91,9 @@ def input_schema(model: type[Arguments]) -> dict[str, Any]:
     The schema tells a model to leave an argument out; null is accepted nevertheless.
     """
     schema = model.model_json_schema()
-    properties = {name: _short(each) for name, each in schema["properties"].items()}
+    properties = {
+        name: _short(each) for name, each in schema["properties"].items() if "unlisted" not in each
+    }
     required = {"required": schema["required"]} if "required" in schema else {}
     return {
         "type": "object",

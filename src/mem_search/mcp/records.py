@@ -96,6 +96,7 @@ async def fetch(context: ToolContext, arguments: FetchArguments) -> Document:
     """The record with its whole canonical text."""
     called = RecordId.parse(arguments.id, field="id")
     record, _ = await open_record(context.runtime.search.store, called, "id")
+    context.opened(record)
     return Document.of(record, context)
 
 
@@ -143,6 +144,7 @@ async def get_records(context: ToolContext, arguments: GetRecordsArguments) -> D
     found, missing = await open_records(context.runtime.search.store, ids)
     documents = [Document.of(record, context) for record, _ in found]
     fitted = fit_texts(documents, "text", arguments.max_tokens)
+    context.opened(*(record for record, _ in found[: len(fitted.items)]))
     reply = Documents(
         records=fitted.items,
         missing=[f"local:{each}" if each.kind else str(each) for each in missing],
@@ -210,6 +212,7 @@ async def read_resource(context: ToolContext, uri: str) -> str:
     try:
         called = RecordId.parse(f"{match[1]}:{match[2]}" if match else uri)
         record, links = await open_record(context.runtime.search.store, called, "uri")
+        context.opened(record)
     except InputError:  # no ref, or of a kind that is not installed
         raise NotFound(f"{uri[:200]!r} is no resource; write {TEMPLATE}", field="uri") from None
     return render_record(record, context.display, links)

@@ -1,17 +1,21 @@
 """The tools that search: ``search`` gives ids and titles, as OpenAI's deep research expects it,
-``search_local_knowledge`` takes filters and returns texts.
+``search_local_knowledge`` takes filters and returns texts. ``search_unified`` answers clients that
+know it by this name, with the dated list of ``GET /api/search/unified``; no list of tools has it.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Annotated, Literal, Self
+from functools import partial
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo
 
 from mem_search.access.callers import check_may_change
+from mem_search.errors import InputError
 from mem_search.mcp.argument_types import (
     BUDGET,
+    UNLISTED,
     Budget,
     Facets,
     Kinds,
@@ -21,17 +25,20 @@ from mem_search.mcp.argument_types import (
     Words,
 )
 from mem_search.mcp.tool import Arguments, Tool, ToolContext
-from mem_search.model import ResultTexts, SearchRequest
-from mem_search.model.requests import At, ResearchMode, to_request
+from mem_search.model import DateRange, Filters, Order, ResultTexts, SearchRequest
+from mem_search.model.requests import At, Match, ResearchMode, to_request
 from mem_search.records.origin import flags_of
+from mem_search.renderers.listing import fitted as fitted_listing
 from mem_search.renderers.record_json import Facets as FacetsOfReply
 from mem_search.renderers.record_json import facets_of
-from mem_search.renderers.record_line import reading_notes
-from mem_search.renderers.safe_text import fenced, fenced_title
+from mem_search.renderers.record_line import notices_of, reading_notes
+from mem_search.renderers.safe_text import fenced, fenced_title, without_title
 from mem_search.renderers.schema import Absent, Count, From, Share, Time, projected, schema
 from mem_search.renderers.token_budget import fit_texts
 from mem_search.renderers.universal import SearchOperation, ShortCitation, id_of, url_of
 from mem_search.search.citations import SNIPPET_LENGTH, CitedResult, cite
+from mem_search.text import dates
+from mem_search.validation import clock_of, input_errors_as_invalid, note_reading
 
 MAX_RESULTS = 20
 """Results in a reply: their titles cost a model some thousand tokens."""
@@ -46,6 +53,7 @@ class SearchArguments(Arguments):
     )
     facets: Facets = Field(default=(), description="Count all matches by these")
     highlights: bool = Field(default=False, description="Where the words stand in each title")
+    scratchpad: bool = Field(default=False, json_schema_extra=UNLISTED)
 
 
 @schema
@@ -77,13 +85,13 @@ async def search(context: ToolContext, arguments: SearchArguments) -> Hits:
         limit=MAX_RESULTS,
         asked_at=context.display.now,
         fold=False,
-        hide_scratchpad=True,
+        scratchpad=arguments.scratchpad,
         texts=ResultTexts(snippets=False),
         facets=arguments.facets,
     )
     page = await context.runtime.search.service.search(request, context.surface)
     report = page.report
-    notes = [*report.notices, *report.analyzed.warnings]
+    notes = notices_of(report)
     notes += reading_notes(report.analyzed, "after:DATE and before:DATE in the query", "")
     return Hits(
         note="\n".join(notes) or None,
@@ -117,9 +125,7 @@ SEARCH = Tool(
 )
 
 
-_BASE = SearchRequest(
-    fold=False, hide_scratchpad=True, texts=ResultTexts(snippet_length=SNIPPET_LENGTH)
-)
+_BASE = SearchRequest(fold=False, texts=ResultTexts(snippet_length=SNIPPET_LENGTH))
 
 Stripped = Annotated[Text, AfterValidator(str.strip)]
 
@@ -157,6 +163,8 @@ class KnowledgeArguments(Arguments):
         default="", description="The search that led to it"
     )
     max_tokens: Budget = BUDGET
+    scratchpad: bool = Field(default=False, json_schema_extra=UNLISTED)
+    match: Match = Field(default="any", json_schema_extra=UNLISTED)
 
     def request(self) -> SearchRequest:
         """The search; a step of research is hybrid unless ``search_type`` is set."""
@@ -185,7 +193,7 @@ class KnowledgeResult:
     def of(cls, cited: CitedResult, base: str) -> Self:
         record, snippet = cited.record, cited.snippet
         source, content = cited.citation, cited.full_content
-        content = content or (snippet.text if snippet else "")
+        content = without_title(content or (snippet.text if snippet else ""), source.source_title)
         if flags_of(record.metadata):
             source = replace(source, source_title=fenced_title(source.source_title))
             content = fenced(content)
@@ -236,7 +244,7 @@ async def search_local_knowledge(
         session_id=None if step is None else step.session_id,
     )
     analyzed = page.report.analyzed
-    notes = [*page.report.notices, *analyzed.warnings]
+    notes = notices_of(page.report)
     notes += reading_notes(analyzed, "created_after, or before:DATE in the query,", "")
     if fitted.cut or fitted.left:
         notes.append(
@@ -249,10 +257,71 @@ async def search_local_knowledge(
 
 SEARCH_LOCAL_KNOWLEDGE = Tool(
     name="search_local_knowledge",
+    aliases=("Search Local Knowledge",),
     title="Search with filters",
     description="Search with filters (kinds, dates, folder, domain), by words, meaning or both."
     " Returns texts with citations; costs more than search.",
     arguments=KnowledgeArguments,
     reply=KnowledgePage,
     handler=search_local_knowledge,
+)
+
+
+def _bound(value: Any, info: ValidationInfo, *, end: bool) -> Any:
+    if not isinstance(value, str | int | float) or isinstance(value, bool):
+        return value
+    now, tz = clock_of(info)
+    with input_errors_as_invalid():
+        found = dates.parse_bound(value, end=end, now=now, tz=tz, field="dateRange")
+    note_reading(info, found, tz)
+    return found
+
+
+class Range(Arguments):
+    """Dates, or seconds or milliseconds since 1970; an end day counts whole."""
+
+    start: Annotated[int | None, BeforeValidator(partial(_bound, end=False))] = None
+    end: Annotated[int | None, BeforeValidator(partial(_bound, end=True))] = None
+
+
+class UnifiedArguments(Arguments):
+    """Those of ``GET /api/search/unified`` that its contract names."""
+
+    query: Text = ""
+    format: Literal["index", "full"] = "index"
+    project: Text = ""
+    types: Kinds = ()
+    date_range: Range = Range()
+    limit: int = Field(default=20, ge=1, le=100)
+    offset: int = Field(default=0, ge=0, le=10_000)
+    order_by: Order = "date_desc"
+    max_tokens: Budget = BUDGET
+    scratchpad: bool = False
+
+
+async def search_unified(context: ToolContext, arguments: UnifiedArguments) -> str:
+    """The listing of ``GET /api/search/unified``, within the token budget."""
+    dated = DateRange(arguments.date_range.start, arguments.date_range.end)
+    if dated.start is not None and dated.end is not None and dated.start > dated.end:
+        raise InputError("ends before it begins", field="dateRange")
+    request = SearchRequest(
+        arguments.query,
+        Filters(kinds=arguments.types, project=arguments.project.strip(), created=dated),
+        order=arguments.order_by,
+        limit=arguments.limit,
+        offset=arguments.offset,
+        asked_at=context.display.now,
+        scratchpad=arguments.scratchpad,
+    )
+    page = await context.runtime.search.service.search(request, context.surface)
+    return fitted_listing(page, arguments.format, context.display, arguments.max_tokens).text
+
+
+SEARCH_UNIFIED = Tool(
+    name="search_unified",
+    title="Search all kinds by date",
+    description="Search all kinds of records and list them by date.",
+    arguments=UnifiedArguments,
+    reply=str,
+    handler=search_unified,
 )

@@ -28,7 +28,7 @@ from mem_search.ingest.prepare import content_id
 from mem_search.mcp import records
 from mem_search.mcp.argument_types import MAX_TEXT_CHARS, Text, input_schema, output_schema, split
 from mem_search.mcp.records import FETCH, GET_RECORDS
-from mem_search.mcp.searching import SEARCH, SEARCH_LOCAL_KNOWLEDGE
+from mem_search.mcp.searching import SEARCH, SEARCH_LOCAL_KNOWLEDGE, SEARCH_UNIFIED
 from mem_search.mcp.tool import Arguments, Outcome, Tool, ToolContext, call
 from mem_search.model import Draft, Ref
 from mem_search.renderers.schema import schema
@@ -97,6 +97,9 @@ TOOLS: Final[tuple[Tool, ...]] = (
 )
 """At most seven: a model reads all of them before its first call."""
 
+UNLISTED: Final[tuple[Tool, ...]] = (SEARCH_UNIFIED,)
+"""Answered to clients that know them by name; a model that reads the list does not need them."""
+
 
 CONTEXT: Final = "mem_search.context"
 """The key of the ``ToolContext`` in the scope of a request."""
@@ -122,9 +125,10 @@ Context = ServerRequestContext[Any, Any]
 
 def build(tools: Sequence[Tool] = TOOLS) -> Server[Any]:
     """A server of ``tools`` and of all records as resources."""
-    by_name = {tool.name: tool for tool in tools}
+    callable_ones = (*tools, *(UNLISTED if tools is TOOLS else ()))
+    by_name = {name: tool for tool in callable_ones for name in (tool.name, *tool.aliases)}
     listed = types.ListToolsResult(tools=[_described(tool) for tool in tools])
-    schemas = {tool.name: tool.input_schema for tool in listed.tools}
+    schemas = {name: input_schema(tool.arguments) for name, tool in by_name.items()}
 
     async def list_tools(_: Context, params: types.PaginatedRequestParams | None) -> Any:
         _first_page(params)
@@ -133,7 +137,7 @@ def build(tools: Sequence[Tool] = TOOLS) -> Server[Any]:
     async def call_tool(context: Context, params: types.CallToolRequestParams) -> Any:
         tool = by_name.get(params.name)
         if tool is None:
-            known = ", ".join(by_name)
+            known = ", ".join(tool.name for tool in tools)
             raise MCPError(
                 types.INVALID_PARAMS, f"Unknown tool: {params.name[:60]}; known: {known}"
             )

@@ -8,19 +8,21 @@ from __future__ import annotations
 
 import difflib
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeVar, cast
+from typing import Any, Final, TypeVar, cast
 
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
 from mem_search.access.callers import ANONYMOUS, Caller
 from mem_search.errors import MemSearchError
+from mem_search.model import Record
+from mem_search.patterns import pattern
 from mem_search.renderers import DisplayOptions
 from mem_search.renderers.schema import dumped, to_values
 from mem_search.runtime import Runtime
 from mem_search.search.service import UNLOGGED
-from mem_search.validation import as_meant
+from mem_search.validation import ReadAs, as_meant, reading, whole_text
 
 Json = dict[str, Any]
 
@@ -34,6 +36,10 @@ class ToolContext:
     display: DisplayOptions
     caller: Caller = ANONYMOUS
 
+    def opened(self, *records: Record) -> None:
+        """Note that the caller has opened these records, as a search does not."""
+        self.runtime.search.service.log.note_opened(records, self.surface)
+
     @property
     def surface(self) -> str:
         """``mcp`` in the search log; UNLOGGED for a caller who may change nothing."""
@@ -43,7 +49,8 @@ class ToolContext:
 class Arguments(BaseModel):
     """Base of all arguments: an undeclared argument is an error.
 
-    Clients also send null or "" for what they leave out, and numbers as ids.
+    Clients also send null or "" for what they leave out, numbers as ids, 1e2 in quotes for a whole
+    number, and names in camelCase.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, coerce_numbers_to_str=True)
@@ -51,7 +58,24 @@ class Arguments(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _as_meant(cls, sent: Any) -> Any:
+        if isinstance(sent, Mapping):
+            fields = cls.model_fields
+            sent = {_own_name(name, sent, fields): value for name, value in sent.items()}
+            for name in [
+                name for name in sent if name in fields and fields[name].annotation is int
+            ]:
+                if isinstance(value := sent[name], str) and value:
+                    sent[name] = whole_text(value)
         return as_meant(cls, sent, (None, ""))
+
+
+def _own_name(name: str, sent: Mapping[str, Any], known: Collection[str]) -> str:
+    """``citation_depth`` for ``citationDepth``, unless both are sent."""
+    own = _CAPITAL.sub(lambda match: f"_{match[0].lower()}", name)
+    return own if own in known and own not in sent else name
+
+
+_CAPITAL: Final = pattern("(?<=[a-z0-9])[A-Z]")
 
 
 A = TypeVar("A", bound=Arguments)
@@ -62,6 +86,8 @@ Handler = Callable[[ToolContext, A], Awaitable[Any]]
 class Tool:
     """One tool. ``reply`` is the model (``@schema``) of its result; ``writes`` if it stores.
 
+    ``aliases`` are names by which other programs call it; no list has them. A ``reply`` that is
+    ``str`` is sent as it is.
     ``structured``: the result is sent as an object, too, beside the text that is the same JSON. The
     protocol asks for that only where a tool declares a schema of its results.
     """
@@ -74,9 +100,18 @@ class Tool:
     handler: Handler[Any]
     writes: bool = False
     structured: bool = False
+    aliases: tuple[str, ...] = ()
 
-    async def __call__(self, context: ToolContext, arguments: Arguments) -> Json:
+    async def __call__(
+        self, context: ToolContext, arguments: Arguments, read_as: ReadAs | None = None
+    ) -> Json | str:
+        """The reply; it notes as which moments dates were read (``read_as``)."""
         reply = await cast(Handler[Arguments], self.handler)(context, arguments)
+        said = [f"{name} was read as {moment}" for name, moment in (read_as or {}).items()]
+        if self.reply is str:
+            return "\n\n".join((reply, *(f"Note: {each}" for each in said)))
+        if said:
+            reply.note = "\n".join(filter(None, (reply.note, *said)))
         return cast(Json, to_values(reply, self.reply))
 
 
@@ -97,8 +132,12 @@ class Outcome:
 
 async def call(tool: Tool, arguments: Mapping[str, Any], context: ToolContext) -> Outcome:
     """Call ``tool``; never raises because of the arguments or the store."""
+    read_as: ReadAs = {}
     try:
-        value = await tool(context, tool.arguments.model_validate(dict(arguments)))
+        read = tool.arguments.model_validate(
+            dict(arguments), context=reading(context.display.now, read_as)
+        )
+        value = await tool(context, read, read_as)
     except ValidationError as error:
         return Outcome("; ".join(_fault(item, tool) for item in error.errors(include_url=False)))
     except MemSearchError as error:
@@ -108,6 +147,8 @@ async def call(tool: Tool, arguments: Mapping[str, Any], context: ToolContext) -
         # An unexpected error: the log has all of it, and the caller learns that it is not at fault.
         log.exception("the tool %s failed", tool.name)
         return Outcome("internal error; the worker's log has it: mem-search worker logs")
+    if isinstance(value, str):
+        return Outcome(value, {})
     return Outcome(dumped(value), value)
 
 

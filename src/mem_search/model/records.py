@@ -141,7 +141,10 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A stored draft: with a number, times, its position in the session, and its successor."""
+    """A stored draft: with a number, times, its position in the session, and its successor.
+
+    ``opened_at`` is when somebody last opened it here.
+    """
 
     number: int
     kind: Kind
@@ -161,6 +164,7 @@ class Record:
     metadata: Mapping[str, Any] = field(default_factory=dict)
     superseded_by: Ref | None = None
     supersedes: tuple[Ref, ...] = ()
+    opened_at: int | None = field(default=None, compare=False)
 
     @property
     def ref(self) -> Ref:

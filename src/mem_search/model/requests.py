@@ -24,10 +24,11 @@ Mode = Literal["hybrid", "keyword", "vector"]
 Order = Literal["relevance", "date_desc", "date_asc"]
 SortField = Literal[
     "score", "created_at", "updated_at", "kind", "title", "project", "session", "source",
-    "importance", "number",
+    "importance", "number", "opened_at",
 ]  # fmt: skip
 """What results can be sorted by, called as in their JSON."""
-Boost = Literal["recency", "importance"]
+Boost = Literal["recency", "importance", "opened"]
+Match = Literal["any", "all"]
 Comparison = Literal["has", "contains", "is", "<", "<=", ">", ">="]
 ReadPart = Literal["kind", "person", "fact", "time", "all"]
 """A part of a question in plain words that may be read as a filter."""
@@ -223,7 +224,8 @@ class SearchRequest:
     ``as_words`` are the parts of the text that are looked for as words and not read as filters;
     ``translated`` are the fields that a language model read in it (``search.plain_reading``);
     ``folder`` narrows notes and ``domain`` narrows websites, records of other kinds pass;
-    ``hide_scratchpad`` leaves out notes in the scratchpad unless ``folder`` names it.
+    ``scratchpad`` finds notes in the scratchpad, too, as a request does that names a folder.
+    ``match`` all demands every word of the text.
     ``asked_at`` is the moment of the search in the caller's time zone: ``before:yesterday`` counts
     from there. ``explain`` adds each leg's share to every score (``explain``). ``fold`` puts
     near-duplicates under the best of them. After ``per_session`` results of one session those of
@@ -264,7 +266,8 @@ class SearchRequest:
     where: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     as_words: tuple[ReadPart, ...] = ()
     translated: tuple[str, ...] = ()
-    hide_scratchpad: bool = False
+    scratchpad: bool = False
+    match: Match = "any"
     neighbours: int | None = None
     texts: ResultTexts = ResultTexts()
     research: ResearchPlacement = ResearchPlacement()

@@ -225,7 +225,10 @@ class BaseKind(Generic[M]):
             author="" if silent else citation_fields.words(metadata, *citation_fields.AUTHORS),
             published_at=published_at,
             created_at=record.created_at,
-            accessed_at=first_time(citation_fields.ACCESSED),
+            accessed_at=max(
+                filter(None, (first_time(citation_fields.ACCESSED), record.opened_at)),
+                default=None,
+            ),
             published_in=(
                 citation_fields.first_month(metadata, *citation_fields.PUBLISHED)
                 if is_partial

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
-from typing import Any
+from typing import Any, Final
 
 from mem_search.contracts import RankingTraits, RecordKind
 from mem_search.errors import InputError
@@ -25,6 +25,7 @@ from mem_search.patterns import pattern
 from mem_search.records import BUILT_IN, ENTRY_POINTS
 from mem_search.records.base import BaseKind, Metadata
 from mem_search.text.plain_words import Vocabulary
+from mem_search.validation import nearest
 
 log = logging.getLogger(__name__)
 
@@ -34,6 +35,13 @@ _MEMBERS = (
     *(name for name in vars(RecordKind) if callable(getattr(RecordKind, name)) and name[0] != "_"),
 )
 """Every attribute and method of the contract."""
+
+
+PERSONAL: Final = "personal"
+"""The word for ``PERSONAL_KINDS``, wherever kinds are named."""
+
+PERSONAL_KINDS: Final[tuple[Kind, ...]] = ("note", "website", "file", "conversation", "memory")
+"""The kinds of the universal search's contract: what a person keeps, not what agents did."""
 
 
 class UnknownKind(BaseKind[Metadata]):
@@ -122,6 +130,24 @@ class KindRegistry:
     def missing(self, counts: Mapping[Kind, int]) -> dict[Kind, int]:
         """Those of ``counts`` that belong to kinds that are not installed."""
         return {name: count for name, count in counts.items() if name not in self._by_name}
+
+    def all_named(self, words: Iterable[str]) -> tuple[Kind, ...]:
+        """The kinds that the words mean, each once; ``PERSONAL`` is several.
+
+        Raises InputError for a word that is no kind.
+        """
+        found: dict[Kind, None] = {}
+        for word in words:
+            if word.strip().lower() == PERSONAL:
+                found |= dict.fromkeys(kind for kind in PERSONAL_KINDS if kind in self._by_name)
+            elif kind := self.named(word):
+                found[kind] = None
+            else:
+                hint = self.meant_by(word) or nearest(word, [kind.plural for kind in self])
+                raise InputError(
+                    f"no kind of record is called {word[:60]!r}; {hint}", field="types"
+                )
+        return tuple(found)
 
     def named(self, word: str) -> Kind | None:
         """The kind that a word means: its name, plural, label or an alias; None for no kind."""

@@ -19,6 +19,7 @@ from mem_search.renderers.record_line import (
     explanation,
     index_line,
     name_of,
+    notices_of,
     reading_notes,
     total_scores,
 )
@@ -137,9 +138,6 @@ def _by_name(name: str) -> Listing:
     raise InputError(f"{name!r} is no text format; known are {known}", field="format")
 
 
-_ORDINARY: Final = "the index is starting"
-"""How the detail of a leg begins where nothing is wrong with it."""
-
 _MAX_MISSING: Final = 3
 """Words of a question that are named when no record has them."""
 
@@ -254,24 +252,8 @@ def notes(page: SearchPage, display: DisplayOptions) -> list[str]:
     """A better spelling, and a ``Note: …`` for each difference from the request."""
     report = page.report
     # The heading says what no record mentions.
-    lines = [cut(each, 300) for each in report.notices if not each.endswith(NEAREST_SHOWN)]
-    for leg in report.legs:
-        told = leg.name in "\n".join(report.notices)
-        if leg.state in ("degraded", "failed") and not told:
-            said = f"{leg.name} search {leg.state}{f' ({leg.detail})' if leg.detail else ''}"
-            lines.append(leg.detail if leg.detail.startswith(_ORDINARY) else said)
-    if report.realised not in (report.requested, "filter") and not lines:
-        lines.append(f"asked for {report.requested} search, answered by {report.realised}")
-    if report.coverage < 1 and "%" not in "\n".join(lines):
-        # Rounded down, because 100 % means that nothing is missing.
-        lines.append(
-            f"{int(report.coverage * 100)}% of the passages have vectors yet;"
-            " the others are found by their words only"
-        )
-    if operators := " and ".join(report.analyzed.operators):
-        what = "is an operator" if " " not in operators else "are operators"
-        lines.append(f"{operators} {what} here: {cut(report.analyzed.demanded, 200)}")
-    lines += [cut(warning, 300) for warning in report.analyzed.warnings]
+    told = [each for each in notices_of(report) if not each.endswith(NEAREST_SHOWN)]
+    lines = [cut(each, 300) for each in told]
     bounds, back = "dateStart/dateEnd", "as_words=kind"
     if display.command_line:
         bounds, back = "--since/--until", "--as-words kind"

@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
+from typing import Final
 
 from mem_search.contracts import RecordKind
-from mem_search.model import Analyzed, DateRange, Record, Ref, Result
+from mem_search.model import Analyzed, DateRange, Record, Ref, Result, SearchReport
 from mem_search.records.origin import INSTRUCTION_LIKE
 from mem_search.renderers.safe_text import cost, cut, cut_to_cost, fenced_title
 from mem_search.text import dates
@@ -64,6 +65,40 @@ class DisplayOptions:
     def time(self, at: int) -> str:
         """``5:45 PM``."""
         return self.full_date(at).rpartition(", ")[2]
+
+
+_ORDINARY: Final = "the index is starting"
+"""How the detail of a leg begins where nothing is wrong with it."""
+
+
+def notices_of(report: SearchReport) -> list[str]:
+    """What a reply says of its search, in words: every surface says the same.
+
+    How words of the question were read is in ``reading_notes``.
+    """
+    told = "\n".join(report.notices)
+    lines = [
+        *report.notices,
+        *(
+            leg.detail
+            if leg.detail.startswith(_ORDINARY)
+            else f"{leg.name} search {leg.state}{f' ({leg.detail})' if leg.detail else ''}"
+            for leg in report.legs
+            if leg.state in ("degraded", "failed") and leg.name not in told
+        ),
+    ]
+    if report.realised not in (report.requested, "filter") and not lines:
+        lines.append(f"asked for {report.requested} search, answered by {report.realised}")
+    if report.coverage < 1 and "%" not in "\n".join(lines):
+        # Rounded down, because 100 % means that nothing is missing.
+        lines.append(
+            f"{int(report.coverage * 100)}% of the passages have vectors yet;"
+            " the others are found by their words only"
+        )
+    if operators := " and ".join(report.analyzed.operators):
+        what = "is an operator" if " " not in operators else "are operators"
+        lines.append(f"{operators} {what} here: {cut(report.analyzed.demanded, 200)}")
+    return list(dict.fromkeys((*lines, *report.analyzed.warnings)))
 
 
 def reading_notes(analyzed: Analyzed, bounds: str, as_words: str = "as_words=kind") -> list[str]:

@@ -125,6 +125,13 @@ def marked(text: str) -> str:
     return fenced_title(text) if instructions.found(text) else text
 
 
+def without_title(text: str, title: str) -> str:
+    """``text`` without a title that it begins with, for a reply that shows the title itself."""
+    rest = text.removeprefix(title) if title else text
+    is_line = rest != text and (not rest or rest[0] in "\n.:")
+    return rest.lstrip("\n.: ") if is_line and rest.strip("\n.: ") else text
+
+
 def cut(text: str, length: int) -> str:
     """One line of at most ``length`` characters, which ends in ``…`` when it is cut."""
     text = one_line(text)

@@ -60,7 +60,7 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, PydanticSerializationError
 
 from mem_search.model import Analyzed, FoundDate, FoundFilter, LegReport, ReadPart, SearchReport
-from mem_search.renderers.record_line import reading_notes
+from mem_search.renderers.record_line import notices_of, reading_notes
 from mem_search.text import dates
 
 if TYPE_CHECKING:
@@ -392,7 +392,7 @@ class HowSearched:
             coverage=report.coverage,
             index_age_s=round(report.index_age_s, 3),
             took_ms=report.took_ms,
-            notices=(*report.notices, *reading_notes(report.analyzed, bounds)),
+            notices=(*notices_of(report), *reading_notes(report.analyzed, bounds)),
             suggestions=report.suggestions,
             analyzed=AnalyzedQuestion.of(report.analyzed, warnings=report.analyzed.warnings),
             flags=flags or None,

@@ -5,7 +5,6 @@ record, without any normalisation.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
@@ -38,9 +37,6 @@ MatchField = Literal["title", "content"]
 
 Places = tuple[tuple[int, int], ...]
 """(start, end) in Unicode code points, in order."""
-
-SPREAD = 2.0
-"""Fused scores are sums of z-scores of up to two legs: a good match has about 4."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,19 +113,13 @@ def citation(record: Record) -> Citation:
 def relevance(page: SearchPage, result: Result) -> float:
     """The probability that a result of ``page`` is relevant; 0 where nothing was asked in words.
 
-    A weighted search has the share of its own score.
+    A weighted search has its own score, which is 0 to 1.
     """
     if page.report.realised == "filter":
         return 0.0
     if result.relevance is None and page.request.fusion is not None:
-        return share(result.score)
+        return round(min(max(result.score, 0.0), 1.0), 6)
     return result.relevance or 0.0
-
-
-def share(score: float) -> float:
-    """A fused score as a number in 0..1 that grows with it; .5 is the average candidate's."""
-    # Far below any score that occurs exp() would overflow.
-    return round(1 / (1 + math.exp(-max(score, -1000.0) / SPREAD)), 6)
 
 
 def words_of(analyzed: Analyzed) -> tuple[str, ...]:

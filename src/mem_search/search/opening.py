@@ -31,6 +31,9 @@ async def open_record(store: SearchStore, called: RecordId, field: str = "ref") 
             raise InputError(f"{called} is in several {ALIASED} stores: open {refs}", field=field)
         return opened[0]
     kinds = installed_kinds()
+    if called.foreign:
+        kinds.check(Ref(called.kind, 0), field)
+        raise NotFound(f"no record has the id {called}; ids here end in a number", field=field)
     if called.kind and (not opened or opened[0][0].kind != called.kind):
         kinds.check(Ref(called.kind, called.number), field)
     hint = "".join(
@@ -60,7 +63,7 @@ def _looked_up(
     snapshot: SearchSnapshot, called: RecordId
 ) -> tuple[list[RecordWithLinks], list[RecordWithLinks]]:
     """What ``called`` means; and what another program means by it, where it opens nothing here."""
-    if called.alias:
+    if called.alias or called.foreign:
         return _chosen(snapshot, called), []
     opened = snapshot.records_with_links([called.number])
     if opened and called.kind in ("", opened[0][0].kind):

@@ -131,6 +131,8 @@ class SearchPipeline:
         question, analyzed = await understand_query(self._store, query, self._kinds)
         by_filters = query.order != "relevance" and filters_decide(question)
         if question.text.strip() not in ("", EVERYTHING) and not by_filters:
+            if query.match == "all":
+                question = replace(question, filters=demanding_every_word(question))
             found = await self._rank(query, question)
         else:
             found = await self._store.read(_browse, query, question)

@@ -303,7 +303,7 @@ def _needs_words(demand: Demand) -> bool:
 MAX_FILTER_CHARS = 2_000
 
 SCRATCHPAD: Final = Filters(kinds=("note",), facets=(("folder", "scratchpad"),))
-"""Notes that are working papers: hidden where a request says so (names of folders fold case)."""
+"""Notes that are working papers: hidden unless a request asks (names of folders fold case)."""
 
 
 async def filters_of(store: SearchStore, request: SearchRequest, kinds: KnownKinds) -> Filters:
@@ -331,7 +331,8 @@ async def filters_of(store: SearchStore, request: SearchRequest, kinds: KnownKin
         filters = replace(filters, demand=await _with_words(store, demand))
     if not (filters or request.filters or request.text.strip()):
         raise MissingField("give a query, or at least one filter", field="query")
-    if request.hide_scratchpad and not request.folder and _asks_for(request, "note"):
+    shown = request.scratchpad or request.folder or "folder" in request.where
+    if not shown and _asks_for(request, "note") and "folder:" not in request.text.lower():
         # By their numbers: mostly there are none, and then nothing is filtered.
         filters = replace(filters, without=await store.matching(SCRATCHPAD))
     return filters

@@ -17,12 +17,12 @@ import math
 import time
 import unicodedata
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Final
 
 from mem_search.errors import StorageError
-from mem_search.model import SearchPage, SearchRequest
+from mem_search.model import Record, SearchPage, SearchRequest
 from mem_search.model.statistics import LoggedSearch
 from mem_search.search.pipeline import SearchPipeline
 from mem_search.search.plain_reading import Translation
@@ -50,12 +50,16 @@ MAX_QUERY_CHARS = 500
 
 
 class SearchLog:
-    """Notes searches when ``on``. ``run`` until cancelled; ``flush`` stores what waits."""
+    """Notes searches, and which records are opened, when ``on``.
+
+    ``run`` until cancelled; ``flush`` stores what waits.
+    """
 
     def __init__(self, store: StoredSearchLog, *, on: bool = True) -> None:
         self._store = store
         self.on = on
         self._waiting: deque[LoggedSearch] = deque()
+        self._opened: dict[int, tuple[int, int]] = {}
         self._work = asyncio.Event()
         self._writing = asyncio.Lock()
 
@@ -80,6 +84,15 @@ class SearchLog:
         )
         self._work.set()
 
+    def note_opened(self, records: Iterable[Record], surface: str) -> None:
+        """Note that somebody opened records, unless ``surface`` is UNLOGGED."""
+        if not self.on or surface == UNLOGGED or len(self._opened) >= MAX_WAITING:
+            return
+        for record in records:
+            _, times = self._opened.get(record.number, (0, 0))
+            self._opened[record.number] = now_ms(), times + 1
+            self._work.set()
+
     async def run(self) -> None:
         """Store what is noted until cancelled."""
         while True:
@@ -92,14 +105,17 @@ class SearchLog:
         """Store what waits; what cannot be stored is dropped, and the reason logged."""
         async with self._writing:  # a reader of the log also waits for the entries being written
             self._work.clear()
-            entries = list(self._waiting)
+            entries, opened = list(self._waiting), self._opened
             self._waiting.clear()
-            if not entries:
-                return
+            self._opened = {}
             try:
-                await self._store.add(await asyncio.to_thread(_clean, entries))
+                if entries:
+                    await self._store.add(await asyncio.to_thread(_clean, entries))
+                if opened:
+                    await self._store.opened(opened)
             except StorageError as error:
-                log.warning("%d searches are not in the log: %s", len(entries), error)
+                log.warning("%d searches and %d openings are not in the log: %s",
+                            len(entries), len(opened), error)  # fmt: skip
 
     async def forget(self) -> int:
         """Empty the log; returns how many searches are forgotten."""

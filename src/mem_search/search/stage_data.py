@@ -269,6 +269,14 @@ SORT_VALUES: Final[StageData[tuple[Numbers, Mapping[str, Numbers]]]] = StageData
 """All that is found, and field → one number for each (``SearchSnapshot.sort_values``)."""
 
 
+def _opened(given: RankingInput) -> Numbers:
+    return given.snapshot.sort_values(given.union.records, ["opened_at"])["opened_at"]
+
+
+OPENED: Final[StageData[Numbers]] = StageData("opened", _opened, NO_NUMBERS)
+"""For each record its place among those that were opened, the latest last; -1 for the others."""
+
+
 def _newest(given: RankingInput) -> Sequence[int]:
     """Enough to fill a page whatever was ranked."""
     if not given.filters_decide:

@@ -20,6 +20,11 @@ from mem_search.text.date_words import COUNTS, EPOCH, MONTHS, UNIT, WEEKDAYS, Cl
 _DATE_TIME = pattern(
     r"(\d{4}-\d{2}-\d{2})[Tt](\d{2}:\d{2}):(\d{2})(?:\.(\d+))?([Zz]|[+-]\d{2}:\d{2})", re.ASCII
 )
+_MOMENT = pattern(
+    r"(\d{4}-\d{2}-\d{2})"
+    r"(?:[Tt ](\d{2}:\d{2})(?::(\d{2})(?:[.,](\d+))?)?([Zz]|[+-]\d{2}:?\d{2})?)?",
+    re.ASCII,
+)
 
 
 def read_rfc3339(text: str) -> int:
@@ -38,7 +43,29 @@ def read_rfc3339(text: str) -> int:
 
 
 def _rfc3339_refusal() -> InputError:
-    return InputError("is no RFC 3339 date and time; write 2026-01-31T12:00:00Z", field="date")
+    return InputError(
+        "is no RFC 3339 date and time; write 2026-01-31T12:00:00Z, or 2026-01-31", field="date"
+    )
+
+
+def read_moment(text: str, tz: tzinfo, *, end: bool = False) -> tuple[int, bool]:
+    """A date, or a date and time, as milliseconds since 1970; and whether it says its offset.
+
+    Without one it is in ``tz``, as Python's ``isoformat`` writes it. A day is its first
+    millisecond, with ``end`` its last. Raises InputError.
+    """
+    match = _MOMENT.fullmatch(text.strip())
+    if match is None or match[3] == "60":
+        return read_rfc3339(text), True
+    day, minute, second, fraction, offset = match.groups()
+    clock = f"{minute or '00:00'}:{second or '00'}.{(fraction or '')[:3]:0<3}"
+    try:
+        found = datetime.fromisoformat(f"{day}T{clock}{(offset or '').upper()}")
+        if minute is None and end:
+            found = found.replace(hour=23, minute=59, second=59, microsecond=999_000)
+        return to_ms(found if found.tzinfo else found.replace(tzinfo=tz)), bool(offset)
+    except (ValueError, OverflowError):
+        raise _rfc3339_refusal() from None
 
 
 _MAX_CHARS: Final = 100
@@ -166,6 +193,15 @@ def stored_time(ms: object) -> int:
 def iso(ms: int) -> str:
     """RFC 3339 in UTC with milliseconds: ``2025-11-17T17:45:00.000Z``."""
     return _to_datetime(ms).replace(tzinfo=None).isoformat(timespec="milliseconds") + "Z"
+
+
+def iso_in(ms: int, tz: tzinfo) -> str:
+    """RFC 3339 by a clock in ``tz``: ``2025-11-17T18:45:00+01:00``."""
+    try:
+        when = _to_datetime(ms).astimezone(tz)
+    except OverflowError:  # the first or last day of the calendar
+        when = _to_datetime(ms)
+    return when.isoformat(timespec="milliseconds" if ms % 1000 else "seconds")
 
 
 def from_iso(text: str) -> int:

@@ -33,6 +33,9 @@ RECORD_ID: Final = pattern(PATTERN)
 
 _ALIAS: Final = pattern(r"cm:#?([SP]?)([0-9]{1,18})", re.IGNORECASE)
 _SHORT: Final = pattern(r"#?([SP]?)([0-9]{1,18})", re.IGNORECASE)
+_MAX_DIGITS: Final = 18
+_ALIASES: Final = "cm"
+_FOREIGN: Final = pattern(rf"(?:local:)?({KIND_PATTERN}):([A-Za-z0-9._-]{{1,80}})")
 _ROW: Final = pattern(r"(?:[0-9a-f]{8}:)?([a-z_]+):([0-9]{1,18})")
 _LETTER_OF: Final = {"observation": "", **{kind: letter for letter, kind in LETTERS.items()}}
 _ID_LIKE: Final = pattern(r"[:#SsPp]\d")
@@ -45,20 +48,27 @@ _ASKING: Final = STOP_WORDS | frozenset("find get give id number open record ref
 
 @dataclass(frozen=True, slots=True)
 class RecordId:
-    """A ``number``, of the ``kind`` unless that is empty; or an ``alias``, with neither."""
+    """A ``number``, of the ``kind`` unless that is empty; or an ``alias``, with neither.
+
+    ``foreign`` is the id that another program would give a record of the kind, such as a UUID: no
+    record here has it.
+    """
 
     number: int = 0
     kind: Kind = ""
     alias: str = ""
+    foreign: str = ""
 
     def __str__(self) -> str:
+        if self.foreign:
+            return f"{self.kind}:{self.foreign}"
         return self.alias or (f"{self.kind}:{self.number}" if self.kind else f"#{self.number}")
 
     @property
     def as_alias(self) -> str:
         """The alias of what ``ALIASED`` calls so; empty for an alias and for kinds of ours."""
         letter = _LETTER_OF.get(self.kind or "observation")
-        return "" if self.alias or letter is None else f"cm:{letter}{self.number}"
+        return "" if self.alias or self.foreign or letter is None else f"cm:{letter}{self.number}"
 
     @classmethod
     def of(cls, ref: Ref) -> Self:
@@ -73,6 +83,10 @@ class RecordId:
             return cls(alias=f"cm:{match[1].upper()}{int(match[2])}")
         if match := _SHORT.fullmatch(written):
             return cls(int(match[2]), LETTERS.get(match[1].upper(), ""))
+        match = _FOREIGN.fullmatch(written)
+        is_number = match and match[2].isdecimal() and len(match[2]) <= _MAX_DIGITS
+        if match and match[1] != _ALIASES and not is_number:
+            return cls(kind=match[1], foreign=match[2])
         try:
             return cls.of(Ref.parse(written))
         except InputError as error:
@@ -109,6 +123,7 @@ def find(text: str) -> tuple[RecordId, ...]:
         try:
             is_word = written.isdecimal() or len(written) > _MAX_ID_CHARS
             found = None if is_word else RecordId.parse(written)
+            found = None if found is not None and found.foreign else found
         except InputError:
             found = None
         if found is None:

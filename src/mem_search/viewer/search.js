@@ -226,7 +226,7 @@ function Head({ page, params, query }) {
     ${whole && name === null && html`<button onClick=${() => setName((query || whole).replace(/[^A-Za-z0-9]+/g, "-").replace(/^-|-$/g, ""))}>${texts.saved.save}</button>`}
     ${name !== null && html`<form onSubmit=${save}><label>${texts.saved.saveAs} <input id="saved-name" value=${name} required pattern="[A-Za-z0-9][A-Za-z0-9_.\\-]*" title=${texts.saved.nameRule}
       onInput=${(event) => setName(event.target.value)} /></label> <button>${texts.saved.keep}</button></form>`}
-    ${[...page.search.notices, ...page.search.analyzed.warnings].map((each) => html`<p class="note">${each}</p>`)}
+    ${page.search.notices.map((each) => html`<p class="note">${each}</p>`)}
   </div>`;
 }
 

@@ -29,7 +29,7 @@ export const texts = {
     "every-word": "It has every word of the question", "intent-boost": "It is of the kind or person that the question names",
     time: "It is from the time that the question names", session: "Other records of its session match, too",
     neighbours: "What was said before and after it matches, too", feedback: "It is like the best results",
-    recency: "It is new", importance: "It is important",
+    recency: "It is new", importance: "It is important", opened: "It was opened lately",
   },
   whyPlace: (n) => ` (rank ${n})`, whyOrder: "Its place follows from the order that is chosen",
   record: {

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Annotated, Self
+from typing import Annotated, Final, Self
 
 from pydantic import Field
 
@@ -14,6 +14,7 @@ from mem_search.features.archives.model import (
     MAX_CITATION_STEPS,
     ArchiveQuestion,
     DocumentCitations,
+    FieldMatch,
 )
 from mem_search.features.archives.replies import CitationLink, CitationReport
 from mem_search.features.archives.search import (
@@ -30,7 +31,7 @@ from mem_search.model.graph import PageCitation
 from mem_search.model.records import HOLDINGS
 from mem_search.records.origin import flags_of
 from mem_search.renderers.record_json import title_of
-from mem_search.renderers.record_line import reading_notes
+from mem_search.renderers.record_line import notices_of, reading_notes
 from mem_search.renderers.safe_text import fenced, fenced_title, marked
 from mem_search.renderers.schema import Absent, Count, Share, Time, schema, to_values
 from mem_search.renderers.token_budget import cost, first_that_fit
@@ -38,6 +39,9 @@ from mem_search.renderers.universal import id_of, url_of
 from mem_search.runtime import Runtime
 from mem_search.search.opening import open_record
 from mem_search.text.record_ids import RecordId
+
+MAX_SHOWN: Final = 3
+"""Places of a text that show why it was found."""
 
 
 class ArchiveArguments(Arguments):
@@ -84,6 +88,56 @@ class ArchiveHit:
 
 
 @schema
+class GraphNode:
+    """A document, or a page that is not stored, which has its address as ``id``."""
+
+    id: str
+
+
+@schema
+class GraphEdge:
+    """``source`` cites ``target``."""
+
+    source: str
+    target: str
+    confidence: float
+
+
+@schema
+class CitationGraph:
+    """Who cites whom; ``picture`` is the address of a drawing."""
+
+    nodes: list[GraphNode]
+    edges: list[GraphEdge]
+    picture: Absent[str] = None
+
+    @classmethod
+    def of(
+        cls, hits: Sequence[ArchiveHit], links: Sequence[CitationLink], room: int, base: str
+    ) -> Self:
+        """Of ``hits`` and their citations, with as many edges as cost at most ``room`` tokens."""
+        edges = [
+            GraphEdge(
+                source=f"local:{link.source_id}",
+                target=f"local:{link.target_id}" if link.target_id else link.target_url,
+                confidence=link.confidence,
+            )
+            for link in links
+        ]
+        kept, _ = first_that_fit(edges, max(0, room) // 2)
+        titles = {hit.id: hit.title for hit in hits}
+        named = dict.fromkeys([*titles, *(end for edge in edges[:kept] for end in
+                                          (edge.source, edge.target))])  # fmt: skip
+        about = next((edge.source for edge in edges), next(iter(titles), ""))
+        drawn = f"{base}/api/graph/export?format=svg&ref={about.removeprefix('local:')}"
+        return cls(
+            nodes=[GraphNode(id=name) for name in named],
+            edges=edges[:kept],
+            picture=drawn if about else None,
+        )
+
+
+@schema
 class ArchiveHits:
     """Documents, best first. ``confidence`` is that one of them answers: 0.5 is enough to read
     them before the web is asked. ``citations`` are there where they are asked for.
@@ -93,6 +147,9 @@ class ArchiveHits:
     total: Count
     confidence: Absent[Share] = None
     citations: Absent[list[CitationLink]] = None
+    citation_graph: Annotated[Absent[CitationGraph], Field(serialization_alias="citationGraph")] = (
+        None
+    )
     report: Absent[CitationReport] = None
     note: Absent[str] = None
 
@@ -125,12 +182,11 @@ async def search_local_archives(context: ToolContext, arguments: ArchiveArgument
         sure = max((each.confidence or 0.0 for each in page.results), default=0.0)
         matches = matches_of(page, FIELDS)
         hits = [
-            ArchiveHit.of(result.record, " … ".join(each.snippets[0] for each in some[:3]),
-                          context.base)
+            ArchiveHit.of(result.record, " … ".join(_shown(some)), context.base)
             for result, some in zip(page.results, matches, strict=True)
         ]  # fmt: skip
         numbers, total = [result.record.number for result in page.results], page.total
-        notes = [*page.report.notices, *page.report.analyzed.warnings]
+        notes = notices_of(page.report)
         notes += reading_notes(page.report.analyzed, "after:DATE and before:DATE in the query", "")
     else:
         raise MissingField("give a query, or the id of a document", field="query")
@@ -142,8 +198,10 @@ async def search_local_archives(context: ToolContext, arguments: ArchiveArgument
         )
         links = [CitationLink.of(each) for each in _distinct(around.values())]
         links = [replace(each, context=marked(each.context)) for each in links]
-        fitting, _ = first_that_fit(links, max(0, arguments.max_tokens - spent))
+        fitting, cited = first_that_fit(links, max(0, arguments.max_tokens - spent))
         reply.citations = links[:fitting]
+        room = arguments.max_tokens - spent - cited
+        reply.citation_graph = CitationGraph.of(reply.results, reply.citations, room, context.base)
         if fitting < len(links):
             notes.append(f"{fitting} of {len(links)} citations fit max_tokens")
     if kept < len(hits):
@@ -171,6 +229,13 @@ async def _counted(runtime: Runtime, arguments: ArchiveArguments) -> ArchiveHits
     return ArchiveHits(results=[], total=found.documents, report=report, note=note)
 
 
+def _shown(matches: Sequence[FieldMatch]) -> list[str]:
+    """Up to three places of the text that match, each once; the title is shown anyway."""
+    in_text = [match for match in matches if match.field != "title"] or matches
+    places = dict.fromkeys(each for match in in_text for each in match.snippets[:1])
+    return list(places)[:MAX_SHOWN]
+
+
 def _distinct(around: Iterable[DocumentCitations]) -> list[PageCitation]:
     """Each citation once, in order."""
     found: dict[tuple[object, str], PageCitation] = {}
@@ -182,6 +247,7 @@ def _distinct(around: Iterable[DocumentCitations]) -> list[PageCitation]:
 
 SEARCH_LOCAL_ARCHIVES = Tool(
     name="search_local_archives",
+    aliases=("searchLocalArchives",),
     title="Search research and its citations",
     description="Search research reports and saved web pages, with who cites whom. Use it before"
     " researching something on the web again.",

@@ -126,14 +126,16 @@ def _matches(
         text = text_of(result.record, field)[:READ]
         found: dict[str, list[int]] = defaultdict(list)
         for at, root in matcher.places(text, 0, len(text)):
-            if len(found[root]) < MAX_SNIPPETS:
-                found[root].append(at)
-        for root, places in found.items():
+            places = found[root]
+            # What the snippet around the place before shows needs no other one.
+            if len(places) < MAX_SNIPPETS and (not places or at >= places[-1] + SNIPPET):
+                places.append(at)
+        for root, chosen in found.items():
             term = next((word for word in asked if word.startswith(root)), root)
             cut = [
                 snippet(text, max(0, at - SNIPPET // 2), min(len(text), at + SNIPPET // 2),
                         (term,), length=SNIPPET).text
-                for at in places
+                for at in chosen
             ]  # fmt: skip
             yield FieldMatch(field, term, tuple(dict.fromkeys(map(_one_line, cut))))
 

@@ -8,22 +8,26 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Annotated, Any, Final, Literal, get_origin
 
 from aiohttp import web
 from multidict import MultiDict
-from pydantic import Field, GetJsonSchemaHandler
+from pydantic import BaseModel, ConfigDict, Field, GetJsonSchemaHandler
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
 from mem_search.errors import MemSearchError
 from mem_search.http.access.authentication import admit
-from mem_search.http.core.dispatch import read_query
-from mem_search.http.core.parameters import Body, SearchParameters
-from mem_search.http.core.problems import Fault, Invalid, Problem, problem_within
+from mem_search.http.core.parameters import Body, KindParameters, SearchParameters
+from mem_search.http.core.problems import Problem, problem_within
+from mem_search.http.core.reading import pairs_of, read_query
 from mem_search.http.core.replies import json_reply
-from mem_search.http.core.routing import Call, Route
+from mem_search.http.core.routing import Call, Handler, Route
+from mem_search.http.schemas import SearchListing
+from mem_search.http.search import search as search_one
+from mem_search.model import Kind
 from mem_search.renderers.record_json import ChosenReply, SearchReply
 from mem_search.renderers.schema import Absent, schema
 from mem_search.renderers.token_budget import page_within
@@ -47,18 +51,23 @@ class _Described:
     def __get_pydantic_json_schema__(
         self, _: CoreSchema, __: GetJsonSchemaHandler
     ) -> JsonSchemaValue:
-        return {"type": "array", "minItems": 1, "maxItems": MAX_SEARCHES, "items": _described()}
+        return {
+            "type": "array",
+            "minItems": 1,
+            "maxItems": MAX_SEARCHES,
+            "items": _described(BatchedSearch),
+        }
 
 
-def _described() -> dict[str, Any]:
+def _described(model: type[BaseModel]) -> dict[str, Any]:
     """The schema of one search: lists may also be texts with commas, as in a query string.
 
     Any object is taken, because one that is no search is answered by its problem.
     """
-    whole = BatchedSearch.model_json_schema(by_alias=True)
+    whole = model.model_json_schema(by_alias=True)
     lists = {
         field.alias or name
-        for name, field in BatchedSearch.model_fields.items()
+        for name, field in model.model_fields.items()
         if get_origin(field.annotation) is tuple
     }
     text = {"type": "string"}
@@ -124,7 +133,7 @@ async def search(call: Call) -> web.StreamResponse:
 
 async def _answered(call: Call, place: str, sent: Mapping[str, Any]) -> BatchedReply:
     try:
-        params = read_query(BatchedSearch, MultiDict(_pairs(sent)), call.zone_name)
+        params = read_query(BatchedSearch, MultiDict(pairs_of(sent, BatchedSearch)), call.now)
         await admit(call.request, params.query)
         page = await call.search(params.search())
     except MemSearchError as error:
@@ -133,23 +142,37 @@ async def _answered(call: Call, place: str, sent: Mapping[str, Any]) -> BatchedR
     return BatchedReply(status=200, reply=page_within(page, params.max_tokens, params.fields))
 
 
-def _pairs(sent: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """The object as the pairs of a query string; null counts as missing. Raises Invalid."""
-    for name, value in sent.items():
-        for each in value if isinstance(value, list) else [value]:
-            match each:
-                case None:
-                    continue
-                case bool():
-                    yield name, str(each).lower()
-                case str() | int() | float():
-                    yield name, str(each)
-                case _:
-                    message = "has to be a text, a number, true or false, or a list of these"
-                    raise Invalid([Fault(message, parameter=name[:100])])
+ALIASED: Final[tuple[Kind, ...]] = ("note", "website", "conversation")
+"""Kinds with a search at ``/notes/search``, as an app has it that moves to ``/api/v1/search``."""
+
+
+class SentSearch(Body):
+    """The parameters of a search as a JSON object."""
+
+    model_config = ConfigDict(extra="allow")
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, core: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        return _described(KindParameters)
+
+
+def sent(kind: Kind) -> Handler:
+    """A search among ``kind`` whose parameters are in the body, or in the address."""
+    answer = search_one(kind)
+
+    async def answered(call: Call) -> web.StreamResponse:
+        given = call.json_body(SentSearch).model_extra or {}
+        together = MultiDict([*call.request.query.items(), *pairs_of(given, KindParameters)])
+        params = read_query(KindParameters, together, call.now)
+        return await answer(replace(call, query=params))
+
+    return answered
 
 
 # fmt: off
 ROUTES = (
+    *(Route("POST", f"/{kind}s/search", sent(kind), f"Search {kind}s, best first", "search", KindParameters, body=SentSearch, response=SearchReply | SearchListing | ChosenReply, successor="/api/v1/search") for kind in ALIASED),
     Route("POST", "/api/search/batch", search, "Run several searches, as /api/search does", "search", body=BatchBody, response=BatchReply),
 )

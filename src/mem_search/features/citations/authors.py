@@ -12,9 +12,17 @@ after the family name as in Citing Medicine, 2nd edition, chapter 1.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Final
 
+from mem_search.features.citations.known_names import (
+    GIVEN_NAMES,
+    INSTITUTION,
+    NO_PERSON,
+    ORGANISATIONS,
+    SURNAMES_TOO,
+    TRADES,
+)
 from mem_search.patterns import pattern
 from mem_search.renderers.safe_text import one_line
 from mem_search.text.addresses import addresses
@@ -55,43 +63,6 @@ _SUFFIXES = frozenset("jr sr jnr snr ii iii iv".split())
 _DEGREES = frozenset("phd dphil md msc ma ba bsc mba jd llm esq frs obe cbe mph rn".split())
 _HONOURS = frozenset("dr prof professor mr mrs ms mx sir dame rev fr".split())
 
-_INSTITUTION = frozenset(
-    "academia academy administration agence agencia agency akademie alliance archive archives "
-    "associates association associação authority board broadcasting bundesamt bureau center "
-    "centers centre centres centro charity clinic club coalition college comisión commission "
-    "commissioner committee community company conference congress consortium contributors "
-    "cooperative corp corporation council departamento department developers directorate "
-    "division embassy enterprises federation fondation forum foundation fundación gesellschaft "
-    "gmbh government group hochschule holdings hospital inc incorporated industries initiative "
-    "institut institute institutes institution institutions instituto istituto kommission lab "
-    "laboratoire laboratories laboratory labs library limited llc llp ltd ministerio ministerium "
-    "ministry ministère museum nations network observatory office organisation organización "
-    "organization partners partnership plc program programme project publishers publishing "
-    "registry research school secretariat senate society société stiftung studio studios "
-    "symposium syndicate team universidad universidade universiteit universitet university "
-    "università universität université verein verlag zentrum".split()
-)
-"""Words that name a body of people: with one of them a name is that of an institution."""
-_NO_PERSON = frozenset(
-    "international national federal united european worldwide global world central american "
-    "british deutsche democratic republic states kingdom nasa unesco unicef ieee iso nato epa "
-    "authors engineers scientists students staff editors editorial newsroom volunteers users "
-    "maintainers bot bots agent assistant support media magazine journal gazette tribune herald "
-    "chronicle guardian blog docs documentation wiki manual guide handbook sans the of for in on "
-    "at to with from by für fuer pour per ai api app code cli system systems software "
-    "technologies technology solutions digital data cloud security science sciences engineering "
-    "health medicine medical nuclear aeronautics geographic geological meteorological "
-    "agriculture economics finance statistics education environmental protection development "
-    "investigation intelligence service services microsoft google amazon apple meta intel nvidia "
-    "oracle mozilla linux python rust github unknown anonymous admin administrator root none "
-    "null et &".split()
-)
-"""Further words that no name of a single person contains."""
-_SURNAMES_TOO = frozenset(
-    "bank banks church court house post press times news league fund force trust union power "
-    "field law park office college school royal star today sun mail mirror".split()
-)
-"""Words of institutions that are surnames, too: only initials or a comma tell them apart."""
 _LIKE_INITIALS = frozenset(
     "AI AG AB SA BV NV SE AS KG CO UK US EU UN TV IT HR PR QA UI UX ML VR IO DB OS CS ID HQ "
     "X".split()
@@ -111,15 +82,30 @@ _VOWEL = pattern("[AEIOUYÀ-ÖØ-Ý]")
 _EAST_ASIAN = pattern("[\u1100-\u11ff\u3040-\u30ff\u3130-\u318f\u3400-\u9fff\uac00-\ud7af]")
 
 
-def names(text: str) -> list[Name]:
-    """The authors in ``text``, in its order, once each; ``OTHERS`` last where it omits some."""
+def is_surely_person(name: str) -> bool:
+    """Whether it begins with a given name, has initials, or has the family name first."""
+    words = _without_honours(name.split())
+    return bool(words) and (
+        words[0].lower() in GIVEN_NAMES or "," in name or any(map(_INITIALS.match, words))
+    )
+
+
+def names(text: str, organisations: Collection[str] = ()) -> list[Name]:
+    """The authors in ``text``, in its order, once each; ``OTHERS`` last where it omits some.
+
+    ``organisations`` are names, in lower case, that are no person's where this source has them.
+    """
+    if text.strip().lower() in organisations:
+        return [{"literal": one_line(text)}]
     left_out = False
     found: dict[tuple[tuple[str, str], ...], Name] = {}
     for part in map(one_line, _LISTED.split(text)):
         shorter = _OTHERS.sub("", part)
         is_mark = shorter.strip(" .,").lower() in ("et al", "others")
         left_out |= shorter != part or is_mark
-        if not is_mark:
+        if shorter.strip().lower() in organisations:
+            found[(("literal", one_line(shorter)),)] = {"literal": one_line(shorter)}
+        elif not is_mark:
             found.update({tuple(author.items()): author for author in _authors(shorter)})
     return [*found.values(), OTHERS] if left_out and found else [*found.values()]
 
@@ -172,10 +158,10 @@ def _are_authors(found: Sequence[Name]) -> bool:
     for place, (author, body) in enumerate(zip(found, bodies, strict=True)):
         if "family" in author:
             continue
-        if len(body) < 2 or _INSTITUTION.isdisjoint(body):
+        if len(body) < 2 or INSTITUTION.isdisjoint(body):
             return False
-        is_open = body[-1] not in _INSTITUTION and place + 1 < len(bodies)
-        if is_open and _INSTITUTION.isdisjoint(bodies[place + 1]):
+        is_open = body[-1] not in INSTITUTION and place + 1 < len(bodies)
+        if is_open and INSTITUTION.isdisjoint(bodies[place + 1]):
             return False
     return True
 
@@ -226,14 +212,16 @@ def _is_person(parts: Sequence[str]) -> bool:
     plain = [word.strip(".").lower() for word in " ".join(words).replace("-", " ").split()]
     if not (1 < len(words) <= MAX_NAME_WORDS and all(_WORD.match(word) for word in words)):
         return False
-    if not _INSTITUTION.union(_NO_PERSON).isdisjoint(plain) or any(
+    if " ".join(words).lower().replace("’", "'").removeprefix("the ") in ORGANISATIONS:
+        return False
+    if not INSTITUTION.union(NO_PERSON, TRADES).isdisjoint(plain) or any(
         _CAMEL.search(_CAMEL_NAMES.sub("", word)) for word in words
     ):
         return False
     if any(map(_EAST_ASIAN.search, words)):  # the family name is first, which no style here knows
         return False
     initials = any(len(word.strip(".")) == 1 or "." in word.strip(".") for word in words)
-    if not (_SURNAMES_TOO.isdisjoint(plain) or len(parts) > 1 or initials):
+    if not (SURNAMES_TOO.isdisjoint(plain) or len(parts) > 1 or initials):
         return False
     if all(word[0].islower() for word in words if word not in _PARTICLES):
         return all(word in _PARTICLES for word in words[:-1])

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from typing import Annotated, Literal
 
 from aiohttp import web
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BeforeValidator, Field
 
 from mem_search.errors import InputError, NotFound
 from mem_search.features.citations import formats, reference_files
 from mem_search.features.citations.formats import BY_NAME, FORMATS
 from mem_search.http.core.parameter_types import IdOfRecord, TimeZone, Zone, split
-from mem_search.http.core.parameters import TimeZoneParameters, also
+from mem_search.http.core.parameters import Body, TimeZoneParameters, also
 from mem_search.http.core.replies import TEXT
 from mem_search.http.core.routing import Call, Route
 from mem_search.http.records import MAX_RECORDS
@@ -45,10 +45,8 @@ class CitationParameters(TimeZoneParameters):
     format: Form = "text"
 
 
-class CitationsBody(BaseModel):
+class CitationsBody(Body):
     """The same as a body, for more refs than fit into a URL."""
-
-    model_config = ConfigDict(defer_build=True, extra="forbid", frozen=True)
 
     refs: Annotated[list[IdOfRecord], _REFS]
     style: Style = "apa"

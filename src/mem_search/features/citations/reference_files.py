@@ -14,10 +14,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta, tzinfo
-from typing import Any
+from typing import Any, Final
 from urllib.parse import quote
 
-from mem_search.features.citations.authors import OTHERS, Name, names
+from mem_search.features.citations.authors import OTHERS, Name, is_surely_person, names
 from mem_search.features.citations.authors import name as name_of
 from mem_search.model import Citation, Record
 from mem_search.patterns import pattern
@@ -44,7 +44,7 @@ def item(citation: Citation, record: Record, tz: tzinfo) -> dict[str, Any]:
         "id": str(record.ref),
         "type": kind.csl_type,
         "title": _title(citation, record),
-        "author": names(citation.author),
+        "author": names(citation.author, organisations_of(record, citation)),
         "recipient": _recipients(record),
         "issued": (
             {"date-parts": [[*citation.published_in]]}
@@ -62,6 +62,64 @@ def item(citation: Citation, record: Record, tz: tzinfo) -> dict[str, Any]:
         "archive_location": "" if on_web else str(record.ref),
     }
     return {key: value for key, value in variables.items() if value}
+
+
+_NAMED_AS: Final = (
+    "vendor", "organisation", "organization", "company", "institution", "publisher", "site",
+    "site_name",
+)  # fmt: skip
+"""Metadata whose values are bodies, and people only where their names are surely a person's."""
+
+_ROLES: Final = frozenset(
+    (
+        "account accounts admin alerts billing bookings care contact customer customerservice "
+        "donotreply hello help info invoice invoices mail marketing news newsletter no-reply "
+        "noreply notification notifications office order orders payments receipt receipts "
+        "rechnung reply reservations sales security service shop store support team tickets "
+        "updates welcome "
+    ).split()
+)
+"""Local parts of addresses that belong to nobody in person."""
+
+
+def organisations_of(record: Record, citation: Citation) -> frozenset[str]:
+    """Names, in lower case, that are no person's where this record has them.
+
+    The vendor or the site says so of itself; so does a sender whose address is a role's, or whose
+    domain is called like the sender.
+    """
+    named = [
+        value
+        for name in _NAMED_AS
+        if isinstance(value := record.metadata.get(name), str) and value.strip()
+    ]
+    domains = {_plain(citation.domain)}
+    if record.kind == "email":
+        domains = set()
+        for name, address in addresses(_listed(record.metadata.get("from"))):
+            local, _, domain = address.partition("@")
+            role = local.lower().partition("+")[0] in _ROLES
+            if role or _plain(name) in _labels(domain):
+                named.append(name)
+    found = {each.strip().lower() for each in named if not is_surely_person(each.strip())}
+    labels = {label for domain in domains for label in _labels(domain)}
+    if _plain(citation.author) in labels:
+        found.add(citation.author.strip().lower())
+    return frozenset(found)
+
+
+def _labels(domain: str) -> set[str]:
+    return {_plain(label) for label in domain.lower().split(".")[:-1] if len(label) > 2}
+
+
+def _plain(text: str) -> str:
+    """Letters and digits alone, as a domain writes a name; dots stay."""
+    return "".join(letter for letter in text.lower() if letter.isalnum() or letter == ".")
+
+
+def _listed(value: Any) -> list[str]:
+    items = value if isinstance(value, list) else [value]
+    return [item for item in items if isinstance(item, str)]
 
 
 def day_of(date_variable: Mapping[str, Any] | None) -> tuple[int, ...]:

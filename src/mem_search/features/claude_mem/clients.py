@@ -14,7 +14,7 @@ from urllib.parse import quote
 from aiohttp import web
 from annotated_types import Le
 from multidict import MultiDict
-from pydantic import AliasChoices, BaseModel, ConfigDict, Field
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, model_validator
 from pydantic.fields import FieldInfo
 
 from mem_search.http.core.clients import Mount, Tolerated
@@ -22,6 +22,7 @@ from mem_search.http.core.parameters import spellings
 from mem_search.http.core.routing import Call, Route
 from mem_search.model import SearchRequest
 from mem_search.text.platforms import platform_named
+from mem_search.validation import as_meant
 
 PLATFORM_HEADERS: Final = ("X-Platform-Source", "X-Claude-Mem-Platform-Source")
 RUNTIMES: Final = ("node", "Bun/", "undici")
@@ -51,6 +52,11 @@ class ClientBody(BaseModel):
         max_length=100,
         validation_alias=AliasChoices("platformSource", "platform_source", "platform"),
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _as_meant(cls, sent: Any) -> Any:
+        return as_meant(cls, sent)
 
 
 def platform_of(request: web.Request, body: ClientBody | None = None) -> str:

@@ -36,9 +36,9 @@ from mem_search.features.context.text import render_matches
 from mem_search.features.saved_searches.model import SavedSearch
 from mem_search.features.saved_searches.service import Plan
 from mem_search.http.access.authentication import admit
-from mem_search.http.core.dispatch import read_query
 from mem_search.http.core.parameter_types import Name
 from mem_search.http.core.parameters import SearchParameters
+from mem_search.http.core.reading import read_query
 from mem_search.http.core.replies import json_reply
 from mem_search.http.core.routing import Call
 from mem_search.model import Record, SearchRequest
@@ -86,7 +86,7 @@ class CorpusBody(ClientBody):
             "dateStart": self.date_start, "dateEnd": self.date_end,
         }  # fmt: skip
         sent = MultiDict((name, value) for name, value in given.items() if value)
-        params = read_query(SearchParameters, sent, call.zone_name)
+        params = read_query(SearchParameters, sent, call.now)
         limit = min(self.limit, MAX_RECORDS)
         return replace(params.search(("observation",)), asked_at=call.now, limit=limit, fold=False)
 

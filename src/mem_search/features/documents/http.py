@@ -146,6 +146,7 @@ async def one(call: Call) -> web.StreamResponse:
 async def content(call: Call) -> web.StreamResponse:
     """The whole text of a document, or of one page of it; of a mail also what it quotes."""
     record, page = await _record(call), call.parameters(ContentParameters).page
+    call.opened(record)
     text = installed_kinds().get(record.kind).whole_text(record)
     if page is not None:
         pages = text.split(PAGE_BREAK) if isinstance(record.metadata.get("pages"), int) else [text]

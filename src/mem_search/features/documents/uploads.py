@@ -14,7 +14,8 @@ from typing import Annotated, Any, Final
 
 from aiohttp import BodyPartReader, web
 from aiohttp.http import HttpProcessingError
-from pydantic import AfterValidator, BeforeValidator, Field, ValidationError
+from multidict import MultiDict
+from pydantic import AfterValidator, BeforeValidator, Field
 
 from mem_search import sources
 from mem_search.errors import (
@@ -30,6 +31,8 @@ from mem_search.http.access.authentication import check_jobs
 from mem_search.http.core.parameter_types import split
 from mem_search.http.core.parameters import Body, Parameters
 from mem_search.http.core.problems import Fault, Invalid
+from mem_search.http.core.reading import read_query
+from mem_search.http.core.request_context import REQUEST_CONTEXT
 from mem_search.http.core.routing import Call
 from mem_search.http.jobs import submitted
 from mem_search.ingest import spool
@@ -42,7 +45,7 @@ from mem_search.sources.sent import OF_ONE
 from mem_search.text import secret_rules
 from mem_search.text.json_reading import UnusableJson, read_json
 from mem_search.text.urls import normal_url
-from mem_search.validation import invalid_value, nearest, rfc3339
+from mem_search.validation import invalid_value, moment
 from mem_search.zip_files import DAMAGED_ZIP, Archive, TooManyNames
 
 FORM: Final = "multipart/form-data"
@@ -50,6 +53,8 @@ MAX_BYTES: Final = 4 * 2**30
 """Of a file. Most formats are read up to 100 MB; mailboxes and exports may be larger."""
 
 _MAX_FIELD_BYTES: Final = 2**20
+_MAX_FIELDS: Final = 200
+"""Fields of a form; a tag may be a field of its own."""
 _PIECE: Final = 2**18
 _HEAD: Final = 4096
 _OF_MANY: Final = (".zip", ".json")
@@ -91,8 +96,9 @@ class UploadForm(Parameters):
         default="", description="Its id where it comes from; by default the hash of the file"
     )
     title: Short = Field(default="", description="By default what the document says")
-    created_at: Annotated[int | None, BeforeValidator(rfc3339, json_schema_input_type=str)] = Field(
-        default=None, description="RFC 3339; by default what the document says, else now"
+    created_at: Annotated[int | None, BeforeValidator(moment, json_schema_input_type=str)] = Field(
+        default=None,
+        description="RFC 3339, or a day; by default what the document says, else now",
     )
     tags: Annotated[tuple[Short, ...], BeforeValidator(split, json_schema_input_type=str)] = ()
     project: Short = ""
@@ -152,13 +158,19 @@ class _Received:
     """A form as it comes in: the fields, and the file in the spool."""
 
     def __init__(self) -> None:
-        self.fields: dict[str, str] = {}
+        self.fields = MultiDict[str]()
         self.spooled = ""
         self.name = ""
         self.content_type = ""
         self.size = 0
         self.head = b""
         self.digest = hashlib.sha256()
+
+    @property
+    def is_full(self) -> bool:
+        """Whether it has more fields than a form can have."""
+        names = len(set(self.fields))
+        return names > len(UploadForm.model_fields) or len(self.fields) >= _MAX_FIELDS
 
     async def chunks(self, part: BodyPartReader) -> AsyncIterator[bytes]:
         while chunk := await part.read_chunk(_PIECE):
@@ -203,12 +215,10 @@ async def _receive(call: Call, received: _Received, folder: Path) -> None:
                 received.content_type = part.headers.get("Content-Type", "").partition(";")[0]
                 chunks = received.chunks(part)
                 received.spooled = await spool.keep(folder, chunks, received.name, ("",))
-            elif len(received.fields) > len(UploadForm.model_fields):
+            elif received.is_full:
                 raise InputError("the form has too many fields", field=name[:100] or "file")
-            elif name in received.fields:
-                raise Invalid([Fault("given more than once", parameter=name[:100])])
             else:
-                received.fields[name] = await _text(part, name)
+                received.fields.add(name, await _text(part, name))
     except (ValueError, AssertionError, HttpProcessingError) as error:  # no boundary, no header, …
         raise MalformedBody(
             f"the body is no whole multipart form: {' '.join(str(error).split())[:200]}"
@@ -231,7 +241,7 @@ async def _text(part: BodyPartReader, name: str) -> str:
 
 async def _job(call: Call, received: _Received) -> Mapping[str, Any]:
     """The parameters of the job. Raises what is wrong with the form."""
-    form = _read(received.fields)
+    form = _read(call, received.fields)
     if not received.spooled:
         raise MissingField("add the document as the part called file", field="file")
     if not received.size:
@@ -298,23 +308,17 @@ async def _check_free(call: Call, source: str, source_id: str, sha256: str) -> N
         )
 
 
-def _read(fields: Mapping[str, str]) -> UploadForm:
-    known = UploadForm.model_fields
-    faults = [
-        Fault(f"unknown field; {nearest(name, ['file', *known])}", parameter=name[:100])
-        for name in fields
-        if name not in known
-    ]
+def _read(call: Call, fields: MultiDict[str]) -> UploadForm:
+    faults: list[Fault] = []
+    form = UploadForm()
     try:
-        form = UploadForm.model_validate({k: v for k, v in fields.items() if k in known})
-    except ValidationError as error:
-        faults += [
-            Fault(item["msg"], parameter=".".join(map(str, item["loc"])))
-            for item in error.errors(include_url=False, include_context=False, include_input=False)
-        ]
+        read_as = call.request[REQUEST_CONTEXT].read_as
+        form = read_query(UploadForm, fields, call.now, read_as, noun="field")
+    except Invalid as error:
+        faults += error.faults
     unusable = {fault.parameter for fault in faults} & {"source_type", "metadata"}
     if (source_type := fields.get("source_type")) and not unusable:
-        stated = metadata_faults(source_type, _metadata(fields.get("metadata", "{}")))
+        stated = metadata_faults(source_type, _metadata(fields.get("metadata") or "{}"))
         faults += [Fault(detail, parameter=place) for place, detail in stated]
     if faults:
         raise Invalid(faults)

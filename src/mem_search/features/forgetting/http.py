@@ -11,9 +11,9 @@ from pydantic import Field
 
 from mem_search.errors import Conflict, InputError, MissingField, NotFound
 from mem_search.features.forgetting.service import records_below
-from mem_search.http.core.dispatch import number_in_path
 from mem_search.http.core.parameter_types import RefName, Start, Stripped, Text
 from mem_search.http.core.parameters import Body
+from mem_search.http.core.reading import number_in_path
 from mem_search.http.core.replies import json_reply
 from mem_search.http.core.routing import Call, Handler, Route
 from mem_search.http.records import find, id_in_path
@@ -211,9 +211,7 @@ async def _selected(call: Call, body: ForgetBody) -> tuple[list[int], Sequence[s
         created=DateRange(end=None if body.before is None else body.before - 1),
     )
     if body.query.strip():
-        asked = SearchRequest(
-            text=body.query, filters=filters, hide_scratchpad=False, asked_at=call.now
-        )
+        asked = SearchRequest(text=body.query, filters=filters, scratchpad=True, asked_at=call.now)
         filters = await call.runtime.search.pipeline.selection(asked)
     filters, matching = replace(filters, without=()), call.runtime.store.forgetting.matching
     if not place:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Annotated, Any, Final
 
 from aiohttp import web
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo
 
 from mem_search.errors import NotFound
 from mem_search.http.core.parameter_types import KindName
@@ -26,19 +26,20 @@ from mem_search.records.registry import installed_kinds
 from mem_search.renderers.record_json import WholeRecord
 from mem_search.text.dates import now_ms
 from mem_search.text.search_fields import DATED_BY
-from mem_search.validation import not_blank, rfc3339
+from mem_search.validation import moment, not_blank
 
 SOURCE: Final = "api"
 """The source of records that were added here, unless the request names another."""
 
+
+def _moment(value: object, info: ValidationInfo) -> int | None:
+    return None if value is None else moment(value, info)
+
+
 Name = Annotated[str, Field(max_length=4000)]
 WithText = Annotated[str, AfterValidator(not_blank)]
-Moment = Annotated[
-    int | None,
-    BeforeValidator(
-        lambda value: None if value is None else rfc3339(value), json_schema_input_type=str | None
-    ),
-]
+Moment = Annotated[int | None, BeforeValidator(_moment, json_schema_input_type=str | None)]
+"""A date, or a date and time; without an offset it is in the zone of the caller."""
 
 
 class LinkBody(Body):
@@ -85,6 +86,7 @@ class NewRecordBody(WholeRecordBody):
 class RecordPatch(Body):
     """Fields to change. `null` empties a field; `metadata` is merged (RFC 7396)."""
 
+    null_empties = True
     text: WithText = ""
     title: str | None = None
     created_at: Moment = None

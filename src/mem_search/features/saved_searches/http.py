@@ -16,10 +16,10 @@ from mem_search.features.saved_searches.service import Plan, seconds, written
 from mem_search.features.webhooks.http import WebhookDelivery
 from mem_search.features.webhooks.sql import DeliveryStore
 from mem_search.http.access.authentication import admit, check_schedule
-from mem_search.http.core.dispatch import number_in_path
 from mem_search.http.core.parameter_types import Name
 from mem_search.http.core.parameters import Body, Listing
 from mem_search.http.core.problems import Fault, Invalid
+from mem_search.http.core.reading import number_in_path
 from mem_search.http.core.replies import json_reply
 from mem_search.http.core.routing import Call, Route
 from mem_search.http.schemas import Deleted, Paged

@@ -57,7 +57,7 @@ EDGES = 120
 async def hybrid(call: Call) -> web.StreamResponse:
     """Answer one hybrid search."""
     body = call.json_body(HybridBody)
-    page = await call.search(body.request(call.now))
+    page = call.with_readings(await call.search(body.request(call.now)))
     analyzed = page.report.analyzed
     question = HybridQuestion(
         original=body.query,
@@ -146,7 +146,7 @@ async def by_meaning(call: Call) -> web.StreamResponse:
     """Answer one search by meaning. Raises Unavailable without a model."""
     body = call.json_body(VectorBody)
     request = body.request(call.now)
-    page = await call.search(request)
+    page = call.with_readings(await call.search(request))
     analyzed = page.report.analyzed
     question = VectorQuestion(
         original=body.query,

@@ -11,6 +11,7 @@ import mem_search
 from mem_search.features.weighted.requests import word_for
 from mem_search.model import Record, Result, SearchReport, graph
 from mem_search.renderers.record_json import SnippetSpan
+from mem_search.renderers.record_line import notices_of
 from mem_search.renderers.safe_text import caution_of
 from mem_search.renderers.schema import (
     Absent,
@@ -26,7 +27,9 @@ from mem_search.renderers.schema import (
     text_or_none,
     texts,
 )
+from mem_search.renderers.universal import CitationMetadata
 from mem_search.request_id import REQUEST_ID
+from mem_search.search.citations import citation
 from mem_search.text.dates import now_ms
 
 LEGS: Final = {"keyword": "bm25", "vector": "vector", "graph": "graph"}
@@ -114,6 +117,7 @@ class WeightedItem:
     tags: tuple[str, ...]
     superseded_by: Annotated[str | None, From(then=text_or_none)]
     supersedes: Annotated[list[str], From(then=texts)]
+    citation: CitationMetadata
     content_with_context: str
     chunk_index: Count
     total_chunks: Count
@@ -128,6 +132,7 @@ class WeightedItem:
             record,
             snippet=result.snippet.text,
             snippet_span=SnippetSpan.of(result.snippet),
+            citation=CitationMetadata.of(citation(record)),
             content_with_context=record.text[context.start : context.end],
             chunk_index=context.ordinal,
             total_chunks=context.count,
@@ -216,7 +221,7 @@ class WeightedMode:
             legs=legs,
             coverage=report.coverage,
             index_age_s=round(report.index_age_s, 3),
-            notices=report.notices,
+            notices=tuple(notices_of(report)),
             stale_s=None if report.stale_s is None else round(report.stale_s, 3),
         )
 

@@ -16,12 +16,12 @@ from pydantic import (
     AfterValidator,
     BeforeValidator,
     Field,
-    GetJsonSchemaHandler,
     ModelWrapValidatorHandler,
     ValidationError,
+    ValidationInfo,
     model_validator,
 )
-from pydantic_core import CoreSchema, InitErrorDetails
+from pydantic_core import InitErrorDetails
 
 from mem_search.agents.known import SESSION_SOURCES
 from mem_search.http.core.parameter_types import (
@@ -31,7 +31,7 @@ from mem_search.http.core.parameter_types import (
     faults_of,
     split,
 )
-from mem_search.http.core.parameters import Body
+from mem_search.http.core.parameters import SCRATCHPAD, Body
 from mem_search.model import (
     AllOf,
     AnyOf,
@@ -48,7 +48,12 @@ from mem_search.model import (
 from mem_search.model.requests import At, to_request
 from mem_search.records.registry import installed_kinds
 from mem_search.text import dates
-from mem_search.validation import as_meant, input_errors_as_invalid, invalid_value, not_blank
+from mem_search.validation import (
+    input_errors_as_invalid,
+    invalid_value,
+    not_blank,
+    note_reading,
+)
 
 SourceType = Literal[
     "direct_input",
@@ -159,8 +164,8 @@ BASE = SearchRequest(texts=ResultTexts(snippet_length=200))
 """The defaults of ``/api/v2``."""
 
 WEIGHTS = ("bm25_weight", "vector_weight", "graph_weight")
-ROUNDING = 1e-6
-"""Tolerance for the sum of the weights: .4 + .4 + .2 is not exactly 1 in floating point."""
+ROUNDING = 1e-3
+"""How far the sum of the weights may be from 1: as far as three thirds with three digits are."""
 
 
 def _names(value: Any) -> Any:
@@ -171,14 +176,16 @@ def _names(value: Any) -> Any:
     return list(words) if isinstance(words, tuple) else words
 
 
-def _utc_bound(value: Any, *, end: bool) -> Any:
+def _utc_bound(value: Any, info: ValidationInfo, *, end: bool) -> Any:
     if value is None:
         return None
     if not isinstance(value, str):
         raise invalid_value("is no date in quotes; write 2025-01-31 or 2025-01-31T12:00:00Z")
     now = datetime.now(UTC)
     with input_errors_as_invalid():
-        return dates.parse_bound(value, end=end, now=now, tz=UTC, field="date")
+        found = dates.parse_bound(value, end=end, now=now, tz=UTC, field="date")
+    note_reading(info, found, UTC)
+    return found
 
 
 def _user(text: str) -> str:
@@ -201,31 +208,7 @@ End = Annotated[
 User = Annotated[str, AfterValidator(_user)]
 
 
-class LenientBody(Body):
-    """A body in which null leaves out a field that has a default, and 5.0 is a whole number."""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _as_meant(cls, sent: Any) -> Any:
-        return as_meant(cls, sent)
-
-    @classmethod
-    def __get_pydantic_json_schema__(
-        cls, core: CoreSchema, handler: GetJsonSchemaHandler
-    ) -> dict[str, Any]:
-        schema = handler.resolve_ref_schema(handler(core))
-        for name, field in schema["properties"].items():
-            if name not in schema.get("required", ()) and "anyOf" not in field:
-                described = {key: field.pop(key) for key in _ABOUT & set(field)}
-                schema["properties"][name] = {"anyOf": [field, {"type": "null"}], **described}
-        return schema
-
-
-_ABOUT: Final = frozenset({"title", "description", "default"})
-"""Of the schema of a field, what tells of it whatever its type."""
-
-
-class Tagged(LenientBody):
+class Tagged(Body):
     """Filters by tags; ``tags`` are alternatives."""
 
     tags: Annotated[Names, At("filters.tags")] = Field(
@@ -233,6 +216,7 @@ class Tagged(LenientBody):
     )
     tags_all: Names = Field(default=[], description="All of these tags, comma-separated")
     tags_not: Names = Field(default=[], description="None of these tags, comma-separated")
+    scratchpad: bool = Field(default=False, description=SCRATCHPAD)
 
 
 class HybridBody(Tagged):
@@ -311,7 +295,7 @@ class HybridBody(Tagged):
         raise ValidationError.from_exception_data(cls.__name__, lines)
 
 
-class VectorFilters(LenientBody):
+class VectorFilters(Body):
     """What a record must be."""
 
     memory_types: list[Text] | None = Field(
@@ -358,8 +342,9 @@ def _sum_of_weights(value: Any) -> Iterator[InitErrorDetails]:
     if not all(isinstance(w, int | float) and not isinstance(w, bool) for w in weights):
         return
     total = sum(weights)
-    if all(0 <= weight <= 1 for weight in weights) and abs(total - 1) > ROUNDING:
-        message = f"the three weights must sum to 1.0; these sum to {total:.6g}"
+    # Compared in whole millionths: 1 - .999 is a little more than .001 in floating point.
+    if all(0 <= weight <= 1 for weight in weights) and round(abs(total - 1), 6) > ROUNDING:
+        message = f"the three weights must sum to 1.0; these sum to {total:.10g}"
         for name in WEIGHTS:
             yield fault_at(name, message, value.get(name))
 

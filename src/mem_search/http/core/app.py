@@ -48,11 +48,12 @@ each, and a request several such; aiohttp by itself takes 8 KB and refuses more 
 class LateRoutes(web.AbstractResource):
     """Stands for the routes of the router that ``load`` builds, in another thread.
 
-    The app asks it for each path that its other routes do not have.
+    The app asks it for each path that its other routes, those of ``first``, do not have.
     """
 
-    def __init__(self, load: Callable[[], web.UrlDispatcher]) -> None:
+    def __init__(self, first: web.UrlDispatcher, load: Callable[[], web.UrlDispatcher]) -> None:
         super().__init__()
+        self._first = first
         self._load = load
         self._loading: asyncio.Task[web.UrlDispatcher] | None = None
 
@@ -66,7 +67,13 @@ class LateRoutes(web.AbstractResource):
     async def resolve(
         self, request: web.Request
     ) -> tuple[web.UrlMappingMatchInfo | None, set[str]]:
-        matched = await (await self.router()).resolve(request)
+        path = request.rel_url.raw_path
+        if len(path) > 1 and path.endswith("/"):  # means the path without it
+            plain = request.rel_url.with_path(path.rstrip("/") or "/", encoded=True)
+            url = plain.with_query(request.rel_url.query)
+            matched = await self._first.resolve(request.clone(rel_url=url))
+        else:
+            matched = await (await self.router()).resolve(request)
         refused = matched.http_exception
         if refused is None:
             return matched, set()
@@ -131,7 +138,7 @@ def build_app(settings: Settings, opener: Opener = open_embedder) -> web.Applica
     app[LIFECYCLE] = Lifecycle(settings, opener, app[TOKEN])
     app[DEPRECATED] = deprecated = deprecation(FIRST)
     app[ROUTE_TABLE] = _all_routes
-    app[LATE] = LateRoutes(partial(_late_router, deprecated))
+    app[LATE] = LateRoutes(app.router, partial(_late_router, deprecated))
     app[MEASURED] = Measured()
     app[ENDPOINT] = Endpoint()
     app[LISTENERS] = set()

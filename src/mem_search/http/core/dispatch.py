@@ -1,9 +1,7 @@
 """What every request passes: its id and place, then caller, parameters, body and store.
 
 ``answer`` surrounds each route and turns errors into problem details; ``make_handler`` makes that
-of one route; ``add_headers`` completes every reply. Query strings and bodies are read into
-pydantic models, and all faults are reported at once. A parameter has the name of its field's
-alias, or of the field; further spellings are in the field's ``spellings``.
+of one route; ``add_headers`` completes every reply. ``reading`` reads query strings and bodies.
 """
 
 from __future__ import annotations
@@ -13,19 +11,16 @@ import time
 import uuid
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
-from functools import cache
-from typing import Any, Final, TypeVar, get_args, get_origin
+from typing import Final
 from urllib.parse import quote
 
 from aiohttp import web
 from aiohttp.typedefs import Handler
 from multidict import MultiMapping
-from pydantic import BaseModel, ValidationError
 
 from mem_search.access.callers import ANONYMOUS
 from mem_search.errors import (
     UNWRITABLE,
-    InputError,
     MalformedBody,
     MemSearchError,
     StorageError,
@@ -50,18 +45,16 @@ from mem_search.http.access.browsers import (
     preflight,
 )
 from mem_search.http.core import problems
-from mem_search.http.core.clients import IGNORED, Clients
+from mem_search.http.core.clients import IGNORED
 from mem_search.http.core.lifecycle import LIFECYCLE, OPENING_SECONDS
 from mem_search.http.core.parameter_types import zone
-from mem_search.http.core.parameters import Parameters, spellings
-from mem_search.http.core.problems import Fault, Invalid
+from mem_search.http.core.parameters import Parameters
+from mem_search.http.core.reading import read_body, read_query
 from mem_search.http.core.request_context import REQUEST_CONTEXT, RequestContext
 from mem_search.http.core.routing import ANY_TYPE, MEASURED, Call, Route, pattern_of, zone_name
 from mem_search.patterns import pattern
 from mem_search.request_id import REQUEST_ID
 from mem_search.text import secret_rules
-from mem_search.text.json_reading import UnusableJson, read_json
-from mem_search.validation import nearest
 
 log = logging.getLogger(__name__)
 access = logging.getLogger("mem_search.access_log")
@@ -71,6 +64,9 @@ SINCE: Final = datetime(2026, 11, 22, tzinfo=UTC)
 
 DEPRECATED: Final = web.AppKey("deprecated", Mapping[str, Mapping[str, str]])
 """Path of a deprecated route → the headers that say so and name its successor."""
+
+READ_AS: Final = "X-Mem-Search-Read-As"
+"""The header that says as which moments dates without a zone, or in words, were read."""
 
 _ID = pattern(r"[A-Za-z0-9._-]{1,64}")
 _HEADERS = {
@@ -170,10 +166,11 @@ def make_handler(route: Route) -> Handler:
         sent: MultiMapping[str] = request.query
         if theirs is not None:
             sent, context.tolerated = theirs.read_query(request, model)
-        query = read_query(model, sent, zone_name(request, lifecycle.settings))
+        now = datetime.now(zone(zone_name(request, lifecycle.settings)))
+        query = read_query(model, sent, now, context.read_as)
         body = None
         if route.body is not None:
-            body = await read_body(request, route.body, theirs)
+            body = await read_body(request, route.body, now, context.read_as, theirs)
         elif streams_body and route.body_type not in (ANY_TYPE, request.content_type):
             raise UnknownType(f"send the body with the Content-Type {route.body_type}")
         request[REQUEST_CONTEXT] = context
@@ -234,133 +231,12 @@ async def add_headers(request: web.Request, response: web.StreamResponse) -> Non
     context = request.get(REQUEST_CONTEXT)
     if context is not None and context.tolerated is not None and context.tolerated.ignored:
         response.headers[IGNORED] = ", ".join(context.tolerated.ignored)
+    if context is not None and context.read_as:
+        said = (f"{name}={moment}" for name, moment in context.read_as.items())
+        response.headers[READ_AS] = ", ".join(said)
     settings = request.app[LIFECYCLE].settings
     response.headers.update({**_HEADERS, **deprecated, **limit_headers(request)})
     if settings.cors_origins:
         response.headers.update(cross_origin_headers(request, settings))
         response.headers.add("Vary", "Origin")
     response.headers["X-Request-Id"] = REQUEST_ID.get()
-
-
-M = TypeVar("M", bound=BaseModel)
-
-
-def read_query(model: type[M], sent: MultiMapping[str], default_zone: str = "") -> M:
-    """The parameters of a request. Raises Invalid naming every parameter at fault."""
-    known = _spelled(model)
-    values: dict[str, Any] = {}
-    written: dict[str, str] = {}
-    faults: list[Fault] = []
-    for word in dict.fromkeys(sent):
-        if word not in known:
-            faults.append(_unknown(word, known))
-            continue
-        proper, is_list = known[word]
-        if proper in written and not is_list:
-            faults.append(Fault(f"says the same as {written[proper]}; give one", parameter=word))
-            continue
-        several = sent.getall(word)
-        if len(several) > 1 and not is_list:
-            faults.append(Fault("given more than once", parameter=word))
-            continue
-        written.setdefault(proper, word)
-        values[proper] = [*values.get(proper, []), *several] if is_list else several[0]
-    now = datetime.now(zone(default_zone))
-    try:
-        read = model.model_validate(values, context={"now": now})
-    except ValidationError as error:
-        faults += [_parameter_fault(item, written) for item in _errors(error)]
-        raise Invalid(faults) from None
-    if faults:
-        raise Invalid(faults)
-    return read
-
-
-async def read_body(request: web.Request, model: type[M], clients: Clients | None = None) -> M:
-    """The JSON body of a request; nothing at all counts as ``{}``.
-
-    With ``clients`` it is read as their program reads it.
-    Raises MalformedBody, Invalid, UnknownType, or aiohttp's 413.
-    """
-    raw = await request.read() if request.can_read_body else b""
-    if raw and request.content_type != "application/json":
-        raise UnknownType("send the body with the Content-Type application/json")
-    try:
-        value = read_json(raw or b"{}")
-    except UnusableJson as error:
-        if not error.path or not error.is_json:
-            raise MalformedBody(f"the body is not JSON: {error}") from None
-        raise Invalid([Fault(error.message, pointer=_pointer(error.path))]) from None
-    except ValueError as error:
-        raise MalformedBody(f"the body is not JSON: {str(error)[:200]}") from None
-    if clients is not None:
-        value = clients.read_body(request, model, value)
-    try:
-        return model.model_validate(value)
-    except ValidationError as error:
-        raise Invalid([_body_fault(item, model) for item in _errors(error)]) from None
-
-
-def number_in_path(request: web.Request) -> int:
-    """The record number in the path. Raises InputError naming it."""
-    word = request.match_info["number"]
-    if not (word.isascii() and word.isdigit() and len(word) <= 18):
-        raise InputError(f"{word[:60]!r} is no record number; write digits", field="number")
-    return int(word)
-
-
-@cache
-def _spelled(model: type[BaseModel]) -> dict[str, tuple[str, bool]]:
-    """spelling → (proper name, whether it takes several values)."""
-    return {
-        word: (field.alias or name, is_list(field.annotation))
-        for name, field in model.model_fields.items()
-        for word in spellings(name, field)
-    }
-
-
-def is_list(annotation: Any) -> bool:
-    """Whether a parameter of this type takes several values."""
-    return any(get_origin(each) is tuple for each in (annotation, *get_args(annotation)))
-
-
-def _unknown(word: str, known: Iterable[str]) -> Fault:
-    return Fault(f"unknown parameter; {nearest(word, known)}", parameter=word[:100])
-
-
-def _errors(error: ValidationError) -> list[Any]:
-    return error.errors(include_url=False, include_context=False, include_input=False)
-
-
-def _parameter_fault(item: Any, written: dict[str, str]) -> Fault:
-    proper = str(item["loc"][0]) if item["loc"] else ""
-    if item["type"].startswith("at:"):  # a rule over several parameters says which it is about
-        proper = item["type"][3:]
-    missing = item["type"] in ("missing", "too_short")  # an empty list is none
-    detail = "is required" if missing else item["msg"]
-    return Fault(detail, parameter=written.get(proper, proper) or None, missing=missing)
-
-
-def _body_fault(item: Any, model: type[BaseModel]) -> Fault:
-    missing = item["type"] == "missing"
-    match item["type"]:
-        case "missing":
-            message = "is required"
-        case "model_type" | "model_attributes_type":
-            message = "has to be a JSON object"
-        case "extra_forbidden":
-            names = [field.alias or name for name, field in model.model_fields.items()]
-            hint = f"; {nearest(str(item['loc'][0]), names)}" if len(item["loc"]) == 1 else ""
-            message = f"unknown field{hint}"
-        case _:
-            message = item["msg"]
-    return Fault(
-        message,
-        pointer=_pointer(item["loc"]),
-        missing=missing,
-    )
-
-
-def _pointer(path: Iterable[object]) -> str:
-    """The JSON pointer (RFC 6901) of a place in the body."""
-    return "".join("/" + str(step).replace("~", "~0").replace("/", "~1") for step in path)

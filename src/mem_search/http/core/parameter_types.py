@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime, tzinfo
+from datetime import tzinfo
 from functools import cache, partial
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, cast, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, get_args
 from zoneinfo import ZoneInfo
 
 from dateutil.tz import gettz, tzlocal
@@ -29,7 +29,13 @@ from mem_search.text.platforms import platform_named
 from mem_search.text.query.fields import Fields
 from mem_search.text.record_ids import RecordId
 from mem_search.text.redaction import refuse_secret
-from mem_search.validation import input_errors_as_invalid, invalid_value, nearest
+from mem_search.validation import (
+    clock_of,
+    input_errors_as_invalid,
+    invalid_value,
+    nearest,
+    note_reading,
+)
 
 Zone = tzinfo
 
@@ -61,18 +67,13 @@ def split(value: Any) -> Any:
     return tuple(dict.fromkeys(word for word in words if word))
 
 
-def _kinds(value: Any) -> Any:
+def kinds_named(value: Any) -> Any:
+    """A validator: the kinds that words mean, in a list or with commas."""
     words = split(value)
     if not isinstance(words, tuple):
-        return words
-    named = [(word, installed_kinds().named(word)) for word in words]
-    unknown = [word for word, kind in named if kind is None]
-    if unknown:
-        kinds = installed_kinds()
-        left_out = kinds.meant_by(unknown[0])
-        hint = left_out or nearest(unknown[0], [kind.plural for kind in kinds])
-        raise invalid_value(f"no kind of record is called {unknown[0][:60]!r}; {hint}")
-    return tuple(dict.fromkeys(kind for _, kind in named))
+        return value
+    with input_errors_as_invalid():
+        return installed_kinds().all_named(words)
 
 
 def facet_name(word: Any) -> Any:
@@ -117,8 +118,8 @@ def _field(value: Any, info: ValidationInfo) -> Any:
     values = [value] if isinstance(value, str) else value
     if not (isinstance(values, list | tuple) and all(isinstance(each, str) for each in values)):
         return value
-    now: datetime = (info.context or {}).get("now") or datetime.now().astimezone()
-    tz: tzinfo = info.data.get("tz") or cast(tzinfo, now.tzinfo)
+    now, zone_of_caller = clock_of(info)
+    tz: tzinfo = info.data.get("tz") or zone_of_caller
     with input_errors_as_invalid():
         Fields(installed_kinds(), now.astimezone(tz), tz).asked(info.field_name or "", values)
     return list(values)
@@ -134,11 +135,12 @@ def _zone(value: Any) -> Any:
 def _date_bound(value: Any, info: ValidationInfo, *, end: bool) -> Any:
     if not isinstance(value, str | int | float):
         return value
-    context = info.context or {}
-    now: datetime = context.get("now") or datetime.now().astimezone()
-    tz: tzinfo = info.data.get("tz") or cast(tzinfo, now.tzinfo)
+    now, zone_of_caller = clock_of(info)
+    tz: tzinfo = info.data.get("tz") or zone_of_caller
     with input_errors_as_invalid():
-        return dates.parse_bound(value, end=end, now=now.astimezone(tz), tz=tz, field="date")
+        found = dates.parse_bound(value, end=end, now=now.astimezone(tz), tz=tz, field="date")
+    note_reading(info, found, tz)
+    return found
 
 
 def _ref(text: str) -> str:
@@ -208,7 +210,7 @@ if TYPE_CHECKING:
 else:
     KindName = Literal[installed_kinds().names]
 """The name of an installed kind. Replies have ``str``: a stored kind may not be installed."""
-Kinds = Annotated[tuple[str, ...], BeforeValidator(_kinds, json_schema_input_type=str)]
+Kinds = Annotated[tuple[str, ...], BeforeValidator(kinds_named, json_schema_input_type=str)]
 Start = Annotated[
     int | None, BeforeValidator(partial(_date_bound, end=False), json_schema_input_type=str)
 ]

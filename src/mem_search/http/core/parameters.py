@@ -9,11 +9,18 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import datetime
 from operator import itemgetter
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, create_model, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    GetJsonSchemaHandler,
+    create_model,
+    model_validator,
+)
 from pydantic.fields import FieldInfo
-from pydantic_core import PydanticCustomError
+from pydantic_core import CoreSchema, PydanticCustomError
 
 from mem_search.http.core.parameter_types import (
     FACETS,
@@ -35,9 +42,10 @@ from mem_search.http.core.parameter_types import (
     Words,
 )
 from mem_search.model import Filters, Order, SearchRequest
-from mem_search.model.requests import MAX_FACET_VALUES, At, to_request
+from mem_search.model.requests import MAX_FACET_VALUES, At, Match, to_request
 from mem_search.records.registry import installed_kinds
 from mem_search.text.search_fields import FIELDS, PARAMETERS
+from mem_search.validation import as_meant
 
 Format = Literal["index", "full", "json"]
 ListFormat = Literal["index", "full", "json", "tsv"]
@@ -46,6 +54,8 @@ MAX_OFFSET = 10_000
 FARTHEST = 1_000_000_000
 
 
+MATCH: Final = "any: the more words of the question the better; all: every one has to be there"
+SCRATCHPAD: Final = "Also notes in the folder scratchpad; else found where a folder is named"
 BUDGET = "max_tokens"
 
 
@@ -94,9 +104,34 @@ class Parameters(BaseModel):
 
 
 class Body(BaseModel):
-    """Base of all JSON bodies: strict types, and an unknown field is an error."""
+    """Base of all JSON bodies: strict types, and an unknown field is an error.
+
+    null leaves out a field that has a default, unless ``null_empties``, and 5.0 is a whole number.
+    """
 
     model_config = ConfigDict(defer_build=True, extra="forbid", frozen=True, strict=True)
+    null_empties: ClassVar[bool] = False
+
+    @model_validator(mode="before")
+    @classmethod
+    def _as_meant(cls, sent: Any) -> Any:
+        return as_meant(cls, sent, () if cls.null_empties else (None,))
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, core: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        schema = handler.resolve_ref_schema(handler(core))
+        for name, field in schema.get("properties", {}).items():
+            optional = name not in schema.get("required", ()) and not cls.null_empties
+            if optional and "anyOf" not in field:
+                said = {key: field.pop(key) for key in _ABOUT & set(field)}
+                schema["properties"][name] = {"anyOf": [field, {"type": "null"}], **said}
+        return schema
+
+
+_ABOUT: Final = frozenset({"title", "description", "default", "examples"})
+"""Of the schema of a field, what tells of it whatever its type."""
 
 
 class TimeZoneParameters(Parameters):
@@ -266,6 +301,8 @@ class KindParameters(FieldParameters):
         " kind, person, fact, time or all; it is looked for as words",
         json_schema_extra=also("asWords"),
     )
+    match: Match = Field(default="any", description=MATCH)
+    scratchpad: bool = Field(default=False, description=SCRATCHPAD)
     explain: bool = Field(default=False, description="Explain every score")
     fold: bool = Field(
         default=True, description="Fold near-duplicates into the best of them, which lists them"
@@ -279,7 +316,7 @@ class KindParameters(FieldParameters):
     )
     boosts: Boosts = Field(
         default=(),
-        description="What counts a little besides the question: recency, importance",
+        description="What counts a little besides the question: recency, importance, opened",
         json_schema_extra=also("boost"),
     )
     max_tokens: int | None = budget()

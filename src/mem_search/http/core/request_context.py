@@ -21,6 +21,7 @@ from mem_search.http.core.clients import Tolerated
 from mem_search.model.access import Allowance
 from mem_search.patterns import pattern
 from mem_search.runtime import Runtime
+from mem_search.validation import ReadAs
 
 
 class Level(StrEnum):
@@ -67,6 +68,7 @@ class RequestContext:
     by policy. ``flags`` are the patterns in the query (``flags``). ``message`` is
     the id of an inspected MCP message: errors then have the form that its client reads.
     ``tolerated`` is what was taken as another program takes it; None for our own clients.
+    ``read_as`` are the moments as which dates without a zone, or in words, were read.
     """
 
     caller: Caller
@@ -77,6 +79,7 @@ class RequestContext:
     message: str | int | None = None
     allowances: dict[str, Allowance] = field(default_factory=dict)
     tolerated: Tolerated | None = None
+    read_as: ReadAs = field(default_factory=dict)
 
 
 REQUEST_CONTEXT: web.RequestKey[RequestContext] = web.RequestKey("request_context", RequestContext)

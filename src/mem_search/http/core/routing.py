@@ -28,7 +28,7 @@ from mem_search.http.core.lifecycle import Lifecycle
 from mem_search.http.core.parameter_types import Zone, zone
 from mem_search.http.core.request_context import REQUEST_CONTEXT
 from mem_search.http.schemas import TextReply
-from mem_search.model import SearchPage, SearchRequest
+from mem_search.model import Record, SearchPage, SearchRequest
 from mem_search.records.registry import installed_kinds
 from mem_search.renderers import DisplayOptions
 from mem_search.runtime import Runtime
@@ -110,6 +110,16 @@ class Call:
         if query.asked_at is None:
             query = replace(query, asked_at=self.now)
         return await self.runtime.search.service.search(query, self.surface, current=current)
+
+    def opened(self, *records: Record) -> None:
+        """Note that the caller has opened these records, as a search does not."""
+        self.runtime.search.service.log.note_opened(records, self.surface)
+
+    def with_readings(self, page: SearchPage) -> SearchPage:
+        """The page with a notice of each date that was read in the caller's zone."""
+        read = self.request[REQUEST_CONTEXT].read_as.items()
+        said = tuple(f"{name} was read as {moment}" for name, moment in read)
+        return replace(page, report=replace(page.report, notices=(*page.report.notices, *said)))
 
     @property
     def surface(self) -> str:

@@ -26,6 +26,7 @@ from mem_search.search.stage_data import (
     LIFTED,
     MAX_SHORT_QUESTION_WORDS,
     NAMED,
+    OPENED,
     WHOLE,
     agreed,
 )
@@ -325,6 +326,15 @@ def importance(state: RankingState) -> RankingState:
         return state
     known = np.nan_to_num(state.stored.columns.importance, nan=0.5).clip(0.0, 1.0)
     return state.added("importance", IMPORTANCE_WEIGHT * (known - 0.5))
+
+
+def opened(state: RankingState) -> RankingState:
+    """Raises records that were opened, the latest most, where the request asks for this boost."""
+    if "opened" not in state.request.boosts:
+        return state
+    places = state.stored.of(OPENED)
+    latest = max(1, int(places.max(initial=0)))
+    return state.added("opened", RECENCY_WEIGHT * places.clip(min=0) / latest)
 
 
 def feedback(state: RankingState) -> RankingState:

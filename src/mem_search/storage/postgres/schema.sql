@@ -335,6 +335,14 @@ create table search_log(
 );
 create index on search_log(owner, at);
 
+-- When a record was last opened, and how often. Searches do not count.
+create table openings(
+    owner text not null default current_setting('mem_search.owner'),
+    record_id bigint not null, at bigint not null, times bigint not null,
+    primary key (owner, record_id),
+    foreign key (owner, record_id) references records on delete cascade
+);
+
 -- Steps of research chains.
 create table search_operations(
     owner text not null default current_setting('mem_search.owner'),

@@ -31,10 +31,13 @@ _RECORDS: Final = """
         (select jsonb_agg(t.value) from (select x.value from facets x
             where x.record_id = r.id and x.name = 'tag' order by x.value) t),
         (select jsonb_agg(jsonb_build_array(o.kind, o.id)) from (select n.kind, n.id from records n
-            where n.superseded_by = r.id order by n.id) o)
+            where n.superseded_by = r.id order by n.id) o),
+        (select p.at from openings p where p.record_id = r.id)
     from records r left join records s on s.id = r.superseded_by
     where r.id = any(%s::bigint[])
 """
+
+_OPENED: Final = "select p.at from openings p where p.record_id = r.id"
 
 SORTED: Final[Mapping[str, tuple[str, str]]] = {
     "created_at": ("r.created_at", ""),
@@ -46,6 +49,7 @@ SORTED: Final[Mapping[str, tuple[str, str]]] = {
     "session": ("r.session", "r.session = ''"),
     "source": ("lower(r.source)", "r.source = ''"),
     "importance": ("r.importance", "r.importance is null"),
+    "opened_at": (f"({_OPENED})", f"not exists ({_OPENED})"),
 }
 """Field of results → what sorts it, and when a record has no value. A title is as it is shown."""
 
@@ -57,7 +61,7 @@ def fetch(connection: Connection, numbers: Sequence[int]) -> dict[int, Record]:
         return found
     for (
         number, kind, source, source_id, title, body, created, updated, project, session, position,
-        url, importance, archived, data, newer_kind, newer, tags, older,
+        url, importance, archived, data, newer_kind, newer, tags, older, opened,
     ) in connection.execute(_RECORDS, (list(numbers),)):  # fmt: skip
         found[number] = Record(
             number=number,
@@ -78,6 +82,7 @@ def fetch(connection: Connection, numbers: Sequence[int]) -> dict[int, Record]:
             metadata=from_json(data),
             superseded_by=Ref(newer_kind, newer) if newer is not None else None,
             supersedes=tuple(Ref(each, other) for each, other in from_json(older) or ()),
+            opened_at=opened,
         )
     return found
 
@@ -185,6 +190,8 @@ def sort_values(
 
 def called(connection: Connection, called: RecordId) -> list[int]:
     """The records that an id means, in the order they were stored."""
+    if called.foreign:
+        return []
     if called.alias:
         return connection.column(
             "select record_id from names where name = %s order by record_id",

@@ -7,7 +7,7 @@ punctuation at their end.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import astuple, replace
 from typing import Any, Final
 
@@ -41,6 +41,19 @@ class StoredSearchLog(Repository):
             (MAX_LOGGED,),
         )
 
+    @writes_beside
+    def opened(self, connection: Connection, openings: Mapping[int, tuple[int, int]]) -> None:
+        """Note that records were opened: number → when last, and how often since the last note."""
+        rows = [(at, times, number) for number, (at, times) in openings.items()]
+        connection.many(
+            "update openings set at = %s, times = times + %s where record_id = %s", rows
+        )
+        connection.many(
+            "insert into openings(record_id, at, times) select r.id, %s, %s from records r"
+            " where r.id = %s and not exists (select 1 from openings o where o.record_id = r.id)",
+            rows,
+        )
+
     @reads
     def popular(
         self, connection: Connection, limit: int, since: int | None = None
@@ -69,7 +82,8 @@ class StoredSearchLog(Repository):
 
     @writes
     def clear(self, connection: Connection) -> int:
-        """Empty the log; returns how many searches it had."""
+        """Empty the log, with what was opened; returns how many searches it had."""
+        connection.execute("delete from openings")
         return connection.execute("delete from search_log").rowcount
 
 

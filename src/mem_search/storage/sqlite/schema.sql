@@ -332,6 +332,13 @@ create table search_log(
 );
 create index search_log_by_date on search_log(at);
 
+-- When a record was last opened, and how often. Searches do not count.
+create table openings(
+    record_id integer primary key references records(id) on delete cascade,
+    at integer not null,
+    times integer not null
+);
+
 -- Steps of research chains.
 create table search_operations(
     seq integer primary key autoincrement,
