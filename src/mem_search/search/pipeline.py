@@ -32,7 +32,7 @@ from mem_search.model.rankings import PassageSpan, Ranking
 from mem_search.model.results import NEAREST_SHOWN
 from mem_search.records.registry import KindRegistry
 from mem_search.retrievers import graph
-from mem_search.search import respelling
+from mem_search.search import respelling, word_parts
 from mem_search.search.fusion_rrf import RRF_STAGES, WeightedRrf
 from mem_search.search.query_understanding import (
     demanding_every_word,
@@ -95,6 +95,8 @@ class _Found:
     notice: str = ""
     near: Near = field(default_factory=dict)
     """What was looked for instead of words that no record has."""
+    beside: Near = field(default_factory=dict)
+    """What was looked for beside words that few records have."""
 
 
 class SearchPipeline:
@@ -144,8 +146,9 @@ class SearchPipeline:
                 notice = f"nothing matches with {said} read as a filter; its words are looked for"
                 report = replace(page.report, notices=(*page.report.notices, notice))
                 return replace(page, request=request, report=report)
-        if found.near:
-            near = tuple((word, tuple(words)) for word, words in found.near.items())
+        if found.near or found.beside:
+            pairs = chain(found.near.items(), found.beside.items())
+            near = tuple((word, tuple(words)) for word, words in pairs)
             analyzed = replace(analyzed, near=(*analyzed.near, *near))
         corpus = await self._store.corpus()
         since = corpus.waiting_since
@@ -192,6 +195,7 @@ class SearchPipeline:
             legs = [leg for leg in self._legs if weights.get(leg.name)] or [*self._legs]
         depth = VECTOR_DEPTH if query.mode == "vector" else DEPTH
         near: Near = {}
+        question, beside = await self._store.read(word_parts.with_others, question, query.text)
         if query.mode == "vector":
             question, near = await self._store.read(respelled_alone, question)
         answers = await run_legs(self._store, legs, question, depth)
@@ -235,6 +239,7 @@ class SearchPipeline:
             legs=(*[answer.report for answer in answers], *found.legs),
             realised=query.mode if len(rankings) == len(legs) else rankings[0].name,
             near=near,
+            beside=word_parts.meant(beside),
         )
 
     def _reranks(self, query: SearchRequest, question: Question) -> bool:
@@ -388,6 +393,8 @@ def _notices(query: SearchRequest, found: _Found, coverage: float) -> list[str]:
         notices.append(f"no record {mentions}{NEAREST_SHOWN}")
     elif found.near:
         notices.append(respelling.notice(found.near))
+    if found.beside and found.results:
+        notices.append(word_parts.notice(found.beside))
     if query.fusion is not None and not found.legs:
         notices.append("the request has only filters: newest first, without scores")
     if coverage < 1 and any(leg.name == "vector" for leg in found.legs):

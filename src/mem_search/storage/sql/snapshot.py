@@ -182,6 +182,9 @@ class Snapshot(ABC):
     def words_beginning_with(self, prefix: str, limit: int) -> list[Counted]:
         return self._vocabulary().beginning_with(prefix, limit)
 
+    def words_ending_with(self, endings: Sequence[str], limit: int) -> list[Counted]:
+        return self._vocabulary().ending_with(endings, limit)
+
     def names_beginning_with(self, names: Names, prefix: str, limit: int) -> list[Counted]:
         return self._vocabulary().named(names, prefix, limit)
 
