@@ -68,7 +68,7 @@ OPENED: Any = records.OpenedRecord | RecordExcerpt | records.RecordText
 # fmt: off
 SEARCH = (
     *FIRST_SEARCH,
-    *(TAGGED(f"/api/search/{kind.plural}", search.search(kind.name), f"Search {kind.plural}, best first", "search", KindParameters, response=FOUND, successor="" if kind.coding else UNIVERSAL_PATH) for kind in installed_kinds()),
+    *(TAGGED(f"/api/search/{kind.plural}", search.search(kind.name), f"Search {kind.plural}, best first", "search", KindParameters, response=FOUND, successor="" if kind.coding else UNIVERSAL_PATH) for kind in (*installed_kinds(), *installed_kinds().varieties.values())),
     *batch.ROUTES,
     TAGGED("/api/search/by-concept", search.search(), "Search the records with a concept", "search", ConceptParameters, response=FOUND),
     TAGGED("/api/search/by-file", search.search(), "Search the records about a file", "search", FileParameters, response=FOUND),

@@ -22,5 +22,13 @@ BUILT_IN = {
 }
 """Plural of the kind, which is its command and the end of its route → its class, what it holds."""
 
+VARIETIES = {
+    "commits": ("mem_search.records.observation:Commit", "commits of git repositories"),
+}
+"""The same for what people call a kind of its own (``model.records.VARIETIES``)."""
+
+SEARCHED = {**BUILT_IN, **VARIETIES}
+"""All that has a command and a route that searches it."""
+
 ENTRY_POINTS = "mem_search.records"
 """The group in which third parties name the class of a kind by the plural of the kind."""

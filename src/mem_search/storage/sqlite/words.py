@@ -215,7 +215,7 @@ def _lines_beginning_with(lines: str, beginning: str, most: int) -> list[str]:
             low = end
         else:
             high = middle
-    found = []
+    found: list[str] = []
     while len(found) < most and lines.startswith(beginning, low + 1):
         end = lines.index("\n", low + 1)
         found.append(lines[low + 1 : end][::-1])
