@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from git_repositories import Repository
-from mem_search.git.forges import commits_at, repository_at
+from mem_search.git.marks import commits_at, repository_at
 from mem_search.git.places import find
 
 

@@ -94,9 +94,8 @@ class _Found:
     """What a reranker reads of the first hits; there are no results yet then."""
     notice: str = ""
     near: Near = field(default_factory=dict)
-    """What was looked for instead of words that no record has."""
     beside: Near = field(default_factory=dict)
-    """What was looked for beside words that few records have."""
+    """What was looked for instead of words that no record has, and beside those that few have."""
 
 
 class SearchPipeline:
@@ -146,9 +145,8 @@ class SearchPipeline:
                 notice = f"nothing matches with {said} read as a filter; its words are looked for"
                 report = replace(page.report, notices=(*page.report.notices, notice))
                 return replace(page, request=request, report=report)
-        if found.near or found.beside:
-            pairs = chain(found.near.items(), found.beside.items())
-            near = tuple((word, tuple(words)) for word, words in pairs)
+        if looked_for := {**found.beside, **found.near}:
+            near = tuple((word, tuple(words)) for word, words in looked_for.items())
             analyzed = replace(analyzed, near=(*analyzed.near, *near))
         corpus = await self._store.corpus()
         since = corpus.waiting_since
@@ -318,10 +316,9 @@ def _ranked(
             graph.cloud(snapshot, ranked.expansion, CLOUD),
             snapshot.relationships(numbers, answered.question.filters),
         )
+    words = answered.question.words.all
     return _Found(
-        results=()
-        if reranks
-        else _hydrate(snapshot, answered.request, ranked.page, answered.question.words.all),
+        results=() if reranks else _hydrate(snapshot, answered.request, ranked.page, words),
         ranked=ranked,
         texts=texts_read(snapshot, ranked.page[:TOP]) if reranks else (),
         legs=ranked.reports,
@@ -383,9 +380,7 @@ def _notices(query: SearchRequest, found: _Found, coverage: float) -> list[str]:
         f" results are found by {' and '.join(answered)} alone"
         for leg in found.legs
         if leg.state == "failed"
-    ]
-    if found.notice:
-        notices.append(found.notice)
+    ] + ([found.notice] if found.notice else [])
     ranked = found.ranked
     if not ranked.is_answered and found.results and not ranked.counts:
         said = " or ".join(f"“{word}”" for word in ranked.missing)

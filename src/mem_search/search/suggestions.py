@@ -82,7 +82,8 @@ class Suggestions:
     async def spelled(self, page: SearchPage) -> SearchPage:
         """The page with other spellings of its unknown words in its report."""
         quoted = (word for phrase in page.report.analyzed.phrases for word in phrase.split())
-        stood_for = {word for word, words in page.report.analyzed.near if words}
+        near = page.report.analyzed.near
+        stood_for = {word for word, words in near if any(word in each for each in words)}
         asked = [
             word
             for word in dict.fromkeys((*_asked(page), *quoted))

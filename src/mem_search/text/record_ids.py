@@ -25,7 +25,8 @@ LETTERS: Final[dict[str, Kind]] = {"S": "session_summary", "P": "user_prompt"}
 
 PATTERN: Final = (
     rf"(?:(?:(?:local:)?{KIND_PATTERN}:|#?[SPsp]?|[cC][mM]:#?[SPsp]?)[0-9]{{1,18}}"
-    r"|(?:local:)?[cC]ommit:[0-9a-fA-F]{4,64}|[0-9a-fA-F]{7,64})"
+    r"|(?:local:)?[cC]ommit:[0-9a-fA-F]{4,64}"
+    r"|(?=[0-9]*[a-fA-F])(?=[a-fA-F]*[0-9])[0-9a-fA-F]{7,64})"
 )
 """Every form of an id, as a regular expression that JSON Schema reads, too."""
 

@@ -69,9 +69,6 @@ class PostgresSnapshot(Snapshot):
     def unknown_words(self, words: Sequence[str]) -> list[str]:
         return word_index.unknown(self._connection, self._caches.lists, words, self._revision)
 
-    def holders_of(self, words: Sequence[str], most: int) -> list[int]:
-        return [min(most, len(found)) for found in self.passages_with(words)]
-
     def _scored(
         self, query: WordQuery, corpus: Corpus, own: Corpus | None = None
     ) -> tuple[Numbers, Values]:

@@ -153,6 +153,9 @@ class Snapshot(ABC):
     def passages_with(self, words: Sequence[str]) -> list[Numbers]:
         return [self._matched(known_word(word)) for word in words]
 
+    def holders_of(self, words: Sequence[str], most: int) -> list[int]:
+        return [min(most, len(found)) for found in self.passages_with(words)]
+
     def exact_matches(self, name: Name, filters: Filters, most: int) -> Candidates:
         found = self._matched(name.query)
         if filters:
