@@ -29,7 +29,7 @@ from mem_search.mcp.argument_types import input_schema
 from mem_search.mcp.server import TOOLS
 from mem_search.metadata import MODELS
 from mem_search.metadata.types import DocumentMetadata
-from mem_search.records import BUILT_IN
+from mem_search.records import SEARCHED
 from mem_search.records.base import BaseKind, Metadata
 from mem_search.records.registry import installed_kinds
 from mem_search.search.stages import STAGES
@@ -64,7 +64,7 @@ def filled(text: str, blocks: Mapping[str, Callable[[], str]]) -> str:
 
 def commands() -> str:
     """Every command of the command line with its arguments and options, one a line."""
-    searches = {command.name for command in MIXED} | set(BUILT_IN)
+    searches = {command.name for command in MIXED} | set(SEARCHED)
     rows = []
     for path, command in _leaves(typer.main.get_command(app)):
         takes = "[WORDS…] [search options]" if path[0] in searches else _takes(command)

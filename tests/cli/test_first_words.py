@@ -15,7 +15,7 @@ from mem_search.cli.app import app, main
 from mem_search.cli.commands import OVERVIEW, SECTIONS
 from mem_search.cli.layout import width
 from mem_search.cli.meant import COMMANDS, kinds
-from mem_search.records import BUILT_IN
+from mem_search.records import SEARCHED
 from standin_worker import Standin, standing_in
 
 MISTAKES = [
@@ -82,7 +82,7 @@ def test_help_has_each_command_once_with_its_whole_sentence(
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     placed = [name for _, names in SECTIONS for name in names]
-    assert sorted(placed) == sorted({*COMMANDS, *BUILT_IN})
+    assert sorted(placed) == sorted({*COMMANDS, *SEARCHED})
     assert main(["--help"]) == 0
     shown = capsys.readouterr().out
     assert "..." not in shown.partition("Search:")[2]

@@ -4,6 +4,7 @@ import os
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -13,7 +14,10 @@ from hypothesis import strategies as st
 from git_repositories import Repository
 from mem_search.contracts import Machine
 from mem_search.errors import SourceError
+from mem_search.git import session
 from mem_search.git.commits import parse
+from mem_search.git.places import find
+from mem_search.git.references import references_of
 from mem_search.model import Batch, Draft, Location
 from mem_search.sources import base
 from mem_search.sources.git import Commit, Git, draft_of, type_of
@@ -54,8 +58,87 @@ def test_a_commit_becomes_an_observation(repo: Repository) -> None:
             "author": "Ada Lovelace",
             "commit": sha,
             "branch": "main",
+            "insertions": 2,
+            "deletions": 0,
         },
     )
+
+
+def test_a_commit_has_its_address_on_the_forge_of_its_remote(repo: Repository) -> None:
+    repo.run("remote", "add", "origin", "https://ada:s3cret@github.com/ada/engine.git")
+    sha = repo.commit("one", "a")
+    (draft,) = drafts(repo)
+    assert draft.url == f"https://github.com/ada/engine/commit/{sha}"
+    assert "s3cret" not in repr(draft)
+
+
+def own(repo: Repository) -> dict[str, bool]:
+    return {draft.title: draft.metadata.get("own", False) for draft in drafts(repo)}
+
+
+def test_commits_are_ones_own_by_the_addresses_of_the_users_settings(
+    repo: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    for name in ("XDG_CONFIG_HOME", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("GIT_CONFIG_SYSTEM", os.devnull)
+    for name in ("me", "work", "here", "other"):
+        repo.commit(name, name)
+        repo.run("commit", "--amend", "--no-edit", f"--author=N <{name.title()}@x.example>")
+    assert own(repo) == dict.fromkeys(("me", "work", "here", "other"), False)
+    (home / ".gitconfig").write_text(
+        '[user]\nemail = me@x.example\n[includeIf "gitdir:~/work/"]\npath = ~/.work\n'
+    )
+    (home / ".work").write_text("[user]\nemail = WORK@x.example\n")
+    assert own(repo) == {"me": True, "work": True, "here": False, "other": False}
+    repo.run("config", "user.email", "here@x.example")
+    assert own(repo) == {"me": True, "work": True, "here": True, "other": False}
+    assert "x.example" not in repr(drafts(repo))
+
+
+def test_a_pipe_among_the_included_settings_is_not_read(
+    repo: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / ".gitconfig").write_text('[includeIf "gitdir:~/w/"]\npath = ~/pipe\n')
+    repo.commit("one", "a")
+    assert own(repo) == {"one": False}
+
+
+def test_lines_of_what_is_no_text_do_not_count(repo: Repository) -> None:
+    (repo.path / "image").write_bytes(b"\0\1" * 50)
+    repo.run("add", "image")
+    repo.commit("image", "a")
+    (draft,) = drafts(repo)
+    assert set(draft.metadata["files_modified"]) == {"a", "image"}
+    assert draft.metadata["insertions"] == 1
+
+
+def test_a_long_history_has_names_alone(repo: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
+    repo.commit("one", "a")
+    repo.commit("two", "1\t2\tb")
+    monkeypatch.setattr(session, "MAX_COUNTED_COMMITS", 1)
+    opened = session.Session()
+    place = find(repo.path)
+    assert place is not None
+    with TemporaryDirectory() as folder:
+        asked = session.Opening(str(repo.path), folder, place, references_of(place), ())
+        assert isinstance(opened(asked), session.Opened)
+        found = opened(None)
+    assert isinstance(found, list)
+    assert [each.files for _, each in found] == [["a"], ["1\t2\tb"]]
+    assert found[1][1].insertions is None
+
+
+def test_what_older_rules_read_is_read_again_once(repo: Repository) -> None:
+    sha = repo.commit("one", "a")
+    assert titles(repo, {"tips": [sha]}) == ["one"]
+    *_, last = batches(repo, {"tips": [sha]})
+    assert batches(repo, dict(last.cursor)) == []
 
 
 def test_commits_of_head_and_all_branches_come_oldest_first(repo: Repository) -> None:
@@ -476,16 +559,24 @@ def test_the_type_follows_from_the_subject(subject: str, expected: str) -> None:
 words = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]))
 
 
-@given(st.lists(st.tuples(words, words, words, st.lists(words.filter(bool), max_size=4))))
+@given(
+    st.lists(st.tuples(words, words, words, st.lists(words.filter(bool), max_size=4))),
+    st.booleans(),
+)
 def test_any_messages_and_names_come_back_as_they_were(
-    commits: list[tuple[str, str, str, list[str]]],
+    commits: list[tuple[str, str, str, list[str]]], counted: bool
 ) -> None:
     tokens: list[str] = []
     for author, subject, body, files in commits:
-        tokens += ["", "a" * 40, "b c", "-5", author, subject, body, ""]
-        tokens += [("\n" if n == 0 else "") + name for n, name in enumerate(files)]
-    parsed = [(c.author, c.subject, c.body, c.files) for c in parse(iter(tokens))]
-    assert parsed == commits
+        tokens += ["", "a" * 40, "b c", "-5", author, "a@b\nA@B", subject, body, ""]
+        lines = "2\t1\t" if counted else ""
+        tokens += [("\n" if n == 0 else "") + lines + name for n, name in enumerate(files)]
+    found = [*parse(iter(tokens), counted=counted)]
+    assert [(c.author, c.subject, c.body, c.files) for c in found] == commits
+    for each, (*_, files) in zip(found, commits, strict=True):
+        changed = (2 * len(files), len(files)) if counted and files else (None, None)
+        assert (each.insertions, each.deletions) == changed
+        assert each.emails == ("a@b", "a@b")
 
 
 def test_a_url_with_a_password_as_the_name_of_an_author_is_not_taken_apart() -> None:

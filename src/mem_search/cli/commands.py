@@ -10,7 +10,7 @@ from typer.core import TyperGroup
 from mem_search.cli.meant import SEARCH, kinds, meant_by
 from mem_search.cli.output import say
 from mem_search.cli.search_options import MIXED
-from mem_search.records import BUILT_IN
+from mem_search.records import SEARCHED
 from mem_search.text.spelling import nearest
 
 COMPLETION = ("--install-completion", "--show-completion")
@@ -22,7 +22,7 @@ _WHOLE: Final = 10_000
 
 SECTIONS: Final = (
     ("Search", (
-        "unified", "search", "day", "recent", *BUILT_IN, "timeline", "related", "suggest", "view",
+        "unified", "search", "day", "recent", *SEARCHED, "timeline", "related", "suggest", "view",
     )),
     ("Open and cite", (
         "get", "open", "preview", "cite", "cites", "cited-by", "citation-report", "resume",

@@ -24,7 +24,7 @@ from mem_search.cli.output import write
 from mem_search.cli.search_options import UNIFIED, Option
 from mem_search.errors import MemSearchError
 from mem_search.patterns import pattern
-from mem_search.records import BUILT_IN
+from mem_search.records import SEARCHED
 
 Values = Callable[[str], Sequence[tuple[str, str]]]
 """From what is typed so far to (value, help) pairs."""
@@ -80,7 +80,7 @@ def one_of(words: Sequence[str]) -> Values:
 
 def kinds(incomplete: str) -> Sequence[tuple[str, str]]:
     """Complete a kind of record."""
-    return _beginning(incomplete, ((plural, text) for plural, (_, text) in BUILT_IN.items()))
+    return _beginning(incomplete, ((plural, text) for plural, (_, text) in SEARCHED.items()))
 
 
 def refs(incomplete: str) -> Sequence[tuple[str, str]]:

@@ -5,7 +5,7 @@ The fast path loads this before the framework, so that a question needs no frame
 
 from __future__ import annotations
 
-from mem_search.records import BUILT_IN, ENTRY_POINTS
+from mem_search.records import ENTRY_POINTS, SEARCHED
 
 SEARCH = "search"
 """The command for a question that follows no command."""
@@ -53,7 +53,7 @@ MEANT = {
 def is_question(argv: list[str]) -> bool:
     """Whether ``argv`` begins with no command and with none that is near."""
     word = argv[0]
-    if word.startswith("-") or word in COMMANDS or word in BUILT_IN:
+    if word.startswith("-") or word in COMMANDS or word in SEARCHED:
         return False
     known = kinds()
     return word not in known and not meant_by(argv, [*COMMANDS, *known])
@@ -77,4 +77,4 @@ def kinds() -> list[str]:
     from importlib.metadata import entry_points  # takes as long as the interpreter
 
     third_party = entry_points(group=ENTRY_POINTS).names
-    return [*BUILT_IN, *sorted(third_party - BUILT_IN.keys())]
+    return [*SEARCHED, *sorted(third_party - SEARCHED.keys())]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 
 from mem_search.cli.output import screen
-from mem_search.records import BUILT_IN
+from mem_search.records import SEARCHED
 from mem_search.text.search_fields import FIELDS, PARAMETERS
 
 
@@ -141,13 +141,13 @@ MIXED = (
 
 def search_of(plural: str) -> Command:
     """The command that searches one kind of record."""
-    _, content = BUILT_IN.get(plural, ("", plural))
+    _, content = SEARCHED.get(plural, ("", plural))
     return Command(plural, f"/api/search/{plural}", f"Search {content}.")
 
 
 def built_in(name: str) -> Command | None:
     """The search command ``name``, unless it belongs to a kind of a third party."""
-    if name in BUILT_IN:
+    if name in SEARCHED:
         return search_of(name)
     return next((command for command in (*MIXED, *OPENING) if command.name == name), None)
 

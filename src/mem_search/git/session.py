@@ -30,6 +30,11 @@ MAX_GIT_SECONDS: Final = 3600
 MAX_GIT_MEMORY: Final = 2 * 2**30
 """Bytes. Git keeps the whole list of commits that it puts into order: 1 GB for 1.3 million."""
 
+MAX_INCLUDED: Final = 20
+"""Files of settings that the user's own include for some folders; people have two or three."""
+
+_INCLUDED: Final = r"^includeif\..*\.path$"
+
 MAX_COMPLAINTS: Final = 2**20
 """Bytes that git writes to a file: only its complaints go into one."""
 
@@ -45,8 +50,13 @@ MAX_REPLY: Final = 16 * 2**20
 
 _CHUNK: Final = 1 << 16
 
+MAX_COUNTED_COMMITS: Final = 20_000
+"""Of one reading, whose changed lines are counted: git compares contents for that, a millisecond a
+commit and more. A first reading of a longer history has the names of files alone."""
+
 _SETTINGS: Final = """\
 [core]
+bigFileThreshold = 1m
 repositoryFormatVersion = 1
 bare = true
 attributesFile = /dev/null
@@ -103,6 +113,8 @@ class Session:
         self._commits: Iterator[tuple[str, Commit]] = iter(())
         self._path = ""
         self._error: Exception | None = None
+        self._emails: frozenset[str] = frozenset()
+        self._counted = False
 
     def __call__(self, work: Opening | None) -> object:
         """``Opened``, the next commits with their branches, or why there are none."""
@@ -129,6 +141,7 @@ class Session:
         try:
             while len(found) < AT_ONCE and size < MAX_REPLY:
                 branch, commit = next(self._commits)
+                commit.is_own = not self._emails.isdisjoint(commit.emails)
                 found.append((branch, commit))
                 size += len(commit.body)
         except StopIteration:
@@ -164,6 +177,9 @@ class Session:
         if wanted and wanted != set(tips):
             revisions = _revisions(wanted, tips)
             total = int(self._run("rev-list", "--count", "--stdin", lines=revisions))
+            self._counted = total <= MAX_COUNTED_COMMITS
+            of_repository = () if work.trusted_at else (settings.get("user.email", ""),)
+            self._emails = frozenset(filter(None, map(_address, (*self._own(), *of_repository))))
             self._commits = self._read(heads, tips)
         return Opened(heads, tips, total, {**found.left, **left})
 
@@ -198,21 +214,35 @@ class Session:
 
     def _check_trust(self, work: Opening) -> None:
         """Raises Untrusted unless the user's own settings, or the system's, trust the path."""
-        ours = self._environment()
-        environment = {name: ours[name] for name in ours if not name.startswith("GIT_CONFIG")}
-        environment |= {name: os.environ[name] for name in _SETTINGS_OF_USER if name in os.environ}
         for scope in ("--global", "--system"):
-            answer = subprocess.run(  # noqa: S603  a list of our own words, no shell
-                [_git(), "config", scope, "--get-all", "safe.directory"],
-                cwd=self._ours, env=environment, capture_output=True, check=False,
-                preexec_fn=_limit_git,
-            )  # fmt: skip
-            lines = answer.stdout.decode(errors="replace").removesuffix("\n").split("\n")
+            lines = self._of_user(scope, "--get-all", "safe.directory")
             if "" in lines:  # which takes back what stands before it
                 lines = lines[len(lines) - lines[::-1].index("") :]
             if {"*", work.trusted_at, work.path} & set(lines):
                 return
         raise Untrusted
+
+    def _of_user(self, *arguments: str) -> list[str]:
+        """The lines that ``git config`` answers of the settings that the user has made."""
+        ours = self._environment()
+        environment = {name: ours[name] for name in ours if not name.startswith("GIT_CONFIG")}
+        environment |= {name: os.environ[name] for name in _SETTINGS_OF_USER if name in os.environ}
+        answer = subprocess.run(  # noqa: S603  a list of our own words, no shell
+            [_git(), "config", *arguments],
+            cwd=self._ours, env=environment, capture_output=True, check=False,
+            preexec_fn=_limit_git,
+        )  # fmt: skip
+        return answer.stdout.decode(errors="replace").removesuffix("\n").split("\n")
+
+    def _own(self) -> Iterator[str]:
+        """The addresses of the user, also those of files that are included for some folders."""
+        for scope in ("--global", "--system"):
+            yield from self._of_user(scope, "--includes", "--get-all", "user.email")
+        included = self._of_user("--global", "--type=path", "--get-regexp", _INCLUDED)
+        for line in included[:MAX_INCLUDED]:
+            file = Path(line.partition(" ")[2])
+            if file.is_absolute() and file.is_file():  # no pipe, which has no end
+                yield from self._of_user("--file", str(file), "--get-all", "user.email")
 
     def _read_reftable(self, place: Place, found: References) -> None:
         """Let git read a table of references, whose files were looked at."""
@@ -253,13 +283,14 @@ class Session:
 
     def _log(self, revisions: list[str]) -> Iterator[Commit]:
         """Parents before children, else oldest first."""
+        files = "--numstat" if self._counted else "--name-only"
         command = (
-            "log", "-z", "--reverse", "--date-order", "--root", "--name-only", "--no-renames",
+            "log", "-z", "--reverse", "--date-order", "--root", files, "--no-renames",
             "--no-show-signature", "--no-color", "--no-notes", "--encoding=UTF-8",
             "--no-ext-diff", "--no-textconv", f"--format={FORMAT}", "--stdin",
         )  # fmt: skip
         with self._started(command, revisions) as (process, complaints):
-            yield from parse(self._tokens(process, complaints))
+            yield from parse(self._tokens(process, complaints), counted=self._counted)
 
     def _tokens(self, process: subprocess.Popen[bytes], complaints: IO[bytes]) -> Iterator[str]:
         """Every token that ends with NUL. Raises Refused when git fails.
@@ -315,6 +346,12 @@ class Session:
         lines = said.decode(errors="replace").strip().splitlines()
         reason = lines[-1] if lines else "it gave no reason"
         return Refused(f"git cannot read it: {reason}; check it with: git -C {self._path} fsck")
+
+
+def _address(said: str) -> str:
+    """An address as it is compared; "" for what is none."""
+    address = said.strip().lower()
+    return address if "@" in address[1:] else ""
 
 
 @contextmanager

@@ -68,7 +68,7 @@ OPENED: Any = records.OpenedRecord | RecordExcerpt | records.RecordText
 # fmt: off
 SEARCH = (
     *FIRST_SEARCH,
-    *(TAGGED(f"/api/search/{kind.plural}", search.search(kind.name), f"Search {kind.plural}, best first", "search", KindParameters, response=FOUND, successor="" if kind.coding else UNIVERSAL_PATH) for kind in installed_kinds()),
+    *(TAGGED(f"/api/search/{kind.plural}", search.search(kind.name), f"Search {kind.plural}, best first", "search", KindParameters, response=FOUND, successor="" if kind.coding else UNIVERSAL_PATH) for kind in (*installed_kinds(), *installed_kinds().varieties.values())),
     *batch.ROUTES,
     *(TAGGED(f"/{kind}s/search", search.search(kind), f"Search {kind}s, best first", "search", KindParameters, response=FOUND, successor=UNIVERSAL_PATH) for kind in batch.ALIASED),
     TAGGED("/api/search/by-concept", search.search(), "Search the records with a concept", "search", ConceptParameters, response=FOUND),

@@ -17,7 +17,7 @@ from mem_search.mcp.argument_types import BUDGET, Budget, split
 from mem_search.mcp.tool import Arguments, Tool, ToolContext
 from mem_search.model import Citation, Filters, Record
 from mem_search.patterns import pattern
-from mem_search.records.origin import TRUST, flags_of, is_given, origin_of
+from mem_search.records.origin import flags_of, is_given, origin_of, trust_of
 from mem_search.renderers import harmless, render_record
 from mem_search.renderers.safe_text import fenced, fenced_title, marked
 from mem_search.renderers.schema import Absent, schema
@@ -78,7 +78,7 @@ def _metadata(record: Record, citation: Citation, context: ToolContext) -> dict[
         "source": record.source,
         "tags": ", ".join(record.tags),
         "origin": origin_of(record),
-        "trust": TRUST[origin_of(record)],
+        "trust": trust_of(record),
     }
     every = {name: text for name, text in {**own, **cited, **common}.items() if text}
     if flags_of(record.metadata):

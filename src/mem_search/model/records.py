@@ -20,6 +20,13 @@ Kind = str
 HOLDINGS: Final[Mapping[Kind, str]] = {"report": "research", "website": "url-content"}
 """The kinds of an archive's documents, and the folder that holds each, as ``archive`` says it."""
 
+VARIETIES: Final[Mapping[Kind, tuple[Kind, str]]] = {"commit": ("observation", "git")}
+"""What people call a kind of its own → the kind and the source of its records. Stored records,
+refs and replies have the kind; listings for people, filters and commands know the variety, too."""
+
+OWN: Final = "own"
+"""The metadata field of a commit whose address is the person's."""
+
 KIND_PATTERN = "[a-z][a-z0-9_]{0,39}"
 WHOLE_TEXT = "whole_text"
 """The metadata field with a text in its order, of whose parts only some are searched."""
@@ -169,6 +176,12 @@ class Record:
     @property
     def ref(self) -> Ref:
         return Ref(self.kind, self.number)
+
+    @property
+    def called(self) -> Kind:
+        """What people call its kind: a variety, where it is of one."""
+        found = (name for name, of in VARIETIES.items() if of == (self.kind, self.source))
+        return next(found, self.kind)
 
 
 @dataclass(frozen=True, slots=True)

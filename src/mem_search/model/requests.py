@@ -15,7 +15,7 @@ from functools import cache
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from mem_search.model.records import Kind
+from mem_search.model.records import VARIETIES, Kind
 
 if TYPE_CHECKING:  # the command line does without pydantic
     from pydantic import BaseModel
@@ -85,6 +85,30 @@ class Filters:
     url: str = ""
     demand: Demand | None = None
     without: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Read names of ``VARIETIES`` among the kinds as the kind and the source that they mean.
+
+        It is done here so that no surface, leg or statement can see them otherwise.
+        """
+        varieties = [each for each in self.kinds if each in VARIETIES] if self.kinds else ()
+        if not varieties:
+            return
+        plain = tuple(each for each in self.kinds if each not in VARIETIES)
+        meant = [Filters(kinds=plain)] if plain else []
+        for name in varieties:
+            kind, source = VARIETIES[name]
+            if kind not in plain:
+                meant.append(Filters(kinds=(kind,), source=source))
+        one, *others = meant
+        alone = not others and one.source in ("", self.source or one.source)
+        object.__setattr__(self, "kinds", one.kinds if alone else ())
+        if alone:
+            object.__setattr__(self, "source", self.source or one.source)
+        else:
+            wanted = Condition(f"kind:{','.join((*plain, *varieties))}", tuple(meant))
+            demand = AllOf((self.demand, wanted)) if self.demand is not None else wanted
+            object.__setattr__(self, "demand", demand)
 
     def __bool__(self) -> bool:
         return self != Filters()

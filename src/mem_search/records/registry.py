@@ -22,7 +22,7 @@ from mem_search.model import Kind, Ref
 from mem_search.model.kind_codes import KIND_CODES
 from mem_search.model.records import KIND_PATTERN
 from mem_search.patterns import pattern
-from mem_search.records import BUILT_IN, ENTRY_POINTS
+from mem_search.records import BUILT_IN, ENTRY_POINTS, VARIETIES
 from mem_search.records.base import BaseKind, Metadata
 from mem_search.text.plain_words import Vocabulary
 from mem_search.validation import nearest
@@ -74,16 +74,22 @@ class BrokenKind:
 class KindRegistry:
     """Kinds by name and by what people call them. Iterates over the kinds, built-in ones first."""
 
-    def __init__(self, kinds: Iterable[RecordKind], broken: Iterable[BrokenKind] = ()) -> None:
+    def __init__(
+        self,
+        kinds: Iterable[RecordKind],
+        broken: Iterable[BrokenKind] = (),
+        varieties: Iterable[RecordKind] = (),
+    ) -> None:
         self._by_name = {kind.name: kind for kind in kinds}
+        self.varieties = {kind.name: kind for kind in varieties}
         self.names: tuple[Kind, ...] = tuple(self._by_name)
         self._by_word: dict[str, Kind] = {}
-        for kind in self:
+        for kind in (*self, *self.varieties.values()):
             label = kind.label.lower().replace(" ", "_")
             for word in (kind.name, kind.plural, label, *kind.aliases):
                 self._by_word.setdefault(word, kind.name)
         self.broken = tuple(broken)
-        self.vocabulary = Vocabulary(self)
+        self.vocabulary = Vocabulary((*self, *self.varieties.values()))
         self.ranking = RankingTraits(
             chat=tuple(kind.name for kind in self if kind.chat),
             session=tuple(kind.name for kind in self if kind.chat or kind.session),
@@ -94,8 +100,8 @@ class KindRegistry:
         return iter(self._by_name.values())
 
     def get(self, name: Kind) -> RecordKind:
-        """The kind of a stored record; an ``UnknownKind`` when it is not installed."""
-        return self._by_name.get(name) or UnknownKind(name)
+        """The kind of a stored record, or a variety; an ``UnknownKind`` for what is neither."""
+        return self._by_name.get(name) or self.varieties.get(name) or UnknownKind(name)
 
     def require(self, name: Kind) -> RecordKind:
         """The kind of a record to be stored. Raises InputError for one that is not installed."""
@@ -150,7 +156,7 @@ class KindRegistry:
         return tuple(found)
 
     def named(self, word: str) -> Kind | None:
-        """The kind that a word means: its name, plural, label or an alias; None for no kind."""
+        """The kind or variety that a word means: name, plural, label or an alias; None for none."""
         return self._by_word.get(word.strip().lower())
 
 
@@ -171,7 +177,8 @@ def installed_kinds() -> KindRegistry:
             log.error("%s", broken[-1])
         else:
             kinds.append(kind)
-    return KindRegistry(kinds, broken)
+    varieties = [load(EntryPoint(name, at, ENTRY_POINTS)) for name, (at, _) in VARIETIES.items()]
+    return KindRegistry(kinds, broken, varieties)
 
 
 def load(entry: EntryPoint) -> RecordKind:

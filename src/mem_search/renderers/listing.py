@@ -12,6 +12,7 @@ from typing import Final
 
 from mem_search.errors import InputError
 from mem_search.model import DateRange, Link, Record, Ref, Result, SearchPage, SearchRequest
+from mem_search.model.records import VARIETIES
 from mem_search.model.results import NEAREST_SHOWN
 from mem_search.records.origin import INSTRUCTION_LIKE
 from mem_search.renderers.record_line import (
@@ -180,8 +181,14 @@ def _is_everything(request: SearchRequest, display: DisplayOptions) -> bool:
 def described(request: SearchRequest, display: DisplayOptions) -> str:
     """The filters as they are written: ``type=bugfix, project=web``; empty for none."""
     filters = request.filters
+    varieties = [
+        name for name, (kind, source) in VARIETIES.items()
+        if (filters.kinds, filters.source) == ((kind,), source)
+    ]  # fmt: skip
+    if varieties:
+        filters = replace(filters, kinds=(), source="")
     named: list[tuple[str, str]] = [
-        *(("types", kind) for kind in filters.kinds),
+        *(("types", kind) for kind in (*filters.kinds, *varieties)),
         *(("type", value) for value in filters.types),
         *(("concept", value) for value in filters.concepts),
         *(("file", value) for value in filters.files),
@@ -358,7 +365,7 @@ def _fields(
     yield _line("Archived", "yes" if record.archived else ""), False
     yield _line("Superseded by", str(record.superseded_by or "")), False
     yield _line("Supersedes", _refs(record.supersedes)), False
-    for label, text in display.kinds(record.kind).detail(record):
+    for label, text in display.kind_of(record).detail(record):
         yield _line(one_line(label), harmless(text)), True
     links_shown = ", ".join(f"{one_line(ln.relation)} {one_line(ln.to)}" for ln in links)
     yield _line("Links", links_shown), True

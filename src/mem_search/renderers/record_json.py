@@ -9,7 +9,7 @@ from hashlib import sha256
 from typing import Annotated, Any, Final, Literal, Self
 
 from mem_search.model import Link, Order, Record, Result, SearchPage, Snippet
-from mem_search.records.origin import TRUST, Origin, Trust, origin_of
+from mem_search.records.origin import Origin, Trust, origin_of, trust_of
 from mem_search.renderers.safe_text import caution_of, cut
 from mem_search.renderers.schema import (
     Absent,
@@ -34,10 +34,6 @@ _TITLE_LENGTH = 100
 def title_of(record: Record) -> str:
     """The title of ``record`` in JSON; the beginning of its text where it has none."""
     return record.title or cut(record.text[:1000], _TITLE_LENGTH)
-
-
-def _trust_of(record: Record) -> Trust:
-    return TRUST[origin_of(record)]
 
 
 @schema
@@ -108,7 +104,7 @@ class WholeRecord(RecordFields):
     position: int
     text: str
     origin: Annotated[Origin, From(".", origin_of)]
-    trust: Annotated[Trust, From(".", _trust_of)]
+    trust: Annotated[Trust, From(".", trust_of)]
     links: list[RecordLink]
     cut: Absent[list[str]] = None
     note: Absent[str] = None

@@ -42,6 +42,10 @@ class DisplayOptions:
     command_line: bool = False
     why: Callable[[Result], str] | None = None
 
+    def kind_of(self, record: Record) -> RecordKind:
+        """The kind as people say it on the command line; others know the stored one."""
+        return self.kinds(record.called if self.command_line else record.kind)
+
     def parameter(self, name: str, value: object) -> str:
         """``offset=3``, on the command line ``--offset 3``."""
         return f"--{name.replace('_', '-')} {value}" if self.command_line else f"{name}={value}"
@@ -133,7 +137,7 @@ def index_line(record: Record, display: DisplayOptions, similar: Sequence[Ref] =
 
 def name_of(record: Record, display: DisplayOptions, beside: str = "") -> str:
     """``🟣 Observation #5678 - Added login endpoint``, cut so that ``beside`` fits as well."""
-    kind = display.kinds(record.kind)
+    kind = display.kind_of(record)
     title = kind.title(record)
     if record.metadata.get(INSTRUCTION_LIKE):
         title = fenced_title(title)

@@ -16,7 +16,6 @@ from concurrent.futures import Executor, Future
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from itertools import chain
 from typing import Final
 
 import numpy as np
@@ -382,7 +381,7 @@ class KeywordRetriever:
         if query is None:
             return Ranking(self.name, detail="no words to look for")
         words = question.words
-        guessed = any_of(Words(near=(*chain(*words.guessed),))) if words.guessed else None
+        guessed = any_of(Words(near=words.untyped)) if words.untyped else None
         candidates, matched = snapshot.word_matches(query, question.filters, depth, guessed)
         unknown = tuple(snapshot.unknown_words(words.words))
         return Ranking(self.name, candidates=candidates, matched=matched, unknown=unknown)

@@ -19,6 +19,17 @@ async def open_record(store: SearchStore, called: RecordId, field: str = "ref") 
     of several stores have.
     """
     opened, others = await store.read(_looked_up, called)
+    if called.commit:
+        if len(opened) == 1:
+            return opened[0]
+        if not opened:
+            raise NotFound(
+                f"no commit here begins with {called.commit};"
+                " read its repository: mem-search sync git",
+                field=field,
+            )
+        refs = ", ".join(str(record.ref) for record, _ in opened)
+        raise InputError(f"several commits begin with {called.commit}: open {refs}", field=field)
     if called.alias:
         if not opened:
             raise NotFound(
@@ -63,7 +74,7 @@ def _looked_up(
     snapshot: SearchSnapshot, called: RecordId
 ) -> tuple[list[RecordWithLinks], list[RecordWithLinks]]:
     """What ``called`` means; and what another program means by it, where it opens nothing here."""
-    if called.alias or called.foreign:
+    if called.alias or called.foreign or called.commit:
         return _chosen(snapshot, called), []
     opened = snapshot.records_with_links([called.number])
     if opened and called.kind in ("", opened[0][0].kind):

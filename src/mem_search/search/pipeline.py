@@ -32,7 +32,7 @@ from mem_search.model.rankings import PassageSpan, Ranking
 from mem_search.model.results import NEAREST_SHOWN
 from mem_search.records.registry import KindRegistry
 from mem_search.retrievers import graph
-from mem_search.search import respelling
+from mem_search.search import respelling, word_parts
 from mem_search.search.fusion_rrf import RRF_STAGES, WeightedRrf
 from mem_search.search.query_understanding import (
     demanding_every_word,
@@ -94,7 +94,8 @@ class _Found:
     """What a reranker reads of the first hits; there are no results yet then."""
     notice: str = ""
     near: Near = field(default_factory=dict)
-    """What was looked for instead of words that no record has."""
+    beside: Near = field(default_factory=dict)
+    """What was looked for instead of words that no record has, and beside those that few have."""
 
 
 class SearchPipeline:
@@ -146,8 +147,8 @@ class SearchPipeline:
                 notice = f"nothing matches with {said} read as a filter; its words are looked for"
                 report = replace(page.report, notices=(*page.report.notices, notice))
                 return replace(page, request=request, report=report)
-        if found.near:
-            near = tuple((word, tuple(words)) for word, words in found.near.items())
+        if looked_for := {**found.beside, **found.near}:
+            near = tuple((word, tuple(words)) for word, words in looked_for.items())
             analyzed = replace(analyzed, near=(*analyzed.near, *near))
         corpus = await self._store.corpus()
         since = corpus.waiting_since
@@ -194,6 +195,7 @@ class SearchPipeline:
             legs = [leg for leg in self._legs if weights.get(leg.name)] or [*self._legs]
         depth = VECTOR_DEPTH if query.mode == "vector" else DEPTH
         near: Near = {}
+        question, beside = await self._store.read(word_parts.with_others, question, query.text)
         if query.mode == "vector":
             question, near = await self._store.read(respelled_alone, question)
         answers = await run_legs(self._store, legs, question, depth)
@@ -237,6 +239,7 @@ class SearchPipeline:
             legs=(*[answer.report for answer in answers], *found.legs),
             realised=query.mode if len(rankings) == len(legs) else rankings[0].name,
             near=near,
+            beside=word_parts.meant(beside),
         )
 
     def _reranks(self, query: SearchRequest, question: Question) -> bool:
@@ -315,10 +318,9 @@ def _ranked(
             graph.cloud(snapshot, ranked.expansion, CLOUD),
             snapshot.relationships(numbers, answered.question.filters),
         )
+    words = answered.question.words.all
     return _Found(
-        results=()
-        if reranks
-        else _hydrate(snapshot, answered.request, ranked.page, answered.question.words.all),
+        results=() if reranks else _hydrate(snapshot, answered.request, ranked.page, words),
         ranked=ranked,
         texts=texts_read(snapshot, ranked.page[:TOP]) if reranks else (),
         legs=ranked.reports,
@@ -380,9 +382,7 @@ def _notices(query: SearchRequest, found: _Found, coverage: float) -> list[str]:
         f" results are found by {' and '.join(answered)} alone"
         for leg in found.legs
         if leg.state == "failed"
-    ]
-    if found.notice:
-        notices.append(found.notice)
+    ] + ([found.notice] if found.notice else [])
     ranked = found.ranked
     if not ranked.is_answered and found.results and not ranked.counts:
         said = " or ".join(f"“{word}”" for word in ranked.missing)
@@ -390,6 +390,8 @@ def _notices(query: SearchRequest, found: _Found, coverage: float) -> list[str]:
         notices.append(f"no record {mentions}{NEAREST_SHOWN}")
     elif found.near:
         notices.append(respelling.notice(found.near))
+    if found.beside and found.results:
+        notices.append(word_parts.notice(found.beside))
     if query.fusion is not None and not found.legs:
         notices.append("the request has only filters: newest first, without scores")
     if coverage < 1 and any(leg.name == "vector" for leg in found.legs):

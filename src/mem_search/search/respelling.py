@@ -65,7 +65,7 @@ def respelled(
     demand = question.filters.demand
     leaves = demands.leaves(demand) if demand is not None else ()
     judged = {word for leaf, _ in leaves if isinstance(leaf, Term) for word in leaf.words}
-    unknown = [word for word in unknown if word not in judged]
+    unknown = [word for word in unknown if word not in judged and not question.words.forms_of(word)]
     near = near_words(snapshot, unknown, others_match=others_match)
     looked_for = set(question.words.near)  # as ``fluter~`` has it already
     near = {word: words for word, words in near.items() if looked_for.isdisjoint(words)}

@@ -161,7 +161,8 @@ def _covered(given: RankingInput) -> Covered | None:
     asked = question.words
     phrased = (word for phrase in asked.phrases for word in phrase)
     typed = dict.fromkeys((*asked.words, *asked.cjk, *phrased))
-    groups = [(word,) for word in typed if word not in question.naming] + [*asked.guessed]
+    groups = [(word, *asked.forms_of(word)) for word in typed if word not in question.naming]
+    groups += asked.guessed
     if not groups:
         return None
     having = iter(snapshot.passages_with([word for group in groups for word in group]))
@@ -189,9 +190,9 @@ COVERED: Final[StageData[Covered | None]] = StageData("covered", _covered, None)
 
 
 def _guessed(given: RankingInput) -> tuple[Numbers, Numbers] | None:
-    if not given.question.words.guessed:
+    if not given.question.words.untyped:
         return None
-    asked = any_of(replace(given.question.words, guessed=()))
+    asked = any_of(replace(given.question.words, guessed=(), others=()))
     typed = NO_NUMBERS if asked is None else given.snapshot.records_with_words(asked)
     matched = [leg.matched.records for leg in given.rankings]
     every = distinct(np.concatenate([NO_NUMBERS, *matched]))
@@ -199,8 +200,8 @@ def _guessed(given: RankingInput) -> tuple[Numbers, Numbers] | None:
 
 
 GUESSED: Final[StageData[tuple[Numbers, Numbers] | None]] = StageData("guessed", _guessed, None)
-"""Where a word was misspelt: records with a word that it may mean and none that was typed, and
-those with a typed one; each in order."""
+"""Where a word was misspelt or is a part of others: records with a word that it may mean and none
+that was typed, and those with a typed one; each in order."""
 
 
 def _lifted(given: RankingInput) -> Sequence[Numbers]:

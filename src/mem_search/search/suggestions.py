@@ -82,10 +82,13 @@ class Suggestions:
     async def spelled(self, page: SearchPage) -> SearchPage:
         """The page with other spellings of its unknown words in its report."""
         quoted = (word for phrase in page.report.analyzed.phrases for word in phrase.split())
+        near = page.report.analyzed.near
+        stood_for = {word for word, words in near if any(word in each for each in words)}
         asked = [
             word
             for word in dict.fromkeys((*_asked(page), *quoted))
-            if _PLAIN.fullmatch(word)
+            if word not in stood_for
+            and _PLAIN.fullmatch(word)
             and not (page.results and len(word) <= SHORT)
             and not _stands_for_others(word, page.request.text)
         ]

@@ -2,7 +2,9 @@
 
 ``history`` reads every local branch and HEAD, oldest commit first, as a stream: memory does not
 grow with the history. ``commits`` turns a commit into a draft. Only
-messages, author names and the names of changed files are taken: no e-mail addresses, no contents.
+messages, author names, the names of changed files and how many lines changed are taken: no e-mail
+addresses, no contents. A commit is the person's own where its address is one of those in the
+settings that the person made, and has its address on the forge that a remote names.
 Commits that a rewrite removed stay stored, because somebody once saw them. ``mem_search.projects``
 says which project a directory belongs to.
 
@@ -26,11 +28,13 @@ from mem_search.contracts import Machine
 from mem_search.errors import SourceError
 from mem_search.git import places
 from mem_search.git.commits import Commit
+from mem_search.git.marks import repository_at
 from mem_search.git.places import Place, Refused
 from mem_search.git.references import References, references_of
 from mem_search.git.session import Opened, Opening
 from mem_search.limited_process import framed, reply_of, started
 from mem_search.model import Batch, Draft, LedgerEntry, Location
+from mem_search.model.records import OWN
 from mem_search.patterns import pattern
 from mem_search.projects import identify, repository
 from mem_search.sources.base import BaseSource, BatchBuilder, scratch_folder
@@ -39,6 +43,10 @@ from mem_search.waiting import is_given_up
 
 _PAUSE_SECONDS: Final = 5.0
 """Between two readings; less than between two rounds, so that only failures are told apart."""
+
+
+_FORM: Final = 2
+"""Of what is stored of a commit; a cursor of another one is of a reading by older rules."""
 
 
 class Git(BaseSource):
@@ -88,7 +96,9 @@ class Git(BaseSource):
     ) -> Iterator[Batch]:
         known = [tip for tip in cursor.get("tips", ()) if isinstance(tip, str)]
         seen = history.references
-        if not seen.in_reftable and _is_read({head for _, head in seen.heads}, seen.left, cursor):
+        if cursor.get("form") != _FORM:
+            known = []  # by older rules: all is read again, under the same source ids
+        elif not seen.in_reftable and _is_read({head for _, head in seen.heads}, seen.left, cursor):
             return
         opened = history.open(known)
         # Of a history that was rewritten all is read again, under the same source ids.
@@ -107,17 +117,18 @@ class Git(BaseSource):
             for done, (branch, commit) in enumerate(history.commits(), 1):
                 frontier.difference_update(commit.parents)
                 frontier.add(commit.sha)
-                draft = draft_of(commit, project=project.name, branch=branch)
+                draft = draft_of(commit, project=project.name, branch=branch, forge=history.forge)
                 if draft is None:
                     left += 1
                     continue
                 found.take(replace(draft, place=project.place))
                 if found.is_full:
-                    yield found.build({**cursor, "tips": sorted(frontier)}, done)
+                    so_far = {**cursor, "tips": sorted(frontier), "form": _FORM}
+                    yield found.build(so_far, done)
         except SourceError as error:
             _outdate_failure(found, cursor)
             found.note(LedgerEntry(span, "failed", error.message, found.taken))
-            yield found.build({"tips": sorted(frontier), "failed": span}, done)
+            yield found.build({"tips": sorted(frontier), "failed": span, "form": _FORM}, done)
             raise
         _outdate_failure(found, cursor)
         if found.taken:
@@ -128,7 +139,7 @@ class Git(BaseSource):
         for item, reason in opened.left.items():
             found.leave(item, reason)
         left_out = {"left": sorted(opened.left)} if opened.left else {}
-        yield found.build({"tips": sorted(heads), **left_out}, done)
+        yield found.build({"tips": sorted(heads), "form": _FORM, **left_out}, done)
 
 
 def _is_read(heads: Collection[str], left: Collection[str], cursor: Mapping[str, Any]) -> bool:
@@ -180,6 +191,7 @@ class History:
         if place.refused:
             raise SourceError(f"{path} is not read: {place.refused}")
         self._place: Place = place
+        self.forge = repository_at(place)
         try:
             if places.small_text(place.common / "shallow"):
                 raise SourceError(
@@ -300,10 +312,10 @@ _WORDS: Final = (
 )
 
 
-def draft_of(commit: Commit, *, project: str, branch: str = "") -> Draft | None:
+def draft_of(commit: Commit, *, project: str, branch: str = "", forge: str = "") -> Draft | None:
     """The draft of ``commit``; None for a default merge, or one without message and files.
 
-    ``branch`` is empty for a commit that is on no branch.
+    ``branch`` is empty for a commit that is on no branch, ``forge`` where no remote names one.
     """
     body = _NOISE.sub("", commit.body).strip()
     if len(commit.parents) > 1 and _DEFAULT_MERGE.match(commit.subject):
@@ -322,14 +334,24 @@ def draft_of(commit: Commit, *, project: str, branch: str = "") -> Draft | None:
         text=text,
         created_at=commit.authored_at,
         project=project,
+        url=f"{forge}{commit.sha}" if forge else "",
         metadata={
             "type": type_of(commit.subject),
             "files_modified": commit.files,
             "author": _author(commit.author),
             "commit": commit.sha,
         }
-        | ({"branch": branch} if branch else {}),
+        | ({"branch": branch} if branch else {})
+        | ({"file_count": commit.file_count} if commit.file_count > len(commit.files) else {})
+        | _lines(commit)
+        | ({OWN: True} if commit.is_own else {}),
     )
+
+
+def _lines(commit: Commit) -> dict[str, int]:
+    if commit.insertions is None or commit.deletions is None:
+        return {}
+    return {"insertions": commit.insertions, "deletions": commit.deletions}
 
 
 def _author(name: str) -> str:

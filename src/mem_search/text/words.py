@@ -54,13 +54,27 @@ _HASH = pattern(r"(?=[a-f]*[0-9])(?=[0-9]*[a-f])[0-9a-f]{7,64}")
 
 
 @dataclass(frozen=True, slots=True)
+class Others:
+    """What else stands for ``words`` of a question: ``forms`` as ``known_word`` reads them.
+
+    ``wifi`` stands for ``wi`` and ``fi``, ``halvor*`` for ``halvor``. ``seen`` are the words of the
+    store that are meant, to be marked in a text.
+    """
+
+    words: tuple[str, ...]
+    forms: tuple[str, ...]
+    seen: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Words:
     """A question cut up: single words, quoted phrases, CJK runs.
 
     Phrases must match when ``demanded``, else they only add to the score. ``near`` are words of
     the store that a prefix or a misspelling stands for; ``auth*`` means all words that begin so.
     ``guessed`` has for each word that the store does not have those that may be meant, which count
-    for less than a word that was typed.
+    for less than a word that was typed. ``others`` stand for words that few records have, and count
+    for less, too.
     """
 
     words: tuple[str, ...] = ()
@@ -69,6 +83,7 @@ class Words:
     demanded: bool = True
     near: tuple[str, ...] = ()
     guessed: tuple[tuple[str, ...], ...] = ()
+    others: tuple[Others, ...] = ()
 
     def __bool__(self) -> bool:
         return bool(self.words or self.phrases or self.cjk or self.near or self.guessed)
@@ -77,7 +92,18 @@ class Words:
     def all(self) -> tuple[str, ...]:
         """Every word to highlight in a text that matched."""
         near = [word.rstrip("*") for word in self.near]
-        return tuple(dict.fromkeys(chain(self.words, *self.phrases, self.cjk, near, *self.guessed)))
+        seen = [each.seen or each.forms for each in self.others]
+        every = chain(self.words, *self.phrases, self.cjk, near, *self.guessed, *seen)
+        return tuple(dict.fromkeys(every))
+
+    @property
+    def untyped(self) -> tuple[str, ...]:
+        """Every word that was not typed and counts for less."""
+        return (*chain(*self.guessed), *chain(*(each.forms for each in self.others)))
+
+    def forms_of(self, word: str) -> tuple[str, ...]:
+        """What else stands for ``word``."""
+        return tuple(chain(*(each.forms for each in self.others if word in each.words)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +186,8 @@ def any_of(words: Words) -> WordQuery | None:
     None when there is nothing to look for.
     """
     phrases = tuple(map(WordPhrase, words.phrases))
-    single = _single(words)
+    other = map(known_word, chain(*(each.forms for each in words.others)))
+    single = (*[WordPhrase((word,)) for word in words.words], *other, *_single(words))
     if not phrases or not words.demanded:
         return _combined(AnyWords, single + phrases)
     # A demanded phrase is named again among the alternatives, so that a passage with the
@@ -172,7 +199,8 @@ def any_of(words: Words) -> WordQuery | None:
 
 def all_of(words: Words) -> WordQuery | None:
     """A passage with all words and phrases of the question; None when it has none."""
-    return _combined(AllWords, (*map(WordPhrase, words.phrases), *_single(words)))
+    each = [_guess((word, *words.forms_of(word))) for word in words.words]
+    return _combined(AllWords, (*map(WordPhrase, words.phrases), *each, *_single(words)))
 
 
 def known_word(word: str) -> WordPhrase:
@@ -186,14 +214,14 @@ def known_word(word: str) -> WordPhrase:
 
 def _guess(words: tuple[str, ...]) -> WordQuery:
     """The query for a word that may be any of ``words``."""
-    return AnyWords(tuple(map(known_word, words)))
+    phrases = tuple(map(known_word, words))
+    return AnyWords(phrases) if len(phrases) > 1 else phrases[0]
 
 
 def _single(words: Words) -> tuple[WordQuery, ...]:
-    """A query for each word by itself."""
+    """A query for each word by itself, beside the plain ones."""
     pairs_of_runs = chain.from_iterable(map(pairs, words.cjk))
     return (
-        *[WordPhrase((word,)) for word in words.words],
         *map(known_word, words.near),
         *map(_guess, words.guessed),
         *[WordPhrase((pair,)) for pair in pairs_of_runs],

@@ -27,6 +27,7 @@ from mem_search.extractors.extraction import Extractions
 from mem_search.extractors.refusal import Refused, Unreadable
 from mem_search.model import Batch, Draft, LedgerEntry, Location
 from mem_search.model.ingest import Extracted, unread_of, with_unread
+from mem_search.model.records import VARIETIES
 from mem_search.patterns import pattern
 from mem_search.projects import Project, identify
 from mem_search.records.registry import installed_kinds
@@ -349,7 +350,8 @@ def _as_sent(
     given: Mapping[str, str], read: Extracted, metadata: dict[str, Any], name: str
 ) -> Draft:
     """The draft of a document that was sent: what was said about it wins."""
-    kind = installed_kinds().named(given.get("source_type", ""))
+    named = installed_kinds().named(given.get("source_type", ""))
+    kind = None if named in VARIETIES else named
     created_at = read.created_at
     if "created_at" in given:
         created_at = int(given["created_at"])

@@ -92,6 +92,12 @@ class SearchSnapshot(Protocol):
         """Those of ``words`` (lower case) that no passage has in any form."""
         ...
 
+    def holders_of(self, words: Sequence[str], most: int) -> list[int]:
+        """For each of ``words``, as ``known_word`` reads them, how many passages have it in any
+        form; ``most`` for more.
+        """
+        ...
+
     def passages_with(self, words: Sequence[str]) -> list[Numbers]:
         """For each of ``words`` (lower case) the passages that have it in any form, in order."""
         ...
@@ -102,6 +108,10 @@ class SearchSnapshot(Protocol):
 
     def words_beginning_with(self, prefix: str, limit: int) -> list[Counted]:
         """Longer words that begin with ``prefix`` (lower case), most frequent first."""
+        ...
+
+    def words_ending_with(self, endings: Sequence[str], limit: int) -> list[Counted]:
+        """Longer words that end with one of ``endings`` (lower case), the most frequent first."""
         ...
 
     def names_beginning_with(self, names: Names, prefix: str, limit: int) -> list[Counted]:

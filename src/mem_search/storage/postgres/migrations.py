@@ -176,7 +176,12 @@ def m001_projects(connection: Connection) -> None:
         owned(connection, table)
 
 
-MIGRATIONS: tuple[Callable[[Connection], None], ...] = (m001_projects,)
+def m002_words_by_end(connection: Connection) -> None:
+    """Find words by how they end: ``rechnung`` is a part of ``stromrechnung``."""
+    connection.execute("create index words_by_end on words(owner, reverse(word))")
+
+
+MIGRATIONS: tuple[Callable[[Connection], None], ...] = (m001_projects, m002_words_by_end)
 """Changes of the schema since 0.1.0, in order. One that was released is never changed."""
 
 STORE = Schema("migrations", _create, MIGRATIONS, "set MEM_SEARCH_STORE to another database")

@@ -26,7 +26,7 @@ from mem_search.storage.postgres.word_lists import Holders, Phrase, WordLists, a
 from mem_search.storage.rules import bm25
 from mem_search.storage.rules.terms import PIECE, terms_of
 from mem_search.storage.sql.connection import ascii_lower
-from mem_search.storage.sql.vocabulary import FILES, LAST, Vocabulary
+from mem_search.storage.sql.vocabulary import FILES, LAST, MAX_WORD_CHARS, Vocabulary
 from mem_search.text.word_forms import folded
 from mem_search.text.words import AllWords, WordPhrase, WordQuery, is_cjk, is_hash, pairs
 
@@ -261,6 +261,17 @@ class PostgresVocabulary(Vocabulary):
     """Text has the collation "C", and titles stand in lower case beside their own."""
 
     word, records, words = "word", "records", "words"
+
+    def ending_with(self, endings: Sequence[str], limit: int) -> list[Counted]:
+        # The index ``words_by_end`` has them reversed, so that each ending is a range of it.
+        reversed_endings = [ending[::-1] for ending in endings]
+        return self._rows(
+            "select w.word, w.records from unnest(%s::text[]) e(beginning)"
+            " cross join lateral (select word, records from words where reverse(word) > e.beginning"
+            " and reverse(word) < e.beginning || %s and length(word) <= %s) w"
+            " group by w.word, w.records order by 2 desc, 1 limit %s",
+            (reversed_endings, LAST, MAX_WORD_CHARS, limit),
+        )
 
     def _titles(self, prefix: str, limit: int) -> list[Counted]:
         begun = ascii_lower(prefix)

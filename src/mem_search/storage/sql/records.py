@@ -15,7 +15,7 @@ import numpy as np
 from mem_search.model import Filters, Link, Order, Passage, Record, Ref
 from mem_search.model.projects import KnownProject, ProjectPlace
 from mem_search.model.rankings import Numbers
-from mem_search.model.records import RecordWithLinks
+from mem_search.model.records import VARIETIES, RecordWithLinks
 from mem_search.model.statistics import ProjectTotals
 from mem_search.storage.sql import projects
 from mem_search.storage.sql.connection import Connection, Repository, ascii_lower, from_json, reads
@@ -188,6 +188,10 @@ def sort_values(
     }
 
 
+MAX_ALIKE: Final = 10
+"""Commits whose hashes begin alike that are looked at: of seven letters two are rare."""
+
+
 def called(connection: Connection, called: RecordId) -> list[int]:
     """The records that an id means, in the order they were stored."""
     if called.foreign:
@@ -196,6 +200,12 @@ def called(connection: Connection, called: RecordId) -> list[int]:
         return connection.column(
             "select record_id from names where name = %s order by record_id",
             (f"id:{called.alias}",),
+        )
+    if called.commit:
+        return connection.column(
+            "select id from records where source = %s and source_id >= %s and source_id < %s"
+            " order by id limit %s",
+            (VARIETIES["commit"][1], called.commit, f"{called.commit}g", MAX_ALIKE),
         )
     return connection.column(
         "select id from records where id = %s and %s in ('', kind)", (called.number, called.kind)

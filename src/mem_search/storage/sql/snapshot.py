@@ -7,7 +7,7 @@ does: lists of words, vectors, and the columns that it has in memory.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, tzinfo
 from functools import partial
 from typing import Any, ClassVar, Final, Literal
@@ -30,7 +30,7 @@ from mem_search.model.rankings import (
     distinct,
     places_of,
 )
-from mem_search.model.records import RecordWithLinks
+from mem_search.model.records import VARIETIES, RecordWithLinks
 from mem_search.model.requests import Scope
 from mem_search.model.statistics import AskedQuery, Corpus
 from mem_search.storage.ports.search import Counted, Names
@@ -153,6 +153,9 @@ class Snapshot(ABC):
     def passages_with(self, words: Sequence[str]) -> list[Numbers]:
         return [self._matched(known_word(word)) for word in words]
 
+    def holders_of(self, words: Sequence[str], most: int) -> list[int]:
+        return [min(most, len(found)) for found in self.passages_with(words)]
+
     def exact_matches(self, name: Name, filters: Filters, most: int) -> Candidates:
         found = self._matched(name.query)
         if filters:
@@ -181,6 +184,9 @@ class Snapshot(ABC):
 
     def words_beginning_with(self, prefix: str, limit: int) -> list[Counted]:
         return self._vocabulary().beginning_with(prefix, limit)
+
+    def words_ending_with(self, endings: Sequence[str], limit: int) -> list[Counted]:
+        return self._vocabulary().ending_with(endings, limit)
 
     def names_beginning_with(self, names: Names, prefix: str, limit: int) -> list[Counted]:
         return self._vocabulary().named(names, prefix, limit)
@@ -235,8 +241,16 @@ class Snapshot(ABC):
                 pairs = _by_calendar(created, _CALENDAR_UNITS[name], zone)
                 facets[name] = _largest(pairs, most)
             else:
-                facets[name] = _largest(self._values(name, records), most)
+                values = [*self._values(name, records)]
+                if name == "kind":  # a variety is counted beside the kind that has it, too
+                    values += self._varieties(records, {kind for kind, _ in values})
+                facets[name] = _largest(values, most)
         return facets
+
+    def _varieties(self, numbers: Numbers, kinds: Collection[Kind]) -> Iterator[tuple[str, int]]:
+        for name, (kind, _) in VARIETIES.items():
+            if kind in kinds:
+                yield name, int(self._within(numbers, Filters(kinds=(name,))).sum())
 
     def records(self, numbers: Sequence[int]) -> dict[int, Record]:
         return records.fetch(self._connection, numbers)

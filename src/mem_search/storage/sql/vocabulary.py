@@ -56,6 +56,10 @@ class Vocabulary(ABC):
             (prefix, prefix + LAST, MAX_WORD_CHARS, limit),
         )
 
+    @abstractmethod
+    def ending_with(self, endings: Sequence[str], limit: int) -> list[Counted]:
+        """Longer words that end with one of ``endings``, the most frequent first."""
+
     def like(self, word: str) -> list[Counted]:
         """Candidates for the correction of ``word``, to be compared letter by letter.
 

@@ -121,6 +121,7 @@ class SqliteSearchStore:
 
     async def fill_caches(self) -> None:
         await self.vectors.fill(self._database)
+        await self._database.read(self.words.fill)
 
     async def store_columns(self, least: int = 0) -> None:
         """Store what a start would read of all records and passages, for the next start.
@@ -204,6 +205,9 @@ class SqliteSnapshot(Snapshot):
 
     def unknown_words(self, words: Sequence[str]) -> list[str]:
         return word_index.unknown(self._connection, words)
+
+    def holders_of(self, words: Sequence[str], most: int) -> list[int]:
+        return word_index.holders(self._connection, words, most)
 
     def _scored(
         self, query: WordQuery, corpus: Corpus, own: Corpus | None = None

@@ -14,6 +14,7 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from threading import Lock
@@ -37,6 +38,7 @@ from mem_search.text.words import (
     WordPhrase,
     WordQuery,
     is_hash,
+    known_word,
     pairs,
 )
 
@@ -125,6 +127,18 @@ def matched(connection: sqlite3.Connection, query: WordQuery) -> Passages:
     return np.array(json.loads(passages), dtype=np.int64)
 
 
+def holders(connection: sqlite3.Connection, words: Sequence[str], most: int) -> list[int]:
+    """How many passages have each of ``words``, counted up to ``most``."""
+    asked = [expression(known_word(word)) for word in words]
+    # One statement, which reads no list to its end.
+    (counts,) = connection.execute(
+        "select json_group_array((select count(*) from (select 1 from passages_fts"
+        " where passages_fts match w.value limit ?))) from json_each(?) w",
+        (most, json.dumps(asked, ensure_ascii=False)),
+    ).fetchone()
+    return list(json.loads(counts))
+
+
 def unknown(connection: sqlite3.Connection, words: Sequence[str]) -> list[str]:
     """The ``words``, in lower case, that no search can find in any form that it treats as equal."""
     # One statement for all, because each search asks; the index has each word folded, too.
@@ -181,16 +195,51 @@ MAX_ADDED: Final = 500
 """Records whose words are added to the list; after more of them it is read again."""
 
 
+MAX_ENDING_SO: Final = 256
+"""Words of one ending that are looked at, in their order from the end."""
+
+MAX_SHARE_READING: Final = 20
+"""The list of a large store that is being filled is read for a twentieth of the time at most."""
+
+QUICK_SECONDS: Final = 0.05
+"""A list that is read within so many seconds is read whenever it is old."""
+
+
+def _lines_beginning_with(lines: str, beginning: str, most: int) -> list[str]:
+    """The first ``most`` of the sorted ``lines`` that begin so, each spelt backwards."""
+    low, high = 0, len(lines) - 1
+    while low < high:  # both are places of line breaks
+        middle = lines.rindex("\n", low, (low + high) // 2 + 1)
+        end = lines.index("\n", middle + 1)
+        if lines[middle + 1 : end] < beginning:
+            low = end
+        else:
+            high = middle
+    found: list[str] = []
+    while len(found) < most and lines.startswith(beginning, low + 1):
+        end = lines.index("\n", low + 1)
+        found.append(lines[low + 1 : end][::-1])
+        low = end
+    return found
+
+
 @dataclass(slots=True)
 class WordList:
     """The words of a store in memory, the most frequent first: some ten bytes a word.
 
-    Only a ``*`` in front of a word needs it, so the first one that is asked reads it: half a second
-    at 200,000 words (docs/adr/0024-words.md). Later only what was written since is read.
+    What is looked for by the end of a word needs it. It is read at the start, or by the first that
+    asks: half a second at 200,000 words (docs/adr/0024-words.md). Later only what was written since
+    is read.
     """
 
     _lines: str = "\n"
-    """The words, with a line break before and after each."""
+    """The words, with a line break before and after each; what was written later may come twice."""
+    _by_end: str = "\n"
+    """The words spelt backwards, in order, as lines."""
+    _added: set[str] = field(default_factory=set)
+    """What was written since; not in ``_by_end``."""
+    _read_at: float = 0.0
+    _read_seconds: float = 0.0
     _revision: int = -1
     _lock: Lock = field(default_factory=Lock)
 
@@ -204,16 +253,26 @@ class WordList:
         while at >= 0 and len(found) < MAX_MEANT:
             end = lines.index("\n", at)
             word = lines[lines.rindex("\n", 0, at) + 1 : end]
-            if matches(word):
+            if matches(word) and word not in found:
                 found.append(word)
             at = lines.find(piece, end)
-        # A word of the list may be forgotten by now.
-        (known,) = connection.execute(
-            "select json_group_array(j.value) from json_each(?) j"
-            " where exists (select 1 from known_words w where w.term = j.value)",
-            (json.dumps(found),),
-        ).fetchone()
-        return list(json.loads(known))
+        return [word for word, _ in _counted(connection, found)]
+
+    def ending_with(
+        self, connection: sqlite3.Connection, endings: Sequence[str], limit: int
+    ) -> list[Counted]:
+        """The ``limit`` most frequent longer words that end with one of ``endings``."""
+        self._current(connection)
+        found = [word for word in self._added if word.endswith(tuple(endings))]
+        for ending in endings:
+            found += _lines_beginning_with(self._by_end, ending[::-1], MAX_ENDING_SO)
+        longer = dict.fromkeys(word for word in found if word not in endings)
+        known = _counted(connection, [*longer][:MAX_ENDING_SO])
+        return sorted(known, key=lambda each: (-each[1], each[0]))[:limit]
+
+    def fill(self, connection: sqlite3.Connection) -> None:
+        """Read the list before somebody has to wait for it."""
+        self._current(connection)
 
     def _current(self, connection: sqlite3.Connection) -> str:
         """The words that ``connection`` sees, and perhaps others."""
@@ -223,18 +282,31 @@ class WordList:
             if self._revision < revision:
                 written = self._written_since(connection)
                 if written is None:
+                    started = time.monotonic()
+                    if started - self._read_at < MAX_SHARE_READING * self._read_seconds:
+                        return self._lines  # while much is written it would be read all the time
                     (words,) = connection.execute(
                         "select json_group_array(term) from (select term from known_words"
                         " where length(term) <= ? order by doc desc)",
                         (MAX_WORD_CHARS,),
                     ).fetchone()
-                    self._lines = "\n".join(["", *dict.fromkeys(json.loads(words)), ""])
+                    known = list(dict.fromkeys(json.loads(words)))
+                    self._lines = "\n".join(["", *known, ""])
+                    backwards = sorted(word[::-1] for word in known)
+                    self._by_end = "\n".join(["", *backwards, ""])
+                    self._added = set()
+                    self._read_at = time.monotonic()
+                    seconds = self._read_at - started
+                    self._read_seconds = seconds if seconds > QUICK_SECONDS else 0.0
                 else:
+                    # Comparing with the whole list would cost each search after a write 20 ms.
                     new = dict.fromkeys(map(str.lower, RUN.findall(written)))
-                    known = set(self._lines.split("\n"))
-                    more = (
-                        word for word in new if word not in known and len(word) <= MAX_WORD_CHARS
-                    )
+                    more = [
+                        word
+                        for word in new
+                        if word not in self._added and len(word) <= MAX_WORD_CHARS
+                    ]
+                    self._added.update(more)
                     self._lines += "".join(f"{word}\n" for word in more)
                 self._revision = revision
             return self._lines
@@ -254,6 +326,16 @@ class WordList:
         return None if count > MAX_ADDED else text or ""
 
 
+def _counted(connection: sqlite3.Connection, words: Sequence[str]) -> list[Counted]:
+    """Those of ``words`` that a record has, in their order: one of the list may be forgotten."""
+    (known,) = connection.execute(
+        "select json_group_array(json_array(j.value, (select max(w.doc) from known_words w"
+        " where w.term = j.value))) from json_each(?) j",
+        (json.dumps(words, ensure_ascii=False),),
+    ).fetchone()
+    return [(word, records) for word, records in json.loads(known) if records]
+
+
 class SqliteVocabulary(Vocabulary):
     """``words`` has all of them in memory, for patterns without a beginning."""
 
@@ -267,6 +349,9 @@ class SqliteVocabulary(Vocabulary):
         if pattern.startswith("*"):
             return self._list.alike(self._connection, pattern)
         return super().alike(pattern)
+
+    def ending_with(self, endings: Sequence[str], limit: int) -> list[Counted]:
+        return self._list.ending_with(self._connection, endings, limit)
 
     def _titles(self, prefix: str, limit: int) -> list[Counted]:
         return self._rows(

@@ -1,0 +1,217 @@
+"""Words that few records have, and what else stands for them: before a search, for every leg.
+
+The last word of a question may still be typed: words that begin so stand for it. ``wifi``,
+``wi-fi`` and ``wi fi`` are one word. German, Dutch and the Nordic languages write as one word what
+others write as two, so that the end or the beginning of one stands for it: ``rechnung`` for
+``stromrechnung``. None of it is asked for a word that several records have, and what is found so is
+below what has the word itself (``bm25.GUESSED``, ``typo_demotion``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from typing import Final
+
+from mem_search.contracts import Question
+from mem_search.model import Term
+from mem_search.patterns import pattern
+from mem_search.storage.ports.search import SearchSnapshot
+from mem_search.text import wordpieces
+from mem_search.text.query import demands
+from mem_search.text.word_forms import plain
+from mem_search.text.words import RUN, STOP_WORDS, Others, is_cjk, is_hash
+
+RARE: Final = 10
+"""Passages: a word that so many have is asked for as it is."""
+
+MIN_BEGINNING: Final = 3
+"""Letters of a word that is being typed; fewer begin a tenth of all words."""
+
+MAX_TYPED_WORDS: Final = 4
+"""Words of a question whose last one may be unfinished although it is a word; a longer question was
+written to its end."""
+
+MIN_PART: Final = 4
+"""Letters of a part of a compound; shorter ones are in most words by chance."""
+
+MIN_REST: Final = 3
+"""Letters of the other part: ``Miet-vertrag``, ``Bil-verksted``."""
+
+MAX_PARTS: Final = 16
+"""Compounds that stand for a part of them, the most frequent ones."""
+
+MAX_WORD_CHARS: Final = 24
+"""Characters of a word that is joined of two, or cut in two."""
+
+MAX_CUTS: Final = 6
+"""Ways of cutting a word in two that are looked up as phrases."""
+
+MAX_SHORT_QUESTION: Final = 6
+"""Words; in a longer question only words that no record has are looked at: one rare word that is
+there says enough."""
+
+MAX_WORDS: Final = 3
+"""Words of a question for which others are looked for; each takes about a millisecond."""
+
+MAX_LOOKED_AT: Final = 16
+"""Words of a question that are looked at; a longer one is a text, in which each says little."""
+
+SURE: Final = 3
+"""So many continuations at most leave little doubt which word is meant."""
+
+SHOWN: Final = 3
+"""So many words that stand for one are named in the reply."""
+
+_ENDINGS: Final = ("", "s", "n", "e", "en", "er", "es")
+"""How a compound's last part is inflected: ``Stromrechnung-en``."""
+
+_LINKS: Final = ("", "s", "n", "e", "en", "es", "er")
+"""What stands between the parts of a compound."""
+
+_ALNUM: Final = pattern(r"[^\W_]+")
+_LETTERS: Final = pattern(r"[^\W\d_]+")
+
+Meant = Mapping[str, Sequence[str]]
+"""A word of the question → the words of the store that stand for it beside it."""
+
+
+def with_others(
+    snapshot: SearchSnapshot, question: Question, typed: str
+) -> tuple[Question, tuple[Others, ...]]:
+    """``question`` with what else stands for its rare words, and what that is.
+
+    ``typed`` is the text as it was typed. Words of an explicit demand stay what they are.
+    """
+    demand = question.filters.demand
+    leaves = demands.leaves(demand) if demand is not None else ()
+    judged = {word for leaf, _ in leaves if isinstance(leaf, Term) for word in leaf.words}
+    asked = [
+        word
+        for word in question.words.words[:MAX_LOOKED_AT]
+        if word not in judged and not is_hash(word)
+    ]
+    if not asked or question.words.near:
+        return question, ()
+    runs = [run.lower() for run in RUN.findall(plain(question.text))][: 2 * MAX_LOOKED_AT]
+    joined = dict(_joined(runs, asked))
+    counts = snapshot.holders_of([*asked, *joined], RARE)
+    held = dict(zip([*asked, *joined], counts, strict=True))
+    # It is the same word, however many have it.
+    others = [Others(pair, (word,)) for word, pair in joined.items() if held[word]]
+    few = 1 if len(runs) > MAX_SHORT_QUESTION else RARE
+    rare = [word for word in asked if held[word] < few and not word.isdigit()]
+    last = _last_typed(typed)
+    for word in sorted(rare, key=held.__getitem__)[:MAX_WORDS]:
+        is_last = word == last and (len(runs) <= MAX_TYPED_WORDS or not wordpieces.is_word(word))
+        others += _cut(snapshot, word)
+        others += _beginning_with(snapshot, word, is_last=is_last)
+        others += _ending_with(snapshot, word)
+    if not others:
+        return question, ()
+    found = tuple(others)
+    best = {
+        each.words[0]: each.seen[0]
+        for each in found
+        if each.forms[0].endswith("*") and not held[each.words[0]] and 0 < len(each.seen) <= SURE
+    }
+    text = _with_words(question.text, best) if best else question.text
+    return replace(question, text=text, words=replace(question.words, others=found)), found
+
+
+def _last_typed(text: str) -> str:
+    """The last word of ``text``, if nothing says that it is finished; else ""."""
+    runs = _ALNUM.findall(plain(text))
+    return runs[-1].lower() if runs and text[-1:].isalnum() else ""
+
+
+def _joined(runs: Sequence[str], asked: Sequence[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Words that two neighbours make up, with those of them that are asked for."""
+    for one, other in pairwise(runs):
+        word = one + other
+        if one in STOP_WORDS or is_cjk(one) or is_cjk(other):
+            continue
+        if MIN_PART <= len(word) <= MAX_WORD_CHARS and not word.isdigit() and word not in asked:
+            pair = tuple(each for each in (one, other) if each in asked)
+            if pair:
+                yield word, pair
+
+
+def _cut(snapshot: SearchSnapshot, word: str) -> Iterator[Others]:
+    """``wi_fi`` for ``wifi``, where a passage has the two words in a row."""
+    if not MIN_PART <= len(word) <= MAX_WORD_CHARS:
+        return
+    cuts = [(word[:at], word[at:]) for at in range(1, len(word) - 1)]
+    halves = dict.fromkeys(half for cut in cuts for half in cut)
+    known = dict(zip(halves, snapshot.holders_of([*halves], 1), strict=True))
+    cuts = [cut for cut in cuts if all(map(known.get, cut)) and not STOP_WORDS.issuperset(cut)]
+    # Of frequent words that are neighbours nowhere looking takes longest: long halves first.
+    cuts = sorted(cuts, key=lambda cut: -min(map(len, cut)))[:MAX_CUTS]
+    phrases = ["_".join(cut) for cut in cuts]
+    found = snapshot.holders_of(phrases, 1) if phrases else []
+    forms = tuple(each for each, held in zip(phrases, found, strict=True) if held)
+    if forms:
+        yield Others((word,), forms, tuple(half for form in forms for half in form.split("_")))
+
+
+def _beginning_with(snapshot: SearchSnapshot, word: str, *, is_last: bool) -> Iterator[Others]:
+    """All words that begin with ``word``; only for one that is being typed, or no English word."""
+    least = MIN_BEGINNING if is_last else MIN_PART
+    if len(word) < least or not (is_last or not wordpieces.is_word(word)):
+        return
+    (forms,) = snapshot.expand_words([f"{word}*"]).values()
+    seen = tuple(form for form in forms if form != word and not form.endswith("*"))
+    if seen:
+        yield Others((word,), forms[:1] if forms[0].endswith("*") else seen, seen)
+
+
+def _ending_with(snapshot: SearchSnapshot, word: str) -> Iterator[Others]:
+    """Compounds whose last part is ``word``.
+
+    An English word ends others by chance (``ration`` in ``operation``): what stands before it has
+    to be a word of the store then.
+    """
+    if len(word) < MIN_PART or not _LETTERS.fullmatch(word):
+        return
+    found = [
+        compound
+        for compound, _ in snapshot.words_ending_with([word + end for end in _ENDINGS], MAX_PARTS)
+        if compound.rfind(word) >= MIN_REST and _LETTERS.fullmatch(compound)
+    ]
+    if found and wordpieces.is_word(word):
+        rests = {compound: compound[: compound.rfind(word)] for compound in found}
+        firsts = {rest.removesuffix(link) for rest in rests.values() for link in _LINKS}
+        missing = set(snapshot.unknown_words([each for each in firsts if len(each) >= MIN_PART]))
+        known = {each for each in firsts if len(each) >= MIN_PART} - missing
+        found = [
+            compound
+            for compound, rest in rests.items()
+            if not known.isdisjoint(rest.removesuffix(link) for link in _LINKS)
+        ]
+    if found:
+        yield Others((word,), tuple(found))
+
+
+def _with_words(text: str, better: Mapping[str, str]) -> str:
+    return _ALNUM.sub(lambda match: better.get(match[0].lower(), match[0]), text)
+
+
+def meant(others: Iterable[Others]) -> Meant:
+    """For each word what stands for it, as the reply names it."""
+    found: dict[str, list[str]] = {}
+    for each in others:
+        name = " ".join(each.words)
+        words = each.seen if each.forms[0].endswith("*") else each.forms
+        found.setdefault(name, []).extend(word.replace("_", " ") for word in words)
+    return {name: tuple(dict.fromkeys(words)) for name, words in found.items()}
+
+
+def notice(beside: Meant) -> str:
+    """``also looked for: “halvorsen” for “halvor”``."""
+    parts = []
+    for word, words in beside.items():
+        more = ", …" if len(words) > SHOWN else ""
+        listed = ", ".join(f"“{each}”" for each in words[:SHOWN])
+        parts.append(f"{listed}{more} for “{word}”")
+    return f"also looked for: {'; '.join(parts)}"
