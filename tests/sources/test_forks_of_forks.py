@@ -93,12 +93,13 @@ async def test_a_fork_of_a_fork_has_nothing_twice(source: str, tmp_path: Path) -
     assert len([each for each in expected if each.kind == "user_prompt"]) == len(ASKED)
 
 
+@pytest.mark.parametrize("source", PROGRAMS)
 @pytest.mark.parametrize("order", [(0, 2, 1), (1, 2, 0), (2, 1, 0), (2, 0, 1), (1, 0, 2)])
 async def test_parents_may_come_after_the_forks_of_their_forks(
-    order: tuple[int, ...], tmp_path: Path
+    source: str, order: tuple[int, ...], tmp_path: Path
 ) -> None:
-    expected = await read(tmp_path / "once", tmp_path / "all", "pi", 0, 1, 2)
-    found = await read(tmp_path / "home", tmp_path / "files", "pi", *order)
+    expected = await read(tmp_path / "once", tmp_path / "all", source, 0, 1, 2)
+    found = await read(tmp_path / "home", tmp_path / "files", source, *order)
     assert told(found) == told(expected)
 
 
