@@ -74,6 +74,8 @@ class Part:
     def covers(self, other: Part) -> bool:
         """Whether this one says all that the ``other`` does."""
         if not (self.turns and other.turns):
+            if other.is_copy:  # which has the times of its fork
+                return self.events >= other.events
             return self.began <= other.began and other.ended <= self.ended
         mine, its = {*self.turns}, {*other.turns}
         if its < mine:
@@ -133,7 +135,7 @@ def joined(draft: Draft, known: KnownSummary) -> tuple[Draft, KnownSummary]:
     if any(each.covers(mine) for each in others):
         return draft, known
     parts = sorted([*others, mine], key=lambda part: part.place)
-    titles = [part.title for part in parts if part.is_titled]
+    titles = [each.title for each in sorted(parts, key=_end) if each.is_titled]
     if parts[0] is not mine:  # a session is of the project that it began in
         draft = replace(
             draft, metadata=known.metadata, project=known.project,
@@ -158,12 +160,16 @@ def joined(draft: Draft, known: KnownSummary) -> tuple[Draft, KnownSummary]:
     return draft, KnownSummary.of(draft)
 
 
+def _end(part: Part) -> tuple[int, int]:
+    return part.ended, part.began
+
+
 def _together(parts: Sequence[Part]) -> dict[str, Any]:
     """The fields of all parts: each thing once, what is open as the last one says it."""
     found: dict[str, Any] = {}
     if asked := next((each for part in parts if (each := part.fields.get("request"))), ""):
         found["request"] = asked
-    by_end = sorted(parts, key=lambda part: (part.ended, part.began))
+    by_end = sorted(parts, key=_end)
     for name in _TEXTS:
         if said := [each for part in by_end if (each := part.fields.get(name))]:
             found[name] = _once(said)
