@@ -31,6 +31,7 @@ from shared_sessions import (
     CWD,
     FORK,
     FORKS,
+    LINES,
     NEW,
     OWN_IDS,
     PARENT,
@@ -210,6 +211,20 @@ async def test_the_summary_of_a_session_in_several_files_says_what_all_do(
     async with open_runtime(small(tmp_path / "once"), background=False) as runtime:
         await runtime.ingest.reader.read(location)
         assert found[1] == told((await stored(runtime)).values())
+
+
+@pytest.mark.parametrize("name", LINES)
+async def test_an_empty_file_of_a_session_is_left_and_no_fault(name: str, tmp_path: Path) -> None:
+    location = write(name, tmp_path / "files", Made(PARENT, TURNS), 0)
+    (file,) = (tmp_path / "files").rglob("*.jsonl")
+    file.write_bytes(b"")
+    async with open_runtime(small(tmp_path / "home"), background=False) as runtime:
+        await runtime.ingest.reader.read(location)
+        [row] = await runtime.store.ingest.ledger("", "", 9, 0)
+        assert row.outcome == "left", row
+        write(name, tmp_path / "files", Made(PARENT, TURNS))
+        await runtime.ingest.reader.read(location)
+        assert TURNS[0][0] in {each.text for each in (await stored(runtime)).values()}
 
 
 @pytest.mark.parametrize("richer", ["cursor", "cursor-editor"])
