@@ -26,7 +26,7 @@ PACKAGE = SOURCE / "mem_search"
 
 MAX_LINES = 110_874
 """Lines of ``src``; the budget is 86,000 for the code as it is, and 92,000 with what comes."""
-MAX_MODULES = 613
+MAX_MODULES = 614
 MAX_ONE_IMPORTER = 125
 """Modules with one importer, whatever their size and folder."""
 MAX_FRAGMENTS = 4

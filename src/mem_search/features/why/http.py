@@ -123,10 +123,10 @@ async def _told(call: Call, path: str, clock: Clock) -> WhyPath:
         known.setdefault(each.location.path, []).append(each)
     if here := known.get(path):
         if failed := [each for each in here if each.error]:
-            why, by = failed[0].error, failed[0].location.source
+            because, source = failed[0].error, failed[0].location.source
             return WhyPath(
-                path=path, state="failed", source=by, at=failed[0].read_at, reason=why,
-                sentence=f"{path} could not be read: {why}.",
+                path=path, state="failed", source=source, at=failed[0].read_at, reason=because,
+                sentence=f"{path} could not be read: {because}.",
             )  # fmt: skip
         counts = _by_source(await store.ingest.ledger_counts(path))
         by = [each.location.source for each in here]
@@ -211,7 +211,8 @@ async def _of_session(
         if said := [row for row in rows if row.item.partition(":")[0] in (part, session)]:
             records = sum(row.records for row in said)
             gave = f"{path} is of the session {session}, which gave {records} record(s)"
-            return _entry(path, said[-1], clock, f"{gave}{_missing(said)}")
+            whole = next((row for row in said if row.outcome == "taken"), said[0])
+            return _entry(path, whole, clock, f"{gave}{_missing(said)}")
     return None
 
 
