@@ -34,17 +34,20 @@ Turn = tuple[str, str]
 
 @dataclass(frozen=True)
 class Made:
-    """A session as it is to be written: ``copied`` turns of the parent come first."""
+    """A session as it is to be written: ``copied`` turns of the parent come first. A file that goes
+    on with it has the turns ``since`` one.
+    """
 
     id: str
     turns: list[Turn]
     copied: int = 0
     day: int = 1
     is_child: bool = False
+    since: int = 0
 
     def __iter__(self) -> Any:
         """(number, is copied, asked, said, when asked, when said) of each turn."""
-        for n, (asked, said) in enumerate([*TURNS[: self.copied], *self.turns]):
+        for n, (asked, said) in [*enumerate([*TURNS[: self.copied], *self.turns])][self.since :]:
             is_copy = n < self.copied
             day = 1 if is_copy else self.day
             at = [f"2026-01-{day:02}T0{n}:00:0{s}.000Z" for s in (1, 9)]
@@ -603,6 +606,8 @@ WRITERS: Mapping[str, Writer] = {
 FORKS = ("claude-code", "qwen", "codex", "pi", "openclaw", "copilot", "gemini", "gemini document",
          "droid")  # fmt: skip
 """Forms in which a fork says that it is one, or has the messages of its parent with their ids."""
+OWN_IDS = ("claude-code", "qwen", "copilot", "gemini", "droid", "pi", "openclaw")
+"""Forms in which messages have ids of their own, so a session may go on in another file."""
 COPYING_CHILDREN = ("claude-code", "qwen", "codex", "pi", "openclaw", "copilot", "gemini",
                     "gemini document")  # fmt: skip
 """Of which the file of a subagent is tried with copied history."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -108,6 +110,57 @@ def test_a_relay_stores_with_the_token_of_the_worker_that_it_started(mem: Home) 
         assert process.stdin is not None
         process.stdin.close()
         assert process.wait(PATIENCE) == 0
+
+
+@pytest.mark.parametrize("left", ["as it was", "without a key", "cut off", "of another program"])
+def test_a_description_that_a_killed_worker_left_leads_to_nobody(mem: Home, left: str) -> None:
+    """Another program has the port by now: it is sent nothing, and a worker is started."""
+    mem.ok("worker", "start")
+    told = mem.worker()
+    os.kill(mem.pid(), signal.SIGKILL)
+    mem.wait_until_free()
+    with socket.create_server(("127.0.0.1", 0)) as stranger:
+        stranger.setblocking(False)
+        told |= {"port": (port := stranger.getsockname()[1]), "url": f"http://127.0.0.1:{port}"}
+        fields = {n: v for n, v in told.items() if left != "without a key" or n in ("pid", "url")}
+        text = "{}" if left == "of another program" else json.dumps(fields, indent=1)
+        (mem.path / "worker.json").write_text(text[: 40 if left == "cut off" else None])
+        done = mem.run("mcp", given=json.dumps(HELLO) + "\n")
+        assert json.loads(done.stdout)["result"]["serverInfo"]["name"] == "mem-search"
+        assert done.stderr == ""
+        with pytest.raises(BlockingIOError):
+            stranger.accept()
+    assert mem.worker()["instance_id"] != told["instance_id"]
+
+
+def test_a_worker_of_an_older_version_is_replaced_when_a_relay_finds_it(mem: Home) -> None:
+    with mem.popen("mcp") as process:
+        assert "result" in said(process, HELLO)
+        first = mem.worker()
+        # As a worker of the version before left it, which still runs when the program is upgraded.
+        (mem.path / "worker.json").write_text(json.dumps({**first, "version": "0.0.1"}, indent=1))
+        done = mem.run("mcp", given=json.dumps(HELLO) + "\n")
+        assert "result" in json.loads(done.stdout)
+        second = mem.worker()
+        assert second["instance_id"] != first["instance_id"]
+        assert second["version"] != "0.0.1"
+        # The relay that knew the older one goes on with the new one, and stores.
+        reply = said(process, call("remember", 2, title="Oil", text="The lamp burns whale oil."))
+        assert reply["result"]["isError"] is False, reply
+        assert process.stdin is not None
+        process.stdin.close()
+        assert process.wait(PATIENCE) == 0
+
+
+def test_a_worker_without_a_key_is_not_believed(mem: Home) -> None:
+    """A worker runs, and what describes it is of before keys: the next step is said, and works."""
+    mem.ok("worker", "start")
+    told = {name: value for name, value in mem.worker().items() if name != "key"}
+    (mem.path / "worker.json").write_text(json.dumps(told, indent=1))
+    error = json.loads(mem.run("mcp", given=json.dumps(HELLO) + "\n").stdout)["error"]
+    assert "run: mem-search worker restart" in error["message"]
+    mem.ok("worker", "restart")
+    assert "result" in json.loads(mem.run("mcp", given=json.dumps(HELLO) + "\n").stdout)
 
 
 def test_a_worker_that_cannot_start_is_an_error_and_the_relay_continues(mem: Home) -> None:

@@ -12,7 +12,9 @@ from http_worker import Client, lifecycle_of
 from people import join
 
 import agent_sessions
+import shared_sessions
 from chosen_store import in_a_file
+from mem_search.errors import SourceError
 from mem_search.extractors import ocr
 from mem_search.model import Location
 from ocr_programs import install_nothing
@@ -153,6 +155,54 @@ async def test_a_file_that_no_source_reads_is_not_promised_to_be_read(
     file = root / "2026" / "rollout-2026-02-02T00-00-00-new.jsonl"
     file.write_text("{}\n")
     assert (await ask(empty, file))["state"] == "unseen", "the next reading takes it"
+
+
+@pytest.mark.parametrize("form", ["kiro file", "kiro folder", "antigravity"])
+async def test_a_file_that_the_ledger_calls_by_its_session_is_read(
+    form: str, empty: Client, tmp_path: Path
+) -> None:
+    made = shared_sessions.Made(shared_sessions.PARENT, shared_sessions.TURNS)
+    location = Location(*shared_sessions.write(form, tmp_path / "agent", made))
+    (file,) = (tmp_path / "agent").rglob("*.jsonl")
+    lines = file.read_bytes().splitlines(keepends=True)
+    file.write_bytes(b"".join([lines[0], b"{broken\n", *lines[1:]]))
+    await lifecycle_of(empty).runtime.ingest.reader.read(location)
+    told = await ask(empty, file)
+    assert f"of the session {made.id}, which gave " in told["sentence"]
+    assert "gave 0" not in told["sentence"]
+    assert "1 part(s) of it failed: message 2 cannot be read" in told["sentence"]
+    assert told["state"] == "stored"
+
+
+async def test_why_tells_a_link_and_a_folder_from_a_file_that_is_not_read(
+    empty: Client, tmp_path: Path
+) -> None:
+    made = shared_sessions.Made(shared_sessions.PARENT, shared_sessions.TURNS)
+    location = Location(*shared_sessions.write("qwen", tmp_path / "agent", made))
+    (file,) = (tmp_path / "agent").rglob("*.jsonl")
+    folder, link = file.with_name("019a.jsonl"), file.with_name("loop")
+    folder.mkdir()
+    link.symlink_to(file.parent)
+    await lifecycle_of(empty).runtime.ingest.reader.read(location)
+    for path, kind, step in (
+        (folder, "it is a folder", f"mem-search add {folder}"),
+        (link, "it is a link", f"mem-search why {file.parent}"),
+    ):
+        told = await ask(empty, path)
+        assert told["state"] == "left"
+        assert kind in told["reason"]
+        assert told["sentence"].endswith(step)
+
+
+async def test_a_place_that_could_not_be_read_is_not_called_read(
+    empty: Client, tmp_path: Path
+) -> None:
+    path = tmp_path / "opencode.db"
+    path.touch()
+    with pytest.raises(SourceError, match="it is empty"):
+        await lifecycle_of(empty).runtime.ingest.reader.read(Location("opencode", str(path)))
+    told = await ask(empty, path)
+    assert (told["state"], "it is empty" in told["sentence"]) == ("failed", True), told
 
 
 async def test_what_a_reader_did_not_read_is_told(

@@ -2,6 +2,10 @@
 arrive in any order, a clock that goes backwards, a byte order mark."""
 
 import json
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +13,7 @@ import pytest
 
 from mem_search.model import Batch, Draft, Filters, Location, Record
 from mem_search.model.records import Reading
+from mem_search.sources import by_name
 from mem_search.sources.pi import Pi
 from mem_search.wiring import open_runtime
 from runtimes import small
@@ -39,13 +44,15 @@ def pi(number: int) -> tuple[str, list[dict[str, Any]]]:
     return of.format(number + 1, IDS[number]), lines
 
 
-def codex(number: int) -> tuple[str, list[dict[str, Any]]]:
-    """As before turns had ids: what is copied has the time of the fork."""
+def codex(number: int, *, metas: bool = True, forked: bool = True) -> tuple[str, list[Any]]:
+    """As before turns had ids: what is copied has the time of the fork. The file may have the
+    statements of its parents, or name its parent, or both.
+    """
     began = f"2026-01-0{number + 1}T00:00:00.000Z"
     lines: list[dict[str, Any]] = []
-    for n in range(number, -1, -1):
+    for n in range(number, -1 if metas else number - 1, -1):
         of = {"id": IDS[n], "cwd": CWD, "source": "cli"}
-        of |= {"forked_from_id": IDS[n - 1]} if n == number and n else {}
+        of |= {"forked_from_id": IDS[n - 1]} if forked and n == number and n else {}
         lines.append({"type": "session_meta", "timestamp": began, "payload": of})
     for n, turn in enumerate(ASKED[: number + 1]):
         for role, words in zip(("user", "assistant"), turn, strict=True):
@@ -57,7 +64,17 @@ def codex(number: int) -> tuple[str, list[dict[str, Any]]]:
     return f"sessions/2026/01/0{number + 1}/{name}", lines
 
 
-PROGRAMS = {"pi": pi, "codex": codex}
+PROGRAMS: Mapping[str, Callable[[int], tuple[str, list[dict[str, Any]]]]] = {
+    "pi": pi,
+    "codex": codex,
+    "codex statements": partial(codex, forked=False),
+    "codex names": partial(codex, metas=False),
+}
+
+
+def write_more(path: Path, lines: list[dict[str, Any]]) -> None:
+    with path.open("a") as file:
+        file.writelines(f"{json.dumps(line)}\n" for line in lines)
 
 
 def write(path: Path, lines: list[dict[str, Any]], begin: str = "") -> None:
@@ -72,16 +89,19 @@ async def read(home: Path, root: Path, source: str, *order: int) -> list[Record]
             if number >= 0:
                 place, lines = PROGRAMS[source](number)
                 write(root / place, lines)
-            await runtime.ingest.reader.read(Location(source, str(root)))
+            await runtime.ingest.reader.read(Location(source.partition(" ")[0], str(root)))
         page, _ = await runtime.store.records.page(Filters(), "date_asc", 200, 0)
         return [record for record, _ in page]
 
 
 def told(records: list[Record]) -> list[tuple[Any, ...]]:
     return sorted(
-        (each.kind, each.source_id, each.session, each.text, str(each.metadata.get("sessions")))
+        (
+            each.kind, each.source_id, each.session, each.text, each.created_at, each.updated_at,
+            str(sorted((k, v) for k, v in each.metadata.items() if k != "reading")),
+        )
         for each in records
-    )
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize("source", PROGRAMS)
@@ -93,13 +113,73 @@ async def test_a_fork_of_a_fork_has_nothing_twice(source: str, tmp_path: Path) -
     assert len([each for each in expected if each.kind == "user_prompt"]) == len(ASKED)
 
 
-@pytest.mark.parametrize("order", [(0, 2, 1), (1, 2, 0), (2, 1, 0), (2, 0, 1), (1, 0, 2)])
-async def test_parents_may_come_after_the_forks_of_their_forks(
-    order: tuple[int, ...], tmp_path: Path
+@pytest.mark.parametrize("source", PROGRAMS)
+async def test_parents_may_come_after_the_forks_of_their_forks(source: str, tmp_path: Path) -> None:
+    expected = await read(tmp_path / "once", tmp_path / "all", source, 0, 1, 2)
+    for number, order in enumerate(permutations(range(len(IDS)))):
+        found = await read(tmp_path / f"home{number}", tmp_path / f"{number}", source, *order)
+        assert told(found) == told(expected), order
+
+
+async def test_what_a_missing_parent_copied_is_that_of_its_own_parent(tmp_path: Path) -> None:
+    for order in ((0, 2), (2, 0)):
+        found = await read(tmp_path / f"home{order}", tmp_path / f"{order}", "codex", *order)
+        asked = [each.text for each in found if each.kind == "user_prompt"]
+        assert sorted(asked) == sorted(words for words, _ in ASKED), order
+
+
+@pytest.mark.parametrize("source", PROGRAMS)
+async def test_a_store_of_older_rules_has_each_thing_once_when_it_is_read_again(
+    source: str, tmp_path: Path
 ) -> None:
-    expected = await read(tmp_path / "once", tmp_path / "all", "pi", 0, 1, 2)
-    found = await read(tmp_path / "home", tmp_path / "files", "pi", *order)
-    assert told(found) == told(expected)
+    """The older rules read each fork before its parent, and kept what they made of it then."""
+    reader, root = by_name(source.partition(" ")[0]), tmp_path / "files"
+    location = Location(reader.name, str(root))
+    expected = await read(tmp_path / "once", root, source, 0, 1, 2)
+    [*_, now] = reader.read(location, {})
+    async with open_runtime(small(tmp_path / "home"), background=False) as runtime:
+        for number in (2, 1, 0):
+            place, lines = PROGRAMS[source](number)
+            write(tmp_path / f"{number}" / place, lines)
+            for batch in reader.read(Location(reader.name, str(tmp_path / f"{number}")), {}):
+                drafts = [
+                    replace(each, former=(), reading=replace(each.reading, rules=7, turns=()))
+                    for each in batch.drafts
+                    if each.reading
+                ]
+                cursor = {**now.cursor, "version": 7}
+                await runtime.ingest.writer.take(
+                    location, Batch(drafts=tuple(drafts), cursor=cursor)
+                )
+        before, _ = await runtime.store.records.page(Filters(), "date_asc", 200, 0)
+        asked = [record.text for record, _ in before if record.kind == "user_prompt"]
+        assert len(asked) > len(ASKED), "the older rules kept some twice"
+        await runtime.ingest.reader.read(location)  # as the first start does
+        after, _ = await runtime.store.records.page(Filters(), "date_asc", 200, 0)
+        assert told([record for record, _ in after]) == told(expected)
+        rows = await runtime.store.ingest.ledger(reader.name, "", 99, 0)
+        assert any(row.reason.startswith("it is one record with") for row in rows)
+
+
+@pytest.mark.parametrize("source", ["pi", "codex", "codex names"])
+async def test_a_fork_whose_parent_is_gone_is_read_from_where_it_was_left(
+    source: str, tmp_path: Path
+) -> None:
+    reader, root = by_name(source.partition(" ")[0]), tmp_path / "files"
+    location = Location(reader.name, str(root))
+    place, lines = PROGRAMS[source](1)
+    write(root / place, lines[:-1])
+    [*_, first] = reader.read(location, {})
+    write_more(root / place, lines[-1:])
+    [*_, second] = reader.read(location, first.cursor)
+    given = {draft.source_id for draft in second.drafts}
+    assert given, "the line that came"
+    assert not any(IDS[0] in each for each in given), "what was copied was not read again"
+    parent, above = PROGRAMS[source](0)
+    write(root / parent, above)
+    [*_, third] = reader.read(location, second.cursor)
+    assert {draft.session for draft in third.drafts} == {IDS[0], IDS[1]}
+    assert len(set(third.places)) == 2, "the fork is read again with its parent"
 
 
 def test_a_fork_whose_parent_is_not_found_is_not_read_again_and_again(tmp_path: Path) -> None:

@@ -8,7 +8,9 @@ import os
 import time
 from collections.abc import Iterable
 from contextlib import AsyncExitStack
+from dataclasses import replace
 from datetime import datetime
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +27,19 @@ from mem_search.sources.agent_work.session_stores import SessionStores
 from mem_search.sources.agent_work.transcripts import SessionFiles
 from mem_search.wiring import Runtime, open_runtime
 from runtimes import small
-from shared_sessions import CWD, FORK, FORKS, NEW, PARENT, TURNS, WRITERS, Made, sessions_of
+from shared_sessions import (
+    CWD,
+    FORK,
+    FORKS,
+    LINES,
+    NEW,
+    OWN_IDS,
+    PARENT,
+    TURNS,
+    WRITERS,
+    Made,
+    sessions_of,
+)
 
 
 def write(form: str, root: Path, made: Made, count: int | None = None) -> Location:
@@ -106,7 +120,7 @@ async def told_by_hooks(runtime: Runtime, made: Made) -> None:
 
 ACTIONS = st.lists(
     st.tuples(
-        st.sampled_from(["copy", "backup", "moved", "again", "true"]),
+        st.sampled_from(["copy", "backup", "moved", "again", "true", "rest"]),
         st.integers(0, 2),
         st.integers(1, 9),
     ),
@@ -142,9 +156,11 @@ async def test_any_order_of_files_gives_what_the_fullest_give(name: str, tmp_pat
             for step, (action, session, lines) in enumerate(actions):
                 root = tmp_path / f"files{number}" / ("true" if action == "true" else f"{step}")
                 made = sessions[session % len(sessions)]
+                if action == "rest" and name in OWN_IDS:
+                    made = replace(made, since=min(1, len(made.turns) - 1))
                 true = tmp_path / f"files{number}" / "true"
                 match action:
-                    case "moved":
+                    case "moved" | "rest":
                         location = write(name, root, made)
                     case "again":
                         location = write(name, true, made)
@@ -163,6 +179,52 @@ async def test_any_order_of_files_gives_what_the_fullest_give(name: str, tmp_pat
                 location = write(name, true, made)
             await runtime.ingest.reader.read(location)
             assert told((await stored(runtime)).values()) == told(expected.values()), actions
+
+
+BESIDE = ("Paint the lamp", "The lamp is green now, and its test is in tests/lamp.py.")
+PARTS = (Made(PARENT, TURNS[:2]), Made(PARENT, TURNS, since=1),
+         Made(PARENT, [TURNS[0], ("", ""), ("", ""), BESIDE]))  # fmt: skip
+"""Files of one session: how it began, how it went on elsewhere, and a copy that went on, too."""
+
+
+@pytest.mark.parametrize("name", OWN_IDS)
+async def test_the_summary_of_a_session_in_several_files_says_what_all_do(
+    name: str, tmp_path: Path
+) -> None:
+    found: list[dict[str, tuple[Any, ...]]] = []
+    for number, order in enumerate(permutations(range(len(PARTS)))):
+        async with open_runtime(small(tmp_path / f"{number}"), background=False) as runtime:
+            for part in order:
+                location = write(name, tmp_path / "files" / f"{part}", PARTS[part])
+                await runtime.ingest.reader.read(location)
+            found.append(told((await stored(runtime)).values()))
+            [summary] = [each for each in found[-1].values() if each[0] == "session_summary"]
+            fields = summary[-1]
+            assert fields["request"] == TURNS[0][0]
+            assert fields["completed"].split("\n\n") == [said for _, said in [*TURNS, BESIDE]]
+            assert {asked for asked, _ in [*TURNS, BESIDE]} <= {e[3] for e in found[-1].values()}
+            location = write(name, tmp_path / "files" / "all", Made(PARENT, [*TURNS, BESIDE]))
+            await runtime.ingest.reader.read(location)
+            found.append(told((await stored(runtime)).values()))
+    assert found[0::2] == [found[0]] * len(found[0::2])
+    assert found[1::2] == [found[1]] * len(found[1::2])
+    async with open_runtime(small(tmp_path / "once"), background=False) as runtime:
+        await runtime.ingest.reader.read(location)
+        assert found[1] == told((await stored(runtime)).values())
+
+
+@pytest.mark.parametrize("name", LINES)
+async def test_an_empty_file_of_a_session_is_left_and_no_fault(name: str, tmp_path: Path) -> None:
+    location = write(name, tmp_path / "files", Made(PARENT, TURNS), 0)
+    (file,) = (tmp_path / "files").rglob("*.jsonl")
+    file.write_bytes(b"")
+    async with open_runtime(small(tmp_path / "home"), background=False) as runtime:
+        await runtime.ingest.reader.read(location)
+        [row] = await runtime.store.ingest.ledger("", "", 9, 0)
+        assert row.outcome == "left", row
+        write(name, tmp_path / "files", Made(PARENT, TURNS))
+        await runtime.ingest.reader.read(location)
+        assert TURNS[0][0] in {each.text for each in (await stored(runtime)).values()}
 
 
 @pytest.mark.parametrize("richer", ["cursor", "cursor-editor"])

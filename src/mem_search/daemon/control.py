@@ -130,7 +130,7 @@ def unproved(place: Place) -> Unavailable:
 def nameless(settings: Settings) -> Unavailable:
     """The error for a worker whose file was deleted, so that nobody can reach or end it."""
     return Unavailable(
-        f"a worker of {settings.home} runs without {settings.worker_file.name}; "
+        f"a worker of {settings.home} runs without {settings.worker_file.name}, or it is damaged; "
         f"to end it: fuser -k -TERM {settings.home}"
     )
 

@@ -21,18 +21,19 @@ class WorkerState:
 
     ``process`` tells its process from a later one with the same pid. ``key`` proves who answers at
     the port (``access/proof``). ``socket`` is the path of its Unix socket; where that is empty,
-    ``no_socket`` says why. A worker that starts has all of it, and answers a moment later.
+    ``no_socket`` says why. A worker that starts has all of it, and answers a moment later. What an
+    older version did not write is empty, so that its worker can still be ended.
     """
 
     pid: int
     port: int
     url: str
-    version: str
-    started_at: str
-    home: str
-    instance_id: str
-    process: str
-    key: str
+    version: str = ""
+    started_at: str = ""
+    home: str = ""
+    instance_id: str = ""
+    process: str = ""
+    key: str = ""
     socket: str = ""
     no_socket: str = ""
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 
 from mem_search.errors import InputError
+from mem_search.ingest.prepare import redacted
 from mem_search.ingest.preparing import Preparing
 from mem_search.model import Batch, Draft, LedgerEntry, Location
 from mem_search.model.ingest import (
@@ -18,6 +20,7 @@ from mem_search.model.ingest import (
 )
 from mem_search.patterns import pattern
 from mem_search.storage.redacted import clean, stored_location
+from mem_search.storage.rules.summaries import SUMMARY, KnownSummary, joined
 from mem_search.storage.sql.ingest import Ingest
 from mem_search.text import secret_rules
 from mem_search.text.redaction import Redaction, redact
@@ -48,6 +51,8 @@ class IngestWriter:
         self._redaction = redaction or Redaction(b"")
         self.changing = asyncio.Lock()
         """Held by whoever reads a record in order to write it again."""
+        self._joining = asyncio.Lock()
+        """Held while summaries are joined with what is stored of them, until they are stored."""
 
     async def named(self, location: Location) -> StoredLocation:
         """``location`` as the store knows it; made once for all questions about it."""
@@ -82,17 +87,19 @@ class IngestWriter:
             batch = replace(batch, drafts=tuple(_kept(d, known, others) for d in batch.drafts))
         if whole:
             batch = await self._without_stale(location.source, batch, whole)
-        prepared = await self._prepared(batch, left_out, at)
-        at("")
-        writing = asyncio.ensure_future(
-            self._ingest.store_batch(location, prepared, followed=followed, job=job)
-        )
-        try:
-            taken = await asyncio.shield(writing)
-        except asyncio.CancelledError:
-            # The transaction continues in its thread; its records have to be indexed too.
-            writing.add_done_callback(self._tell)
-            raise
+        async with self._joining if any(map(_is_of_files, batch.drafts)) else nullcontext():
+            batch = await self._joined(batch)
+            prepared = await self._prepared(batch, left_out, at)
+            at("")
+            writing = asyncio.ensure_future(
+                self._ingest.store_batch(location, prepared, followed=followed, job=job)
+            )
+            try:
+                taken = await asyncio.shield(writing)
+            except asyncio.CancelledError:
+                # The transaction continues in its thread; its records have to be indexed too.
+                writing.add_done_callback(self._tell)
+                raise
         if taken.new or taken.changed or taken.deleted:
             self._stored()
         return taken
@@ -135,6 +142,21 @@ class IngestWriter:
             )
             for draft in drafts
         )
+
+    async def _joined(self, batch: Batch) -> Batch:
+        """The batch with summaries that say what all files of their sessions do."""
+        drafts = [*batch.drafts]
+        places = [place for place, draft in enumerate(drafts) if _is_of_files(draft)]
+        if not places:
+            return batch
+        known = await self._ingest.summaries_of([drafts[place] for place in places])
+        for place in places:
+            # What is kept of the parts is not redacted with the record.
+            draft = await asyncio.to_thread(redacted, drafts[place])
+            key = draft.source, draft.source_id
+            before = known.get(key) or KnownSummary.of(draft)
+            drafts[place], known[key] = joined(draft, before)
+        return replace(batch, drafts=tuple(drafts))
 
     async def _without_stale(
         self, source: str, batch: Batch, whole: Sequence[WholeSession]
@@ -194,6 +216,11 @@ def _kept(
     if project in others:
         draft = replace(draft, project=project, project_id=0)
     return replace(draft, metadata={**draft.metadata, "branch": branch}) if branch else draft
+
+
+def _is_of_files(draft: Draft) -> bool:
+    """Whether it is the summary of a session that an agent writes files of."""
+    return draft.kind == SUMMARY and draft.reading is not None
 
 
 def _ids(drafts: Sequence[Draft]) -> list[str]:

@@ -89,7 +89,8 @@ class Reading:
     ``events`` of the session up to the last one of the draft, by the version ``rules`` of what
     makes drafts. ``session`` is that of the file, whose name in the ledger is ``item``.
     ``is_copy``: the file has it as copied history. ``is_open``: more may come. ``is_told``: hooks
-    told of it.
+    told of it. Of a summary: hashes of the ids of its ``turns``, whether somebody gave its title,
+    and, if several files tell of the session, the ``parts`` (``storage/rules/summaries.py``).
     """
 
     rules: int
@@ -99,13 +100,19 @@ class Reading:
     is_copy: bool = False
     is_open: bool = False
     is_told: bool = False
+    is_titled: bool = False
+    turns: tuple[str, ...] = ()
+    parts: tuple[Mapping[str, Any], ...] = ()
 
     @property
     def stored(self) -> dict[str, Any]:
         """What the record keeps of it."""
-        flags = {"copy": self.is_copy, "open": self.is_open, "told": self.is_told}
-        kept = {name: True for name, value in flags.items() if value}
-        return {"rules": self.rules, "events": self.events, **kept}
+        kept = {
+            "copy": self.is_copy, "open": self.is_open, "told": self.is_told,
+            "titled": self.is_titled, "turns": [*self.turns], "parts": [*self.parts],
+        }  # fmt: skip
+        told = {name: value for name, value in kept.items() if value}
+        return {"rules": self.rules, "events": self.events, **told}
 
 
 @dataclass(frozen=True, slots=True)

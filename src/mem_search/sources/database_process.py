@@ -59,6 +59,8 @@ class _Opened:
         self, path: Path, needed: tuple[str, ...], optional: tuple[str, ...], *, as_bytes: bool
     ) -> None:
         size = _size(path)
+        if not size:
+            raise _Missing("it is empty: its program has stored nothing in it yet")
         self._connection = connection = sqlite3.connect(
             f"{path.as_uri()}?mode=ro", uri=True, timeout=_BUSY_SECONDS, isolation_level=None
         )

@@ -41,7 +41,7 @@ class Growing:
     """What the next reading needs, once the end of the file was reached; empty without a reader
     that can go on there."""
     _goes_on: bool = False
-    _awaits: str = ""
+    _awaits: list[str] = field(default_factory=list)
     _held: tuple[int, int] | None = None
     _end: dict[str, Any] = field(default_factory=dict)
     _keepers: dict[str, Callable[[], Any]] = field(default_factory=dict)
@@ -49,13 +49,15 @@ class Growing:
     @classmethod
     def at(cls, file: BinaryIO, stored: Mapping[str, Any]) -> Growing | None:
         """The place that was ``stored``; None if the open ``file`` does not continue it."""
-        if "awaits" in stored:
+        if "offset" not in stored:
             return None
         status = os.fstat(file.fileno())
         offset, inode, check = stored["offset"], stored["inode"], stored["check"]
         if inode != status.st_ino or status.st_size < offset or _check(file, offset) != check:
             return None
-        return cls(offset, stored["line"], deepcopy(stored["known"]))
+        place = cls(offset, stored["line"], deepcopy(stored["known"]))
+        place._awaits = [*stored.get("awaits", ())]
+        return place
 
     def remember(self, who: str, live: dict[str, Any], *not_kept: str) -> dict[str, Any]:
         """``live`` as it was when the file was left; it is kept again. So a reader can go on."""
@@ -76,25 +78,25 @@ class Growing:
         """What is known now is what is known where the file is left."""
         if self._end:
             known = deepcopy({who: keeper() for who, keeper in self._keepers.items()})
-            self.left = {**self._end, "known": known}
+            self.left = {**self.left, **self._end, "known": known}
 
-    def forget(self, awaits: str = "") -> None:
-        """The reading cannot go on where it is left: the next one begins at the start. It comes
-        when the file grew, or when one is there whose name has the word that this one ``awaits``.
-        """
-        self._goes_on = False
-        self._awaits = self._awaits or awaits
+    def forget(self, *, really: bool = True) -> None:
+        """The reading cannot go on where it is left: the next one begins at the start."""
+        self._goes_on = not really
+
+    def wait_for(self, *words: str) -> None:
+        """The file is read from its start once one is there whose name has one of the ``words``."""
+        self._awaits += words
 
     def leave(self, file: BinaryIO) -> None:
         """All complete lines of ``file`` were read."""
+        self.left = {"awaits": self._awaits} if self._awaits else {}
         if self._goes_on:
             offset, line = self._held or (self.offset, self.line)
             inode, check = os.fstat(file.fileno()).st_ino, _check(file, offset)
             self._end = {"offset": offset, "line": line, "inode": inode, "check": check}
             if self._held is None:
                 self.let_go()
-        elif self._awaits:
-            self.left = {"awaits": self._awaits}
 
     def count(self, taken: Mapping[str, bool]) -> int:
         """How many records the file has given, with those that were ``taken`` in this reading: ids,
@@ -126,9 +128,10 @@ def continued(path: Path, stored: Mapping[str, Any]) -> Growing | None:
 
 def keep_newest(known: dict[str, list[Any]]) -> None:
     """Keep where to go on in the files that changed last: their entries are a stamp that begins
-    with when (ns), how far they were read, and perhaps the place.
+    with when (ns), how far they were read, and perhaps the place. What they wait for stays.
     """
-    places = [item for item, entry in known.items() if entry[2:] and "awaits" not in entry[2]]
+    places = [item for item, entry in known.items() if entry[2:] and "known" in entry[2]]
     if len(places) > STATES_KEPT:
         oldest = min(places, key=lambda item: int(known[item][0].partition("-")[0]))
-        del known[oldest][2:]
+        awaits = known[oldest].pop().get("awaits")
+        known[oldest] += [{"awaits": awaits}] if awaits else []

@@ -72,6 +72,7 @@ _TOOLS: Final[Tools] = {
 _WRITES: Final = ("fs_write", "write")
 _EXITED: Final = pattern(r"\bexit (?:code|status):? (\d{1,9})\b", re.IGNORECASE)
 _KINDS: Final = ("Prompt", "AssistantMessage", "ToolResults")
+_EVENTS: Final = ("user", "assistant", "tool_call", "tool_result")
 _SILENT: Final = ("Clear", "Compaction", "ResetTo", "CancelledPrompt", "SystemPrompt")
 """Lines of version 2 of which nothing is stored."""
 _NEWER: Final = "select key, conversation_id, updated_at from conversations_v2 order by created_at"
@@ -183,6 +184,8 @@ def _of_file(
         if payload:
             at, key = when(line.get("timestamp")), clean_text(line.get("id"))
             events = list(_third(payload))
+            if not events and payload.get("content") and payload.get("type") not in _EVENTS:
+                unread.not_known(f"an event {clean_text(payload.get('type'))}")
         else:
             at = when(fields(data.get("meta")).get("timestamp"))
             key, events = clean_text(data.get("message_id")), list(_second(line.get("kind"), data))

@@ -177,9 +177,12 @@ class WholeFiles(BaseSource):
         for path, (stamp, size) in stamps.items():
             item = location.upload or names[path]
             entry = known.get(item, ["", 0])
-            awaited = entry[2].get("awaits") if entry[2:] else None
+            awaited = entry[2].get("awaits", ()) if entry[2:] else ()
             if awaited and any(
-                awaited in other.name for other in names if names[other] not in before
+                word in other.name
+                for other in names
+                if names[other] not in before
+                for word in awaited
             ):
                 entry = ["", 0]
             if entry[:2] != [stamp, _DONE]:

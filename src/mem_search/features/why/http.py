@@ -32,6 +32,8 @@ from mem_search.validation import invalid_value
 FILES: Final = "files"
 _MAX_PARTS: Final = 1000
 """Entries of one file that are looked at."""
+_MIN_ID_CHARS: Final = 8
+"""Of the id of a session; shorter names of folders are no ids."""
 
 Clock = Callable[[int], str]
 """Writes a time (ms since 1970) as the reader's clock shows it."""
@@ -121,6 +123,12 @@ async def _told(call: Call, path: str, clock: Clock) -> WhyPath:
     for each in await store.ingest.locations():
         known.setdefault(each.location.path, []).append(each)
     if here := known.get(path):
+        if failed := [each for each in here if each.error]:
+            because, source = failed[0].error, failed[0].location.source
+            return WhyPath(
+                path=path, state="failed", source=source, at=failed[0].read_at, reason=because,
+                sentence=f"{path} could not be read: {because}.",
+            )  # fmt: skip
         counts = _by_source(await store.ingest.ledger_counts(path))
         by = [each.location.source for each in here]
         return _read(
@@ -171,21 +179,59 @@ async def _below(
     if not _is_followed(call, above):
         step = f"can be read again: mem-search add {folder}"
     if not call.caller.user and (since := await asyncio.to_thread(_there_since, path)):
-        by = _and_names(list(dict.fromkeys(each.location.source for each in above)))
-        takers = [_takes(each.location.source, path) for each in above]
-        if since < newest.read_at or not any(each is not False for each in takers):
-            other = for_path(Path(path))
-            reason = f"no source that reads {folder} reads such a file ({by})"
-            step = f"mem-search sync {other} {path}" if other else f"mem-search add {path}"
+        sources = list(dict.fromkeys(each.location.source for each in above))
+        takers = {name: _takes(name, path) for name in sources}
+        taker = next((name for name in sources if takers[name]), None)
+        if taker and (by_session := await _of_session(call, path, below, taker, clock)):
+            return by_session
+        if since < newest.read_at or not any(each is not False for each in takers.values()):
+            reason, step = await asyncio.to_thread(_not_read, path, folder, sources, taker)
             return WhyPath(
                 path=path, state="left", at=newest.read_at, reason=reason,
-                sentence=f"{path} is not read: {reason}; to read it: {step}",
+                sentence=f"{path} is not read: {reason}; {step}",
             )  # fmt: skip
     return WhyPath(
         path=path, state="unseen", source=newest.location.source, at=newest.read_at,
         sentence=f"{path} was not there when {folder} was last read"
         f" (at {clock(newest.read_at)}); the folder {step}.",
     )  # fmt: skip
+
+
+async def _of_session(
+    call: Call, path: str, below: str, source: str, clock: Clock
+) -> WhyPath | None:
+    """Of a file that the ledger calls by its session, which one of its names has; None of another.
+
+    A source that finds a session in several places says what it read by the session.
+    """
+    for part in reversed([*Path(below).parts[:-1], Path(below).stem]):
+        session = part.rpartition("_")[2]
+        if len(session) < _MIN_ID_CHARS:
+            continue
+        rows = await call.runtime.store.ingest.ledger(source, session, _MAX_PARTS, 0)
+        if said := [row for row in rows if row.item.partition(":")[0] in (part, session)]:
+            records = sum(row.records for row in said)
+            gave = f"{path} is of the session {session}, which gave {records} record(s)"
+            whole = next((row for row in said if row.outcome == "taken"), said[0])
+            return _entry(path, whole, clock, f"{gave}{_missing(said)}")
+    return None
+
+
+def _not_read(path: str, folder: str, sources: Sequence[str], taker: str | None) -> tuple[str, str]:
+    """Why what was there when the ``folder`` was read has no entry, and the next step."""
+    place, by = Path(path), _and_names(sources)
+    if place.is_symlink():
+        step = f"see what it leads to: mem-search why {place.resolve()}"
+        return f"it is a link, and what it leads to is read where it is ({by})", step
+    if place.is_dir():
+        step = f"to read it by itself: mem-search add {path}"
+        return f"it is a folder in which nothing is read by what reads {folder} ({by})", step
+    if taker:
+        step = f"what it said of others: mem-search ledger --source {taker}"
+        return f"the source {taker}, which reads such files, said nothing of it", step
+    other = for_path(place)
+    step = f"mem-search sync {other} {path}" if other else f"mem-search add {path}"
+    return f"no source that reads {folder} reads such a file ({by})", f"to read it: {step}"
 
 
 async def _parts(call: Call, path: str) -> list[LedgerRow]:

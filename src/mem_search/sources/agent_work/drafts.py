@@ -12,6 +12,7 @@ from collections.abc import Generator, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import astuple, replace
 from typing import Any, Final
+from zlib import crc32
 
 from mem_search.model import Draft, Kind, Link
 from mem_search.model.forgetting import SESSION, TOLD
@@ -33,7 +34,7 @@ _AWAITED = 64
 _QUEUED = 8
 _ANSWER = 1000
 
-VERSION: Final = 7
+VERSION: Final = 8
 """Of the rules by which sessions become records, and of the state between two readings. Raise it
 when one of them changes: the sessions of all agents are then read again from their start."""
 
@@ -154,7 +155,7 @@ class DraftBuilder:
         session = self._session
         metadata = session.metadata(self._steps.get(MAIN))
         if metadata and session.started is not None:
-            yield self._draft(
+            draft = self._draft(
                 "session_summary",
                 "summary",
                 summary_text(metadata),
@@ -163,6 +164,10 @@ class DraftBuilder:
                 metadata=metadata,
                 earlier=[key for turn in session.turns.items() for key in step_keys(*turn)],
             )
+            assert draft.reading is not None
+            turns = tuple(f"{crc32(turn.encode()):08x}" for turn in session.turns)
+            reading = replace(draft.reading, is_titled=bool(session.title), turns=turns)
+            yield replace(draft, reading=reading)
 
     def _take(self, event: events.Event, line: Line) -> Iterator[Draft]:
         match event:
@@ -259,6 +264,8 @@ class DraftBuilder:
             yield from self._observation(step)
             if line.agent == MAIN:
                 self._session.did(step, over=True)
+        if line.agent == MAIN:
+            self._session.begins(key)
         self._steps[line.agent] = Step(
             id=key,
             agent=line.agent,
@@ -332,7 +339,7 @@ class DraftBuilder:
 
     def _observation(self, step: Step) -> Iterator[Draft]:
         if step.worthwhile:
-            self._session.recorded(step)
+            self._session.begins(step.id, step.part)
             *earlier, own = step_keys(step.id, step.part)
             ending = own.removeprefix(step.id)
             yield self._draft(

@@ -224,9 +224,9 @@ class Session:
         self.own = own
         self.conclusions, self.settled, self.left = [], [], []
 
-    def recorded(self, step: Step) -> None:
-        """``step`` became an observation."""
-        self.turns[step.id] = step.part
+    def begins(self, turn: str, parts: int = 0) -> None:
+        """A ``turn`` begins, or so many ``parts`` of its steps became observations."""
+        self.turns[turn] = parts
         while len(self.turns) > _TURNS:
             del self.turns[next(iter(self.turns))]
 

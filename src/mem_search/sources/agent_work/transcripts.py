@@ -73,6 +73,9 @@ class SessionFiles(WholeFiles):
         return ""
 
     def drafts(self, file: WholeFile) -> Iterator[Draft | LedgerEntry | WholeSession | NotHere]:
+        if not file.path.stat().st_size:  # a program begins some so
+            yield LedgerEntry(file.name, "left", "it is empty")
+            return
         project_of = named_after if file.is_upload else identify
         builder = DraftBuilder(
             self.name,

@@ -11,7 +11,7 @@ says how much of which other file comes before it. Both are one session.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -73,18 +73,22 @@ def _lines(file: WholeFile, end: int | None, depth: int) -> Iterator[Line]:
         if reading.base and (base := fields(reading.base.pop())):
             yield from _inherited(file, reading.session, base, depth)
         at = moment(line.get("timestamp") or payload.get("timestamp"))
-        if events and (above := reading.parent):
-            parent = parent or _written(file, above, depth)
+        if events and (above := reading.above):
+            if parent is None:
+                parent, known = _written(file, above, depth)
+                reading.finds(known)
+                missing = above[: above.index(known) if known else None]
+                file.place.wait_for(*([] if file.is_upload else missing))
             reading.compare(events, parent)
-            file.place.forget(above if parent is None else "")
+            file.place.forget(really=bool(reading.above))  # the next line cannot be compared alone
         session = reading.session_at(at)
         session = session if events else reading.session
         if session == reading.session and reading.is_subagent:
             events = tuple(Instruction(e.text) if isinstance(e, Prompt) else e for e in events)
         reading.count += len(events)
         key = str(reading.prompts) if reading.began else f"event-{reading.count}"
-        key, was = f"{key}{reading.ending}", reading.threads[-1:] or [reading.session]
-        names = [(was[0], f"line-{file.unread.at}{reading.ending}"), (was[0], key)]
+        key, of = f"{key}{reading.ending}", reading.threads or [reading.session]
+        names = [f"{of[-1]}/line-{file.unread.at}{reading.ending}"]
         yield Line(
             uuid=key,
             session=session,
@@ -93,17 +97,21 @@ def _lines(file: WholeFile, end: int | None, depth: int) -> Iterator[Line]:
             branch=reading.branch,
             agent=MAIN,
             events=events,
-            former=tuple(f"{of}/{name}" for of, name in [*names, (reading.session, key)]),
+            former=(*names, *(f"{each}/{key}" for each in [*of, reading.session])),
         )
 
 
-def _written(file: WholeFile, thread: str, depth: int) -> Iterator[tuple[Event, str]] | None:
-    """What happened in the file of a thread, and the session of each; None if it is not there."""
-    path = None if file.is_upload or depth <= 0 else _found(file.path, thread)
-    if path is None:
-        return None
-    lines = _lines(WholeFile(path, path.name), None, depth - 1)
-    return ((event, line.session) for line in lines for event in line.events)
+def _written(
+    file: WholeFile, threads: Sequence[str], depth: int
+) -> tuple[Iterator[tuple[Event, str]], str]:
+    """What happened in the file of the first of ``threads`` that is there, with the session of
+    each, and that thread; nothing and "" if none is.
+    """
+    for thread in [] if file.is_upload or depth <= 0 else threads:
+        if path := _found(file.path, thread):
+            lines = _lines(WholeFile(path, path.name), None, depth - 1)
+            return ((event, line.session) for line in lines for event in line.events), thread
+    return iter(()), ""
 
 
 def _inherited(

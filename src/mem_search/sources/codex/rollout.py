@@ -81,6 +81,7 @@ class Rollout:
         self.directories: dict[str, str] = {}
         self.is_subagent = False
         self._copies = self._is_alone = False
+        self._forked = self._compared = ""
         self._turn = ""
         self._origin = ""
         self._at: int | None = None
@@ -118,7 +119,7 @@ class Rollout:
         self.session = thread or self.session
         self.threads = self.threads or [self.session]
         forked = clean_text(payload.get("forked_from_id"))
-        self._copies, self._origin = bool(forked), forked
+        self._copies, self._origin, self._forked = bool(forked), forked, forked
         self.cwd = cwd or self.cwd
         self.branch = clean_text(fields(payload.get("git")).get("branch")) or self.branch
         self.is_subagent = "subagent" in fields(payload.get("source"))
@@ -131,22 +132,32 @@ class Rollout:
             self.ending = f"-{own}"
 
     @property
-    def parent(self) -> str:
-        """The thread whose file says what of this one is copied history, where turns do not."""
+    def above(self) -> list[str]:
+        """The threads whose files can say what of this one is copied history, the nearest first;
+        none where turns do, or where none of the files is there.
+        """
         is_told = not self._copies or (made_at(self._turn) and made_at(self.session))
-        return "" if is_told else self._origin if len(self.threads) == 1 else self.threads[1]
+        return [] if is_told or self._is_alone else self.threads[1:] or [self._forked]
 
-    def compare(self, events: Iterable[Event], parent: Iterator[tuple[Event, str]] | None) -> None:
-        """``events`` are copied history if the next ones of the ``parent`` are the same."""
-        if parent is None:
-            self._is_alone = True
+    def finds(self, thread: str) -> None:
+        """This one of the threads ``above`` has a file; "" for none."""
+        self._compared, self._is_alone = thread, not thread
+
+    def compare(self, events: Iterable[Event], parent: Iterator[tuple[Event, str]]) -> None:
+        """``events`` are copied history if the next ones of the ``parent`` are the same. What is
+        not in the file of the parent's parent may be in that of the parent, which is not there.
+        """
+        if self._is_alone:
             return
+        nearest = self.above[0]
         for event in events:
-            other, self._origin = next(parent, (None, ""))
+            other, origin = next(parent, (None, nearest))
             # An order to a subagent is the prompt of its file.
             if getattr(other, "text", other) != getattr(event, "text", event):
-                self._copies = False
+                self._copies, self._is_alone = self._compared != nearest, True
+                self._origin = nearest
                 return
+            self._origin = origin
 
     def session_at(self, at: int | None) -> str:
         """The session of the line at hand. A copy has the time at which the fork was made, but its

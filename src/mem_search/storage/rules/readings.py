@@ -17,11 +17,11 @@ from typing import Any, Final, NamedTuple
 from mem_search.model import Draft, LedgerEntry
 from mem_search.model.ingest import PreparedDraft, Stored
 from mem_search.model.records import READING, SESSIONS, Reading
+from mem_search.storage.rules.summaries import SUMMARY
 
 TOLD_LATE_MS: Final = 60_000
 """Hooks may tell of something so much later than the transcript has it."""
 
-_SUMMARY: Final = "session_summary"
 _PROMPT: Final = "user_prompt"
 _MAIN: Final = ("main", "")
 
@@ -69,7 +69,7 @@ def _rank(
     """
     is_copy = bool(flags.get("copy"))
     at = -created if is_copy or kind == _PROMPT else updated
-    return events, not flags.get("open"), not is_copy, agent in _MAIN, at
+    return events, not is_copy, not flags.get("open"), agent in _MAIN, at
 
 
 def ids_of(drafts: Iterable[Draft]) -> Iterator[str]:
@@ -155,9 +155,13 @@ def _settle(
         del known[draft.source, former]
         gone.append((draft.source, former))
         if old is None:
-            # Earlier rules gave what a fork did to its parent, which shares nothing of it.
-            is_of_another = before.session != draft.session and not before.reading
-            was_taken = (is_of_another and not reading.is_copy) or not before.number
+            # Earlier rules gave what a fork did to its parent, which shares nothing of it. What a
+            # copy did not know the origin of belongs to the session that another one names.
+            is_better = not before.reading
+            if reading.is_copy:
+                is_better = bool(before.reading) and reading.events >= before.reading["events"]
+            is_of_another = before.session != draft.session
+            was_taken = (is_of_another and is_better) or not before.number
             old = before._replace(session="") if was_taken else before
             settled.renamed[before.number] = draft.source_id
         else:
@@ -175,9 +179,9 @@ def _settle(
         now = old._replace(sessions=sessions)
         goes_on = (draft.updated_at or 0) > old.updated_at  # a part of the session, and no copy
         is_own = not (goes_on or reading.is_copy or reading.is_told)
-        if draft.kind == _SUMMARY and reading.item and is_own:
+        if draft.kind == SUMMARY and reading.item and is_own:
             settled.shorter[reading.item] = _shorter(draft.session, reading, old)
-    elif draft.kind == _SUMMARY and not (reading.is_copy or reading.is_told):
+    elif draft.kind == SUMMARY and not (reading.is_copy or reading.is_told):
         settled.until[draft.source, draft.session] = (draft.updated_at or 0) + TOLD_LATE_MS
     known[key] = now
     if old is not None and (now.reading, now.sessions) != (old.reading, old.sessions):

@@ -22,6 +22,7 @@ from mem_search.model.records import CONTENT_ID, READING, SESSIONS
 from mem_search.storage.rules import identities, readings
 from mem_search.storage.rules.identities import lifted_with, with_own_ids
 from mem_search.storage.rules.readings import ReadBefore
+from mem_search.storage.rules.summaries import SUMMARY, KnownSummary
 from mem_search.storage.sql import ingest
 from mem_search.storage.sql.connection import (
     Connection,
@@ -161,6 +162,23 @@ class Ingest(ProjectPlaces, Locations, ABC):
             (list(sessions), source),
         )
         return [ReadBefore.of(row) for row in rows]
+
+    @reads
+    def summaries_of(
+        self, connection: Connection, drafts: Sequence[Draft]
+    ) -> dict[tuple[str, str], KnownSummary]:
+        """(source, source id) → the stored summary of the session that one of ``drafts`` is of."""
+        rows = connection.execute(
+            "select source, source_id, title, created_at, updated_at, project, project_id, data"
+            " from records where source = any(%s::text[]) and source_id = any(%s::text[])"
+            " and kind = %s",
+            (sorted({each.source for each in drafts}), [each.source_id for each in drafts],
+             SUMMARY),
+        )  # fmt: skip
+        return {
+            (source, name): KnownSummary(title, began, ended, project, of, from_json(data))
+            for source, name, title, began, ended, project, of, data in rows
+        }
 
     @writes
     def note_from_model(
