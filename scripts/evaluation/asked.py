@@ -200,8 +200,8 @@ async def import_lines(runtime: Runtime, lines: Iterable[Mapping[str, Any]], fil
         raise ValueError(f"{taken.failed} records of {file.name} could not be imported")
 
 
-async def all_asked(data: Path, homes: Path) -> list[Answered]:
-    """The questions over all five stores."""
+async def all_asked(data: Path, homes: Path, only: Sequence[str] = ()) -> list[Answered]:
+    """The questions over all five stores, or over those of ``only``."""
     every, records = read()
     root = homes / "household-files"
 
@@ -220,7 +220,7 @@ async def all_asked(data: Path, homes: Path) -> list[Answered]:
                     await runtime.ingest.reader.read(Location(source, str(data / place)))
 
     found: list[Answered] = []
-    for store in dict.fromkeys(each.over for each in every):
+    for store in only or dict.fromkeys(each.over for each in every):
         async with opened(homes / store, lambda runtime, store=store: fill(runtime, store)) as each:
             asked = [one for one in every if one.over == store]
             if lost := await unanswered(each, asked, root):
@@ -265,10 +265,15 @@ async def main() -> int:
     parser = argparse.ArgumentParser(prog="scripts/evaluate asked", description=__doc__)
     add_data(parser, SHARED, "with claude-mem, transcripts and retrieval")
     parser.add_argument("--homes", type=Path, help="keep the stores here and reuse them")
+    parser.add_argument("--over", default="", metavar="STORE,…", help="ask only over these")
     parser.add_argument("--json", type=Path, metavar="FILE", help="with every question")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="mem-search-evaluate-") as temporary:
-        answered = await all_asked(args.data, args.homes or Path(temporary))
+        answered = await all_asked(
+            args.data,
+            args.homes or Path(temporary),
+            [store for store in args.over.split(",") if store],
+        )
     for each in answered:
         if not each.question.held_out and not (each.place == 1 and each.in_five):
             broken = f", {each.broken} broken" if each.broken else ""

@@ -29,7 +29,7 @@ SortField = Literal[
 """What results can be sorted by, called as in their JSON."""
 Boost = Literal["recency", "importance"]
 Comparison = Literal["has", "contains", "is", "<", "<=", ">", ">="]
-ReadPart = Literal["kind", "person", "fact", "time", "all"]
+ReadPart = Literal["kind", "person", "fact", "time", "negation", "intent", "relation", "all"]
 """A part of a question in plain words that may be read as a filter."""
 ResearchMode = Literal["basic", "deep_research"]
 FacetName = Literal[

@@ -10,6 +10,7 @@ way in every search, and nothing in it ranks. Scopes do not contain each other.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime, tzinfo
@@ -25,18 +26,31 @@ from mem_search.model import (
     DateRange,
     Demand,
     Filters,
+    FoundDate,
     FoundFilter,
     Kind,
     Not,
     SearchRequest,
     Term,
 )
-from mem_search.search import plain_reading
+from mem_search.patterns import pattern
+from mem_search.search import named_moments, plain_reading, related_records
+from mem_search.search.related_records import RelatedRecords
 from mem_search.storage.ports.search import SearchSnapshot, SearchStore
-from mem_search.text import plain_words, words
+from mem_search.text import (
+    dates,
+    exclusions,
+    intents,
+    moments,
+    plain_words,
+    related_questions,
+    words,
+)
+from mem_search.text.moments import Moment
 from mem_search.text.plain_facts import Named
 from mem_search.text.query import demands, parse
 from mem_search.text.query.fields import Fields, KnownKinds
+from mem_search.text.related_questions import RelatedQuestion
 
 
 async def understand_query(
@@ -89,15 +103,25 @@ async def understand_query(
     if analyzed.dates:
         lifted = tuple(date.range for date in analyzed.dates if date.use == "lift")
     question = Question(reading.text, reading.words, filters, request.is_research, lifted)
+    if in_words and times and (moment := moments.find(question.text)):
+        question, analyzed = await _at_moment(store, moment, question, analyzed, now)
+    if in_words and {"relation", "all"}.isdisjoint(request.as_words):
+        led = await _led(store, request, filters)
+        if led is not None:
+            return _with_related(request, question, analyzed, led)
     # In an expression each word is there for a reason; beside fields alone it may name a kind.
     is_plain = in_words and not (analyzed.alone or analyzed.operators or analyzed.excluded)
     vocabulary = kinds.vocabulary
-    may_name = vocabulary.asks.search(reading.text) or (
+    may_name = vocabulary.asks.search(reading.text) or _ASKS.search(reading.text) or (
         question.times and plain_words.listed_in(reading.text, vocabulary)
     )
     if is_plain and (request.translated or may_name):
         return await _read_plainly(store, request, kinds, question, analyzed, now)
     return question, analyzed
+
+
+_ASKS: Final = pattern(rf"(?<!\w)(?:{exclusions.MARK}|{intents.MARK})(?!\w)", re.IGNORECASE)
+"""Only a text with one of these leaves something out, or has words of intent."""
 
 
 async def _with_words(store: SearchStore, demand: Demand) -> Demand:
@@ -130,8 +154,11 @@ async def _read_plainly(
     now: datetime,
 ) -> tuple[Question, Analyzed]:
     """The question with the kinds and people that it names as filters or lifts."""
-    named = _named(question, request, kinds)
-    if not named:
+    intent = intents.NO_INTENT
+    if {"intent", "all"}.isdisjoint(request.as_words):
+        intent = intents.find(question.text, has_time=bool(question.times))
+    named = [*_named(question, request, kinds), *intent.named]
+    if not (named or intent.light):
         return question, analyzed
     # "the bill for June" may be from July, and says June.
     covered = [date for date in analyzed.dates if date.phrase.lower().startswith("for ")]
@@ -141,7 +168,7 @@ async def _read_plainly(
         spans = tuple(date.range for date in dates)
         question = replace(question, text=text, words=words.read(text), times=spans)
         analyzed = replace(analyzed, dates=dates)
-        named = _named(question, request, kinds)
+        named = [*_named(question, request, kinds), *intent.named]
     fields = Fields(kinds, now, cast(tzinfo, now.tzinfo))
     read = await store.read(
         lambda snapshot: plain_reading.read(
@@ -149,7 +176,7 @@ async def _read_plainly(
         )
     )
     if read is None:
-        return question, analyzed
+        return _lightened(question, analyzed, intent.light)
     filters, spans, dates = question.filters, question.times, analyzed.dates
     demand = read.demand
     if not read.text and spans:  # "emails from last week": the time is all that remains
@@ -158,7 +185,9 @@ async def _read_plainly(
     if demand is not None:
         filters = replace(filters, demand=_both(filters.demand, demand))
     found_words = question.words if read.text == question.text else words.read(read.text)
-    return (
+    parts = {each.part for each in read.readings}
+    is_failure = any(each.filter == intents.FAILED for each in read.readings)
+    return _lightened(
         replace(
             question,
             text=read.text,
@@ -166,7 +195,9 @@ async def _read_plainly(
             filters=filters,
             times=spans,
             lifts=read.lifts,
-            is_for_document=True,
+            leanings=read.leanings,
+            is_for_document=is_failure or not parts.isdisjoint(_OF_DOCUMENTS),
+            in_words=analyzed.demanded == "",
             naming=frozenset(
                 word
                 for each in read.readings
@@ -181,12 +212,90 @@ async def _read_plainly(
             dates=dates,
             readings=read.readings,
         ),
+        intent.light,
     )
+
+
+async def _led(
+    store: SearchStore, request: SearchRequest, filters: Filters
+) -> tuple[RelatedQuestion, RelatedRecords] | None:
+    """What a question in two steps asks, and the records to which it leads; mostly None."""
+    asked = related_questions.find(request.text)
+    found = await store.read(related_records.find, asked, filters) if asked else None
+    return (asked, found) if asked and found else None
+
+
+def _with_related(
+    request: SearchRequest,
+    question: Question,
+    analyzed: Analyzed,
+    led: tuple[RelatedQuestion, RelatedRecords],
+) -> tuple[Question, Analyzed]:
+    asked, found = led
+    refs = " OR ".join(str(each.ref) for each in found.answers)
+    reading = FoundFilter(f"{asked.phrase} {found.beside.ref}", refs, "relation", "lift")
+    whole = words.read(request.text)  # "before the move" names no time
+    question = replace(
+        question,
+        text=request.text,
+        words=whole,
+        times=(),
+        related=tuple(each.number for each in found.answers),
+    )
+    analyzed = replace(
+        analyzed, text=request.text, words=(*whole.words, *whole.cjk), dates=(),
+        readings=(*analyzed.readings, reading),
+    )  # fmt: skip
+    return question, analyzed
+
+
+async def _at_moment(
+    store: SearchStore, moment: Moment, question: Question, analyzed: Analyzed, now: datetime
+) -> tuple[Question, Analyzed]:
+    """The question with the time that ``moment`` bounds, where the store knows when it was."""
+    span = await store.read(named_moments.find, moment, question.filters)
+    rest = " ".join(f"{question.text[: moment.start]} {question.text[moment.end :]}".split())
+    if span is None or not words.read(rest):
+        return question, analyzed
+    read_as = dates.local_range(span, cast(tzinfo, now.tzinfo), now)
+    date = FoundDate(moment.phrase, span, "lift", read_as)
+    found = words.read(rest)
+    return (
+        replace(question, text=rest, words=found, times=(*question.times, span)),
+        replace(
+            analyzed,
+            text=rest,
+            words=(*found.words, *found.cjk),
+            dates=(*analyzed.dates, date),
+        ),
+    )
+
+
+_OF_DOCUMENTS: Final = frozenset({"kind", "person", "fact"})
+"""Parts of a question that say which document is meant."""
+
+
+def _lightened(
+    question: Question, analyzed: Analyzed, light: frozenset[str]
+) -> tuple[Question, Analyzed]:
+    """The question without the words of ``light``, unless it has no others."""
+    kept = tuple(word for word in question.words.words if word not in light)
+    if not light or not (kept or question.words.cjk or question.words.phrases):
+        return question, analyzed
+    found = replace(question.words, words=kept)
+    return (
+        replace(question, words=found, text=" ".join(_kept_text(question.text, light))),
+        replace(analyzed, words=(*kept, *found.cjk)),
+    )
+
+
+def _kept_text(text: str, light: frozenset[str]) -> Iterator[str]:
+    return (word for word in text.split() if word.lower().strip(",.?!;:") not in light)
 
 
 def _named(question: Question, request: SearchRequest, kinds: KnownKinds) -> list[Named]:
     text = question.text
-    found = plain_words.find(text, kinds.vocabulary)
+    found = [*plain_words.find(text, kinds.vocabulary), *exclusions.find(text)]
     if question.times and (listed := plain_words.listed_in(text, kinds.vocabulary)):
         found = [listed]
     return [

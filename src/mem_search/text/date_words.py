@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from typing import Final
 
+from dateutil.easter import easter
 from dateutil.relativedelta import relativedelta
 
 from mem_search.model import DateRange
@@ -113,6 +114,8 @@ class Clock:
         """The range of a whole phrase; None when it is not understood."""
         if (span := self.atom(words)) is not None:
             return DateRange(*span)
+        if (days := _BETWEEN_DAYS.fullmatch(words)) and (span := self.atom(days[1])) is not None:
+            return DateRange(*span)
         if two := _BETWEEN.fullmatch(words) or _FROM_TO.fullmatch(words):
             return self.between(two[1], two[2])
         if one := _PREFIXED.fullmatch(words):
@@ -131,7 +134,7 @@ class Clock:
         return None if start is None else DateRange(start[0], end[1])
 
     def prefixed(self, word: str, rest: str) -> DateRange | None:
-        open_ended = word not in {"in", "on", "during", "from", "over", "within", "of", "for"}
+        open_ended = word not in {"at", "in", "on", "during", "from", "over", "within", "of", "for"}
         span = self.atom(rest, bound=open_ended)
         if span is None:
             return None
@@ -319,6 +322,67 @@ def _month_day(clock: Clock, match: re.Match[str], _bound: bool) -> Span:
     raise ValueError(match[0])
 
 
+def _season(clock: Clock, match: re.Match[str], _bound: bool) -> Span:
+    """Three months; winter is of the year in which it begins."""
+    first = _SEASONS[match[2]]
+    if match[3]:
+        return _months(clock, int(match[3]), first, 3)
+    year = clock.today.year
+    began = date(year, first, 1) <= clock.today
+    if match[1] == "last":  # the latest that is over
+        over = date(year, first, 1) + relativedelta(months=3) <= clock.today
+        year -= 0 if over else 1
+        if first == 12 and clock.today.month < 3:
+            year -= 1
+    elif match[1] == "next":
+        year += began
+    elif not began and (match[1] is None or first == 12):
+        year -= 1
+    return _months(clock, year, first, 3)
+
+
+def _quarter(clock: Clock, match: re.Match[str], _bound: bool) -> Span:
+    said, unit = match["nth"], match["unit"] or ("half" if match["nth"][0] == "h" else "quarter")
+    length = 6 if unit == "half" else 3
+    at = (clock.today.month - 1) // length
+    if said in ("last", "this", "next"):
+        start = date(clock.today.year, at * length + 1, 1) + relativedelta(
+            months=length * {"last": -1, "this": 0, "next": 1}[said]
+        )
+        return _months(clock, start.year, start.month, length)
+    nth = int(said[1]) if said[0] in "qh" and said[1:].isdigit() else _NTHS[said]
+    year = int(match["year"]) if match["year"] else clock.today.year - (nth - 1 > at)
+    return _months(clock, year, (nth - 1) * length + 1, length)
+
+
+def _months(clock: Clock, year: int, first: int, count: int) -> Span:
+    return clock.days(date(year, first, 1), relativedelta(months=count))
+
+
+def _holiday(clock: Clock, match: re.Match[str], _bound: bool) -> Span:
+    """The days of a holiday; the latest that has begun where no year is named."""
+    around, last, name, year = match["around"], match["last"], match["name"], match["year"]
+    first, days = _HOLIDAYS[name]
+    this_year = int(year) if year else clock.today.year
+    start = first(this_year)
+    if not year and start > clock.today:
+        start = first(this_year - 1)
+    if last and not year and clock.today < start + timedelta(days=days):
+        start = first(start.year - 1)
+    wider = _AROUND if around else 0
+    return clock.days(start - wider * _DAY, relativedelta(days=days + 2 * wider))
+
+
+def _two_days(clock: Clock, match: re.Match[str], _bound: bool) -> Span:
+    """``december 26 and 28 2025``: two days of one month."""
+    first, last = (int(re.sub("[a-z]", "", match[name])) for name in ("first", "last"))
+    month, year = _month_number(match["month"]), match["year"]
+    at = int(year) if year else clock.today.year
+    if not year and date(at, month, first) > clock.today:
+        at -= 1
+    return clock.day(date(at, month, first))[0], clock.day(date(at, month, last))[1]
+
+
 def _count(word: str) -> int:
     if word.isdigit():
         return int(word)
@@ -345,6 +409,38 @@ def _month_number(name: str) -> int:
     return [month[:3] for month in MONTHS].index(name[:3]) + 1
 
 
+def _nth_weekday(year: int, month: int, weekday: int, nth: int) -> date:
+    first = date(year, month, 1)
+    return first + timedelta(days=(weekday - first.weekday()) % 7 + 7 * (nth - 1))
+
+
+_SEASONS: Final = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
+"""Season → its first month, as meteorologists of the northern half count."""
+
+_NTHS: Final = {"first": 1, "1st": 1, "second": 2, "2nd": 2, "third": 3, "3rd": 3,
+                "fourth": 4, "4th": 4}  # fmt: skip
+_AROUND: Final = 5
+"""Days before and after a holiday that are around it."""
+
+_HOLIDAYS: Final[dict[str, tuple[Callable[[int], date], int]]] = {
+    "christmas": (lambda year: date(year, 12, 24), 3),
+    "xmas": (lambda year: date(year, 12, 24), 3),
+    "christmas eve": (lambda year: date(year, 12, 24), 1),
+    "boxing day": (lambda year: date(year, 12, 26), 1),
+    "new year's eve": (lambda year: date(year, 12, 31), 1),
+    "new year": (lambda year: date(year, 1, 1), 1),
+    "new year's day": (lambda year: date(year, 1, 1), 1),
+    "easter": (lambda year: easter(year) - timedelta(days=2), 4),
+    "pentecost": (lambda year: easter(year) + timedelta(days=49), 2),
+    "halloween": (lambda year: date(year, 10, 31), 1),
+    "thanksgiving": (lambda year: _nth_weekday(year, 11, 3, 4), 1),
+    "valentine's day": (lambda year: date(year, 2, 14), 1),
+    "midsummer": (lambda year: date(year, 6, 20), 7),
+}
+"""Holiday → its first day in a year, and how many days it lasts."""
+
+SEASON: Final = "(?:spring|summer|autumn|fall|winter)"
+HOLIDAY: Final = f"(?:{'|'.join(sorted(_HOLIDAYS, key=len, reverse=True))})"
 _Reader = Callable[[Clock, re.Match[str], bool], Span]
 _SHORT_WEEKDAY: Final = rf"(?:{WEEKDAY}|tues|thurs?|{'|'.join(day[:3] for day in WEEKDAYS)})"
 _YEAR: Final = "[0-9]{4}"
@@ -365,6 +461,15 @@ _ATOMS: Final[tuple[tuple[re.Pattern[str], _Reader], ...]] = tuple(
         ("(last|previous|this|current|next) (week|month|year)", _relative),
         ("(?:(last|past|this|next) )?weekend", _weekend),
         ("week of ([^/]{1,40})", _week_of),
+        (rf"(?:(last|this|next) )?({SEASON[3:-1]})(?: (?:of )?({_YEAR}))?", _season),
+        (rf"(?P<nth>q[1-4]|h[12]|last|this|next|{'|'.join(_NTHS)})(?: (?P<unit>quarter|half)"
+         rf"|(?<=[qh][1-4])(?P<_>))(?:,? (?:of )?(?P<year>{_YEAR}))?", _quarter),
+        (rf"(?P<around>around )?(?P<last>last )?(?P<name>{HOLIDAY})(?: (?:of )?(?P<year>{_YEAR}))?",
+         _holiday),
+        (rf"(?P<month>{_MONTH})\.? (?P<first>{_NTH}) ?(?:and|to|until|till|through|-) ?"
+         rf"(?P<last>{_NTH})(?:,? (?P<year>{_YEAR}))?", _two_days),
+        (rf"(?P<first>{_NTH}) ?(?:and|to|until|till|through|-) ?(?P<last>{_NTH}) (?:of )?"
+         rf"(?P<month>{_MONTH})\.?(?:,? (?P<year>{_YEAR}))?", _two_days),
         ("([0-3]?[0-9])(?:st|nd|rd|th)", _nth),
         (rf"(?:(last|this|next) )?({_SHORT_WEEKDAY})", _weekday),
         (rf"(?:(last|this|next) )?({_MONTH})\.?", _month),
@@ -374,9 +479,10 @@ _ATOMS: Final[tuple[tuple[re.Pattern[str], _Reader], ...]] = tuple(
     )
 )
 _RECURRING: Final = pattern(rf"{_SHORT_WEEKDAY}|(?:{_NTH} )?{_MONTH}\.?(?: {_NTH})?")
+_BETWEEN_DAYS: Final = pattern("(?:between|from) (.+)")
 _BETWEEN: Final = pattern("(?:between|from) (.+?) (?:and|to|until|till|through|-) (.+)")
 _FROM_TO: Final = pattern(r"(.+?)(?: (?:to|until|till|through|-) |\.\.|/)(.+)")
 _PREFIXED: Final = pattern(
     "(since|after|before|until|till|through|up to|by|as of"
-    "|in|on|during|from|over|within|of|for) (.+)"
+    "|at|in|on|during|from|over|within|of|for) (.+)"
 )

@@ -30,7 +30,7 @@ class Named:
     start: int
     end: int
     field: str
-    part: Literal["kind", "person", "fact", "time"]
+    part: Literal["kind", "person", "fact", "time", "negation", "intent"]
     sure: bool
     names: tuple[str, ...] = ()
     otherwise: str = ""

@@ -23,6 +23,7 @@ from mem_search.model.rankings import Candidates, Ranking, Values, are_among, be
 from mem_search.search.stage_data import (
     ANSWERS,
     FEEDBACK,
+    LEANING,
     LIFTED,
     MAX_SHORT_QUESTION_WORDS,
     NAMED,
@@ -171,6 +172,9 @@ WHOLE_TIME_WEIGHT = 2 * TIME_WEIGHT
 NAMED_WEIGHT = 7.0
 """What a record gains that is of the kind, or from the person, which the question names."""
 
+LEANING_WEIGHT = 1.5
+"""What a record gains that is of the type to which ``decided`` or ``fixed`` points."""
+
 EVERY_WORD_WEIGHT = 2.0
 """What such a record gains: its words are not outvoted by what is only near in meaning."""
 
@@ -276,6 +280,9 @@ def intent_boost(state: RankingState) -> RankingState:
     if lifted := state.stored.of(LIFTED):
         gain = np.sum([are_among(state.union.records, each) for each in lifted], axis=0)
         state = state.added("intent-boost", NAMED_WEIGHT * gain)
+    if leaning := state.stored.of(LEANING):
+        gain = np.sum([are_among(state.union.records, each) for each in leaning], axis=0)
+        state = state.added("leaning", LEANING_WEIGHT * gain)
     if not state.question.times:
         return state
     created = state.stored.columns.created
