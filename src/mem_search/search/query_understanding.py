@@ -46,6 +46,7 @@ from mem_search.text import (
     related_questions,
     words,
 )
+from mem_search.text.languages import FUNCTION_WORDS
 from mem_search.text.moments import Moment
 from mem_search.text.plain_facts import Named
 from mem_search.text.query import demands, parse
@@ -179,7 +180,8 @@ async def _read_plainly(
         return _lightened(question, analyzed, intent.light)
     filters, spans, dates = question.filters, question.times, analyzed.dates
     demand = read.demand
-    if not read.text and spans:  # "emails from last week": the time is all that remains
+    binds = any(each.filter == intents.FAILED and each.use == "filter" for each in read.readings)
+    if (binds or not read.text) and spans:  # "emails from last week", "what failed yesterday"
         demand = _both(demand, _within(spans)) if demand is not None else _within(spans)
         spans, dates = (), tuple(replace(date, use="filter") for date in dates)
     if demand is not None:
@@ -198,7 +200,7 @@ async def _read_plainly(
             leanings=read.leanings,
             is_for_document=is_failure or not parts.isdisjoint(_OF_DOCUMENTS),
             in_words=analyzed.demanded == "",
-            naming=frozenset(
+            naming=_SAYING_NOTHING.intersection(found_words.words).union(
                 word
                 for each in read.readings
                 if each.use == "lift"
@@ -275,6 +277,10 @@ _OF_DOCUMENTS: Final = frozenset({"kind", "person", "fact"})
 """Parts of a question that say which document is meant."""
 
 
+_SAYING_NOTHING: Final = FUNCTION_WORDS | exclusions.SORTS | exclusions.BEFORE_OBJECTS
+"""Words that a store need not know to have an answer."""
+
+
 def _lightened(
     question: Question, analyzed: Analyzed, light: frozenset[str]
 ) -> tuple[Question, Analyzed]:
@@ -283,9 +289,10 @@ def _lightened(
     if not light or not (kept or question.words.cjk or question.words.phrases):
         return question, analyzed
     found = replace(question.words, words=kept)
+    text = " ".join(_kept_text(question.text, light))
     return (
-        replace(question, words=found, text=" ".join(_kept_text(question.text, light))),
-        replace(analyzed, words=(*kept, *found.cjk)),
+        replace(question, words=found, text=text, naming=question.naming | light),
+        replace(analyzed, text=text, words=(*kept, *found.cjk)),
     )
 
 

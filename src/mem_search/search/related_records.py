@@ -34,6 +34,14 @@ MAX_LATER: Final = 60
 MIN_COVERED: Final = 0.6
 """The share of its words that a record has to have to be the one that is described."""
 
+MAX_FILES: Final = 8
+"""Files of a record in which its fix is looked for."""
+
+_TOUCHED_BY_ALL: Final = pattern(
+    r"(?:^|/)(?:tests?|docs?)/|change|readme|\.(?:md|lock|1)$|cargo\.toml$", re.IGNORECASE
+)
+"""Files that say little of what a record is about, where it has others."""
+
 _FIXING: Final = pattern(r"\b(?:fix\w*|bug\w*|repair\w*|correct\w*|hotfix)\b", re.IGNORECASE)
 _ID: Final = pattern(r"(?=\S*\d|\S*[-.])[\w.#:/-]{3,64}")
 
@@ -136,9 +144,10 @@ def _later(
     """The next records that changed one of ``files``, oldest first."""
     if not isinstance(files, list) or not files:
         return []
+    telling = [str(each) for each in files if not _TOUCHED_BY_ALL.search(str(each))] or files
     within = replace(
         filters,
-        files=tuple(map(str, files[:8])),
+        files=tuple(map(str, telling[:MAX_FILES])),
         created=DateRange(start=record.created_at),
         project=filters.project or record.project,
         without=(*filters.without, record.number),

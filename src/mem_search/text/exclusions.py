@@ -37,7 +37,7 @@ _MARKER: Final = pattern(
 MARK: Final = rf"{_STRONG}|{_WEAK}|(?<=,\s)(?:{_NOT})"
 """Without one of these a text leaves nothing out."""
 
-_SORTS: Final = frozenset(
+SORTS: Final = frozenset(
     "all anything articles bugs builds change changes cleanup code commits crashes documentation"
     " docs documents errors everything features files fixes hooks ideas improvements issues letters"
     " mail mails messages news notes people posts prs problems questions records releases reports"
@@ -52,7 +52,7 @@ _SORTS: Final = frozenset(
 )  # fmt: skip
 """What ``without`` is said of where it leaves something out of a list."""
 
-_LEFT_OUT_BEFORE: Final = frozenset(
+BEFORE_OBJECTS: Final = frozenset(
     "a about an any by for from her his in its my of on our that the their those to your"
     " an aus bei dem den der des die das ein eine einen einem in im mit über um von vom zu zum zur"
     " au aux avec d' de des du en l' la le les sur un une con de del el en la las los sobre una un"
@@ -70,8 +70,14 @@ _JOINING: Final = languages.words("joining") | frozenset("nor noch ni né e o en
 _ENDING: Final = (
     frozenset("after before but during if since until when where while which who".split())
     | languages.words("following")
-) - _LEFT_OUT_BEFORE
+) - BEFORE_OBJECTS
 _WORD: Final = pattern(r"[\w@#][\w@#./'’+-]*|[,;:?!.]")
+_CLAUSES: Final = frozenset("as because if since that unless until when where while which who".split())
+_STATING: Final = frozenset(
+    "always are be been cannot has is now shall should supported was were will would".split()
+)
+"""With one of these before it, a negation is part of a statement: ``is supported except for``."""
+
 _NEVER: Final = languages.words("never") | frozenset("can could do does did if may must".split())
 MAX_OBJECT_WORDS: Final = 3
 MAX_EXCLUDED: Final = 3
@@ -111,7 +117,7 @@ def find(text: str) -> Iterator[Named]:
 def _is_of_a_list(text: str, match: re.Match[str], before: list[str]) -> bool:
     """Whether what stands before the marker is something that is listed."""
     said = [word for word in before if word not in EMPTY and word not in STOP_WORDS]
-    if not (said or _SORTS.intersection(before)) or not _NEVER.isdisjoint(before):
+    if not (said or SORTS.intersection(before)) or not (_NEVER | _STATING).isdisjoint(before):
         return False
     marker = match[0].strip(" ,")
     # "Doctors Without Borders": a name has a capital where a sentence has none.
@@ -122,7 +128,7 @@ def _is_of_a_list(text: str, match: re.Match[str], before: list[str]) -> bool:
     following = re.match(r"[\w'’]+", text[match.end() :])
     if following is None or following[0].lower() in _LEADS or following[0].lower().endswith("ing"):
         return False
-    return bool(match["bare"]) or not (_SORTS | DOCUMENTS).isdisjoint(before)
+    return bool(match["bare"]) or not (SORTS | DOCUMENTS).isdisjoint(before)
 
 
 def _objects(text: str, at: int) -> Iterator[tuple[int, int, tuple[str, ...]]]:
@@ -138,9 +144,11 @@ def _objects(text: str, at: int) -> Iterator[tuple[int, int, tuple[str, ...]]]:
             if word in ("", ";", ":", "?", "!"):
                 return
             continue
-        if not words and (word in _LEFT_OUT_BEFORE or word in STOP_WORDS):
+        if word in _CLAUSES:  # "except when the line is empty"
+            return
+        if not words and (word in BEFORE_OBJECTS or word in STOP_WORDS):
             continue
-        if word in _ENDING or word in _LEFT_OUT_BEFORE or word in _NO_OBJECT or len(words) == MAX_OBJECT_WORDS:
+        if word in _ENDING or word in BEFORE_OBJECTS or word in _NO_OBJECT or len(words) == MAX_OBJECT_WORDS:
             break
         words.append(word)
         end = token.end()

@@ -16,6 +16,7 @@ from typing import Final
 from mem_search.patterns import pattern
 from mem_search.text.plain_facts import Named
 from mem_search.text.question_times import EMPTY, QUOTED
+from mem_search.text.words import STOP_WORDS
 
 MAX_CHARS: Final = 200
 """Characters of a question that is read; a longer one tells a story."""
@@ -24,7 +25,7 @@ FAILED: Final = "failed:true"
 """What words of failure ask for."""
 
 _MEANT: Final[Mapping[str, str]] = {
-    "type:decision": "decide decided deciding choose chose chosen pick picked agree agreed settle settled"
+    "type:decision,note": "decide decided deciding choose chose chosen pick picked agree agreed settle settled"
     " decision decisions entschieden entscheiden entschied beschlossen gewählt ausgewählt vereinbart"
     " entscheidung entscheidungen décidé décider choisi convenu décision décisions"
     " decidido decidimos elegido elegimos escogimos acordamos decisión decisiones",
@@ -111,6 +112,9 @@ _FRAMES: Final = tuple(
 _ANY: Final = pattern(
     rf"(?<!\w)(?:{_VERB}|{_NOUN})(?!\w)(?!{_TOPIC})", re.IGNORECASE
 )  # with a time beside it
+MAX_TOPIC: Final = 3
+"""Words beside those of failure, up to which only steps of work that failed are meant."""
+
 _EMPTY_BESIDE: Final = EMPTY | frozenset(
     "saw seen got had hit met ran into last latest recent newest just l d el la le les los las der die"
     " das ist sind est that which again von vom de del den dem".split()
@@ -178,8 +182,7 @@ def _is_asked(words: list[str], at: int) -> bool:
 
 
 _FAILING: Final = frozenset(
-    "failed fail fails failing broke broken break breaks crashed crash timed out went wrong goes rejected"
-    " error errors failure failures exception exceptions fehler fehlgeschlagen schiefgegangen schief"
+    "failed fail fails failing broke broken break breaks went wrong goes error errors failure failures exception exceptions fehler fehlgeschlagen schiefgegangen schief"
     " gegangen erreur erreurs échoué échec échecs errores falló fallaron fallo fallos".split()
 )
 
@@ -191,7 +194,11 @@ def _failure(text: str, *, has_time: bool) -> Named | None:
         match = _ANY.search(text)
     if match is None:
         return None
-    words = [each.lower() for each in _LETTERS.findall(text)]
-    alone = not set(words) - _EMPTY_BESIDE - _FAILING
-    start, end = (0, len(text)) if alone else match.span()
-    return Named(text[start:end], start, end, FAILED, "intent", alone)
+    words = {each.lower() for each in _LETTERS.findall(text)}
+    topic = words - _EMPTY_BESIDE - _FAILING - STOP_WORDS
+    start, end = match.span()
+    if not topic:
+        return Named(text, 0, len(text), FAILED, "intent", True)
+    # Its words rank, all but those of failure: nothing is cut out of the text.
+    sure = len(topic) <= MAX_TOPIC and not match[0].lower().startswith("why")
+    return Named(text[start:end], end, end, FAILED, "intent", sure)

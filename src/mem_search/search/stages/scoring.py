@@ -172,7 +172,7 @@ WHOLE_TIME_WEIGHT = 2 * TIME_WEIGHT
 NAMED_WEIGHT = 7.0
 """What a record gains that is of the kind, or from the person, which the question names."""
 
-LEANING_WEIGHT = 1.5
+LEANING_WEIGHT = 4.0
 """What a record gains that is of the type to which ``decided`` or ``fixed`` points."""
 
 EVERY_WORD_WEIGHT = 2.0
