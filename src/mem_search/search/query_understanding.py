@@ -177,7 +177,7 @@ async def _read_plainly(
         )
     )
     if read is None:
-        return _lightened(question, analyzed, intent.light)
+        return _lightened(question, analyzed, intent.light if not intent.fails else frozenset())
     filters, spans, dates = question.filters, question.times, analyzed.dates
     demand = read.demand
     binds = any(each.filter == intents.FAILED and each.use == "filter" for each in read.readings)

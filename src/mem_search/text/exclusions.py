@@ -62,7 +62,7 @@ _LEADS: Final = frozenset("a an any anything un une ein eine einen uno una een u
 """With one of these right behind it ``without a lock`` is what is asked."""
 
 _NO_OBJECT: Final = frozenset(
-    "all and any anything being block blocks clause clauses errors everything having it me my or"
+    "all and any anything being cases extra immediately just other block blocks clause clauses errors everything having it me my or"
     " problems statement statements success that them then these they this using us we when where"
     " which who you your clauses handler handlers".split()
 )
@@ -79,6 +79,9 @@ _STATING: Final = frozenset(
 """With one of these before it, a negation is part of a statement: ``is supported except for``."""
 
 _NEVER: Final = languages.words("never") | frozenset("can could do does did if may must".split())
+MAX_WORDS_BEFORE: Final = 9
+"""Words before the marker; behind a longer sentence it is part of a statement."""
+
 MAX_OBJECT_WORDS: Final = 3
 MAX_EXCLUDED: Final = 3
 MAX_CHARS: Final = 200
@@ -123,12 +126,15 @@ def _is_of_a_list(text: str, match: re.Match[str], before: list[str]) -> bool:
     # "Doctors Without Borders": a name has a capital where a sentence has none.
     if marker[:1].isupper() and not text.isupper():
         return False
-    if match["weak"] is None and not match["bare"]:
+    if len(before) > MAX_WORDS_BEFORE:
+        return False
+    marker = (match["strong"] or match["after_comma"] or "").lower()
+    if marker and not marker.endswith((" not", "nicht", " pas", " no", " niet", " não", " non")):
         return True
     following = re.match(r"[\w'’]+", text[match.end() :])
     if following is None or following[0].lower() in _LEADS or following[0].lower().endswith("ing"):
         return False
-    return bool(match["bare"]) or not (SORTS | DOCUMENTS).isdisjoint(before)
+    return not (SORTS | DOCUMENTS).isdisjoint(before)
 
 
 def _objects(text: str, at: int) -> Iterator[tuple[int, int, tuple[str, ...]]]:
@@ -148,8 +154,10 @@ def _objects(text: str, at: int) -> Iterator[tuple[int, int, tuple[str, ...]]]:
             return
         if not words and (word in BEFORE_OBJECTS or word in STOP_WORDS):
             continue
-        if word in _ENDING or word in BEFORE_OBJECTS or word in _NO_OBJECT or len(words) == MAX_OBJECT_WORDS:
+        if word in _ENDING or word in BEFORE_OBJECTS or word in _NO_OBJECT:
             break
+        if len(words) == MAX_OBJECT_WORDS:  # a clause, and no thing
+            return
         words.append(word)
         end = token.end()
     if words:

@@ -75,6 +75,7 @@ _LABELS: Final = (
 )  # fmt: skip
 """Words before a number that make it a name; those of one row may stand for each other."""
 
+_PROGRAMS: Final = frozenset("clap java node python rust sphinx".split())
 _LABEL_OF: Final = {label: labels for labels in reversed(_LABELS) for label in labels}
 _LABEL: Final = "|".join(
     re.escape(each) for each in sorted(_LABEL_OF, key=len, reverse=True) if each[0].isalpha()
@@ -150,6 +151,8 @@ def find(text: str) -> tuple[Name, ...]:
         label, number = numbered["label"].lower(), numbered["number"]
         if not (numbered["between"] or label == "v"):
             continue  # "tier1"
+        if label in _PROGRAMS and len(numbered[0]) < len(text.strip(" ?.")):
+            continue  # "python 3 slice": where it is asked for, not what
         said = (*runs_of(label), *runs_of(number))
         found[number.casefold()] = Name(number, said, labels=_LABEL_OF[label])
     for match in _TOKEN.finditer(text):

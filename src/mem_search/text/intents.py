@@ -24,8 +24,11 @@ MAX_CHARS: Final = 200
 FAILED: Final = "failed:true"
 """What words of failure ask for."""
 
+DECIDED: Final = "type:decision,note"
+"""What ``decided`` points to: people write decisions down as notes as well."""
+
 _MEANT: Final[Mapping[str, str]] = {
-    "type:decision,note": "decide decided deciding choose chose chosen pick picked agree agreed settle settled"
+    DECIDED: "decide decided deciding choose chose chosen pick picked agree agreed settle settled"
     " decision decisions entschieden entscheiden entschied beschlossen gewählt ausgewählt vereinbart"
     " entscheidung entscheidungen décidé décider choisi convenu décision décisions"
     " decidido decidimos elegido elegimos escogimos acordamos decisión decisiones",
@@ -56,8 +59,9 @@ _BESIDE: Final = frozenset(
 """Words beside those of intent that ask for nothing either."""
 
 _SUBJECTS: Final = frozenset(
-    "we i you us me wir ich du ihr uns mir man nous je tu vous on j nosotros yo nos".split()
+    "we i you wir ich du ihr man nous je tu vous nosotros yo".split()
 )
+_TOLD: Final = frozenset("me us mir uns moi nos".split())
 _SELF: Final = frozenset(
     "decidimos elegimos escogimos acordamos arreglamos corregimos resolvimos aprendimos descubrimos"
     " dijimos hablamos usamos sabemos discutimos".split()
@@ -102,7 +106,7 @@ _FRAMES: Final = tuple(
         rf"\b(?:which|what|welche[rs]?|quel(?:le)?s?|qué) (?:[\w'-]+ ){{1,3}}(?:{_PAST})\b",
         rf"\bthe (?:[\w'-]+ ){{1,3}}(?:that|which) (?:has |have |just )?(?:{_PAST})\b",
         r"\bwhy did (?:[\w@/.'-]+ ){1,8}(?:fail|break|crash|time out)\b",
-        rf"\b(?:was|qu'est-ce qui|ce qui|lo que|qué|che cosa) (?:\w+ ){{0,2}}(?:{_PAST})",
+        rf"\b(?:was (?:ist|ging|hat|war)|qu'est-ce qui|ce qui|lo que|qué|che cosa) (?:\w+ ){{0,2}}(?:{_PAST})",
         rf"\b(?:{_NOUN})\s(?:that |which )?(?:i|we|you) (?:just |have )?(?:saw|seen|got|had|hit|met|ran into)\b",
         rf"\b(?:last|latest|recent|newest|letzte[rn]?|dernière?|último) (?:{_NOUN})\b(?!{_TOPIC})",
         r"\b(?:failures|fehlschläge|échecs|fallos) (?:of|in|on|von|der|de|en)\b",
@@ -144,8 +148,9 @@ def find(text: str, *, has_time: bool) -> Intent:
     if len(text) > MAX_CHARS or "\n" in text or QUOTED.search(text):
         return NO_INTENT
     if failure := _failure(text, has_time=has_time):
-        said = frozenset(word.lower() for word in _LETTERS.findall(failure.phrase))
-        return Intent((failure,), said & (_FAILING | _EMPTY_BESIDE))
+        said = frozenset(word.lower() for word in _LETTERS.findall(text))
+        light = frozenset() if failure.phrase.lower().startswith("why") else said & _FAILING
+        return Intent((failure,), light)
     words = [match[0].lower() for match in _LETTERS.finditer(text)]
     meant = [at for at, word in enumerate(words) if _is_asked(words, at)]
     if not meant:
@@ -169,16 +174,15 @@ def _is_asked(words: list[str], at: int) -> bool:
     """Whether the word at ``at`` is one of intent where it stands."""
     word, before = words[at], words[max(0, at - _NEAR) : at]
     if word in _NOUNS:
-        return not _AFTER_NOUN.isdisjoint(words[at + 1 : at + 2])
+        return words[at - 1 : at] != ["s"] and not _AFTER_NOUN.isdisjoint(words[at + 1 : at + 2])
     if word not in _TYPE_OF and word not in _SAYING and word not in _REQUESTS:
         return False
     if word in _SELF or not _SUBJECTS.isdisjoint(before):
         return True
     if word in _REQUESTS and (at == 0 or words[at - 1] in _BESIDE):
-        return word == "please" or not _SUBJECTS.isdisjoint(words[at + 1 : at + 2]) or at == 0
-    return word in _TYPE_OF and word.endswith(("ed", "en", "sen", "é", "do")) and bool(
-        _PASSIVE.intersection(before[-2:])
-    )  # fmt: skip
+        return word in ("please", "remember") or not _TOLD.isdisjoint(words[at + 1 : at + 2])
+    is_decided = _TYPE_OF.get(word) == DECIDED and word.endswith(("ed", "en", "é", "do"))
+    return is_decided and not _PASSIVE.isdisjoint(before[-2:])
 
 
 _FAILING: Final = frozenset(
