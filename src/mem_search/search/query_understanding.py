@@ -107,7 +107,7 @@ async def understand_query(
     if in_words and times and (moment := moments.find(question.text)):
         question, analyzed = await _at_moment(store, moment, question, analyzed, now)
     if in_words and {"relation", "all"}.isdisjoint(request.as_words):
-        led = await _led(store, request, filters)
+        led = await _led(store, request, filters, dated=bool(analyzed.dates))
         if led is not None:
             return _with_related(request, question, analyzed, led)
     # In an expression each word is there for a reason; beside fields alone it may name a kind.
@@ -214,17 +214,19 @@ async def _read_plainly(
             dates=dates,
             readings=read.readings,
         ),
-        intent.light,
+        intent.light if is_failure or not intent.fails else frozenset(),
     )
 
 
 async def _led(
-    store: SearchStore, request: SearchRequest, filters: Filters
+    store: SearchStore, request: SearchRequest, filters: Filters, *, dated: bool
 ) -> tuple[RelatedQuestion, RelatedRecords] | None:
     """What a question in two steps asks, and the records to which it leads; mostly None."""
     asked = related_questions.find(request.text)
-    found = await store.read(related_records.find, asked, filters) if asked else None
-    return (asked, found) if asked and found else None
+    if asked is None or (dated and asked.step in ("next", "previous")):  # "before November"
+        return None
+    found = await store.read(related_records.find, asked, filters)
+    return (asked, found) if found else None
 
 
 def _with_related(

@@ -139,6 +139,11 @@ class Intent:
     named: tuple[Named, ...] = ()
     light: frozenset[str] = frozenset()
 
+    @property
+    def fails(self) -> bool:
+        """Whether it is a failure that is asked for."""
+        return any(each.field == FAILED for each in self.named)
+
 
 NO_INTENT: Final = Intent()
 

@@ -166,6 +166,9 @@ HALF_LIFE = 30 * 86_400_000
 TIME_WEIGHT = 2.5
 """What a record gains that is from the time which the question names."""
 
+EXACT_TIME = 3 * 86_400_000
+"""Milliseconds; a time of so few days is meant as it is said."""
+
 WHOLE_TIME_WEIGHT = 2 * TIME_WEIGHT
 """The same for one that has every word of a question of few words, or is asked for by its kind."""
 
@@ -287,13 +290,16 @@ def intent_boost(state: RankingState) -> RankingState:
         return state
     created = state.stored.columns.created
     inside = np.zeros(len(created), np.bool_)
+    exact = np.zeros(len(created), np.bool_)
     for span in state.question.times:
         first = -np.inf if span.start is None else span.start
         last = np.inf if span.end is None else span.end
-        inside |= (created >= first) & (created <= last)
+        within = (created >= first) & (created <= last)
+        inside |= within
+        exact |= within & (last - first <= EXACT_TIME)
     whole = state.stored.of(WHOLE)
     has_all = are_among(state.union.records, whole)
-    weight = np.where(has_all | state.question.is_for_document, WHOLE_TIME_WEIGHT, TIME_WEIGHT)
+    weight = np.where(has_all | exact | state.question.is_for_document, WHOLE_TIME_WEIGHT, TIME_WEIGHT)
     return state.added("time", np.where(inside, weight, 0.0))
 
 
