@@ -26,7 +26,7 @@ from mem_search.retrievers.graph import Expansion
 from mem_search.search.query_understanding import demands_all
 from mem_search.search.state import NO_NUMBERS, LegScores, RankingInput, StageData
 from mem_search.storage.ports.search import SearchSnapshot
-from mem_search.text import identifiers, record_ids
+from mem_search.text import identifiers, record_ids, wordpieces
 from mem_search.text.sketch import NO_SKETCHES, Sketches
 from mem_search.text.words import all_of, any_of
 
@@ -133,11 +133,13 @@ def _with_rare_words(
     candidates: Candidates,
     held: dict[int, tuple[int, int]],
 ) -> Named:
-    """A word of a short question that one or two records have is as good as a name."""
+    """A word of a short question that one or two records have is as good as a name, where it is no
+    word of everyday English.
+    """
     asked = question.words.words
     rare: dict[int, tuple[int, int]] = {}
-    for passages in snapshot.passages_with(asked):
-        if not 0 < len(passages) <= MAX_RARE_PASSAGES:
+    for word, passages in zip(asked, snapshot.passages_with(asked), strict=True):
+        if not 0 < len(passages) <= MAX_RARE_PASSAGES or wordpieces.count(word) == 1:
             continue
         records = distinct(snapshot.passage_columns(passages).records)
         records = records[(records > 0) & are_among(records, snapshot.matching(question.filters))]

@@ -102,6 +102,7 @@ _SURE_LONG: Final = (
     rf"|(?:first|second|third|fourth|1st|2nd|3rd|4th)\s(?:quarter|half)\s(?:of\s)?{_YEAR}"
     rf"|(?:around|last)\s{HOLIDAY}(?:\s{_YEAR})?|{HOLIDAY}\s{_YEAR}"
 )
+_TOLD_LATER: Final = pattern(rf"\b(?:{SEASON}|{HOLIDAY})\b", re.IGNORECASE)
 _DAYS_OF_A_MONTH: Final = (
     rf"{_ANY_MONTH}\s{_NTH}\s?(?:and|to|until|till|-|–)\s?(?:the\s)?{_NTH}(?:,?\s{_YEAR})?"
     rf"|(?:the\s)?{_NTH}\s?(?:and|to|until|till|-|–)\s?(?:the\s)?{_NTH}\s(?:of\s)?{_ANY_MONTH}(?:,?\s{_YEAR})?"
@@ -187,20 +188,30 @@ def find_times(text: str, now: datetime, tz: tzinfo) -> Times | None:
     for start, end, _ in reversed(spans):
         rest = _without(rest, start, end)
     alone = _is_empty(rest)
+    if not alone:
+        rest = _without_times(text, spans)
     if spans and not alone:
         todays = (span for span in spans if not _TODAYS.search(text, *span[:2]))
         present = to_ms(now)
         kept = [each for each in todays if each[2].start is None or each[2].start <= present]
         if kept != spans:
-            spans, rest = kept, text
-            for start, end, _ in reversed(spans):
-                rest = _without(rest, start, end)
+            spans, rest = kept, _without_times(text, kept)
     if spans:
         binds = not alone and _is_of_events(rest)
         use: Literal["lift", "filter"] = "filter" if alone or binds else "lift"
         found = [_found(text[start:end], span, use, now, tz) for start, end, span in spans]
         return Times(tuple(found), rest, alone, binds)
     return _only_a_time(text, now, tz)
+
+
+def _without_times(text: str, spans: list[tuple[int, int, DateRange]]) -> str:
+    """``text`` without the words of ``spans``. A season or a holiday stays: what is told of a summer
+    is told in autumn, and says summer.
+    """
+    for start, end, _ in reversed(spans):
+        if not _TOLD_LATER.search(text, start, end):
+            text = _without(text, start, end)
+    return text
 
 
 def _found(
