@@ -35,6 +35,7 @@ from mem_search.wiring import Runtime
 
 QUESTIONS: Final = Path(__file__).parent / "asked.toml"
 FIRST_RESULTS: Final = 5
+_HOW: Final = re.IGNORECASE | re.MULTILINE
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +57,7 @@ class Question:
         author = str(metadata.get("author", ""))
         return (
             (ids is None or any(name.startswith(each) for each in ids))
-            and all(re.search(each, said, re.I | re.M) for each in right.get("has", ()))
+            and all(re.search(each, said, _HOW) for each in right.get("has", ()))
             and not self.is_broken_by(record)
             and (self.days is None or _is_within(record.created_at, self.days))
             and ("author" not in right or author == right["author"])
@@ -67,7 +68,7 @@ class Question:
     def is_broken_by(self, record: Record) -> bool:
         """Whether ``record`` has what the question excludes."""
         lacks = self.right.get("lacks")
-        return bool(lacks and re.search(lacks, _said(record), re.I))
+        return bool(lacks and re.search(lacks, _said(record), re.IGNORECASE))
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +195,8 @@ def workshop(records: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
 
 async def import_lines(runtime: Runtime, lines: Iterable[Mapping[str, Any]], file: Path) -> None:
     """Import ``lines`` by way of ``file``. Raises ValueError when one could not be imported."""
-    file.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
+    text = "".join(json.dumps(line) + "\n" for line in lines)
+    file.write_text(text, "utf-8")  # noqa: ASYNC240 - nothing else runs
     taken = await runtime.ingest.reader.read(Location("jsonl", str(file)))
     if taken.failed:
         raise ValueError(f"{taken.failed} records of {file.name} could not be imported")

@@ -110,7 +110,7 @@ def _over(*relations: str, outward: bool) -> _Leads:
     """What leads over an edge: from its end to its start, or ``outward`` to its end."""
 
     def lead(
-        snapshot: SearchSnapshot, record: Record, asked: RelatedQuestion, filters: Filters
+        snapshot: SearchSnapshot, record: Record, _asked: RelatedQuestion, filters: Filters
     ) -> Iterator[int]:
         for start, end in _edges(snapshot, record, filters, *relations):
             if outward and start == record.number:
@@ -161,7 +161,7 @@ def _beside(before: int, after: int) -> _Leads:
     """What was made just before or after the record: in its session, or in its project."""
 
     def lead(
-        snapshot: SearchSnapshot, record: Record, asked: RelatedQuestion, filters: Filters
+        snapshot: SearchSnapshot, record: Record, _asked: RelatedQuestion, filters: Filters
     ) -> Iterator[int]:
         within = replace(filters, project=filters.project or record.project, kinds=(record.kind,))
         if record.session:
@@ -175,7 +175,7 @@ def _beside(before: int, after: int) -> _Leads:
 
 
 def _session(
-    snapshot: SearchSnapshot, record: Record, asked: RelatedQuestion, filters: Filters
+    snapshot: SearchSnapshot, record: Record, _asked: RelatedQuestion, filters: Filters
 ) -> Iterator[int]:
     if record.session:
         within = replace(filters, session=record.session, without=(*filters.without, record.number))
@@ -183,7 +183,7 @@ def _session(
 
 
 def _successor(
-    snapshot: SearchSnapshot, record: Record, asked: RelatedQuestion, filters: Filters
+    snapshot: SearchSnapshot, record: Record, _asked: RelatedQuestion, filters: Filters
 ) -> Iterator[int]:
     yield from snapshot.successors(np.array([record.number], np.int64), filters).get(
         record.number, ()
@@ -191,7 +191,7 @@ def _successor(
 
 
 def _any(
-    snapshot: SearchSnapshot, record: Record, asked: RelatedQuestion, filters: Filters
+    snapshot: SearchSnapshot, record: Record, _asked: RelatedQuestion, filters: Filters
 ) -> Iterator[int]:
     for related in snapshot.relationships([record.number], filters).get(record.number, ()):
         yield related.to.number

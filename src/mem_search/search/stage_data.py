@@ -84,9 +84,9 @@ def _named(given: RankingInput) -> Named:
     """
     snapshot, question = given.snapshot, given.question
     held: dict[int, tuple[int, int]] = {}
-    if not identifiers.NAME_LIKE.search(question.text):
-        asked, candidates = (), NO_CANDIDATES
-    else:
+    asked: tuple[identifiers.Name, ...] = ()
+    candidates = NO_CANDIDATES
+    if identifiers.NAME_LIKE.search(question.text):
         candidates = _called(snapshot, question)
         held = dict.fromkeys(candidates.records.tolist(), CALLED)
         asked = identifiers.find(question.text)

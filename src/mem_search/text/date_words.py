@@ -18,26 +18,24 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from typing import Final
 
-from dateutil.easter import easter
 from dateutil.relativedelta import relativedelta
 
 from mem_search.model import DateRange
 from mem_search.patterns import pattern
+from mem_search.text import calendar_words
+from mem_search.text.calendar_words import MONTH as _MONTH
+from mem_search.text.calendar_words import month_number
 
 Span = tuple[int, int]
 """First and last millisecond, both included."""
 
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _DAY: Final = timedelta(days=1)
-MONTHS: Final = (
-    "january february march april may june july august september october november december"
-).split()
 WEEKDAYS: Final = "monday tuesday wednesday thursday friday saturday sunday".split()
 COUNTS: Final = "one two three four five six seven eight nine ten eleven twelve".split()
 _UNITS: Final = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks", "y": "years"}
 _HOURS: Final = {"morning": (0, 12), "afternoon": (12, 18), "evening": (18, 24), "night": (18, 24)}
 
-_MONTH: Final = rf"(?:{'|'.join(MONTHS)}|sept|{'|'.join(name[:3] for name in MONTHS)})"
 WEEKDAY: Final = rf"(?:{'|'.join(WEEKDAYS)})"
 COUNT: Final = rf"(?:[0-9]{{1,5}}|an?|{'|'.join(COUNTS)})"
 UNIT: Final = r"(?:min(?:ute)?s?|h(?:ou)?rs?|days?|weeks?|months?|years?)"
@@ -295,7 +293,7 @@ def _nth(clock: Clock, match: re.Match[str], _bound: bool) -> Span:
 
 
 def _month(clock: Clock, match: re.Match[str], _bound: bool) -> Span:
-    month, today = _month_number(match[2]), clock.today
+    month, today = month_number(match[2]), clock.today
     year = today.year
     match match[1]:
         case "last":
@@ -308,11 +306,11 @@ def _month(clock: Clock, match: re.Match[str], _bound: bool) -> Span:
 
 
 def _month_year(clock: Clock, match: re.Match[str], _bound: bool) -> Span:
-    return clock.month(int(match[2]), _month_number(match[1]))
+    return clock.month(int(match[2]), month_number(match[1]))
 
 
 def _month_day(clock: Clock, match: re.Match[str], _bound: bool) -> Span:
-    month, day = _month_number(match["month"]), int(re.sub("[a-z]", "", match["day"]))
+    month, day = month_number(match["month"]), int(re.sub("[a-z]", "", match["day"]))
     if match["year"]:
         return clock.day(date(int(match["year"]), month, day))
     # Within nine years there is a 29th of February, even around 2100.
@@ -322,65 +320,12 @@ def _month_day(clock: Clock, match: re.Match[str], _bound: bool) -> Span:
     raise ValueError(match[0])
 
 
-def _season(clock: Clock, match: re.Match[str], _bound: bool) -> Span:
-    """Three months; winter is of the year in which it begins."""
-    first = _SEASONS[match[2]]
-    if match[3]:
-        return _months(clock, int(match[3]), first, 3)
-    year = clock.today.year
-    began = date(year, first, 1) <= clock.today
-    if match[1] == "last":  # the latest that is over
-        over = date(year, first, 1) + relativedelta(months=3) <= clock.today
-        year -= 0 if over else 1
-        if first == 12 and clock.today.month < 3:
-            year -= 1
-    elif match[1] == "next":
-        year += began
-    elif not began and (match[1] is None or first == 12):
-        year -= 1
-    return _months(clock, year, first, 3)
-
-
-def _quarter(clock: Clock, match: re.Match[str], _bound: bool) -> Span:
-    said, unit = match["nth"], match["unit"] or ("half" if match["nth"][0] == "h" else "quarter")
-    length = 6 if unit == "half" else 3
-    at = (clock.today.month - 1) // length
-    if said in ("last", "this", "next"):
-        start = date(clock.today.year, at * length + 1, 1) + relativedelta(
-            months=length * {"last": -1, "this": 0, "next": 1}[said]
-        )
-        return _months(clock, start.year, start.month, length)
-    nth = int(said[1]) if said[0] in "qh" and said[1:].isdigit() else _NTHS[said]
-    year = int(match["year"]) if match["year"] else clock.today.year - (nth - 1 > at)
-    return _months(clock, year, (nth - 1) * length + 1, length)
-
-
-def _months(clock: Clock, year: int, first: int, count: int) -> Span:
-    return clock.days(date(year, first, 1), relativedelta(months=count))
-
-
-def _holiday(clock: Clock, match: re.Match[str], _bound: bool) -> Span:
-    """The days of a holiday; the latest that has begun where no year is named."""
-    around, last, name, year = match["around"], match["last"], match["name"], match["year"]
-    first, days = _HOLIDAYS[name]
-    this_year = int(year) if year else clock.today.year
-    start = first(this_year)
-    if not year and start > clock.today:
-        start = first(this_year - 1)
-    if last and not year and clock.today < start + timedelta(days=days):
-        start = first(start.year - 1)
-    wider = _AROUND if around else 0
-    return clock.days(start - wider * _DAY, relativedelta(days=days + 2 * wider))
-
-
-def _two_days(clock: Clock, match: re.Match[str], _bound: bool) -> Span:
-    """``december 26 and 28 2025``: two days of one month."""
-    first, last = (int(re.sub("[a-z]", "", match[name])) for name in ("first", "last"))
-    month, year = _month_number(match["month"]), match["year"]
-    at = int(year) if year else clock.today.year
-    if not year and date(at, month, first) > clock.today:
-        at -= 1
-    return clock.day(date(at, month, first))[0], clock.day(date(at, month, last))[1]
+def _long(clock: Clock, match: re.Match[str], _bound: bool) -> Span:
+    """A season, a quarter, a holiday, or two days of a month."""
+    said = calendar_words.read(match[0], clock.today)
+    if said is None:
+        raise ValueError(match[0])
+    return clock.days(*said)
 
 
 def _count(word: str) -> int:
@@ -405,42 +350,6 @@ def _step(unit: str, count: int) -> relativedelta:
             return relativedelta(years=count)
 
 
-def _month_number(name: str) -> int:
-    return [month[:3] for month in MONTHS].index(name[:3]) + 1
-
-
-def _nth_weekday(year: int, month: int, weekday: int, nth: int) -> date:
-    first = date(year, month, 1)
-    return first + timedelta(days=(weekday - first.weekday()) % 7 + 7 * (nth - 1))
-
-
-_SEASONS: Final = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
-"""Season → its first month, as meteorologists of the northern half count."""
-
-_NTHS: Final = {"first": 1, "1st": 1, "second": 2, "2nd": 2, "third": 3, "3rd": 3,
-                "fourth": 4, "4th": 4}  # fmt: skip
-_AROUND: Final = 5
-"""Days before and after a holiday that are around it."""
-
-_HOLIDAYS: Final[dict[str, tuple[Callable[[int], date], int]]] = {
-    "christmas": (lambda year: date(year, 12, 24), 3),
-    "xmas": (lambda year: date(year, 12, 24), 3),
-    "christmas eve": (lambda year: date(year, 12, 24), 1),
-    "boxing day": (lambda year: date(year, 12, 26), 1),
-    "new year's eve": (lambda year: date(year, 12, 31), 1),
-    "new year": (lambda year: date(year, 1, 1), 1),
-    "new year's day": (lambda year: date(year, 1, 1), 1),
-    "easter": (lambda year: easter(year) - timedelta(days=2), 4),
-    "pentecost": (lambda year: easter(year) + timedelta(days=49), 2),
-    "halloween": (lambda year: date(year, 10, 31), 1),
-    "thanksgiving": (lambda year: _nth_weekday(year, 11, 3, 4), 1),
-    "valentine's day": (lambda year: date(year, 2, 14), 1),
-    "midsummer": (lambda year: date(year, 6, 20), 7),
-}
-"""Holiday → its first day in a year, and how many days it lasts."""
-
-SEASON: Final = "(?:spring|summer|autumn|fall|winter)"
-HOLIDAY: Final = f"(?:{'|'.join(sorted(_HOLIDAYS, key=len, reverse=True))})"
 _Reader = Callable[[Clock, re.Match[str], bool], Span]
 _SHORT_WEEKDAY: Final = rf"(?:{WEEKDAY}|tues|thurs?|{'|'.join(day[:3] for day in WEEKDAYS)})"
 _YEAR: Final = "[0-9]{4}"
@@ -461,15 +370,7 @@ _ATOMS: Final[tuple[tuple[re.Pattern[str], _Reader], ...]] = tuple(
         ("(last|previous|this|current|next) (week|month|year)", _relative),
         ("(?:(last|past|this|next) )?weekend", _weekend),
         ("week of ([^/]{1,40})", _week_of),
-        (rf"(?:(last|this|next) )?({SEASON[3:-1]})(?: (?:of )?({_YEAR}))?", _season),
-        (rf"(?P<nth>q[1-4]|h[12]|last|this|next|{'|'.join(_NTHS)})(?: (?P<unit>quarter|half)"
-         rf"|(?<=[qh][1-4])(?P<_>))(?:,? (?:of )?(?P<year>{_YEAR}))?", _quarter),
-        (rf"(?P<around>around )?(?P<last>last )?(?P<name>{HOLIDAY})(?: (?:of )?(?P<year>{_YEAR}))?",
-         _holiday),
-        (rf"(?P<month>{_MONTH})\.? (?P<first>{_NTH}) ?(?:and|to|until|till|through|-) ?"
-         rf"(?P<last>{_NTH})(?:,? (?P<year>{_YEAR}))?", _two_days),
-        (rf"(?P<first>{_NTH}) ?(?:and|to|until|till|through|-) ?(?P<last>{_NTH}) (?:of )?"
-         rf"(?P<month>{_MONTH})\.?(?:,? (?P<year>{_YEAR}))?", _two_days),
+        (calendar_words.FORM, _long),
         ("([0-3]?[0-9])(?:st|nd|rd|th)", _nth),
         (rf"(?:(last|this|next) )?({_SHORT_WEEKDAY})", _weekday),
         (rf"(?:(last|this|next) )?({_MONTH})\.?", _month),

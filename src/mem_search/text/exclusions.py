@@ -20,7 +20,8 @@ from mem_search.text.words import STOP_WORDS
 _STRONG: Final = (
     "(?:but|and|though) not|other than|apart from|aside from|excluding|leaving out|nothing about"
     "|not (?:about|by|from|concerning|regarding)|except(?: for| in| from| by)?"
-    "|aber nicht|(?:nicht|nichts) (?:von|vom|über|aus|zu)|außer|ausser|ausgenommen|mit ausnahme (?:von|der|des)"
+    "|aber nicht|(?:nicht|nichts) (?:von|vom|über|aus|zu)|außer|ausser|ausgenommen"
+    "|mit ausnahme (?:von|der|des)"
     "|mais pas|pas (?:de|sur)|sauf|hormis|excepté|à l'exception (?:de|du|des)"
     "|pero no|excepto|salvo|menos los|menos las|aparte de|ma non|tranne|eccetto|salvo"
     "|maar niet|behalve|uitgezonderd|mas não|exceto"
@@ -39,15 +40,16 @@ MARK: Final = rf"{_STRONG}|{_WEAK}|(?<=,\s)(?:{_NOT})"
 
 SORTS: Final = frozenset(
     "all anything articles bugs builds change changes cleanup code commits crashes documentation"
-    " docs documents errors everything features files fixes hooks ideas improvements issues letters"
+    " docs documents errors everything features files fixes hooks ideas improvements issues"
+    " letters"
     " mail mails messages news notes people posts prs problems questions records releases reports"
     " requests reviews sessions stuff support tasks tests things tickets types updates work"
     " alles änderungen arbeiten aufgaben bilder briefe dateien dokumente fehler hilfen ideen mails"
     " nachrichten notizen probleme sachen tests verbesserungen"
     " articles changements corrections courriels documents erreurs fichiers idées lettres notes"
     " problèmes tout travaux"
-    " archivos arreglos cambios cartas correos documentos errores ideas mejoras notas problemas todo"
-    " cambiamenti errori lettere modifiche problemi tutto alles berichten fouten problemen"
+    " archivos arreglos cambios cartas correos documentos errores ideas mejoras notas problemas"
+    " todo cambiamenti errori lettere modifiche problemi tutto alles berichten fouten problemen"
     " wijzigingen alterações erros mudanças problemas".split()
 )  # fmt: skip
 """What ``without`` is said of where it leaves something out of a list."""
@@ -62,7 +64,8 @@ _LEADS: Final = frozenset("a an any anything un une ein eine einen uno una een u
 """With one of these right behind it ``without a lock`` is what is asked."""
 
 _NO_OBJECT: Final = frozenset(
-    "all and any anything being cases extra immediately just other block blocks clause clauses errors everything having it me my or"
+    "all and any anything being cases extra immediately just other block blocks clause"
+    " clauses errors everything having it me my or"
     " problems statement statements success that them then these they this using us we when where"
     " which who you your clauses handler handlers".split()
 )
@@ -72,7 +75,9 @@ _ENDING: Final = (
     | languages.words("following")
 ) - BEFORE_OBJECTS
 _WORD: Final = pattern(r"[\w@#][\w@#./'’+-]*|[,;:?!.]")
-_CLAUSES: Final = frozenset("as because if since that unless until when where while which who".split())
+_CLAUSES: Final = frozenset(
+    "as because if since that unless until when where while which who".split()
+)
 _STATING: Final = frozenset(
     "always are be been cannot has is now shall should supported was were will would".split()
 )
@@ -106,7 +111,7 @@ def find(text: str) -> Iterator[Named]:
             continue
         marker = match["strong"] or match["after_comma"] or match["bare"] or match["weak"]
         weak = match["weak"] is not None or marker.lower().startswith("except")
-        for first, last, words in _objects(text, end):
+        for _, last, words in _objects(text, end):
             yield Named(
                 text[start:last].lstrip(" ,"), start, last, "", "negation", not weak,
                 (marker, *words),

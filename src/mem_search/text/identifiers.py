@@ -69,7 +69,8 @@ _LABELS: Final = (
     ("section", "chapter", "kapitel", "abschnitt"),
     ("version", "release", "v"),
     *((each,) for each in (
-        "adr case clap cve din flight gate iso java level migration milestone node page pep phase port"
+        "adr case clap cve din flight gate iso java level migration milestone node page pep"
+        " phase port"
         " python rfc room round rule rust seite sphinx sprint stage task tier train wave zimmer zug"
     ).split()),
 )  # fmt: skip
@@ -134,7 +135,10 @@ class Name:
         if self.labels:
             labels = "|".join(map(re.escape, self.labels))
             number = re.escape(self.text)
-            beside = rf"(?<![^\W_])(?:{labels})\W{{0,3}}(?:(?:no|nr|number)\W{{1,2}})?[#v]?0{{0,2}}{number}(?![.]?\d)"
+            beside = (
+                rf"(?<![^\W_])(?:{labels})\W{{0,3}}(?:(?:no|nr|number)\W{{1,2}})?"
+                rf"[#v]?0{{0,2}}{number}(?![.]?\d)"
+            )
             return 2 if re.search(beside, text, re.IGNORECASE) else 0
         well = _held(self.text.casefold(), text)
         if self.version and not well:

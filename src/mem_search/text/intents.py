@@ -2,8 +2,8 @@
 
 ``decide``, ``fix``, ``tell me`` say what sort of record is meant, or nothing at all; as words they
 find records that happen to say ``decided``. They are read where somebody asks for what was done or
-said: with ``we``, ``I`` or ``you``, in the passive, or in a request. Words of failure (``what failed
-this week``, ``the test that broke``) mean steps of work that failed.
+said: with ``we``, ``I`` or ``you``, in the passive, or in a request. Words of failure (``what
+failed this week``, ``the test that broke``) mean steps of work that failed.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ DECIDED: Final = "type:decision,note"
 
 _MEANT: Final[Mapping[str, str]] = {
     DECIDED: "decide decided deciding choose chose chosen pick picked agree agreed settle settled"
-    " decision decisions entschieden entscheiden entschied beschlossen gewählt ausgewählt vereinbart"
+    " decision decisions entschieden entscheiden entschied beschlossen gewählt ausgewählt"
+    " vereinbart"
     " entscheidung entscheidungen décidé décider choisi convenu décision décisions"
     " decidido decidimos elegido elegimos escogimos acordamos decisión decisiones",
     "type:bugfix": "fix fixed repair repaired solve solved behoben repariert gefixt gelöst corrigé"
@@ -42,7 +43,8 @@ _MEANT: Final[Mapping[str, str]] = {
 _TYPE_OF: Final = {word: field for field, said in _MEANT.items() for word in said.split()}
 
 _SAYING: Final = frozenset(
-    "say said says tell told talk talked talking discuss discussed mention mentioned remember recall"
+    "say said says tell told talk talked talking discuss discussed mention mentioned"
+    " remember recall"
     " remind know knows knew use used using think thought show write wrote written"
     " gesagt gesprochen besprochen diskutiert erzählt geschrieben weiß weisst weißt wissen erinnere"
     " erinnerst benutzen verwenden nutzen geredet"
@@ -50,7 +52,8 @@ _SAYING: Final = frozenset(
     " dijimos hablamos sabes sabemos usamos recuerda recuerdas discutimos dicho hablado".split()
 )
 _BESIDE: Final = frozenset(
-    "about again also any anything can could ever everything give had let like made make me need now"
+    "about again also any anything can could ever everything give had let like made make me"
+    " need now"
     " please so some something there want was were would yet you"
     " bitte noch mal über zu wegen doch haben wir hat habe man was"
     " au sujet pour propos moi nous avons ai avez"
@@ -58,9 +61,7 @@ _BESIDE: Final = frozenset(
 )
 """Words beside those of intent that ask for nothing either."""
 
-_SUBJECTS: Final = frozenset(
-    "we i you wir ich du ihr man nous je tu vous nosotros yo".split()
-)
+_SUBJECTS: Final = frozenset("we i you wir ich du ihr man nous je tu vous nosotros yo".split())
 _TOLD: Final = frozenset("me us mir uns moi nos".split())
 _SELF: Final = frozenset(
     "decidimos elegimos escogimos acordamos arreglamos corregimos resolvimos aprendimos descubrimos"
@@ -87,7 +88,8 @@ _VERB: Final = (
 )
 _PAST: Final = _VERB.replace("|fails?", "").replace("|breaks?", "").replace("|crashes", "")
 _NOUN: Final = (
-    r"errors?|failures?|exceptions?|fehler|fehlschläge|erreurs?|échecs?|errores|fallos?|errori|errore"
+    r"errors?|failures?|exceptions?|fehler|fehlschläge|erreurs?|échecs?|errores|fallos?|errori"
+    r"|errore"
 )
 _TOPIC: Final = (
     r"(?:\s|-)(?:handl\w+|messages?|pages?|codes?|logs?|types?|views?|class(?:es)?|boundar\w+|text"
@@ -106,8 +108,10 @@ _FRAMES: Final = tuple(
         rf"\b(?:which|what|welche[rs]?|quel(?:le)?s?|qué) (?:[\w'-]+ ){{1,3}}(?:{_PAST})\b",
         rf"\bthe (?:[\w'-]+ ){{1,3}}(?:that|which) (?:has |have |just )?(?:{_PAST})\b",
         r"\bwhy did (?:[\w@/.'-]+ ){1,8}(?:fail|break|crash|time out)\b",
-        rf"\b(?:was (?:ist|ging|hat|war)|qu'est-ce qui|ce qui|lo que|qué|che cosa) (?:\w+ ){{0,2}}(?:{_PAST})",
-        rf"\b(?:{_NOUN})\s(?:that |which )?(?:i|we|you) (?:just |have )?(?:saw|seen|got|had|hit|met|ran into)\b",
+        rf"\b(?:was (?:ist|ging|hat|war)|qu'est-ce qui|ce qui|lo que|qué|che cosa) (?:\w+"
+        rf" ){{0,2}}(?:{_PAST})",
+        rf"\b(?:{_NOUN})\s(?:that |which )?(?:i|we|you) (?:just |have )?(?:saw|seen|got|had"
+        rf"|hit|met|ran into)\b",
         rf"\b(?:last|latest|recent|newest|letzte[rn]?|dernière?|último) (?:{_NOUN})\b(?!{_TOPIC})",
         r"\b(?:failures|fehlschläge|échecs|fallos) (?:of|in|on|von|der|de|en)\b",
         rf"\b(?:failed|failing) (?:[\w-]+ )?(?:{_WORK})\b",
@@ -120,13 +124,12 @@ MAX_TOPIC: Final = 3
 """Words beside those of failure, up to which only steps of work that failed are meant."""
 
 _EMPTY_BESIDE: Final = EMPTY | frozenset(
-    "saw seen got had hit met ran into last latest recent newest just l d el la le les los las der die"
+    "saw seen got had hit met ran into last latest recent newest just l d el la le les los"
+    " las der die"
     " das ist sind est that which again von vom de del den dem".split()
 )
 _LETTERS: Final = pattern(r"[^\W_]+")
-MARK: Final = "|".join(
-    [*map(re.escape, sorted({*_TYPE_OF, *_SAYING, *_REQUESTS})), _VERB, _NOUN]
-)
+MARK: Final = "|".join([*map(re.escape, sorted({*_TYPE_OF, *_SAYING, *_REQUESTS})), _VERB, _NOUN])
 """Without one of these a text has no words of intent."""
 
 
@@ -191,7 +194,8 @@ def _is_asked(words: list[str], at: int) -> bool:
 
 
 _FAILING: Final = frozenset(
-    "failed fail fails failing broke broken break breaks went wrong goes error errors failure failures exception exceptions fehler fehlgeschlagen schiefgegangen schief"
+    "failed fail fails failing broke broken break breaks went wrong goes error errors"
+    " failure failures exception exceptions fehler fehlgeschlagen schiefgegangen schief"
     " gegangen erreur erreurs échoué échec échecs errores falló fallaron fallo fallos".split()
 )
 

@@ -21,18 +21,23 @@ _BEFORE: Final = "before|until|till|up to|prior to|vor|bis|avant|antes de"
 _AFTER: Final = "after|since|following|nach|seit|après|depuis|desde|después de"
 _THING: Final = "release|version|tag|veröffentlichung|sortie|versión"
 _MOVED: Final = (
-    r"(?:we|i) (?:have |had )?(?:moved|switched|migrated|changed|went|upgraded|ported)(?: over)? (?:to|from)"
-    r"|(?:we|i) (?:have |had )?(?:adopted|introduced|dropped|started (?:to use|using|with)|stopped using)"
+    r"(?:we|i) (?:have |had )?(?:moved|switched|migrated|changed|went|upgraded|ported)(?:"
+    r" over)? (?:to|from)"
+    r"|(?:we|i) (?:have |had )?(?:adopted|introduced|dropped|started (?:to use|using|with)"
+    r"|stopped using)"
     r"|(?:the )?(?:move|switch|migration|upgrade|change) (?:to|from)"
 )
 _RELEASE: Final = pattern(
-    rf"(?<![\w.-])(?P<bound>{_BEFORE}|{_AFTER}) (?:the |der |dem |la |le )?(?:(?:{_THING}) (?:of )?)?"
-    rf"(?P<version>{_VERSION})(?: (?:{_THING}))?(?: (?:was|came|went|is) (?:released|out|published|tagged))?"
+    rf"(?<![\w.-])(?P<bound>{_BEFORE}|{_AFTER}) (?:the |der |dem |la |le )?(?:(?:{_THING})"
+    rf" (?:of )?)?"
+    rf"(?P<version>{_VERSION})(?: (?:{_THING}))?(?: (?:was|came|went|is) (?:released|out"
+    rf"|published|tagged))?"
     r"(?![\w-]|\.\d)",
     re.IGNORECASE,
 )
 _EVENT: Final = pattern(
-    rf"(?<![\w.-])(?P<bound>{_BEFORE}|{_AFTER}) (?:{_MOVED}) (?P<what>[\w@./'+-]+(?: [A-Z][\w.+-]*)*)",
+    rf"(?<![\w.-])(?P<bound>{_BEFORE}|{_AFTER}) (?:{_MOVED}) (?P<what>[\w@./'+-]+(?:"
+    rf" [A-Z][\w.+-]*)*)",
     re.IGNORECASE,
 )
 

@@ -19,15 +19,8 @@ from mem_search.errors import InputError
 from mem_search.model import DateRange, FoundDate
 from mem_search.patterns import pattern
 from mem_search.text import languages, words
-from mem_search.text.date_words import (
-    COUNT,
-    HOLIDAY,
-    MONTHS,
-    SEASON,
-    UNIT,
-    WEEKDAY,
-    to_ms,
-)
+from mem_search.text.calendar_words import HOLIDAY, MONTHS, SEASON
+from mem_search.text.date_words import COUNT, UNIT, WEEKDAY, to_ms
 from mem_search.text.dates import local_range, normalised, parse_range
 
 MAX_TIMES: Final = 4
@@ -92,15 +85,16 @@ _EXPLICIT: Final = "|".join(
     )
 )
 # "Spring" is a framework, and "fall" a verb: alone they need an article.
+_HOLIDAY: Final = HOLIDAY.replace(" ", r"\s")
 _LONG: Final = (
     rf"(?:{SEASON}\s(?:of\s)?{_YEAR}|(?:last|this)\s{SEASON}|(?:summer|autumn|winter)|the\s{SEASON}"
     rf"|[QH][1-4]|(?:last|this|first|second|third|fourth|1st|2nd|3rd|4th)\s(?:quarter|half)"
-    rf"|{HOLIDAY})(?:,?\s(?:of\s)?{_YEAR})?"
+    rf"|{_HOLIDAY})(?:,?\s(?:of\s)?{_YEAR})?"
 )
 _SURE_LONG: Final = (
     rf"(?:last|this)\s(?:{SEASON}|quarter)|{SEASON}\s(?:of\s)?{_YEAR}|[QH][1-4]\s(?:of\s)?{_YEAR}"
     rf"|(?:first|second|third|fourth|1st|2nd|3rd|4th)\s(?:quarter|half)\s(?:of\s)?{_YEAR}"
-    rf"|(?:around|last)\s{HOLIDAY}(?:\s{_YEAR})?|{HOLIDAY}\s{_YEAR}"
+    rf"|(?:around|last)\s{_HOLIDAY}(?:\s{_YEAR})?|{_HOLIDAY}\s{_YEAR}"
 )
 _TOLD_LATER: Final = pattern(rf"\b(?:{SEASON}|{HOLIDAY})\b", re.IGNORECASE)
 _DAYS_OF_A_MONTH: Final = (
@@ -205,8 +199,8 @@ def find_times(text: str, now: datetime, tz: tzinfo) -> Times | None:
 
 
 def _without_times(text: str, spans: list[tuple[int, int, DateRange]]) -> str:
-    """``text`` without the words of ``spans``. A season or a holiday stays: what is told of a summer
-    is told in autumn, and says summer.
+    """``text`` without the words of ``spans``. A season or a holiday stays: what is told of a
+    summer is told in autumn, and says summer.
     """
     for start, end, _ in reversed(spans):
         if not _TOLD_LATER.search(text, start, end):

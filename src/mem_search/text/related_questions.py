@@ -33,36 +33,45 @@ class RelatedQuestion:
     """What else is said of the answer: a file."""
 
 
-_MAIL: Final = r"(?:e-?mail|mail|message|letter|invitation|question|note|nachricht|courriel|correo|brief)"
+_MAIL: Final = (
+    r"(?:e-?mail|mail|message|letter|invitation|question|note|nachricht|courriel|correo|brief)"
+)
 _THE: Final = r"(?:the|a|an|my|our|that|this|der|die|das|dem|den|la|le|les|el|los|las|l')"
 _ABOUT: Final = r"(?:about|on|to|over|concerning|über|zu|zum|zur|sur|sobre|de)"
 _FORMS: Final[tuple[tuple[Step, str], ...]] = (
     ("answer", rf"(?:{_THE} )?(?:mail|e-?mail|message|letter|reply|answer)s? (?:that |which )?"
                r"(?:answer(?:ed|s)|replied to|repl(?:y|ies) to) (?P<anchor>.+)"),
     ("answer", rf"(?:{_THE} )?(?:reply|replies|answers?|response) (?:to|on) (?P<anchor>.+)"),
-    ("answer", r"(?:what|how) did (?:[\w.'-]+ ){1,3}(?:answer|reply|respond)(?: to)? (?P<anchor>.+)"),
+    ("answer", r"(?:what|how) did (?:[\w.'-]+ ){1,3}(?:answer|reply|respond)(?: to)?"
+               r" (?P<anchor>.+)"),
     ("answer", r"did (?:[\w.'-]+ ){1,3}(?:answer|reply|respond)(?: to (?P<anchor>.+))"),
     ("answer", rf"(?:{_THE} )?antwort(?:en)? (?:auf|an) (?P<anchor>.+)"),
     ("answer", rf"(?:{_THE}\s?)?réponses? (?:à|au|aux|sur) (?P<anchor>.+)"),
     ("answer", rf"(?:{_THE} )?respuestas? (?:a|al|sobre) (?P<anchor>.+)"),
     ("fix", r"(?:(?:the|which|what) )?(?:next )?(?:fix|bugfix|correction|repair)(?: commit)?s?"
-            r" (?:(?:that )?(?:came |went )?(?:right )?after|that followed|following) (?P<anchor>.+)"),
+            r" (?:(?:that )?(?:came |went )?(?:right )?after|that followed|following)"
+            r" (?P<anchor>.+)"),
     ("fix", r"what was (?:fixed|repaired|corrected) (?:right )?after (?P<anchor>.+)"),
     ("fix", r"(?:what|which (?:commit|change)) (?:fixed|solved|repaired|resolved) (?P<anchor>.+)"),
     ("cause", r"(?:what|which (?:commit|change)) (?:broke|caused|introduced) (?P<anchor>.+)"),
     ("revert", r"(?:what|which commit|who) reverted (?P<anchor>.+)"),
     ("revert", r"(?:the )?revert of (?P<anchor>.+)"),
-    ("successor", r"(?:what|which (?:\w+)) (?:replaced|superseded|replaces|supersedes) (?P<anchor>.+)"),
+    ("successor", r"(?:what|which (?:\w+)) (?:replaced|superseded|replaces|supersedes)"
+                  r" (?P<anchor>.+)"),
     ("session", r"what else (?:happened|was done|did we do) in the (?:same )?session"
                 r" (?:where|when|in which|that|of) (?P<anchor>.+)"),
     ("session", r"(?:the )?same session as (?P<anchor>.+)"),
-    ("file", r"(?:other|further|later|more) (?:changes|commits|work) (?:to|in|on) (?P<more>\S+\.\w{1,5})"
+    ("file", r"(?:other|further|later|more) (?:changes|commits|work) (?:to|in|on)"
+             r" (?P<more>\S+\.\w{1,5})"
              r" (?:after|since|besides?) (?P<anchor>.+)"),
-    ("next", r"(?:the |which )?(?:next )?(?:commit|change|step) (?:right |just )?(?:after|that followed|following)"
+    ("next", r"(?:the |which )?(?:next )?(?:commit|change|step) (?:right |just )?(?:after"
+             r"|that followed|following)"
              r" (?P<anchor>.+)"),
-    ("next", r"what (?:happened|came|was done|did we do|was changed|followed) (?:right |just |next )?"
+    ("next", r"what (?:happened|came|was done|did we do|was changed|followed) (?:right "
+             r"|just |next )?"
              r"after (?P<anchor>.+)"),
-    ("previous", r"(?:the |which )?(?:last )?(?:commit|change|step) (?:right |just )?before (?P<anchor>.+)"),
+    ("previous", r"(?:the |which )?(?:last )?(?:commit|change|step) (?:right |just )?before"
+                 r" (?P<anchor>.+)"),
     ("previous", r"what (?:happened|came|was done|did we do|was changed) (?:right |just )?before"
                  r" (?P<anchor>.+)"),
     ("citing", r"(?:what|which (?:\w+)) cites? (?P<anchor>.+)"),
@@ -71,7 +80,8 @@ _FORMS: Final[tuple[tuple[Step, str], ...]] = (
              r" (?:of|under|in|are part of|belong to) (?P<anchor>.+)"),
     ("part", r"what (?:belongs to|is part of) (?P<anchor>.+)"),
     ("whole", r"(?:the )?(?:parent|epic) of (?P<anchor>.+)"),
-    ("whole", r"which (?:epic|issue|project) (?:does|do) (?P<anchor>.+?) (?:belong|are part)(?: to| of)?"),
+    ("whole", r"which (?:epic|issue|project) (?:does|do) (?P<anchor>.+?) (?:belong|are"
+              r" part)(?: to| of)?"),
     ("blocker", r"what (?:blocks|is blocking) (?P<anchor>.+)"),
     ("blocker", r"what (?:does|do) (?P<anchor>.+?) (?:depend on|wait for)"),
     ("any", r"(?:what is |everything )?related to (?P<anchor>.+)"),

@@ -299,7 +299,9 @@ def intent_boost(state: RankingState) -> RankingState:
         exact |= within & (last - first <= EXACT_TIME)
     whole = state.stored.of(WHOLE)
     has_all = are_among(state.union.records, whole)
-    weight = np.where(has_all | exact | state.question.is_for_document, WHOLE_TIME_WEIGHT, TIME_WEIGHT)
+    weight = np.where(
+        has_all | exact | state.question.is_for_document, WHOLE_TIME_WEIGHT, TIME_WEIGHT
+    )
     return state.added("time", np.where(inside, weight, 0.0))
 
 

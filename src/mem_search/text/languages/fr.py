@@ -15,7 +15,8 @@ _TIMES = TimeWords(
         "heure": "hour", "heures": "hour", "week-end": "weekend",
     },
     forms=(
-        (r"entre (?:le )?(DAY) et (?:le )?(DAY) (MONTH)(?: (YEAR))?", "between {2} {0} and {1} {3}"),
+        (r"entre (?:le )?(DAY) et (?:le )?(DAY) (MONTH)(?:"
+         r" (YEAR))?", "between {2} {0} and {1} {3}"),
         (r"(?:au |en |à l['’])printemps(?:(?: de)? (YEAR))?", "spring {0}"),
         (r"printemps(?: de)? (YEAR)", "spring {0}"),
         (r"(?:au |en |à l['’])été(?:(?: de)? (YEAR))?", "summer {0}"),
