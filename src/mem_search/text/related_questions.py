@@ -113,7 +113,7 @@ def find(text: str) -> RelatedQuestion | None:
         match = form.fullmatch(text)
         if match is None:
             continue
-        said = match["anchor"].strip(" \"'“”")
+        said = match["anchor"].strip(" \"'“”?.!")
         anchor = _TRAILING.sub("", said[_end_of_leading(said) :])
         more = match.groupdict().get("more") or ""
         phrase = text[: match.start("anchor")].strip() or text
