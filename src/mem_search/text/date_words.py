@@ -380,7 +380,7 @@ _ATOMS: Final[tuple[tuple[re.Pattern[str], _Reader], ...]] = tuple(
     )
 )
 _RECURRING: Final = pattern(rf"{_SHORT_WEEKDAY}|(?:{_NTH} )?{_MONTH}\.?(?: {_NTH})?")
-_BETWEEN_DAYS: Final = pattern("(?:between|from) (.+)")
+_BETWEEN_DAYS: Final = pattern("(?:between|from) (.+(?:and|to|until|till|through|-).+)")
 _BETWEEN: Final = pattern("(?:between|from) (.+?) (?:and|to|until|till|through|-) (.+)")
 _FROM_TO: Final = pattern(r"(.+?)(?: (?:to|until|till|through|-) |\.\.|/)(.+)")
 _PREFIXED: Final = pattern(

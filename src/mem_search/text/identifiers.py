@@ -153,8 +153,8 @@ def find(text: str) -> tuple[Name, ...]:
     text = plain(text)
     for numbered in _NUMBERED.finditer(text[:MAX_QUESTION_CHARS]):
         label, number = numbered["label"].lower(), numbered["number"]
-        if not (numbered["between"] or label == "v"):
-            continue  # "tier1"
+        if not numbered["between"]:
+            continue  # "tier1", "v2"
         if label in _PROGRAMS and len(numbered[0]) < len(text.strip(" ?.")):
             continue  # "python 3 slice": where it is asked for, not what
         said = (*runs_of(label), *runs_of(number))
