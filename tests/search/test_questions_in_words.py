@@ -100,7 +100,10 @@ async def test_a_failure_and_the_time_beside_it_bind(runtime: Runtime) -> None:
     page = await ask(runtime, "the error I saw yesterday")
     assert ids(page) == ["docs failed"]
     assert [each.use for each in page.report.analyzed.dates] == ["filter"]
-    assert ids(await ask(runtime, "what failed this month")) == ["docs failed", "docs failed before"]
+    assert ids(await ask(runtime, "what failed this month")) == [
+        "docs failed",
+        "docs failed before",
+    ]
 
 
 async def test_failing_may_be_the_topic(runtime: Runtime) -> None:

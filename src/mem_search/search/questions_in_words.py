@@ -26,7 +26,7 @@ from mem_search.model import (
     SearchRequest,
 )
 from mem_search.patterns import pattern
-from mem_search.search import named_moments, plain_reading, related_records
+from mem_search.search import plain_reading, related_records
 from mem_search.search.related_records import RelatedRecords
 from mem_search.storage.ports.search import SearchStore
 from mem_search.text import (
@@ -187,7 +187,7 @@ async def _at_moment(
     store: SearchStore, moment: Moment, question: Question, analyzed: Analyzed, now: datetime
 ) -> tuple[Question, Analyzed]:
     """The question with the time that ``moment`` bounds, where the store knows when it was."""
-    span = await store.read(named_moments.find, moment, question.filters)
+    span = await store.read(related_records.bounded_by, moment, question.filters)
     rest = " ".join(f"{question.text[: moment.start]} {question.text[moment.end :]}".split())
     if span is None or not words.read(rest):
         return question, analyzed

@@ -1,5 +1,5 @@
 """Moments that a question names by what happened: ``before the 0.20 release``, ``since we moved to
-Postgres``. When that was, only the store knows (``search.named_moments``).
+Postgres``. When that was, only the store knows (``search.related_records``).
 """
 
 from __future__ import annotations
