@@ -221,8 +221,8 @@ def _condition(
     return _of_field(replace(named, sure=False), named.otherwise, fields)
 
 
-_FROM: Final = frozenset("by from von vom de".split())
-"""What a marker of a negation ends with that leaves out a person: ``not from Ann``."""
+_FROM: Final = ("by", "from", "von", "vom", "de")
+"""The end of a marker that leaves out a person: ``not from Ann``."""
 
 
 def _excluded(
@@ -234,13 +234,12 @@ def _excluded(
     marker, *said = named.names
     runs = [run for word in said for run in words.runs_of(word)]
     left_out: Demand = all_of(Term((run,)) for run in runs)
-    if marker.lower().rpartition(" ")[2] in _FROM:
+    if marker.lower().endswith(_FROM):
         sender = _of_field(named, f"from:{written(' '.join(said))}", fields)
         left_out = any_of([left_out, *(condition for _, condition in sender)])
     said_so = Term((*words.runs_of(marker), *runs))
-    if not snapshot.matches_any(Filters(demand=left_out)):
-        return []
-    if not named.sure and snapshot.matches_any(Filters(demand=said_so)):
+    known = snapshot.matches_any(Filters(demand=left_out))
+    if not known or (not named.sure and snapshot.matches_any(Filters(demand=said_so))):
         return []
     text = runs[0] if len(runs) == 1 else f"({' AND '.join(runs)})"
     without = Condition(f"-{text}", (Filters(demand=Not(left_out)),))
