@@ -83,8 +83,8 @@ async def opened(home: Path, fill: Any) -> AsyncIterator[Runtime]:
     async with open_runtime(Settings(home=home, embedder="bundled", follow=0)) as runtime:
         if is_new:
             await fill(runtime)
-            while sum((await runtime.store.indexing.outbox_counts()).values()):  # noqa: ASYNC110
-                await asyncio.sleep(0.2)
+        while sum((await runtime.store.indexing.outbox_counts()).values()):  # noqa: ASYNC110
+            await asyncio.sleep(0.2)
         yield runtime
 
 

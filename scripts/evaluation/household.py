@@ -19,7 +19,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from mem_search.model import Location, Record
-from mem_search.text.date_words import MONTHS, to_ms
+from mem_search.text.calendar_words import MONTHS
+from mem_search.text.date_words import to_ms
 
 TEXTS: Final = Path(__file__).parent / "household"
 OWNER: Final = "Nora Lindqvist <nora@lindqvist.example>"

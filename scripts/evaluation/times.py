@@ -50,7 +50,7 @@ class TimeQuestion:
     def of(cls, entry: dict[str, str]) -> TimeQuestion:
         zone = ZoneInfo(entry.get("zone", "UTC"))
         asked = datetime.fromisoformat(entry["asked"]).replace(tzinfo=zone)
-        days = _range(entry["days"], zone) if "days" in entry else None
+        days = days_of(entry["days"], zone) if "days" in entry else None
         return cls(entry["text"], asked, days, entry.get("words"), entry.get("over", ""))
 
     @property
@@ -67,7 +67,8 @@ def read(path: Path) -> list[TimeQuestion]:
         return [TimeQuestion.of(entry) for entry in tomllib.load(file)["question"]]
 
 
-def _range(text: str, zone: tzinfo) -> DateRange:
+def days_of(text: str, zone: tzinfo) -> DateRange:
+    """The days that ``FIRST/LAST`` names, both included."""
     first, _, last = text.partition("/")
     return DateRange(_edge(first, zone), _edge(last or first, zone, last=True))
 

@@ -355,7 +355,9 @@ class Question:
     """A parsed search, the same for every leg. ``exact`` excludes the approximate index, so that
     equal searches have equal results. Records from ``times`` are raised, and so are those that pass
     one of ``lifts``, whose words are ``naming`` them. ``is_for_document``: it names the kind or the
-    sender of what it is for, so that its times are those of the document itself.
+    sender of what it is for, so that its times are those of the document itself. What passes one of
+    ``leanings`` is raised a little. ``in_words``: what its filters demand was read in plain words.
+    ``related`` are the records to which a question in two steps leads, the best first.
     """
 
     text: str
@@ -366,6 +368,9 @@ class Question:
     lifts: tuple[Filters, ...] = ()
     is_for_document: bool = False
     naming: frozenset[str] = frozenset()
+    leanings: tuple[Filters, ...] = ()
+    in_words: bool = False
+    related: tuple[int, ...] = ()
 
 
 FeedbackScorer = Callable[[NDArray[np.intp]], tuple[Values, Values] | None]

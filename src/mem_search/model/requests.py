@@ -30,7 +30,7 @@ SortField = Literal[
 Boost = Literal["recency", "importance", "opened"]
 Match = Literal["any", "all"]
 Comparison = Literal["has", "contains", "is", "<", "<=", ">", ">="]
-ReadPart = Literal["kind", "person", "fact", "time", "all"]
+ReadPart = Literal["kind", "person", "fact", "time", "negation", "intent", "relation", "all"]
 """A part of a question in plain words that may be read as a filter."""
 ResearchMode = Literal["basic", "deep_research"]
 FacetName = Literal[

@@ -13,7 +13,8 @@ from typing import Any
 from mem_search.errors import InputError
 from mem_search.patterns import pattern
 from mem_search.text import dates
-from mem_search.text.date_words import MONTHS, from_epoch, to_ms
+from mem_search.text.calendar_words import MONTHS
+from mem_search.text.date_words import from_epoch, to_ms
 
 AUTHORS = ("author", "authors", "byline", "creator")
 PUBLISHED = (

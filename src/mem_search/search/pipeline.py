@@ -142,7 +142,7 @@ class SearchPipeline:
             # What a question names is a reading: where it leaves nothing, the words count.
             words = tuple(dict.fromkeys((*request.as_words, *(each.part for each in read))))
             page = await self.search(replace(request, as_words=words))
-            if page.results:
+            if page.total or (page.results and not found.results):
                 said = ", ".join(f"“{each.phrase}” ({each.filter})" for each in read)
                 notice = f"nothing matches with {said} read as a filter; its words are looked for"
                 report = replace(page.report, notices=(*page.report.notices, notice))

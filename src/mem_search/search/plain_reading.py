@@ -24,16 +24,26 @@ from typing import Any, Final, Literal
 
 from mem_search.errors import ModelUnavailable
 from mem_search.metadata import MODELS
-from mem_search.model import AllOf, Condition, Demand, Filters, FoundFilter, SearchRequest, Term
+from mem_search.model import (
+    AllOf,
+    Condition,
+    Demand,
+    Filters,
+    FoundFilter,
+    Not,
+    SearchRequest,
+    Term,
+)
 from mem_search.model_endpoint import ChatEndpoint, ChatTask, Refused
 from mem_search.patterns import pattern
 from mem_search.settings import Settings
 from mem_search.storage.ports.search import SearchSnapshot
 from mem_search.text import secret_rules, words
+from mem_search.text.intents import FAILED
 from mem_search.text.json_reading import read_json
 from mem_search.text.plain_facts import DOCUMENTS, Named
 from mem_search.text.plain_words import MAX_QUESTION_CHARS
-from mem_search.text.query.demands import any_of
+from mem_search.text.query.demands import all_of, any_of
 from mem_search.text.query.field_values import written
 from mem_search.text.query.fields import Fields
 from mem_search.text.question_times import EMPTY
@@ -57,11 +67,14 @@ _PLURALS: Final = ("s", "e", "n", "en")
 
 @dataclass(frozen=True, slots=True)
 class PlainReading:
-    """How a question was read: ``text`` remains to rank, ``demand`` filters, ``lifts`` raise."""
+    """How a question was read: ``text`` remains to rank, ``demand`` filters, ``lifts`` raise, and
+    ``leanings`` raise a little.
+    """
 
     text: str
     demand: Demand | None
     lifts: tuple[Filters, ...]
+    leanings: tuple[Filters, ...]
     readings: tuple[FoundFilter, ...]
 
 
@@ -112,7 +125,8 @@ def read(
     return PlainReading(
         text=rest,
         demand=AllOf(tuple(demands)) if demands[1:] else next(iter(demands), None),
-        lifts=tuple(_within(Filters(), [condition]) for _, condition in kept),
+        lifts=tuple(_within(Filters(), [each]) for named, each in kept if not _leans(named)),
+        leanings=tuple(_within(Filters(), [each]) for named, each in kept if _leans(named)),
         readings=tuple(
             FoundFilter(
                 named.phrase,
@@ -123,6 +137,11 @@ def read(
             for named, condition in conditions
         ),
     )
+
+
+def _leans(named: Named) -> bool:
+    """Whether it only tips the balance: what was decided may stand in a note as well."""
+    return named.part == "intent" and named.field != FAILED
 
 
 def _is_nowhere(snapshot: SearchSnapshot, filters: Filters, text: str) -> bool:
@@ -182,6 +201,8 @@ def _condition(
 
     A name that is only a part of one is not sure.
     """
+    if named.part == "negation":
+        return _excluded(snapshot, named, fields)
     if named.part != "person":
         return _of_field(named, named.field, fields)
     facets = ("from", "author") if named.field == "from" else (named.field,)
@@ -198,6 +219,31 @@ def _condition(
             condition = Condition(f"{named.field}:{written(name)}", (Filters(any_facets=pairs),))
             return [(replace(named, sure=sure), condition)]
     return _of_field(replace(named, sure=False), named.otherwise, fields)
+
+
+_FROM: Final = ("by", "from", "von", "vom", "de")
+"""The end of a marker that leaves out a person: ``not from Ann``."""
+
+
+def _excluded(
+    snapshot: SearchSnapshot, named: Named, fields: Fields
+) -> list[tuple[Named, Condition]]:
+    """That a record does not have what the question leaves out. None where no record has it, and
+    where a record may say the negation itself: ``runs without a lock``.
+    """
+    marker, *said = named.names
+    runs = [run for word in said for run in words.runs_of(word)]
+    left_out: Demand = all_of(Term((run,)) for run in runs)
+    if marker.lower().endswith(_FROM):
+        sender = _of_field(named, f"from:{written(' '.join(said))}", fields)
+        left_out = any_of([left_out, *(condition for _, condition in sender)])
+    said_so = Term((*words.runs_of(marker), *runs))
+    known = snapshot.matches_any(Filters(demand=left_out))
+    if not known or (not named.sure and snapshot.matches_any(Filters(demand=said_so))):
+        return []
+    text = runs[0] if len(runs) == 1 else f"({' AND '.join(runs)})"
+    without = Condition(f"-{text}", (Filters(demand=Not(left_out)),))
+    return [(replace(named, sure=True), without)]
 
 
 def _of_field(named: Named, text: str, fields: Fields) -> list[tuple[Named, Condition]]:

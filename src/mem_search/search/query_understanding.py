@@ -10,7 +10,7 @@ way in every search, and nothing in it ranks. Scopes do not contain each other.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime, tzinfo
 from typing import Final, cast
@@ -31,10 +31,8 @@ from mem_search.model import (
     SearchRequest,
     Term,
 )
-from mem_search.search import plain_reading
+from mem_search.search.questions_in_words import both, read_in_words, within
 from mem_search.storage.ports.search import SearchSnapshot, SearchStore
-from mem_search.text import plain_words, words
-from mem_search.text.plain_facts import Named
 from mem_search.text.query import demands, parse
 from mem_search.text.query.fields import Fields, KnownKinds
 
@@ -80,7 +78,7 @@ async def understand_query(
     filters = request.filters
     if reading.demand is not None:
         asked = await _with_words(store, reading.demand)
-        filters = replace(filters, demand=_both(filters.demand, asked))
+        filters = replace(filters, demand=both(filters.demand, asked))
     if filters.demand is not None:
         analyzed = _with_signed(analyzed, filters.demand)
     if filters.demand is not None and (kinds_asked := demands.kinds_of(filters)):
@@ -90,13 +88,8 @@ async def understand_query(
         lifted = tuple(date.range for date in analyzed.dates if date.use == "lift")
     question = Question(reading.text, reading.words, filters, request.is_research, lifted)
     # In an expression each word is there for a reason; beside fields alone it may name a kind.
-    is_plain = in_words and not (analyzed.alone or analyzed.operators or analyzed.excluded)
-    vocabulary = kinds.vocabulary
-    may_name = vocabulary.asks.search(reading.text) or (
-        question.times and plain_words.listed_in(reading.text, vocabulary)
-    )
-    if is_plain and (request.translated or may_name):
-        return await _read_plainly(store, request, kinds, question, analyzed, now)
+    if in_words and not (analyzed.alone or analyzed.operators or analyzed.excluded):
+        return await read_in_words(store, request, kinds, question, analyzed, now)
     return question, analyzed
 
 
@@ -121,92 +114,13 @@ def _with_signed(analyzed: Analyzed, demand: Demand) -> Analyzed:
     )
 
 
-async def _read_plainly(
-    store: SearchStore,
-    request: SearchRequest,
-    kinds: KnownKinds,
-    question: Question,
-    analyzed: Analyzed,
-    now: datetime,
-) -> tuple[Question, Analyzed]:
-    """The question with the kinds and people that it names as filters or lifts."""
-    named = _named(question, request, kinds)
-    if not named:
-        return question, analyzed
-    # "the bill for June" may be from July, and says June.
-    covered = [date for date in analyzed.dates if date.phrase.lower().startswith("for ")]
-    if covered:
-        dates = tuple(date for date in analyzed.dates if date not in covered)
-        text = " ".join([question.text, *(date.phrase for date in covered)])
-        spans = tuple(date.range for date in dates)
-        question = replace(question, text=text, words=words.read(text), times=spans)
-        analyzed = replace(analyzed, dates=dates)
-        named = _named(question, request, kinds)
-    fields = Fields(kinds, now, cast(tzinfo, now.tzinfo))
-    read = await store.read(
-        lambda snapshot: plain_reading.read(
-            snapshot, question.text, named, fields, question.filters, may_list=bool(question.times)
-        )
-    )
-    if read is None:
-        return question, analyzed
-    filters, spans, dates = question.filters, question.times, analyzed.dates
-    demand = read.demand
-    if not read.text and spans:  # "emails from last week": the time is all that remains
-        demand = _both(demand, _within(spans)) if demand is not None else _within(spans)
-        spans, dates = (), tuple(replace(date, use="filter") for date in dates)
-    if demand is not None:
-        filters = replace(filters, demand=_both(filters.demand, demand))
-    found_words = question.words if read.text == question.text else words.read(read.text)
-    return (
-        replace(
-            question,
-            text=read.text,
-            words=found_words,
-            filters=filters,
-            times=spans,
-            lifts=read.lifts,
-            is_for_document=True,
-            naming=frozenset(
-                word
-                for each in read.readings
-                if each.use == "lift"
-                for word in words.read(each.phrase).words
-            ),
-        ),
-        replace(
-            analyzed,
-            text=read.text,
-            words=(*found_words.words, *found_words.cjk),
-            dates=dates,
-            readings=read.readings,
-        ),
-    )
-
-
-def _named(question: Question, request: SearchRequest, kinds: KnownKinds) -> list[Named]:
-    text = question.text
-    found = plain_words.find(text, kinds.vocabulary)
-    if question.times and (listed := plain_words.listed_in(text, kinds.vocabulary)):
-        found = [listed]
-    return [
-        named
-        for named in (*found, *plain_reading.named_in(request.translated, text, found))
-        if {named.part, "all"}.isdisjoint(request.as_words)
-    ]
-
-
-def _within(spans: Iterable[DateRange]) -> Demand:
-    return demands.any_of(Condition("in", (Filters(created=span),)) for span in spans)
-
-
 def from_what_it_names(question: Question) -> Question:
     """``question`` within the times, kinds and people that it names, beside its filters."""
     demand = question.filters.demand
     if question.times:
-        demand = _both(demand, _within(question.times))
+        demand = both(demand, within(question.times))
     for lift in question.lifts:
-        demand = _both(demand, cast(Demand, lift.demand))
+        demand = both(demand, cast(Demand, lift.demand))
     return replace(question, filters=replace(question.filters, demand=demand))
 
 
@@ -228,7 +142,7 @@ def demanding_every_word(question: Question) -> Filters:
     plain = [(word,) for word in (*words.words, *words.cjk) if word not in judged]
     phrases = [phrase for phrase in words.phrases if judged.isdisjoint(phrase)]
     for term in map(Term, (*plain, *phrases)):
-        demand = _both(demand, term)
+        demand = both(demand, term)
     return replace(question.filters, demand=demand)
 
 
@@ -239,13 +153,9 @@ def _look_up(
     nowhere = [
         term
         for term in quoted
-        if not snapshot.matches_any(replace(filters, demand=_both(filters.demand, term)))
+        if not snapshot.matches_any(replace(filters, demand=both(filters.demand, term)))
     ]
     return snapshot.expand_words(wild), nowhere
-
-
-def _both(one: Demand | None, other: Demand) -> Demand:
-    return other if one is None else AllOf((one, other))
 
 
 def filters_decide(question: Question) -> bool:

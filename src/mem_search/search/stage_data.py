@@ -26,7 +26,7 @@ from mem_search.retrievers.graph import Expansion
 from mem_search.search.query_understanding import demands_all
 from mem_search.search.state import NO_NUMBERS, LegScores, RankingInput, StageData
 from mem_search.storage.ports.search import SearchSnapshot
-from mem_search.text import identifiers, record_ids
+from mem_search.text import identifiers, record_ids, wordpieces
 from mem_search.text.sketch import NO_SKETCHES, Sketches
 from mem_search.text.words import all_of, any_of
 
@@ -38,6 +38,12 @@ PLAIN_HOLDERS = 20
 
 CALLED = (identifiers.MAX_NAMES + 1, 0)
 """A record that is named by its id comes before those that hold names."""
+
+RARE_HOLDERS = 2
+"""A word that so few records hold tells them apart."""
+
+MAX_RARE_PASSAGES = 8
+"""Passages of such a word; with more it is no rare one."""
 
 OTHER_WORDS = 3
 """With more other words than this, the names of a question no longer decide what comes first."""
@@ -54,7 +60,7 @@ AGREED = 5
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """The records that hold a name of the question, or that it names by an id.
+    """The records that hold a name of the question, that it names by an id, or to which it leads.
 
     ``held`` is record → how many names it holds, and how well (``Name.held``). ``alone``: the
     question is nothing but names that some record holds.
@@ -64,19 +70,31 @@ class Named:
     held: Mapping[int, tuple[int, int]] = field(default_factory=dict)
     alone: bool = False
 
+    @property
+    def by_name(self) -> bool:
+        """Whether any record is named, and not only found by a rare word."""
+        return any(count for count, _ in self.held.values())
+
 
 def _named(given: RankingInput) -> Named:
-    """Those whose id the question names come first.
+    """Those to which a question in two steps leads come first, and those whose id it names.
 
     A name of plain words counts beside other words only where few records hold it: ``real-time`` is
     ordinary language, ``rg-lto`` is not.
     """
     snapshot, question = given.snapshot, given.question
-    if not identifiers.NAME_LIKE.search(question.text):
-        return NO_NAMES
-    candidates = _called(snapshot, question)
-    held = dict.fromkeys(candidates.records.tolist(), CALLED)
-    asked = identifiers.find(question.text)
+    held: dict[int, tuple[int, int]] = {}
+    asked: tuple[identifiers.Name, ...] = ()
+    candidates = NO_CANDIDATES
+    if identifiers.NAME_LIKE.search(question.text):
+        candidates = _called(snapshot, question)
+        held = dict.fromkeys(candidates.records.tolist(), CALLED)
+        asked = identifiers.find(question.text)
+    if question.related:
+        candidates = candidates.joined(_first_passages(snapshot, question.related))
+        held |= {number: (CALLED[0], -at) for at, number in enumerate(question.related)}
+    if 0 < len(question.words.words) <= MAX_SHORT_QUESTION_WORDS and not asked:
+        return _with_rare_words(snapshot, question, candidates, held)
     others = {*question.words.all}.difference(*[name.words for name in asked])
     if not asked or len(others) > OTHER_WORDS:
         return Named(candidates, held)
@@ -99,10 +117,38 @@ def _called(snapshot: SearchSnapshot, question: Question) -> Candidates:
         return NO_CANDIDATES
     named = distinct(np.array(numbers, np.int64))
     within = named[are_among(named, snapshot.matching(question.filters))].tolist()
+    return _first_passages(snapshot, within)
+
+
+def _first_passages(snapshot: SearchSnapshot, numbers: Sequence[int]) -> Candidates:
     return Candidates.of(
         Candidate(number, kind, field == "code", passage, 0.0)
-        for number, (passage, kind, field) in snapshot.first_passages(within).items()
+        for number, (passage, kind, field) in snapshot.first_passages(numbers).items()
     )
+
+
+def _with_rare_words(
+    snapshot: SearchSnapshot,
+    question: Question,
+    candidates: Candidates,
+    held: dict[int, tuple[int, int]],
+) -> Named:
+    """A word of a short question that one or two records have is as good as a name, where it is no
+    word of everyday English.
+    """
+    asked = question.words.words
+    rare: dict[int, tuple[int, int]] = {}
+    for word, passages in zip(asked, snapshot.passages_with(asked), strict=True):
+        if not 0 < len(passages) <= MAX_RARE_PASSAGES or wordpieces.count(word) == 1:
+            continue
+        records = distinct(snapshot.passage_columns(passages).records)
+        records = records[(records > 0) & are_among(records, snapshot.matching(question.filters))]
+        if len(records) <= RARE_HOLDERS:
+            for number in records.tolist():
+                rare[number] = (0, rare.get(number, (0, 0))[1] + 1)
+    if rare:
+        candidates = candidates.joined(_first_passages(snapshot, list(rare)))
+    return Named(candidates, {**rare, **held})
 
 
 NO_NAMES: Final = Named()
@@ -210,6 +256,14 @@ def _lifted(given: RankingInput) -> Sequence[Numbers]:
 
 LIFTED: Final[StageData[Sequence[Numbers]]] = StageData("lifted", _lifted, ())
 """The records of each kind or person that the question names."""
+
+
+def _leaning(given: RankingInput) -> Sequence[Numbers]:
+    return [given.snapshot.matching(each) for each in given.question.leanings]
+
+
+LEANING: Final[StageData[Sequence[Numbers]]] = StageData("leaning", _leaning, ())
+"""The records of each type or kind to which words of intent point."""
 
 
 def _successors(given: RankingInput) -> Mapping[int, tuple[int, ...]]:

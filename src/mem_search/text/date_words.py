@@ -22,21 +22,20 @@ from dateutil.relativedelta import relativedelta
 
 from mem_search.model import DateRange
 from mem_search.patterns import pattern
+from mem_search.text import calendar_words
+from mem_search.text.calendar_words import MONTH as _MONTH
+from mem_search.text.calendar_words import month_number
 
 Span = tuple[int, int]
 """First and last millisecond, both included."""
 
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _DAY: Final = timedelta(days=1)
-MONTHS: Final = (
-    "january february march april may june july august september october november december"
-).split()
 WEEKDAYS: Final = "monday tuesday wednesday thursday friday saturday sunday".split()
 COUNTS: Final = "one two three four five six seven eight nine ten eleven twelve".split()
 _UNITS: Final = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks", "y": "years"}
 _HOURS: Final = {"morning": (0, 12), "afternoon": (12, 18), "evening": (18, 24), "night": (18, 24)}
 
-_MONTH: Final = rf"(?:{'|'.join(MONTHS)}|sept|{'|'.join(name[:3] for name in MONTHS)})"
 WEEKDAY: Final = rf"(?:{'|'.join(WEEKDAYS)})"
 COUNT: Final = rf"(?:[0-9]{{1,5}}|an?|{'|'.join(COUNTS)})"
 UNIT: Final = r"(?:min(?:ute)?s?|h(?:ou)?rs?|days?|weeks?|months?|years?)"
@@ -113,6 +112,8 @@ class Clock:
         """The range of a whole phrase; None when it is not understood."""
         if (span := self.atom(words)) is not None:
             return DateRange(*span)
+        if (days := _BETWEEN_DAYS.fullmatch(words)) and (span := self.atom(days[1])) is not None:
+            return DateRange(*span)
         if two := _BETWEEN.fullmatch(words) or _FROM_TO.fullmatch(words):
             return self.between(two[1], two[2])
         if one := _PREFIXED.fullmatch(words):
@@ -131,7 +132,7 @@ class Clock:
         return None if start is None else DateRange(start[0], end[1])
 
     def prefixed(self, word: str, rest: str) -> DateRange | None:
-        open_ended = word not in {"in", "on", "during", "from", "over", "within", "of", "for"}
+        open_ended = word not in {"at", "in", "on", "during", "from", "over", "within", "of", "for"}
         span = self.atom(rest, bound=open_ended)
         if span is None:
             return None
@@ -292,7 +293,7 @@ def _nth(clock: Clock, match: re.Match[str], _bound: bool) -> Span:
 
 
 def _month(clock: Clock, match: re.Match[str], _bound: bool) -> Span:
-    month, today = _month_number(match[2]), clock.today
+    month, today = month_number(match[2]), clock.today
     year = today.year
     match match[1]:
         case "last":
@@ -305,11 +306,11 @@ def _month(clock: Clock, match: re.Match[str], _bound: bool) -> Span:
 
 
 def _month_year(clock: Clock, match: re.Match[str], _bound: bool) -> Span:
-    return clock.month(int(match[2]), _month_number(match[1]))
+    return clock.month(int(match[2]), month_number(match[1]))
 
 
 def _month_day(clock: Clock, match: re.Match[str], _bound: bool) -> Span:
-    month, day = _month_number(match["month"]), int(re.sub("[a-z]", "", match["day"]))
+    month, day = month_number(match["month"]), int(re.sub("[a-z]", "", match["day"]))
     if match["year"]:
         return clock.day(date(int(match["year"]), month, day))
     # Within nine years there is a 29th of February, even around 2100.
@@ -317,6 +318,14 @@ def _month_day(clock: Clock, match: re.Match[str], _bound: bool) -> Span:
         if 1 <= day <= monthrange(year, month)[1] and date(year, month, day) <= clock.today:
             return clock.day(date(year, month, day))
     raise ValueError(match[0])
+
+
+def _long(clock: Clock, match: re.Match[str], _bound: bool) -> Span:
+    """A season, a quarter, a holiday, or two days of a month."""
+    said = calendar_words.read(match[0], clock.today)
+    if said is None:
+        raise ValueError(match[0])
+    return clock.days(*said)
 
 
 def _count(word: str) -> int:
@@ -341,10 +350,6 @@ def _step(unit: str, count: int) -> relativedelta:
             return relativedelta(years=count)
 
 
-def _month_number(name: str) -> int:
-    return [month[:3] for month in MONTHS].index(name[:3]) + 1
-
-
 _Reader = Callable[[Clock, re.Match[str], bool], Span]
 _SHORT_WEEKDAY: Final = rf"(?:{WEEKDAY}|tues|thurs?|{'|'.join(day[:3] for day in WEEKDAYS)})"
 _YEAR: Final = "[0-9]{4}"
@@ -365,6 +370,7 @@ _ATOMS: Final[tuple[tuple[re.Pattern[str], _Reader], ...]] = tuple(
         ("(last|previous|this|current|next) (week|month|year)", _relative),
         ("(?:(last|past|this|next) )?weekend", _weekend),
         ("week of ([^/]{1,40})", _week_of),
+        (calendar_words.FORM, _long),
         ("([0-3]?[0-9])(?:st|nd|rd|th)", _nth),
         (rf"(?:(last|this|next) )?({_SHORT_WEEKDAY})", _weekday),
         (rf"(?:(last|this|next) )?({_MONTH})\.?", _month),
@@ -374,9 +380,10 @@ _ATOMS: Final[tuple[tuple[re.Pattern[str], _Reader], ...]] = tuple(
     )
 )
 _RECURRING: Final = pattern(rf"{_SHORT_WEEKDAY}|(?:{_NTH} )?{_MONTH}\.?(?: {_NTH})?")
+_BETWEEN_DAYS: Final = pattern("(?:between|from) (.+(?:and|to|until|till|through|-).+)")
 _BETWEEN: Final = pattern("(?:between|from) (.+?) (?:and|to|until|till|through|-) (.+)")
 _FROM_TO: Final = pattern(r"(.+?)(?: (?:to|until|till|through|-) |\.\.|/)(.+)")
 _PREFIXED: Final = pattern(
     "(since|after|before|until|till|through|up to|by|as of"
-    "|in|on|during|from|over|within|of|for) (.+)"
+    "|at|in|on|during|from|over|within|of|for) (.+)"
 )

@@ -15,7 +15,8 @@ from typing import Final
 from mem_search.errors import InputError
 from mem_search.model import DateRange
 from mem_search.patterns import pattern
-from mem_search.text.date_words import COUNTS, EPOCH, MONTHS, UNIT, WEEKDAYS, Clock, to_ms
+from mem_search.text.calendar_words import MONTHS
+from mem_search.text.date_words import COUNTS, EPOCH, UNIT, WEEKDAYS, Clock, to_ms
 
 _DATE_TIME = pattern(
     r"(\d{4}-\d{2}-\d{2})[Tt](\d{2}:\d{2}):(\d{2})(?:\.(\d+))?([Zz]|[+-]\d{2}:\d{2})", re.ASCII

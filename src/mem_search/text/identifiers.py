@@ -20,6 +20,9 @@ from mem_search.text.words import AnyWords, WordPhrase, WordQuery, is_hash, part
 MAX_NAMES: Final = 8
 """Names of one question that are looked up; a pasted text has many more."""
 
+MAX_QUESTION_CHARS: Final = 300
+"""Characters in which a number with a word before it is looked for; a pasted text has many."""
+
 MAX_NAME_CHARS: Final = 300
 """Characters of a name; longer tokens are data."""
 
@@ -45,6 +48,7 @@ _MARK: Final = pattern(
     | \w\.[^\W\d]                             # dotted names, files
     | \w@\w | \w::\w | \w:[^\W\d] | \w\\\w    # addresses, paths of modules and of Windows
     | \A[.~]{0,2}/\w | [^\W\d][^/]*/[^/]*/    # paths
+    | \A@[\w.-]+/[\w.-]                       # scoped packages
     | \A--?[^\W\d] | \A\$[^\W\d] | \A\.[^\W\d]{2}  # flags, variables, hidden files
     | \A\#\d | \A[A-Za-z]{1,10}-?\d{2} | \A0x[0-9a-fA-F]  # tickets, error codes
     | [^\W\d_]\d+[^\W_]*-\w | -[^\W\d_]+\d    # python3-slim
@@ -54,16 +58,50 @@ _MARK: Final = pattern(
 _COMPOUND: Final = pattern(r"[^\W_]+(?:[-/][^\W_]+)+")
 
 
+_LABELS: Final = (
+    ("pr", "prs", "pull request", "merge request", "mr", "!", "#", "gh"),
+    ("issue", "issues", "bug", "ticket", "#", "gh"),
+    ("exit code", "exit status", "error code", "status code", "code", "error", "errno", "fehler"),
+    ("invoice", "rechnung", "facture", "factura", "invoice no", "rechnung nr", "rechnungsnummer"),
+    ("order", "bestellung", "commande", "pedido"),
+    ("step", "schritt", "étape", "paso"),
+    ("line", "zeile", "ligne", "línea"),
+    ("section", "chapter", "kapitel", "abschnitt"),
+    ("version", "release", "v"),
+    *((each,) for each in (
+        "adr case clap cve din flight gate iso java level migration milestone node page pep"
+        " phase port"
+        " python rfc room round rule rust seite sphinx sprint stage task tier train wave zimmer zug"
+    ).split()),
+)  # fmt: skip
+"""Words before a number that make it a name; those of one row may stand for each other."""
+
+_PROGRAMS: Final = frozenset("clap java node python rust sphinx".split())
+_LABEL_OF: Final = {label: labels for labels in reversed(_LABELS) for label in labels}
+_LABEL: Final = "|".join(
+    re.escape(each) for each in sorted(_LABEL_OF, key=len, reverse=True) if each[0].isalpha()
+)
+_NUMBERED: Final = pattern(
+    rf"(?<![\w.@/-])(?P<label>{_LABEL})(?P<between>\s*-?(?:no\.?|nr\.?|number)?\s*[#№]?\s*)"
+    r"(?P<number>\d{1,12})(?![\w/%-]|\.\d)",
+    re.IGNORECASE,
+)
+_MIN_LONE_DIGITS: Final = 3
+"""Digits of a number that is looked for without its word as well: ``#899``."""
+
+
 @dataclass(frozen=True, slots=True)
 class Name:
     """A name as it is written; ``words`` are those of the index, in lower case.
 
-    A ``plain`` one may be ordinary language: ``chroma-mcp`` and ``real-time`` look alike.
+    A ``plain`` one may be ordinary language: ``chroma-mcp`` and ``real-time`` look alike. With
+    ``labels`` it is a number behind one of these words: ``PR 899`` is ``#899`` as well.
     """
 
     text: str
     words: tuple[str, ...]
     plain: bool = False
+    labels: tuple[str, ...] = ()
 
     @property
     def version(self) -> str:
@@ -76,6 +114,14 @@ class Name:
 
         camelCase may also stand inside a longer word, of which the index has the parts.
         """
+        if self.labels:
+            number = runs_of(self.text)
+            spelt = [runs_of(label) for label in self.labels if label[0].isalpha()]
+            rows = [_row(*label, each) for label in spelt for each in (*number, f"0{number[0]}")]
+            rows += [_row(f"{label[-1]}{number[0]}") for label in spelt]  # "v2", "tier1"
+            if "#" in self.labels or len(self.text) >= _MIN_LONE_DIGITS:
+                rows.append(_row(*number))
+            return AnyWords(tuple(rows))
         if self.version:
             first, *others = runs_of(self.version)
             return AnyWords((_row(first, *others), _row(f"v{first}", *others)))
@@ -86,6 +132,14 @@ class Name:
     def held(self, text: str) -> Held:
         """How ``text`` has the name, in either case."""
         text = plain(text)
+        if self.labels:
+            labels = "|".join(map(re.escape, self.labels))
+            number = re.escape(self.text)
+            beside = (
+                rf"(?<![^\W_])(?:{labels})\W{{0,3}}(?:(?:no|nr|number)\W{{1,2}})?"
+                rf"[#v]?0{{0,2}}{number}(?![.]?\d)"
+            )
+            return 2 if re.search(beside, text, re.IGNORECASE) else 0
         well = _held(self.text.casefold(), text)
         if self.version and not well:
             other = f"v{self.version}" if self.version == self.text else self.version
@@ -96,9 +150,20 @@ class Name:
 def find(text: str) -> tuple[Name, ...]:
     """The first names of a question, each once. Never raises, linear in time."""
     found: dict[str, Name] = {}
-    for match in _TOKEN.finditer(plain(text)):
+    text = plain(text)
+    for numbered in _NUMBERED.finditer(text[:MAX_QUESTION_CHARS]):
+        label, number = numbered["label"].lower(), numbered["number"]
+        if not numbered["between"]:
+            continue  # "tier1", "v2"
+        if label in _PROGRAMS and len(numbered[0]) < len(text.strip(" ?.")):
+            continue  # "python 3 slice": where it is asked for, not what
+        said = (*runs_of(label), *runs_of(number))
+        found[number.casefold()] = Name(number, said, labels=_LABEL_OF[label])
+    for match in _TOKEN.finditer(text):
         written = match[0].rstrip(_EDGES).lstrip("*:!?=&")
         if not written or len(written) > MAX_NAME_CHARS or written.casefold() in found:
+            continue
+        if written.lstrip("#vV!").casefold() in found:
             continue
         sure = _is_name(written)
         if (sure or _may_be_name(written)) and (words := runs_of(written)):

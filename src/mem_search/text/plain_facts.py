@@ -13,7 +13,8 @@ from typing import Final, Literal
 
 from mem_search.patterns import pattern
 from mem_search.text import question_times
-from mem_search.text.date_words import MONTHS, WEEKDAYS
+from mem_search.text.calendar_words import MONTHS
+from mem_search.text.date_words import WEEKDAYS
 from mem_search.text.languages import LANGUAGES, foreign_times, words
 
 
@@ -30,7 +31,7 @@ class Named:
     start: int
     end: int
     field: str
-    part: Literal["kind", "person", "fact", "time"]
+    part: Literal["kind", "person", "fact", "time", "negation", "intent"]
     sure: bool
     names: tuple[str, ...] = ()
     otherwise: str = ""

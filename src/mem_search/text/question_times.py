@@ -19,7 +19,8 @@ from mem_search.errors import InputError
 from mem_search.model import DateRange, FoundDate
 from mem_search.patterns import pattern
 from mem_search.text import languages, words
-from mem_search.text.date_words import COUNT, MONTHS, UNIT, WEEKDAY, to_ms
+from mem_search.text.calendar_words import HOLIDAY, MONTHS, SEASON
+from mem_search.text.date_words import COUNT, UNIT, WEEKDAY, to_ms
 from mem_search.text.dates import local_range, normalised, parse_range
 
 MAX_TIMES: Final = 4
@@ -46,6 +47,15 @@ _ASKS_FOR_A_TIME: Final = frozenset(
     " everything finished happened list recap show summarise summarize summary was worked".split()
 )
 """One of these makes clear that ``Tuesday`` in the question is a day."""
+
+_EVENTS: Final = frozenset(
+    "added announced bought built committed created decided deleted deployed fixed learned merged"
+    " ordered paid published pushed received released removed reverted sent shipped signed written"
+    " wrote entschieden gekauft geliefert veröffentlicht publié sorti comprado publicado".split()
+)
+"""What can be asked of a time without naming anything: its events are those from then."""
+
+_ASKING: Final = frozenset("what which was wurde qu que qué quoi".split())
 
 # Phrases that can hardly mean anything else.
 _LONG_MONTH: Final = "|".join(name for name in MONTHS if name != "may")
@@ -74,6 +84,23 @@ _EXPLICIT: Final = "|".join(
         rf"{_DAY_YEAR}|{_MONTH_YEAR}|(?-i:(?:{_CAPITAL_MONTH})[a-z]*)\s{_NTH}",
     )
 )
+# "Spring" is a framework, and "fall" a verb: alone they need an article.
+_HOLIDAY: Final = HOLIDAY.replace(" ", r"\s")
+_LONG: Final = (
+    rf"(?:{SEASON}\s(?:of\s)?{_YEAR}|(?:last|this)\s{SEASON}|(?:summer|autumn|winter)|the\s{SEASON}"
+    rf"|[QH][1-4]|(?:last|this|first|second|third|fourth|1st|2nd|3rd|4th)\s(?:quarter|half)"
+    rf"|{_HOLIDAY})(?:,?\s(?:of\s)?{_YEAR})?"
+)
+_SURE_LONG: Final = (
+    rf"(?:last|this)\s(?:{SEASON}|quarter)|{SEASON}\s(?:of\s)?{_YEAR}|[QH][1-4]\s(?:of\s)?{_YEAR}"
+    rf"|(?:first|second|third|fourth|1st|2nd|3rd|4th)\s(?:quarter|half)\s(?:of\s)?{_YEAR}"
+    rf"|(?:around|last)\s{_HOLIDAY}(?:\s{_YEAR})?|{_HOLIDAY}\s{_YEAR}"
+)
+_TOLD_LATER: Final = pattern(rf"\b(?:{SEASON}|{HOLIDAY})\b", re.IGNORECASE)
+_DAYS_OF_A_MONTH: Final = (
+    rf"{_ANY_MONTH}\s{_NTH}\s?(?:and|to|until|till|-|–)\s?(?:the\s)?{_NTH}(?:,?\s{_YEAR})?"
+    rf"|(?:the\s)?{_NTH}\s?(?:and|to|until|till|-|–)\s?(?:the\s)?{_NTH}\s(?:of\s)?{_ANY_MONTH}(?:,?\s{_YEAR})?"
+)
 POINT: Final = rf"(?:the\s)?(?:{_EXPLICIT}|{_ISO}|{_DAY}|{WEEKDAY}|{_SURE_MONTH}|{_LONE_YEAR})"
 QUOTED: Final = pattern(
     r""" "[^"]*(?:"|\Z) | “[^”]*(?:”|\Z) | `[^`]*(?:`|\Z) | (?<!\w)'[^'\n]{1,200}'(?!\w) """,
@@ -84,7 +111,13 @@ _DISTANCE: Final = pattern(rf"\b(?:{UNIT}|{WEEKDAY}|night|morning)\s$", re.IGNOR
 _CLOSING: Final = tuple("?!.,;:)]}")
 _PHRASE: Final = pattern(
     rf"""(?<![\w\-./@\#:])
-    (?P<date> (?:between|from)\s{POINT}\s(?:and|to|until|till|-)\s{POINT}
+    (?P<date> (?:between|from)\s(?:{_DAYS_OF_A_MONTH})
+      | (?:between|from)\s{_LONG}\s(?:and|to|until|till|-)\s{_LONG}
+      | (?:(?:on|from|in|of)\s)?(?:{_DAYS_OF_A_MONTH})(?=\s*[?.!,]|\s*\Z|\s[a-z])
+      | (?:since|after|before|until|till)\s(?:the\s)?{_LONG}
+      | (?:in|during|over|at|from|of)\s(?:the\s)?{_LONG}
+      | (?:the\s)?(?:{_SURE_LONG})
+      | (?:between|from)\s{POINT}\s(?:and|to|until|till|-)\s{POINT}
       | (?:since|after|before|until|till|as\sof)\s{POINT}
       | by\s(?:{_DAY}|{_ISO}|{_MONTH_YEAR})
       | (?:in|during)\s(?:{_ISO}|{_MONTH_YEAR}|{_SURE_MONTH}|{_LONE_YEAR})
@@ -130,12 +163,14 @@ _WORD: Final = pattern(r"[\w'’.,/-]+")
 @dataclass(frozen=True, slots=True)
 class Times:
     """The times of a question. ``rest`` is the question without them; ``alone``: it has only
-    empty words, so the question asks for all that is from these times.
+    empty words, so the question asks for all that is from these times. ``binds``: beside a verb,
+    as in ``what was released in December``, only what is from these times is asked for.
     """
 
     dates: tuple[FoundDate, ...]
     rest: str
     alone: bool
+    binds: bool = False
 
 
 def find_times(text: str, now: datetime, tz: tzinfo) -> Times | None:
@@ -147,19 +182,30 @@ def find_times(text: str, now: datetime, tz: tzinfo) -> Times | None:
     for start, end, _ in reversed(spans):
         rest = _without(rest, start, end)
     alone = _is_empty(rest)
+    if not alone:
+        rest = _without_times(text, spans)
     if spans and not alone:
         todays = (span for span in spans if not _TODAYS.search(text, *span[:2]))
         present = to_ms(now)
         kept = [each for each in todays if each[2].start is None or each[2].start <= present]
         if kept != spans:
-            spans, rest = kept, text
-            for start, end, _ in reversed(spans):
-                rest = _without(rest, start, end)
+            spans, rest = kept, _without_times(text, kept)
     if spans:
-        use: Literal["lift", "filter"] = "filter" if alone else "lift"
+        binds = not alone and _is_of_events(rest)
+        use: Literal["lift", "filter"] = "filter" if alone or binds else "lift"
         found = [_found(text[start:end], span, use, now, tz) for start, end, span in spans]
-        return Times(tuple(found), rest, alone)
+        return Times(tuple(found), rest, alone, binds)
     return _only_a_time(text, now, tz)
+
+
+def _without_times(text: str, spans: list[tuple[int, int, DateRange]]) -> str:
+    """``text`` without the words of ``spans``. A season or a holiday stays: what is told of a
+    summer is told in autumn, and says summer.
+    """
+    for start, end, _ in reversed(spans):
+        if not _TOLD_LATER.search(text, start, end):
+            text = _without(text, start, end)
+    return text
 
 
 def _found(
@@ -227,12 +273,19 @@ def _is_something_else(text: str, match: re.Match[str]) -> bool:
         return True
     # A capital is usual only at the beginning, or where everything is in capitals.
     first = len(text) - len(text.lstrip())
-    capitals = [at.start() + start for at in _RELATIVE.finditer(phrase)]
+    spelt = phrase.replace("New Year", "new year")  # its capitals are usual
+    capitals = [at.start() + start for at in _RELATIVE.finditer(spelt)]
     return not text.isupper() and any(at > first for at in capitals)
 
 
 def _is_empty(text: str) -> bool:
     return EMPTY.issuperset(words.runs_of(text))
+
+
+def _is_of_events(text: str) -> bool:
+    """Whether ``text`` asks what was done, and names nothing: ``what was released``."""
+    runs = set(words.runs_of(text))
+    return bool(runs & _EVENTS) and (EMPTY | _EVENTS).issuperset(runs) and bool(runs & _ASKING)
 
 
 def _only_a_time(text: str, now: datetime, tz: tzinfo) -> Times | None:

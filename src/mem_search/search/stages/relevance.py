@@ -120,8 +120,10 @@ def certainty(state: RankingState) -> RankingState:
     whole = covered.shares > ALL
     confidence = np.where(whole, np.maximum(confidence, MIN_OF_ALL), confidence)
     state = replace(state, relevance=relevance, confidence=confidence)
-    demanded = state.question.filters.demand is not None and not state.question.is_for_document
-    if demanded or state.filters_decide or state.stored.of(NAMED).held:
+    question = state.question
+    read = question.is_for_document or question.in_words
+    demanded = question.filters.demand is not None and not read
+    if demanded or state.filters_decide or state.stored.of(NAMED).by_name:
         return state
     rows = state.rows
     best = rows[np.argsort(-state.total[rows], kind="stable")][:BEST]

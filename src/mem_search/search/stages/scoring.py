@@ -23,6 +23,7 @@ from mem_search.model.rankings import Candidates, Ranking, Values, are_among, be
 from mem_search.search.stage_data import (
     ANSWERS,
     FEEDBACK,
+    LEANING,
     LIFTED,
     MAX_SHORT_QUESTION_WORDS,
     NAMED,
@@ -166,11 +167,17 @@ HALF_LIFE = 30 * 86_400_000
 TIME_WEIGHT = 2.5
 """What a record gains that is from the time which the question names."""
 
+EXACT_TIME = 3 * 86_400_000
+"""Milliseconds; a time of so few days is meant as it is said."""
+
 WHOLE_TIME_WEIGHT = 2 * TIME_WEIGHT
 """The same for one that has every word of a question of few words, or is asked for by its kind."""
 
 NAMED_WEIGHT = 7.0
 """What a record gains that is of the kind, or from the person, which the question names."""
+
+LEANING_WEIGHT = 4.0
+"""What a record gains that is of the type to which ``decided`` or ``fixed`` points."""
 
 EVERY_WORD_WEIGHT = 2.0
 """What such a record gains: its words are not outvoted by what is only near in meaning."""
@@ -277,17 +284,25 @@ def intent_boost(state: RankingState) -> RankingState:
     if lifted := state.stored.of(LIFTED):
         gain = np.sum([are_among(state.union.records, each) for each in lifted], axis=0)
         state = state.added("intent-boost", NAMED_WEIGHT * gain)
+    if leaning := state.stored.of(LEANING):
+        gain = np.sum([are_among(state.union.records, each) for each in leaning], axis=0)
+        state = state.added("leaning", LEANING_WEIGHT * gain)
     if not state.question.times:
         return state
     created = state.stored.columns.created
     inside = np.zeros(len(created), np.bool_)
+    exact = np.zeros(len(created), np.bool_)
     for span in state.question.times:
         first = -np.inf if span.start is None else span.start
         last = np.inf if span.end is None else span.end
-        inside |= (created >= first) & (created <= last)
+        within = (created >= first) & (created <= last)
+        inside |= within
+        exact |= within & (last - first <= EXACT_TIME)
     whole = state.stored.of(WHOLE)
     has_all = are_among(state.union.records, whole)
-    weight = np.where(has_all | state.question.is_for_document, WHOLE_TIME_WEIGHT, TIME_WEIGHT)
+    weight = np.where(
+        has_all | exact | state.question.is_for_document, WHOLE_TIME_WEIGHT, TIME_WEIGHT
+    )
     return state.added("time", np.where(inside, weight, 0.0))
 
 

@@ -15,6 +15,16 @@ _TIMES = TimeWords(
         "heure": "hour", "heures": "hour", "week-end": "weekend",
     },
     forms=(
+        (r"entre (?:le )?(DAY) et (?:le )?(DAY) (MONTH)(?:"
+         r" (YEAR))?", "between {2} {0} and {1} {3}"),
+        (r"(?:au |en |à l['’])printemps(?:(?: de)? (YEAR))?", "spring {0}"),
+        (r"printemps(?: de)? (YEAR)", "spring {0}"),
+        (r"(?:au |en |à l['’])été(?:(?: de)? (YEAR))?", "summer {0}"),
+        (r"été(?: de)? (YEAR)", "summer {0}"),
+        (r"(?:au |en |à l['’])automne(?:(?: de)? (YEAR))?", "autumn {0}"),
+        (r"automne(?: de)? (YEAR)", "autumn {0}"),
+        (r"(?:au |en |à l['’])hiver(?:(?: de)? (YEAR))?", "winter {0}"),
+        (r"hiver(?: de)? (YEAR)", "winter {0}"),
         ("aujourd['’]hui", "today"),
         ("avant-hier", "day before yesterday"),
         # "hier" alone is a German word: here.

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from mem_search.patterns import pattern
-from mem_search.text.date_words import MONTHS, WEEKDAYS
+from mem_search.text.calendar_words import MONTHS
+from mem_search.text.date_words import WEEKDAYS
 
 Forms = tuple[tuple[str, str], ...]
 

@@ -94,7 +94,7 @@ def read(
         analyzed = Analyzed(text, (*found.words, *found.cjk))
         if asked is None:
             return Reading(text, found, None, analyzed)
-        demand = _within(asked) if asked.alone else None
+        demand = _within(asked) if asked.alone or asked.binds else None
         return Reading(text, found, demand, _with_times(analyzed, asked, demand))
     parsed = _parse(clean, Fields(kinds, now, tz, scopes or {}))
     explicit = [item for item in parsed.items if demands.is_explicit(item)]
@@ -116,7 +116,7 @@ def read(
     typed = [token for token in outside if token.sort != "wildcard"]
     found = words.read(kept if len(typed) == len(outside) else _kept(clean, typed, {}))
     quoted = _quoted(found, parsed.items, plain) if demand_quotes else ()
-    within = [_within(asked)] if asked is not None and asked.alone else []
+    within = [_within(asked)] if asked is not None and (asked.alone or asked.binds) else []
     required = [*quoted, *parts, *within]
     demand = demands.all_of(required) if required else None
     if demand is not None and demands.is_too_large(demand):
