@@ -106,7 +106,12 @@ def make(tmp_path: Path, **settings: str) -> Home:
 
 def quick(tmp_path: Path, **settings: str) -> Home:
     """A home for tests of everything but the model: its worker starts without it, and Chroma."""
-    return make(tmp_path, MEM_SEARCH_EMBEDDER="hashing", MEM_SEARCH_CHROMA_URL="off", **settings)
+    return make(
+        tmp_path,
+        MEM_SEARCH_EMBEDDER="hashing",
+        MEM_SEARCH_CHROMA_URL="off",
+        **{"MEM_SEARCH_SPARSE": "0"} | settings,
+    )
 
 
 def copy(home: Home, tmp_path: Path, **settings: str) -> Home:

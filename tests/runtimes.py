@@ -22,7 +22,7 @@ THERE = Location("test", "/there")
 
 def small(home: Path, **values: Any) -> Settings:
     """No model, no Chroma, no following: what a search needs, and nothing that takes time."""
-    chosen = {"embedder": "hashing", "chroma_url": "off", "follow": 0}
+    chosen = {"embedder": "hashing", "chroma_url": "off", "follow": 0, "sparse": False}
     chosen |= chosen_store.of_home(home) | values
     return Settings(home=home, port=0, **chosen)
 

@@ -29,7 +29,7 @@ from systems import NAMES, opened
 from table import show
 
 from mem_search.embedders import open_embedder
-from mem_search.errors import InputError
+from mem_search.errors import InputError, ModelUnavailable
 from mem_search.model import Location
 from mem_search.records.registry import installed_kinds
 from mem_search.settings import Settings
@@ -219,6 +219,11 @@ async def load(runtime: Runtime, data: datasets.Dataset, home: Path) -> None:
             tenth = tenth if math.isfinite(next_line) else max(1, depth // 10)
             next_line = depth - tenth
             print(f"indexing: {depth} passages to go", file=sys.stderr, flush=True)
+        await asyncio.sleep(0.5)
+    filling = runtime.ingest.filling
+    while runtime.model.sparse and int.__lt__(*await filling.counts()):
+        if filling.error:
+            raise ModelUnavailable(filling.error)
         await asyncio.sleep(0.5)
     seconds = time.perf_counter() - started
     start = "\r" if sys.stderr.isatty() else ""

@@ -8,7 +8,7 @@ plug-in through the same tests.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 
@@ -69,6 +69,8 @@ class RecordKind(Protocol):
     documents: bool
     """Whether records are documents, whose texts state amounts, dates and the like
     (``metadata.extraction``)."""
+    sparse_weight: float
+    """What the sparse score counts where each leg counts 1; 0 for no sparse vectors."""
     source_type: str
     """Where such records come from, in the words of ``/api/v2``: ``direct_input``,
     ``document_upload``, ``web_scrape``, ``api_import``, ``conversation``, ``reflection`` or
@@ -134,6 +136,8 @@ class RankingTraits:
 
     chat: tuple[Kind, ...] = ()
     session: tuple[Kind, ...] = ()
+    sparse: Mapping[Kind, float] = field(default_factory=dict)
+    """``sparse_weight`` of the kinds that have one."""
 
 
 class Source(Protocol):

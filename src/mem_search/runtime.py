@@ -23,6 +23,7 @@ from mem_search.storage.ports.search import SearchStore
 from mem_search.storage.redacted import SecretBox
 from mem_search.storage.store import Store
 from mem_search.text.redaction import Redaction
+from mem_search.text.sparse import SparseModel
 
 if TYPE_CHECKING:
     from mem_search.features.archives.service import Archives
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from mem_search.features.search_jobs.service import SearchJobs
     from mem_search.features.webhooks.service import Deliveries
     from mem_search.ingest.indexer import Indexer
+    from mem_search.ingest.sparse import SparseFilling
     from mem_search.ingest.writer import IngestWriter
     from mem_search.jobs.enriching import EnrichJob
     from mem_search.jobs.queue import JobQueue
@@ -57,6 +59,7 @@ class EmbeddingModel:
     passage_thread: ThreadPoolExecutor
     query_thread: ThreadPoolExecutor
     reranking: Reranking | None = None
+    sparse: SparseModel | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +99,7 @@ class IngestRuntime:
     writer: IngestWriter
     reader: LocationReader
     indexer: Indexer
+    filling: SparseFilling
     jobs: JobQueue
     forgetting: Forgetting
     hooks: HookEvents

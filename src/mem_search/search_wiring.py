@@ -38,6 +38,7 @@ from mem_search.storage.ports.search import SearchStore
 from mem_search.storage.redacted import SecretBox, redacted
 from mem_search.text.dates import now_ms
 from mem_search.text.redaction import Redaction
+from mem_search.text.sparse import SparseModel
 
 log = logging.getLogger(__name__)
 MAX_SCANNED_PASSAGES = 25_000
@@ -110,7 +111,9 @@ def _pipeline(
         KeywordRetriever(searched),
         VectorRetriever(searched, index, embedder, model.query_thread, scans=index.state == "off"),
     )
-    return SearchPipeline(searched, legs, installed_kinds(), stages, reranking=model.reranking)
+    return SearchPipeline(
+        searched, legs, installed_kinds(), stages, reranking=model.reranking, sparse=model.sparse
+    )
 
 
 @asynccontextmanager
@@ -125,6 +128,7 @@ async def _open_model(
         passage_thread=ThreadPoolExecutor(1, "embed-passages", initializer=lower_thread),
         query_thread=ThreadPoolExecutor(1, "embed-question"),
         reranking=await asyncio.to_thread(open_reranking, settings),
+        sparse=_sparse() if settings.sparse else None,
     )
     try:
         yield model
@@ -133,6 +137,12 @@ async def _open_model(
             await model.reranking.close()
         for executor in (model.passage_thread, model.query_thread):
             await asyncio.to_thread(executor.shutdown, wait=True, cancel_futures=True)
+
+
+def _sparse() -> SparseModel:
+    from mem_search.embedders.bundled import BundledSparse  # a worker without it loads less
+
+    return BundledSparse()
 
 
 def _embedder(opener: Opener, setting: str, models_dir: Path) -> Embedder:
@@ -191,5 +201,7 @@ async def _warm_up(model: EmbeddingModel) -> None:
     loop = asyncio.get_running_loop()
     try:
         await loop.run_in_executor(model.query_thread, model.embedder.embed, ["warm up"])
+        if model.sparse is not None:
+            await asyncio.to_thread(model.sparse.of_question, "warm up")
     except MemSearchError as error:
-        log.warning("the embedding model is not ready: %s", error)
+        log.warning("a model is not ready: %s", error)

@@ -44,7 +44,7 @@ PROMPT_CONTEXTS = ("guide", "records", "off")
 
 
 _SWITCHES = (
-    "search_log", "read_token", "neighbours_read", "photo_places", "capture_token",
+    "search_log", "sparse", "read_token", "neighbours_read", "photo_places", "capture_token",
     "keep_transcripts",
 )  # fmt: skip
 _SWITCH = {"1": True, "true": True, "on": True, "yes": True} | {
@@ -82,6 +82,7 @@ class Settings:
     log_level: str = "INFO"
     log_format: str = "text"
     search_log: bool = True
+    sparse: bool = True
     keep_transcripts: bool = True
     read_token: bool = False
     neighbours_read: bool = False

@@ -31,6 +31,7 @@ from mem_search.ingest import spool
 from mem_search.ingest.crash_mark import CrashMark
 from mem_search.ingest.indexer import Indexer, audit_after, check_regularly
 from mem_search.ingest.preparing import Preparing
+from mem_search.ingest.sparse import SparseFilling
 from mem_search.ingest.writer import IngestWriter
 from mem_search.jobs.enriching import EnrichJob, enrich_new
 from mem_search.jobs.following import follow, watch
@@ -41,6 +42,7 @@ from mem_search.jobs.redacting import RedactJob, redact_if_older
 from mem_search.jobs.reembedding import ActiveIndex, ReembedJob
 from mem_search.jobs.sealed_params import RETRY_SECONDS
 from mem_search.jobs.tasks import AuditJob, ImportJob, RebuildJob, SyncJob, set_aside
+from mem_search.records.registry import installed_kinds
 from mem_search.runtime import EmbeddingModel, Features, IngestRuntime, ResearchRuntime, Runtime
 from mem_search.search.stages import STAGES
 from mem_search.search.state import Stage
@@ -116,6 +118,7 @@ async def open_features(runtime: Runtime, *, background: bool = True) -> AsyncIt
             if not await _jobs_begun(store, ingest, mark):
                 tasks.start("jobs", partial(_begin_jobs_later, store, ingest, mark))
             tasks.start("index", indexer.run)
+            tasks.start("sparse vectors", ingest.filling.run)
             tasks.start("vectors", search.store.fill_caches)
             tasks.start("spool", partial(spool.keep_swept, settings.spool_dir, ingest.jobs.uploads))
             tasks.start("forgetting", ingest.forgetting.run)
@@ -132,7 +135,7 @@ async def open_features(runtime: Runtime, *, background: bool = True) -> AsyncIt
             tasks.start("search jobs", research.search_jobs.run)
             tasks.start("saved searches", research.saved_searches.run)
             tasks.start("webhooks", research.deliveries.run)
-            tasks.start("derived", partial(_mend, store))
+            tasks.start("derived", partial(_mend, store, ingest.filling))
             tasks.start("clock", partial(_watch_clock, store, partial(_wake, ingest, research)))
             tasks.start("other workers", partial(store.watch, partial(_wake, ingest, research)))
         yield
@@ -176,10 +179,11 @@ async def _watch_clock(store: Store, woken: Callable[[], None]) -> None:
             woken()
 
 
-async def _mend(store: Store) -> None:
+async def _mend(store: Store, filling: SparseFilling) -> None:
     """Look once whether something derived is damaged that no search would notice."""
     try:
         await store.mend()
+        filling.begin_again()
     except StorageError as error:  # a full disk, or damage of the store itself, which is told
         log.warning("what is derived from the records was not looked at: %s", error)
 
@@ -192,7 +196,7 @@ async def _rest(store: Store) -> None:
 def _wake(ingest: IngestRuntime, research: ResearchRuntime) -> None:
     """Look for work: another worker may have added some, or died over it."""
     for part in (
-        ingest.indexer, ingest.jobs, research.search_jobs, research.saved_searches,
+        ingest.indexer, ingest.filling, ingest.jobs, research.search_jobs, research.saved_searches,
         research.deliveries,
     ):  # fmt: skip
         part.wake()
@@ -204,9 +208,15 @@ def _ingest_runtime(
     settings, store, search = runtime.settings, runtime.store, runtime.search
     indexer, redaction = active_index.indexer, runtime.redaction
 
+    filling = SparseFilling(
+        store.indexing, runtime.model.sparse, runtime.model.passage_thread,
+        [*installed_kinds().ranking.sparse],
+    )  # fmt: skip
+
     def stored() -> None:
         search.store.changed()
         indexer.wake()
+        filling.wake()
 
     writer = IngestWriter(store.ingest, stored, preparing, redaction)
     kept = KeptTranscripts(settings.transcripts_dir, redaction, on=settings.keep_transcripts)
@@ -238,7 +248,9 @@ def _ingest_runtime(
         in_lanes=(SyncJob.name, ImportJob.name, FetchJob.name),
     )  # fmt: skip
     archives = Archives(store, jobs, reader)
-    return IngestRuntime(writer, reader, indexer, jobs, forgetting, hooks, enriching, archives)
+    return IngestRuntime(
+        writer, reader, indexer, filling, jobs, forgetting, hooks, enriching, archives
+    )
 
 
 def _research_runtime(runtime: Runtime) -> ResearchRuntime:

@@ -166,6 +166,7 @@ class TestPostgres:
                 "m001_projects",
                 "m001_table",
                 "m002_words_by_end",
+                "m003_sparse",
             ]
 
     async def test_all_migrations_are_applied_or_none(

@@ -61,6 +61,7 @@ def worker(settings: Settings, state: WorkerState) -> Iterator[Finding]:
         yield index(stats)
         yield from index_protection(stats)
         yield coverage(stats)
+    yield sparse(stats)
     yield from kinds(stats)
     yield from unread(stats)
     yield from unreadable(stats)
@@ -225,6 +226,19 @@ def coverage(stats: Mapping[str, Any]) -> Finding:
         return Finding("coverage", "ok", detail)
     waiting = f"{detail}; the worker continues, and words find the others meanwhile"
     return Finding("coverage", "advice", waiting, "mem-search index status")
+
+
+def sparse(stats: Mapping[str, Any]) -> Finding:
+    """Whether the third score of hybrid searches has its vectors."""
+    made = stats["sparse"]
+    if made["state"] == "off":
+        return Finding("sparse vectors", "ok", "off (MEM_SEARCH_SPARSE)")
+    if made["error"]:
+        return Finding("sparse vectors", "advice", made["error"], "mem-search worker restart")
+    detail = f"{made['passages']} of {made['wanted']} passages have one"
+    if made["state"] == "ok":
+        return Finding("sparse vectors", "ok", detail)
+    return Finding("sparse vectors", "advice", detail, "mem-search stats; the worker goes on")
 
 
 def kinds(stats: Mapping[str, Any]) -> Iterator[Finding]:

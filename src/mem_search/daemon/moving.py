@@ -45,7 +45,7 @@ _SCORE: Final = 1e-6
 """Relative difference of scores: they are added in another order."""
 
 _BY_NUMBERS: Final = frozenset(
-    {"records", "passages", "vectors", "edges", "cites", "phrases", "sketches"}
+    {"records", "passages", "vectors", "sparse_vectors", "edges", "cites", "phrases", "sketches"}
 )
 """Large tables whose keys are numbers, which every store orders alike: a move goes on in them."""
 

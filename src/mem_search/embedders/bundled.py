@@ -1,4 +1,6 @@
-"""all-MiniLM-L6-v2, run in this process by ONNX Runtime: the default embedder, no network.
+"""The models that come with mem-search, run in this process by ONNX Runtime, without a network:
+all-MiniLM-L6-v2, which is the default embedder, and SPLADE-tiny, which makes sparse vectors.
+
 
 Text is cut to ``max_tokens`` word pieces, run in batches padded to their longest text (padding
 to the model's limit makes a query twenty times slower), mean-pooled and normalized.
@@ -14,12 +16,14 @@ without embedding it again.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import threading
 import time
 from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -30,7 +34,8 @@ from mem_search.embedders.weights import SHA256, model_file
 from mem_search.errors import ModelUnavailable
 from mem_search.install_command import install_command
 from mem_search.platform import lower_thread
-from mem_search.text import wordpieces
+from mem_search.text import sparse, wordpieces
+from mem_search.text.word_forms import seen
 
 if TYPE_CHECKING:
     from onnxruntime import InferenceSession
@@ -129,6 +134,61 @@ class BundledEmbedder:
         return self._session
 
 
+SPARSE_FILE: Final = Path(__file__).parent / "data" / "splade-tiny.onnx"
+SPARSE_SHA256: Final = "67daa3ccd51d4e3b1d32ff524fe65df7947324f11dd6b1d5fae76c2f1b93ff51"
+"""Another file makes other vectors: whoever changes it drops those that are stored, too."""
+
+_REMEMBERED: Final = 64
+"""Questions whose vectors are kept."""
+
+
+class BundledSparse:
+    """SPLADE-tiny: a ``text.sparse.SparseModel``. It is loaded for the first text."""
+
+    def __init__(self, file: Path = SPARSE_FILE, sha256: str = SPARSE_SHA256) -> None:
+        self._file = file
+        self._sha256 = sha256
+        self._loading = threading.Lock()
+        self._session: InferenceSession | None = None
+        self.of_question = lru_cache(_REMEMBERED)(self._vector)
+
+    def of_passage(self, text: str) -> bytes:
+        return self._vector(text, shrink=True)
+
+    def _vector(self, text: str, *, shrink: bool = False) -> bytes:
+        """``shrink``: give back the memory of a long text, of which each piece takes 120 kB."""
+        session = self._loaded()
+        pieces = wordpieces.encode([seen(text)])[0][: MAX_TOKENS - 2]
+        ids = np.array([wordpieces.START, *pieces, wordpieces.END], np.int64)
+        options = runtime().RunOptions()
+        if shrink:
+            options.add_run_config_entry("memory.enable_memory_arena_shrinkage", "cpu:0")
+        try:
+            (weights,) = session.run(["weights"], {"pieces": ids}, options)
+        except Exception as error:  # as in _run
+            raise ModelUnavailable(f"the sparse model failed: {error}") from error
+        return sparse.packed(weights)
+
+    def _loaded(self) -> InferenceSession:
+        with self._loading:
+            if self._session is None:
+                self._session = _open(self._content(), 1)
+            return self._session
+
+    def _content(self) -> bytes:
+        again = f"run: {install_command('mem-search', '--force-reinstall')}"
+        try:
+            content = self._file.read_bytes()
+        except OSError as error:
+            raise ModelUnavailable(f"the sparse model is missing ({error}); {again}") from error
+        if (found := hashlib.sha256(content).hexdigest()) != self._sha256:
+            raise ModelUnavailable(
+                f"{self._file} is not the sparse model: its SHA-256 is {found}, expected"
+                f" {self._sha256}; {again}"
+            )
+        return content
+
+
 def runtime() -> Any:
     """ONNX Runtime; it and the tokenizer are imported. Raises ModelUnavailable."""
     try:
@@ -143,7 +203,8 @@ def runtime() -> Any:
     return onnxruntime
 
 
-def _open(model: Path, threads: int) -> InferenceSession:
+def _open(model: Path | bytes, threads: int) -> InferenceSession:
+    """``model`` is a file, or what a file holds."""
     onnxruntime = runtime()
     onnxruntime.disable_telemetry_events()
     options = onnxruntime.SessionOptions()
@@ -155,9 +216,11 @@ def _open(model: Path, threads: int) -> InferenceSession:
     # Spinning saves microseconds and takes a core from the work of the agent.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     try:
-        return onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
+        given = str(model) if isinstance(model, Path) else model
+        return onnxruntime.InferenceSession(given, options, providers=["CPUExecutionProvider"])
     except Exception as error:  # its exception classes share no base and are not public
-        raise ModelUnavailable(f"ONNX Runtime cannot open {model}: {error}") from error
+        name = model if isinstance(model, Path) else "the sparse model"
+        raise ModelUnavailable(f"ONNX Runtime cannot open {name}: {error}") from error
 
 
 def _batches(lengths: Sequence[int], most: int) -> Iterator[list[int]]:

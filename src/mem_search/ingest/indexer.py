@@ -21,7 +21,7 @@ from mem_search.contracts import Embedder, VectorIndex, Vectors
 from mem_search.errors import IndexUnavailable, MemSearchError, StorageError
 from mem_search.ingest.embedding import EMBED_BATCH, vectors_of
 from mem_search.model.jobs import Pace
-from mem_search.storage.sql.indexing import Indexing
+from mem_search.storage.sql.indexing import LOOKED_AT, Indexing
 from mem_search.text.dates import now_ms
 
 log = logging.getLogger(__name__)
@@ -29,10 +29,6 @@ log = logging.getLogger(__name__)
 ONLINE_BATCH = 50
 BULK_BATCH = 500
 """Small batches while the queue is short: a write holds the index's lock (field measurements)."""
-
-LOOKED_AT = 20_000
-"""Passages looked through at a time for missing vectors. One statement for all of a large store
-would keep the writer from everything else, the end of the worker too, for seconds."""
 
 RETRY_SECONDS = 5.0
 

@@ -106,6 +106,7 @@ class BaseKind(Generic[M]):
     cites = False
     coding = False
     documents = False
+    sparse_weight = 0.0
     source_type = "api_import"
     agent_source_type = ""
     origin = "external"

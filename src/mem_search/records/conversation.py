@@ -13,6 +13,7 @@ class Conversation(BaseKind[Metadata]):
     plural = "conversations"
     label = "Conversation"
     chat = True
+    sparse_weight = 1.0
     sign = "🗨️"
     source_type = "conversation"
     csl_type = "personal_communication"

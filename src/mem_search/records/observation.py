@@ -34,6 +34,7 @@ class Observation(BaseKind[ObservationMetadata]):
     origin = "own_work"
     coding = True
     session = True
+    sparse_weight = 0.5
     sign = "🟣"
     signs: ClassVar = {
         "bugfix": "🔴",

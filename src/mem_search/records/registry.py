@@ -93,6 +93,7 @@ class KindRegistry:
         self.ranking = RankingTraits(
             chat=tuple(kind.name for kind in self if kind.chat),
             session=tuple(kind.name for kind in self if kind.chat or kind.session),
+            sparse={kind.name: kind.sparse_weight for kind in self if kind.sparse_weight},
         )
         KIND_CODES.codes(self.names)  # the installed kinds have the first codes
 

@@ -25,6 +25,7 @@ class SessionSummary(BaseKind[SessionSummaryMetadata]):
 
     name: Kind = "session_summary"
     plural = "sessions"
+    sparse_weight = 1.0
     label = "Session"
     origin = "own_work"
     coding = True

@@ -16,6 +16,7 @@ class UserPrompt(BaseKind[Metadata]):
     coding = True
     aliases = ("prompt",)
     chat = True
+    sparse_weight = 1.0
     sign = "💬"
     quoted = 80
     source_type = "conversation"

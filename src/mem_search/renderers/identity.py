@@ -16,7 +16,8 @@ from mem_search.renderers.record_line import DisplayOptions
 from mem_search.renderers.safe_text import one_line
 from mem_search.text import dates
 from mem_search.text.addresses import addresses
-from mem_search.text.date_words import MONTHS, WEEKDAYS
+from mem_search.text.calendar_words import MONTHS
+from mem_search.text.date_words import WEEKDAYS
 from mem_search.text.languages import LANGUAGES
 
 _SAID: Final = {

@@ -54,6 +54,7 @@ from mem_search.search.ranking import (
 )
 from mem_search.search.reranking import TOP, Reranking, texts_read
 from mem_search.search.respelling import Near, respelled, respelled_alone
+from mem_search.search.sparse import weigh
 from mem_search.search.stages import STAGES
 from mem_search.search.stages.ordering import in_field_order
 from mem_search.search.stages.scoring import Z_SCORE_SUM
@@ -61,6 +62,7 @@ from mem_search.search.state import Expand, Fusion, LegAnswer, Stage
 from mem_search.storage.ports.search import SearchSnapshot, SearchStore
 from mem_search.text import highlight
 from mem_search.text.outline import place_in
+from mem_search.text.sparse import SparseModel
 
 DEPTH = 200
 """Candidates a leg brings into the union; 100 loses a point of recall on chats."""
@@ -112,13 +114,11 @@ class SearchPipeline:
         stages: Sequence[Stage] = STAGES,
         expand: Expand = graph.expand,
         reranking: Reranking | None = None,
+        sparse: SparseModel | None = None,
     ) -> None:
-        self._reranking = reranking
-        self._store = store
-        self._legs = legs
-        self._kinds = kinds
-        self._stages = stages
-        self._expand = expand
+        self._reranking, self._sparse = reranking, sparse
+        self._store, self._legs, self._kinds = store, legs, kinds
+        self._stages, self._expand = stages, expand
 
     async def search(self, request: SearchRequest) -> SearchPage:
         """Answer one search.
@@ -198,6 +198,7 @@ class SearchPipeline:
         question, beside = await self._store.read(word_parts.with_others, question, query.text)
         if query.mode == "vector":
             question, near = await self._store.read(respelled_alone, question)
+        weighing = asyncio.create_task(weigh(self._sparse, query, question.text))
         answers = await run_legs(self._store, legs, question, depth)
         again = False
         for answer in answers:
@@ -222,7 +223,9 @@ class SearchPipeline:
         if question.times or question.lifts:
             others = await run_legs(self._store, legs, from_what_it_names(question), FROM_NAMED)
             named = [each.ranking for each in others if each.ranking is not None]
-        answered = LegResults(asked, question, answers, depth, traits, self._expand, named)
+        answered = LegResults(
+            asked, question, answers, depth, traits, self._expand, named, await weighing
+        )
         fusion: Fusion = Z_SCORE_SUM
         stages = self._stages
         if query.fusion is not None:
@@ -382,7 +385,9 @@ def _notices(query: SearchRequest, found: _Found, coverage: float) -> list[str]:
         f" results are found by {' and '.join(answered)} alone"
         for leg in found.legs
         if leg.state == "failed"
-    ] + ([found.notice] if found.notice else [])
+    ]
+    notices += [f"sparse scores are off: {leg.detail}" for leg in found.legs if leg.state == "off"]
+    notices += [found.notice] if found.notice else []
     ranked = found.ranked
     if not ranked.is_answered and found.results and not ranked.counts:
         said = " or ".join(f"“{word}”" for word in ranked.missing)

@@ -53,6 +53,7 @@ from mem_search.search.state import (
     LegScores,
     RankingInput,
     RankingState,
+    SparseQuestion,
     Stage,
 )
 from mem_search.storage.ports.search import SearchSnapshot, SearchStore
@@ -77,6 +78,7 @@ class LegResults:
     traits: RankingTraits
     expand: Expand = graph.expand
     from_named: Sequence[Ranking] = ()
+    sparse: SparseQuestion | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +165,7 @@ def _before_stages(
         depth=depth,
         expand=leg_results.expand,
         filters_decide=filters_decide(question),
+        sparse=leg_results.sparse,
     )
     if NAMED in wanted:  # it brings candidates
         given = given.having(NAMED)

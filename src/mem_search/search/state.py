@@ -97,6 +97,14 @@ class LegAnswer:
     error: MemSearchError | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class SparseQuestion:
+    """The sparse vector of a question, or the ``problem`` because of which it has none."""
+
+    vector: bytes = b""
+    problem: str = ""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class StageData(Generic[T]):
     """Something of the store that stages need, by its identity; ``name`` is for people.
@@ -146,6 +154,8 @@ class RankingInput:
     legs: Mapping[str, LegScores] = field(default_factory=dict)
     filters_decide: bool = False
     beyond: Beyond | None = None
+    sparse: SparseQuestion | None = None
+    """None where sparse vectors are off."""
 
     @property
     def rankings(self) -> list[Ranking]:

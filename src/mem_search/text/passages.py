@@ -118,12 +118,17 @@ def summary(text: str, stated: str, count: int) -> Passage | None:
     return None
 
 
+def heading_of(title: str, above: str) -> str:
+    """What stands before the text of a passage when a model reads it."""
+    return "".join(f"{line}\n" for line in (title, above) if line)
+
+
 def embedded_texts(title: str, text: str, above: str = "") -> tuple[str, ...]:
     """The texts to embed for a passage: one, or two halves of a long one.
 
     Each has the title and the lines above the passage before it.
     """
-    head = "".join(f"{line}\n" for line in (title, above) if line)
+    head = heading_of(title, above)
     half = max(HALF - (wordpieces.count(above) if above else 0), HALF - MAX_ABOVE_PIECES)
     spans = wordpieces.spans(text)
     if len(spans) <= half:

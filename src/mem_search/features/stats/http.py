@@ -63,6 +63,18 @@ class EmbedderStatus:
 
 
 @schema
+class SparseStatus:
+    """The sparse vectors: `passages` of `wanted` have one, which are those of some kinds. `error` says
+    why no new ones are made.
+    """
+
+    state: Literal["ok", "filling", "off"]
+    passages: Count
+    wanted: Count
+    error: str
+
+
+@schema
 class Location(Projection[FollowedLocation]):
     """A location that a source reads, and how the last reading went."""
 
@@ -150,6 +162,7 @@ class Stats:
     outbox: Count
     index: IndexStatus
     embedder: EmbedderStatus
+    sparse: SparseStatus
     sources: list[Location]
     ledger: dict[str, dict[str, int]]
     database: DatabaseFile
@@ -222,6 +235,7 @@ async def totals(call: Call) -> web.StreamResponse:
                 for space in await store.indexing.other_spaces(runtime.active_index.space)
             ],
         ),
+        sparse=await _sparse(runtime),
         sources=[Location.of(known) for known in await store.ingest.locations()],
         ledger=await _ledger_counts(runtime),
         database=DatabaseFile(
@@ -309,6 +323,15 @@ def _index(runtime: Runtime, waiting: int) -> IndexStatus:
         protection=runtime.index.protection,
         refusal=runtime.index.refusal,
     )
+
+
+async def _sparse(runtime: Runtime) -> SparseStatus:
+    filling = runtime.ingest.filling
+    made, wanted = await filling.counts()
+    state: Literal["ok", "filling", "off"] = "ok" if made >= wanted else "filling"
+    if runtime.model.sparse is None:
+        state = "off"
+    return SparseStatus(state=state, passages=made, wanted=wanted, error=filling.error)
 
 
 def _state_of(runtime: Runtime, waiting: int) -> tuple[IndexState, str]:

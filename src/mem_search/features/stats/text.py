@@ -94,5 +94,8 @@ def index_lines(stats: Mapping[str, Any]) -> Iterator[str]:
     yield f"  {state}{f': {detail}' if detail else ''}; vectors by {stats['embedder']['name']}"
     if error := stats["embedder"]["error"]:
         yield f"  no new vectors: {error}"
+    if (made := stats["sparse"])["state"] == "filling":
+        why = f": {made['error']}" if made["error"] else ""
+        yield f"  sparse vectors of {made['passages']} of {made['wanted']} passages{why}"
     if beside := stats["embedder"].get("beside"):
         yield f"  also stored, not searched: vectors by {', '.join(beside)}; see: mem-search jobs"

@@ -10,6 +10,7 @@ from collections.abc import Collection
 from typing import Final
 
 from mem_search.errors import InputError
+from mem_search.search.sparse import SPARSE
 from mem_search.search.stage_data import (
     COVERED,
     FEEDBACK,
@@ -30,6 +31,7 @@ from mem_search.search.state import Stage
 STAGES: Final[tuple[Stage, ...]] = (
     Stage("match", scoring.match),
     Stage("fused", scoring.fuse, required=True),
+    Stage("sparse", scoring.sparse, reads=(SPARSE,)),
     Stage("neighbours", scoring.neighbours),
     Stage("session", scoring.session),
     Stage("feedback", scoring.feedback, reads=(FEEDBACK,)),

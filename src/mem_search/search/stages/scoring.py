@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from mem_search.model import NO_SCORES, Hit
 from mem_search.model.kind_codes import KIND_CODES
 from mem_search.model.rankings import Candidates, Ranking, Values, are_among, best_first
+from mem_search.search.sparse import MIN_KNOWN, SPARSE
 from mem_search.search.stage_data import (
     ANSWERS,
     FEEDBACK,
@@ -226,6 +227,29 @@ def fuse(state: RankingState) -> RankingState:
     return state.added("fused", state.fusion.fuse(state))
 
 
+def sparse(state: RankingState) -> RankingState:
+    """Moves the score of a record towards what its sparse vector says, where its kind gains by it.
+
+    The sum of three scores is as large as that of two: what is added to it, and what cuts it off,
+    stays.
+    """
+    found, union = state.stored.of(SPARSE), state.union
+    if found is None:
+        return state
+    weights = np.zeros(len(union))
+    for kind, weight in state.traits.sparse.items():
+        weights[(union.kinds == KIND_CODES.code(kind)) & ~union.code] = weight
+    known = (weights > 0) & ~np.isnan(found.values)
+    wanted, held = int((weights > 0).sum()), int(known.sum())
+    if not wanted:
+        return state
+    state = replace(state, reports=(*state.reports, found.report(wanted, held)))
+    if held < MIN_KNOWN * wanted:
+        return state
+    own = 2 * z_scores(np.where(known, found.values, np.nan)) - state.parts["fused"]
+    return state.added("sparse", np.where(known, weights / (2 + weights) * own, 0.0))
+
+
 def neighbours(state: RankingState) -> RankingState:
     """Raises a chat turn by the scores of the turns before and after it.
 
@@ -235,7 +259,7 @@ def neighbours(state: RankingState) -> RankingState:
     chats = np.isin(kinds, KIND_CODES.among(state.traits.chat))
     if not chats.any() or (kinds != kinds[0]).any():
         return state
-    support, columns = np.maximum(state.parts["fused"], 0.0), state.stored.columns
+    support, columns = _support(state), state.stored.columns
     rows = np.flatnonzero(chats & (columns.conversations > 0)).tolist()
     of_row = (columns.conversations.tolist(), kinds.tolist(), columns.positions.tolist())
     places = list(zip(*of_row, strict=True))
@@ -248,6 +272,12 @@ def neighbours(state: RankingState) -> RankingState:
             if neighbour is not None:
                 added[row] += weight * support[neighbour]
     return state.added("neighbours", added)
+
+
+def _support(state: RankingState) -> Values:
+    """What each record gives others: its own score, unless it is negative."""
+    own = state.parts["fused"] + state.parts.get("sparse", 0.0)
+    return np.asarray(np.maximum(own, 0.0))
 
 
 def session(state: RankingState) -> RankingState:
@@ -263,7 +293,7 @@ def session(state: RankingState) -> RankingState:
     rows = np.flatnonzero(member)
     if not len(rows):
         return state
-    support = np.maximum(state.parts["fused"], 0.0)
+    support = _support(state)
     _, group = np.unique(state.stored.columns.conversations[rows], return_inverse=True)
     order = np.lexsort((-support[rows], group))
     first = np.searchsorted(group[order], np.arange(group.max() + 1))

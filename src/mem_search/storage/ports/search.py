@@ -142,6 +142,10 @@ class SearchSnapshot(Protocol):
         """
         ...
 
+    def sparse_vectors(self, passages: Numbers) -> dict[int, bytes]:
+        """Passage → its sparse vector (``text.sparse``), for those that have one."""
+        ...
+
     def passages_within(self, filters: Filters) -> Numbers:
         """All passages of the records within ``filters``, in order."""
         ...

@@ -23,9 +23,9 @@ SCHEMA: Final = "mem_search"
 
 _BASELINE: Final = resources.files(__package__).joinpath("schema.sql").read_text("utf-8")
 
-_ADDED: Final = ("projects", "project_marks", "project_changes")
+_PROJECT_TABLES: Final = ("projects", "project_marks", "project_changes")
 _OF_BASELINE: Final = tuple(re.findall(r"^create table (\w+)", _BASELINE, re.MULTILINE))
-TABLES: Final = (*_OF_BASELINE, *_ADDED)
+TABLES: Final = (*_OF_BASELINE, *_PROJECT_TABLES, "sparse_vectors")
 """Tables whose rows belong to owners."""
 
 MIN_SERVER: Final = 16
@@ -172,7 +172,7 @@ create index on records(owner, project_id) where project_id is not null;
 def m001_projects(connection: Connection) -> None:
     """Projects are more than names."""
     connection.execute(_PROJECTS.replace("text not null", 'text collate "C" not null'))
-    for table in _ADDED:
+    for table in _PROJECT_TABLES:
         owned(connection, table)
 
 
@@ -181,7 +181,22 @@ def m002_words_by_end(connection: Connection) -> None:
     connection.execute("create index words_by_end on words(owner, reverse(word))")
 
 
-MIGRATIONS: tuple[Callable[[Connection], None], ...] = (m001_projects, m002_words_by_end)
+def m003_sparse(connection: Connection) -> None:
+    """Passages have sparse vectors (``text.sparse``), each with a checksum behind it."""
+    connection.execute(
+        'create table sparse_vectors(owner text collate "C" not null'
+        " default current_setting('mem_search.owner'), passage_id bigint not null,"
+        " vector bytea not null, primary key (owner, passage_id),"
+        " foreign key (owner, passage_id) references passages on delete cascade)"
+    )
+    owned(connection, "sparse_vectors")
+
+
+MIGRATIONS: tuple[Callable[[Connection], None], ...] = (
+    m001_projects,
+    m002_words_by_end,
+    m003_sparse,
+)
 """Changes of the schema since 0.1.0, in order. One that was released is never changed."""
 
 STORE = Schema("migrations", _create, MIGRATIONS, "set MEM_SEARCH_STORE to another database")

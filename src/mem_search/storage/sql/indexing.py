@@ -8,18 +8,26 @@ whose a waiting passage is, is each engine's own.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Final
 
 from mem_search.contracts import Vectors
 from mem_search.model.ingest import OutboxStep, ToEmbed, VectorEntry
 from mem_search.model.statistics import VectorSpace
+from mem_search.storage.rules.checksums import with_checksum
 from mem_search.storage.sql.connection import Connection, Repository, from_json, reads, writes
+
+LOOKED_AT: Final = 20_000
+"""Passages looked through at a time for missing vectors. One statement for all of a large store
+would keep the writer from everything else, the end of the worker too, for seconds."""
 
 _LACKING: Final = (
     "not exists (select 1 from vectors v where v.entry_id = 2 * p.id and v.model_id = %s)"
 )
 """Of the passage ``p``: it has no vector of a model."""
+
+_WEIGHED: Final = "p.field != 'code' and p.kind = any(%s::text[])"
+"""Of the passage ``p``: it gets a sparse vector."""
 
 SETTLED: Final = (
     "from vectors v where v.model_id = %s"
@@ -252,6 +260,45 @@ class Indexing(Repository, ABC):
     def settled_count(self, connection: Connection, model: int) -> int:
         """How many entries are settled. Costs a pass over all vectors."""
         return connection.count(f"select count(*) {SETTLED}", (model,))
+
+    @reads
+    def without_sparse(
+        self, connection: Connection, kinds: Sequence[str], after: int, limit: int
+    ) -> tuple[int | None, list[ToEmbed]]:
+        """Passages without a sparse vector among the next ones after ``after``, at most ``limit``.
+
+        Passages of ``kinds`` get one, and no source code. The first value is the last passage that
+        was looked at; None at the end.
+        """
+        (last,) = connection.one(
+            "select max(id) from (select id from passages where id > %s order by id limit %s) p",
+            (after, LOOKED_AT),
+        )
+        if last is None:
+            return None, []
+        lacking = "not exists (select 1 from sparse_vectors s where s.passage_id = p.id)"
+        condition = f"p.id > %s and p.id <= %s and {_WEIGHED} and {lacking} order by p.id limit %s"
+        found = self._to_embed(connection, condition, (after, last, list(kinds), limit))
+        return found[-1].passage if len(found) == limit else last, found
+
+    @writes
+    def add_sparse(self, connection: Connection, vectors: Mapping[int, bytes]) -> None:
+        """Passage → its sparse vector; for those that still exist."""
+        connection.many(
+            "insert into sparse_vectors(passage_id, vector) select %s::bigint, %s::bytea"
+            " where exists (select 1 from passages where id = %s) on conflict do nothing",
+            [(each, with_checksum(vector, each), each) for each, vector in vectors.items()],
+        )
+
+    @reads
+    def sparse_counts(self, connection: Connection, kinds: Sequence[str]) -> tuple[int, int]:
+        """How many passages have a sparse vector, and how many get one (``without_sparse``)."""
+        made, wanted = connection.one(
+            "select (select count(*) from sparse_vectors),"
+            f" (select count(*) from passages p where {_WEIGHED})",
+            (list(kinds),),
+        )
+        return made, wanted
 
     @reads
     def newest_entry(self, connection: Connection) -> int:

@@ -58,6 +58,7 @@ TABLES: Final = tuple(
         "passages: id | record_id kind ordinal field span_start span_end page content_hash parts"
         " people above",
         "vectors: model_id entry_id | vector",
+        "sparse_vectors: passage_id | vector",
         "facets: name value record_id |",
         "names: name record_id |",
         "edges: id | from_id target key relation to_id strength origin created_at",

@@ -35,6 +35,7 @@ from mem_search.model.requests import Scope
 from mem_search.model.statistics import AskedQuery, Corpus
 from mem_search.storage.ports.search import Counted, Names
 from mem_search.storage.rules import bm25
+from mem_search.storage.rules.checksums import BYTES, is_whole
 from mem_search.storage.sql import edges, filters, graph, records, search_log
 from mem_search.storage.sql.connection import Connection, folded_name, from_json
 from mem_search.storage.sql.filters import FilterSql
@@ -205,6 +206,18 @@ class Snapshot(ABC):
         best = np.full(len(records), np.nan)
         np.fmax.at(best, places_of(owners, records), self.passage_cosines(vector, passages))
         return best
+
+    def sparse_vectors(self, passages: Numbers) -> dict[int, bytes]:
+        rows = self._connection.execute(
+            "select passage_id, vector from sparse_vectors where passage_id = any(%s::bigint[])",
+            (passages.tolist(),),
+        )
+        # A damaged one is as good as none: ``mend`` drops it, and it is made again.
+        return {
+            passage: stored[:-BYTES]
+            for passage, stored in rows
+            if is_whole(stored, passage, len(stored) - BYTES)
+        }
 
     # Records
 

@@ -43,6 +43,7 @@ def copy(source: sqlite3.Connection, target: Path, *, vectors: bool) -> int:
         copied.execute(_WITHOUT_SPOOL)
         if not vectors:
             copied.execute("delete from vectors")
+            copied.execute("delete from sparse_vectors")
             copied.execute("delete from outbox")
             copied.execute("insert into outbox(passage_id, step) select id, 'embed' from passages")
             copied.execute("vacuum")

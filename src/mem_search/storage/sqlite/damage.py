@@ -18,6 +18,7 @@ from typing import Final, Literal
 
 from mem_search.errors import MemSearchError, StorageError, StoreDamaged
 from mem_search.storage.rules import bm25
+from mem_search.storage.rules.checksums import BYTES as CRC
 from mem_search.storage.rules.checksums import is_whole, with_checksum
 from mem_search.storage.sqlite import column_blocks, odd_rows
 from mem_search.storage.sqlite.connection import as_read
@@ -70,7 +71,7 @@ def damaged_parts(connection: sqlite3.Connection, *, deep: bool = False) -> tupl
         ("words", _words_are_whole(connection) and not (deep and _words_differ(connection))),
         ("columns", not column_blocks.broken(connection)),
         ("sketches", not _wrong_sketches(connection)),
-        ("vectors", not _wrong_vectors(connection)),
+        ("vectors", not _wrong_vectors(connection) and not _wrong_sparse(connection)),
         ("values", not odd_rows.any_odd_value(connection)),
         ("rows", not odd_rows.any_odd(connection, times=False)),
     )
@@ -271,8 +272,22 @@ def _wrong_vectors(connection: sqlite3.Connection) -> list[tuple[int, int]]:
     ]
 
 
+def _wrong_sparse(connection: sqlite3.Connection) -> list[int]:
+    """Passages whose sparse vector is not what was written."""
+    rows = connection.execute("select passage_id, vector from sparse_vectors")
+    return [
+        passage
+        for passage, stored in rows
+        if not isinstance(stored, bytes) or not is_whole(stored, passage, len(stored) - CRC)
+    ]
+
+
 def _drop_vectors(connection: sqlite3.Connection) -> None:
     """Drop the damaged vectors; their passages are embedded again."""
+    connection.executemany(
+        "delete from sparse_vectors where passage_id = ?",
+        [(each,) for each in _wrong_sparse(connection)],
+    )
     wrong = _wrong_vectors(connection)
     connection.executemany("delete from vectors where entry_id = ? and model_id = ?", wrong)
     connection.executemany(

@@ -40,7 +40,15 @@ def m001_projects(connection: SqliteConnection) -> None:
         connection.execute(statement)
 
 
-MIGRATIONS: tuple[Callable[[SqliteConnection], None], ...] = (m001_projects,)
+def m002_sparse(connection: SqliteConnection) -> None:
+    """Passages have sparse vectors (``text.sparse``), each with a checksum behind it."""
+    connection.execute(
+        "create table sparse_vectors(passage_id integer primary key"
+        " references passages(id) on delete cascade, vector blob not null)"
+    )
+
+
+MIGRATIONS: tuple[Callable[[SqliteConnection], None], ...] = (m001_projects, m002_sparse)
 """Changes of the schema since 0.1.0, in order. One that was released is never changed."""
 
 _TABLE: Final = "mem_search_migrations"
