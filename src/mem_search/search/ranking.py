@@ -239,7 +239,7 @@ def page(state: RankingState, stage_ms: Mapping[str, float]) -> Ranked:
 
 
 def _at(sure: Values | None, row: int) -> float | None:
-    return None if sure is None else round(float(sure[row]), 4)
+    return None if sure is None or np.isnan(sure[row]) else round(float(sure[row]), 4)
 
 
 def _beyond(rankings: Sequence[Ranking], union: Candidates) -> Beyond:

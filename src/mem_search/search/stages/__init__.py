@@ -31,12 +31,13 @@ STAGES: Final[tuple[Stage, ...]] = (
     Stage("neighbours", scoring.neighbours),
     Stage("session", scoring.session),
     Stage("feedback", scoring.feedback, reads=(FEEDBACK,)),
-    Stage("intent-boost", scoring.intent_boost, reads=(LIFTED, WHOLE)),
+    Stage("intent-boost", scoring.intent_boost, reads=(LIFTED,)),
+    Stage("time", scoring.named_time, reads=(WHOLE,)),
     Stage(relevance.RELEVANT, relevance.relevant, reads=(WHOLE,)),
     Stage("every-word", scoring.every_word, reads=(WHOLE,)),
     Stage("recency", scoring.recency, option="boosts"),
     Stage("importance", scoring.importance, option="boosts"),
-    Stage("certainty", relevance.certainty, reads=(COVERED, NAMED)),
+    Stage(relevance.CERTAINTY, relevance.certainty, reads=(COVERED,)),
     Stage("sort", scoring.sort, required=True),
     Stage(ordering.SUPERSESSION, ordering.supersession, reads=(SUCCESSORS,)),
     Stage("identifier-first", ordering.identifier_first, reads=(NAMED,)),
@@ -50,7 +51,7 @@ STAGES: Final[tuple[Stage, ...]] = (
     Stage("by-date", ordering.by_date, required=True),
     Stage("by-fields", ordering.by_fields, required=True, option="sort", reads=(SORT_VALUES,)),
     Stage("per-kind", ordering.per_kind, option="limit_per_kind"),
-    Stage("no-answer", relevance.no_answer),
+    Stage("no-answer", relevance.no_answer, reads=(COVERED, NAMED)),
 )
 
 

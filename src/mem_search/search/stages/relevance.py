@@ -22,6 +22,7 @@ from mem_search.search.state import LegScores, Mask, RankingState
 from mem_search.text import words
 
 RELEVANT: Final = "relevant"
+CERTAINTY: Final = "certainty"
 
 RATIO = 2 / 3
 """A relevant record has this share of the best score, less what follows."""
@@ -99,9 +100,9 @@ def near_the_best(total: Values, matched: Mask, legs: Mapping[str, LegScores]) -
 
 
 def certainty(state: RankingState) -> RankingState:
-    """Gives each record the probability that it is relevant, and the search that it has an answer.
+    """Gives each record the probability that it is relevant, and that it answers the question.
 
-    Both are the same whatever else is found. Explicit demands, such as quotes, answer themselves.
+    Both are the same whatever else is found.
     """
     covered = state.stored.of(COVERED)
     if covered is None:
@@ -119,25 +120,29 @@ def certainty(state: RankingState) -> RankingState:
     )
     whole = covered.shares > ALL
     confidence = np.where(whole, np.maximum(confidence, MIN_OF_ALL), confidence)
-    state = replace(state, relevance=relevance, confidence=confidence)
-    demanded = state.question.filters.demand is not None and not state.question.is_for_document
-    if demanded or state.filters_decide or state.stored.of(NAMED).held:
-        return state
-    rows = state.rows
-    best = rows[np.argsort(-state.total[rows], kind="stable")][:BEST]
-    said = bool((confidence[best] >= MIN_CONFIDENCE).any())
-    return replace(state, is_answered=said, missing=covered.missing)
+    return replace(state, relevance=relevance, confidence=confidence)
 
 
 def no_answer(state: RankingState) -> RankingState:
-    """Keeps the nearest records, and counts none as found, where the store has no answer."""
-    request = state.request
-    if state.is_answered or request.include_weaker or request.is_research:
+    """Keeps the nearest records, and counts none as found, where the store has no answer.
+
+    Explicit demands, such as quotes, answer themselves.
+    """
+    request, covered, confidence = state.request, state.stored.of(COVERED), state.confidence
+    demanded = state.question.filters.demand is not None and not state.question.is_for_document
+    if covered is None or confidence is None or demanded or state.filters_decide:
+        return state
+    if state.stored.of(NAMED).held:
+        return state
+    rows = state.rows
+    best = rows[np.argsort(-state.total[rows], kind="stable")]
+    said = bool((confidence[best[:BEST]] >= MIN_CONFIDENCE).any())
+    state = replace(state, is_answered=said, missing=covered.missing)
+    if said or request.include_weaker or request.is_research:
         return state
     if request.mode == "vector":  # what is nearest in meaning was asked for
         return state
-    rows = state.rows
-    kept = set(state.union.records[rows[np.argsort(-state.total[rows], kind="stable")]][:NEAREST])
+    kept = set(state.union.records[best[:NEAREST]])
     hits = [hit._replace(similar=()) for hit in state.hits if hit.number in kept]
     return replace(
         state, hits=hits, matched=np.zeros(len(state.union), np.bool_), beyond=None, weaker=0
