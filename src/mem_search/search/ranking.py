@@ -379,7 +379,8 @@ def exact_scores(
             missing = candidates.records[unlisted]
             scores[unlisted] = answer.leg.score(snapshot, question, ranking, missing)
         ranks = ranking.candidates.ranks_of(candidates.records)
-        scores_of[answer.leg.name] = LegScores(scores, np.where(ranks <= depth, ranks, 0))
+        listed = np.where(ranks <= depth, ranks, 0)
+        scores_of[answer.leg.name] = LegScores(scores, listed, answer.leg.space)
     return scores_of
 
 

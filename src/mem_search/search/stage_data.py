@@ -152,6 +152,13 @@ class Covered:
     missing: tuple[str, ...]
 
 
+_ASKING: Final = frozenset(
+    "about any anybody anyone anything can could describe explain get give got know let many much"
+    " ought please recall remind should show some somebody someone something somewhere tell thing"
+    " things want whether whose".split()
+)
+"""Words that ask and say nothing of what is asked for: that no record has them means nothing."""
+
 SMALL_STORE = 100
 """Passages: with so many, a word that none has counts half of what it says in a large store."""
 
@@ -161,7 +168,9 @@ def _covered(given: RankingInput) -> Covered | None:
     asked = question.words
     phrased = (word for phrase in asked.phrases for word in phrase)
     typed = dict.fromkeys((*asked.words, *asked.cjk, *phrased))
-    groups = [(word,) for word in typed if word not in question.naming] + [*asked.guessed]
+    said = [word for word in typed if word not in question.naming]
+    topic = [word for word in said if word not in _ASKING]
+    groups = [(word,) for word in topic or said] + [*asked.guessed]
     if not groups:
         return None
     having = iter(snapshot.passages_with([word for group in groups for word in group]))

@@ -43,6 +43,7 @@ STAGES: Final[tuple[Stage, ...]] = (
     Stage("identifier-first", ordering.identifier_first, reads=(NAMED,)),
     Stage("folding", ordering.folding, option="fold", reads=(SKETCHES, SUCCESSORS)),
     Stage("kind-diversity", ordering.kind_diversity, reads=(WHOLE,)),
+    Stage("in-other-words", relevance.in_other_words, reads=(COVERED, WHOLE)),
     Stage("diversity", ordering.diversity, option="per_session"),
     Stage("typo-demotion", ordering.typo_demotion, reads=(GUESSED,)),
     Stage("further-matches", ordering.further_matches, required=True),

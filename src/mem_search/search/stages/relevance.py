@@ -52,6 +52,13 @@ ESTIMATED: Final = {"covered": 0.41, "bias": 0.26}
 MIN_CONFIDENCE: Final = 0.08
 """With less than this from the best results the store has no answer."""
 
+COSINES: Final = {
+    "minilm-l6-v2": (1.0, 0.0),
+    "chroma-default": (1.0, 0.0),
+}
+"""Model → by what its cosines are multiplied and then what is added, to mean what those of the
+bundled model mean. Of another model no cosine is known to mean anything: words alone decide."""
+
 ALL: Final = 0.999
 MIN_OF_ALL: Final = 0.2
 """A passage with all words, which is this share of them, is at least so sure."""
@@ -61,6 +68,13 @@ BEST: Final = 5
 
 NEAREST: Final = 3
 """So many results are shown where none answers."""
+
+STANDS_OUT: Final = 0.2
+"""What lies so far above the tenth cosine answers in other words than the question's. Of questions
+without an answer 3 % have such a record, of paraphrases without a shared word a fifth."""
+
+HALF: Final = 0.5
+"""Where none of the five best has half of what the question says, words decide little."""
 
 
 def relevant(state: RankingState) -> RankingState:
@@ -74,6 +88,8 @@ def relevant(state: RankingState) -> RankingState:
     found, whole = state.union.records, state.stored.of(WHOLE)
     matched = np.ones(len(found), np.bool_) if state.matched is None else state.matched
     keep = matched & are_among(found, whole)
+    if (first := first_in_meaning(state)) is not None:
+        keep[first] = True
     if not state.stored.of(NAMED).alone:
         keep |= matched & near_the_best(state.total, matched, state.legs)
     left_out = int(matched.sum() - keep.sum())
@@ -108,8 +124,8 @@ def certainty(state: RankingState) -> RankingState:
     if covered is None:
         return state
     cosines = ESTIMATED["bias"] + ESTIMATED["covered"] * covered.shares
-    if (vector := state.legs.get("vector")) and not words.mostly_foreign(state.question.text):
-        cosines = np.where(np.isnan(vector.scores), cosines, vector.scores)
+    if (known := _cosines(state)) is not None:
+        cosines = np.where(np.isnan(known), cosines, known)
     relevance = _logistic(RELEVANCE, covered=covered.shares, cosine=cosines)
     confidence = _logistic(
         CONFIDENCE,
@@ -121,6 +137,56 @@ def certainty(state: RankingState) -> RankingState:
     whole = covered.shares > ALL
     confidence = np.where(whole, np.maximum(confidence, MIN_OF_ALL), confidence)
     return replace(state, relevance=relevance, confidence=confidence)
+
+
+def _cosines(state: RankingState) -> Values | None:
+    """Those of each record, as the bundled model would have them; None where nothing tells that."""
+    vector = state.legs.get("vector")
+    if vector is None or words.mostly_foreign(state.question.text):
+        return None
+    meant = COSINES.get(vector.space.partition(":")[0])
+    return None if meant is None else meant[0] * vector.scores + meant[1]
+
+
+def first_in_meaning(state: RankingState) -> int | None:
+    """The row of the record that the vector leg has first beside another leg, where it matches."""
+    vector = state.legs.get("vector")
+    if vector is None or len(state.legs) < 2 or words.mostly_foreign(state.question.text):
+        return None
+    rows = np.flatnonzero((vector.ranks == 1) & (vector.scores >= COSINE_FLOOR))
+    if state.matched is not None:
+        rows = rows[state.matched[rows]]
+    return int(rows[0]) if len(rows) else None
+
+
+def in_other_words(state: RankingState) -> RankingState:
+    """Gives the record that is first in meaning the tenth place where it would have none so high.
+
+    The fifth where none of the five best has half of what the question says: these share a word
+    with it by chance more often than not.
+    """
+    first, covered = first_in_meaning(state), state.stored.of(COVERED)
+    hits = state.hits
+    if first is None or covered is None or state.request.order != "relevance":
+        return state
+    number = int(state.union.records[first])
+    row_of = {each: row for row, each in enumerate(state.union.records.tolist())}
+    best = [row_of[hit.number] for hit in hits[:BEST]]
+    most = float(covered.shares[best].max(initial=0.0))
+    place = BEST if most < HALF and not len(state.stored.of(WHOLE)) else LEADERS
+    at = next((at for at, hit in enumerate(hits) if hit.number == number), 0)
+    if at < place:
+        return state
+    return state.ordered([*hits[: place - 1], hits[at], *hits[place - 1 : at], *hits[at + 1 :]])
+
+
+def _stands_out(state: RankingState) -> bool:
+    """Whether one record is much nearer in meaning than the tenth."""
+    cosines = _cosines(state)
+    if cosines is None or first_in_meaning(state) is None:
+        return False
+    ordered = np.sort(cosines[~np.isnan(cosines)])[::-1]
+    return len(ordered) >= LEADERS and bool(ordered[0] - ordered[LEADERS - 1] >= STANDS_OUT)
 
 
 def no_answer(state: RankingState) -> RankingState:
@@ -136,13 +202,16 @@ def no_answer(state: RankingState) -> RankingState:
         return state
     rows = state.rows
     best = rows[np.argsort(-state.total[rows], kind="stable")]
-    said = bool((confidence[best[:BEST]] >= MIN_CONFIDENCE).any())
+    said = bool((confidence[best[:BEST]] >= MIN_CONFIDENCE).any()) or _stands_out(state)
     state = replace(state, is_answered=said, missing=covered.missing)
     if said or request.include_weaker or request.is_research:
         return state
     if request.mode == "vector":  # what is nearest in meaning was asked for
         return state
-    kept = set(state.union.records[best[:NEAREST]])
+    nearest = best[:NEAREST]
+    if (first := first_in_meaning(state)) is not None and first not in nearest:
+        nearest = np.append(nearest[:-1], first)
+    kept = set(state.union.records[nearest].tolist())
     hits = [hit._replace(similar=()) for hit in state.hits if hit.number in kept]
     return replace(
         state, hits=hits, matched=np.zeros(len(state.union), np.bool_), beyond=None, weaker=0
