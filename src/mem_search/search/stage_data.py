@@ -168,18 +168,19 @@ def _covered(given: RankingInput) -> Covered | None:
     asked = question.words
     phrased = (word for phrase in asked.phrases for word in phrase)
     typed = dict.fromkeys((*asked.words, *asked.cjk, *phrased))
-    said = [word for word in typed if word not in question.naming]
-    topic = [word for word in said if word not in _ASKING]
-    groups = [(word,) for word in topic or said] + [*asked.guessed]
+    groups = [(word,) for word in typed if word not in question.naming] + [*asked.guessed]
     if not groups:
         return None
     having = iter(snapshot.passages_with([word for group in groups for word in group]))
     size, passages = snapshot.corpus().size, given.union.passages
     total, unknown, missing = 0.0, 0.0, []
     shares = np.zeros(len(passages))
+    asks_alone = all(map(_ASKING.issuperset, groups))
     for group in groups:
         holders = [next(having) for _ in group]
         count = max(map(len, holders))
+        if not count and not asks_alone and _ASKING.issuperset(group):
+            continue
         rarity = math.log((size + 1) / (count + 0.5))
         total += rarity
         if count:
