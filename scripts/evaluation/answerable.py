@@ -18,19 +18,23 @@ import tempfile
 import tomllib
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
 import dataset
 import documents
+import fit
 import numpy as np
 from data_folder import SHARED, add_data
 from main import load
+from report import Observed
 
 import questions
 from mem_search.model import Location, Mode, SearchRequest
 from mem_search.records.registry import installed_kinds
+from mem_search.search.stages import STAGES
+from mem_search.search.stages.relevance import CERTAINTY
 from mem_search.settings import Settings
 from mem_search.wiring import Runtime, open_runtime
 
@@ -51,10 +55,13 @@ class Asked:
     said_answered: bool
     judged: Sequence[tuple[str, float, bool]] = ()
     """Kind, probability and truth of each judged result."""
+    features: fit.Features | None = None
+    """What the constants are fitted on; None where something else decides."""
 
 
 async def ask(
     runtime: Runtime,
+    observed: Observed,
     store: str,
     asked: Sequence[tuple[str, Any]],
     has_answer: bool,
@@ -65,22 +72,30 @@ async def ask(
     when = documents.ASKED if store == "household" else None
     for place, (text, is_relevant) in enumerate(asked):
         request = SearchRequest(text, limit=10, mode=mode, asked_at=when)
+        observed.states = {}
         page = await runtime.search.pipeline.search(request)
+        state = observed.states.get(CERTAINTY)
         judged = [
             (each.record.kind, each.relevance, bool(is_relevant and is_relevant(each.record)))
             for each in page.results
             if each.relevance is not None and (is_relevant or not has_answer)
         ]
         said = page.report.answerable and bool(page.results)
-        found.append(Asked(store, text, has_answer, place % 2 == 1, said, judged))
+        true = [(each.record.number, bool(is_relevant and is_relevant(each.record)))
+                for each in page.results if is_relevant or not has_answer]  # fmt: skip
+        features = None if state is None else fit.features(state, true)
+        found.append(Asked(store, text, has_answer, place % 2 == 1, said, judged, features))
     return found
 
 
 @asynccontextmanager
-async def opened(home: Path, fill: Any) -> AsyncIterator[Runtime]:
+async def opened(
+    home: Path, fill: Any, embedder: str, observed: Observed
+) -> AsyncIterator[Runtime]:
     """The store in ``home``, filled by ``fill`` unless it is there."""
     is_new = not home.exists()  # noqa: ASYNC240 - nothing else runs
-    async with open_runtime(Settings(home=home, embedder="bundled", follow=0)) as runtime:
+    settings = Settings(home=home, embedder=embedder, follow=0)
+    async with open_runtime(settings, stages=observed.stages(STAGES)) as runtime:
         if is_new:
             await fill(runtime)
         while sum((await runtime.store.indexing.outbox_counts()).values()):  # noqa: ASYNC110
@@ -88,17 +103,18 @@ async def opened(home: Path, fill: Any) -> AsyncIterator[Runtime]:
         yield runtime
 
 
-async def all_asked(data: Path, homes: Path, mode: Mode) -> list[Asked]:
+async def all_asked(data: Path, homes: Path, mode: Mode, embedder: str) -> list[Asked]:
     """The questions of all four stores."""
     with UNANSWERABLE.open("rb") as file:
         without = {store: each["questions"] for store, each in tomllib.load(file).items()}
     found: list[Asked] = []
 
     async def one(store: str, fill: Any, answered: Sequence[tuple[str, Any]]) -> None:
-        async with opened(homes / store, fill) as runtime:
+        observed = Observed()
+        async with opened(homes / store, fill, embedder, observed) as runtime:
             none = [(text, None) for text in without[store]]
-            found.extend(await ask(runtime, store, none, False, mode))
-            found.extend(await ask(runtime, store, answered, True, mode))
+            found.extend(await ask(runtime, observed, store, none, False, mode))
+            found.extend(await ask(runtime, observed, store, answered, True, mode))
         print(f"{store} asked", file=sys.stderr)
 
     async def fill_agents(runtime: Runtime) -> None:
@@ -175,18 +191,28 @@ async def main() -> int:
     add_data(parser, SHARED, "with claude-mem, transcripts and retrieval")
     parser.add_argument("--homes", type=Path, help="keep the stores here and reuse them")
     parser.add_argument("--mode", default="hybrid", choices=("hybrid", "keyword", "vector"))
+    parser.add_argument("--embedder", default="bundled")
+    parser.add_argument(
+        "--fit", action="store_true", help="show the constants that a fit on these questions gives"
+    )
     parser.add_argument("--json", type=Path, metavar="FILE", help="with every question")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="mem-search-evaluate-") as temporary:
-        asked = await all_asked(args.data, args.homes or Path(temporary), args.mode)
+        homes = args.homes or Path(temporary)
+        asked = await all_asked(args.data, homes, args.mode, args.embedder)
     for each in asked:
         if each.said_answered != each.has_answer and not each.held_out:
             print(f"  {each.store}: {each.text}   has an answer: {each.has_answer}")
     table = report(asked)
     for name, row in table.items():
         print(f"{name:12}", "  ".join(f"{what} {value}" for what, value in row.items()))
+    if args.fit:
+        fit.show(
+            [(each.features, each.has_answer, each.held_out) for each in asked if each.features]
+        )
     if args.json:
-        whole = {"figures": table, "asked": [asdict(each) for each in asked]}
+        every = [asdict(replace(each, features=None)) for each in asked]
+        whole = {"figures": table, "asked": every}
         args.json.write_text(json.dumps(whole, indent=1) + "\n", "utf-8")
     return 0
 

@@ -13,6 +13,9 @@ from typing import Any
 
 from metrics import judge
 
+ALL = "all"
+"""Instead of a file of judgements: all of them in one list, as a search of every kind is judged."""
+
 KINDS = {"prompt": "user_prompt", "session": "session_summary", "document": "note", "": "note"}
 """A set's types that are not named like our kinds; an unknown one is a note."""
 
@@ -112,14 +115,17 @@ def qrels_files(folder: Path) -> list[str]:
 
 
 def _qrels(folder: Path, name: str) -> dict[str, dict[str, float]]:
-    path = folder / (name or qrels_files(folder)[0])
-    if not path.exists():
-        path = Path(name)
+    if name == ALL:
+        paths = [folder / each for each in qrels_files(folder)]
+    else:
+        path = folder / (name or qrels_files(folder)[0])
+        paths = [path if path.exists() else Path(name)]
     judged: dict[str, dict[str, float]] = defaultdict(dict)
-    for line in path.read_text("utf-8").splitlines()[1:]:
-        query, document, score = line.split("\t")
-        if float(score) > 0:
-            judged[query][document] = float(score)
+    for path in paths:
+        for line in path.read_text("utf-8").splitlines()[1:]:
+            query, document, score = line.split("\t")
+            if float(score) > 0:
+                judged[query][document] = float(score)
     return judged
 
 

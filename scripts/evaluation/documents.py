@@ -3,6 +3,7 @@
 The documents are those of an invented household (household.py): mail, PDFs, scans, notes, pages and
 bookmarks. Each question of household/questions.toml names the documents that answer it. The half
 ``held`` shows whether what was built for the half ``dev`` holds for other questions as well.
+household/paraphrase.toml has questions that share no word with their answers.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from mem_search.wiring import Runtime, open_runtime
 ASKED: Final = datetime(2025, 11, 20, 12, tzinfo=UTC)
 """When the questions are asked."""
 
+PARAPHRASES: Final = household.TEXTS / "paraphrase.toml"
 MANY: Final = 10
 
 
@@ -45,10 +47,16 @@ class Asked:
 
     question: Question
     found: Sequence[str]
+    is_answered: bool = True
+    """Whether the search was said to have an answer."""
 
     @property
     def first_is_right(self) -> bool:
         return bool(self.found) and self.found[0] in self.question.right
+
+    @property
+    def five_have_one(self) -> bool:
+        return not self.question.right.isdisjoint(self.found[:5])
 
     @property
     def recall(self) -> float:
@@ -71,7 +79,7 @@ async def ask(
         request = SearchRequest(question.text, limit=MANY, asked_at=ASKED, as_words=as_words)
         page = await runtime.search.pipeline.search(request)
         names = [household.name_of(result.record, root) for result in page.results]
-        found.append(Asked(question, names))
+        found.append(Asked(question, names, page.report.answerable))
     return found
 
 
@@ -89,6 +97,17 @@ def by_half(asked: Sequence[Asked]) -> Mapping[str, dict[str, float]]:
     halves = {half: [each for each in asked if each.question.half == half]
               for half in ("dev", "held")}  # fmt: skip
     return {name: figures(each) for name, each in {**halves, "all": [*asked]}.items()}
+
+
+def paraphrase_figures(asked: Sequence[Asked]) -> dict[str, float]:
+    """Shares: of questions whose first is right, that have one among five, that have an answer."""
+    count = len(asked)
+    return {
+        "questions": count,
+        "first": round(sum(each.first_is_right for each in asked) / count, 3),
+        "five best": round(sum(each.five_have_one for each in asked) / count, 3),
+        "answered": round(sum(each.is_answered for each in asked) / count, 3),
+    }
 
 
 async def load(runtime: Runtime, root: Path) -> int:
@@ -118,17 +137,25 @@ async def main() -> int:
             asked = await ask(runtime, read(), root)
             times = await ask(runtime, read(), root, ("kind", "person"))
             without = await ask(runtime, read(), root, ("all",))
+            reworded = await ask(runtime, read(PARAPHRASES), root)
     for each in asked:
         if not each.first_is_right and (args.held or each.question.half == "dev"):
             first = each.found[0] if each.found else "nothing"
             print(f"  {each.question.text}   first: {first}")
     read_as = {"read whole": asked, "times alone": times, "not read": without}
-    report = {name: by_half(each) for name, each in read_as.items()}
+    report: dict[str, Mapping[str, object]] = {
+        name: by_half(each) for name, each in read_as.items()
+    }
     print(f"{documents} documents")
     for name, halves in report.items():
         for half, shown in halves.items():
             line = "  ".join(f"{what} {value}" for what, value in shown.items())
             print(f"{name:12} {half:5} {line}")
+    for half in ("dev", "held"):
+        of_half = [each for each in reworded if each.question.half == half]
+        report[f"paraphrases, {half}"] = shown = paraphrase_figures(of_half)
+        line = "  ".join(f"{what} {value}" for what, value in shown.items())
+        print(f"{'paraphrases':12} {half:5} {line}")
     if args.json:
         args.json.write_text(
             json.dumps({"documents": documents, **report}, indent=1) + "\n", "utf-8"

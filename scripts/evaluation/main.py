@@ -20,6 +20,7 @@ import bootstrap
 import dataset as datasets
 import entries
 import names
+import report
 import runs
 from ablation import PARTS, leave_out, without_each
 from asking import Asked, ask_all
@@ -44,7 +45,9 @@ def arguments() -> argparse.Namespace:
         metavar="DATASET_DIR",
         help="a judged set, or DIR/names: 500 names of the data in DIR (names.py)",
     )
-    parser.add_argument("--qrels", default="", metavar="FILE")
+    parser.add_argument(
+        "--qrels", default="", metavar="FILE", help="all: those of every file, in one list"
+    )
     parser.add_argument(
         "--modes",
         default="",
@@ -62,6 +65,18 @@ def arguments() -> argparse.Namespace:
         type=Path,
         metavar="DIR",
         help="write a JSONL file here for each scope and system",
+    )
+    parser.add_argument(
+        "--report",
+        type=Path,
+        metavar="FILE.html",
+        help="write a page: what each leg and stage of hybrid did with judged and shown records",
+    )
+    parser.add_argument(
+        "--against",
+        type=Path,
+        metavar="RUN.json",
+        help="a run stored with --json and --per-query: what became worse comes first",
     )
     parser.add_argument("--project-field", default="", metavar="meta.sample")
     parser.add_argument("--session-field", default="", metavar="meta.session")
@@ -102,6 +117,10 @@ def arguments() -> argparse.Namespace:
         parser.error(f"--compare compares with {OURS}: name it in --modes as well")
     if missing := missing_files(given):
         parser.error(missing)
+    if given.against and not given.report:
+        parser.error("--against belongs to --report: name a file for the page")
+    if given.report and "hybrid" not in given.modes:
+        parser.error("--report shows hybrid: name it in --modes as well")
     if given.queries < 0:
         parser.error("--queries has to be 0 (all of them) or more")
     given.extra = [name for name in given.extra.split(",") if name]
@@ -116,15 +135,18 @@ def missing_files(given: argparse.Namespace) -> str:
     for name in ("corpus.jsonl", "queries.jsonl"):
         if not (folder / name).is_file():
             return f"DATASET_DIR: {folder / name} does not exist"
+    there = datasets.qrels_files(folder)
+    if given.qrels == datasets.ALL:
+        return "" if there else f"DATASET_DIR: {folder} has no qrels*.tsv"
     if given.qrels and not ((folder / given.qrels).is_file() or Path(given.qrels).is_file()):
         return f"--qrels: {given.qrels} does not exist, neither here nor in {folder}"
-    there = datasets.qrels_files(folder)
     if not given.qrels and not there:
         return f"DATASET_DIR: {folder} has no qrels*.tsv; name one with --qrels"
     if not given.qrels and len(there) > 1:
         return f"--qrels: {folder} has several files; name one of {', '.join(there)}"
-    if given.json and not given.json.absolute().parent.is_dir():
-        return f"--json: {given.json.absolute().parent} is no directory"
+    for option, file in (("--json", given.json), ("--report", given.report)):
+        if file and not file.absolute().parent.is_dir():
+            return f"{option}: {file.absolute().parent} is no directory"
     return ""
 
 
@@ -152,6 +174,17 @@ async def main() -> int:
     if not data.queries:
         print(f"no judged query in {args.dataset}", file=sys.stderr)
         return 2
+    own = all(query.project for query in data.queries)
+    try:
+        before = (
+            report.stored_run(args.against, "own" if own else "pooled") if args.against else None
+        )
+    except (OSError, ValueError) as error:
+        print(f"--against: {error}", file=sys.stderr)
+        return 2
+    observed = report.Observed()
+    if args.report:
+        stages = observed.stages(stages)
     with tempfile.TemporaryDirectory(prefix="mem-search-evaluate-") as temporary:
         home = args.home or Path(temporary)
         home.mkdir(parents=True, exist_ok=True)
@@ -180,12 +213,20 @@ async def main() -> int:
                     write_json(args.json, figures)
                     return 0
                 scopes = await ask_all(systems, data)
+                if args.report:
+                    scope = next(iter(scopes))
+                    traced = await report.ask(runtime, data, systems["hybrid"], observed, scope)
     compared = {scope: compare(asked) for scope, asked in scopes.items()} if args.compare else {}
-    report = as_report(data, scopes, compared)
-    report |= {"reranker": args.reranker, "embedder": args.embedder, "qrels": args.qrels}
-    report |= {"without": args.without, "with": ",".join(args.extra)}
-    show(report, compared)
-    write_json(args.json, report)
+    settings_of = {"reranker": args.reranker, "embedder": args.embedder, "qrels": args.qrels}
+    settings_of |= {"without": args.without, "with": ",".join(args.extra)}
+    figures = as_report(data, scopes, compared) | settings_of
+    if args.per_query:
+        figures["per_query"] = str(args.per_query.absolute())
+    show(figures, compared)
+    write_json(args.json, figures)
+    if args.report:
+        title = f"{data.name}: how each question was ranked"
+        report.write(args.report, title, traced, before, settings_of)
     if args.per_query:
         args.per_query.mkdir(parents=True, exist_ok=True)
         for scope, asked in scopes.items():

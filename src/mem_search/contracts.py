@@ -387,6 +387,8 @@ class Retriever(Protocol):
     name: str
     scores_early: bool
     """Whether ``score`` can run before ``rank`` has finished."""
+    space: str
+    """The fingerprint of the model whose space the scores are of; empty where there is none."""
 
     async def rank(self, question: Question, depth: int) -> Ranking:
         """At least the best ``depth`` records that pass the filters, if there are so many.

@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 from mem_search.contracts import Embedder
-from mem_search.embedders import open_embedder
+from mem_search.embedders import large, open_embedder
 from mem_search.embedders.hashing import HashingEmbedder
+from mem_search.errors import ModelUnavailable
 
 TEXTS = ["auth token expired", "日本語 🎉", "", "bread", "a longer text about many things " * 20]
 
@@ -46,10 +47,20 @@ def endpoint() -> Iterator[str]:
     server.server_close()
 
 
-@pytest.fixture(scope="module", params=["bundled", "hashing", "openai"])
+def large_is_installed() -> bool:
+    try:
+        large.parts()
+    except ModelUnavailable:
+        return False
+    return True
+
+
+@pytest.fixture(scope="module", params=["bundled", "hashing", "large", "openai"])
 def embedder(
     request: pytest.FixtureRequest, endpoint: str, tmp_path_factory: pytest.TempPathFactory
 ) -> Embedder:
+    if request.param == "large" and not large_is_installed():
+        pytest.skip("the packages of the large model are not installed")
     setting = f"openai:fake@{endpoint}" if request.param == "openai" else request.param
     models_dir: Path = tmp_path_factory.mktemp("models")
     return open_embedder(setting, models_dir, environ={})

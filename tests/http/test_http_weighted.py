@@ -75,7 +75,7 @@ async def test_the_reply_has_the_shape_of_the_contract(filled: Client) -> None:
         "created_at", "tags", "content_with_context", "chunk_index", "total_chunks",
     } <= set(first)  # fmt: skip
     assert set(first["score_breakdown"]) == {
-        "final_score", "bm25_score", "vector_score", "graph_score",
+        "final_score", "relevance", "bm25_score", "vector_score", "graph_score",
         "rank_bm25", "rank_vector", "rank_graph",
     }  # fmt: skip
     assert set(first["metadata"]) == {"memory_type", "importance", "highlight", "graph_context"}
@@ -94,6 +94,17 @@ async def test_the_reply_has_the_shape_of_the_contract(filled: Client) -> None:
     for leg in metadata["mode"]["legs"]:
         assert leg["count"] == metadata["stats"][f"{leg['name']}_count"]
         assert leg["ms"] >= 0
+
+
+async def test_relevance_is_the_same_with_other_weights(post: Post) -> None:
+    first = (await post(query="tabs and spaces"))["items"]
+    other = (await post(query="tabs and spaces", bm25_weight=0.7, vector_weight=0.1))["items"]
+    known = {item["id"]: item["score_breakdown"]["relevance"] for item in first}
+    assert any(known.values())
+    both = [(known[item["id"]], item["score_breakdown"]["relevance"]) for item in other
+            if item["id"] in known]  # fmt: skip
+    assert both
+    assert all(first == other for first, other in both)
 
 
 async def test_scores_fall_and_lie_between_zero_and_one(post: Post) -> None:

@@ -104,6 +104,7 @@ def test_a_page_has_exactly_these_keys() -> None:
                 "snippet_span": {"start": 4, "end": 9, "sha256": sha256(b"login").hexdigest()},
                 "highlights": {"title": [[0, 5]], "snippet": [[0, 5]]},
                 "score": 0.9,
+                "relevance": None,
                 "scores": {"keyword": 2.0},
                 "similar": ["observation:8"],
             }

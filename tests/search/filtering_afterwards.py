@@ -19,6 +19,7 @@ class Restricted:
     """A leg that ranks everything and drops afterwards what the demand does not allow."""
 
     scores_early = False
+    space = ""
 
     def __init__(self, inner: Retriever, database: Database) -> None:
         self.name = inner.name

@@ -47,6 +47,13 @@ async def test_a_store_without_the_words_has_no_answer(
     assert any("“saxophone” or “lesson”" in notice for notice in page.report.notices)
 
 
+async def test_words_of_asking_are_not_missing(runtime: Runtime) -> None:
+    await fill(runtime, *LAMPS, HARBOUR)
+    page = await search(runtime, "please tell something about the saxophone", mode="keyword")
+    assert page.report.missing == ("saxophone",)
+    assert (await search(runtime, "please tell something", mode="keyword")).report.missing
+
+
 async def test_its_second_page_is_empty(runtime: Runtime) -> None:
     await fill(runtime, *LAMPS)
     assert not (await search(runtime, "saxophone lesson keeper", offset=3)).results

@@ -96,6 +96,16 @@ def test_a_rare_kind_near_the_best_gets_a_place_at_the_end_of_the_first_page() -
     assert ordering.represent(hits, kinds, 10) == hits
 
 
+def test_a_rare_kind_takes_no_answers_place_unless_it_is_one() -> None:
+    hits = [Hit(n, 10.0 - n / 100) for n in range(1, 31)] + [Hit(99, 0.5)]
+    kinds = {hit.number: "observation" for hit in hits} | {99: "note"}
+    page = ordering.represent(hits, kinds, 10, {99}, answers={9, 10})
+    assert [hit.number for hit in page[:10]] == [*range(1, 8), 9, 10, 99]
+    assert ordering.represent(hits, kinds, 10, {99}, answers=range(1, 11)) == hits
+    page = ordering.represent(hits, kinds, 10, answers=[*range(1, 11), 99])
+    assert [hit.number for hit in page[:10]] == [*range(1, 10), 99]
+
+
 def test_at_most_two_rare_kinds_move() -> None:
     hits = [Hit(n, 10.0 - n / 100) for n in range(1, 31)] + [Hit(n, 0.5) for n in (97, 98, 99)]
     kinds = dict.fromkeys(range(1, 31), "observation") | {97: "note", 98: "email", 99: "file"}
@@ -132,15 +142,15 @@ def test_a_guessed_word_alone_stands_below_the_last_typed_one(
 def test_near_the_best_is_near_it_in_every_leg() -> None:
     records = numbers(*range(1, 31), 99)
     words, meaning = np.full(31, 8.0), np.full(31, 0.6)
-    words[-1], meaning[-1] = 4.1, 0.31
+    words[-1], meaning[-1] = 1.7, 0.13
     assert 99 in ordering.near_the_best(records, [words, meaning])
-    meaning[-1] = 0.29
+    meaning[-1] = 0.11
     assert 99 not in ordering.near_the_best(records, [words, meaning])
     assert ordering.near_the_best(records, []) == set()
 
 
 def test_a_leg_that_does_not_know_a_record_has_no_say_in_it() -> None:
-    records, words, meaning = numbers(1, 2, 3), np.array([8.0, 4.1, 3.9]), np.full(3, math.nan)
+    records, words, meaning = numbers(1, 2, 3), np.array([8.0, 1.7, 1.5]), np.full(3, math.nan)
     meaning[0] = 0.6
     assert ordering.near_the_best(records, [words, meaning]) == {1, 2}
     assert ordering.near_the_best(records, [np.full(3, math.nan)]) == set()

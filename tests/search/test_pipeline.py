@@ -268,6 +268,7 @@ class Leg:
     """A leg that fails, or does something before it hands over another leg's ranking."""
 
     scores_early = False
+    space = ""
 
     def __init__(self, name: str, error: Exception | None = None) -> None:
         self.name = name

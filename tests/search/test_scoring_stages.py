@@ -197,7 +197,7 @@ def test_records_from_a_time_in_the_question_gain_the_same(
 ) -> None:
     before = state(4, created=np.array([10, 20, 30, 40], np.int64))
     asked = replace(before, question=replace(before.question, times=times))
-    parts = scoring.intent_boost(asked).parts
+    parts = scoring.named_time(asked).parts
     assert [value / TIME_WEIGHT for value in parts.get("time", ())] == raised
 
 

@@ -189,6 +189,7 @@ class Away:
 
     name = "vector"
     scores_early = False
+    space = ""
 
     async def rank(self, question: Question, depth: int) -> Ranking:
         raise ModelUnavailable("the model is gone")

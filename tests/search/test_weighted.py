@@ -162,6 +162,7 @@ class Away:
     """A leg that cannot answer."""
 
     scores_early = False
+    space = ""
 
     def __init__(self, name: str) -> None:
         self.name = name

@@ -103,6 +103,14 @@ def database(settings: Settings) -> Finding:
 
 def model(settings: Settings) -> Finding:
     """The embedding model is installed and is the pinned one."""
+    if settings.embedder == "large":
+        from mem_search.embedders import open_embedder
+
+        try:
+            open_embedder("large", settings.models_dir)
+        except MemSearchError as error:
+            problem, fix = problem_and_fix(error.message)
+            return Finding("model", "missing", problem, f"{fix} && mem-search worker restart")
     if settings.embedder != "bundled":
         return Finding("model", "ok", f"{settings.embedder} (checked when the worker starts)")
     from mem_search.embedders.weights import pinned_weights

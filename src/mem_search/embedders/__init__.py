@@ -1,7 +1,7 @@
 """Embedders turn text into unit vectors; the setting ``embedder`` chooses one.
 
 Each has a module, which is imported only when it is chosen, because it imports its runtime.
-``weights`` belongs to ``bundled``.
+``weights`` belongs to ``bundled``, of which ``large`` is another size.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Final, NoReturn
 from mem_search.contracts import Embedder
 from mem_search.errors import InputError, ModelUnavailable
 
-MEMBERS: Final = ("bundled", "hashing", "chroma-default", "fastembed", "openai")
+MEMBERS: Final = ("bundled", "large", "hashing", "chroma-default", "fastembed", "openai")
 _WITH_DETAIL: Final = ("hashing", "fastembed", "openai")
 
 
@@ -42,7 +42,7 @@ def checked(setting: str) -> tuple[str, str]:
     name, colon, detail = setting.strip().partition(":")
     if name not in MEMBERS or (colon and name not in _WITH_DETAIL):
         raise InputError(
-            f"unknown embedder {setting[:200]!r}; known are bundled, hashing[:DIMENSIONS], "
+            f"unknown embedder {setting[:200]!r}; known are bundled, large, hashing[:DIMENSIONS], "
             "chroma-default, fastembed[:MODEL] and openai:MODEL[@BASE_URL]",
             field="embedder",
         )
@@ -61,6 +61,10 @@ def open_embedder(
     environ = os.environ if environ is None else environ
     name, detail = checked(setting)
     match name:
+        case "large":
+            from mem_search.embedders.large import LargeEmbedder
+
+            return LargeEmbedder(models_dir)
         case "hashing":
             from mem_search.embedders.hashing import HashingEmbedder
 

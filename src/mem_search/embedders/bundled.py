@@ -62,6 +62,9 @@ class BundledEmbedder:
     name: str = "all-MiniLM-L6-v2"
     dimensions: int = 384
     fingerprint: str = f"minilm-l6-v2:{SHA256[:16]}"
+    frame: tuple[int, int] = (wordpieces.START, wordpieces.END)
+    first_piece: int = 0
+    """The number that the model gives to piece 0 of the vocabulary."""
 
     def __init__(
         self,
@@ -118,7 +121,15 @@ class BundledEmbedder:
         return wordpieces.spans(text)
 
     def _framed(self, pieces: list[int]) -> list[int]:
-        return [wordpieces.START, *pieces[: self._max_tokens - 2], wordpieces.END]
+        start, end = self.frame
+        shown = pieces[: self._max_tokens - 2]
+        if self.first_piece:
+            shown = [piece + self.first_piece for piece in shown]
+        return [start, *shown, end]
+
+    def _graph(self) -> Path:
+        """The file of the graph to run. Raises ModelUnavailable."""
+        return model_file(self._models_dir, int8=self._int8)
 
     def load(self) -> None:
         """Load all that the first question needs. Raises ModelUnavailable."""
@@ -128,9 +139,7 @@ class BundledEmbedder:
         if self._session is None:
             with self._loading:
                 if self._session is None:
-                    self._session = _open(
-                        model_file(self._models_dir, int8=self._int8), self._threads
-                    )
+                    self._session = _open(self._graph(), self._threads)
         return self._session
 
 

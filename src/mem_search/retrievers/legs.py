@@ -129,6 +129,7 @@ class VectorRetriever:
         self._executor = executor
         self._scans = scans
         self._questions = QuestionVectors(embedder)
+        self.space = embedder.fingerprint
 
     async def rank(self, question: Question, depth: int) -> Ranking:
         """See ``Retriever``. Raises ModelUnavailable."""
@@ -368,6 +369,7 @@ class KeywordRetriever:
 
     name = "keyword"
     scores_early = False
+    space = ""
 
     def __init__(self, store: SearchStore) -> None:
         self._store = store

@@ -24,8 +24,9 @@ from mem_search.model.rankings import Numbers, Ranking, Values, best_first
 from mem_search.retrievers.graph import NAME as GRAPH
 from mem_search.retrievers.graph import Expansion
 from mem_search.search.ranking import ms
-from mem_search.search.stage_data import LINKS, NEWEST
+from mem_search.search.stage_data import COVERED, LINKS, NEWEST
 from mem_search.search.stages import ordering, scoring
+from mem_search.search.stages.relevance import CERTAINTY, certainty
 from mem_search.search.state import LegScores, Mask, RankingState, Stage
 
 MAX_RANKED = 200
@@ -117,6 +118,7 @@ def unranked_matches(state: RankingState) -> RankingState:
 RRF_STAGES: Final[tuple[Stage, ...]] = (
     Stage("match", scoring.match),
     Stage("ranks", rank_matches, required=True),
+    Stage(CERTAINTY, certainty, reads=(COVERED,)),
     Stage("graph", graph, reads=(LINKS,)),
     Stage("fused", scoring.fuse, required=True),
     Stage("least-score", least_score, required=True),
@@ -142,7 +144,8 @@ def _ranked(ranking: Ranking, leg: LegScores, records: Numbers, mask: Mask) -> L
 def _joined(state: RankingState, expansion: Expansion) -> RankingState:
     """The state with the graph as a leg and what it reached at the end of the union.
 
-    ``stored`` keeps the rows of the union before: no later stage of the strategy reads them.
+    ``stored`` keeps the rows of the union before: no later stage of the strategy reads them. What
+    links alone reach has no relevance.
     """
     reached = expansion.ranking.candidates
     union = state.union.joined(reached)
@@ -159,7 +162,20 @@ def _joined(state: RankingState, expansion: Expansion) -> RankingState:
     matched = state.matched
     if matched is not None:
         matched = np.concatenate([matched, np.ones(more, np.bool_)]) | (ranks > 0)
-    return replace(state, union=union, legs=legs, matched=matched, expansion=expansion)
+    unknown = np.full(more, np.nan)
+    relevance, confidence = state.relevance, state.confidence
+    if relevance is not None and confidence is not None:
+        relevance = np.concatenate([relevance, unknown])
+        confidence = np.concatenate([confidence, unknown])
+    return replace(
+        state,
+        union=union,
+        legs=legs,
+        matched=matched,
+        expansion=expansion,
+        relevance=relevance,
+        confidence=confidence,
+    )
 
 
 def _ranks(state: RankingState) -> dict[str, Numbers]:

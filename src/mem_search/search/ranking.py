@@ -242,7 +242,7 @@ def page(state: RankingState, stage_ms: Mapping[str, float]) -> Ranked:
 
 
 def _at(sure: Values | None, row: int) -> float | None:
-    return None if sure is None else round(float(sure[row]), 4)
+    return None if sure is None or np.isnan(sure[row]) else round(float(sure[row]), 4)
 
 
 def _beyond(rankings: Sequence[Ranking], union: Candidates) -> Beyond:
@@ -382,7 +382,8 @@ def exact_scores(
             missing = candidates.records[unlisted]
             scores[unlisted] = answer.leg.score(snapshot, question, ranking, missing)
         ranks = ranking.candidates.ranks_of(candidates.records)
-        scores_of[answer.leg.name] = LegScores(scores, np.where(ranks <= depth, ranks, 0))
+        listed = np.where(ranks <= depth, ranks, 0)
+        scores_of[answer.leg.name] = LegScores(scores, listed, answer.leg.space)
     return scores_of
 
 

@@ -198,6 +198,13 @@ class Covered:
     missing: tuple[str, ...]
 
 
+_ASKING: Final = frozenset(
+    "about any anybody anyone anything can could describe explain get give got know let many much"
+    " ought please recall remind should show some somebody someone something somewhere tell thing"
+    " things want whether whose".split()
+)
+"""Words that ask and say nothing of what is asked for: that no record has them means nothing."""
+
 SMALL_STORE = 100
 """Passages: with so many, a word that none has counts half of what it says in a large store."""
 
@@ -215,9 +222,12 @@ def _covered(given: RankingInput) -> Covered | None:
     size, passages = snapshot.corpus().size, given.union.passages
     total, unknown, missing = 0.0, 0.0, []
     shares = np.zeros(len(passages))
+    asks_alone = all(map(_ASKING.issuperset, groups))
     for group in groups:
         holders = [next(having) for _ in group]
         count = max(map(len, holders))
+        if not count and not asks_alone and _ASKING.issuperset(group):
+            continue
         rarity = math.log((size + 1) / (count + 0.5))
         total += rarity
         if count:

@@ -58,11 +58,12 @@ class LegScores:
     """The scores and ranks of one leg for each record of the union.
 
     ``scores`` are NaN where the leg has none; ``ranks`` count from 1 and are 0 where the leg does
-    not list the record.
+    not list the record. ``space`` is as in ``Retriever``.
     """
 
     scores: Values
     ranks: Numbers
+    space: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

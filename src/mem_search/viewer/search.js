@@ -214,7 +214,7 @@ function Head({ page, params, query }) {
     });
   };
   return html`<div class="head">
-    <p role="status"><strong>${whole ? texts.search.found(page.total) : texts.search.newest}</strong>
+    <p role="status"><strong>${!page.answerable ? texts.search.unanswered : whole ? texts.search.found(page.total) : texts.search.newest}</strong>
       ${page.folded ? html` · ${texts.search.folded(page.folded)}` : ""}
       ${page.weaker ? html` · ${texts.search.weaker(page.weaker)} <button class="link" onClick=${() => change(params, { weaker: "1" })}>${texts.search.showWeaker}</button>` : ""}
       <small> · ${texts.search.took(page.search.took_ms)}</small></p>
@@ -241,6 +241,7 @@ function Result({ result, place, onOpen }) {
     <p class="quiet"><time datetime=${result.created_at}>${dayOf(result.created_at)}</time>
       ${result.snippet_span.page && html` · ${texts.search.page(result.snippet_span.page)}`}
       ${result.project && html` · ${result.project}`}
+      ${result.relevance !== null && html` · ${texts.search.relevance(result.relevance)}`}
       ${result.similar.length > 0 && html` · ${texts.search.similar(result.similar.length)}`}
       ${" · "}<button class="link" aria-expanded=${open} onClick=${() => setOpen(!open)}>
         ${open ? texts.search.whyNot : texts.search.why}</button></p>

@@ -17,6 +17,7 @@ export const texts = {
     order: "Order", orders: { relevance: "Best first", date_desc: "Newest first", date_asc: "Oldest first" },
     more: "Show more", filters: "Filters", clear: (name) => `Without ${name}`,
     why: "Why", whyNot: "Hide why", took: (ms) => `${Math.round(ms)} ms`,
+    unanswered: "Nothing here answers this", relevance: (share) => `${Math.round(100 * share)} % likely relevant`,
     newest: "Newest records", archived: "archived, too", similar: (n) => `${n} similar`, page: (n) => `page ${n}`,
   },
   facets: {

@@ -89,6 +89,7 @@ def _item(result: Result, page: SearchPage) -> HybridItem:
         score=result.score,
         score_breakdown=HybridScores(
             final_score=result.score,
+            relevance=result.relevance,
             bm25_score=scores.get("keyword"),
             vector_score=scores.get("vector"),
             graph_score=scores.get("graph"),

@@ -142,9 +142,13 @@ class WeightedItem:
 
 @schema
 class HybridScores:
-    """The parts of a score; null where a leg did not find the record."""
+    """The parts of a score; null where a leg did not find the record.
+
+    `relevance` is the probability that the record is relevant, the same whatever else is found.
+    """
 
     final_score: float
+    relevance: float | None
     bm25_score: float | None
     vector_score: float | None
     graph_score: float | None

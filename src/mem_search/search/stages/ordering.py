@@ -29,8 +29,9 @@ FIRST_PAGE = 10
 RARE_KIND_PLACES = 2
 """Places among them for kinds that would have none."""
 
-NEAR = 0.5
-"""With at least this share of a leg's best score a hit represents its kind on the page."""
+NEAR = 0.2
+"""With at least this share of a leg's best score a hit represents its kind on the page. .5 costs
+.010 of nDCG@10 and .023 of recall@10 where all kinds are judged in one list."""
 
 SILENT = 0.01
 """A leg whose best score is below this does not discriminate: nearly all records have the words."""
@@ -80,7 +81,7 @@ def folding(state: RankingState) -> RankingState:
 
 
 def kind_diversity(state: RankingState) -> RankingState:
-    """Gives a kind whose best match is near the best scores a place among the first ten."""
+    """Gives a kind whose best match is near the best scores a place at the end of the first ten."""
     if len(state.hits) <= FIRST_PAGE or state.request.order != "relevance":
         return state
     names = state.kinds()
@@ -90,8 +91,8 @@ def kind_diversity(state: RankingState) -> RankingState:
     good = near_the_best(
         state.union.records[rows], [leg.scores[rows] for leg in state.legs.values()]
     )
-    good |= frozenset(state.stored.of(WHOLE).tolist())
-    return state.ordered(represent(state.hits, names, FIRST_PAGE, good))
+    answers = frozenset(state.stored.of(WHOLE).tolist())
+    return state.ordered(represent(state.hits, names, FIRST_PAGE, good, answers))
 
 
 def diversity(state: RankingState) -> RankingState:
@@ -315,21 +316,33 @@ def absent_kinds(hits: Sequence[Hit], kinds: Mapping[int, str], limit: int) -> l
 
 
 def represent(
-    hits: Sequence[Hit], kinds: Mapping[int, str], limit: int, good: Collection[int] = ()
+    hits: Sequence[Hit],
+    kinds: Mapping[int, str],
+    limit: int,
+    good: Collection[int] = (),
+    answers: Collection[int] = (),
 ) -> list[Hit]:
     """``hits`` with the best hit of up to ``RARE_KIND_PLACES`` more kinds in the first ``limit``.
 
-    It has to be one of ``good``, and takes the place of the last hit of a kind that has several.
-    The order within the first ``limit`` stays, so that none of them stands above a better one.
+    It has to be one of ``good`` or ``answers``, and takes the place of the last hit of a kind that
+    has several; that of an answer only when it is one. The order within the first ``limit`` stays,
+    so that none of them stands above a better one.
     """
     page, rest = [*hits[:limit]], [*hits[limit:]]
     shown = Counter(kinds[hit.number] for hit in page)
     moved = 0
     for hit in absent_kinds(hits, kinds, limit):
-        if moved == RARE_KIND_PLACES or hit.number not in good:
+        is_answer = hit.number in answers
+        if moved == RARE_KIND_PLACES or not (is_answer or hit.number in good):
             continue
         last = next(
-            (at for at in range(len(page) - 1, -1, -1) if shown[kinds[page[at].number]] > 1), None
+            (
+                at
+                for at in range(len(page) - 1, -1, -1)
+                if shown[kinds[page[at].number]] > 1
+                and (is_answer or page[at].number not in answers)
+            ),
+            None,
         )
         if last is None:
             break

@@ -22,6 +22,7 @@ from mem_search.search.state import LegScores, Mask, RankingState
 from mem_search.text import words
 
 RELEVANT: Final = "relevant"
+CERTAINTY: Final = "certainty"
 
 RATIO = 2 / 3
 """A relevant record has this share of the best score, less what follows."""
@@ -51,6 +52,13 @@ ESTIMATED: Final = {"covered": 0.41, "bias": 0.26}
 MIN_CONFIDENCE: Final = 0.08
 """With less than this from the best results the store has no answer."""
 
+COSINES: Final = {
+    "minilm-l6-v2": (1.0, 0.0),
+    "chroma-default": (1.0, 0.0),
+}
+"""Model → by what its cosines are multiplied and then what is added, to mean what those of the
+bundled model mean. Of another model no cosine is known to mean anything: words alone decide."""
+
 ALL: Final = 0.999
 MIN_OF_ALL: Final = 0.2
 """A passage with all words, which is this share of them, is at least so sure."""
@@ -60,6 +68,13 @@ BEST: Final = 5
 
 NEAREST: Final = 3
 """So many results are shown where none answers."""
+
+STANDS_OUT: Final = 0.22
+"""What lies so far above the tenth cosine answers in other words than the question's. Of questions
+without an answer 3 % have such a record, of paraphrases without a shared word a fifth."""
+
+HALF: Final = 0.5
+"""Where none of the five best has half of what the question says, words decide little."""
 
 
 def relevant(state: RankingState) -> RankingState:
@@ -73,6 +88,8 @@ def relevant(state: RankingState) -> RankingState:
     found, whole = state.union.records, state.stored.of(WHOLE)
     matched = np.ones(len(found), np.bool_) if state.matched is None else state.matched
     keep = matched & are_among(found, whole)
+    if (first := first_in_meaning(state)) is not None:
+        keep[first] = True
     if not state.stored.of(NAMED).alone:
         keep |= matched & near_the_best(state.total, matched, state.legs)
     left_out = int(matched.sum() - keep.sum())
@@ -99,16 +116,16 @@ def near_the_best(total: Values, matched: Mask, legs: Mapping[str, LegScores]) -
 
 
 def certainty(state: RankingState) -> RankingState:
-    """Gives each record the probability that it is relevant, and the search that it has an answer.
+    """Gives each record the probability that it is relevant, and that it answers the question.
 
-    Both are the same whatever else is found. Explicit demands, such as quotes, answer themselves.
+    Both are the same whatever else is found.
     """
     covered = state.stored.of(COVERED)
     if covered is None:
         return state
     cosines = ESTIMATED["bias"] + ESTIMATED["covered"] * covered.shares
-    if (vector := state.legs.get("vector")) and not words.mostly_foreign(state.question.text):
-        cosines = np.where(np.isnan(vector.scores), cosines, vector.scores)
+    if (known := meant_cosines(state)) is not None:
+        cosines = np.where(np.isnan(known), cosines, known)
     relevance = _logistic(RELEVANCE, covered=covered.shares, cosine=cosines)
     confidence = _logistic(
         CONFIDENCE,
@@ -119,27 +136,84 @@ def certainty(state: RankingState) -> RankingState:
     )
     whole = covered.shares > ALL
     confidence = np.where(whole, np.maximum(confidence, MIN_OF_ALL), confidence)
-    state = replace(state, relevance=relevance, confidence=confidence)
-    question = state.question
-    read = question.is_for_document or question.in_words
-    demanded = question.filters.demand is not None and not read
-    if demanded or state.filters_decide or state.stored.of(NAMED).by_name:
+    return replace(state, relevance=relevance, confidence=confidence)
+
+
+def meant_cosines(state: RankingState) -> Values | None:
+    """Those of each record, as the bundled model would have them; None where nothing tells that."""
+    vector = state.legs.get("vector")
+    if vector is None or words.mostly_foreign(state.question.text):
+        return None
+    meant = COSINES.get(vector.space.partition(":")[0])
+    return None if meant is None else meant[0] * vector.scores + meant[1]
+
+
+def first_in_meaning(state: RankingState) -> int | None:
+    """The row of the record that the vector leg has first beside another leg, where it matches."""
+    vector = state.legs.get("vector")
+    if vector is None or len(state.legs) < 2 or words.mostly_foreign(state.question.text):
+        return None
+    rows = np.flatnonzero((vector.ranks == 1) & (vector.scores >= COSINE_FLOOR))
+    if state.matched is not None:
+        rows = rows[state.matched[rows]]
+    return int(rows[0]) if len(rows) else None
+
+
+def in_other_words(state: RankingState) -> RankingState:
+    """Gives the record that is first in meaning the fifth place where words decide little.
+
+    That is where none of the five best has half of what the question says: these share a word with
+    it by chance more often than not. Elsewhere a place for it costs more answers than it brings.
+    """
+    first, covered = first_in_meaning(state), state.stored.of(COVERED)
+    hits = state.hits
+    if first is None or covered is None or state.request.order != "relevance":
         return state
-    rows = state.rows
-    best = rows[np.argsort(-state.total[rows], kind="stable")][:BEST]
-    said = bool((confidence[best] >= MIN_CONFIDENCE).any())
-    return replace(state, is_answered=said, missing=covered.missing)
+    row_of = {each: row for row, each in enumerate(state.union.records.tolist())}
+    best = [row_of[hit.number] for hit in hits[:BEST]]
+    if covered.shares[best].max(initial=0.0) >= HALF or len(state.stored.of(WHOLE)):
+        return state
+    number = int(state.union.records[first])
+    at = next((at for at, hit in enumerate(hits) if hit.number == number), 0)
+    if at < BEST:
+        return state
+    return state.ordered([*hits[: BEST - 1], hits[at], *hits[BEST - 1 : at], *hits[at + 1 :]])
+
+
+def _stands_out(state: RankingState) -> bool:
+    """Whether one record is much nearer in meaning than the tenth."""
+    cosines = meant_cosines(state)
+    if cosines is None or first_in_meaning(state) is None:
+        return False
+    ordered = np.sort(cosines[~np.isnan(cosines)])[::-1]
+    return len(ordered) >= LEADERS and bool(ordered[0] - ordered[LEADERS - 1] >= STANDS_OUT)
 
 
 def no_answer(state: RankingState) -> RankingState:
-    """Keeps the nearest records, and counts none as found, where the store has no answer."""
-    request = state.request
-    if state.is_answered or request.include_weaker or request.is_research:
+    """Keeps the nearest records, and counts none as found, where the store has no answer.
+
+    Explicit demands, such as quotes, answer themselves.
+    """
+    request, covered, confidence = state.request, state.stored.of(COVERED), state.confidence
+    question = state.question
+    read = question.is_for_document or question.in_words
+    demanded = question.filters.demand is not None and not read
+    if covered is None or confidence is None or demanded or state.filters_decide:
+        return state
+    if state.stored.of(NAMED).by_name:
+        return state
+    rows = state.rows
+    best = rows[np.argsort(-state.total[rows], kind="stable")]
+    said = bool((confidence[best[:BEST]] >= MIN_CONFIDENCE).any()) or _stands_out(state)
+    state = replace(state, is_answered=said, missing=covered.missing)
+    if said or request.include_weaker or request.is_research:
         return state
     if request.mode == "vector":  # what is nearest in meaning was asked for
         return state
-    rows = state.rows
-    kept = set(state.union.records[rows[np.argsort(-state.total[rows], kind="stable")]][:NEAREST])
+    nearest = best[:NEAREST]
+    if (first := first_in_meaning(state)) is not None and first not in nearest:
+        nearest = np.append(nearest[:-1], first)
+    kept = set(state.union.records[nearest].tolist())
     hits = [hit._replace(similar=()) for hit in state.hits if hit.number in kept]
     return replace(
         state, hits=hits, matched=np.zeros(len(state.union), np.bool_), beyond=None, weaker=0

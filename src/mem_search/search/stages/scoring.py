@@ -306,10 +306,9 @@ def session(state: RankingState) -> RankingState:
 
 
 def intent_boost(state: RankingState) -> RankingState:
-    """Raises records from the time, of the kind and from the person that a question names in words.
+    """Raises records of the kind and from the person that a question names in words.
 
-    The same for each, so that a clearly better answer stays above. The time counts twice where it
-    is that of a document, and for a record with every word of a short question.
+    The same for each, so that a clearly better answer stays above.
     """
     if lifted := state.stored.of(LIFTED):
         gain = np.sum([are_among(state.union.records, each) for each in lifted], axis=0)
@@ -317,6 +316,15 @@ def intent_boost(state: RankingState) -> RankingState:
     if leaning := state.stored.of(LEANING):
         gain = np.sum([are_among(state.union.records, each) for each in leaning], axis=0)
         state = state.added("leaning", LEANING_WEIGHT * gain)
+    return state
+
+
+def named_time(state: RankingState) -> RankingState:
+    """Raises records from the time that a question names in words.
+
+    All the same; twice where it is that of a document, and for a record with every word of a short
+    question.
+    """
     if not state.question.times:
         return state
     created = state.stored.columns.created
