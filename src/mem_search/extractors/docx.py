@@ -40,7 +40,11 @@ class Docx:
             pictures = inside.Inside(unread=tuple(office.large_pictures(package, [_MAIN])))
             if len(text) < _FEW_LETTERS and not files.texts:
                 pictures = office.pictures_in(package, [_MAIN])
-            text = "\n\n".join(filter(None, (text, *pictures.texts, *files.texts)))
+            said = dict.fromkeys(
+                each for part in _parts(package)
+                for each in office.said_of_pictures(package.xml(part))
+            )  # fmt: skip
+            text = "\n\n".join(filter(None, (text, *said, *pictures.texts, *files.texts)))
             properties = package.properties()
             unread = (*files.unread, *pictures.unread)
             lacks = files.lacks or pictures.lacks

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import unquote
 
-from mem_search.extractors.main_text import main_text, parsed, visible_words
+from mem_search.extractors.main_text import main_text, parsed, visible_words, with_values
 from mem_search.extractors.zip_package import moment
 from mem_search.model.ingest import Extracted
 from mem_search.patterns import pattern
@@ -54,7 +54,7 @@ class Html:
         return bool(_START.match(text)) or (suffix in self.suffixes and b"<" in head)
 
     def extract(self, path: Path, name: str) -> Extracted:
-        return read_page(decoded_page(path.read_bytes()))
+        return read_page(with_values(decoded_page(path.read_bytes()), pictures=False))
 
     def extract_with_links(self, path: Path, name: str) -> Extracted:
         return read_page(with_links(decoded_page(path.read_bytes())))

@@ -89,7 +89,7 @@ def _unpacked(name: str, data: bytes) -> tuple[str, bytes]:
                 if box.exists(stream):
                     return name, box.openstream(stream).read()
             if box.exists(_NATIVE):
-                return _native(name, box.openstream(_NATIVE).read())
+                return packaged(box.openstream(_NATIVE).read()[4:], name)
     except MemoryError:
         raise
     except Exception:  # noqa: BLE001  a damaged object is read, or refused, as it is
@@ -97,9 +97,12 @@ def _unpacked(name: str, data: bytes) -> tuple[str, bytes]:
     return name, data
 
 
-def _native(name: str, stream: bytes) -> tuple[str, bytes]:
-    """The object packager: size, type, label, path, two numbers, temporary path, size, data."""
-    at = 6
+def packaged(stream: bytes, name: str = "a package") -> tuple[str, bytes]:
+    """Name and data of what the object packager holds: type, label, path, two numbers, temporary
+    path, size, data. What is cut off is damaged: it has no data."""
+    if stream.count(b"\0", 2) < 2:
+        return name, b""
+    at = 2
     label_end = stream.index(b"\0", at)
     label = stream[at:label_end].decode("cp1252", "replace")
     at = stream.index(b"\0", label_end + 1) + 1

@@ -83,6 +83,14 @@ _ROLES: Final = frozenset(
 )
 
 
+_SHOWING: Final = pattern(r"<(iframe|input|img)\b[^<>]{1,20000}>", re.IGNORECASE)
+_ATTRIBUTE: Final = pattern(
+    r"(?<=[\s\"'])(srcdoc|type|value|alt)\s?=\s?(?:\"([^\"]*)\"|'([^']*)'|([^\s>\"']+))",
+    re.IGNORECASE,
+)
+_TYPED: Final = ("text", "email", "tel", "number", "date", "url", "search")
+
+
 def _classed(*names: str) -> str:
     tests = (f'contains(concat(" ", normalize-space(@class), " "), " {name} ")' for name in names)
     return f"[{' or '.join(tests)}]"
@@ -159,12 +167,34 @@ def main_text(page: str) -> str:
 
 def plain_text(page: str) -> str:
     """All text of a page, a line for each block; empty for a page without any."""
-    root = parsed(with_headings(page))
+    root = parsed(with_headings(with_values(page)))
     return "" if root is None else _lines(root)
+
+
+def with_values(page: str, *, pictures: bool = True) -> str:
+    """The page with what its attributes show as text: pages in frames, what was typed into fields,
+    and, of ``pictures``, what stands in their place."""
+
+    def shown(tag: re.Match[str]) -> str:
+        name = tag[1].lower()
+        said: dict[str, str] = {}
+        for key, double, single, bare in _ATTRIBUTE.findall(tag[0]):
+            said.setdefault(key.lower(), double or single or bare)
+        match name:
+            case "iframe":
+                return f"{tag[0]}</iframe><div>{unescape(said.get('srcdoc', ''))}</div><iframe>"
+            case "input" if said.get("type", "text").lower() in _TYPED:
+                return f"{tag[0]}<span> {said.get('value', '')} </span>"
+            case "img" if pictures:
+                return f"{tag[0]}<span> {said.get('alt', '')} </span>"
+        return tag[0]
+
+    return _SHOWING.sub(shown, page)
 
 
 def visible_words(page: str) -> str:
     """The words of a page by a plain pass over its tags: the second count of what is read."""
+    page = with_values(page)
     pieces: list[str] = []
     at, silent = 0, ""
     body = _without_comments(page[max(0, page.lower().find("<body")) :])

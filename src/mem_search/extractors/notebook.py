@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 from typing import Any, Final
 
+from mem_search.extractors.main_text import plain_text
 from mem_search.extractors.refusal import Unreadable
 from mem_search.model.ingest import Extracted
 from mem_search.patterns import pattern
@@ -55,6 +56,8 @@ class Notebook:
                 shown = _dict(output.get("data")) or output
                 pictures += any(str(key).startswith("image") for key in shown)
                 said = _text(output.get("text") or shown.get("text/plain") or shown.get("text"))
+                said = said or plain_text(_text(shown.get("text/html") or shown.get("html")))
+                said = said or _text(shown.get("text/markdown") or shown.get("text/latex"))
                 if output.get("output_type") in ("error", "pyerr"):
                     said = f"{output.get('ename')}: {output.get('evalue')}"
                 parts.append(said[:_MAX_OUTPUT_CHARS])

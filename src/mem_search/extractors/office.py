@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from html import unescape
@@ -39,6 +40,12 @@ _MAX_PICTURES: Final = 8
 """Each takes some seconds to recognise, and all are read in one call."""
 _LARGE_PICTURE: Final = 100_000
 """Bytes of a picture that may be a page or a screen."""
+
+_MADE: Final = pattern(
+    r"generated|generiert|généré|generad|gerad|сгенерир|自动|自動", re.IGNORECASE
+)
+"""In what Office says of a picture by itself."""
+_FILE_NAME: Final = pattern(r"\S{1,200}\.\w{2,5}|https?:\S{1,2000}")
 
 _MAX_POINTS: Final = 2_000
 """Values of a chart that are listed; it has no more that anybody reads."""
@@ -77,6 +84,17 @@ def text_of(root: Any) -> str:
             )  # fmt: skip
             lines.append(line.strip())
     return "\n".join(line for line in lines if line)
+
+
+def said_of_pictures(root: Any) -> Iterator[str]:
+    """What a person wrote about pictures and shapes, for those who do not see them, and the words
+    of WordArt of before 2007."""
+    for each in root.iter():
+        name = local(each)
+        said = attribute(each, "descr") if name in ("docPr", "cNvPr") else ""
+        said = attribute(each, "string") if name == "textpath" else " ".join(said.split())
+        if said and not _MADE.search(said) and not _FILE_NAME.fullmatch(said):
+            yield said
 
 
 def comments_of(root: Any) -> str:

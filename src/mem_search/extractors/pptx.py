@@ -32,6 +32,9 @@ class Pptx:
                 slides[at] = "\n\n".join(read.texts)
                 unread += [f"slide {at + 1}: {said}" for said in read.unread]
                 lacks = lacks or read.lacks
+            for at, part in enumerate(order):
+                said = dict.fromkeys(office.said_of_pictures(package.xml(part)))
+                slides[at] = "\n\n".join(filter(None, (slides[at], *said)))
             files = office.files_in(package, order)
             properties = package.properties()
         metadata = {**properties.pop("metadata", {}), "pages": len(slides)}

@@ -15,6 +15,9 @@ OLE: Final = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _ENCRYPTED: Final = "EncryptedPackage".encode("utf-16-le")
 _LOOKED_AT: Final = 4 * 2**20
 
+_IN_TEXTS: Final = b"\t\n\v\f\r\b\x1b\x1c\x1d\x1e\x1f"
+"""Ends of lines and pages, separators, and what a terminal gets."""
+
 _MAX_SPANS: Final = 8
 """Runs of pages that a sentence lists."""
 
@@ -93,13 +96,20 @@ def is_binary_format(head: bytes) -> bool:
     return any(head.startswith(magic) for magic, _ in _FORMATS if not magic.isalpha())
 
 
+def is_text(head: bytes) -> bool:
+    """Whether bytes of a charset of single bytes, or UTF-8, are text: it has hardly any control
+    characters. Programs that fail leave single zeros in their tables and logs."""
+    control = sum(byte < 32 and byte not in _IN_TEXTS for byte in head)
+    return control * 50 <= len(head)
+
+
 def binary_reason(head: bytes, suffix: str) -> str:
     """Why a file that begins so cannot be read, whatever its name; empty where that is open."""
     if suffix == ".zip":
         return reason_for(head, Path(), suffix)
     if head.startswith((b"PK\x03\x04", b"\xff\xfe", b"\xfe\xff", b"%PDF-", OLE)):
         return ""
-    if is_binary_format(head) or b"\0" in sniffed(head):
+    if is_binary_format(head) or not is_text(sniffed(head)):
         return reason_for(head, Path(), suffix)
     return ""
 

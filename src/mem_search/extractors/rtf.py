@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
+from mem_search.extractors import inside
 from mem_search.extractors.refusal import Unreadable
 from mem_search.model.ingest import Extracted
 from mem_search.patterns import pattern
@@ -15,7 +16,7 @@ from mem_search.text.charsets import codec_of
 
 _AROUND: Final = (
     "shptxt", "footnote", "annotation", "header", "headerl", "headerr", "headerf", "footer",
-    "footerl", "footerr", "footerf",
+    "footerl", "footerr", "footerf", "result",
 )  # fmt: skip
 """Groups with text that striprtf leaves out."""
 _INFO: Final = ("title", "author", "keywords")
@@ -27,6 +28,7 @@ _SILENT: Final = pattern(
     r"|bkmkstart|bkmkend|atnid|atnauthor|atrfstart|atrfend|sp|nonshppict"
 )
 _CONTROL: Final = pattern(r"\\[a-z]{1,32}-?\d{0,10} ?|\\'[0-9a-f]{2}|\\.|[\r\n]", re.DOTALL)
+_NO_HEX: Final = pattern(r"[^0-9a-fA-F]+")
 _HEAD: Final = 1000
 _PAGE: Final = pattern(rb"\\(?:ansicpg(\d{1,5})|(mac|pca?)\b)")
 _OLD: Final = {b"mac": "mac_roman", b"pc": "cp437", b"pca": "cp850"}
@@ -57,7 +59,11 @@ class Rtf:
 
         pieces = [str(rtf_to_text(data, errors="ignore")).strip()]
         info: dict[str, str] = {}
-        for word, at, end in _groups(data.encode(), (*_AROUND, *_INFO)):
+        objects: list[tuple[str, bytes]] = []
+        for word, at, end in _groups(data.encode(), (*_AROUND, *_INFO, "objdata")):
+            if word == "objdata":
+                objects.append(_object(data[at:end]))
+                continue
             said = text(data[at:end])
             if word in _INFO:
                 info.setdefault(word, said)
@@ -66,8 +72,20 @@ class Rtf:
         metadata: dict[str, Any] = {"author": info["author"]} if info.get("author") else {}
         words = info.get("keywords", "").replace(";", ",").split(",")
         tags = tuple(word.strip() for word in words if 0 < len(word.strip()) < 50)
-        body = "\n\n".join(filter(None, pieces))
-        return Extracted(body, title=info.get("title", ""), metadata=metadata, tags=tags)
+        files = inside.read(each for each in objects if each[1])
+        empty = tuple(
+            f"{name} inside it was not read: it has no data" for name, held in objects if not held
+        )
+        body = "\n\n".join(filter(None, (*pieces, *files.texts)))
+        title, lacks = info.get("title", ""), files.lacks
+        return Extracted(
+            body,
+            title=title,
+            metadata=metadata,
+            tags=tags,
+            unread=(*files.unread, *empty),
+            lacks=lacks,
+        )
 
     def held(self, path: Path) -> Iterator[tuple[str, str]]:
         """Words in the letters of ASCII, which no code page changes, outside of silent groups."""
@@ -84,6 +102,21 @@ class Rtf:
         )
         words = (each for each in re.split(r"[\s{}]+", text) if "?" not in each)
         yield "the file", " ".join(words)
+
+
+def _object(written: str) -> tuple[str, bytes]:
+    """Name and data of an object (MS-OLEDS 2.2.5): version, format, three texts, its data."""
+    data = bytes.fromhex(_NO_HEX.sub("", written)[: len(_NO_HEX.sub("", written)) // 2 * 2])
+    at, names = 8, []
+    for _ in range(3):
+        size = int.from_bytes(data[at : at + 4], "little")
+        names.append(data[at + 4 : at + 4 + size].rstrip(b"\0").decode("latin-1"))
+        at += 4 + size
+    size = int.from_bytes(data[at : at + 4], "little")
+    held = data[at + 4 : at + 4 + size]
+    if names[0] == "Package" and held:
+        return inside.packaged(held)
+    return names[0] or "an object", held
 
 
 def _start(data: str) -> str:

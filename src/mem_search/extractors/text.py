@@ -5,12 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from mem_search.extractors.refusal import is_binary_format
+from mem_search.extractors.refusal import is_binary_format, is_text
 from mem_search.model.ingest import Extracted
 from mem_search.text import charsets
 
-_IN_TEXTS: Final = b"\t\n\v\f\r\b\x1b\x1c\x1d\x1e\x1f"
-"""Ends of lines and pages, separators, and what a terminal gets."""
 _OTHERS: Final = (
     ".pdf",
     ".docx",
@@ -36,8 +34,7 @@ class Text:
         if suffix in _OTHERS or head.startswith(b"%PDF") or is_binary_format(head):
             return False
         head = charsets.sniffed(head)
-        control = sum(byte < 32 and byte not in _IN_TEXTS for byte in head)
-        return b"\0" not in head and control * 50 <= len(head)
+        return is_text(head)
 
     def extract(self, path: Path, name: str) -> Extracted:
         return Extracted(decoded(path.read_bytes()).strip("\n"))
@@ -45,4 +42,4 @@ class Text:
 
 def decoded(data: bytes) -> str:
     """The text of ``data``, with the ends of lines of Unix (see ``charsets.decoded``)."""
-    return charsets.decoded(data).replace("\r\n", "\n")
+    return charsets.decoded(data).replace("\r\n", "\n").replace("\0", "")

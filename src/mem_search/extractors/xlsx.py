@@ -146,11 +146,13 @@ def _ends(package: Package, part: str, *names: str) -> Iterator[Any]:
 
 
 def _page(package: Package, title: str, part: str, book: _Book) -> str:
-    lines, around = [f"# {title}"], []
-    for element in _ends(package, part, "row", "headerFooter"):
+    lines, around = [f"# {title}"], list[str]()
+    for element in _ends(package, part, "row", "headerFooter", "dataValidation"):
         if local(element) == "row":
             if line := _row(element, title, book):
                 lines.append(line)
+        elif local(element) == "dataValidation":  # what is shown when the cell is chosen
+            around += filter(None, map(element.get, ("promptTitle", "prompt")))
         else:
             said = (_CODES.sub(" ", each.text or "") for each in element)
             around += [" ".join(each.split()) for each in said if re.search(r"[^\W_]", each)]
@@ -160,7 +162,8 @@ def _page(package: Package, title: str, part: str, book: _Book) -> str:
     lines += dict.fromkeys(around)
     for kind, target in package.targets(part).values():
         if kind == "drawing" and target in package.names:
-            lines.append(office.text_of(package.xml(target)))
+            root = package.xml(target)
+            lines += [office.text_of(root), *dict.fromkeys(office.said_of_pictures(root))]
             lines += office.drawn(package, target)
     lines += _comments(package, part)
     return "\n".join(line for line in lines if line)

@@ -40,6 +40,8 @@ BUILT_IN: Final = (
     "mem_search.sources.whatsapp:WhatsApp",
     "mem_search.sources.telegram:Telegram",
     "mem_search.sources.messenger:Messenger",
+    "mem_search.sources.facebook_posts:FacebookPosts",
+    "mem_search.sources.google_chat:GoogleChat",
     "mem_search.sources.discord:Discord",
     "mem_search.sources.signal_chats:Signal",
     "mem_search.sources.clippings:Clippings",

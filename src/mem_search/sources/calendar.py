@@ -79,6 +79,7 @@ def draft(entry: Component, zones: Zones, calendar: str, seen: dict[str, int]) -
         f"Status: {entry.text('STATUS').lower()}" if entry.all("STATUS") else "",
         f"Calendar: {calendar}" if calendar else "",
         *(each.text.strip() for each in entry.all("DESCRIPTION", "COMMENT")),
+        *(f"Attached: {name}" for name in map(_attached, entry.all("ATTACH")) if name),
     ]
     identity = entry.text("UID")
     if not identity:
@@ -111,6 +112,15 @@ def draft(entry: Component, zones: Zones, calendar: str, seen: dict[str, int]) -
 
 def _first(entry: Component, *names: str) -> Property | None:
     return next((each for name in names for each in entry.all(name)), None)
+
+
+def _attached(found: Property) -> str:
+    """The name and the address of a file; one that lies in the calendar itself is not opened."""
+    name = next((v for key in ("FILENAME", "X-FILENAME", "X-APPLE-FILENAME")
+                 for v in found.parameters.get(key) or ()), "")  # fmt: skip
+    if (found.parameters.get("VALUE") or [""])[0].upper() == "BINARY":
+        return f"{name or 'a file'} (in the calendar, not read)"
+    return " ".join(filter(None, (name, found.text.strip())))
 
 
 def _person(found: Property) -> str:

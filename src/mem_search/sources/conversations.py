@@ -97,6 +97,19 @@ def text(value: object) -> str:
     return value.encode("utf-8", "replace").decode() if isinstance(value, str) else ""
 
 
+def repaired(value: object) -> str:
+    """A text of Facebook, or the name in an object, as it was written. It writes UTF-8 as if each
+    byte were a character.
+
+    One that is no UTF-8 when each character is a byte was not written by that program.
+    """
+    words = text(fields(value).get("name")) or text(value)
+    try:
+        return words.encode("latin-1").decode("utf-8")
+    except UnicodeError:
+        return words
+
+
 def items(value: object) -> list[Any]:
     """``value`` if it is a list."""
     return value if isinstance(value, list) else []

@@ -75,6 +75,8 @@ def _said(message: Mapping[str, Any]) -> Said:
     words += [f"({name})" for name in names if name]
     for part in map(fields, items(message.get("embeds"))):
         words += [text(part.get(name)) for name in ("title", "description", "url")]
+        words += [text(fields(part.get("author")).get("name")),
+                  text(fields(part.get("footer")).get("text"))]  # fmt: skip
         words += [f"{text(fields(each).get('name'))}: {text(fields(each).get('value'))}"
                   for each in items(part.get("fields"))]  # fmt: skip
     words += [text(fields(part).get("name")) for part in items(message.get("stickers"))]

@@ -26,6 +26,8 @@ from mem_search.text.json_reading import loads
 NAME: Final = "library"
 
 _MAX_BYTES: Final = 100 * 2**20
+_PIECE: Final = pattern(r'"([^"]*)"|\{([^{}]*)\}')
+_JOINED: Final = pattern(r'\s*(?:"[^"]*"|\{[^{}]*\})(?:\s*#\s*(?:"[^"]*"|\{[^{}]*\}))+\s*')
 _TAG: Final = pattern(r"<[^<>]{0,500}>")
 _BIB: Final = pattern(rb"^\s{0,8}@\s?[A-Za-z]{3,30}\s?[{(]", re.MULTILINE)
 _RIS: Final = pattern(r"^([A-Z][A-Z0-9])  - ?(.*)$")
@@ -161,7 +163,7 @@ def _of_bibtex(content: str, name: str) -> Iterator[_Work | LedgerEntry]:
 def _bibtex(entry: Any, shown: Any) -> _Work:
     said: dict[str, list[str]] = {}
     for each in entry.fields:
-        key, value = each.key.lower(), str(each.value)
+        key, value = each.key.lower(), _joined(str(each.value))
         if key in ("author", "editor"):
             said[key] = [shown(part) for part in re.split(r"\s+and\s+", value)]
         elif key in ("keywords", "keyword"):
@@ -169,6 +171,11 @@ def _bibtex(entry: Any, shown: Any) -> _Work:
         else:
             said[key] = [value.strip("{} ") if key in ("url", "doi") else shown(value)]
     return _Work(entry.key, entry.entry_type.lower(), said)
+
+
+def _joined(value: str) -> str:
+    """A value that is put together of several texts: ``"Harbour " # "Journal"``."""
+    return "".join(a or b for a, b in _PIECE.findall(value)) if _JOINED.fullmatch(value) else value
 
 
 def _of_ris(content: str) -> Iterator[_Work | LedgerEntry]:

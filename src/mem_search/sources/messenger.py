@@ -13,7 +13,7 @@ from typing import Any, Final
 from mem_search.contracts import FileFormat
 from mem_search.model import Draft, LedgerEntry
 from mem_search.patterns import pattern
-from mem_search.sources.conversations import Said, by_day, fields, items, text
+from mem_search.sources.conversations import Said, by_day, fields, items, repaired, text
 from mem_search.sources.whole_files import WholeFile, WholeFiles, head, opened, whole
 
 NAME: Final = "messenger"
@@ -61,15 +61,3 @@ def _said(message: Mapping[str, Any]) -> Said:
             words.append(f"({Path(named).name})")
     at = message.get("timestamp_ms") or message.get("timestamp")
     return Said(who, "\n".join(filter(None, words)), at if isinstance(at, int) else None)
-
-
-def repaired(value: object) -> str:
-    """A text of Facebook, or the name in an object, as it was written.
-
-    One that is no UTF-8 when each character is a byte was not written by that program.
-    """
-    words = text(fields(value).get("name")) or text(value)
-    try:
-        return words.encode("latin-1").decode("utf-8")
-    except UnicodeError:
-        return words

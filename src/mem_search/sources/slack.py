@@ -34,6 +34,8 @@ _LISTS: Final = ("users.json", "channels.json", "dms.json", "groups.json", "mpim
 _NOT_SAID: Final = frozenset(("channel_join", "channel_leave", "channel_topic", "channel_purpose",
                               "channel_name", "channel_archive", "group_join", "group_leave",
                               "bot_add", "bot_remove", "pinned_item", "tombstone"))  # fmt: skip
+_MAX_DEPTH: Final = 20
+"""Levels of the blocks of a message; Slack has five."""
 _MARK: Final = pattern(r"<([@#!]?)([^<>|\n]{1,2000})(?:\|([^<>\n]{0,2000}))?>")
 
 
@@ -132,6 +134,17 @@ def _draft(channel: str, day: str, messages: list[Any], people: Mapping[str, str
     )
 
 
+def _texts(found: object, depth: int = 0) -> list[str]:
+    """The texts of blocks, of which apps build their messages; links have their address, too."""
+    if depth > _MAX_DEPTH:
+        return []
+    if isinstance(found, Mapping):
+        own = text(found.get("text")) or text(found.get("alt_text")) or text(found.get("url"))
+        return [*filter(None, [own]), *(each for value in found.values()
+                if not isinstance(value, str) for each in _texts(value, depth + 1))]  # fmt: skip
+    return [each for value in items(found) for each in _texts(value, depth + 1)]
+
+
 def _is_said(message: Mapping[str, Any]) -> bool:
     return message.get("type") == "message" and text(message.get("subtype")) not in _NOT_SAID
 
@@ -147,8 +160,12 @@ def _said(message: Mapping[str, Any], people: Mapping[str, str]) -> Said:
         or "unknown"
     )
     pieces = [text(message.get("text"))]
+    pieces += [] if pieces[0] else _texts(message.get("blocks"))  # which the text repeats
     for added in map(fields, items(message.get("attachments"))):
-        pieces += [text(added.get("title")), text(added.get("text"))]
+        own = [text(added.get(name)) for name in ("pretext", "title", "text")]
+        own += [f"{text(f.get('title'))}: {text(f.get('value'))}"
+                for f in map(fields, items(added.get("fields")))]  # fmt: skip
+        pieces += own if any(own) else _texts(added.get("blocks")) or [text(added.get("fallback"))]
     pieces += [
         text(f.get("title") or f.get("name")) for f in map(fields, items(message.get("files")))
     ]

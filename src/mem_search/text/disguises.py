@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import base64
 import binascii
+import codecs
 import re
 import unicodedata
 from collections.abc import Iterator
+from html import unescape
 from itertools import islice
 from typing import Final
 
@@ -38,6 +40,12 @@ _SPACED: Final = pattern(
 _BETWEEN_WORDS: Final = pattern(r"[ \t.*_·-]{2,}")
 _NO_LETTER: Final = pattern(r"[^\w]|_")
 
+_BACKWARDS: Final = pattern("erongi|snoitcurtsni|tpmorp|drowssap|dragersid|tegrof")
+_ROT13: Final = pattern("vtaber|vafgehpgvbaf|flfgrz cebzcg|cnffjbeq|qvfertneq|sbetrg")
+"""Words of orders to agents, read backwards and by ROT13: no language has them."""
+_MIN_REFERENCES: Final = 8
+"""Numbers of characters as HTML writes them; words of ASCII written so are hidden."""
+
 _BASE64: Final = pattern(r"(?<![\w+/=-])[A-Za-z0-9+/_-]{24,4096}={0,2}(?![\w+/=])")
 _MAX_ENCODED: Final = 200
 """Words of a text that are decoded: a text with more is data."""
@@ -61,6 +69,12 @@ def readings(text: str) -> Iterator[str]:
     for run in _SPACED.finditer(_HIDDEN.sub("", written)):
         said = (_NO_LETTER.sub("", word) for word in _BETWEEN_WORDS.split(run[0]))
         yield folded(" ".join(filter(None, said)))
+    if _BACKWARDS.search(plain):
+        yield plain[::-1]
+    if _ROT13.search(plain):
+        yield codecs.decode(plain, "rot13")
+    if text.count("&#") >= _MIN_REFERENCES:
+        yield folded(unescape(text))
     for word in islice(_BASE64.finditer(text), _MAX_ENCODED):
         if decoded := _decoded(word[0]):
             yield folded(decoded)

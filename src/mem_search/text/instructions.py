@@ -20,7 +20,7 @@ from typing import Final
 from mem_search.patterns import pattern
 from mem_search.text.disguises import compiled, readings
 
-RULES: Final = "2"
+RULES: Final = "3"
 """Raise this when a rule changes: stored records are then looked at again."""
 
 _AGENT: Final = (
@@ -30,9 +30,10 @@ _AGENT: Final = (
 _NAMED: Final = r"(?:assistants?|agents?|claude(?: code)?|copilot|gemini|codex)(?![-'\w])"
 """Words for agents that are words or names of other things as well."""
 _FOREIGN_AGENT: Final = (
-    r"(?:(?:ki|ia|ии|ai|искусственн\w* интеллект\w*)[ -]?(?:agent|assistent|modell|ассистент|агент|модел)\w*"
+    r"(?:(?:ki|ia|ии|ai|kunstmatige|искусственн\w* интеллект\w*)[ -]?(?:agent|assistent|modell|ассистент|агент|модел)\w*"
     r"|(?:assistant|agent|modele|asistente|agente|modelo|assistente|modello)s?,? (?:d[ei] )?(?:ia|ai|inteligencia artificial)"
-    r"|sprachmodell\w*|modele de langage|modelo de (?:lenguaje|linguagem)|modello (?:linguistico|di linguaggio)"
+    r"|asystent\w* (?:ai|si)|ai[ -]?(?:asystent|assistente?n|avustaj)\w*|ai(?:アシスタント|エージェント|モデル)|(?:生成ai|人工知能|言語モデル)|ai ?(?:비서|어시스턴트|모델)"
+    r"|yapay zeka(?: asistan\w*)?|人工智能助手|مساعد الذكاء الاصطناعي|sprachmodell\w*|modele de langage|modelo de (?:lenguaje|linguagem)|modello (?:linguistico|di linguaggio)"
     r"|языков\w+ модел\w+|(?:ai|人工智能)[ ]?(?:助手|代理|模型)|语言模型|大模型|智能体)"
 )
 _FOREIGN_SECRETS: Final = (
@@ -42,7 +43,7 @@ _FOREIGN_SECRETS: Final = (
 _CANCEL: Final = (
     r"(?:(?<!not )(?<!'t )(?<!never )(?<!to )(?<!nicht )(?<!nao )(?<!non )(?<!не )(?<!pas )(?<![-\w])"
     r"(?:ignor(?:e|a|ez|es|ad|ate|em|iere?|iert|iruj)|disregard|forget|override|bypass|overrule|cancel|disable|discard|drop|revoke|abandon"
-    r"|vergiss|vergesst|missachte\w?|deaktiviere|umgehe|verwirf|streiche|losche|oublie[zrs]?|annule[zr]?|desactive[zr]?|supprime[zr]?"
+    r"|vergiss|vergesst|missachte\w?|deaktiviere|umgehe|verwirf|streiche|losche|oublie[zrs]?|annule[zr]?(?! et remplace)|desactive[zr]?|supprime[zr]?"
     r"|abandonne[zr]?|contourne[zr]?|olvida|olvide|anula|desactiva|elimina|descarta|omite|dimentica\w*|annulla|disattiva|rimuovi|scarta"
     r"|esqueca|anule|cancele|desative|remova|elimine|descarte|desconsidere|(?:про)?игнорируи(?:те)?|забудь(?:те)?|отмени(?:те)?|отключи(?:те)?"
     r"|сними(?:те)?|отбрось(?:те)?|удали(?:те)?|обоиди(?:те)?)\b|忽略|忘记|忘掉|无视|忽视|取消|停用|删除|解除)"
@@ -87,6 +88,26 @@ _SENSITIVE: Final = (
     r"history|this conversation|(?:your|hidden|initial|system) instructions)"
 )
 
+_ORDER: Final = (
+    r"(?:answer|append|approve|before|book|buy|call|continue|copy|delete|discard|do not|don't|drop|encode|execute|fetch|forget|forward|ignore"
+    r"|include|list|never|open|output|please|post|print|rank|read|remember|reply|respond|reveal|run|say|send|state|stop|submit|tell|transfer"
+    r"|upload|visit|write|you (?:are|have|may|must|now|should|will)|the user (?:has|already|is|wants))"
+)
+_CHAT: Final = (
+    r"(?:conversation|chat|context|user'?s|questions?|history|secrets?|passwords?|private|confidential|unterhaltung|gesprach\w*|vertraulich\w*"
+    r"|passw\w*|contrasena\w*|mots? de passe)"
+)
+_ELSEWHERE: Final = (
+    r"(?:(?:onceki|yukaridaki|tum)[^.!?\n]{0,20}?(?:talimat|komut|kural)\w*[^.!?\n]{0,12}?(?:yoksay|unut|gormezden|dikkate alma)"
+    r"|(?:instruksi|perintah)[^.!?\n]{0,20}?sebelumnya[^.!?\n]{0,12}?(?:abaikan|lupakan)"
+    r"|(?:これまで|今まで|以前|上記|すべて|全て|あなた)の?[^。!?\n]{0,8}?(?:指示|命令|ルール|制約|プロンプト)[^。!?\n]{0,10}?(?:無視|忘れ|破棄)"
+    r"|(?:이전|위의?|모든|지금까지)[^.!?\n]{0,8}?(?:지시|명령|규칙|지침)[^.!?\n]{0,8}?(?:무시|잊)"
+    r"|(?:تجاهل|انس)[^.!?\n]{0,12}?(?:التعليمات|الاوامر|القواعد|تعليماتك)"
+    r"|(?:पिछले|पहले)[^.!?\n]{0,12}?(?:निरदेश|निर्देश|आदेश)\w*[^.!?\n]{0,12}?(?:अनदेखा|भूल|नजरअंदाज))"
+)
+"""To take back orders, in languages that put the verb last or that the tables above have not."""
+_TOLD_ELSEWHERE: Final = r"(?:opdracht|instructi|instruktion|instruks|polecen|instrukcj|pokyn|regels|regler|zasad|instruksi|perintah)"
+
 _FORMS: Final = (
     (
         "override",
@@ -99,8 +120,20 @@ _FORMS: Final = (
         rf"|{_CANCEL}[^.!?。\n,;]{{0,20}}?{_TOLD}[^.!?。,;\n]{{0,20}}?(?:precedent\w*|anteriores|previas|anterieure?s|acima|ci-dessus|arriba|sopra|qui prec\w+|выше)"
         rf"|{_CANCEL} (?:\w+ )?(?:your|deine|tes|vos|tus|tue|suas|твои|свои) (?:\w+ )?{_RULES_TOLD}"
         rf"|{_CANCEL} ?(?:tout ce qui precede|tout ce qui est au-dessus|todo lo (?:anterior|de arriba)|tutto quanto (?:sopra|precede)|tudo o que (?:veio antes|esta acima)"
-        r"|alles (?:obige|davor|bisherige|was (?:davor|oben))|все,? что (?:выше|было)|上面的?所有|以上所有)"
+        r"|alles (?:obige|davor|bisherige|was (?:davor|oben))|все,? что (?:выше|было)|上面的?所有|以上所有)(?! ?[—–»\"”])"
         r"|(?:忘记|忽略|无视)你的规则"
+        rf"|\b(?:negeer|vergeet|ignorera|glom|ignorer|glem|zignoruj|zapomnij|ignoruj|zapomen|abaikan|lupakan)\b[^.!?\n]{{0,50}}?{_TOLD_ELSEWHERE}"
+        rf"|{_ELSEWHERE}"
+        rf"|(?!annuler|supprimer|abandonner){_CANCEL} (?:\w+ ){{0,3}}?(?:what the user|the user(?:'s (?:request|question|task|wishes)|\b(?= (?:and|or|completely)|[,.!]))"
+        r"|(?:die|den|der|la|l'|le|il|el|a|o) ?(?:\w+ )?(?:anfrage|frage|auftrag|demande|question|richiesta|domanda|peticion|pregunta|solicitud|pedido)"
+        r" (?:de l'|des |del(?:l')? ?|do )(?:nutzers|benutzers|anwenders|utilisateur|usuario|utente))"
+        r"|\b(?:forget|ignore|disregard|discard|drop) (?:everything|anything|all|what(?:ever)?) (?:that )?(?:you|was) (?:\w+ )?(?:told|said|taught|asked|given)"
+        r"|\b(?:vergiss|ignoriere)[, ][^.!?\n]{0,20}?was (?:dir|man dir|du)[^.!?\n]{0,30}?(?:gesagt|gelernt|aufgetragen)"
+        r"|\b(?:olvida|desconsidere|esqueca|dimentica|oublie)\b[^.!?\n]{0,20}?(?:lo que te|que lhe foi|que te disseram|quello che ti|ce qu'on t'a|reglas que te|regras que)"
+        r"|\b(?:non seguire|no sigas|nao siga|ne suis|befolge nicht)(?: \w+){0,2}? (?:le istruzioni|las instrucciones|as instrucoes|les instructions|die anweisungen)"
+        r"|\b(?:regardless of|instead of|contrary to) (?:the )?(?:\w+ )?(?:criteria|instructions|rules|orders|person|user)[^.!?\n]{0,20}?\b(?:you were given|who asked|that asked)"
+        r"|\b(?:safety|security|content|previous|all) (?:checks?|filters?|polic(?:y|ies)|restrictions?|guardrails)(?: \w+)? (?:are|is|has been|have been|were) (?:now |hereby )?"
+        r"(?:off|suspended|disabled|lifted|replaced|deactivated|switched off)\b"
         r"|\b(?:ignore|disregard|forget) what you (?:were|have been) (?:told|taught|asked)"
         r"|\ball (?:earlier|previous|prior|other) (?:rules|instructions|orders) (?:are|is) (?:void|cancelled|off|no longer)"
         r"|\b(?:ignoriere|vergiss|missachte) (?:\w+ ){0,2}?(?:alle|deine|bisherig|vorherig|obig|fruher)\w* "
@@ -117,7 +150,14 @@ _FORMS: Final = (
     ),
     (
         "role",
-        r"\byou are (?:now|no longer) (?:in \w+ mode\b|bound\b|restricted\b|limited\b|dan\b|an? (?:\w+ )?"
+        r"\b(?:you are|act as|play|be)\b[^.!?\n]{0,40}?\b(?:ai|assistant|model|bot)\b[^.!?\n]{0,50}?(?:\bno (?:policies|rules|limits|restrictions|filters|ethics)|never refuses?"
+        r"|without (?:any )?(?:rules|limits|filters|restrictions|policies))"
+        r"|\bfrom (?:this (?:point|moment)|here) on,? you (?:\w+ ){0,2}?(?:answer|respond|reply|act|obey|output|are)\b"
+        r"|\bas an? (?:ai|llm)(?: \w+)? you (?:now|will|are to) (?:obey|follow|answer|serve|work)"
+        r"|\byou (?:now )?(?:obey|serve|work for|are loyal to) (?:only )?(?:the|me|us)\b[^.!?\n]{0,40}?\b(?:instead of|only|not) "
+        r"|\byou are \w*bot\b[^.!?\n]{0,30}?\b(?:loyal|only|without)"
+        r"|\bthis is (?:the|your) (?:developer|administrator|creator|operator)s?\b[^.!?\n]{0,30}?(?:speaking|of (?:the |this )?(?:assistant|ai|model|system)\b)"
+        r"|\byou are (?:now|no longer) (?:in \w+ mode\b|bound\b|restricted\b|limited\b|dan\b|an? (?:\w+ )?"
         r"(?:ai|agent|assistant|model|bot|unrestricted|unfiltered|jailbroken|helpful|hacker|expert|pirate|root|admin\w*)\b)"
         r"|\byou are dan\b|\b(?:ai|assistant|model|agent|bot) (?:without|with no) (?:any )?(?:restriction|rule|limit|filter)s?"
         r"|\bfrom now on,? (?:you (?:must |will |are |shall |should |only )+|always |never )(?:\w+ ){0,2}?"
@@ -149,6 +189,11 @@ _FORMS: Final = (
         r"(?:you|always|never|ignore|all|from|do not|disable|the (?:assistant|agent|model|ai|user))\b"
         r"|(?:^|\n)[#*\s>]{0,6}(?:new|updated|revised|additional|real|actual) (?:system )?"
         r"instructions?(?: for \w+)?[*]{0,2} ?:"
+        r"|[=#*-]{2,} ?(?:new |updated )?(?:system|developer|admin) (?:message|prompt|instructions?|notice|override) ?[=#*:-]{2,}"
+        r"|</(?:function_results?|tool_(?:results?|response|output)|documents?|context|user_query|search_results?)>\s{0,9}<(?:system|human|user|instructions?)>"
+        r"|<system>\s{0,9}(?:you|the (?:previous|user|assistant)|ignore|all|from now)\b"
+        r"|#{2,} ?instruction ?: ?\s{0,3}\n[^#]{1,500}?\n\s{0,9}#{2,} ?response ?:"
+        r"|\n(?:human|user) ?: ?[^\n]{1,300}\n{1,3}assistant ?: ?(?:sure|of course|certainly|here)"
         r"|\[system\]|\b(?:neue |nouvelles? |nuevas? |nuov[ae] |novas? |новы[ей] )(?:systemanweisung\w*|anweisung\w* des systems"
         r"|instructions? (?:du )?systeme|instruccion(?:es)? del sistema|istruzion[ei] di sistema|instruc(?:oes|ao) do sistema"
         r"|системн\w+ (?:инструкци|указани)\w+) ?:|(?:新的?)?系统(?:指令|指示|命令) ?:"
@@ -156,7 +201,18 @@ _FORMS: Final = (
     ),
     (
         "agent",
-        rf"\b(?:to|for|attention|dear|hey|hello|note(?: to| for)?|message (?:to|for)|if you are|"
+        rf"(?:\b{_AGENT}|(?<!estate )(?<!travel )(?<!insurance )(?<!letting )\b{_NAMED}|\b(?:ai|llm|automated) (?:tools?|readers?|reviewers?|systems?))s? (?:that|which|who) (?:reads?|process(?:es)?|handles?|summari[sz]es?|triages?|parses?|opens?|works?"
+        r"|answers?) (?:this|these|the|your|in|here)\b[^.!?\n]{0,40}?(?::|\b(?:must|should|shall|has to|have to|before|first|please|needs? to)\b)"
+        rf"|(?:^|\n|<!--|[.!?/] )[ >*#\-/]{{0,6}}(?:{_AGENT}|{_NAMED})s? ?[:,] ?{_ORDER}\b"
+        rf"|\b(?:instructions?|notes?|notices?|messages?) (?:for|to) (?:the |any |all )?(?:automated|ai|llm|machine|chatbot)s?[ -]?(?:\w+ ){{0,2}}?(?:\w+)? ?:"
+        rf"|\b(?:note|notes|message|instruction|instructions) (?:for|to) (?:any |all |the )?{_AGENT} ?:"
+        rf"|\b(?:an (?:die|den|das)|aan (?:de|het)|do|till|til|al|alla|all'|au|a l'|ao|para o|fur)(?: \w+)? ?(?:{_FOREIGN_AGENT}|(?:ki|ai|ia)\b|kunstliche intelligenz|intelligenza artificiale)"
+        r"[^.!?:\n]{0,50}?:"
+        rf"|\b(?:atencion|attention|achtung|uwaga|внимание|attenzione|atencao|para o|instruc\w+ para o),? (?:{_FOREIGN_AGENT}|ассистент|assistente virtual|asistente virtual)[^.!?:\n]{{0,30}}?:"
+        rf"|{_FOREIGN_AGENT}[^.!?:\n]{{0,12}}?へ ?[:、]|给{_FOREIGN_AGENT}|\bmodelo que (?:procese|lea|lee|processe|leia)\b"
+        rf"|\b(?:every|each|all) (?:e-?mail|mail|message|reply|answer)s?[^.!?\n]{{0,40}}?\b(?:agent|assistant|model)\b[^.!?\n]{{0,60}}?\bmust\b"
+        r"|\bai (?:assistants?|agents?|tools?|models?)(?: \w+){0,6}? must\b[^.!?\n]{0,60}?\b(?:without|state|approve|not tell|say)\b"
+        rf"|\b(?:to|for|attention|dear|hey|hello|note(?: to| for)?|message (?:to|for)|if you are|"
         rf"hinweis (?:an|f[üu]r))(?: (?:all|any|every|an?|the|other|alle|den|die))? ?,? ?{_AGENT}[^.!?\n]{{0,60}}?"
         r"(?::|,|\b(?:must|should|please|do not|don't|always|never|run|execute|send|delete|say|reply|"
         r"include|approve|recommend|respond|read this|reading|processing|summari[sz]ing|first|muss|bitte)\b)"
@@ -182,6 +238,14 @@ _FORMS: Final = (
         rf"warning)\b[^.!?\n]{{0,20}}? ?(?:to )?{_PERSON}\b"
         r"|\b(?:do not|don't|never) (?:mention|reveal|disclose|acknowledge) (?:this|these|that you|the "
         r"existence of)(?! (?:to|at|in) (?:the )?(?:kids|children|guests))"
+        r"|\bkeep (?:this|these) (?:request|instruction|rule|note|order|sentence|message)s? (?:secret|hidden|private|confidential|to yourself)"
+        r"|\bno need to (?:mention|tell|inform|report)[^.!?\n]{0,40}?\b(?:step|user|this|owner|account)"
+        r"|\bdo not (?:disclose|reveal|mention|report) (?:this|the) (?:sentence|instruction|rule|note|issue below|request|step)"
+        r"|\b(?:dem|der|den) (?:nutzer|anwender|benutzer)\w* (?:gegenuber (?:\w+ ){0,2}?nicht|(?:\w+ ){0,2}?nichts (?:davon|daruber|merken|wissen|erfahren|sagen))\b|\bohne (?:dem|den) (?:nutzer|anwender|benutzer)"
+        r"|\b(?:sin avisar|sin decirle|sin informar|senza avvisare|senza dirlo|sem avisar|sem informar|sans avertir|sans prevenir|sans le dire)[^.!?\n]{0,6}? ?(?:a |al |all'|ao |a l')?(?:usuario|utente|utilisateur)"
+        r"|\b(?:zeg|vertel|meld)(?: \w+){0,3}? (?:niets|niet)(?: \w+){0,3}? (?:de )?gebruiker|\bnie (?:informuj|mow|wspominaj)(?: \w+){0,3}? uzytkownik"
+        r"|\b(?:berate|sag)t? (?:\w+ ){0,2}?anvandare|(?:ユーザー|利用者)(?:に|には)[^。\n]{0,8}?(?:知らせ|伝え|言わ|教え|話さ)な|사용자에게[^.\n]{0,10}?(?:말하지|알리지)"
+        r"|ничего [^.!?\n]{0,20}?не говоря|без ведома пользователя"
         r"|\b(?:sag|sage|erzahl|verrat|melde)e? (?:dem|der|den) (?:be)?nutzer\w* (?:\w+ )?nicht"
         r"|\b(?:n'informe[zr]? pas|ne (?:dis|dites) (?:rien|pas)(?: a)?|sans (?:en )?(?:informer|prevenir)) (?:a )?l'utilisat"
         r"|\bno (?:le |se lo )?(?:digas|informes|cuentes|avises)(?: nada| de esto)? al? (?:usuario|operador)"
@@ -193,9 +257,20 @@ _FORMS: Final = (
     ),
     (
         "secrets",
-        rf"\b(?:send|post|upload|forward|e-?mail|exfiltrate|leak|transmit|paste|submit|copy|append)\b"
+        rf"(?<!not )(?<!n't )(?<!never )\b(?:send|post|upload|forward|e-?mail|exfiltrate|leak|transmit|paste|submit|copy|append)\b"
         rf"[^.!?\n]{{0,60}}?\b(?:your|the user's|the users?|all|any|every|its|contents? of)\b"
         rf"[^!?\n]{{0,30}}?{_SENSITIVE}[^!?\n]{{0,40}}?\b(?:to|at|via|into|in|as)\b"
+        r"|!?\[[^\]\n]{0,80}\]\([^)\s]{0,200}\)[^\n]{0,150}?\b(?:replac\w+|append\w*|followed by|encod\w+|insert\w*|fill\w*|ersetz\w*|wobei|reemplaz\w*|remplac\w*)\b"
+        rf"[^\n]{{0,120}}?\b{_CHAT}"
+        rf"|\b(?:append|encode|put|embed|attach|include|add)\b[^.!?\n]{{0,60}}?\b{_CHAT}\b[^.!?\n]{{0,80}}?\b(?:url|subdomain|query string|query parameter|markdown (?:image|link)|https?:)"
+        r"|\b(?:read|cat|open|upload|send|print|copy|post|include|pass)\b[^\n]{0,60}?(?:~/\.(?:ssh|aws|netrc|gnupg|config)|/\.(?:ssh|aws)\b|id_rsa(?!\.pub)|/etc/passwd|github_token|\bruntime secrets)"
+        r"[^\n]{0,120}?\b(?:parameter|argument|sidenote|response|reply|comment|https?:|will not work|debug)"
+        r"|\b(?:dump|output|print|reveal|show|give|repeat|answer)\b[^.!?\n]{0,40}?\byour (?:configuration|context window|system message|initial (?:prompt|message)|hidden (?:prompt|rules)|instructions verbatim)"
+        r"|\b(?:print|list|show|output|reveal) (?:the |all |your )?(?:api keys|passwords|secrets|credentials|tokens) (?:that )?you (?:have|know|hold|store)"
+        r"|\b(?:verification|one-time|login|security) codes?\b[^.!?\n]{0,40}?\b(?:and )?(?:send|forward|mail) (?:it|them)\b[^.!?\n]{0,20}?@|认证码|認証コードを[^。\n]{0,40}?(?:送信|送って|転送)"
+        r"|(?:把|将)[^。!?\n]{0,12}?(?:用户|通讯录|联系人)[^。!?\n]{0,12}?(?:发送?|发给|转发)"
+        r"|\b(?:leite|sende|schicke|forward|envia|envoie|invia|encaminhe|przeslij|mail|stuur|перешли)\w*\b[^.!?\n]{0,60}?(?:alle|letzte\w*|derniers?|ultim\w+|contactos?|liste|documenti|wiadomosc\w*|hasl\w+|последн\w+|bankgegevens)"
+        r"[^.!?\n]{0,50}?@"
         r"|\b(?:reveal|print|output|repeat|show|display|dump)(?: \w+){0,3}? (?:your|the) "
         r"(?:(?:full|entire|hidden|initial|original|exact) )*(?:system prompt|system message|"
         r"(?:system|hidden|initial|original) instructions)"
@@ -209,7 +284,7 @@ _FORMS: Final = (
         r"|\b(?:print|output|reveal|send|show) (?:me )?(?:all |the )?(?:database |user'?s? |admin |root )?(?:passwords?|tokens?|credentials|api keys|ssh keys)(?=[.!]|$| (?:to|of the user|at) )"
         rf"|\b(?:sende[nt]?|schick\w*|leite|gib|verrate|envoie[zr]?|affiche|transfere|envia|enviar|manda|muestra|invia|mostra|inoltra|envie|mostre|encaminhe|отправь|покажи|перешли)\b"
         rf"[^.!?\n]{{0,30}}?{_FOREIGN_SECRETS}[^.!?\n]{{0,40}}?(?:\b(?:an|a|al|para|per|de la|del|do|от|на) |@|$|[.!])(?<!pin)"
-        r"|(?:把|将)[^。!?\n]{0,10}?(?:密码|凭证|密钥|令牌)[^。!?\n]{0,10}?(?:发送?|告诉|发给)"
+        r"|(?<!勿)(?<!要)(?:把|将)[^。!?\n]{0,10}?(?:密码|凭证|密钥|令牌)[^。!?\n]{0,10}?(?:发送?|告诉|发给)"
         r"|\b(?:forward|send|open)\b[^.!?\n]{0,40}?\buser's (?:\w+ )?(?:mail\w*|inbox|files|data)\b[^.!?\n]{0,60}?@",
     ),
     (
@@ -229,7 +304,16 @@ _FORMS: Final = (
     ),
     (
         "command",
-        r"\b(?:you (?:must|have to|need to)|immediately|first|now|silently|quietly) "
+        r"\b(?:run|execute|fuhre|ejecuta|lance|esegui)\b[^\n]{0,100}?(?:\bcurl\b|\bwget\b|\bbash\b|\bpip install\b|\bnpm i\w*|rm -rf)[^\n]{0,120}?"
+        r"\b(?:do not|don't|without|never|ohne|sans|sin|senza) (?:ask|prompt|confirm|show|tell|mention|nachzufragen|zu fragen|demander|preguntar|chiedere)\w*"
+        r"|\b(?:before|when|after) (?:using|calling|you use|you call) (?:this|any|the) (?:tool|function|server)s?[^\n]{0,40}?\b(?:read|pass|send|include)\b[^\n]{0,60}?(?:~/|content|file)"
+        r"|\b(?:model|assistant|agent) (?:must|has to|should|needs to) (?:also |first )?(?:call|invoke|run|execute) (?:transfer|send|delete|read_file|pay|buy|forward)\w*"
+        r"|\byou may (?:now )?(?:run|execute|delete|use)\b[^.!?\n]{0,40}?\bwithout (?:confirmation|asking|approval|permission)"
+        r"|\byour (?:next|new|real) (?:task|job|instruction|order)s? ?(?:: ?|is to )(?:list|read|open|send|post|delete|forward|print|upload|find|approve|reveal)\b"
+        r"|\b(?:read|decode) (?:this|the following)(?: \w+)? (?:backwards|text|string)?,? ?and (?:obey|follow|execute)\b"
+        r"|\b(?:assistant|agent),? (?:stop|abandon|leave) the (?:current|present) task\b|\bcall the tool \w+ with (?:the|all|your)\b"
+        r"|\bapprove the (?:payment|pull request|order|transfer) without\b|\bejecuta la (?:herramienta|funcion)\b|\bfuhre das (?:werkzeug|tool)\b"
+        r"|\b(?:you (?:must|have to|need to)|immediately|first|now|silently|quietly) "
         r"(?:run|execute|call|invoke)\b[^\n]{0,80}?(?:\bcurl\b|\bwget\b|\brm -rf\b|\bbase64\b|\beval\b|"
         r"\bpowershell\b|\| ?(?:ba|z)?sh\b|\btool\b|\bwithout (?:asking|confirmation|approval))"
         r"|\b(?:run|execute) (?:this|the following)(?: \w+){0,3}? (?:silently|quietly|without asking|"

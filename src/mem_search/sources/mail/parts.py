@@ -25,7 +25,7 @@ from typing import Any, Final
 
 from mem_search.extractors import checking
 from mem_search.patterns import pattern
-from mem_search.sources.mail import cms, headers, tnef
+from mem_search.sources.mail import cms, headers, inline, tnef
 from mem_search.sources.mail.bodies import (
     new_lines,
     read_html,
@@ -275,6 +275,11 @@ class Reader:
         elif media_type == "multipart/encrypted":
             self._seen += sum(not isinstance(each.get_payload(), list) for each in part.walk())
             mail.unread.append(f"its content is {_IS_PGP}")
+        elif media_type == "message/external-body":
+            self._seen += sum(not isinstance(each.get_payload(), list) for each in part.walk())
+            where = part.get_param("url") or part.get_param("name") or "another place"
+            where = re.sub(r"\s", "", headers.read_words(str(where)))[:200]
+            mail.unread.append(f"a part of it lies elsewhere ({where}) and was not fetched")
         elif media_type.startswith("message/"):  # the blocks of a delivery report
             for block in inside:
                 self._seen += not isinstance(block.get_payload(), list)
@@ -338,6 +343,14 @@ class Reader:
                 mail, name, media_type, data, charset, depth=depth, is_shown=is_shown
             )
             return
+        files: inline.Files = []
+        if media_type == "text/plain":
+            data, files = inline.taken_out(data)
+        for inner, content in files:
+            if content:
+                yield from self.attach(mail, inner, _UNTYPED[0], content, depth=self._deeper(depth))
+            else:
+                mail.unread.append(f"{inner}, which stands in its text, is damaged or cut off")
         sent = data.replace(b"\r\n", b"\n").strip()
         mail.parts.append(hashlib.sha256(sent).hexdigest())
         is_page = media_type == "text/html"

@@ -11,6 +11,7 @@ import bz2
 import gzip
 import lzma
 import os
+import re
 import shutil
 import stat
 import tarfile
@@ -40,6 +41,11 @@ MAX_RATIO: Final = 300
 _RATIO_FROM: Final = 256 * 2**20
 MAX_DEPTH: Final = 3
 """Archives in archives: Notion sends a ZIP in a ZIP."""
+
+_WESTERN: Final = re.compile(
+    r"[ -~]*(?:[{0}]{{1,2}}[ -~]+)*[{0}]{{0,2}}".format("ÇüéâäàåçêëèïîìÄÅÉæÆôöòûùÿÖÜáíóúñÑß")
+)
+"""A name in the charset of DOS that ZIP has without a flag: single letters among those of ASCII."""
 
 _MAX_NAME_BYTES: Final = 240
 _MAX_PATH_CHARS: Final = 1000
@@ -281,12 +287,25 @@ def _parts(name: str) -> list[str]:
     return [] if is_out or is_bad else parts
 
 
+def _is_utf8(data: bytes) -> bool:
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
 def _zip_name(info: zipfile.ZipInfo) -> str:
     """Its name, of which ``zipfile`` takes what is no UTF-8 for the letters of DOS."""
     if info.flag_bits & 0x800 or info.filename.isascii():
         return info.filename
     try:
-        return charsets.decoded(info.filename.encode("cp437"))
+        written = info.filename.encode("cp437")
+        others = sum(byte > 127 for byte in written)
+        is_western = others * 3 <= len(written) and _WESTERN.fullmatch(info.filename)
+        if is_western and not _is_utf8(written):
+            return info.filename
+        return charsets.decoded(written)
     except UnicodeEncodeError:
         return info.filename
 
