@@ -11,7 +11,6 @@ import os
 import shlex
 import shutil
 import subprocess
-import sys
 import webbrowser
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -28,6 +27,7 @@ from mem_search.cli.output import note, write
 from mem_search.cli.records import Ref, id_in_url
 from mem_search.errors import InputError, NotFound
 from mem_search.patterns import pattern
+from mem_search.platform import IS_MACOS
 
 _SCHEMES: Final = ("http", "https")
 """Of addresses that records bring; ``mid`` and ``obsidian`` are written here."""
@@ -213,7 +213,7 @@ def _open_address(address: str) -> None:
     if address.startswith(("http://", "https://")) and webbrowser.open(address):
         note("opened in the browser")
         return
-    opener = "open" if sys.platform == "darwin" else "xdg-open"
+    opener = "open" if IS_MACOS else "xdg-open"
     program = shutil.which(opener)
     if program is None or _called([program, address]):
         note(f"mem-search: no program of this machine opens {address.partition(':')[0]} addresses:")
