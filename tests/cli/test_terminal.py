@@ -22,6 +22,7 @@ from mem_search.cli import fast_path
 from mem_search.cli.app import app, main
 from mem_search.cli.output import coloured
 from mem_search.cli.search_options import MIXED
+from mem_search.records import SEARCHED
 from mem_search.records.registry import installed_kinds
 from mem_search.text.control_characters import escaped, escaped_json, removed
 
@@ -237,7 +238,11 @@ ARGUMENTS: dict[str, tuple[tuple[str, ...], ...]] = {
 }
 """Arguments for each command: what it prints well, and what it refuses with the words in it."""
 
-SEARCHES = {command.name for command in MIXED} | {kind.plural for kind in installed_kinds()}
+SEARCHES = (
+    {command.name for command in MIXED}
+    | {kind.plural for kind in installed_kinds()}
+    | set(SEARCHED)
+)
 
 
 def cases() -> Iterator[tuple[str, ...]]:

@@ -31,6 +31,7 @@ def settings(tmp_path: Path) -> Settings:
         embedder="hashing",
         chroma_url="off",
         follow=0,
+        sparse=False,
         timezone="UTC",
         **chosen_store.of_home(tmp_path / "home"),
     )

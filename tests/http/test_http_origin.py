@@ -192,6 +192,7 @@ READING_POSTS = (
     "/batch", "/hybrid", "/vector", "/v1/search", "/mcp/search", "/mcp/fetch", "/citations",
     "/replay", "/mcp", "/context/semantic", "/archive/search",
     "/archive/check", "/viewer/sessions",
+    "/notes/search", "/websites/search", "/conversations/search",
     *(f"/corpus/{{name}}/{step}" for step in ("query", "prime", "reprime", "rebuild")),
 )  # fmt: skip
 """What asks with a body and changes nothing."""

@@ -42,7 +42,7 @@ async def test_the_reply_says_how_the_query_was_parsed(get: Get) -> None:
         "demanded": "NOT jwt AND type:feature",
         "filters": ["type:feature"],
         "excluded": ["jwt"],
-        "near": {},
+        "near": {"auth": ["authentication"]},  # as one types
         "operators": [],
         "dates": [],
         "readings": [],

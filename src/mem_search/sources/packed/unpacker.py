@@ -11,7 +11,6 @@ import bz2
 import gzip
 import lzma
 import os
-import re
 import shutil
 import stat
 import tarfile
@@ -26,6 +25,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO, Final, cast
 
 from mem_search.install_command import install_command
+from mem_search.patterns import pattern
 from mem_search.text import charsets
 from mem_search.zip_files import DAMAGED_ZIP, open_zip
 
@@ -42,7 +42,7 @@ _RATIO_FROM: Final = 256 * 2**20
 MAX_DEPTH: Final = 3
 """Archives in archives: Notion sends a ZIP in a ZIP."""
 
-_WESTERN: Final = re.compile(
+_WESTERN: Final = pattern(
     r"[ -~]*(?:[{0}]{{1,2}}[ -~]+)*[{0}]{{0,2}}".format("ÇüéâäàåçêëèïîìÄÅÉæÆôöòûùÿÖÜáíóúñÑß")
 )
 """A name in the charset of DOS that ZIP has without a flag: single letters among those of ASCII."""

@@ -128,8 +128,12 @@ class Step(NamedTuple):
 
 
 def cleaned(step: Step, traces: Traces) -> Step:
-    """``step`` without forgotten questions and the hashes of forgotten results."""
-    asked = traces.found_in(strings([step.query, step.request, step.report]))
+    """``step`` without forgotten questions and the hashes of forgotten results.
+
+    Its report goes where it quotes: words of the store that were looked for beside the question's.
+    """
+    asked = traces.found_in(strings([step.query, step.request]))
+    report = {} if traces.found_in(strings([step.report])) else step.report
     kept = [
         [ref, "" if ref in traces.refs else seen, relevance]
         for ref, seen, relevance in step.results
@@ -138,7 +142,7 @@ def cleaned(step: Step, traces: Traces) -> Step:
         # As for a secret: the step stays in its chain and cannot be replayed.
         search = {**step.request.get("search", {}), "text": FORGOTTEN}
         return Step(FORGOTTEN, {**step.request, "search": search}, True, kept, {})
-    return step._replace(results=kept)
+    return step._replace(results=kept, report=report)
 
 
 def blanked(value: Any, traces: Traces) -> Any:
