@@ -16,12 +16,13 @@ from typing import Any
 import numpy as np
 from dataset import Dataset
 
-from mem_search.contracts import Question, VectorIndex, Vectors
+from mem_search.contracts import Question, Vectors
 from mem_search.model import Filters
 from mem_search.model.rankings import Ranking
 from mem_search.retrievers import legs
 from mem_search.runtime import Runtime
 from mem_search.search.pipeline import DEPTH
+from mem_search.storage.ports.vector_index import VectorIndex
 from mem_search.text import words
 
 DEPTHS = (10, 50, DEPTH)

@@ -19,7 +19,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO, Final
 
-from mem_search.platform.handles import path_of_handle, real_path
+from mem_search.platform import path_of_handle, real_path
 
 _FLAGS: Final = os.O_RDONLY | os.O_CLOEXEC | os.O_NOCTTY | os.O_NONBLOCK
 """Opening does not wait for the other end of a pipe, should one stand there since we looked."""

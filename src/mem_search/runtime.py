@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
-from mem_search.contracts import Embedder, VectorIndex
+from mem_search.contracts import Embedder
 from mem_search.errors import Unavailable
 from mem_search.search.pipeline import SearchPipeline
 from mem_search.search.reranking import Reranking
@@ -20,6 +20,7 @@ from mem_search.search.service import SearchService
 from mem_search.settings import Settings
 from mem_search.storage.opening import Index
 from mem_search.storage.ports.search import SearchStore
+from mem_search.storage.ports.vector_index import VectorIndex
 from mem_search.storage.redacted import SecretBox
 from mem_search.storage.store import Store
 from mem_search.text.redaction import Redaction

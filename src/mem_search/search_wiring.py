@@ -18,7 +18,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from pathlib import Path
 
-from mem_search.contracts import Embedder, Retriever, VectorIndex
+from mem_search.contracts import Embedder, Retriever
 from mem_search.embedders import MissingEmbedder, Opener, open_embedder
 from mem_search.errors import MemSearchError, ModelUnavailable
 from mem_search.platform import lower_thread
@@ -35,6 +35,7 @@ from mem_search.search.suggestions import Suggestions
 from mem_search.settings import Settings
 from mem_search.storage.opening import open_store
 from mem_search.storage.ports.search import SearchStore
+from mem_search.storage.ports.vector_index import VectorIndex
 from mem_search.storage.redacted import SecretBox, redacted
 from mem_search.text.dates import now_ms
 from mem_search.text.redaction import Redaction

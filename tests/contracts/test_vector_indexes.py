@@ -10,12 +10,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mem_search.contracts import VectorEntry, VectorIndex
 from mem_search.errors import IndexUnavailable
+from mem_search.model.ingest import VectorEntry
 from mem_search.storage.chroma.connection import Connect
 from mem_search.storage.chroma.index import ChromaIndex, OffIndex
 from mem_search.storage.chroma.process import ChromaProcess
 from mem_search.storage.chroma.remote import RemoteChroma
+from mem_search.storage.ports.vector_index import VectorIndex
 from patience import PATIENCE
 from unit_vectors import unit_vectors
 

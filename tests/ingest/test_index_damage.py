@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 
 import drafts
-from mem_search.contracts import VectorEntry, Vectors
+from mem_search.contracts import Vectors
 from mem_search.features.stats.http import _index as index_status
 from mem_search.ingest.indexer import Audit
 from mem_search.model import Batch, SearchPage, SearchRequest
+from mem_search.model.ingest import VectorEntry
 from mem_search.storage.chroma.index import ChromaIndex
 from mem_search.storage.chroma.lean import LeanConnection
 from mem_search.wiring import Runtime, open_runtime

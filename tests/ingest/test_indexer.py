@@ -12,12 +12,13 @@ import numpy as np
 import pytest
 
 import drafts
-from mem_search.contracts import VectorEntry, Vectors
+from mem_search.contracts import Vectors
 from mem_search.embedders.hashing import HashingEmbedder
 from mem_search.errors import IndexUnavailable, ModelUnavailable
 from mem_search.ingest.embedding import vectors_of
 from mem_search.ingest.indexer import Audit, Indexer
 from mem_search.model import Batch, Draft, SearchRequest
+from mem_search.model.ingest import VectorEntry
 from mem_search.storage.chroma.index import ChromaIndex
 from mem_search.storage.sqlite.records import RecordWriter
 from mem_search.storage.sqlite.store import SqliteStore

@@ -25,9 +25,8 @@ from mem_search.model import (
 )
 from mem_search.records.registry import installed_kinds
 from mem_search.renderers import DisplayOptions
-from mem_search.renderers.cells import cut, end_of
 from mem_search.renderers.identity import alike, kind_of, says_nothing, table
-from mem_search.renderers.terminal import Screen, first_places, listing, opened
+from mem_search.renderers.terminal import Screen, cut, end_of, first_places, listing, opened
 from mem_search.text.control_characters import HINT, KIND, MARKS, PLAIN, REF, WORD
 
 NOW = datetime(2026, 11, 29, 15, 0, tzinfo=UTC)

@@ -27,7 +27,7 @@ from mem_search.model import Hit, Kind
 from mem_search.model.rankings import Candidate, Candidates, Matches, Numbers, Ranking, Scores
 from mem_search.search.ranking import union
 from mem_search.search.stage_data import GUESSED
-from mem_search.search.stages import ordering, scoring
+from mem_search.search.stages import ordering, relevance, scoring
 from mem_search.search.stages.ordering import SUPERSESSION, fold, lift, spread
 from mem_search.search.state import LegScores
 from mem_search.text import sketch
@@ -61,21 +61,21 @@ def test_a_rare_kind_enters_the_union_beyond_the_depth() -> None:
 
 
 def test_what_only_meaning_found_needs_a_cosine_above_the_floor() -> None:
-    floor = scoring.COSINE_FLOOR
+    floor = relevance.COSINE_FLOOR
     near = np.array([floor + 0.01, floor - 0.01, floor - 0.01, math.nan])
     scores = {"vector": LegScores(near, numbers(1, 2, 3, 0))}
     legs = [ranking("keyword", 3)]
     union = ranking("vector", 1, 2, 3, 4).candidates
-    assert scoring.matches(union, scores, legs, floor).tolist() == [True, False, True, False]
+    assert relevance.matches(union, scores, legs, floor).tolist() == [True, False, True, False]
 
 
 def test_unknown_words_need_a_higher_cosine() -> None:
     nothing, something = [ranking("keyword")], [ranking("keyword", 9)]
     for nonsense in ("zzqqxx", "qwxzv bnmpl", "asdfghjkl"):
-        assert scoring.cosine_floor(nonsense, nothing) == scoring.UNREADABLE_COSINE_FLOOR
-        assert scoring.cosine_floor(nonsense, something) == scoring.COSINE_FLOOR
+        assert relevance.cosine_floor(nonsense, nothing) == relevance.UNREADABLE_COSINE_FLOOR
+        assert relevance.cosine_floor(nonsense, something) == relevance.COSINE_FLOOR
     for question in ("baking at home", "throttling of API callers", "kubernetes"):
-        assert scoring.cosine_floor(question, nothing) == scoring.COSINE_FLOOR
+        assert relevance.cosine_floor(question, nothing) == relevance.COSINE_FLOOR
 
 
 def test_hits_are_best_first_and_equal_ones_by_number() -> None:

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from mem_search.contracts import VectorEntry
+from mem_search.model.ingest import VectorEntry
 from mem_search.platform import IS_LINUX
 from mem_search.storage.chroma.connection import FORMAT, Connection
 from mem_search.storage.chroma.directory import CHILD

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mem_search.contracts import VectorEntry
 from mem_search.errors import IndexUnavailable, InputError
+from mem_search.model.ingest import VectorEntry
 from mem_search.platform import IS_LINUX
 from mem_search.storage.chroma import connection
 from mem_search.storage.chroma.index import ChromaIndex, OffIndex

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mem_search.text import moments, related_questions
+from mem_search.text import related_questions
 
 
 @pytest.mark.parametrize(
@@ -47,10 +47,10 @@ def test_other_questions_name_none(text: str) -> None:
     ],
 )
 def test_a_release_or_a_move_is_a_moment(text: str, bound: str, said: str) -> None:
-    found = moments.find(text)
+    found = related_questions.find_moment(text)
     assert found is not None
     assert (found.bound, found.version or found.what) == (bound, said)
 
 
 def test_a_number_after_before_is_no_release() -> None:
-    assert moments.find("two lines before 20 others") is None
+    assert related_questions.find_moment("two lines before 20 others") is None

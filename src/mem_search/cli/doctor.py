@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,7 +22,6 @@ from mem_search.daemon.home_files import odd_files
 from mem_search.daemon.probe import probe
 from mem_search.daemon.state import WorkerState
 from mem_search.errors import MemSearchError, Unavailable
-from mem_search.regular_file import MAX_SETTINGS, read_regular_file
 from mem_search.settings import Settings
 from mem_search.text.counted import counted
 
@@ -309,10 +307,10 @@ def transcripts(stats: Mapping[str, Any], environ: Mapping[str, str]) -> Iterato
         yield Finding("transcripts", "missing", kept["error"], "mem-search worker logs")
         return
     folder = environ.get("CLAUDE_CONFIG_DIR") or str(Path(environ.get("HOME", "~")) / ".claude")
-    days = cleanup_days(Path(folder).expanduser() / "settings.json")
+    days = local_checks.cleanup_days(Path(folder).expanduser() / "settings.json")
     program = "Claude Code" if "claude-code" in sources else "Gemini CLI"
     if program == "Gemini CLI":
-        days = _CLEANUP_DAYS
+        days = local_checks.CLEANUP_DAYS
     if kept["on"]:
         detail = f"kept: {kept['files']}; {program} deletes its own after {days} days"
         yield Finding("transcripts", "ok", detail)
@@ -328,17 +326,6 @@ def transcripts(stats: Mapping[str, Any], environ: Mapping[str, str]) -> Iterato
         )
 
 
-def cleanup_days(settings: Path) -> int:
-    """``cleanupPeriodDays`` of Claude Code's ``settings``; what it does without one."""
-    try:
-        days = json.loads(read_regular_file(settings, MAX_SETTINGS)).get("cleanupPeriodDays")
-    except (OSError, ValueError, AttributeError, RecursionError):
-        days = None
-    return days if isinstance(days, int) else _CLEANUP_DAYS
-
-
-_CLEANUP_DAYS = 30
-"""Days after which both delete a transcript, unless the settings of Claude Code say otherwise."""
 _LONG_ENOUGH = 365
 _SIGNS = {"ok": "ok", "advice": "hint", "missing": "FAIL"}
 _COLOURS = {"ok": "32", "hint": "33", "FAIL": "31"}

@@ -6,6 +6,7 @@ not work), the last two with the command that repairs it.
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import socket
@@ -218,3 +219,16 @@ def agents(settings: Settings) -> Iterator[Finding]:
                 yield Finding(f"agent {agent.name}", "ok", f"{agent.title}: installed")
         except MemSearchError as error:
             yield Finding(f"agent {agent.name}", "missing", *problem_and_fix(error.message))
+
+
+def cleanup_days(settings: Path) -> int:
+    """``cleanupPeriodDays`` of Claude Code's ``settings``; what it does without one."""
+    try:
+        days = json.loads(read_regular_file(settings, MAX_SETTINGS)).get("cleanupPeriodDays")
+    except (OSError, ValueError, AttributeError, RecursionError):
+        days = None
+    return days if isinstance(days, int) else CLEANUP_DAYS
+
+
+CLEANUP_DAYS = 30
+"""Days after which both delete a transcript, unless the settings of Claude Code say otherwise."""

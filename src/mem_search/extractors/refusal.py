@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from mem_search.text.charsets import sniffed
+from mem_search.text.counted import listed
 
 OLE: Final = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 """The container of old Office files, of Outlook messages and of encrypted new Office files."""
@@ -87,8 +88,7 @@ def pages_said(pages: Iterable[int], called: str = "page") -> str:
     if len(spans) > _MAX_SPANS:
         said.append("others")
     is_one = len(spans) == 1 and spans[0][0] == spans[0][1]
-    listed = f"{', '.join(said[:-1])} and {said[-1]}" if len(said) > 1 else "".join(said)
-    return f"{called} {listed} is" if is_one else f"{called}s {listed} are"
+    return f"{called} {listed(said)} is" if is_one else f"{called}s {listed(said)} are"
 
 
 def is_binary_format(head: bytes) -> bool:

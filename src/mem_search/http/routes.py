@@ -32,12 +32,9 @@ from mem_search.features.weighted import http as weighted
 from mem_search.features.why import http as why
 from mem_search.http import about, jobs, mcp, mounts, records, search, universal
 from mem_search.http.core.parameters import (
-    ConceptParameters,
-    FileParameters,
     KindParameters,
     ListParameters,
     RecordParameters,
-    TypeParameters,
 )
 from mem_search.http.core.replies import HTML, JSON, TEXT
 from mem_search.http.core.routing import Route
@@ -71,9 +68,9 @@ SEARCH = (
     *(TAGGED(f"/api/search/{kind.plural}", search.search(kind.name), f"Search {kind.plural}, best first", "search", KindParameters, response=FOUND, successor="" if kind.coding else UNIVERSAL_PATH) for kind in (*installed_kinds(), *installed_kinds().varieties.values())),
     *batch.ROUTES,
     *(TAGGED(f"/{kind}s/search", search.search(kind), f"Search {kind}s, best first", "search", KindParameters, response=FOUND, successor=UNIVERSAL_PATH) for kind in batch.ALIASED),
-    TAGGED("/api/search/by-concept", search.search(), "Search the records with a concept", "search", ConceptParameters, response=FOUND),
-    TAGGED("/api/search/by-file", search.search(), "Search the records about a file", "search", FileParameters, response=FOUND),
-    TAGGED("/api/search/by-type", search.search(), "Search observations of a type", "search", TypeParameters, response=FOUND),
+    TAGGED("/api/search/by-concept", search.search(), "Search the records with a concept", "search", search.ConceptParameters, response=FOUND),
+    TAGGED("/api/search/by-file", search.search(), "Search the records about a file", "search", search.FileParameters, response=FOUND),
+    TAGGED("/api/search/by-type", search.search(), "Search observations of a type", "search", search.TypeParameters, response=FOUND),
     TAGGED("/api/decisions", search.search("observation", topic=search.DECISIONS), "Search decisions", "search", KindParameters, response=FOUND),
     TAGGED("/api/changes", search.search("observation", topic=search.CHANGES), "Search changes", "search", KindParameters, response=FOUND),
     TAGGED("/api/how-it-works", search.search("observation", topic=search.HOW_IT_WORKS), "Search explanations of how things work", "search", KindParameters, response=FOUND),

@@ -15,15 +15,18 @@ import re
 import secrets
 from dataclasses import dataclass, replace
 from datetime import date
-from typing import Final
+from typing import Annotated, Final
 
 from aiohttp import web
+from pydantic import Field
 
-from mem_search.http.core.parameters import KindParameters
+from mem_search.http.core.parameter_types import Words
+from mem_search.http.core.parameters import KindParameters, also
 from mem_search.http.core.replies import TERMINAL, page_reply, screen_of
 from mem_search.http.core.request_context import REQUEST_CONTEXT
 from mem_search.http.core.routing import Call, Handler
 from mem_search.model import Kind, Order, SearchPage, SearchRequest
+from mem_search.model.requests import At
 from mem_search.patterns import pattern
 from mem_search.renderers.listing import heading
 from mem_search.renderers.terminal import first_places
@@ -40,6 +43,33 @@ class Topic:
 DECISIONS = Topic("decisions", (("type", "decision"), ("concept", "decision")))
 CHANGES = Topic("changes", (("type", "change"), ("concept", "change"), ("concept", "what-changed")))
 HOW_IT_WORKS = Topic("how-it-works", (("type", "discovery"), ("concept", "how-it-works")))
+
+
+class ConceptParameters(KindParameters):
+    """``concept`` is required."""
+
+    concepts: Annotated[Words, Field(min_length=1), At("filters.concepts")] = Field(
+        alias="concept", description="Any of these concepts", json_schema_extra=also("concepts")
+    )
+
+
+class FileParameters(KindParameters):
+    """``filePath`` is required."""
+
+    files: Annotated[Words, Field(min_length=1), At("filters.files")] = Field(
+        alias="filePath",
+        description="Any of these paths, whole or their end; src/ is all below, src/* directly in",
+        json_schema_extra=also("files", "file"),
+    )
+
+
+class TypeParameters(KindParameters):
+    """``type`` is required."""
+
+    type: Annotated[Words, Field(min_length=1), At("filters.types")] = Field(
+        description="Any of these types: bugfix, feature, decision, …",
+        json_schema_extra=also("obs_type"),
+    )
 
 
 def search(*kinds: Kind, order: Order = "relevance", topic: Topic | None = None) -> Handler:

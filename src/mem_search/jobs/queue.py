@@ -35,8 +35,7 @@ from mem_search.jobs.sealed_params import (
     SealedParams,
     names_a_secret,
 )
-from mem_search.model.ingest import SO_FAR
-from mem_search.model.jobs import DAMAGED, ENDED, TRIED, JobState, JobStatus, Pace
+from mem_search.model.jobs import DAMAGED, ENDED, SO_FAR, TRIED, JobState, JobStatus, Pace
 from mem_search.storage.redacted import Sealed, SecretBox
 from mem_search.storage.sql.jobs import StoredJobs
 from mem_search.text.dates import now_ms

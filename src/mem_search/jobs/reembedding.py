@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
-from mem_search.contracts import Embedder, VectorIndex
+from mem_search.contracts import Embedder
 from mem_search.errors import ModelUnavailable, StorageError
 from mem_search.ingest.embedding import EMBED_BATCH, vectors_of
 from mem_search.ingest.indexer import Indexer
@@ -24,6 +24,7 @@ from mem_search.jobs.queue import Report
 from mem_search.search.pipeline import SearchPipeline
 from mem_search.search.service import SearchService
 from mem_search.storage.ports.search import SearchStore
+from mem_search.storage.ports.vector_index import VectorIndex
 from mem_search.storage.store import Store
 
 NAME: Final = "reembed"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, Final, Literal
 
@@ -258,27 +258,6 @@ class IngestCounts:
             unchanged=max(0, self.unchanged - before.new - before.changed),
             deleted=before.deleted + self.deleted,
         )
-
-
-SO_FAR = "so_far"
-"""What a job has read, in its result until it is done: source and path → ``IngestCounts``."""
-
-
-def counted_of(result: Mapping[str, Any], location: Location) -> IngestCounts:
-    """What the job with this ``result`` has read of the location so far."""
-    known = result.get(SO_FAR, {}).get(f"{location.source} {location.path}", {})
-    return IngestCounts(**known)
-
-
-def with_counted(
-    result: Mapping[str, Any], location: Location, counts: IngestCounts
-) -> dict[str, Any]:
-    """``result`` after a batch of the location with ``counts``."""
-    sums = asdict(counted_of(result, location) + counts)
-    return {
-        **result,
-        SO_FAR: {**result.get(SO_FAR, {}), f"{location.source} {location.path}": sums},
-    }
 
 
 _FORGOTTEN = "forgotten on {date}; to store it again: mem-search import --even-forgotten FILE"

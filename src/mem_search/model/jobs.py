@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from math import ceil
 from typing import Any, Final, Literal, get_args
+
+from mem_search.model.ingest import IngestCounts, Location
 
 MIN_RATE_SECONDS: Final = 1.0
 """Before, a rate says more about the start than about the work."""
@@ -64,3 +66,24 @@ class JobState:
     started_at: int | None
     ended_at: int | None
     pace: Pace | None = None
+
+
+SO_FAR = "so_far"
+"""What a job has read, in its result until it is done: source and path → ``IngestCounts``."""
+
+
+def counted_of(result: Mapping[str, Any], location: Location) -> IngestCounts:
+    """What the job with this ``result`` has read of the location so far."""
+    known = result.get(SO_FAR, {}).get(f"{location.source} {location.path}", {})
+    return IngestCounts(**known)
+
+
+def with_counted(
+    result: Mapping[str, Any], location: Location, counts: IngestCounts
+) -> dict[str, Any]:
+    """``result`` after a batch of the location with ``counts``."""
+    sums = asdict(counted_of(result, location) + counts)
+    return {
+        **result,
+        SO_FAR: {**result.get(SO_FAR, {}), f"{location.source} {location.path}": sums},
+    }

@@ -4,23 +4,23 @@ The first line has the icon, the kind as people say it and the title; the second
 the text. Project, folder or sender, the date and the ref stand behind the title where there is
 room, else before the span. Agents and programs get ``listing``, which clients parse.
 
-Stored text gets here through ``cells.plain`` alone, so that it is one line without control
+Stored text gets here through ``plain`` alone, so that it is one line without control
 characters and marks of colours (``text.control_characters``). A line is as wide as the terminal at
 most: widths are those of ``rich``, and nothing is cut inside a grapheme.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from rich.cells import cell_len
+from rich.cells import cell_len, split_graphemes
 
 from mem_search.model import Link, Record, Result, SearchPage
 from mem_search.patterns import pattern
 from mem_search.records.origin import INSTRUCTION_LIKE
-from mem_search.renderers.cells import NO_MARKS, broken, cut, end_of, padded, plain
 from mem_search.renderers.identity import (
     alike,
     kind_of,
@@ -34,9 +34,9 @@ from mem_search.renderers.listing import advice, facet_lines, heading, notes
 from mem_search.renderers.listing import details as all_details
 from mem_search.renderers.local_dates import local_clock, local_date, local_day
 from mem_search.renderers.record_line import DisplayOptions, explanation
-from mem_search.renderers.safe_text import harmless
+from mem_search.renderers.safe_text import harmless, one_line
 from mem_search.search.citations import words_of
-from mem_search.text.control_characters import BOLD, DIM, HINT, KIND, PLAIN, REF, WORD
+from mem_search.text.control_characters import BOLD, DIM, HINT, KIND, MARKS, PLAIN, REF, WORD
 from mem_search.text.highlight import WordMatcher, snippet, word_matcher
 
 MIN_COLUMNS: Final = 40
@@ -51,9 +51,8 @@ _MAX_PLACE: Final = 24
 _MIN_PLACE: Final = 6
 _GAP: Final = "  "
 _BETWEEN: Final = " · "
-_SHOWN_ALIKE: Final = 3
-"""Titles of folded results that are named."""
 _MARKUP: Final = pattern(r"(?m)^\s*(?:#{1,6}|[-*+>]|\d{1,3}[.)])\s+|[*_`]{2,}|\[\[|\]\]")
+NO_MARKS: Final = dict.fromkeys(map(ord, MARKS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -315,3 +314,61 @@ def grouped(top: str, groups: Iterable[tuple[str, Iterable[str]]], screen: Scree
     for heading_of_group, members in groups:
         lines += [*_wrapped([heading_of_group], screen), *members]
     return PLAIN + "\n".join(lines)
+
+
+def plain(text: str) -> str:
+    """Stored ``text`` on one line, without what acts on a terminal or is a mark of ours."""
+    return one_line(text.translate(NO_MARKS))
+
+
+def cut(text: str, room: int) -> str:
+    """``text`` in at most ``room`` columns; it ends in ``…`` when it is cut."""
+    if cell_len(text) <= room:
+        return text
+    taken = 0
+    for start, _, wide in split_graphemes(text)[0]:
+        if taken + wide > room - 1:
+            return text[:start].rstrip() + "…"
+        taken += wide
+    return text
+
+
+def end_of(text: str, room: int) -> str:
+    """The end of ``text`` in at most ``room`` columns."""
+    if cell_len(text) <= room:
+        return text
+    taken = 0
+    for _, end, wide in reversed(split_graphemes(text)[0]):
+        if taken + wide > room - 1:
+            return "…" + text[end:]
+        taken += wide
+    return text
+
+
+def padded(text: str, room: int) -> str:
+    """``text`` with blanks up to ``room`` columns."""
+    return text + " " * (room - cell_len(text))
+
+
+def broken(line: str, room: int) -> Iterator[str]:
+    """``line`` in pieces of at most ``room`` columns, between words where it can be."""
+    kept = ""
+    for word in re.findall(r"\s*\S+", line):
+        if kept and cell_len(kept) + cell_len(word) > room:
+            yield kept
+            kept, word = "", word.lstrip()
+        kept += word
+        while cell_len(kept) > room:
+            head = _head_of(kept, room)
+            yield head
+            kept = kept[len(head) :]
+    yield kept
+
+
+def _head_of(text: str, room: int) -> str:
+    taken = 0
+    for start, _, wide in split_graphemes(text)[0]:
+        if taken + wide > room:
+            return text[:start] or text[:1]
+        taken += wide
+    return text

@@ -19,7 +19,7 @@ from mem_search.model.projects import folder_name, path_in
 from mem_search.patterns import pattern
 from mem_search.renderers.safe_text import RECALLED, fenced_by, one_line, without_tags
 from mem_search.renderers.safe_text import harmless as shown
-from mem_search.text import instructions
+from mem_search.text import disguises, instructions
 
 MAX_NAME: Final = 40
 """Letters of a name outside the fence: enough to know a project by."""
@@ -78,7 +78,7 @@ def plain_name(name: str, instead: str = "this project") -> str:
         or len(parts) > _MAX_WORDS
         or any(len(each) > _MAX_WORD for each in parts)
         or any(map(instructions.found, (one_line(name), " ".join(parts))))
-        or instructions.is_order(_words_of(slug))
+        or disguises.is_order(_words_of(slug))
     )
     if says_more:
         digest = hashlib.blake2s(name.encode("utf-8", "surrogatepass"), digest_size=3)

@@ -21,12 +21,13 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from mem_search.contracts import Embedder, FeedbackScorer, Question, VectorIndex, Vectors
+from mem_search.contracts import Embedder, FeedbackScorer, Question, Vectors
 from mem_search.errors import IndexUnavailable
 from mem_search.model import Filters
 from mem_search.model.kind_codes import KIND_CODES
 from mem_search.model.rankings import BestPassages, Numbers, Ranking, Scores, Values
 from mem_search.storage.ports.search import SearchSnapshot, SearchStore
+from mem_search.storage.ports.vector_index import VectorIndex
 from mem_search.text.word_forms import seen
 from mem_search.text.words import Words, any_of
 
@@ -93,8 +94,7 @@ SCAN_LIMIT = 50_000
 
 MAX_AT_START = 200_000
 """While the index starts, a search of up to so many passages waits for it, and compares them all if
-it is late. For more, both take too long.
-"""
+it is late. For more, both take too long."""
 
 _START_SECONDS = 2.0
 """How long a search waits for an index that starts, where comparing takes as long."""

@@ -26,7 +26,7 @@ from mem_search.retrievers.graph import Expansion
 from mem_search.search.ranking import ms
 from mem_search.search.stage_data import COVERED, LINKS, NEWEST
 from mem_search.search.stages import ordering, scoring
-from mem_search.search.stages.relevance import CERTAINTY, certainty
+from mem_search.search.stages.relevance import CERTAINTY, certainty, match
 from mem_search.search.state import LegScores, Mask, RankingState, Stage
 
 MAX_RANKED = 200
@@ -116,7 +116,7 @@ def unranked_matches(state: RankingState) -> RankingState:
 
 
 RRF_STAGES: Final[tuple[Stage, ...]] = (
-    Stage("match", scoring.match),
+    Stage("match", match),
     Stage("ranks", rank_matches, required=True),
     Stage(CERTAINTY, certainty, reads=(COVERED,)),
     Stage("graph", graph, reads=(LINKS,)),

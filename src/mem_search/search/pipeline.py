@@ -52,7 +52,7 @@ from mem_search.search.ranking import (
     rank,
     run_legs,
 )
-from mem_search.search.reranking import TOP, Reranking, texts_read
+from mem_search.search.reranking import Reranking, reads_again, texts_read, with_first_hits
 from mem_search.search.respelling import Near, respelled, respelled_alone
 from mem_search.search.sparse import weigh
 from mem_search.search.stages import STAGES
@@ -214,11 +214,8 @@ class SearchPipeline:
         if not rankings:
             raise no_answer(answers)
         traits = self._kinds.ranking
-        reranks = self._reranks(query, question)
-        asked = query
-        if reranks:  # the same first hits for every page
-            most = max(TOP, query.offset + query.limit)
-            asked = replace(query, offset=0, limit=most)
+        reranks = self._reranking is not None and reads_again(query, question)
+        asked = with_first_hits(query) if reranks else query
         named: list[Ranking] = []
         if question.times or question.lifts:
             others = await run_legs(self._store, legs, from_what_it_names(question), FROM_NAMED)
@@ -243,16 +240,6 @@ class SearchPipeline:
             realised=query.mode if len(rankings) == len(legs) else rankings[0].name,
             near=near,
             beside=word_parts.meant(beside),
-        )
-
-    def _reranks(self, query: SearchRequest, question: Question) -> bool:
-        """Whether the page has hits that are read again: not of research, which is repeatable."""
-        return (
-            self._reranking is not None
-            and query.order == "relevance"
-            and query.fusion is None
-            and not question.exact
-            and query.offset < TOP
         )
 
     async def _reranked(self, query: SearchRequest, question: Question, found: _Found) -> _Found:
@@ -325,7 +312,7 @@ def _ranked(
     return _Found(
         results=() if reranks else _hydrate(snapshot, answered.request, ranked.page, words),
         ranked=ranked,
-        texts=texts_read(snapshot, ranked.page[:TOP]) if reranks else (),
+        texts=texts_read(snapshot, ranked.page) if reranks else (),
         legs=ranked.reports,
         graph=picture,
     )

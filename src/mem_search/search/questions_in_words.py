@@ -33,17 +33,15 @@ from mem_search.text import (
     dates,
     exclusions,
     intents,
-    moments,
     plain_words,
     related_questions,
     words,
 )
 from mem_search.text.languages import FUNCTION_WORDS
-from mem_search.text.moments import Moment
 from mem_search.text.plain_facts import Named
 from mem_search.text.query import demands
 from mem_search.text.query.fields import Fields, KnownKinds
-from mem_search.text.related_questions import RelatedQuestion
+from mem_search.text.related_questions import Moment, RelatedQuestion
 
 _ASKS: Final = pattern(rf"(?<!\w)(?:{exclusions.MARK}|{intents.MARK})(?!\w)", re.IGNORECASE)
 """Only a text with one of these leaves something out, or has words of intent."""
@@ -59,7 +57,9 @@ async def read_in_words(
 ) -> tuple[Question, Analyzed]:
     """The question and its analysis with all that it says in plain words."""
     taken_back = set(request.as_words)
-    if taken_back.isdisjoint({"time", "all"}) and (moment := moments.find(question.text)):
+    if taken_back.isdisjoint({"time", "all"}) and (
+        moment := related_questions.find_moment(question.text)
+    ):
         question, analyzed = await _at_moment(store, moment, question, analyzed, now)
     if taken_back.isdisjoint({"relation", "all"}):
         led = await _led(store, request, question.filters, dated=bool(analyzed.dates))

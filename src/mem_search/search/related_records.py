@@ -19,9 +19,8 @@ from mem_search.model import DateRange, Filters, Record
 from mem_search.patterns import pattern
 from mem_search.storage.ports.search import SearchSnapshot
 from mem_search.text import identifiers, words
-from mem_search.text.moments import Moment
 from mem_search.text.record_ids import RecordId
-from mem_search.text.related_questions import RelatedQuestion, Step
+from mem_search.text.related_questions import Moment, RelatedQuestion, Step
 from mem_search.text.words import all_of, any_of
 
 MAX_ANCHORS: Final = 3

@@ -10,12 +10,13 @@ import asyncio
 import logging
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import numpy as np
 
-from mem_search.contracts import Reranker
+from mem_search.contracts import Question, Reranker
 from mem_search.errors import MemSearchError, ModelUnavailable
-from mem_search.model import Hit
+from mem_search.model import Hit, SearchRequest
 from mem_search.model.rankings import PassageSpan, Values
 from mem_search.rerankers import MissingReranker, open_reranker
 from mem_search.settings import Settings
@@ -86,8 +87,26 @@ def open_reranking(settings: Settings) -> Reranking | None:
     return Reranking(reranker, seconds)
 
 
+def reads_again(query: SearchRequest, question: Question) -> bool:
+    """Whether the page has hits that are read again: not of research, which is repeatable."""
+    return (
+        query.order == "relevance"
+        and query.fusion is None
+        and not question.exact
+        and query.offset < TOP
+    )
+
+
+def with_first_hits(query: SearchRequest) -> SearchRequest:
+    """The search for the page from the first hit on: the same are read again for every page."""
+    return replace(query, offset=0, limit=max(TOP, query.offset + query.limit))
+
+
 def texts_read(snapshot: SearchSnapshot, hits: Sequence[Hit]) -> list[str]:
-    """Title and matching passage of each hit; "" of one that was deleted since it was ranked."""
+    """Title and matching passage of each of the first hits; "" of one that was deleted since it was
+    ranked.
+    """
+    hits = hits[:TOP]
     records = snapshot.records([hit.number for hit in hits])
     spans = snapshot.spans([hit.passage for hit in hits if hit.passage is not None])
     texts = []

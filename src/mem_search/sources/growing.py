@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import zlib
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from copy import deepcopy
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -135,3 +136,17 @@ def keep_newest(known: dict[str, list[Any]]) -> None:
         oldest = min(places, key=lambda item: int(known[item][0].partition("-")[0]))
         awaits = known[oldest].pop().get("awaits")
         known[oldest] += [{"awaits": awaits}] if awaits else []
+
+
+def stamp_of(path: Path) -> tuple[str, int] | None:
+    """What changes with the file, and its size; the log of a database belongs to it."""
+    try:
+        status = path.stat()
+    except OSError:  # gone since it was listed
+        return None
+    stamp = f"{status.st_mtime_ns}-{status.st_size}"
+    if path.suffix == ".db":
+        with suppress(OSError):  # mostly there is none
+            log = path.with_name(f"{path.name}-wal").stat()
+            stamp += f"-{log.st_mtime_ns}-{log.st_size}" if log.st_size else ""
+    return stamp, status.st_size

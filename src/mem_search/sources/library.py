@@ -46,7 +46,6 @@ _NAMES: Final = {
 }  # fmt: skip
 """What a work has, by the names of the formats; the first that is there counts."""
 
-_MANY: Final = ("authors", "tags")
 _ZOTERO: Final = ("items", "itemTypes", "itemData", "itemDataValues", "fields")
 _ZOTERO_TOO: Final = ("creators", "itemCreators", "tags", "itemTags", "itemNotes", "deletedItems",
                       "collections", "collectionItems")  # fmt: skip

@@ -24,7 +24,7 @@ from mem_search.model.ingest import WholeSession
 from mem_search.regular_file import kind_of, open_regular_file
 from mem_search.sources.base import KEPT, BaseSource, BatchBuilder
 from mem_search.sources.exclusions import Exclusions, is_regular, walk
-from mem_search.sources.growing import Growing, Rewritten, continued, keep_newest
+from mem_search.sources.growing import Growing, Rewritten, continued, keep_newest, stamp_of
 from mem_search.text.file_names import as_text
 from mem_search.text.json_reading import check_values, loads
 from mem_search.text.shortening import one_line
@@ -166,7 +166,7 @@ class WholeFiles(BaseSource):
                 raise FileNotFoundError(f"{root} does not exist")
         except OSError as error:
             raise SourceError(f"cannot read {root}: {error}", field="path") from error
-        stamps = {path: found for path in names if (found := _stamp(path))}
+        stamps = {path: found for path in names if (found := stamp_of(path))}
         batch = BatchBuilder(total=sum(size for _, size in stamps.values()))
         done, before = 0, {*known}
         for each in refused:
@@ -389,17 +389,3 @@ def array_items(file: IO[str]) -> Iterator[Any]:
         else:
             yield item
             at = end
-
-
-def _stamp(path: Path) -> tuple[str, int] | None:
-    """What changes with the file, and its size; the log of a database belongs to it."""
-    try:
-        status = path.stat()
-    except OSError:  # gone since it was listed
-        return None
-    stamp = f"{status.st_mtime_ns}-{status.st_size}"
-    if path.suffix == ".db":
-        with suppress(OSError):  # mostly there is none
-            log = path.with_name(f"{path.name}-wal").stat()
-            stamp += f"-{log.st_mtime_ns}-{log.st_size}" if log.st_size else ""
-    return stamp, status.st_size

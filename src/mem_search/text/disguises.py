@@ -1,4 +1,5 @@
-"""What a text says behind the usual disguises: invisible letters, look-alikes, spacing, base64.
+"""What a text says behind the usual disguises: invisible letters, look-alikes, spacing, base64, and
+an order in the words of a name.
 
 Each disguise that a text has gives another reading of it, in lower case and without accents. All of
 it is linear in the length of the text.
@@ -6,12 +7,13 @@ it is linear in the length of the text.
 
 from __future__ import annotations
 
+# ruff: noqa: E501 - the words of names are a table
 import base64
 import binascii
 import codecs
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from html import unescape
 from itertools import islice
 from typing import Final
@@ -101,3 +103,89 @@ def _decoded(word: str) -> str:
 def compiled(form: str) -> re.Pattern[str]:
     """A pattern for what ``readings`` gives, written with accents."""
     return re.compile(_MARKS.sub("", unicodedata.normalize("NFKD", form)))
+
+
+_NEVER_OBEYED: Final = frozenset(
+    "ignore ignoring disregard forget override bypass overrule obey exfiltrate jailbreak pretend"
+    " ignoriere ignorier ignoriert vergiss missachte umgehe gehorche ignorez ignores oublie oubliez"
+    " desobeis ignora ignorad olvida olvidad obedece ignorate dimentica dimenticate obbedisci esqueca"
+    " ignorem negeer vergeet gehoorzaam zignoruj ignoruj zapomnij yoksay unut ignorera glom ignorer"
+    " glem unohda ohita zapomen ignorati abaikan lupakan zabud ignoriruy ignoriruj uita felejtsd".split()
+)
+"""Verbs that take back what an agent was told: one is enough."""
+
+_DO: Final = frozenset(
+    "delete remove erase wipe purge drop destroy truncate clear reset send upload post email mail leak"
+    " reveal show print dump disclose share publish expose copy run execute exec eval launch start curl"
+    " wget sudo install download fetch approve accept confirm merge push trust allow grant give disable"
+    " stop skip kill commit write read open call use tell say reply answer respond act follow do dont"
+    " never always must please make set change replace rewrite rename encrypt format shutdown".split()
+)
+_TO_WHAT: Final = frozenset(
+    "all any every everything anything everyone nothing previous prior above earlier before preceding"
+    " instruction instructions rule rules order orders prompt prompts system file files folder folders"
+    " data repo repos repository database databases table tables secret secrets token tokens password"
+    " passwords key keys credential credentials env home disk user users me my mine you your yours this"
+    " that these those it them now immediately silently quietly warnings checks guardrails safety"
+    " approval permission permissions admin root memory history backup backups logs shell code command"
+    " commands script scripts rf".split()
+)
+_DO_ELSEWHERE: Final = frozenset(
+    "losche loesche loeschen losch loesch entferne sende schicke fuhre fuehre starte zeige gib verrate"
+    " supprime supprimez efface effacez envoie envoyez execute executez lance montre revele donne borra"
+    " borrar elimina eliminar envia enviar ejecuta ejecutar muestra revela dame cancella cancellare"
+    " invia inviare esegui mostra rivela dammi apague apaga exclua envie mande rode executa mostre"
+    " verwijder wis stuur verzend voer toon usun skasuj wyslij uruchom wykonaj pokaz sil gonder calistir"
+    " goster radera skicka visa slet send vis poista laheta suorita smaz posli spust hapus kirim"
+    " jalankan tampilkan udali otprav zapusti pokazhi sterge trimite ruleaza torold torolj kuldd futtasd"
+    " wyczysc vymaz obrisi izbrisi esborra verwyder fshi ezabatu xoa futa".split()
+)
+_WHAT_ELSEWHERE: Final = frozenset(
+    "alle alles dateien daten regeln anweisungen befehle geheimnisse passworter passwoerter befehl jetzt"
+    " tout tous toutes fichiers donnees regles instructions secrets maintenant todo todos toda todas"
+    " archivos ficheros datos reglas claves secretos instrucciones ahora tutto tutti tutte dati regole"
+    " segreti istruzioni adesso tudo arquivos dados regras segredos agora bestanden gegevens geheimen"
+    " nu wszystko wszystkie pliki dane hasla teraz hepsini hersey herseyi tum tumunu dosyalari simdi allt"
+    " alla filer hemligheter alt kaikki tiedostot vsechno vsechny soubory hesla semua berkas rahasia vse"
+    " fayly sekrety tot toate fisierele mindent mindet fajlt file"
+    " sve vsetko tat kila zote gjithcka dena".split()
+)
+_OF_CODE: Final = frozenset("make set reset open call print read write change act".split())
+"""Verbs that names of code begin with: ``makefile``, ``calldata``, ``opendatakit``."""
+_WHOLE: Final = frozenset("all any every everything your yours previous prior instructions".split())
+_MIN_JOINED: Final = 3  # letters of a word that is looked for inside one without signs in it
+_MAX_JOINED: Final = max(map(len, _NEVER_OBEYED | _DO | _TO_WHAT | _DO_ELSEWHERE | _WHAT_ELSEWHERE))
+
+_AS_LETTERS: Final = str.maketrans("013457", "oieast")
+
+
+def is_order(words: Sequence[str]) -> bool:
+    """Whether the words of a name tell somebody to do something, as "delete all files" does.
+
+    ``words`` are in lower case and without accents. In languages that put the verb first it has to
+    stand first; in lists of other languages the order says nothing.
+    """
+    plain = [word.translate(_AS_LETTERS) for word in words]
+    verbs = [at for at, word in enumerate(plain) if word in _DO]
+    if verbs and not _TO_WHAT.isdisjoint(plain[verbs[0] + 1 :]):
+        return True
+    known = frozenset(plain)
+    if known & _DO_ELSEWHERE and known & (_WHAT_ELSEWHERE | _TO_WHAT):
+        return True
+    if known & _DO and known & _WHAT_ELSEWHERE - _TO_WHAT - {"file"}:
+        return True
+    return not known.isdisjoint(_NEVER_OBEYED) or any(map(is_joined_order, plain))
+
+
+def is_joined_order(word: str) -> bool:
+    """``deleteallfiles``, ``ignoreprevious``."""
+    for length in range(_MIN_JOINED, min(len(word) - _MIN_JOINED, _MAX_JOINED) + 1):
+        verb, rest = word[:length], word[length : length + _MAX_JOINED]
+        what = {rest[:end] for end in range(_MIN_JOINED, len(rest) + 1)}
+        if verb in _NEVER_OBEYED and len(verb) > _MIN_JOINED + 1:
+            return True
+        if verb in _DO and what & (_WHOLE if verb in _OF_CODE else _TO_WHAT):
+            return True
+        if verb in _DO_ELSEWHERE and what & _WHAT_ELSEWHERE:
+            return True
+    return False

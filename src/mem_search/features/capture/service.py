@@ -33,8 +33,7 @@ from typing import Any, Final
 from mem_search.agents.base import folders_in
 from mem_search.background import Lanes
 from mem_search.errors import InputError, MemSearchError, StorageError, Unavailable
-from mem_search.features.capture.costs import drop
-from mem_search.features.capture.costs import forget as forget_costs
+from mem_search.features.capture import costs
 from mem_search.features.capture.journals import (
     SAFE_SESSION,
     SOURCE,
@@ -169,7 +168,7 @@ class HookEvents:
         if traces is not None:
             waiting = chain(self.folder.glob("*"), self.aside.glob("*"))
             files += [file for file in waiting if quotes_forgotten(file, traces)]
-            changed = self._journals.forget(traces) + forget_costs(self.home, traces)
+            changed = self._journals.forget(traces) + costs.forget(self.home, traces)
         for file in files:
             file.unlink(missing_ok=True)
         return len(files) + changed
@@ -397,5 +396,5 @@ class HookEvents:
         try:
             return await self._reader.find(machine_from({}, os.environ), source, "")
         except MemSearchError:
-            drop(self.home, "its agent is none that has sessions here")
+            costs.drop(self.home, "its agent is none that has sessions here")
             return []

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from aiohttp import web
 
 from mem_search.features.graph.http import created_at, edge_time
@@ -21,8 +23,6 @@ from mem_search.features.weighted.replies import (
     HybridStats,
     KnowledgeCloud,
     Meta,
-    SearchableStats,
-    SearchableStatsReply,
     Tie,
     VectorData,
     VectorItem,
@@ -40,7 +40,7 @@ from mem_search.http.core.routing import Call, Route
 from mem_search.model import Result, SearchPage
 from mem_search.model import graph as model
 from mem_search.model.graph import Relationship
-from mem_search.renderers.schema import AnalyzedWords
+from mem_search.renderers.schema import AnalyzedWords, Count, Share, Time, schema
 from mem_search.search.citations import words_of
 from mem_search.text.highlight import highlight
 
@@ -182,6 +182,29 @@ def _by_meaning(result: Result) -> VectorItem:
         score_breakdown=VectorScores(vector_similarity=similarity),
         metadata=VectorMetadata.of(result.record),
     )
+
+
+@schema
+class SearchableStats:
+    """What can be searched. Documents are files, e-mails and web pages; all else is a memory.
+
+    `embedding_coverage` is the share of records whose passages are all in the vector index.
+    """
+
+    total_memories: Count
+    total_documents: Count
+    total_relationships: Count
+    embedding_coverage: Share
+    last_indexed: Time | None
+
+
+@schema
+class SearchableStatsReply:
+    """What can be searched."""
+
+    status: Literal["success"] = "success"
+    data: SearchableStats
+    meta: Meta
 
 
 async def searchable_stats(call: Call) -> web.StreamResponse:

@@ -392,26 +392,3 @@ class VectorReply:
     status: Literal["success"] = "success"
     data: VectorData
     meta: Meta
-
-
-@schema
-class SearchableStats:
-    """What can be searched. Documents are files, e-mails and web pages; all else is a memory.
-
-    `embedding_coverage` is the share of records whose passages are all in the vector index.
-    """
-
-    total_memories: Count
-    total_documents: Count
-    total_relationships: Count
-    embedding_coverage: Share
-    last_indexed: Time | None
-
-
-@schema
-class SearchableStatsReply:
-    """What can be searched."""
-
-    status: Literal["success"] = "success"
-    data: SearchableStats
-    meta: Meta

@@ -25,7 +25,7 @@ from mem_search.sources.base import BaseSource
 from mem_search.sources.exclusions import IGNORE_FILE
 from mem_search.sources.files import digests_of, left_to
 from mem_search.sources.files.folder import look_at
-from mem_search.text.counted import counted
+from mem_search.text.counted import counted, listed
 from mem_search.text.dates import to_the_minute
 from mem_search.validation import invalid_value
 
@@ -219,7 +219,7 @@ async def _of_session(
 
 def _not_read(path: str, folder: str, sources: Sequence[str], taker: str | None) -> tuple[str, str]:
     """Why what was there when the ``folder`` was read has no entry, and the next step."""
-    place, by = Path(path), _and_names(sources)
+    place, by = Path(path), listed(sources)
     if place.is_symlink():
         step = f"see what it leads to: mem-search why {place.resolve()}"
         return f"it is a link, and what it leads to is read where it is ({by})", step
@@ -274,10 +274,6 @@ def _takes(name: str, path: str) -> bool | None:
         return None
 
 
-def _and_names(names: Sequence[str]) -> str:
-    return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else names[0]
-
-
 def _read(path: str, by: Sequence[FollowedLocation], clock: Clock, said: str) -> WhyPath:
     newest = max(by, key=lambda each: each.read_at)
     return WhyPath(
@@ -299,8 +295,8 @@ def _and(said: Sequence[tuple[str, str]]) -> str:
     """``the sources files (3 taken) and mail (nothing new)``; of one source without brackets."""
     if len(said) == 1:
         return f"the source {said[0][0]}: {said[0][1] or 'nothing new'}"
-    *first, last = [f"{source} ({numbers or 'nothing new'})" for source, numbers in said]
-    return f"the sources {', '.join(first)} and {last}"
+    several = [f"{source} ({numbers or 'nothing new'})" for source, numbers in said]
+    return f"the sources {listed(several)}"
 
 
 def _place(row: LedgerRow) -> str:

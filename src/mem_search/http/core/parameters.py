@@ -376,33 +376,6 @@ class SearchParameters(KindParameters):
         return replace(super().filters(tuple(dict.fromkeys(kinds))), types=types)
 
 
-class ConceptParameters(KindParameters):
-    """``concept`` is required."""
-
-    concepts: Annotated[Words, Field(min_length=1), At("filters.concepts")] = Field(
-        alias="concept", description="Any of these concepts", json_schema_extra=also("concepts")
-    )
-
-
-class FileParameters(KindParameters):
-    """``filePath`` is required."""
-
-    files: Annotated[Words, Field(min_length=1), At("filters.files")] = Field(
-        alias="filePath",
-        description="Any of these paths, whole or their end; src/ is all below, src/* directly in",
-        json_schema_extra=also("files", "file"),
-    )
-
-
-class TypeParameters(KindParameters):
-    """``type`` is required."""
-
-    type: Annotated[Words, Field(min_length=1), At("filters.types")] = Field(
-        description="Any of these types: bugfix, feature, decision, …",
-        json_schema_extra=also("obs_type"),
-    )
-
-
 class ListParameters(PlatformParameters):
     """A list, newest first, in pages."""
 

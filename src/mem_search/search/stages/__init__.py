@@ -29,7 +29,7 @@ from mem_search.search.stages import ordering, relevance, scoring
 from mem_search.search.state import Stage
 
 STAGES: Final[tuple[Stage, ...]] = (
-    Stage("match", scoring.match),
+    Stage("match", relevance.match),
     Stage("fused", scoring.fuse, required=True),
     Stage("sparse", scoring.sparse, reads=(SPARSE,)),
     Stage("neighbours", scoring.neighbours),

@@ -1,4 +1,5 @@
-"""What is found: the relevant set, how sure each result is, and when the store has no answer.
+"""What is found: what matches, what of it is relevant, how sure each result is, and when the store
+has no answer.
 
 A fused score says which candidate of one search is better. Whether any of them answers is another
 question. It is told by what does not depend on the other candidates: which share of the question's
@@ -9,20 +10,29 @@ were fitted.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
-from mem_search.model.rankings import Values, are_among
+from mem_search.model.rankings import Candidates, Ranking, Values, are_among
 from mem_search.search.stage_data import COVERED, NAMED, WHOLE
-from mem_search.search.stages.scoring import COSINE_FLOOR
 from mem_search.search.state import LegScores, Mask, RankingState
-from mem_search.text import words
+from mem_search.text import wordpieces, words
 
 RELEVANT: Final = "relevant"
 CERTAINTY: Final = "certainty"
+
+COSINE_FLOOR = 0.30
+"""Below this a passage is not about the query (docs/lab/ranking.md has the distributions)."""
+
+UNREADABLE_COSINE_FLOOR = 0.45
+"""The floor for words that neither the store nor the model knows: nonsense reaches .43."""
+
+READABLE = 2.2
+"""The fewest characters per word piece of known words: ``zzqqxx`` has 1.2, ``kubernetes`` 2.5."""
 
 RATIO = 2 / 3
 """A relevant record has this share of the best score, less what follows."""
@@ -75,6 +85,41 @@ without an answer 3 % have such a record, of paraphrases without a shared word a
 
 HALF: Final = 0.5
 """Where none of the five best has half of what the question says, words decide little."""
+
+
+def match(state: RankingState) -> RankingState:
+    """Keeps the records that contain a word of the question or are near it in meaning."""
+    if state.filters_decide:
+        return state
+    floor = cosine_floor(state.question.text, state.rankings)
+    matched = matches(state.union, state.legs, state.rankings, floor)
+    matched |= np.isin(state.union.records, [*state.stored.of(NAMED).held])
+    return replace(state, matched=matched)
+
+
+def cosine_floor(text: str, rankings: Sequence[Ranking]) -> float:
+    """The lowest cosine at which meaning alone makes a record a match for the query ``text``."""
+    matched = [ranking for ranking in rankings if len(ranking.matched)]
+    if matched and not words.hashes_alone(text):
+        return COSINE_FLOOR
+    letters = sum(not char.isspace() for char in text)
+    readable = letters >= READABLE * wordpieces.count(text)
+    return COSINE_FLOOR if readable else UNREADABLE_COSINE_FLOOR
+
+
+def matches(
+    union: Candidates,
+    scores: Mapping[str, LegScores],
+    rankings: Sequence[Ranking],
+    floor: float,
+) -> NDArray[np.bool_]:
+    """Which records of ``union`` match: by their words, or by a cosine of at least ``floor``."""
+    matched = np.zeros(len(union), np.bool_)
+    for ranking in rankings:
+        matched |= ~np.isnan(ranking.matched.of(union.records))
+    if "vector" in scores:
+        matched |= scores["vector"].scores >= floor
+    return matched
 
 
 def relevant(state: RankingState) -> RankingState:

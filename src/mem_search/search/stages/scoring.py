@@ -1,4 +1,4 @@
-"""The default fusion, the stages that decide what matches, and those that add to the score.
+"""The default fusion, and the stages that add to the score.
 
 The fusion takes for each leg the z-score over the union of candidates, plus one over the record's
 rank in that leg: the first place of a leg says more than its distance to the second. It beats both
@@ -9,7 +9,7 @@ has all weights and their effect). Each stage adds a column to the score under i
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import repeat
 from typing import Final
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from mem_search.model import NO_SCORES, Hit
 from mem_search.model.kind_codes import KIND_CODES
-from mem_search.model.rankings import Candidates, Ranking, Values, are_among, best_first
+from mem_search.model.rankings import Values, are_among, best_first
 from mem_search.search.sparse import MIN_KNOWN, SPARSE
 from mem_search.search.stage_data import (
     ANSWERS,
@@ -27,13 +27,12 @@ from mem_search.search.stage_data import (
     LEANING,
     LIFTED,
     MAX_SHORT_QUESTION_WORDS,
-    NAMED,
     OPENED,
     WHOLE,
     agreed,
 )
 from mem_search.search.state import LegScores, RankingState
-from mem_search.text import wordpieces, words
+from mem_search.text import words
 from mem_search.text.words import mostly_foreign
 
 CODE_DENSE = 5.0
@@ -144,15 +143,6 @@ def z_scores(values: Values) -> Values:
     return scores
 
 
-COSINE_FLOOR = 0.30
-"""Below this a passage is not about the query (docs/lab/ranking.md has the distributions)."""
-
-UNREADABLE_COSINE_FLOOR = 0.45
-"""The floor for words that neither the store nor the model knows: nonsense reaches .43."""
-
-READABLE = 2.2
-"""The fewest characters per word piece of known words: ``zzqqxx`` has 1.2, ``kubernetes`` 2.5."""
-
 NEIGHBOURS: Mapping[int, float] = {-1: 0.4, 1: 0.3, -2: 0.2, 2: 0.1}
 """Weight of a neighbour's score by its distance: the turn before helps most."""
 
@@ -185,41 +175,6 @@ EVERY_WORD_WEIGHT = 2.0
 
 IMPORTANCE_WEIGHT = 1.0
 """The difference between the least and the most important record."""
-
-
-def match(state: RankingState) -> RankingState:
-    """Keeps the records that contain a word of the question or are near it in meaning."""
-    if state.filters_decide:
-        return state
-    floor = cosine_floor(state.question.text, state.rankings)
-    matched = matches(state.union, state.legs, state.rankings, floor)
-    matched |= np.isin(state.union.records, [*state.stored.of(NAMED).held])
-    return replace(state, matched=matched)
-
-
-def cosine_floor(text: str, rankings: Sequence[Ranking]) -> float:
-    """The lowest cosine at which meaning alone makes a record a match for the query ``text``."""
-    matched = [ranking for ranking in rankings if len(ranking.matched)]
-    if matched and not words.hashes_alone(text):
-        return COSINE_FLOOR
-    letters = sum(not char.isspace() for char in text)
-    readable = letters >= READABLE * wordpieces.count(text)
-    return COSINE_FLOOR if readable else UNREADABLE_COSINE_FLOOR
-
-
-def matches(
-    union: Candidates,
-    scores: Mapping[str, LegScores],
-    rankings: Sequence[Ranking],
-    floor: float,
-) -> NDArray[np.bool_]:
-    """Which records of ``union`` match: by their words, or by a cosine of at least ``floor``."""
-    matched = np.zeros(len(union), np.bool_)
-    for ranking in rankings:
-        matched |= ~np.isnan(ranking.matched.of(union.records))
-    if "vector" in scores:
-        matched |= scores["vector"].scores >= floor
-    return matched
 
 
 def fuse(state: RankingState) -> RankingState:

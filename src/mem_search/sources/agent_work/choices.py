@@ -11,9 +11,10 @@ import re
 from typing import Final
 
 from mem_search.patterns import pattern
+from mem_search.sources.agent_work import tools
 from mem_search.sources.agent_work.evidence import INTENT, statement
-from mem_search.sources.agent_work.text import any_of, worded
-from mem_search.text.shortening import cut
+from mem_search.sources.agent_work.text import HEADLINE, any_of, headline, worded
+from mem_search.text.shortening import cut, one_line
 
 _CHOSEN = any_of("chosen", "over_another")
 _KEEPS_TO = any_of("keeps_to")
@@ -158,6 +159,7 @@ _NOT_AN_ANSWER = worded(
 _SHORT_ANSWER: Final = 300
 _SHORT_PROMPT: Final = 1000
 _ASKED: Final = 1000
+_ANSWER: Final = 1000
 
 
 def decision_of_person(prompt: str, asked: str) -> tuple[str, str]:
@@ -190,6 +192,18 @@ def decision_of_person(prompt: str, asked: str) -> tuple[str, str]:
 
 
 _ANSWERED = pattern(r'"([^"\n]{1,400})"="([^"\n]{0,400})"')
+
+
+def choice_of_person(call: tools.Call, answer: str) -> tuple[str, str]:
+    """What a person chose by the ``answer`` to a call, and with what: a plan that was approved, or
+    questions that were answered.
+    """
+    if call.effect == tools.PLANS:
+        title, said = headline(call.target), f"{call.verb}:\n{call.target}"
+    else:
+        said = answers_in(answer) or one_line(answer, _ANSWER)
+        title = said.rpartition("\n")[2]
+    return one_line(title, HEADLINE), said
 
 
 def answers_in(result: str) -> str:

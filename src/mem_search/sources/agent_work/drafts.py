@@ -18,8 +18,7 @@ from mem_search.model import Draft, Kind, Link
 from mem_search.model.forgetting import SESSION, TOLD
 from mem_search.model.records import Reading
 from mem_search.projects import Identify
-from mem_search.sources.agent_work import events, tools
-from mem_search.sources.agent_work.choices import answers_in, decision_in, decision_of_person
+from mem_search.sources.agent_work import choices, events, tools
 from mem_search.sources.agent_work.events import MAIN, Line
 from mem_search.sources.agent_work.evidence import requested_change
 from mem_search.sources.agent_work.history import History, Part, Work, record_id, step_keys
@@ -32,7 +31,6 @@ from mem_search.text.shortening import cut, one_line
 _PROMPT = 32_000
 _AWAITED = 64
 _QUEUED = 8
-_ANSWER = 1000
 
 VERSION: Final = 8
 """Of the rules by which sessions become records, and of the state between two readings. Raise it
@@ -182,7 +180,7 @@ class DraftBuilder:
             case events.AgentText(text=text):
                 step = yield from self._room(line, len(text))
                 step.add_text(text, line.at)
-                chosen, because = decision_in(text)
+                chosen, because = choices.decision_in(text)
                 if chosen:
                     yield self._decision(line, chosen, because)
             case events.ToolCall():
@@ -196,7 +194,9 @@ class DraftBuilder:
                     step = yield from self._room(line, 0)
                     step.add_result(awaited, text, failed=failed)
                     if awaited.effect in (tools.PLANS, tools.ASKS) and not failed:
-                        yield from self._chosen_by_person(line, awaited, text)
+                        chosen, because = choices.choice_of_person(awaited, text)
+                        if chosen:
+                            yield self._decision(line, chosen, cut(because, _PROMPT))
             case events.Compaction(text=text):
                 yield from self._compacted(text, line)
             case events.SessionTitle(text=text, leaf=leaf, by_person=by_person):
@@ -213,7 +213,7 @@ class DraftBuilder:
         session.add_prompt(text)
         before = self._steps.get(line.agent)
         asked = before.conclusion if before else ""
-        chosen, because = decision_of_person(text, asked)
+        chosen, because = choices.decision_of_person(text, asked)
         yield from self._open(line, key, requested_change(text, chooses=bool(chosen)))
         metadata = {
             "prompt_number": session.prompts,
@@ -305,16 +305,6 @@ class DraftBuilder:
             # The oldest call was most likely interrupted and gets no answer.
             del self._awaited[next(iter(self._awaited))]
         return call
-
-    def _chosen_by_person(self, line: Line, call: tools.Call, answer: str) -> Iterator[Draft]:
-        """The decision of a person: a plan that was approved, or questions that were answered."""
-        if call.effect == tools.PLANS:
-            title, said = headline(call.target), f"{call.verb}:\n{call.target}"
-        else:
-            said = answers_in(answer) or one_line(answer, _ANSWER)
-            title = said.rpartition("\n")[2]
-        if title:
-            yield self._decision(line, one_line(title, HEADLINE), cut(said, _PROMPT))
 
     def _decision(self, line: Line, chosen: str, because: str, key: str = "") -> Draft:
         key = f"{key or line.uuid}/decision"

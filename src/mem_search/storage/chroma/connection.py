@@ -17,9 +17,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Final, Protocol
 
-from mem_search.contracts import VectorEntry, Vectors
+from mem_search.contracts import Vectors
 from mem_search.errors import IndexUnavailable
 from mem_search.install_command import install_command
+from mem_search.model.ingest import VectorEntry
 
 
 class Unreachable(IndexUnavailable):

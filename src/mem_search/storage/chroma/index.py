@@ -18,8 +18,9 @@ from typing import Final, NoReturn, TypeVar
 
 import numpy as np
 
-from mem_search.contracts import VectorEntry, VectorIndex, Vectors
+from mem_search.contracts import Vectors
 from mem_search.errors import IndexUnavailable
+from mem_search.model.ingest import VectorEntry
 from mem_search.platform import scale_timeout
 from mem_search.storage.chroma.connection import (
     FORMAT,
@@ -30,6 +31,7 @@ from mem_search.storage.chroma.connection import (
     number,
 )
 from mem_search.storage.chroma.server import Protection, Server, State
+from mem_search.storage.ports.vector_index import VectorIndex
 
 T = TypeVar("T")
 

@@ -22,8 +22,9 @@ from typing import Any, Final
 
 import orjson
 
-from mem_search.contracts import VectorEntry, Vectors
+from mem_search.contracts import Vectors
 from mem_search.errors import IndexUnavailable
+from mem_search.model.ingest import VectorEntry
 from mem_search.storage.chroma import connection as shared
 from mem_search.storage.chroma.connection import CollectionGone, NoAnswer, ServerFault, Unreachable
 

@@ -19,8 +19,9 @@ from typing import Any
 from urllib.parse import urlsplit
 from urllib.request import getproxies
 
-from mem_search.contracts import VectorEntry, Vectors
+from mem_search.contracts import Vectors
 from mem_search.errors import IndexUnavailable, InputError
+from mem_search.model.ingest import VectorEntry
 from mem_search.storage.chroma import connection as shared
 from mem_search.storage.chroma.connection import ServerFault, Unreachable, translated
 from mem_search.storage.chroma.server import LOOPBACK, Opened, Server, heartbeat

@@ -18,8 +18,10 @@ from typing import Final, TypeVar
 import numpy as np
 from psycopg import sql
 
-from mem_search.contracts import VectorEntry, VectorIndex, Vectors
+from mem_search.contracts import Vectors
 from mem_search.errors import IndexUnavailable, StorageError
+from mem_search.model.ingest import VectorEntry
+from mem_search.storage.ports.vector_index import VectorIndex
 from mem_search.storage.postgres.connection import Connection
 from mem_search.storage.postgres.database import Database
 from mem_search.storage.postgres.vectors import unpack

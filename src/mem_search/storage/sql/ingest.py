@@ -15,9 +15,8 @@ from mem_search.model.ingest import (
     PreparedBatch,
     PreparedDraft,
     Stored,
-    counted_of,
-    with_counted,
 )
+from mem_search.model.jobs import counted_of, with_counted
 from mem_search.model.records import CONTENT_ID, READING, SESSIONS
 from mem_search.storage.rules import identities, readings
 from mem_search.storage.rules.identities import lifted_with, with_own_ids

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any, ClassVar, Final
 
-from mem_search.model.ingest import SO_FAR
-from mem_search.model.jobs import JOB_STATES, TRIED, JobState, JobStatus
+from mem_search.model.jobs import JOB_STATES, SO_FAR, TRIED, JobState, JobStatus
 from mem_search.storage.sql.connection import (
     FREE,
     HERE,

@@ -249,15 +249,14 @@ class Snapshot(ABC):
         for name in names:
             if name in _STORED_FACETS:
                 facets[name] = _stored_facet(self._connection, name, records, most)
-            elif name in _CALENDAR_UNITS:
-                created = self._dates(records)
-                pairs = _by_calendar(created, _CALENDAR_UNITS[name], zone)
-                facets[name] = _largest(pairs, most)
+                continue
+            if name in _CALENDAR_UNITS:
+                values = _by_calendar(self._dates(records), _CALENDAR_UNITS[name], zone)
             else:
                 values = [*self._values(name, records)]
                 if name == "kind":  # a variety is counted beside the kind that has it, too
                     values += self._varieties(records, {kind for kind, _ in values})
-                facets[name] = _largest(values, most)
+            facets[name] = _largest(values, most)
         return facets
 
     def _varieties(self, numbers: Numbers, kinds: Collection[Kind]) -> Iterator[tuple[str, int]]:
@@ -294,11 +293,7 @@ class Snapshot(ABC):
 
     def spans_of_records(self, numbers: Sequence[int]) -> dict[int, list[PassageSpan]]:
         spans: dict[int, list[PassageSpan]] = {}
-        for record, *span in self._connection.execute(
-            "select record_id, span_start, span_end, page, above from passages where ordinal >= 0"
-            " and record_id = any(%s::bigint[]) order by record_id, ordinal",
-            (list(numbers),),
-        ):
+        for record, *span in self._passages_of(numbers, "span_start, span_end, page, above"):
             spans.setdefault(record, []).append(PassageSpan(*span))
         return spans
 
@@ -306,16 +301,19 @@ class Snapshot(ABC):
         self, passages: Mapping[int, int | None], reach: int
     ) -> dict[int, PassageContext]:
         by_record: dict[int, list[tuple[int, int, int]]] = {}
-        for record, passage, start, end in self._connection.execute(
-            "select record_id, id, span_start, span_end from passages where ordinal >= 0"
-            " and record_id = any(%s::bigint[]) order by record_id, ordinal",
-            (list(passages),),
-        ):
-            by_record.setdefault(record, []).append((passage, start, end))
+        for record, *span in self._passages_of(passages, "id, span_start, span_end"):
+            by_record.setdefault(record, []).append(tuple(span))
         return {
             record: _with_neighbours(rows, passages[record], reach)
             for record, rows in by_record.items()
         }
+
+    def _passages_of(self, numbers: Collection[int], columns: str) -> Iterator[tuple[Any, ...]]:
+        yield from self._connection.execute(
+            f"select record_id, {columns} from passages where ordinal >= 0"
+            " and record_id = any(%s::bigint[]) order by record_id, ordinal",
+            (list(numbers),),
+        )
 
     # Graph
 

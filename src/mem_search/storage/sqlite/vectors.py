@@ -24,8 +24,8 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mem_search.contracts import VectorEntry, Vectors
-from mem_search.model.ingest import OutboxStep, ToEmbed
+from mem_search.contracts import Vectors
+from mem_search.model.ingest import OutboxStep, ToEmbed, VectorEntry
 from mem_search.model.rankings import Numbers, Values, places_of
 from mem_search.storage.rules.checksums import is_whole, with_checksum
 from mem_search.storage.sql.connection import reads
