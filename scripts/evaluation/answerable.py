@@ -27,6 +27,7 @@ import documents
 import fit
 import numpy as np
 from data_folder import SHARED, add_data
+from indexed import indexed
 from main import load
 from report import Observed
 
@@ -90,16 +91,16 @@ async def ask(
 
 @asynccontextmanager
 async def opened(
-    home: Path, fill: Any, embedder: str, observed: Observed
+    home: Path, fill: Any, embedder: str = "bundled", observed: Observed | None = None
 ) -> AsyncIterator[Runtime]:
     """The store in ``home``, filled by ``fill`` unless it is there."""
     is_new = not home.exists()  # noqa: ASYNC240 - nothing else runs
     settings = Settings(home=home, embedder=embedder, follow=0)
-    async with open_runtime(settings, stages=observed.stages(STAGES)) as runtime:
+    stages = observed.stages(STAGES) if observed else STAGES
+    async with open_runtime(settings, stages=stages) as runtime:
         if is_new:
             await fill(runtime)
-        while sum((await runtime.store.indexing.outbox_counts()).values()):  # noqa: ASYNC110
-            await asyncio.sleep(0.2)
+        await indexed(runtime)
         yield runtime
 
 

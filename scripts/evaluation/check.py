@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from data_folder import SHARED, add_data
+from indexed import indexed
 
 from mem_search.features.archives.model import ANSWERED
 from mem_search.features.archives.search import check_request
@@ -58,8 +59,7 @@ async def ask(home: Path, folder: Path, embedder: str, questions: Sequence[Asked
     async with open_runtime(settings) as runtime:
         taken = await runtime.ingest.reader.read(Location("research-archive", str(folder), "check"))
         print(f"{taken.new} new reports, {taken.failed} failed", file=sys.stderr)
-        while sum((await runtime.store.indexing.outbox_counts()).values()):  # noqa: ASYNC110
-            await asyncio.sleep(0.5)
+        await indexed(runtime)
         for question in questions:
             page = await runtime.search.pipeline.search(check_request(question.text, "", 5))
             found = max(page.results, key=lambda each: each.confidence or 0.0, default=None)

@@ -30,6 +30,7 @@ import bootstrap
 import check
 from data_folder import add_data
 from implicit import DATA, plain
+from indexed import indexed
 from metrics import judge
 
 from mem_search.model import Filters, Location, SearchRequest
@@ -151,8 +152,7 @@ async def ask(
     results = []
     async with open_runtime(Settings(home=home, embedder=embedder, follow=0)) as runtime:
         await runtime.ingest.reader.read(Location("jsonl", str(lines)))
-        while sum((await runtime.store.indexing.outbox_counts()).values()):  # noqa: ASYNC110
-            await asyncio.sleep(0.5)
+        await indexed(runtime)
         for question in [*made.questions, *answered()]:
             kinds = ("website",) if question.is_claim else tuple(HOLDINGS)
             request = SearchRequest(question.text, Filters(kinds=kinds), limit=RANKED)

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Final
 
 import household
+from indexed import indexed
 
 from mem_search.model import SearchRequest
 from mem_search.model.requests import ReadPart
@@ -118,8 +119,7 @@ async def load(runtime: Runtime, root: Path) -> int:
         taken += done.new
         if done.failed:
             raise ValueError(f"{done.failed} documents of {location.path} could not be read")
-    while sum((await runtime.store.indexing.outbox_counts()).values()):  # noqa: ASYNC110
-        await asyncio.sleep(0.2)
+    await indexed(runtime)
     return taken
 
 

@@ -21,6 +21,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+from indexed import indexed
 from metrics import ndcg, recall
 
 from mem_search.model import Location, SearchRequest
@@ -109,8 +110,7 @@ async def load(runtime: Runtime, documents: list[dict[str, Any]], edges: Edges, 
         ).fetchone()
     )
     assert stored == len(set(edges)), "the store has other links than this fold's"
-    while sum((await runtime.store.indexing.outbox_counts()).values()):  # noqa: ASYNC110  it asks
-        await asyncio.sleep(0.2)
+    await indexed(runtime)
 
 
 async def numbers(runtime: Runtime) -> dict[str, int]:

@@ -25,12 +25,13 @@ import runs
 from ablation import PARTS, leave_out, without_each
 from asking import Asked, ask_all
 from comparison import OURS, Comparison, compare
+from indexed import indexed
 from product import OPTIONS
 from systems import NAMES, opened
 from table import show
 
 from mem_search.embedders import open_embedder
-from mem_search.errors import InputError, ModelUnavailable
+from mem_search.errors import InputError
 from mem_search.model import Location
 from mem_search.records.registry import installed_kinds
 from mem_search.settings import Settings
@@ -261,11 +262,7 @@ async def load(runtime: Runtime, data: datasets.Dataset, home: Path) -> None:
             next_line = depth - tenth
             print(f"indexing: {depth} passages to go", file=sys.stderr, flush=True)
         await asyncio.sleep(0.5)
-    filling = runtime.ingest.filling
-    while runtime.model.sparse and int.__lt__(*await filling.counts()):
-        if filling.error:
-            raise ModelUnavailable(filling.error)
-        await asyncio.sleep(0.5)
+    await indexed(runtime)
     seconds = time.perf_counter() - started
     start = "\r" if sys.stderr.isatty() else ""
     print(f"{start}indexed {len(data.documents)} documents in {seconds:.0f} s   ", file=sys.stderr)

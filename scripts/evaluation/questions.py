@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from data_folder import add_data
+from indexed import indexed
 from times import DATA
 
 from mem_search.model import Location, Record, SearchRequest
@@ -121,8 +122,7 @@ async def main() -> int:
             for source, place in SOURCES:
                 taken = await runtime.ingest.reader.read(Location(source, str(args.data / place)))
                 print(f"{source}: {taken.new} records, {taken.failed} failed", file=sys.stderr)
-            while sum((await runtime.store.indexing.outbox_counts()).values()):  # noqa: ASYNC110
-                await asyncio.sleep(0.5)
+            await indexed(runtime)
             asked = await ask(runtime, read(QUESTIONS))
     for each in asked:
         if each.place != 1:

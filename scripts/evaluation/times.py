@@ -23,6 +23,7 @@ from pathlib import Path
 from zoneinfo import ZoneInfo
 
 from data_folder import SHARED, add_data
+from indexed import indexed
 
 from mem_search.model import DateRange, Location, SearchPage, SearchRequest
 from mem_search.settings import Settings
@@ -150,8 +151,7 @@ async def load(runtime: Runtime, over: str, data: Path, home: Path) -> None:
         location = Location("jsonl", str(exchange))
     taken = await runtime.ingest.reader.read(location)
     print(f"{over}: {taken.new} records, {taken.failed} could not be read", file=sys.stderr)
-    while sum((await runtime.store.indexing.outbox_counts()).values()):  # noqa: ASYNC110
-        await asyncio.sleep(0.5)
+    await indexed(runtime)
 
 
 def _with_iso_date(line: str) -> str:

@@ -137,6 +137,9 @@ class RankingTraits:
     session: tuple[Kind, ...] = ()
     sparse: Mapping[Kind, float] = field(default_factory=dict)
     """``sparse_weight`` of the kinds that have one."""
+    sparse_in_session: tuple[Kind, ...] = ()
+    """Those of them whose records have it in a session only: outside of one, observations are
+    commits and issues, which lose by it."""
 
 
 class Source(Protocol):

@@ -210,7 +210,7 @@ def _ingest_runtime(
 
     filling = SparseFilling(
         store.indexing, runtime.model.sparse, runtime.model.passage_thread,
-        [*installed_kinds().ranking.sparse],
+        installed_kinds().ranking,
     )  # fmt: skip
 
     def stored() -> None:

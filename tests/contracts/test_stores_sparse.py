@@ -15,7 +15,7 @@ from mem_search.model.rankings import Numbers
 from mem_search.wiring import Runtime, open_runtime
 from runtimes import fill
 
-KINDS = ("session_summary",)
+KINDS = (("session_summary",), ("observation",))
 
 
 @pytest.fixture(params=STORES)
@@ -26,6 +26,7 @@ async def runtime(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterat
             draft("one", "a stroll along the canal", kind="session_summary", title="Walk"),
             draft("two", "a crash of the consumer " * 300, kind="session_summary"),
             draft("paper", "a paper about strolling"),
+            draft("commit", "stroll: fix the crash", kind="observation"),
         )
         yield opened
 
@@ -44,19 +45,25 @@ async def test_passages_are_handed_out_until_they_have_a_vector(runtime: Runtime
     after: int | None = 0
     handed: list[int] = []
     while after is not None:
-        after, lacking = await indexing.without_sparse(KINDS, after, 2)
+        after, lacking = await indexing.without_sparse(*KINDS, after, 2)
         assert len(lacking) <= 2
         handed += [each.passage for each in lacking]
         await indexing.add_sparse({each.passage: b"abc" for each in lacking})
-    assert len(handed) == len(set(handed)) == len(every) - 1
-    assert await indexing.sparse_counts(KINDS) == (len(handed), len(handed))
-    last, lacking = await indexing.without_sparse(KINDS, 0, 2)
+    assert len(handed) == len(set(handed)) == len(every) - 2
+    assert await indexing.sparse_counts(*KINDS) == (len(handed), len(handed))
+    last, lacking = await indexing.without_sparse(*KINDS, 0, 2)
     assert (last, lacking) == (every.max(), [])
     assert await vectors(runtime, every) == dict.fromkeys(handed, b"abc")
 
 
+async def test_an_observation_gets_one_in_a_session_only(runtime: Runtime) -> None:
+    await fill(runtime, draft("seen", "the pump leaks", kind="observation", session="monday"))
+    _, lacking = await runtime.store.indexing.without_sparse((), ("observation",), 0, 9)
+    assert [each.text for each in lacking] == ["the pump leaks"]
+
+
 async def test_a_passage_is_handed_out_with_its_title_and_text(runtime: Runtime) -> None:
-    _, lacking = await runtime.store.indexing.without_sparse(KINDS, 0, 1)
+    _, lacking = await runtime.store.indexing.without_sparse(*KINDS, 0, 1)
     assert [(each.title, each.text) for each in lacking] == [("Walk", "a stroll along the canal")]
 
 
@@ -68,7 +75,7 @@ async def test_a_vector_goes_with_its_passage(runtime: Runtime) -> None:
     assert await forget(runtime.store, number) == 1
     left = await passages(runtime)
     assert len(left) < len(every)
-    assert (await indexing.sparse_counts(KINDS))[0] == len(left)
+    assert (await indexing.sparse_counts(*KINDS))[0] == len(left)
     assert set(await vectors(runtime, every)) == set(left.tolist())
 
 

@@ -142,9 +142,14 @@ def same_as(before: SearchPage) -> Callable[[SearchPage], bool]:
     return same
 
 
-def added(values: list[float], kinds: list[str]) -> tuple[list[float] | None, LegReport]:
+def added(
+    values: list[float], kinds: list[str], sessions: list[int] | None = None
+) -> tuple[list[float] | None, LegReport]:
     """What the stage adds to records whose legs' score is 1, and what it says."""
-    before = state(len(values), kinds=kinds, parts={"fused": [1.0] * len(values)})
+    numbers = np.array(sessions or [1] * len(values))
+    before = state(
+        len(values), kinds=kinds, parts={"fused": [1.0] * len(values)}, conversations=numbers
+    )
     found = {SPARSE: SparseScores(np.array(values))}
     after = scoring.sparse(replace(before, stored=replace(before.stored, values=found)))
     part = after.parts.get("sparse")
@@ -163,6 +168,12 @@ def test_documents_keep_their_score_and_are_not_compared() -> None:
 
 def test_observations_are_moved_by_less() -> None:
     assert added([3.0, 1.0], ["observation"] * 2)[0] == [0.2, -0.6]  # (2 z - 1) / 5
+
+
+def test_observations_outside_of_a_session_keep_their_score() -> None:
+    part, report = added([3.0, 1.0, 9.0], ["observation"] * 3, [1, 1, 0])
+    assert part == [0.2, -0.6, 0.0]
+    assert report == LegReport("sparse", "ok", 2)
 
 
 def test_a_record_without_a_vector_keeps_its_score_and_is_counted() -> None:

@@ -7,8 +7,8 @@ import logging
 from collections.abc import Sequence
 from concurrent.futures import Executor
 
+from mem_search.contracts import RankingTraits
 from mem_search.errors import MemSearchError
-from mem_search.model import Kind
 from mem_search.model.ingest import ToEmbed
 from mem_search.storage.sql.indexing import Indexing
 from mem_search.text.passages import heading_of
@@ -28,7 +28,7 @@ RETRY_SECONDS = 5.0
 class SparseFilling:
     """Fills a store little by little. ``run`` until cancelled; ``wake`` when there are passages.
 
-    Without a ``model`` it does nothing. Passages of ``kinds`` get one.
+    Without a ``model`` it does nothing. Which passages get one, ``traits`` say.
     """
 
     def __init__(
@@ -36,12 +36,13 @@ class SparseFilling:
         store: Indexing,
         model: SparseModel | None,
         executor: Executor,
-        kinds: Sequence[Kind],
+        traits: RankingTraits,
     ) -> None:
         self._store = store
         self._model = model
         self._executor = executor
-        self._kinds = kinds
+        in_session = traits.sparse_in_session
+        self._kinds = ([each for each in traits.sparse if each not in in_session], in_session)
         self._more = asyncio.Event()
         self._after = 0
         self.error = ""
@@ -49,7 +50,7 @@ class SparseFilling:
 
     async def counts(self) -> tuple[int, int]:
         """How many passages have a vector, and how many get one."""
-        return await self._store.sparse_counts(self._kinds)
+        return await self._store.sparse_counts(*self._kinds)
 
     def wake(self) -> None:
         """There may be new passages."""
@@ -82,7 +83,7 @@ class SparseFilling:
         loop = asyncio.get_running_loop()
         while not await self._store.many_wait("embed", 1):
             before = self._after
-            after, waiting = await self._store.without_sparse(self._kinds, before, BATCH)
+            after, waiting = await self._store.without_sparse(*self._kinds, before, BATCH)
             if after is None:
                 return None
             if waiting:

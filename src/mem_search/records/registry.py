@@ -94,6 +94,9 @@ class KindRegistry:
             chat=tuple(kind.name for kind in self if kind.chat),
             session=tuple(kind.name for kind in self if kind.chat or kind.session),
             sparse={kind.name: kind.sparse_weight for kind in self if kind.sparse_weight},
+            sparse_in_session=tuple(
+                kind.name for kind in self if kind.sparse_weight and kind.session
+            ),
         )
         KIND_CODES.codes(self.names)  # the installed kinds have the first codes
 

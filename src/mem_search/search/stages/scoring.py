@@ -194,6 +194,8 @@ def sparse(state: RankingState) -> RankingState:
     weights = np.zeros(len(union))
     for kind, weight in state.traits.sparse.items():
         weights[(union.kinds == KIND_CODES.code(kind)) & ~union.code] = weight
+    alone = np.isin(union.kinds, KIND_CODES.among(state.traits.sparse_in_session))
+    weights[alone & (state.stored.columns.conversations == 0)] = 0.0
     known = (weights > 0) & ~np.isnan(found.values)
     wanted, held = int((weights > 0).sum()), int(known.sum())
     if not wanted:

@@ -26,8 +26,11 @@ _LACKING: Final = (
 )
 """Of the passage ``p``: it has no vector of a model."""
 
-_WEIGHED: Final = "p.field != 'code' and p.kind = any(%s::text[])"
-"""Of the passage ``p``: it gets a sparse vector."""
+_WEIGHED: Final = (
+    "p.field != 'code' and (p.kind = any(%s::text[]) or p.kind = any(%s::text[])"
+    " and exists (select 1 from records s where s.id = p.record_id and s.session != ''))"
+)
+"""Of the passage ``p``: it gets a sparse vector. For kinds, and for kinds in a session."""
 
 SETTLED: Final = (
     "from vectors v where v.model_id = %s"
@@ -263,12 +266,17 @@ class Indexing(Repository, ABC):
 
     @reads
     def without_sparse(
-        self, connection: Connection, kinds: Sequence[str], after: int, limit: int
+        self,
+        connection: Connection,
+        kinds: Sequence[str],
+        in_session: Sequence[str],
+        after: int,
+        limit: int,
     ) -> tuple[int | None, list[ToEmbed]]:
         """Passages without a sparse vector among the next ones after ``after``, at most ``limit``.
 
-        Passages of ``kinds`` get one, and no source code. The first value is the last passage that
-        was looked at; None at the end.
+        Passages of ``kinds`` get one, and those of ``in_session`` in a session; no source code. The
+        first value is the last passage that was looked at; None at the end.
         """
         (last,) = connection.one(
             "select max(id) from (select id from passages where id > %s order by id limit %s) p",
@@ -278,7 +286,8 @@ class Indexing(Repository, ABC):
             return None, []
         lacking = "not exists (select 1 from sparse_vectors s where s.passage_id = p.id)"
         condition = f"p.id > %s and p.id <= %s and {_WEIGHED} and {lacking} order by p.id limit %s"
-        found = self._to_embed(connection, condition, (after, last, list(kinds), limit))
+        values = (after, last, list(kinds), list(in_session), limit)
+        found = self._to_embed(connection, condition, values)
         return found[-1].passage if len(found) == limit else last, found
 
     @writes
@@ -291,12 +300,14 @@ class Indexing(Repository, ABC):
         )
 
     @reads
-    def sparse_counts(self, connection: Connection, kinds: Sequence[str]) -> tuple[int, int]:
+    def sparse_counts(
+        self, connection: Connection, kinds: Sequence[str], in_session: Sequence[str]
+    ) -> tuple[int, int]:
         """How many passages have a sparse vector, and how many get one (``without_sparse``)."""
         made, wanted = connection.one(
             "select (select count(*) from sparse_vectors),"
             f" (select count(*) from passages p where {_WEIGHED})",
-            (list(kinds),),
+            (list(kinds), list(in_session)),
         )
         return made, wanted
 
