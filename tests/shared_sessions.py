@@ -35,7 +35,8 @@ Turn = tuple[str, str]
 @dataclass(frozen=True)
 class Made:
     """A session as it is to be written: ``copied`` turns of the parent come first. A file that goes
-    on with it has the turns ``since`` one.
+    on with it has the turns ``since`` one. A copy that went on differently has messages
+    of its own from the turn ``apart`` on.
     """
 
     id: str
@@ -44,6 +45,7 @@ class Made:
     day: int = 1
     is_child: bool = False
     since: int = 0
+    apart: int = 9
 
     def __iter__(self) -> Any:
         """(number, is copied, asked, said, when asked, when said) of each turn."""
@@ -59,7 +61,8 @@ class Made:
 
     def uuid(self, n: int, what: int, *, is_copy: bool) -> str:
         of = PARENT if is_copy else self.id
-        return f"{of[-1]}{n}{what}00000-0000-4000-8000-000000000000"
+        copy = int(n >= self.apart)
+        return f"{of[-1]}{n}{what}{copy}0000-0000-4000-8000-000000000000"
 
     def messages(self, count: int | None) -> list["Message"]:
         """The first messages."""

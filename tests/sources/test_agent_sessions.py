@@ -20,6 +20,7 @@ from mem_search.contracts import Machine
 from mem_search.errors import SourceError
 from mem_search.model import Draft, LedgerEntry, Location
 from mem_search.sources import by_name, conversations, for_path
+from mem_search.sources.agent_work.history import hash_of
 from mem_search.text.platforms import platform_named
 
 Make = Callable[[Path], Path]
@@ -211,7 +212,8 @@ def test_a_session_that_grows_keeps_the_ids_of_its_records(tmp_path: Path) -> No
 def test_steps_replace_the_turns_that_older_versions_stored(name: str, tmp_path: Path) -> None:
     root = SESSIONS[name][0](tmp_path)
     drafts, _, cursor = read(name, root)
-    session, prompt = SESSIONS[name][1], {"codex": 1, "gemini": 2}[name]
+    session, place = SESSIONS[name][1], {"codex": 1, "gemini": 2}[name]
+    prompt = f"{place}-{hash_of(ASKED)}"
     assert [draft.source_id for draft in drafts] == [
         f"{session}/{prompt}", f"{session}/{prompt}/work", f"{session}/summary",
     ]  # fmt: skip

@@ -18,6 +18,7 @@ from mem_search.contracts import Machine
 from mem_search.errors import SourceError
 from mem_search.model import Draft, LedgerEntry, Location
 from mem_search.sources import by_name, compressed
+from mem_search.sources.agent_work.history import hash_of
 
 THREAD = "0199bbbb-0000-7000-8000-0000000000a1"
 OWN = "0199bbbb-0000-7000-8000-0000000000b2"
@@ -31,7 +32,9 @@ def read(source: str, root: Path) -> tuple[list[Draft], dict[str, LedgerEntry]]:
 
 
 def prompts(drafts: Iterable[Draft]) -> list[tuple[str, str]]:
-    return [(draft.source_id, draft.text) for draft in drafts if draft.kind == "user_prompt"]
+    """The places of prompts, without the hash of what was said, and their words."""
+    asked = [draft for draft in drafts if draft.kind == "user_prompt"]
+    return [(each.source_id.removesuffix(f"-{hash_of(each.text)}"), each.text) for each in asked]
 
 
 def written(path: Path, lines: Iterable[Any]) -> Path:

@@ -540,6 +540,18 @@ def test_the_plans_of_antigravity_are_stored_also_where_it_kept_no_log(tmp_path:
     assert "Eleven lamps" in read("antigravity", root, cursor)[0][0].text
 
 
+def test_an_unknown_step_of_antigravity_after_a_call_is_no_answer(tmp_path: Path) -> None:
+    root = agent_sessions.antigravity(tmp_path)
+    (file,) = root.rglob("transcript.jsonl")
+    lines = file.read_text().splitlines(keepends=True)
+    unknown = {"step_index": 9, "source": "MODEL", "type": "HOLOGRAM", "content": "Failed: no lamp"}
+    file.write_text("".join([*lines[:3], json.dumps(unknown) + "\n", *lines[3:]]))
+    drafts, reasons, _ = read("antigravity", root)
+    assert reasons["a1:4"] == "message 4 is not understood: a step of type HOLOGRAM"
+    assert not any("no lamp" in draft.text for draft in drafts)
+    assert any(agent_sessions.ERROR in draft.text for draft in drafts)
+
+
 def test_a_broken_or_unknown_step_of_antigravity_is_named(tmp_path: Path) -> None:
     root = agent_sessions.antigravity(tmp_path)
     (file,) = root.rglob("transcript.jsonl")

@@ -213,6 +213,42 @@ async def test_the_summary_of_a_session_in_several_files_says_what_all_do(
         assert found[1] == told((await stored(runtime)).values())
 
 
+MEND = ("Mend the sluice", "I decided to use rivets instead of bolts.")
+ELSEWHERE = Made(PARENT, [TURNS[0], MEND, BESIDE, NEW[0]], apart=1)
+SAME_IDS = ("copilot", "gemini", "gemini document")
+"""Forms whose copies are tried with other messages that have the same ids."""
+DIVERGED = (Made(PARENT, TURNS), ELSEWHERE, Made(PARENT, TURNS[:1]))
+
+
+@pytest.mark.parametrize("name", WRITERS)
+async def test_copies_of_a_session_that_went_on_differently_lose_nothing(
+    name: str, tmp_path: Path
+) -> None:
+    """Two machines, or a backup that was continued: in every order both continuations are there,
+    each once, and no reading takes one away.
+    """
+    copies = [replace(each, apart=9) if name in SAME_IDS else each for each in DIVERGED]
+    wanted = {words for made in copies for words, _ in made.turns}
+    found = []
+    for number, order in enumerate(permutations(range(len(copies)))):
+        async with open_runtime(small(tmp_path / f"{number}"), background=False) as runtime:
+            before: dict[str, int] = {}
+            for part in (*order, order[0]):
+                location = write(name, tmp_path / "files" / f"{part}", copies[part])
+                await runtime.ingest.reader.read(location)
+                now = {each.source_id: each.number for each in (await stored(runtime)).values()}
+                assert before.items() <= now.items(), (order, part)
+                before = now
+            records = [*(await stored(runtime)).values()]
+        asked = [each.text for each in records if each.kind == "user_prompt"]
+        assert sorted(asked) == sorted(wanted), order
+        decided = {each.title for each in records if each.metadata.get("type") == "decision"}
+        assert len(decided) == 2, decided
+        found.append({each.source_id: each.text for each in records
+                      if each.kind != "session_summary"})  # fmt: skip
+    assert found == [found[0]] * len(found)
+
+
 @pytest.mark.parametrize("name", LINES)
 async def test_an_empty_file_of_a_session_is_left_and_no_fault(name: str, tmp_path: Path) -> None:
     location = write(name, tmp_path / "files", Made(PARENT, TURNS), 0)

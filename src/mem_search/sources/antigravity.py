@@ -72,6 +72,20 @@ _TIMES: Final = pattern(r"\A(?:(?:Created|Completed) At: [^\n]*\n+)+")
 _EXITED: Final = pattern(r"\bexit(?:ed with)? (?:code|status):? (\d{1,9})\b", re.IGNORECASE)
 
 
+_ANSWERS: Final = frozenset((
+    "ASK_USER_QUESTION", "BROWSER_SUBAGENT", "CODE_ACTION", "CODEBASE_SEARCH", "COMMAND_STATUS",
+    "ERROR_MESSAGE", "FIND", "FIND_BY_NAME", "GENERIC", "GREP_SEARCH", "INVOKE_SUBAGENT",
+    "LIST_DIRECTORY", "MCP_TOOL", "NOTIFY_USER", "PROXY_WEB_SERVER", "READ_URL_CONTENT",
+    "RETRIEVE_MEMORY", "RUN_COMMAND", "SEARCH_WEB", "SEND_COMMAND_INPUT", "TASK_BOUNDARY",
+    "TODO_LIST", "VIEW_CODE_ITEM", "VIEW_FILE", "VIEW_FILE_OUTLINE", "WRITE_TO_FILE",
+))  # fmt: skip
+_SILENT: Final = frozenset((
+    "CHECKPOINT", "CONVERSATION_HISTORY", "EPHEMERAL_MESSAGE", "FILE_PERMISSION",
+    "KNOWLEDGE_ARTIFACTS", "SYSTEM_MESSAGE",
+))  # fmt: skip
+"""Steps of the program itself, which answer no call."""
+
+
 _OPAQUE: Final = (".pb", ".db")
 _SUMMARY: Final = "select workspace_uris from conversation_summaries where conversation_id = ?"
 
@@ -184,14 +198,17 @@ def _events(
             name = clean_text(call.get("name")).removeprefix("default_api:")
             given = {key: _decoded(value) for key, value in fields(call.get("args")).items()}
             yield called(_TOOLS, waiting[-1], name, given)
-    elif waiting and (source == "MODEL" or kind == "ERROR_MESSAGE"):
+    elif kind in _ANSWERS:
+        if not waiting or (source != "MODEL" and kind != "ERROR_MESSAGE"):
+            return
         failed = kind == "ERROR_MESSAGE" or step.get("status") == "ERROR"
         answer = _TIMES.sub("", said or clean_text(step.get("error")))
         exited = _EXITED.search(answer) if kind == "RUN_COMMAND" else None
         code = exit_code(exited[1]) if exited else 0
         yield answered(waiting.pop(0), answer, failed=failed, code=code)
-    elif step and not kind:
-        unread.not_known(f"a step with {', '.join(map(clean_text, step))}")
+    elif step and kind not in _SILENT:
+        of = f"of type {clean_text(kind)}" if kind else f"with {', '.join(map(clean_text, step))}"
+        unread.not_known(f"a step {of}")
 
 
 def _decoded(value: object) -> object:

@@ -104,6 +104,7 @@ class Copilot(SessionFiles):
                 branch=of["branch"],
                 agent=agent,
                 events=tuple(_events(sort, data, of["others"], is_main=agent == MAIN)),
+                is_reused=True,
             )
 
 

@@ -137,7 +137,7 @@ class Gemini(SessionFiles):
                 events = tuple(_work(words, items(message.get("toolCalls"))))
             at = moment(message.get("timestamp"))
             uuid, former = (own_id, (f"{session}/{key}",)) if is_uuid(own_id) else (key, ())
-            yield Line(uuid, session, at, cwd, "", agent, events, former=former)
+            yield Line(uuid, session, at, cwd, "", agent, events, former=former, is_reused=True)
         if agent == MAIN and (title := clean_text(found.get("summary"))):
             yield Line("title", session, None, cwd, "", MAIN, (SessionTitle(title),))
 

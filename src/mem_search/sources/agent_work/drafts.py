@@ -21,7 +21,7 @@ from mem_search.projects import Identify
 from mem_search.sources.agent_work import choices, events, tools
 from mem_search.sources.agent_work.events import MAIN, Line
 from mem_search.sources.agent_work.evidence import requested_change
-from mem_search.sources.agent_work.history import History, Part, Work, record_id, step_keys
+from mem_search.sources.agent_work.history import History, Part, Work, hash_of, record_id, step_keys
 from mem_search.sources.agent_work.session import compaction_fields, summary_text
 from mem_search.sources.agent_work.step import Step, relative_to_project
 from mem_search.sources.agent_work.text import HEADLINE, headline
@@ -307,13 +307,15 @@ class DraftBuilder:
         return call
 
     def _decision(self, line: Line, chosen: str, because: str, key: str = "") -> Draft:
-        key = f"{key or line.uuid}/decision"
+        # An agent decides several things in a turn, and others in a copy that went on differently.
+        ending = f"-{hash_of(chosen)}/decision" if line.is_reused and not key else "/decision"
+        key = f"{key or line.uuid}{ending}"
         before = self._session.decided(record_id(self._session.id, key), chosen)
         draft = self._draft(
             "observation",
             key,
             because,
-            former=[f"{each}/decision" for each in self._former],
+            former=[f"{each}{end}" for end in {ending: 0, "/decision": 0} for each in self._former],
             title=chosen,
             times=(line.at, line.at),
             earlier=step_keys(step.id, step.part) if (step := self._steps.get(line.agent)) else (),

@@ -105,7 +105,7 @@ class Line:
     those that a client named, or the name of an agent. ``told``: ``at`` is when a hook told of it.
     ``origin`` is the session that the line says it was copied from. ``former`` are ids, with the
     session, that earlier versions gave to what the line became. ``passed`` counts what happened and
-    is not recorded.
+    is not recorded. ``is_reused``: in another copy of the session another message can have the id.
     """
 
     uuid: str
@@ -122,3 +122,4 @@ class Line:
     origin: str = ""
     former: tuple[str, ...] = ()
     passed: int = 0
+    is_reused: bool = False

@@ -5,17 +5,26 @@ that states another session, that names the session it was copied from, or that 
 file, is *copied history*: a fork, a subagent and a resumed session begin with some. It belongs to
 where it was written first, as far as that is known; what a file copied is never its own.
 
-The id of an event is its own (a UUID), whatever file has it; else its session and its place there.
+The id of an event is its own (a UUID), whatever file has it; else its session, its place there and
+a hash of what was said: copies of a session that went on differently have other events at a place.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
+from hashlib import sha256
 from typing import Any, Final
 
 from mem_search.patterns import pattern
-from mem_search.sources.agent_work.events import AgentText, Instruction, Line, Prompt, ToolCall
+from mem_search.sources.agent_work.events import (
+    AgentText,
+    Compaction,
+    Instruction,
+    Line,
+    Prompt,
+    ToolCall,
+)
 from mem_search.sources.agent_work.session import Session
 from mem_search.sources.agent_work.step import Step
 from mem_search.sources.agent_work.tools import Call
@@ -23,6 +32,7 @@ from mem_search.sources.agent_work.tools import Call
 _UUID: Final = pattern(r"[0-9A-Fa-f]{8}-(?:[0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12}")
 _OLDER_MS: Final = 1000
 """An event is a copy if it is so much older than the file: lines of one moment are not sorted."""
+_BEGINS: Final = (Prompt, Instruction, Compaction)
 _WORK: Final = (Prompt, Instruction, AgentText, ToolCall)
 
 
@@ -39,6 +49,28 @@ def made_at(uuid: str) -> int | None:
 def record_id(session: str, key: str) -> str:
     """The source id of what an event became: ``UUID/work``, else ``SESSION/12/work``."""
     return key if _UUID.match(key) else f"{session}/{key}"
+
+
+def hash_of(said: str) -> str:
+    """What tells two events at one place apart. What a program writes again as it grows, the
+    agent's words, has none in its id; what begins a turn does not grow.
+    """
+    return sha256(said.encode("utf-8", "replace")).hexdigest()[:8]
+
+
+def keyed(line: Line) -> Line:
+    """The line with what begins a turn in its id, unless that is its own. No time is in it: the
+    copies in a fork, and a history without the file beside it, have another.
+    """
+    if is_uuid(line.uuid) and not line.is_reused:
+        return line
+    said = next((each for each in line.events if isinstance(each, _BEGINS)), None)
+    ending = f"-{hash_of(said.text)}" if said else ""
+    of = [f"{each}/{line.uuid}" for each in (line.origin, line.session) if each]
+    own = [line.uuid] if is_uuid(line.uuid) else []
+    names = [f"{each}{ending}" for each in line.former if each.endswith(f"/{line.uuid}")]
+    former = tuple(dict.fromkeys([*names, *line.former, *of, *own]))
+    return replace(line, uuid=f"{line.uuid}{ending}", former=former, is_reused=True)
 
 
 def step_keys(turn: str, parts: int) -> list[str]:

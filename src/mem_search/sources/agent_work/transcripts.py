@@ -17,7 +17,7 @@ from mem_search.model.ingest import WholeSession
 from mem_search.projects import Identify, asked_once, identify, named_after
 from mem_search.sources.agent_work.drafts import VERSION, DraftBuilder
 from mem_search.sources.agent_work.events import Line, ToolCall, ToolResult
-from mem_search.sources.agent_work.history import Part
+from mem_search.sources.agent_work.history import Part, keyed
 from mem_search.sources.agent_work.text import clean_text
 from mem_search.sources.agent_work.tools import argument_of
 from mem_search.sources.conversations import fields, items
@@ -116,9 +116,10 @@ def _records_of(
     unread.waiting = 0
     place.keep("work", lambda: builder.state)
     place.keep("unread", lambda: asdict(unread))
-    for line in lines:
+    for given in lines:
+        line = keyed(given)
         drafts = list(builder.feed(line))
-        sessions.saw(line, builder.part)
+        sessions.saw(line, builder.part, given.uuid)
         sessions.gave(drafts)
         yield from drafts
     still_open = list(builder.open_drafts())
@@ -200,12 +201,15 @@ class WholeSessions:
     def __init__(self) -> None:
         self._sessions: dict[str, _Session] = defaultdict(_Session)
 
-    def saw(self, line: Line, part: Part) -> None:
-        """``line`` was read, which belongs to ``part``."""
+    def saw(self, line: Line, part: Part, place: str = "") -> None:
+        """``line`` was read, which belongs to ``part``. At its ``place`` there can be another event
+        in another file, of which earlier rules made records: these are not stale for it.
+        """
         if part.is_copy:
             return
         session = self._sessions[part.session]
-        session.lines |= {line.uuid, *(each.rpartition("/")[2] for each in line.former)}
+        former = {each.rpartition("/")[2] for each in line.former} - {place}
+        session.lines |= {line.uuid, *former}
         if line.at is not None:
             session.until = max(line.at, session.until or line.at)
 

@@ -150,7 +150,7 @@ def _settle(
             continue
         if not reading.is_copy and draft.session in before.sessions:
             return Stored(before.number, "unchanged")  # it is known as copied history
-        if before.reading and not (reading.is_copy and _is_same_copy(draft, reading, before)):
+        if before.reading and not _is_same(draft, reading, before):
             continue
         del known[draft.source, former]
         gone.append((draft.source, former))
@@ -207,9 +207,15 @@ def _is_another(draft: Draft, old: ReadBefore) -> bool:
     )
 
 
-def _is_same_copy(draft: Draft, reading: Reading, before: ReadBefore) -> bool:
-    """Whether ``before`` is this copy, read when less was known of where it was written first."""
+def _is_same(draft: Draft, reading: Reading, before: ReadBefore) -> bool:
+    """Whether ``before`` is this event under the id that earlier rules gave it, or this copy, read
+    when less was known of where it was written first.
+    """
     is_as_old = before.created_at == draft.created_at
+    if before.reading.get("rules") != reading.rules and is_as_old:
+        return True
+    if not reading.is_copy:
+        return False
     return before.session == reading.session or (bool(before.reading.get("copy")) and is_as_old)
 
 
