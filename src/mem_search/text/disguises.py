@@ -36,9 +36,9 @@ _DIGITS: Final = str.maketrans("013457@$", "oieastas")
 _WITH_DIGITS: Final = pattern(r"[a-z][01345]+[a-z]|(?<![\w])[1345][a-z][a-z0-9]{3}")
 _JOINED: Final = pattern(r"[a-z]_[a-z]+_[a-z]")
 _SPACED: Final = pattern(
-    r"(?<![^\W_])[^\W\d_](?:[ \t.*_·-]{1,4}[^\W\d_](?![^\W_])){7,}"  # at least eight letters
+    r"(?<![^\W_])[^\W\d_](?:[ \t.*_·|/~+-]{1,4}[^\W\d_](?![^\W_])){7,}"  # at least eight letters
 )
-_BETWEEN_WORDS: Final = pattern(r"[ \t.*_·-]{2,}")
+_BETWEEN_WORDS: Final = pattern(r"[ \t.*_·|/~+-]{2,}")
 _NO_LETTER: Final = pattern(r"[^\w]|_")
 
 _BACKWARDS: Final = pattern("erongi|snoitcurtsni|tpmorp|drowssap|dragersid|tegrof")
@@ -75,6 +75,7 @@ def readings(text: str) -> Iterator[str]:
         yield folded(" ".join(filter(None, said)))
     if _BACKWARDS.search(plain):
         yield plain[::-1]
+        yield " ".join(word[::-1] for word in plain.split())
     if _ROT13.search(plain):
         yield codecs.decode(plain, "rot13")
     if text.count("&#") >= _MIN_REFERENCES:
