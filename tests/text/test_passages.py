@@ -187,3 +187,11 @@ def test_an_abstract_is_the_summary_and_what_is_stated_comes_before_it() -> None
     wide = summary("", "燈" * 900, 1)
     assert wide is not None
     assert wordpieces.count(wide.above) <= HALF
+
+
+def test_a_passage_of_wrapped_text_begins_with_a_sentence_not_with_a_line() -> None:
+    sentence = (
+        "The keeper walked along the wall of the harbour\nwhile the rain\nfell on the boats. "
+    )
+    text = sentence * 120
+    assert all(text.startswith("The keeper", each.start) for each in cut(text)[1:])

@@ -17,6 +17,7 @@ from collections.abc import Iterator, Sequence
 from html import unescape
 from itertools import islice
 from typing import Final
+from urllib.parse import unquote
 
 from mem_search.patterns import pattern
 from mem_search.text.control_characters import CLASS
@@ -37,9 +38,9 @@ _DIGITS: Final = str.maketrans("013457@$", "oieastas")
 _WITH_DIGITS: Final = pattern(r"[a-z][01345]+[a-z]|(?<![\w])[1345][a-z][a-z0-9]{3}")
 _JOINED: Final = pattern(r"[a-z]_[a-z]+_[a-z]")
 _SPACED: Final = pattern(
-    r"(?<![^\W_])[^\W\d_](?:[ \t.*_·-]{1,4}[^\W\d_](?![^\W_])){7,}"  # at least eight letters
+    r"(?<![^\W_])[^\W\d_](?:[ \t.*_·|/~+-]{1,4}[^\W\d_](?![^\W_])){7,}"  # at least eight letters
 )
-_BETWEEN_WORDS: Final = pattern(r"[ \t.*_·-]{2,}")
+_BETWEEN_WORDS: Final = pattern(r"[ \t.*_·|/~+-]{2,}")
 _NO_LETTER: Final = pattern(r"[^\w]|_")
 
 _BACKWARDS: Final = pattern("erongi|snoitcurtsni|tpmorp|drowssap|dragersid|tegrof")
@@ -48,6 +49,9 @@ _ROT13: Final = pattern("vtaber|vafgehpgvbaf|flfgrz cebzcg|cnffjbeq|qvfertneq|sb
 _MIN_REFERENCES: Final = 8
 """Numbers of characters as HTML writes them; words of ASCII written so are hidden."""
 
+_PERCENT: Final = pattern(r"(?:[a-zA-Z]{2,20}%20){3}")
+"""Words of an address, with blanks as percent signs."""
+_HEX: Final = pattern(r"(?:[2-7][0-9a-fA-F]){12,2048}")
 _BASE64: Final = pattern(r"(?<![\w+/=-])[A-Za-z0-9+/_-]{24,4096}={0,2}(?![\w+/=])")
 _MAX_ENCODED: Final = 200
 """Words of a text that are decoded: a text with more is data."""
@@ -73,12 +77,17 @@ def readings(text: str) -> Iterator[str]:
         yield folded(" ".join(filter(None, said)))
     if _BACKWARDS.search(plain):
         yield plain[::-1]
+        yield " ".join(word[::-1] for word in plain.split())
     if _ROT13.search(plain):
         yield codecs.decode(plain, "rot13")
     if text.count("&#") >= _MIN_REFERENCES:
         yield folded(unescape(text))
+    if _PERCENT.search(text):
+        yield folded(unquote(text))
     for word in islice(_BASE64.finditer(text), _MAX_ENCODED):
-        if decoded := _decoded(word[0]):
+        decoded = _decoded(word[0])
+        again = _BASE64.fullmatch(decoded)
+        if decoded := _decoded(again[0]) if again else decoded:
             yield folded(decoded)
 
 
@@ -90,12 +99,18 @@ def folded(text: str) -> str:
 
 
 def _decoded(word: str) -> str:
-    """What somebody wrote in base64; "" for anything else."""
+    """What somebody wrote in base64 or as hexadecimal numbers; "" for anything else."""
+    if _HEX.fullmatch(word):
+        return _said(bytes.fromhex(word).decode("ascii", "replace"))
     bare = word.rstrip("=").replace("-", "+").replace("_", "/")
     try:
         said = base64.b64decode(bare + "=" * (-len(bare) % 4)).decode()
     except (binascii.Error, ValueError):
         return ""
+    return said if _BASE64.fullmatch(said) else _said(said)
+
+
+def _said(said: str) -> str:
     letters = sum(letter.isalpha() or letter.isspace() for letter in said)
     return said if letters >= _MIN_LETTERS * len(said) else ""
 

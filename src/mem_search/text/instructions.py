@@ -17,9 +17,10 @@ from functools import cache
 from typing import Final
 
 from mem_search.patterns import pattern
+from mem_search.text.addressed import is_addressed
 from mem_search.text.disguises import compiled, is_joined_order, readings
 
-RULES: Final = "3"
+RULES: Final = "4"
 """Raise this when a rule changes: stored records are then looked at again."""
 
 _AGENT: Final = (
@@ -333,18 +334,23 @@ _OWN_END: Final = pattern(r"</?recalled-memory>")
 """What stands around what an agent recalls: an end without a beginning pretends to be outside."""
 
 
+_HIDDEN_SENTENCE: Final = pattern("(?:[\U000e0021-\U000e007e]+\U000e0020){3}")
+"""In Unicode tags, which show as nothing: it is not for people. Flags have one word without blanks."""
+
 _NAME: Final = pattern(r"(?<!\S)[^\s-]++(?:-[^\s-]++){2,}+")
 """Of a branch or a file. What gives it to an agent looks at it by itself (``is_order``)."""
 
 
 def found(text: str) -> tuple[str, ...]:
     """The names of the rules that ``text`` meets, in the order of ``NAMES``; mostly none."""
-    names = set()
+    names = {"agent"} if _HIDDEN_SENTENCE.search(text) else set()
     for at, written in enumerate(readings(text)):
         reading = written if at else _NAME.sub(" ", written)
         names |= {name for name, rule in _rules() if name not in names and rule.search(reading)}
         if at and " " not in reading and is_joined_order(reading[:_MAX_ONE_WORD]):
             names.add("override")
+        if is_addressed(reading):
+            names.add("agent")
         # As it is written: where it is disguised, what is told of it is written as plain text.
         first = None if at else _OWN_END.search(reading)
         if first and first[0].startswith("</"):

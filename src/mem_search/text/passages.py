@@ -61,8 +61,12 @@ _ABSTRACT: Final = pattern(
 )
 _BLANK: Final = pattern(r"\n[ \t]*\n\s*|\f")
 _SENTENCE_END: Final = pattern(r"[.!?。！？][\"”’)\]]?(?=\s|$)")
-_BEGINS: Final = pattern(r"(?:[.!?][\"”’)\]]{0,2}\s|[。！？]|\n)\s*\Z")
-"""Between the last letter of a word piece and the next piece: a sentence or a line begins there."""
+_BEGINS: Final = (
+    pattern(r"(?:[.!?][\"”’»)\]]{0,2}\s|[。！？]|\n[ \t]*\n)\s*\Z"),
+    pattern(r"\n\s*\Z"),
+)
+"""Between the last letter of a word piece and the next piece: a sentence or a paragraph begins
+there, or else a line, which in wrapped text is in the middle of a sentence."""
 
 PLAIN: Final = Layout()
 
@@ -147,12 +151,16 @@ def _windows(text: str, spans: Sequence[tuple[int, int]]) -> Iterator[tuple[int,
 def _sentence(text: str, spans: Sequence[tuple[int, int]], piece: int) -> int:
     """The piece nearest to ``piece`` that begins a sentence or a line; it itself if none does."""
     near = range(piece - NEAR, min(piece + NEAR, len(spans) - 1) + 1)
-    begins = (
-        each
-        for each in near
-        if _BEGINS.search(text, max(0, spans[each - 1][1] - 1), spans[each][0])
-    )
-    return min(begins, key=lambda each: (abs(each - piece), each), default=piece)
+    for begins in _BEGINS:
+        found = (
+            each
+            for each in near
+            if begins.search(text, max(0, spans[each - 1][1] - 1), spans[each][0])
+        )
+        nearest = min(found, key=lambda each: (abs(each - piece), each), default=None)
+        if nearest is not None:
+            return nearest
+    return piece
 
 
 def _by_structure(
