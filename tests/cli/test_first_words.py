@@ -31,7 +31,6 @@ MISTAKES = [
     ("yesterday", "mem-search day yesterday"),
     ("today", "mem-search day today"),
     ("show note:3", "mem-search get note:3"),
-    ("open note:3", "mem-search get note:3"),
     ("rm note:3", "mem-search forget note:3"),
     ("delte note:3", "mem-search delete note:3"),
     ("save letter.pdf", "mem-search add letter.pdf"),

@@ -71,7 +71,7 @@ def test_a_generated_client_compiles_and_returns_typed_results(client: Path, mem
     address = f"http://127.0.0.1:{mem.worker()['port']}"
     with module("client").Client(base_url=address) as worker:
         unified = module("api.search.get_api_search_unified")
-        json_format = models.GetApiSearchUnifiedFormat.JSON
+        json_format = models.GetApiSearchUnifiedFormatType0.JSON
         found = unified.sync(client=worker, query="tokens", format_=json_format)
         assert isinstance(found, models.SearchReply)
         (result,) = found.results

@@ -11,10 +11,9 @@ SEARCH = "search"
 """The command for a question that follows no command."""
 
 COMMANDS = (
-    "unified", "search", "day", "recent", "cite", "suggest", "get", "preview", "open", "timeline",
-    "related",
-    "context", "forget", "delete", "purge", "add", "why", "sync", "unfollow", "import",
-    "export", "install", "uninstall", "resume", "backup", "restore", "stats",
+    "unified", "search", "day", "recent", "cite", "suggest", "get", "preview", "timeline",
+    "related", "open", "resume", "context", "forget", "delete", "purge", "add", "why", "sync", "unfollow", "import",
+    "export", "install", "uninstall", "backup", "restore", "stats",
     "ledger", "sources", "reembed", "compress", "projects", "jobs", "cites", "cited-by",
     "citation-report",
     "mcp", "quickstart", "view", "doctor", "migrate", "index", "worker", "service", "token",
