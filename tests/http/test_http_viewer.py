@@ -57,7 +57,7 @@ def test_every_reason_is_a_score_of_the_reply() -> None:
     text = (FOLDER / "texts.js").read_text("utf-8")
     told = re.findall(r'"?([a-z-]+)"?: "', text[text.index("  why: {") : text.index("whyPlace")])
     scores = {"keyword", "vector", "time", *(stage.name for stage in STAGES)}
-    assert len(told) == 10
+    assert len(told) == 11
     assert set(told) <= scores
 
 

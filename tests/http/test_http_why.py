@@ -170,7 +170,7 @@ async def test_a_file_that_the_ledger_calls_by_its_session_is_read(
     told = await ask(empty, file)
     assert f"of the session {made.id}, which gave " in told["sentence"]
     assert "gave 0" not in told["sentence"]
-    assert "1 part(s) of it failed: message 2 cannot be read" in told["sentence"]
+    assert "1 part of it failed: message 2 cannot be read" in told["sentence"]
     assert told["state"] == "stored"
 
 

@@ -12,7 +12,8 @@ SEARCH = "search"
 
 COMMANDS = (
     "unified", "search", "day", "recent", "cite", "suggest", "get", "preview", "timeline",
-    "related", "open", "resume", "context", "forget", "delete", "purge", "add", "why", "sync", "unfollow", "import",
+    "related", "open", "resume", "context", "forget", "delete", "purge", "add", "why", "sync",
+    "unfollow", "import",
     "export", "install", "uninstall", "backup", "restore", "stats",
     "ledger", "sources", "reembed", "compress", "projects", "jobs", "cites", "cited-by",
     "citation-report",

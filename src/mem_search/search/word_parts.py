@@ -19,6 +19,7 @@ from mem_search.model import Term
 from mem_search.patterns import pattern
 from mem_search.storage.ports.search import SearchSnapshot
 from mem_search.text import wordpieces
+from mem_search.text.highlight import stem
 from mem_search.text.query import demands
 from mem_search.text.word_forms import plain
 from mem_search.text.words import RUN, STOP_WORDS, Others, is_cjk, is_hash
@@ -161,7 +162,8 @@ def _beginning_with(snapshot: SearchSnapshot, word: str, *, is_last: bool) -> It
     if len(word) < least or not (is_last or not wordpieces.is_word(word)):
         return
     (forms,) = snapshot.expand_words([f"{word}*"]).values()
-    seen = tuple(form for form in forms if form != word and not form.endswith("*"))
+    own = stem(word)  # other forms of the word match it anyway
+    seen = tuple(form for form in forms if not form.endswith("*") and stem(form) != own)
     if seen:
         yield Others((word,), forms[:1] if forms[0].endswith("*") else seen, seen)
 
