@@ -177,6 +177,24 @@ def signal(folder: Path) -> Path:
     return _file(folder, "Bob/data.json", lines)
 
 
+def google_chat(folder: Path) -> Path:
+    about = {"name": "Harbour", "members": [{"name": "Ada"}, {"name": "Bob"}]}
+    _file(folder, "Groups/Space A1/group_info.json", json.dumps(about))
+    said = [
+        {"creator": {"name": "Ada"}, "created_date": date, "text": text, "message_id": str(at)}
+        for at, (date, text) in enumerate((
+            ("Monday, October 6, 2025 at 8:53:04 AM UTC", "Who has the key of the lamp?"),
+            ("Monday, October 6, 2025 at 8:54:10 AM UTC", "It hangs in the harbour office."),
+        ))
+    ]  # fmt: skip
+    return _file(folder, "Groups/Space A1/messages.json", json.dumps({"messages": said}))
+
+
+def facebook_posts(folder: Path) -> Path:
+    post = {"timestamp": 1_759_740_784, "data": [{"post": "The lamp burns again."}]}
+    return _file(folder, "posts/your_posts_1.json", json.dumps([post]))
+
+
 def clippings(folder: Path) -> Path:
     return _file(folder, "My Clippings.txt", CLIPPINGS)
 
@@ -220,5 +238,6 @@ MADE = {
     "contacts": contacts, "calendar": calendar, "evernote": evernote, "keep": keep,
     "joplin": joplin, "whatsapp": whatsapp, "telegram": telegram, "messenger": messenger,
     "discord": discord, "signal": signal, "clippings": clippings, "library": library,
-    "browser-history": browser_history, "packed": packed,
+    "browser-history": browser_history, "packed": packed, "google-chat": google_chat,
+    "facebook-posts": facebook_posts,
 }  # fmt: skip

@@ -90,7 +90,7 @@ def test_a_saved_search_prints_new_results(filled: Home) -> None:
     ran = filled.ok("saved", "run", "news").splitlines()
     assert sorted(line.split("  ")[-1] for line in ran[:-1]) == ["Auth", "Keys", "New"]
     assert [line for line in ran if line.startswith("+")] == ["+ local:note:3  New"]
-    assert ran[-1] == "1 new; 3 of 3 result(s) shown"
+    assert ran[-1] == "1 new; 3 of 3 results shown"
     told = filled.ok("saved", "inbox", "--keep")
     assert "  news  1 new\n  + local:note:3  New\n" in told
     assert filled.ok("saved", "inbox") == told

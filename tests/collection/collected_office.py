@@ -192,7 +192,7 @@ OFFICE = (
     book("negative in brackets", cells("-1234.5", style=0), "(1,234.50)", codes=("#,##0.00_);(#,##0.00)",)),
     book("text format", cells("12", style=0), "Nr. 12", codes=("&quot;Nr. &quot;0",)),
     book("formula of text", "<row r='1'><c r='A1' t='str'><f>B1&amp;C1</f><v>Joined Rail</v></c></row>", "Joined Rail"),
-    book("formula without a value", "<row r='1'><c r='A1'><f>SUM(B1:B3)</f></c></row>", "=SUM(B1:B3)", said=("formula(s) have no value in the file",)),
+    book("formula without a value", "<row r='1'><c r='A1'><f>SUM(B1:B3)</f></c></row>", "=SUM(B1:B3)", said=("formula without a value in the file",)),
     book("cells without their places", "<row><c t='inlineStr'><is><t>Loose Crake</t></is></c><c><v>7</v></c></row>", "Loose Crake", "7"),
     book("ISO date in a cell", "<row r='1'><c r='A1' t='d'><v>2024-03-14T00:00:00</v></c></row>", "2024-03-14"),
     book("tooltips and lists of a validation", inline("Ebb"), "Ebb", "Choose Jackdaw", after="<dataValidations><dataValidation type='list' promptTitle='Berth' prompt='Choose Jackdaw' sqref='A1'><formula1>&quot;East,West&quot;</formula1></dataValidation></dataValidations>"),

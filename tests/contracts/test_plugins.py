@@ -343,7 +343,7 @@ def test_the_store_answers_when_the_package_is_removed(acme: Office) -> None:
     assert len(acme.ok("export").splitlines()) == 3
     assert "2  ticket (not installed)" in acme.ok("stats")
     assert "kind ticket" in acme.home.run("doctor").stdout
-    assert ref in acme.home.run("tickets", "lantern").stdout  # words, no command
+    assert "The lighthouse is dark" in acme.home.run("tickets", "lantern").stdout  # words
     assert (
         "no kind of record is called 'tickets'"
         in acme.home.run("search", "x", "--kind", "tickets").stderr

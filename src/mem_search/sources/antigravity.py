@@ -183,6 +183,8 @@ def _events(
 ) -> Iterator[Event]:
     """What a step says. Calls have no ids: an answer is that of the first call that waits."""
     source, kind, said = step.get("source"), step.get("type"), clean_text(step.get("content"))
+    if not isinstance(kind, str):
+        kind = clean_text(kind)
     if kind == "USER_INPUT":
         # What a hook or the program adds comes from another source.
         if source in (None, "USER_EXPLICIT"):

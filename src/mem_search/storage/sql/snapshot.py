@@ -261,8 +261,8 @@ class Snapshot(ABC):
 
     def _varieties(self, numbers: Numbers, kinds: Collection[Kind]) -> Iterator[tuple[str, int]]:
         for name, (kind, _) in VARIETIES.items():
-            if kind in kinds:
-                yield name, int(self._within(numbers, Filters(kinds=(name,))).sum())
+            if kind in kinds and (of := int(self._within(numbers, Filters(kinds=(name,))).sum())):
+                yield name, of
 
     def records(self, numbers: Sequence[int]) -> dict[int, Record]:
         return records.fetch(self._connection, numbers)
