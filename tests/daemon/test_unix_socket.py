@@ -54,11 +54,13 @@ def connected(folder: Path) -> socket.socket:
     return connection
 
 
-def asked(home: Home, target: str, host: str = "localhost", body: str = "") -> tuple[int, bytes]:
+def asked(
+    home: Home, target: str, host: str = "localhost", body: str = "", accept: str = "text/plain"
+) -> tuple[int, bytes]:
     """Status and body of the reply."""
     with closing(HTTPConnection(host)) as connection:
         connection.sock = connected(home.path)
-        headers = {"Content-Type": "application/json"} if body else {"Accept": "text/plain"}
+        headers = {"Content-Type": "application/json"} if body else {"Accept": accept}
         connection.request("POST" if body else "GET", target, body or None, headers)
         reply = connection.getresponse()
         return reply.status, reply.read()
@@ -81,7 +83,7 @@ def test_addresses_in_replies_are_those_of_the_port(home: Home) -> None:
     url = home.worker()["url"]
     found = json.loads(asked(home, "/api/v1/search", body='{"query": "bridge"}')[1])
     assert found["items"][0]["url"] == f"{url}/v/note:1"
-    stats = json.loads(asked(home, "/api/stats")[1])
+    stats = json.loads(asked(home, "/api/stats", accept="application/json")[1])
     assert stats["worker"]["port"] == home.worker()["port"]
 
 

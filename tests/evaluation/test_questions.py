@@ -71,7 +71,7 @@ async def test_an_answer_is_what_holds_the_phrase_and_its_place_is_told_for_both
     ]
     await fill(runtime, *given)
     seal = Question("tide gauge repaired", ("Was repaired; the SEAL",))
-    nowhere = Question("tide gauge sold", ("sold to a museum",))
+    nowhere = Question("tide gauge", ("sold to a museum",))
     right, wrong = await questions.ask(runtime, [seal, nowhere])
     assert (right.place, right.by_date) == (1, 1)
     assert (wrong.place, wrong.by_date, wrong.size) == (None, None, 2)

@@ -187,12 +187,12 @@ def test_importance_adds_and_takes_and_leaves_alone_what_has_none() -> None:
     ("times", "raised"),
     [
         ((), []),
-        ((DateRange(20, 30),), [0, 1, 1, 0]),
+        ((DateRange(20, 30),), [0, 2, 2, 0]),
         ((DateRange(start=30),), [0, 0, 1, 1]),
-        ((DateRange(end=10), DateRange(40, 50)), [1, 0, 0, 1]),
+        ((DateRange(end=10), DateRange(40, 50)), [1, 0, 0, 2]),
     ],
 )
-def test_records_from_a_time_in_the_question_gain_the_same(
+def test_records_from_a_time_in_the_question_gain_the_same_and_twice_where_it_is_some_days(
     times: tuple[DateRange, ...], raised: list[int]
 ) -> None:
     before = state(4, created=np.array([10, 20, 30, 40], np.int64))

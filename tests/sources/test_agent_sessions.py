@@ -359,7 +359,8 @@ def test_a_damaged_database_is_named(name: str, content: bytes, tmp_path: Path) 
             read(name, root)
     else:
         _, ledger, _ = read(name, root)
-        assert [entry.outcome for entry in ledger] == ["failed"]
+        (entry,) = ledger
+        assert entry.outcome == "failed" or (not content and "empty" in entry.reason)
 
 
 JSON: st.SearchStrategy[Any] = st.recursive(

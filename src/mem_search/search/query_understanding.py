@@ -244,7 +244,7 @@ async def filters_of(store: SearchStore, request: SearchRequest, kinds: KnownKin
     shown = request.scratchpad or request.folder or "folder" in request.where
     if not shown and _asks_for(request, "note") and "folder:" not in request.text.lower():
         # By their numbers: mostly there are none, and then nothing is filtered.
-        filters = replace(filters, without=await store.matching(SCRATCHPAD))
+        filters = replace(filters, without=(*filters.without, *await store.matching(SCRATCHPAD)))
     return filters
 
 

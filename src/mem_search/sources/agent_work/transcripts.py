@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import stat
 from abc import abstractmethod
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -73,7 +74,8 @@ class SessionFiles(WholeFiles):
         return ""
 
     def drafts(self, file: WholeFile) -> Iterator[Draft | LedgerEntry | WholeSession | NotHere]:
-        if not file.path.stat().st_size:  # a program begins some so
+        status = file.path.lstat()
+        if stat.S_ISREG(status.st_mode) and not status.st_size:  # a program begins some so
             yield LedgerEntry(file.name, "left", "it is empty")
             return
         project_of = named_after if file.is_upload else identify
