@@ -58,6 +58,8 @@ def bodies(route: Route) -> st.SearchStrategy[bytes]:
     names = sorted(
         {*(route.body.model_fields if route.body else ()), *(n for b in known for n in b)}
     )
+    if not names:
+        return RAW
     changes = st.dictionaries(st.sampled_from(names) | st.text(max_size=5), ODD, max_size=3)
     changed = st.builds(lambda body, more: {**body, **more}, st.sampled_from(known), changes)
     inner = st.builds(_with_inner, st.sampled_from(known), ODD)

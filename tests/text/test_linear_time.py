@@ -32,6 +32,7 @@ from mem_search.sources.mail import bodies, headers
 from mem_search.sources.mail import message as mail_message
 from mem_search.sources.mail import parts as mail_parts
 from mem_search.text import (
+    addressed,
     addresses,
     charsets,
     cites,
@@ -40,10 +41,12 @@ from mem_search.text import (
     decoding,
     disguises,
     embedded_data,
+    exclusions,
     file_names,
     highlight,
     identifiers,
     instructions,
+    intents,
     json_reading,
     languages,
     outline,
@@ -55,6 +58,7 @@ from mem_search.text import (
     question_times,
     record_ids,
     redaction,
+    related_questions,
     secret_columns,
     secret_finders,
     secret_places,
@@ -94,6 +98,12 @@ PAGES = outline.Layout(has_pages=True, recognised=frozenset({2}), speakers=("you
 
 
 FUNCTIONS: dict[str, Callable[[str], object]] = {
+    "addressed.is_addressed": addressed.is_addressed,
+    "exclusions.find": lambda text: [*exclusions.find(text)],
+    "intents.find": lambda text: intents.find(text, has_time=True),
+    "related_questions.find": related_questions.find,
+    "related_questions.find_moment": related_questions.find_moment,
+    "safe_text.without_title": lambda text: safe_text.without_title(text, text[:50]),
     "addresses.addresses": lambda text: addresses.addresses([text]),
     "charsets.codec_of": charsets.codec_of,
     "charsets.decoded": lambda text: charsets.decoded(
@@ -277,6 +287,10 @@ BOUNDED = {
     "dates.from_iso": "a date in a parameter of at most 4000 characters",
     "dates.parse_bound": "a date in a parameter of at most 4000 characters",
     "dates.parse_range": "a date in a parameter of at most 4000 characters",
+    "calendar_words.month_number": "one word",
+    "calendar_words.read": "a phrase that the bounded pattern of dates found",
+    "dates.read_moment": "a date in a parameter of at most 4000 characters",
+    "passages.heading_of": "a title and headings, which are joined",
     "dates.read_rfc3339": "a date in a parameter of at most 4000 characters",
     "highlight.stem": "one word that was found by a linear scan",
     "headers.mailbox": "a name and an address that headers.people found",

@@ -47,6 +47,9 @@ MAX_FACET_CHARS = 4096
 MAX_FACETS = 10_000
 """Characters of a value that records are filtered by; the longest are paths."""
 
+MAX_INSTRUCTION_CHARS = 6_000_000
+"""Characters of a record that are looked at, half at either end: 20 s of its 120."""
+
 _MIN_INSTRUCTION_CHARS = 12
 """Characters; names, numbers and dates are shorter."""
 
@@ -194,7 +197,11 @@ def _noon(value: object) -> int | None:
 
 def flagged(draft: Draft) -> Mapping[str, Any]:
     """The metadata of ``draft`` with the rules for instructions that its texts meet, if any."""
-    flags = instructions.found("\n".join([draft.title, draft.text, *_values_of(draft)]))
+    text = "\n".join([draft.title, draft.text, *_values_of(draft)])
+    if len(text) > MAX_INSTRUCTION_CHARS:
+        half = MAX_INSTRUCTION_CHARS // 2
+        text = f"{text[:half]}\n{text[-half:]}"
+    flags = instructions.found(text)
     others = {name: value for name, value in draft.metadata.items() if name != INSTRUCTION_LIKE}
     return {**others, INSTRUCTION_LIKE: list(flags)} if flags else others
 
