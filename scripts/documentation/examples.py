@@ -81,6 +81,7 @@ _VOLATILE: Final = (
     (re.compile(r"20\d\d-\d\d-\d\dT\d\d:\d\d:[\d.]+Z"), "NOW"),
     (re.compile(r"Note: [\d.]+% of the store .*? searched\s+", re.DOTALL), ""),
     (re.compile(r"forgot [0-9a-f]{12}"), "forgot ID"),
+    (re.compile(r"· \d{1,2}:\d\d [AP]M"), "· NOW"),  # a terminal shows the time of today's records
     (re.compile(r"in \d+ other file"), "in N other file"),
     (re.compile(r"-?\b\d+\.\d+"), "N"),  # scores differ between processors
     (re.compile(r"(?<=\d), 20\d\d(?=[),])"), ""),  # a year is shown where it is not the current one

@@ -106,3 +106,10 @@ async def test_a_listing_says_what_no_record_mentions_once(runtime: Runtime) -> 
     text = render(page, "index", display)
     assert text.startswith("No record mentions “saxophone”, “lesson”; nearest:\n")
     assert text.count("saxophone") == 1
+
+
+async def test_a_rare_word_deep_in_a_long_record_is_an_answer(runtime: Runtime) -> None:
+    long = " ".join(f"The harbour has a lamp and a gauge, as page {n} says." for n in range(900))
+    await fill(runtime, draft("long", f"{long} Quillonport."), *LAMPS)
+    page = await search(runtime, "quillonport", mode="keyword")
+    assert (page.report.answerable, page.total) == (True, 1)

@@ -71,6 +71,10 @@ class DisplayOptions:
         return self.full_date(at).rpartition(", ")[2]
 
 
+_FILLED_LATER: Final = "sparse"
+"""A score that is filled after the legs: until then a search is whole without it, as its report
+says."""
+
 _ORDINARY: Final = "the index is starting"
 """How the detail of a leg begins where nothing is wrong with it."""
 
@@ -89,6 +93,7 @@ def notices_of(report: SearchReport) -> list[str]:
             else f"{leg.name} search {leg.state}{f' ({leg.detail})' if leg.detail else ''}"
             for leg in report.legs
             if leg.state in ("degraded", "failed") and leg.name not in told
+            if leg.name != _FILLED_LATER
         ),
     ]
     if report.realised not in (report.requested, "filter") and not lines:

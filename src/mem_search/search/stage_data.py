@@ -141,13 +141,14 @@ def _with_rare_words(
     for word, passages in zip(asked, snapshot.passages_with(asked), strict=True):
         if not 0 < len(passages) <= MAX_RARE_PASSAGES or wordpieces.count(word) == 1:
             continue
-        records = distinct(snapshot.passage_columns(passages).records)
-        records = records[(records > 0) & are_among(records, snapshot.matching(question.filters))]
-        if len(records) <= RARE_HOLDERS:
-            for number in records.tolist():
+        columns = snapshot.passage_columns(passages)
+        within = are_among(columns.records, snapshot.matching(question.filters))
+        columns = columns.taken((columns.records > 0) & within)
+        found = columns.best(np.zeros(len(columns.records))).candidates(RARE_HOLDERS + 1)
+        if len(found) <= RARE_HOLDERS:
+            for number in found.records.tolist():
                 rare[number] = (0, rare.get(number, (0, 0))[1] + 1)
-    if rare:
-        candidates = candidates.joined(_first_passages(snapshot, list(rare)))
+            candidates = candidates.joined(found)  # with the passage that has the word
     return Named(candidates, {**rare, **held})
 
 
