@@ -44,6 +44,7 @@ ELSEWHERE: Final = {
     "| dot": "needs graphviz; tests/renderers check the text that dot reads",
     "/aside": "goes back to an older version; tests/cli/test_upgrade.py does",
     "before-upgrade-": "goes back to an older version; tests/cli/test_upgrade.py does",
+    "fzf ": "fzf is a program of its own; tests/cli/test_opening.py runs the recipe",
     "[y/N]": "asks in a terminal; tests/cli/test_forget.py answers",
 }  # fmt: skip
 """What a command or its output contains, and why it is not run here."""
@@ -130,6 +131,8 @@ def examples(text: str) -> Iterator[Example]:
 
 
 def _complete(command: str) -> bool:
+    if command.rstrip().endswith("|"):
+        return False
     try:
         shlex.split(command, comments=True)
     except ValueError:
