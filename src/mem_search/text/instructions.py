@@ -189,7 +189,7 @@ _FORMS: Final = (
         r"(?:you|always|never|ignore|all|from|do not|disable|the (?:assistant|agent|model|ai|user))\b"
         r"|(?:^|\n)[#*\s>]{0,6}(?:new|updated|revised|additional|real|actual) (?:system )?"
         r"instructions?(?: for \w+)?[*]{0,2} ?:"
-        r"|[=#*-]{2,} ?(?:new |updated )?(?:system|developer|admin) (?:message|prompt|instructions?|notice|override) ?[=#*:-]{2,}"
+        r"|(?<![=#*-])[=#*-]{2,}+ ?(?:new |updated )?(?:system|developer|admin) (?:message|prompt|instructions?|notice|override) ?[=#*:-]{2,}"
         r"|</(?:function_results?|tool_(?:results?|response|output)|documents?|context|user_query|search_results?)>\s{0,9}<(?:system|human|user|instructions?)>"
         r"|<system>\s{0,9}(?:you|the (?:previous|user|assistant)|ignore|all|from now)\b"
         r"|#{2,} ?instruction ?: ?\s{0,3}\n[^#]{1,500}?\n\s{0,9}#{2,} ?response ?:"
