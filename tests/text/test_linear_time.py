@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import pkgutil
+import string
 from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from types import ModuleType
@@ -331,6 +332,7 @@ RUNS = {
     "base64": "aGVsbG8gd29ybGQ",
     "full stops": ".",
     "hyphens": "-",
+    "number signs": "#",
     "slashes": "a/",
     "colons": "a:",
     "quotes": '"',
@@ -412,6 +414,25 @@ def _check(
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_its_time_grows_with_the_text(name: str) -> None:
     _check(name, SIZES, GROWTH, NOTICEABLE)
+
+
+MARKED = ("instructions.found", "disguises.readings", "redaction.redact", "secret_rules.spans")
+"""Functions of many rules: most rules begin or end with a mark."""
+
+
+@pytest.mark.parametrize("name", MARKED)
+def test_a_function_of_many_rules_takes_linear_time_over_each_mark(name: str) -> None:
+    secret_rules.load()
+    for mark in string.punctuation:
+        for run in (mark, f"{mark * 3}\n"):
+            check_growth(
+                f"{name} over {run!r}",
+                FUNCTIONS[name],
+                lambda length, run=run: _of_length(run, length),  # type: ignore[misc]
+                SIZES,
+                GROWTH,
+                NOTICEABLE,
+            )
 
 
 @pytest.mark.worker  # not for its worker, but for its minutes

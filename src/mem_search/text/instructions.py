@@ -192,7 +192,7 @@ _FORMS: Final = (
         r"|(?<![=#*-])[=#*-]{2,}+ ?(?:new |updated )?(?:system|developer|admin) (?:message|prompt|instructions?|notice|override) ?[=#*:-]{2,}"
         r"|</(?:function_results?|tool_(?:results?|response|output)|documents?|context|user_query|search_results?)>\s{0,9}<(?:system|human|user|instructions?)>"
         r"|<system>\s{0,9}(?:you|the (?:previous|user|assistant)|ignore|all|from now)\b"
-        r"|#{2,} ?instruction ?: ?\s{0,3}\n[^#]{1,500}?\n\s{0,9}#{2,} ?response ?:"
+        r"|(?<!#)#{2,}+ ?instruction ?: ?\s{0,3}\n[^#]{1,500}?\n\s{0,9}#{2,}+ ?response ?:"
         r"|\n(?:human|user) ?: ?[^\n]{1,300}\n{1,3}assistant ?: ?(?:sure|of course|certainly|here)"
         r"|\[system\]|\b(?:neue |nouvelles? |nuevas? |nuov[ae] |novas? |новы[ей] )(?:systemanweisung\w*|anweisung\w* des systems"
         r"|instructions? (?:du )?systeme|instruccion(?:es)? del sistema|istruzion[ei] di sistema|instruc(?:oes|ao) do sistema"
