@@ -40,7 +40,7 @@ def list_sessions(
 
 
 @app.command("show")
-def showfolded(wanted: Id, as_json: Json = False) -> None:
+def show_session(wanted: Id, as_json: Json = False) -> None:
     """Show the operations of a session as a tree, or one operation with its results."""
     client = open_client()
     session = _session(client, wanted)
