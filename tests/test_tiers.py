@@ -6,6 +6,7 @@ import asyncio
 import socket
 import subprocess
 import sys
+import threading
 
 import pytest
 from hypothesis import given
@@ -77,6 +78,24 @@ def test_a_started_process_and_a_bound_socket_are_told() -> None:
             bound.bind(("127.0.0.1", 0))
     assert any("subprocess.Popen" in each for each in started)
     assert any("socket.bind" in each for each in started)
+
+
+def test_a_thread_that_ran_before_is_not_of_the_test_and_one_that_it_starts_is() -> None:
+    def start(begin: threading.Event) -> None:
+        begin.wait()
+        subprocess.run([sys.executable, "-c", ""], check=True)
+
+    begins = threading.Event()
+    before = threading.Thread(target=start, args=(begins,))
+    before.start()
+    with tiers.watch() as started:
+        begins.set()
+        before.join()
+        assert started == []
+        own = threading.Thread(target=start, args=(begins,))
+        own.start()
+        own.join()
+    assert any("subprocess.Popen" in each for each in started)
 
 
 def test_an_event_loop_is_nothing_started() -> None:

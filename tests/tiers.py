@@ -9,6 +9,7 @@ the product does, fails and names it; then a mark of the test says what its code
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -62,6 +63,7 @@ HERE = str(Path(__file__).parent)
 WATCHED = ("subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "os.exec", "socket.bind")
 
 _started: list[str] | None = None
+_others: set[threading.Thread] = set()
 """What was started since ``watch`` began; None where nobody watches."""
 
 
@@ -157,8 +159,12 @@ def _names(code: CodeType) -> frozenset[str]:
 
 @contextmanager
 def watch() -> Iterator[list[str]]:
-    """Collect what is started until it ends: processes and bound sockets."""
-    global _started
+    """Collect what is started until it ends: processes and bound sockets.
+
+    Threads that ran before, such as a worker for other tests of the module, are not of this test.
+    """
+    global _started, _others
+    _others = {*threading.enumerate()} - {threading.current_thread()}
     _started = []
     try:
         yield _started
@@ -167,7 +173,9 @@ def watch() -> Iterator[list[str]]:
 
 
 def _heard(event: str, arguments: tuple[Any, ...]) -> None:
-    if _started is not None and event in WATCHED:
+    if _started is None or event not in WATCHED:
+        return
+    if threading.current_thread() not in _others:
         _started.append(f"{event} {arguments!r:.200}")
 
 
