@@ -50,12 +50,12 @@ PREPARED_HERE = 10**7
 @pytest.fixture(scope="session", autouse=True)
 def prepared_here() -> Iterator[None]:
     """No runtime of a test starts the process that prepares batches: it costs half a second, and
-    there are a thousand runtimes. ``tests/ingest/test_preparing.py`` and workers have it.
+    there are a thousand runtimes. ``tests/ingest/test_prepare_process.py`` and workers have it.
     """
-    from mem_search.ingest import preparing
+    from mem_search.ingest import prepare_process
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(preparing, "SMALL", PREPARED_HERE)
+        patch.setattr(prepare_process, "SMALL", PREPARED_HERE)
         yield
 
 

@@ -31,7 +31,7 @@ from pathlib import Path
 from runtimes import small
 from mem_search.extractors.extraction import Extraction
 from mem_search.ingest import indexer, spool
-from mem_search.ingest.preparing import Preparing
+from mem_search.ingest.prepare_process import PrepareProcess
 from mem_search.jobs.tasks import ImportJob
 from mem_search.storage.chroma.index import ChromaIndex
 from mem_search.storage.sqlite.records import SqliteIngest
@@ -41,7 +41,7 @@ from mem_search.wiring import open_runtime
 
 STEPS = {
     "extracted": (Extraction, "read"),
-    "prepared": (Preparing, "prepare"),
+    "prepared": (PrepareProcess, "prepare"),
     "stored": (SqliteIngest, "store_batch"),
     "read": (ImportJob, "run"),
     "noted": (StoredJobs, "note_result"),

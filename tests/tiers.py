@@ -43,7 +43,7 @@ STARTERS = {
     "mem_search.extractors": "worker",
     "homes.Home": "worker",
     "forked": "worker",
-    "mem_search.ingest.preparing.Preparing": "worker",
+    "mem_search.ingest.prepare_process.PrepareProcess": "worker",
     "mem_search.storage.chroma.index": "worker",
     "mem_search.storage.chroma.process": "worker",
     "mem_search.embedders.bundled.BundledEmbedder": "worker",  # it makes its graph in one

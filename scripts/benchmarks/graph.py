@@ -21,7 +21,7 @@ from mem_search.features.archives.service import ArchiveJob
 from mem_search.features.archives.sql import ArchiveStore
 from mem_search.features.graph.formats import FORMATS, write
 from mem_search.ingest.crash_mark import CrashMark
-from mem_search.ingest.preparing import Preparing
+from mem_search.ingest.prepare_process import PrepareProcess
 from mem_search.ingest.writer import IngestWriter
 from mem_search.jobs.reader import LocationReader
 from mem_search.model import Location
@@ -106,8 +106,8 @@ def _walks(home: Path) -> dict[str, list[float]]:
     return took
 
 
-async def _opened(home: Path) -> tuple[SqliteStore, LocationReader, Preparing]:
-    store, preparing = await SqliteStore.open(home / "mem-search.db"), Preparing()
+async def _opened(home: Path) -> tuple[SqliteStore, LocationReader, PrepareProcess]:
+    store, preparing = await SqliteStore.open(home / "mem-search.db"), PrepareProcess()
     writer = IngestWriter(store.ingest, lambda: None, preparing)
     return store, LocationReader(store.ingest, writer, CrashMark(home / "reading.json")), preparing
 

@@ -22,7 +22,7 @@ from mem_search.embedders import open_embedder
 from mem_search.embedders.bundled import BundledEmbedder
 from mem_search.ingest.crash_mark import CrashMark
 from mem_search.ingest.indexer import Indexer
-from mem_search.ingest.preparing import Outcome, Preparing
+from mem_search.ingest.prepare_process import Outcome, PrepareProcess
 from mem_search.ingest.writer import IngestWriter
 from mem_search.jobs.reader import LocationReader
 from mem_search.model import Draft, Location
@@ -117,12 +117,12 @@ async def _fill(chosen: Settings, file: Path, name: str) -> None:
     say("\r" + " " * 60 + "\r")
 
 
-class _TwoProcesses(Preparing):
+class _TwoProcesses(PrepareProcess):
     """Prepares both halves of a batch at once: nobody searches while a store is filled."""
 
     def __init__(self) -> None:
         super().__init__()
-        self._other = Preparing()
+        self._other = PrepareProcess()
 
     async def prepare(
         self, drafts: Sequence[Draft], at: Callable[[int], None] = lambda _: None

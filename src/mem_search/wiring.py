@@ -30,7 +30,7 @@ from mem_search.features.webhooks.sql import DeliveryStore
 from mem_search.ingest import spool
 from mem_search.ingest.crash_mark import CrashMark
 from mem_search.ingest.indexer import Indexer, audit_after, check_regularly
-from mem_search.ingest.preparing import Preparing
+from mem_search.ingest.prepare_process import PrepareProcess
 from mem_search.ingest.sparse import SparseFilling
 from mem_search.ingest.writer import IngestWriter
 from mem_search.jobs.enriching import EnrichJob, enrich_new
@@ -94,7 +94,7 @@ async def open_features(runtime: Runtime, *, background: bool = True) -> AsyncIt
     async with AsyncExitStack() as stack:
         research = _research_runtime(runtime)
         stack.push_async_callback(research.deliveries.close)
-        preparing = Preparing(settings.prepare_seconds, settings.prepare_memory)
+        preparing = PrepareProcess(settings.prepare_seconds, settings.prepare_memory)
         stack.push_async_callback(preparing.close)
         indexer = Indexer(
             store.indexing, space.index, runtime.model.embedder, space.number,
@@ -203,7 +203,7 @@ def _wake(ingest: IngestRuntime, research: ResearchRuntime) -> None:
 
 
 def _ingest_runtime(
-    runtime: Runtime, active_index: ActiveIndex, preparing: Preparing, mark: CrashMark
+    runtime: Runtime, active_index: ActiveIndex, preparing: PrepareProcess, mark: CrashMark
 ) -> IngestRuntime:
     settings, store, search = runtime.settings, runtime.store, runtime.search
     indexer, redaction = active_index.indexer, runtime.redaction

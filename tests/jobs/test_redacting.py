@@ -13,7 +13,7 @@ from drafts import draft, prepared
 from mem_search.features.archives.sql import ArchiveStore
 from mem_search.features.saved_searches.model import StoredPlan
 from mem_search.features.saved_searches.sql import SavedSearchStore
-from mem_search.ingest import prepare as preparing
+from mem_search.ingest import prepare
 from mem_search.model import Batch, LedgerEntry, Link, Location, SearchRequest
 from mem_search.model.jobs import ENDED, JobState
 from mem_search.model.requests import Scope
@@ -51,7 +51,7 @@ async def fill_as_before(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (home / "redaction.key").write_text(KEY.hex())
     store = await SqliteStore.open(home / "mem-search.db")
     with monkeypatch.context() as patched:
-        patched.setattr(preparing, "redacted", lambda draft: draft)
+        patched.setattr(prepare, "redacted", lambda draft: draft)
         batch = prepared(*RECORDS, cursor={"at": SECRET})
     await store.ingest.store_batch(HERE, batch, followed=False)
     await store.ingest.note_items(HERE, [LedgerEntry(f"x {SECRET}", "failed", f"bad {SECRET}")])
@@ -120,7 +120,7 @@ async def test_documents_of_an_older_version_get_their_facts_once(
     other = draft("letter", "Nothing is stated here", kind="file", title="a letter")
     store = await SqliteStore.open(home / "mem-search.db")
     with monkeypatch.context() as patched:
-        patched.setattr(preparing, "completed", lambda metadata, *_, **__: metadata)
+        patched.setattr(prepare, "completed", lambda metadata, *_, **__: metadata)
         batch = prepared(bill, other)
     await store.ingest.store_batch(Location("test", "/there"), batch, followed=False)
     await store.redacting.note_rules("of an older version")
@@ -148,7 +148,7 @@ async def test_reports_of_an_older_version_get_their_citations_and_keep_their_ve
     )
     store = await SqliteStore.open(home / "mem-search.db")
     with monkeypatch.context() as patched:
-        patched.setattr(preparing, "edges_of", lambda *_, **__: ())
+        patched.setattr(prepare, "edges_of", lambda *_, **__: ())
         patched.setattr(shared_phrases, "kept", lambda _: ())
         batch = prepared(*drafts)
     await store.ingest.store_batch(Location("test", "/there"), batch, followed=False)
@@ -181,8 +181,8 @@ async def test_words_of_an_older_version_are_put_into_the_index_in_the_forms_of_
     store = await SqliteStore.open(home / "mem-search.db")
     with monkeypatch.context() as patched:
         patched.setattr(words, "parts", lambda _: "")
-        patched.setattr(preparing, "has_forms", lambda _: False)
-        patched.setattr(preparing, "seen", lambda text: text)
+        patched.setattr(prepare, "has_forms", lambda _: False)
+        patched.setattr(prepare, "seen", lambda text: text)
         batch = prepared(*drafts)
     await store.ingest.store_batch(Location("test", "/there"), batch, followed=False)
     await store.redacting.note_rules("of an older version")

@@ -1,4 +1,4 @@
-"""Make a draft ready to store. Pure; ``preparing`` says in which process or thread it runs.
+"""Make a draft ready to store. Pure; ``prepare_process`` says in which process or thread it runs.
 
 Redaction comes first, over every string of the draft, so that no secret reaches the database,
 the full-text index, the model or a log.

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from mem_search.errors import InputError
 from mem_search.ingest.prepare import redacted
-from mem_search.ingest.preparing import Preparing
+from mem_search.ingest.prepare_process import PrepareProcess
 from mem_search.model import Batch, Draft, LedgerEntry, Location
 from mem_search.model.ingest import (
     IngestCounts,
@@ -42,12 +42,12 @@ class IngestWriter:
         self,
         ingest: Ingest,
         stored: Callable[[], None],
-        preparing: Preparing | None = None,
+        preparing: PrepareProcess | None = None,
         redaction: Redaction | None = None,
     ) -> None:
         self._ingest = ingest
         self._stored = stored
-        self._preparing = preparing or Preparing()
+        self._preparing = preparing or PrepareProcess()
         self._redaction = redaction or Redaction(b"")
         self.changing = asyncio.Lock()
         """Held by whoever reads a record in order to write it again."""

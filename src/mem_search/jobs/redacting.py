@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal, get_args
 
 from mem_search.ingest.prepare import flagged, redacted
-from mem_search.ingest.preparing import Preparing
+from mem_search.ingest.prepare_process import PrepareProcess
 from mem_search.jobs.kept_transcripts import KeptTranscripts
 from mem_search.jobs.queue import JobQueue, Report
 from mem_search.model import Draft, Filters, Record
@@ -58,7 +58,7 @@ class RedactJob:
     def __init__(
         self,
         store: Store,
-        preparing: Preparing,
+        preparing: PrepareProcess,
         purge: Callable[[], Awaitable[object]],
         redaction: Redaction,
         secret_box: SecretBox,

@@ -75,7 +75,7 @@ class _Ended(Exception):
         self.reason = reason
 
 
-class Preparing:
+class PrepareProcess:
     """Prepares batches for one store, one at a time. Call ``close`` at the end.
 
     ``seconds`` of processor time and ``megabytes`` of memory are the limits of one draft.

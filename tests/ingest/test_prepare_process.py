@@ -17,9 +17,9 @@ import pytest
 import hostile_kind
 from drafts import draft
 from mem_search import limited_process
-from mem_search.ingest import preparing as module
+from mem_search.ingest import prepare_process as module
 from mem_search.ingest.prepare import prepare
-from mem_search.ingest.preparing import SMALL, Preparing
+from mem_search.ingest.prepare_process import SMALL, PrepareProcess
 from mem_search.model import Draft
 from mem_search.model.ingest import PreparedDraft
 from mem_search.platform.processes import process_work, processor_seconds
@@ -40,11 +40,11 @@ def their_kind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None
 
 
 @pytest.fixture
-async def preparing(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Preparing]:
+async def preparing(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[PrepareProcess]:
     """One second of processor time for a draft. On a busy machine that may take a minute."""
     monkeypatch.setattr(module, "_PATIENCE", 100)
     monkeypatch.setattr(module, "SMALL", SMALL)
-    preparing = Preparing(seconds=1, megabytes=512)
+    preparing = PrepareProcess(seconds=1, megabytes=512)
     yield preparing
     await preparing.close()
 
@@ -54,21 +54,21 @@ def hostile(text: str) -> Draft:
 
 
 async def reasons(
-    preparing: Preparing, *drafts: Draft, at: Callable[[int], None] = lambda _: None
+    preparing: PrepareProcess, *drafts: Draft, at: Callable[[int], None] = lambda _: None
 ) -> list[str]:
     """Why each draft was refused; empty for a prepared one."""
     found = await preparing.prepare(drafts, at)
     return [each if isinstance(each, str) else "" for each in found]
 
 
-async def test_the_process_makes_of_a_draft_what_the_worker_does(preparing: Preparing) -> None:
+async def test_the_process_makes_of_a_draft_what_the_worker_does(preparing: PrepareProcess) -> None:
     told: list[int] = []
     assert await preparing.prepare(LARGE, told.append) == [prepare(each) for each in LARGE]
     assert preparing.pid not in (None, os.getpid())
     assert told == [*range(len(LARGE))]
 
 
-async def test_a_small_batch_of_built_in_kinds_needs_no_process(preparing: Preparing) -> None:
+async def test_a_small_batch_of_built_in_kinds_needs_no_process(preparing: PrepareProcess) -> None:
     small = (draft("a", "some words"), draft("b", ""), draft("c", "x" * (SMALL // 2)))
     prepared = await preparing.prepare(small)
     assert preparing.pid is None
@@ -86,7 +86,7 @@ async def test_a_small_batch_of_built_in_kinds_needs_no_process(preparing: Prepa
     ],
 )
 async def test_a_draft_that_reaches_a_limit_is_refused_and_the_others_are_prepared(
-    preparing: Preparing, monkeypatch: pytest.MonkeyPatch, what: str, reason: str
+    preparing: PrepareProcess, monkeypatch: pytest.MonkeyPatch, what: str, reason: str
 ) -> None:
     def at(place: int) -> None:  # only the sleep is not waited for
         is_asleep = drafts[place].text == "sleep"
@@ -99,7 +99,7 @@ async def test_a_draft_that_reaches_a_limit_is_refused_and_the_others_are_prepar
 
 
 async def test_a_draft_that_gets_a_part_of_a_processor_is_not_given_up_by_the_clock(
-    preparing: Preparing, monkeypatch: pytest.MonkeyPatch
+    preparing: PrepareProcess, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "_PATIENCE", 0.05)  # twenty times in its second of processor time
     monkeypatch.setattr(limited_process, "_WAITING", -1)  # however busy this machine is now
@@ -108,7 +108,7 @@ async def test_a_draft_that_gets_a_part_of_a_processor_is_not_given_up_by_the_cl
 
 
 async def test_a_process_that_ends_as_the_clock_gives_it_up_says_why(
-    preparing: Preparing, monkeypatch: pytest.MonkeyPatch
+    preparing: PrepareProcess, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     received = module._received
 
@@ -135,7 +135,7 @@ def test_a_process_that_works_is_told_from_one_that_waits() -> None:
 
 
 async def test_a_process_that_somebody_else_ended_blames_no_draft(
-    preparing: Preparing, tmp_path: Path
+    preparing: PrepareProcess, tmp_path: Path
 ) -> None:
     drafts = (hostile("fine"), hostile(f"once {tmp_path / 'marker'}"), hostile("fine too"))
     assert await reasons(preparing, *drafts) == ["", "", ""]
@@ -144,7 +144,7 @@ async def test_a_process_that_somebody_else_ended_blames_no_draft(
     assert await reasons(preparing, *drafts) == ["", "", ""]
 
 
-async def test_the_loop_goes_on_while_a_draft_spins(preparing: Preparing) -> None:
+async def test_the_loop_goes_on_while_a_draft_spins(preparing: PrepareProcess) -> None:
     refusing = asyncio.create_task(reasons(preparing, hostile("spin")))
     turns = 0
     while not refusing.done():
@@ -154,7 +154,7 @@ async def test_the_loop_goes_on_while_a_draft_spins(preparing: Preparing) -> Non
     assert turns > 10  # a loop that waits for the draft has one or two in its second
 
 
-async def test_what_cannot_be_sent_is_refused_by_itself(preparing: Preparing) -> None:
+async def test_what_cannot_be_sent_is_refused_by_itself(preparing: PrepareProcess) -> None:
     odd = Draft("note", "test", "odd", "text", metadata={"f": lambda: None})
     (refused, *others) = await reasons(preparing, odd, *LARGE)
     assert refused.startswith("metadata: it holds what cannot be stored")
@@ -162,7 +162,7 @@ async def test_what_cannot_be_sent_is_refused_by_itself(preparing: Preparing) ->
 
 
 async def test_cancelling_ends_the_process_and_the_next_batch_has_a_new_one(
-    preparing: Preparing,
+    preparing: PrepareProcess,
 ) -> None:
     started = asyncio.Event()
     sleeping = asyncio.create_task(preparing.prepare([hostile("sleep")], lambda _: started.set()))
@@ -176,7 +176,9 @@ async def test_cancelling_ends_the_process_and_the_next_batch_has_a_new_one(
     assert preparing.pid != before
 
 
-async def test_an_idle_process_ends(preparing: Preparing, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_idle_process_ends(
+    preparing: PrepareProcess, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(module, "IDLE_SECONDS", 0.01)
     await preparing.prepare(LARGE)
     await comes_true(lambda: preparing.pid is None)
