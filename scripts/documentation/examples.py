@@ -169,7 +169,7 @@ def compared(printed: str, day: date) -> str:
 class Shell:
     """A shell in ``home`` whose ``mem-search`` is this checkout, with a worker of its own."""
 
-    def __init__(self, home: Path, environ: Mapping[str, str]) -> None:
+    def __init__(self, home: Path, environ: Mapping[str, str], *, colours: bool = False) -> None:
         self._home, self._store = home, home / ".mem-search"
         commands = home.parent / "bin"
         commands.mkdir()
@@ -186,7 +186,7 @@ class Shell:
             "MEM_SEARCH_COMMAND": "mem-search",
             "SHELL": "/bin/bash",
             "LANG": "C.UTF-8",
-            "NO_COLOR": "1",
+            "NO_COLOR": "" if colours else "1",
             "PAGER": "cat",
             "FORCE_HYPERLINK": "0",
             "TERM": "xterm",
@@ -218,6 +218,11 @@ class Shell:
 
     def ran(self, command: str) -> tuple[int, str]:
         """(exit code, what stands on the screen) after a command, with the paths of a reader."""
+        code, shown = self.painted(command)
+        return code, self._as_shown(_CONTROL.sub("", _OVERWRITTEN.sub("", shown)))
+
+    def painted(self, command: str) -> tuple[int, str]:
+        """(exit code, everything that is written to the screen), with what acts on a terminal."""
         if self._process is None:
             self._screen, written = pty.openpty()
             termios.tcsetwinsize(written, (24, 80))
@@ -237,7 +242,7 @@ class Shell:
         while not printed.endswith(_END.encode()) or printed.count(_END.encode()) < 2:
             printed += os.read(self._screen, 1 << 16)
         shown, code, _ = printed.decode("utf-8", "replace").replace("\r\n", "\n").split(_END)
-        return int(code), self._as_shown(_CONTROL.sub("", _OVERWRITTEN.sub("", shown)))
+        return int(code), shown
 
     def settle(self) -> None:
         """Wait until what was stored is embedded and in the index: then answers are the same.

@@ -27,6 +27,7 @@ from mem_search.features.exports import cli as exports
 from mem_search.features.forgetting import cli as forget
 from mem_search.features.graph import cli as graph
 from mem_search.features.imports import cli as imports
+from mem_search.features.manual import cli as manual
 from mem_search.features.projects import cli as projects
 from mem_search.features.research import cli as research
 from mem_search.features.saved_searches import cli as saved_searches
@@ -38,7 +39,7 @@ from mem_search.features.why import cli as why
 
 _HELP = """Search everything that you and your coding agents have seen.
 
-Try: mem-search sync, then mem-search auth, which is short for mem-search search auth.
+Try: mem-search quickstart, then mem-search WORDS, short for mem-search search WORDS.
 """
 
 app = typer.Typer(
@@ -82,6 +83,7 @@ for group in (
 archives.add_to(app)
 app.command()(mcp)
 app.command()(quickstart.quickstart)
+manual.add_to(app)
 app.command()(viewer.view)
 app.command()(doctor.doctor)
 app.command()(backup.migrate)

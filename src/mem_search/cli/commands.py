@@ -22,7 +22,7 @@ _WHOLE: Final = 10_000
 
 SECTIONS: Final = (
     ("Search", (
-        "unified", "search", "day", "recent", *SEARCHED, "timeline", "related", "suggest", "view",
+        "search", "day", "recent", *SEARCHED, "timeline", "related", "suggest", "view", "unified",
     )),
     ("Open and cite", (
         "get", "open", "preview", "cite", "cites", "cited-by", "citation-report", "resume",
@@ -35,8 +35,8 @@ SECTIONS: Final = (
     ("Research", ("research", "saved", "scope", "graph", "webhook")),
     ("Take away and keep", ("forget", "delete", "purge", "backup", "restore", "export")),
     ("Look after", (
-        "stats", "projects", "jobs", "doctor", "worker", "service", "index", "reembed", "token",
-        "user",
+        "help", "stats", "projects", "jobs", "doctor", "worker", "service", "index", "reembed",
+        "token", "user",
     )),
 )  # fmt: skip
 """What ``--help`` shows below one heading; kinds of third parties join the first."""
@@ -44,7 +44,7 @@ SECTIONS: Final = (
 OVERVIEW: Final = """mem-search finds what you and your coding agents have seen.
 
   mem-search WORDS           search everything, best match first
-  mem-search unified WORDS   the same, newest first
+  mem-search WORDS --newest  the same, newest first
   mem-search day yesterday   what is from a day, or "last week"
   mem-search get REF         print a record, such as note:3
   mem-search open REF        open its original
@@ -56,6 +56,7 @@ OVERVIEW: Final = """mem-search finds what you and your coding agents have seen.
   mem-search install         let your coding agents search
   mem-search stats           what is stored
   mem-search doctor          whether everything works
+  mem-search help WORDS      look something up in the manual
 
 mem-search --help lists every command, mem-search COMMAND --help its options.
 """

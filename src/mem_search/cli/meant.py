@@ -17,7 +17,7 @@ COMMANDS = (
     "export", "install", "uninstall", "backup", "restore", "stats",
     "ledger", "sources", "reembed", "compress", "projects", "jobs", "cites", "cited-by",
     "citation-report",
-    "mcp", "quickstart", "view", "doctor", "migrate", "index", "worker", "service", "token",
+    "mcp", "quickstart", "help", "view", "doctor", "migrate", "index", "worker", "service", "token",
     "user", "archive", "graph", "research", "saved", "scope", "webhook",
 )  # fmt: skip
 """The commands of the framework, in its order and without those of kinds."""
@@ -39,7 +39,8 @@ MEANT = {
     "disable": "service uninstall",
     **dict.fromkeys(["login", "auth-token"], "token create"),
     **dict.fromkeys(["citation", "citations", "bibtex"], "cite"),
-    **dict.fromkeys(["help", "commands"], "--help"),
+    "commands": "--help",
+    **dict.fromkeys(["man", "manual", "docs", "faq"], "help"),
     "version": "--version",
     **dict.fromkeys(["repos", "repositories"], "projects"),
     **dict.fromkeys(["calendar", "graphs"], "view"),
