@@ -128,7 +128,7 @@ def test_an_empty_machine_gets_a_sample_that_goes_without_a_trace(
         said = quickstart(port=port)
     assert f"port {port} is taken" in said
     assert "taking a free port instead" in said
-    assert "Nothing to read was found here" in said
+    assert "nothing to read was found here" in said
     assert "4. A first question: a decision" in said
     asked, _, answer = said.partition('$ mem-search "')[2].partition('"\n')
     assert asked.startswith("why ")
@@ -158,7 +158,7 @@ def test_the_first_answer_is_the_persons_own_and_again_reads_nothing_new(
     declined = quickstart(answer="n\n")
     assert "claude-code  ~/.claude/projects  (1 file, 0." in declined
     assert f"git          {shop}" in declined
-    assert "Nothing of yours was read" in declined
+    assert "nothing of yours was read" in declined
 
     first = quickstart("--yes")
     assert f"2 of 2  git {shop}: 1 new" in first

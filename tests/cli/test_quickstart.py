@@ -89,7 +89,7 @@ SAMPLED = stored(
         ((NOTE, FAILED, DECISION), Question("why refresh under a lock", "a decision")),
         (
             (SAMPLED, NOTE, FAILED),
-            Question("the error signature of the callback does not", "a command that failed"),
+            Question("the error signature of the callback does not match", "a command that failed"),
         ),
         ((SAMPLED, NOTE), Question("the note about Lease of the workshop", "a document")),
         ((SAMPLED,), Question("why store order times in UTC", "a decision")),

@@ -26,10 +26,13 @@ _FILE: Final = "sample.jsonl"
 
 _CANDIDATES: Final = 8
 """Newest records of a sort that are tried; each costs a search of some 20 ms."""
-_MAX_WORDS: Final = 6
+_MAX_WORDS: Final = 8
 """Of a topic: a question that somebody would type."""
-_MIN_TELLING: Final = 2
+_MIN_TELLING, _MAX_TELLING = 2, 4
 """Words of a topic that are no stop words: one word says too little to be a question."""
+
+_MIN_LETTERS: Final = 2
+"""A shorter word tells nothing by itself."""
 
 _WORD: Final = pattern(r"[^\W_]+(?:[-'’][^\W_]+)*")
 _CHOSEN: Final = pattern(
@@ -95,10 +98,15 @@ def _topic(text: str) -> str:
     """The first words of ``text`` that a question can be about; "" where they say too little."""
     from mem_search.text.words import STOP_WORDS
 
-    words = _WORD.findall(_REST.split(_LABEL.sub("", text.strip()), maxsplit=1)[0])[:_MAX_WORDS]
+    words: list[str] = []
+    telling: set[str] = set()
+    for word in _WORD.findall(_REST.split(_LABEL.sub("", text.strip()), maxsplit=1)[0]):
+        if len(words) == _MAX_WORDS or len(telling) == _MAX_TELLING:
+            break
+        words.append(word)
+        telling |= {word.lower()} - STOP_WORDS if len(word) > _MIN_LETTERS else set()
     while words and words[-1].lower() in STOP_WORDS:
         words.pop()
-    telling = {word.lower() for word in words if len(word) > 2} - STOP_WORDS
     return " ".join(words) if len(telling) >= _MIN_TELLING else ""
 
 

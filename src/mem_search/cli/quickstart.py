@@ -31,7 +31,7 @@ from mem_search.cli.options import Yes
 from mem_search.cli.output import note, progress, say, screen, show_listing, write
 from mem_search.cli.search_options import MIXED, UNIFIED
 from mem_search.cli.shell import advice, offer
-from mem_search.daemon.control import start
+from mem_search.daemon.control import STARTING, start
 from mem_search.errors import Conflict, MemSearchError, SourceError
 from mem_search.patterns import pattern
 from mem_search.regular_file import open_regular_file
@@ -48,6 +48,9 @@ _FOLDER = pattern(r'"cwd"\s*:\s*("(?:[^"\\]|\\.)*")')
 
 _LOOK_SECONDS: Final = 0.5
 """Between two lines of progress."""
+
+_FEW_PASSAGES, _MAX_WAIT_SECONDS = 300, 10.0
+"""So many passages are embedded in some seconds; longer nobody waits for a demonstration."""
 
 _NEXT: Final = """
   mem-search WORDS         search everything; --newest for the newest first
@@ -77,6 +80,8 @@ def quickstart(
     for source, path, size in _found():
         found.append((source, path))
         say(f"  {source:12} {_short(path)}{size}\n")
+    if not found:
+        say("  nothing that can be read without being named\n")
     confirmed = f"Read this into {_short(str(home))}? Nothing leaves this machine."
     if found and (
         yes or not sys.stdin.isatty() or typer.confirm(confirmed, default=True, err=True)
@@ -85,7 +90,7 @@ def quickstart(
     records = client.json("GET", "/api/stats")["records"]["total"]
     if not records:
         _read_sample(client, is_declined=bool(found))
-    tell_embedding(client)
+    _wait_for_meaning(client)
     _ask(replace(client, anonymous=True))
     _step("Three commands to go on with")
     say(_NEXT)
@@ -124,6 +129,8 @@ def _counting(doing: str) -> Iterator[Callable[[str], None]]:
             progress(f"  {doing} ({time.monotonic() - began:.0f} s)")
 
     def tell(text: str) -> None:
+        if on_terminal and text == STARTING:
+            return  # it is being told
         if on_terminal:
             progress("")
         note(text)
@@ -173,7 +180,7 @@ def _found() -> Iterator[tuple[str, str, str]]:
 
 def _files(place: Path) -> list[tuple[Path, os.stat_result]]:
     """The files below ``place``, the newest first."""
-    found = []
+    found: list[tuple[Path, os.stat_result]] = []
     paths = place.rglob("*") if place.is_dir() else [place]
     shown = time.monotonic() + _LOOK_SECONDS if sys.stderr.isatty() else math.inf
     for path in paths:
@@ -246,16 +253,31 @@ def _read(client: Client, found: Sequence[tuple[str, str]]) -> None:
 
 
 def _read_sample(client: Client, *, is_declined: bool) -> None:
-    why = "Nothing of yours was read" if is_declined else "Nothing to read was found here"
-    _step("3. A sample to try it on")
-    say(
-        f"  {why}. These are made up: the sessions of a bakery's shop, somebody's notes, mail and"
-        " saved pages.\n"
-    )
+    why = "nothing of yours was read" if is_declined else "nothing to read was found here"
+    _step(f"3. A sample to try it on: {why}")
+    say("  made up: the sessions of a bakery's shop, somebody's notes, mail and saved pages\n")
     lines = (json.dumps(each).encode() + b"\n" for each in sample())
     job = client.upload("/api/import/upload", lines, [("source", "jsonl")])["job"]
     say("".join(f"  {line}\n" for line in import_lines(wait(client, job)["result"], SAMPLE)))
     say("  to take it away again: mem-search forget --source sample\n")
+
+
+def _wait_for_meaning(client: Client) -> None:
+    """Wait until the question can be answered by meaning, too, where that is a matter of seconds;
+    else say how long it takes.
+    """
+    deadline = time.monotonic() + _MAX_WAIT_SECONDS
+    while time.monotonic() < deadline:
+        found = client.json("GET", "/api/jobs", [("limit", "1")]).get("embedding", {})
+        done, total = found.get("done", 0), found.get("total", 0)
+        if not 0 < total - done < _FEW_PASSAGES:
+            break
+        if sys.stderr.isatty():
+            progress(f"  reading the meaning: {done} of {counted(total, 'passage')}")
+        time.sleep(_LOOK_SECONDS)
+    if sys.stderr.isatty():
+        progress("")
+    tell_embedding(client)
 
 
 def _ask(client: Client) -> None:

@@ -46,6 +46,7 @@ _START_SECONDS = 60.0
 
 _MAX_START_SECONDS = 600.0
 
+STARTING = "the worker is starting"
 TELL_SECONDS = 3.0
 """A start that takes longer is told."""
 
@@ -190,7 +191,7 @@ class Starting:
         now = self._clock()
         if not self._told and now - self._began > TELL_SECONDS:
             self._told = True
-            self._tell("the worker is starting")
+            self._tell(STARTING)
         if not self._told_late and now - self._began > self._patience() / 2:
             self._told_late = True
             self._tell(f"the worker has not started for {now - self._began:.0f} s; to start again:")
