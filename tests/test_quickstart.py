@@ -130,7 +130,7 @@ def test_an_empty_machine_gets_a_sample_that_goes_without_a_trace(
     assert "taking a free port instead" in said
     assert "nothing to read was found here" in said
     assert "4. A first question: a decision" in said
-    asked, _, answer = said.partition('$ mem-search "')[2].partition('"\n')
+    asked, _, answer = said.partition('  mem-search "')[2].partition('"\n')
     assert asked.startswith("why ")
     assert "Observation #" in answer
     named = re.findall(r"^  mem-search \w+", said.partition("Three commands")[2], re.MULTILINE)
@@ -165,7 +165,7 @@ def test_the_first_answer_is_the_persons_own_and_again_reads_nothing_new(
     assert "1 of 2  claude-code" in first
     assert "2 new records in " in first
     assert "mem-search forget --source sample" in first
-    (asked,) = re.findall(r'^\$ mem-search "(.+)"', first, re.MULTILINE)
+    (asked,) = re.findall(r'^  mem-search "(.+)"', first, re.MULTILINE)
     assert asked in (
         "the commit about Refresh tokens under a lock",
         "Make the harbour lamp survive a",

@@ -62,7 +62,9 @@ def moment(value: object, info: ValidationInfo, *, end: bool = False) -> int:
     ``end`` its last millisecond.
     """
     if not isinstance(value, str):
-        raise invalid_value("is no RFC 3339 date and time in quotes; write 2026-01-31T12:00:00Z")
+        raise invalid_value(
+            "is not an RFC 3339 date and time in quotes; write 2026-01-31T12:00:00Z"
+        )
     _, tz = clock_of(info)
     with input_errors_as_invalid():
         found, is_whole = dates.read_moment(value, tz, end=end)

@@ -374,7 +374,10 @@ def test_a_disk_that_takes_no_more_leaves_everything_as_it_was(
 
 
 def test_an_unknown_agent_is_told_with_the_known_ones() -> None:
-    with pytest.raises(InputError, match="'emacs' is no agent; known are claude-code, codex"):
+    with pytest.raises(
+        InputError,
+        match="'emacs' is not an agent that can be installed; choose one of claude-code, codex",
+    ):
         by_name("emacs")
 
 

@@ -125,7 +125,7 @@ def test_the_command_on_path_goes_unless_it_is_of_another_program(
     offer()
     link.unlink()
     link.symlink_to("/opt/pipx/bin/mem-search")
-    assert f"{link}: left: it is not our link any more" in mem.ok("uninstall")
+    assert f"{link}: kept: the link leads elsewhere now" in mem.ok("uninstall")
     assert link.is_symlink()
 
 

@@ -86,7 +86,7 @@ async def test_a_service_may_send_a_form_or_json_and_the_token_as_a_password(emp
 @pytest.mark.parametrize(
     ("headers", "body", "status", "why"),
     [
-        (AUTHORIZED | {"Content-Type": "image/png"}, LETTER, 415, "image/png is no mail; what is"),
+        (AUTHORIZED | {"Content-Type": "image/png"}, LETTER, 415, "image/png is not mail; what is"),
         (AUTHORIZED | RAW, b"Buy oil", 422, "the body is no message: it has no headers"),
         (AUTHORIZED | RAW, b"", 422, "the body is no message"),
         (AUTHORIZED | {"Content-Type": "application/json"}, b"{", 400, "the body is not JSON"),

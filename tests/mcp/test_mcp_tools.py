@@ -304,7 +304,7 @@ async def test_the_log_has_the_surface(context: ToolContext) -> None:
         ("get_records", {"ids": ["note:1"] * 51}, "ids: give at most 50"),
         ("search", {"query": [5]}, "query: input should be a valid string"),
         ("search", {"query": "a" * 5000}, "query: string should have at most 4000 characters"),
-        ("search", {"query": "a", "limt": 5}, "limt: unknown argument; known are query"),
+        ("search", {"query": "a", "limt": 5}, "limt: unknown argument; choose one of query"),
         (
             "search",
             {"quary": "a"},

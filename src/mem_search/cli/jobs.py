@@ -82,8 +82,8 @@ def tell_embedding(client: Client) -> None:
     if found.get("seconds_left", waiting / _SLOWLY) >= _LONG_SECONDS:
         left = f", about {_duration(found['seconds_left'])} left" if "seconds_left" in found else ""
         note(
-            f"mem-search: {waiting} passages still get their vectors{left}; until then searches"
-            " find them by their words. To watch: mem-search jobs"
+            f"mem-search: {waiting} passages are still waiting for their vectors{left}; until then"
+            " searches find them by their words. To watch: mem-search jobs"
         )
 
 
@@ -168,9 +168,9 @@ def _done(work: Mapping[str, Any]) -> str:
 
 
 def embedding_line(found: Mapping[str, Any]) -> str:
-    """``embedding  120/400 (80/s, 3 s left)  passages; words find the others``."""
+    """``embedding  120/400 (80/s, 3 s left)  passages; the others are found by their words``."""
     why = f"; it waits: {found['error']}" if found.get("error") else ""
-    return f"embedding  {_done(found)}  passages; words find the others{why}"
+    return f"embedding  {_done(found)}  passages; the others are found by their words{why}"
 
 
 def _outcome(job: Mapping[str, Any]) -> str:

@@ -287,6 +287,6 @@ def _ask(client: Client) -> None:
         return
     _step(f"4. A first question: {asked.asks_for}")
     words = quote(asked.words) if "'" in asked.words else f'"{asked.words}"'
-    say(f"$ mem-search {words}\n")
+    say(f"  mem-search {words}\n")
     pairs = [("query", asked.words), ("limit", "3"), ("snippets", "true")]
     show_listing(client.text(MIXED[1].route, pairs, screen()))

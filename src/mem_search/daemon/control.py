@@ -262,7 +262,7 @@ def start(
             starting.look(child.pid if child else 0, answers=found is not None)
             time.sleep(0.05)
     raise Unavailable(
-        f"{_named(settings)} is still starting after {starting.seconds:.0f} s and goes on: a large"
+        f"{_named(settings)} has been starting for {starting.seconds:.0f} s and goes on: a large"
         " store takes long after an upgrade. Try again in a minute, or see: mem-search worker logs"
     )
 
@@ -368,7 +368,7 @@ def stop(settings: Settings) -> tuple[WorkerState, bool] | None:
             if not is_locked(home):
                 return state, number == signal.SIGKILL
             time.sleep(0.02)
-    raise Unavailable(f"the worker (pid {state.pid}) does not end, not even by SIGKILL")
+    raise Unavailable(f"the worker (pid {state.pid}) does not end, not even after SIGKILL")
 
 
 def _state_of_running(settings: Settings) -> WorkerState | None:

@@ -104,7 +104,7 @@ def by_name(name: str) -> Source:
             return source
     known = ", ".join(source.name for source in installed())
     broken = "".join(f"; {source}" for source in _third_party() if isinstance(source, str))
-    raise InputError(f"{name!r} is no source; known are {known}{broken}", field="source")
+    raise InputError(f"{name!r} is not a source; choose one of {known}{broken}", field="source")
 
 
 def _third_party() -> Iterator[Source | str]:
