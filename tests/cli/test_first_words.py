@@ -140,6 +140,7 @@ class Searched(Standin):
         (["auth"], {"query": "auth"}),
         (["auth", "tokens", "-n", "3"], {"query": "auth tokens", "limit": "3"}),
         (["how did we fix it?"], {"query": "how did we fix it?"}),
+        (["why", "do", "we", "lock", "-n", "3"], {"query": "why do we lock", "limit": "3"}),
         (["how did we fix it?", "--project", "web"],
          {"query": "how did we fix it?", "project": "web"}),
         (["--project", "web", "auth"], {"query": "auth", "project": "web"}),

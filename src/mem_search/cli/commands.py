@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from typer.core import TyperGroup
 
-from mem_search.cli.meant import SEARCH, kinds, meant_by
+from mem_search.cli.meant import SEARCH, asks_why, kinds, meant_by
 from mem_search.cli.output import say
 from mem_search.cli.search_options import MIXED
 from mem_search.records import SEARCHED
@@ -132,11 +132,11 @@ class Commands(TyperGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         word = args[0]
-        if self.get_command(ctx, word) is not None:
+        if self.get_command(ctx, word) is not None and not asks_why(args):
             return super().resolve_command(ctx, args)
         if ctx.resilient_parsing:  # a shell completes what stands behind a question
             return SEARCH, self.get_command(ctx, SEARCH), args
-        if meant := meant_by(args, self.list_commands(ctx)):
+        if not asks_why(args) and (meant := meant_by(args, self.list_commands(ctx))):
             ctx.fail(
                 f"there is no command {word!r}; did you mean: mem-search {meant}"
                 + _as_words(" ".join(args))
