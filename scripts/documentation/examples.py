@@ -59,8 +59,9 @@ _ADVICE: Final = re.compile(
 
 _WAITING: Final = re.compile(
     r"^the worker is starting\n"
-    r"|^the worker has not started for \d+ s; to start again:\n  mem-search worker restart\n",
-    re.MULTILINE,
+    r"|^the worker has not started for \d+ s; to start again:\n  mem-search worker restart\n"
+    r"|^mem-search: \d+ passages are still waiting.*?To watch:\s+mem-search\s+jobs\n",
+    re.MULTILINE | re.DOTALL,
 )
 """What a command says while the machine is busy."""
 

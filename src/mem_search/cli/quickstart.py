@@ -49,7 +49,7 @@ _FOLDER = pattern(r'"cwd"\s*:\s*("(?:[^"\\]|\\.)*")')
 _LOOK_SECONDS: Final = 0.5
 """Between two lines of progress."""
 
-_FEW_PASSAGES, _MAX_WAIT_SECONDS = 300, 10.0
+_FEW_PASSAGES, _MAX_WAIT_SECONDS = 300, 30.0
 """So many passages are embedded in some seconds; longer nobody waits for a demonstration."""
 
 _NEXT: Final = """
