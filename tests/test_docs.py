@@ -123,7 +123,7 @@ def test_people_get_no_more_words_than_they_read() -> None:
 
 
 def test_one_command_is_taught_to_search() -> None:
-    others = {"contracts", "lab"}  # what clients call it, and what was measured
+    others = {"contracts", "lab", "adr"}  # what clients call it, and what was
     taught = [
         name_of(file)
         for file in (*DOCUMENTS, *(ROOT / "plugin").rglob("*.md"))

@@ -39,8 +39,8 @@ _VIEWER_FILES: Final = ROOT / "src" / "mem_search" / "viewer"
 MAX_BYTES: Final = 200_000
 """Of one picture: who clones the project loads it, and every change of it."""
 
-_ASKED: Final = "customers are thrown out of the shop"
-_SEEN: Final = "Both tabs send the same refresh token"
+_ASKED: Final = "rent of the workshop"
+_SEEN: Final = "640 euros"
 """What the viewer is asked, and words of the answer: when they stand on the page, it is ready."""
 
 _WIDTH, _HEIGHT = 1200, 720

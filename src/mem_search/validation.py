@@ -80,7 +80,7 @@ def nearest(word: str, known: Iterable[str]) -> str:
     near = difflib.get_close_matches(word.lower(), folded, n=1, cutoff=0.5)
     if near:
         return f"did you mean {folded[near[0]]}?"
-    return f"known are {', '.join(names)}" if names else "there are none here"
+    return f"choose one of {', '.join(names)}" if names else "there are none here"
 
 
 def as_meant(model: type[BaseModel], sent: Any, absent: Collection[object] = (None,)) -> Any:

@@ -310,7 +310,7 @@ def test_a_file_that_is_not_ours_is_not_overwritten(setup: Setup) -> None:
     file = setup.home / ".copilot" / "hooks" / "mem-search.json"
     file.parent.mkdir(parents=True)
     file.write_text("{}")
-    with pytest.raises(Conflict, match="is not ours"):
+    with pytest.raises(Conflict, match="was not written by mem-search"):
         installation(by_name("copilot"), setup).install()
     assert file.read_text() == "{}"
     assert not (setup.home / ".copilot" / "mcp-config.json").exists()

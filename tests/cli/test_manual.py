@@ -6,7 +6,7 @@ import pytest
 
 from mem_search.cli.app import main
 from mem_search.cli.commands import OVERVIEW
-from mem_search.features.manual.cli import look_up, sections
+from mem_search.cli.manual import look_up, sections
 
 PAGES = list(sections())
 

@@ -113,7 +113,7 @@ def test_no_value_adds_a_header_or_a_part() -> None:
     ("body", "why"),
     [
         ({}, "the JSON is not from a known service; what is read"),
-        ([1], "the JSON is of no service"),
+        ([1], "the JSON is not from a known service"),
         ({"From": "a@x", "Attachments": [{"Content": "A"}]}, "an attachment is not base64"),
     ],
 )

@@ -11,7 +11,17 @@ from contextlib import nullcontext
 import typer
 
 from mem_search import __version__
-from mem_search.cli import agents, doctor, jobs, opening, quickstart, records, search, worker
+from mem_search.cli import (
+    agents,
+    doctor,
+    jobs,
+    manual,
+    opening,
+    quickstart,
+    records,
+    search,
+    worker,
+)
 from mem_search.cli.client import report
 from mem_search.cli.commands import COMPLETION, Commands
 from mem_search.cli.completion import whole_words
@@ -27,7 +37,6 @@ from mem_search.features.exports import cli as exports
 from mem_search.features.forgetting import cli as forget
 from mem_search.features.graph import cli as graph
 from mem_search.features.imports import cli as imports
-from mem_search.features.manual import cli as manual
 from mem_search.features.projects import cli as projects
 from mem_search.features.research import cli as research
 from mem_search.features.saved_searches import cli as saved_searches

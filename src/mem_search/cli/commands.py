@@ -73,7 +73,7 @@ class Group(TyperGroup):
             if near:
                 told = f"did you mean: {path} {join([near[0], *args[1:]])}"
             else:
-                told = f"known are {', '.join(self.list_commands(ctx))}"
+                told = f"choose one of {', '.join(self.list_commands(ctx))}"
             question = " ".join([*path.split()[1:], *args])
             ctx.fail(f"{path} has no command {args[0]!r}; {told}{_as_words(question)}")
         return super().resolve_command(ctx, args)

@@ -133,7 +133,7 @@ class KindRegistry:
         if ref.kind not in self._by_name:
             raise InputError(
                 f"{str(ref)!r} is not a ref: no kind of record is called {ref.kind!r};"
-                f" known are {', '.join(self.names)}{self.without}",
+                f" choose one of {', '.join(self.names)}{self.without}",
                 field=field,
             )
 

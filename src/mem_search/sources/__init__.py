@@ -204,7 +204,9 @@ def for_file(name: str, source: str = "", content_type: str = "") -> tuple[Sourc
         return known[source]
     if source:
         is_source = source in {each.name for each in installed()}
-        reason = f"{source} does not read single files" if is_source else f"{source!r} is no source"
+        reason = (
+            f"{source} does not read single files" if is_source else f"{source!r} is not a source"
+        )
         raise InputError(f"{reason}; those that do are {', '.join(known)}", field="source")
     for found in known.values():
         if content_type in found[1].content_types:
