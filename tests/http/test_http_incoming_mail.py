@@ -91,7 +91,7 @@ async def test_a_service_may_send_a_form_or_json_and_the_token_as_a_password(emp
         (AUTHORIZED | RAW, b"", 422, "the body is not a mail"),
         (AUTHORIZED | {"Content-Type": "application/json"}, b"{", 400, "the body is not JSON"),
         (AUTHORIZED | {"Content-Type": "application/json"}, b"{}", 422, "not from a known service"),
-        (AUTHORIZED | {"Content-Type": "multipart/form-data"}, b"x", 400, "not a complete multipart"),
+        (AUTHORIZED | {"Content-Type": "multipart/form-data"}, b"x", 400, "complete multipart"),
         (RAW, LETTER, 401, "token"),
         ({"Authorization": encode_basic_auth("x", "wrong")} | RAW, LETTER, 401, "token"),
         ({"Authorization": "Basic !"} | RAW, LETTER, 401, "Authorization: Bearer TOKEN"),
