@@ -76,7 +76,7 @@ _SECONDS: Final = 240
 """The longest that one command may take; only a hanging one needs so long."""
 
 _VOLATILE: Final = (
-    (re.compile(r"(?:started|already running) \(pid \d+"), "started (pid N"),
+    (re.compile(r"(?:started(?: in [\d.]+ s)?|already running) \(pid \d+"), "started (pid N"),
     (re.compile(r"pid \d+"), "pid N"),
     (re.compile(r"\b\d+(?:\.\d+)? (?:ms|s|seconds|MB|GB|KB|kB)\b"), "N"),
     (re.compile(r"http://127\.0\.0\.1:\d+"), SHOWN_URL),
