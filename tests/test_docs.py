@@ -24,6 +24,7 @@ sys.path.insert(0, str(DOCUMENTATION))
 from blocks import filled  # noqa: E402
 from checkout import documents  # noqa: E402
 from modules import unknown_modules  # noqa: E402
+from pictures import wrong as wrong_pictures  # noqa: E402
 
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
@@ -103,6 +104,32 @@ def test_every_document_is_linked_from_the_readme_or_the_agents_file() -> None:
     for file in (ROOT / "docs").rglob("*"):
         if file.is_file():
             assert file.resolve() in linked or file.parent.resolve() in linked - {ROOT}, file
+
+
+def test_the_readmes_pictures_are_small_and_the_terminal_shows_its_words() -> None:
+    assert list(wrong_pictures()) == []
+
+
+MAX_WORDS = 35_000
+"""Of the README and the pages beside it: somebody has to read them."""
+MAX_GUIDE_WORDS = 6_000
+
+
+def test_people_get_no_more_words_than_they_read() -> None:
+    pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
+    words = {file.name: len(file.read_text("utf-8").split()) for file in pages}
+    assert sum(len(file.read_text("utf-8").split()) for file in pages) <= MAX_WORDS
+    assert words["guide.md"] + words["operations.md"] <= MAX_GUIDE_WORDS
+
+
+def test_one_command_is_taught_to_search() -> None:
+    others = {"contracts", "lab", "adr"}  # what clients call it, and what was
+    taught = [
+        name_of(file)
+        for file in (*DOCUMENTS, *(ROOT / "plugin").rglob("*.md"))
+        if not others & {*file.parts} and "mem-search unified" in file.read_text("utf-8")
+    ]
+    assert taught == []
 
 
 def test_the_agents_file_is_short_and_names_every_script() -> None:

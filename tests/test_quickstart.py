@@ -129,8 +129,12 @@ def test_an_empty_machine_gets_a_sample_that_goes_without_a_trace(
     assert f"port {port} is taken" in said
     assert "taking a free port instead" in said
     assert "nothing to read was found here" in said
-    assert 'mem-search search "move to another machine"' in said
-    assert "File #" in said
+    assert "4. A first question: a decision" in said
+    asked, _, answer = said.partition('  mem-search "')[2].partition('"\n')
+    assert asked.startswith("why ")
+    assert "Observation #" in answer
+    named = re.findall(r"^  mem-search \w+", said.partition("Three commands")[2], re.MULTILINE)
+    assert named == ["  mem-search WORDS", "  mem-search view", "  mem-search add"]
     assert f"{sys.executable} -m mem_search" in said
     compiled = checkout / "src" / "mem_search" / "cli" / "__pycache__"
     assert list(compiled.glob("fast_path.*.pyc"))  # else each command would compile it again
@@ -138,7 +142,7 @@ def test_an_empty_machine_gets_a_sample_that_goes_without_a_trace(
     there = environ | {"MEM_SEARCH_HOME": str(tmp_path / "memory")}
     stats = json.loads(mem(checkout, there, "stats", "--json"))
     assert stats["sources"] == []
-    for prefix in ("sear", "Glossa", "mem"):
+    for prefix in ("sour", "refre", "boil"):
         assert json.loads(mem(checkout, there, "suggest", prefix, "--json"))["total"] == 0
     mem(checkout, there, "forget", "--source", "sample", "--yes", "--no-wait")
     assert json.loads(mem(checkout, there, "stats", "--json"))["records"]["total"] == 0
@@ -157,16 +161,18 @@ def test_the_first_answer_is_the_persons_own_and_again_reads_nothing_new(
     assert "nothing of yours was read" in declined
 
     first = quickstart("--yes")
-    assert f"git {shop}: 1 new" in first
-    assert "claude-code" in first
-    (asked,) = re.findall(r'== mem-search unified "(.+)"', first)
-    assert asked in ("Refresh tokens under", "Make harbour lamp")
+    assert f"2 of 2  git {shop}: 1 new" in first
+    assert "1 of 2  claude-code" in first
+    assert re.search(r"^  \d new records in \d+ s, \d\d in all$", first, re.MULTILINE)
+    assert "mem-search forget --source sample" in first
+    (asked,) = re.findall(r'^  mem-search "(.+)"', first, re.MULTILINE)
+    assert asked == "the commit about Refresh tokens under a lock"
     answer = first.partition(asked)[2]
     assert "User Prompt" in answer or "Observation" in answer or "Commit" in answer
     second = quickstart()
     assert "already running" in second
     assert second.count("nothing new") == 2
-    assert "sample" not in second
+    assert "A sample to try" not in second
 
 
 @pytest.mark.parametrize("arguments", [["--port"], ["--home", ""], ["--nonsense"]])

@@ -87,7 +87,7 @@ def arguments() -> argparse.Namespace:
         given.stages, given.commit = [VERSUS], given.stages[1]
     unknown = set(given.stages) - {*STAGES, "all", VERSUS}
     if unknown:
-        parser.error(f"unknown stage {min(unknown)}; known are {', '.join(STAGES)}, all")
+        parser.error(f"unknown stage {min(unknown)}; choose one of {', '.join(STAGES)}, all")
     try:
         given.records = [int(size) for size in given.records.split(",")]
     except ValueError:

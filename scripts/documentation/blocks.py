@@ -56,7 +56,7 @@ def filled(text: str, blocks: Mapping[str, Callable[[], str]]) -> str:
 
     def fill(block: re.Match[str]) -> str:
         if block[2] not in blocks:
-            raise ValueError(f"no block is called {block[2]!r}; known are {', '.join(blocks)}")
+            raise ValueError(f"no block is called {block[2]!r}; choose one of {', '.join(blocks)}")
         return f"{block[1]}{blocks[block[2]]().rstrip()}\n{block[3]}"
 
     return _BLOCK.sub(fill, text)

@@ -59,8 +59,9 @@ _ADVICE: Final = re.compile(
 
 _WAITING: Final = re.compile(
     r"^the worker is starting\n"
-    r"|^the worker has not started for \d+ s; to start again:\n  mem-search worker restart\n",
-    re.MULTILINE,
+    r"|^the worker has not started for \d+ s; to start again:\n  mem-search worker restart\n"
+    r"|^mem-search: \d+ passages are still waiting.*?To watch:\s+mem-search\s+jobs\n",
+    re.MULTILINE | re.DOTALL,
 )
 """What a command says while the machine is busy."""
 
@@ -75,7 +76,7 @@ _SECONDS: Final = 240
 """The longest that one command may take; only a hanging one needs so long."""
 
 _VOLATILE: Final = (
-    (re.compile(r"(?:started|already running) \(pid \d+"), "started (pid N"),
+    (re.compile(r"(?:started(?: in [\d.]+ s)?|already running) \(pid \d+"), "started (pid N"),
     (re.compile(r"pid \d+"), "pid N"),
     (re.compile(r"\b\d+(?:\.\d+)? (?:ms|s|seconds|MB|GB|KB|kB)\b"), "N"),
     (re.compile(r"http://127\.0\.0\.1:\d+"), SHOWN_URL),
@@ -169,7 +170,7 @@ def compared(printed: str, day: date) -> str:
 class Shell:
     """A shell in ``home`` whose ``mem-search`` is this checkout, with a worker of its own."""
 
-    def __init__(self, home: Path, environ: Mapping[str, str]) -> None:
+    def __init__(self, home: Path, environ: Mapping[str, str], *, colours: bool = False) -> None:
         self._home, self._store = home, home / ".mem-search"
         commands = home.parent / "bin"
         commands.mkdir()
@@ -186,7 +187,7 @@ class Shell:
             "MEM_SEARCH_COMMAND": "mem-search",
             "SHELL": "/bin/bash",
             "LANG": "C.UTF-8",
-            "NO_COLOR": "1",
+            "NO_COLOR": "" if colours else "1",
             "PAGER": "cat",
             "FORCE_HYPERLINK": "0",
             "TERM": "xterm",
@@ -218,6 +219,11 @@ class Shell:
 
     def ran(self, command: str) -> tuple[int, str]:
         """(exit code, what stands on the screen) after a command, with the paths of a reader."""
+        code, shown = self.painted(command)
+        return code, self._as_shown(_CONTROL.sub("", _OVERWRITTEN.sub("", shown)))
+
+    def painted(self, command: str) -> tuple[int, str]:
+        """(exit code, everything that is written to the screen), with what acts on a terminal."""
         if self._process is None:
             self._screen, written = pty.openpty()
             termios.tcsetwinsize(written, (24, 80))
@@ -237,7 +243,7 @@ class Shell:
         while not printed.endswith(_END.encode()) or printed.count(_END.encode()) < 2:
             printed += os.read(self._screen, 1 << 16)
         shown, code, _ = printed.decode("utf-8", "replace").replace("\r\n", "\n").split(_END)
-        return int(code), self._as_shown(_CONTROL.sub("", _OVERWRITTEN.sub("", shown)))
+        return int(code), shown
 
     def settle(self) -> None:
         """Wait until what was stored is embedded and in the index: then answers are the same.

@@ -113,7 +113,7 @@ def arguments() -> argparse.Namespace:
     )
     given.modes = [name for name in given.modes.split(",") if name] or list(default)
     if unknown := set(given.modes) - set(NAMES):
-        parser.error(f"unknown mode {min(unknown)!r}; known are {', '.join(NAMES)}")
+        parser.error(f"unknown mode {min(unknown)!r}; choose one of {', '.join(NAMES)}")
     if given.compare and OURS not in given.modes:
         parser.error(f"--compare compares with {OURS}: name it in --modes as well")
     if missing := missing_files(given):

@@ -238,9 +238,9 @@ def json_object(reply: object) -> Mapping[str, Any]:
         except RecursionError:
             raise ValueError("its reply is nested too deeply") from None
         except ValueError:
-            raise ValueError("its reply is no JSON object") from None
+            raise ValueError("its reply is not a JSON object") from None
     if not isinstance(reply, Mapping):
-        raise ValueError("its reply is no JSON object")
+        raise ValueError("its reply is not a JSON object")
     return reply
 
 

@@ -186,9 +186,11 @@ def read_secret(file: Path) -> str:
     try:
         return read_regular_file(file, _MAX_SECRET_BYTES).decode("utf-8-sig").strip()
     except (NotARegularFile, FileNotFoundError) as error:
-        raise OSError(errno.EINVAL, "it is no file; see: mem-search doctor", str(file)) from error
+        raise OSError(
+            errno.EINVAL, "it is not a file; see: mem-search doctor", str(file)
+        ) from error
     except UnicodeDecodeError as error:
-        raise OSError(errno.EINVAL, "it is no text; see: mem-search doctor", str(file)) from error
+        raise OSError(errno.EINVAL, "it is not text; see: mem-search doctor", str(file)) from error
 
 
 def _create_secret(file: Path, secret: str) -> str:

@@ -288,5 +288,5 @@ def open_reranker(setting: str, models_dir: Path, *, key: str = "", seconds: flo
         if name == "sentence-transformers":
             return SentenceTransformersReranker(detail)
     if (shape := parse_setting(setting.strip())) is None:
-        raise InputError(f"unknown reranker {setting!r}; known are {FORMS}", field="reranker")
+        raise InputError(f"unknown reranker {setting!r}; choose one of {FORMS}", field="reranker")
     return EndpointReranker(*shape, key=key, seconds=seconds)

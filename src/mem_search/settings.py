@@ -192,7 +192,8 @@ class Settings:
         unknown = sorted(set(values) - names)
         if unknown:
             raise InputError(
-                f"unknown setting {unknown[0]!r} in {file}; known are {', '.join(sorted(names))}",
+                f"unknown setting {unknown[0]!r} in {file};"
+                f" choose one of {', '.join(sorted(names))}",
                 field=unknown[0],
             )
         settings = replace(settings, **{n: _coerce(n, value) for n, value in values.items()})
@@ -257,7 +258,7 @@ def _coerce(name: str, value: Any) -> Any:
             case "store" | "store_replica":
                 if value and not str(value).startswith(("postgresql://", "postgres://")):
                     raise InputError(  # not repeated: an address may have a password
-                        f"MEM_SEARCH_{name.upper()} is no address of PostgreSQL; it has the form"
+                        f"MEM_SEARCH_{name.upper()} is not a PostgreSQL address; it has the form"
                         " postgresql://USER@HOST:5432/DATABASE, or is empty for none",
                         field=name,
                     )

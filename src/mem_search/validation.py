@@ -62,7 +62,9 @@ def moment(value: object, info: ValidationInfo, *, end: bool = False) -> int:
     ``end`` its last millisecond.
     """
     if not isinstance(value, str):
-        raise invalid_value("is no RFC 3339 date and time in quotes; write 2026-01-31T12:00:00Z")
+        raise invalid_value(
+            "is not an RFC 3339 date and time in quotes; write 2026-01-31T12:00:00Z"
+        )
     _, tz = clock_of(info)
     with input_errors_as_invalid():
         found, is_whole = dates.read_moment(value, tz, end=end)
@@ -78,7 +80,7 @@ def nearest(word: str, known: Iterable[str]) -> str:
     near = difflib.get_close_matches(word.lower(), folded, n=1, cutoff=0.5)
     if near:
         return f"did you mean {folded[near[0]]}?"
-    return f"known are {', '.join(names)}" if names else "there are none here"
+    return f"choose one of {', '.join(names)}" if names else "there are none here"
 
 
 def as_meant(model: type[BaseModel], sent: Any, absent: Collection[object] = (None,)) -> Any:

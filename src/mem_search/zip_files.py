@@ -75,12 +75,14 @@ class Archive:
         self._at, self._size, self._said_at = _list_of(file)
         if self._size > MAX_LIST:
             raise TooManyNames(
-                f"the list of the files in it has {self._size / 2**20:,.0f} MB, and"
+                f"the list of the files in it has {self._size / 2**20:,.0f} MB; at most"
                 f" {MAX_LIST // 2**20} MB are read; {_ADVICE}"
             )
         names = sum(count for _, count in self._pieces())
         if names > MAX_NAMES:
-            raise TooManyNames(f"it lists {names:,} files, and {MAX_NAMES:,} are read; {_ADVICE}")
+            raise TooManyNames(
+                f"it lists {names:,} files; at most {MAX_NAMES:,} are read; {_ADVICE}"
+            )
 
     def members(self) -> Iterator[Member]:
         """The files in it, in the order of its list, without the folders."""

@@ -151,6 +151,6 @@ def test_what_stands_where_ours_belongs_is_named_and_stays(tmp_path: Path) -> No
     file = tmp_path / ".gemini" / "settings.json"
     file.parent.mkdir()
     file.write_text('{"hooks": {"SessionStart": "mine"}}')
-    with pytest.raises(Conflict, match=r"hooks\.SessionStart is no list; nothing was changed"):
+    with pytest.raises(Conflict, match=r"hooks\.SessionStart is not a list; nothing was changed"):
         Installation(agent, setup, tmp_path / ".mem-search").install()
     assert file.read_text() == '{"hooks": {"SessionStart": "mine"}}'

@@ -310,7 +310,7 @@ def test_a_file_that_is_not_ours_is_not_overwritten(setup: Setup) -> None:
     file = setup.home / ".copilot" / "hooks" / "mem-search.json"
     file.parent.mkdir(parents=True)
     file.write_text("{}")
-    with pytest.raises(Conflict, match="is not ours"):
+    with pytest.raises(Conflict, match="was not written by mem-search"):
         installation(by_name("copilot"), setup).install()
     assert file.read_text() == "{}"
     assert not (setup.home / ".copilot" / "mcp-config.json").exists()
@@ -374,7 +374,10 @@ def test_a_disk_that_takes_no_more_leaves_everything_as_it_was(
 
 
 def test_an_unknown_agent_is_told_with_the_known_ones() -> None:
-    with pytest.raises(InputError, match="'emacs' is no agent; known are claude-code, codex"):
+    with pytest.raises(
+        InputError,
+        match="'emacs' is not an agent that can be installed; choose one of claude-code, codex",
+    ):
         by_name("emacs")
 
 

@@ -129,7 +129,7 @@ def test_a_slip_in_a_path_leaves_nothing_for_the_doctor(home: Home) -> None:
         (("sync", "poems"), "SOURCE: 'poems'"),
         (("unified", "x", "--since", "2025-02-01", "--until", "2025-01-01"), "--until: "),
         (("worker", "start", "--port", "99999"), "65535"),
-        (("get", "poem:1"), "no kind of record is called 'poem'; known are observation"),
+        (("get", "poem:1"), "no kind of record is called 'poem'; choose one of observation"),
     ],
 )
 def test_an_error_uses_the_words_of_the_command_line(

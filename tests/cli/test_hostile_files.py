@@ -92,7 +92,7 @@ def test_an_upload_with_a_million_names_costs_a_user_a_refusal(mem: Home, name: 
     kind = f"multipart/form-data; boundary={boundary}"
     status, answer = post(mem, token, "/documents/upload", body, kind)
     assert status == 422, answer
-    assert "and 16 MB are read; unpack it and add its folder" in json.dumps(answer)
+    assert "at most 16 MB are read; unpack it and add its folder" in json.dumps(answer)
     assert peak(mem) - before < ROOM
 
 
@@ -104,7 +104,7 @@ def test_an_import_with_a_million_names_fails_with_the_reason(mem: Home) -> None
     assert status == 202, answer
     job = ended(mem, answer["job"], token)
     assert job["state"] == "failed"
-    assert "and 16 MB are read" in json.dumps(job)
+    assert "at most 16 MB are read" in json.dumps(job)
     assert peak(mem) - before < ROOM
 
 
@@ -221,7 +221,7 @@ def test_a_backup_that_is_a_pipe_or_lists_a_million_files_is_refused(
 ) -> None:
     os.mkfifo(tmp_path / "pipe.zip")
     (tmp_path / "many.zip").write_bytes(archive(NAMES))
-    for name, why in (("pipe.zip", "is no file"), ("many.zip", "and 16 MB are read")):
+    for name, why in (("pipe.zip", "is no file"), ("many.zip", "at most 16 MB are read")):
         done = mem.run("restore", str(tmp_path / name))
         assert done.returncode != 0
         assert why in done.stderr

@@ -7,22 +7,101 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 import mem_search
 from mem_search import model
-from mem_search.cli import quickstart, shell
-from mem_search.cli.quickstart import folders_in, sample
+from mem_search.cli import demonstration, shell
+from mem_search.cli.demonstration import Question, question, sample
+from mem_search.cli.quickstart import folders_in
+from mem_search.records import origin
+from mem_search.sources.jsonl.exchange import ExchangeRecord
+from mem_search.text import instructions
 
 
-def test_the_sample_is_the_same_each_time_and_in_no_list_of_projects_tags_or_files() -> None:
+def test_the_sample_is_small_worlds_the_same_each_time_in_which_nothing_is_flagged() -> None:
     records = list(sample())
     assert records == list(sample())
-    readme = next(each for each in records if each["source_id"] == "README.md")
-    assert (readme["kind"], readme["title"], readme["source"]) == ("file", "mem-search", "sample")
-    assert len({each["source_id"] for each in records}) == len(records) > 20
-    assert not any({"project", "tags", "metadata", "url"} & each.keys() for each in records)
+    assert {each["source"] for each in records} == {model.SAMPLE}
+    kinds = {each["kind"] for each in records}
+    assert kinds == {
+        "user_prompt", "observation", "session_summary", "note", "email", "website", "conversation",
+    }  # fmt: skip
+    for each in records:
+        draft = ExchangeRecord(**each).draft(each["source_id"])
+        assert not instructions.found(f"{draft.title}\n{draft.text}"), draft.title
+        stored = SimpleNamespace(kind=draft.kind, source=draft.source, metadata={})
+        assert origin.origin_of(stored) == "own_work"  # type: ignore[arg-type]
+        assert not origin.is_given(stored)  # type: ignore[arg-type]  made up
+
+
+class Stored:
+    """A client of a store that has ``records``, and finds the first whose words a question has."""
+
+    def __init__(self, *records: dict[str, Any]) -> None:
+        self._records = records
+
+    def json(self, _method: str, route: str, pairs: list[tuple[str, str]]) -> Any:
+        asked = dict(pairs)
+        if words := asked.get("query", "").lower():
+            found = [each for each in self._records if self._has(each, words.split())]
+        elif "type" in asked:
+            found = [each for each in self._records if each.get("type") == asked["type"]]
+        elif "failed" in asked:
+            found = [each for each in self._records if "error" in each["metadata"]]
+        else:
+            kinds = asked.get("types", "").split(",")
+            found = [each for each in self._records if kinds == [""] or each["kind"] in kinds]
+        assert route.startswith("/api/search")
+        return {"results": found, "total": len(found)}
+
+    @staticmethod
+    def _has(record: dict[str, Any], words: list[str]) -> bool:
+        said = f"{record['title']} {record['metadata']}".lower()
+        return any(word in said for word in words if len(word) > 3)
+
+
+def stored(ref: str, title: str, **more: Any) -> dict[str, Any]:
+    return {
+        "ref": ref, "title": title, "kind": ref.partition(":")[0], "source": "x", "metadata": {},
+    } | more  # fmt: skip
+
+
+DECISION = stored(
+    "observation:1", "I decided to refresh under a lock instead of accepting an old token",
+    type="decision",
+)  # fmt: skip
+ERROR = "E ValueError: signature of the callback does not match"
+FAILED = stored("observation:2", "Fix the callback", metadata={"error": ERROR})
+NOTE = stored("note:3", "Lease of the workshop")
+SAMPLED = stored(
+    "observation:4", "Store order times in UTC and convert them",
+    type="decision", source=model.SAMPLE,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("records", "asked"),
+    [
+        ((NOTE, FAILED, DECISION), Question("why refresh under a lock", "a decision")),
+        (
+            (SAMPLED, NOTE, FAILED),
+            Question("the error signature of the callback does not match", "a command that failed"),
+        ),
+        ((SAMPLED, NOTE), Question("the note about Lease of the workshop", "a document")),
+        ((SAMPLED,), Question("why store order times in UTC", "a decision")),
+        ((stored("note:5", "Index"),), None),
+        ((stored("note:6", "Ignore what was said", caution="x"),), None),
+        ((), None),
+    ],
+)
+def test_the_first_question_is_drawn_from_what_is_worth_asking(
+    records: tuple[dict[str, Any], ...], asked: Question | None
+) -> None:
+    assert question(Stored(*records)) == asked  # type: ignore[arg-type]
 
 
 def test_transcripts_name_the_folders_that_somebody_worked_in(tmp_path: Path) -> None:
@@ -100,4 +179,4 @@ def test_a_source_folder_on_pythonpath_gets_an_alias(
 
 
 def test_the_sample_has_one_name() -> None:
-    assert quickstart.SAMPLE == model.SAMPLE
+    assert demonstration.SAMPLE == model.SAMPLE

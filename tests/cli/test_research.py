@@ -102,7 +102,7 @@ def test_a_saved_search_prints_new_results(filled: Home) -> None:
     assert filled.run("saved", "run", "news").returncode == 4
     assert filled.ok("scope", "remove", "mine") == "removed scope:mine\n"
     refused = filled.run("saved", "add", "x", "auth", "--every", "never")
-    assert (refused.returncode, "is no interval" in refused.stderr) == (2, True)
+    assert (refused.returncode, "is not an interval" in refused.stderr) == (2, True)
     refused = filled.run("saved", "add", "x", "auth", "--webhook", "http://127.0.0.1:9/")
     assert refused.returncode == 2
     assert "MEM_SEARCH_WEBHOOK_ALLOW=127.0.0.1:9" in refused.stderr

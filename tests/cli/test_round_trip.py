@@ -231,7 +231,7 @@ def test_stats_and_index_say_how_things_stand(shared: Home) -> None:
         (["get", "x", "--format", "yaml"], 2, "--format"),
         (["import", "jsonl", "/nowhere/x.jsonl"], 2, "/nowhere/x.jsonl"),
         (["import", "poems", "/etc/hostname"], 2, "poems"),
-        (["import", "poems", "/nowhere/x.jsonl"], 2, "SOURCE: 'poems' is no source"),
+        (["import", "poems", "/nowhere/x.jsonl"], 2, "SOURCE: 'poems' is not a source"),
         (["sync", "claude-mem", "/etc/hostname"], 7, "/etc/hostname"),
         (["jobs", "nonsense"], 4, "nonsense"),
     ],

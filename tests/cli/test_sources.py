@@ -32,7 +32,7 @@ def test_each_source_says_where_it_looks_what_it_found_and_what_it_left(
     assert (reason["outcome"], reason["item"]) == ("failed", "T-2.json")
     assert "its form is not known (Amp)" in reason["reason"]
     assert "its form is not known (Amp)" in mem.ok("sources", "amp")
-    assert "is no source; known are jsonl" in mem.run("sources", "poems").stderr
+    assert "is not a source; choose one of jsonl" in mem.run("sources", "poems").stderr
 
 
 def test_a_source_that_looks_by_itself_never_says_that_it_reads_only_what_is_named(

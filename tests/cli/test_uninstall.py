@@ -88,7 +88,7 @@ def test_files_that_completion_made_go_and_later_lines_stay(mem: Home) -> None:
 def test_lines_that_other_completions_need_stay(mem: Home) -> None:
     complete(mem, "zsh")
     (person(mem) / ".zfunc" / "_other").write_text("#compdef other\n")
-    assert f"{person(mem)}/.zshrc: left: other completions" in mem.ok("uninstall")
+    assert f"{person(mem)}/.zshrc: kept: other completions" in mem.ok("uninstall")
     assert "fpath" in (person(mem) / ".zshrc").read_text()
 
 
@@ -96,7 +96,7 @@ def test_what_was_changed_by_hand_is_left_and_named(mem: Home) -> None:
     complete(mem, "fish")
     file = person(mem) / ".config" / "fish" / "completions" / "mem-search.fish"
     file.write_text("# mine\n")
-    assert f"{file}: left: changed by hand since" in mem.ok("uninstall")
+    assert f"{file}: kept: it was changed by hand" in mem.ok("uninstall")
     assert file.read_text() == "# mine\n"
 
 
@@ -125,7 +125,7 @@ def test_the_command_on_path_goes_unless_it_is_of_another_program(
     offer()
     link.unlink()
     link.symlink_to("/opt/pipx/bin/mem-search")
-    assert f"{link}: left: it is not our link any more" in mem.ok("uninstall")
+    assert f"{link}: kept: the link leads elsewhere now" in mem.ok("uninstall")
     assert link.is_symlink()
 
 

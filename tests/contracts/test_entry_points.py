@@ -98,8 +98,8 @@ def test_a_kind_of_a_package_is_known_by_its_words(named: str, tmp_path: Path) -
     [
         ("1 / 0", "new", "division by zero"),
         (KIND, "missing", "has no attribute 'missing'"),
-        (KIND, "Rival", "the kind observation has the name or the plural already"),
-        (KIND, "Copy", "the kind note has the name or the plural already"),
+        (KIND, "Rival", "the kind observation has this name or plural already"),
+        (KIND, "Copy", "the kind note has this name or plural already"),
         (KIND, "Spaced", "'my sketch' is not lower-case letters, digits and _"),
         (KIND, "Bare", "has no label, aliases, "),
         (KIND, "new", "name the entry point 'sketches'"),

@@ -279,7 +279,7 @@ class TestExtractor:
             plistlib.dumps(
                 {"WebMainResource": {"WebResourceData": b"", "WebResourceMIMEType": "a/b"}}
             ),
-            "it is no saved web page, but a/b",
+            "it is not a saved web page, but a/b",
         ),
         ("a.bin", bytes(range(256)) * 4, "it is binary and holds no text; to add what it says"),
     ],

@@ -59,7 +59,7 @@ def test_the_name_or_type_of_a_file_selects_its_source() -> None:
     for said, why in (
         (("notes.xyz",), "neither name nor type of notes.xyz tells .* jsonl, claude-mem"),
         (("x.jsonl", "git"), "git does not read single files; .* jsonl, claude-mem, claude-code"),
-        (("x.jsonl", "poems"), "'poems' is no source; those that do are jsonl, claude-mem"),
+        (("x.jsonl", "poems"), "'poems' is not a source; those that do are jsonl, claude-mem"),
     ):
         with pytest.raises(InputError, match=why) as refused:
             for_file(*said)

@@ -73,7 +73,7 @@ def test_without_compare_only_our_own_modes_are_run(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("--modes", "keyword,lucene"), "unknown mode 'lucene'; known are grep, fts5"),
+        (("--modes", "keyword,lucene"), "unknown mode 'lucene'; choose one of grep, fts5"),
         (("--compare", "--modes", "grep,keyword"), "name it in --modes as well"),
         (("--qrels", "nowhere.tsv"), "--qrels: nowhere.tsv does not exist"),
         (("--json", "/nowhere/report.json"), "--json: /nowhere is no directory"),

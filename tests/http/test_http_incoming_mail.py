@@ -86,12 +86,12 @@ async def test_a_service_may_send_a_form_or_json_and_the_token_as_a_password(emp
 @pytest.mark.parametrize(
     ("headers", "body", "status", "why"),
     [
-        (AUTHORIZED | {"Content-Type": "image/png"}, LETTER, 415, "image/png is no mail; what is"),
-        (AUTHORIZED | RAW, b"Buy oil", 422, "the body is no message: it has no headers"),
-        (AUTHORIZED | RAW, b"", 422, "the body is no message"),
+        (AUTHORIZED | {"Content-Type": "image/png"}, LETTER, 415, "image/png is not mail; what is"),
+        (AUTHORIZED | RAW, b"Buy oil", 422, "the body is not a mail: it has no mail headers"),
+        (AUTHORIZED | RAW, b"", 422, "the body is not a mail"),
         (AUTHORIZED | {"Content-Type": "application/json"}, b"{", 400, "the body is not JSON"),
-        (AUTHORIZED | {"Content-Type": "application/json"}, b"{}", 422, "no service that is known"),
-        (AUTHORIZED | {"Content-Type": "multipart/form-data"}, b"x", 400, "no whole multipart"),
+        (AUTHORIZED | {"Content-Type": "application/json"}, b"{}", 422, "not from a known service"),
+        (AUTHORIZED | {"Content-Type": "multipart/form-data"}, b"x", 400, "complete multipart"),
         (RAW, LETTER, 401, "token"),
         ({"Authorization": encode_basic_auth("x", "wrong")} | RAW, LETTER, 401, "token"),
         ({"Authorization": "Basic !"} | RAW, LETTER, 401, "Authorization: Bearer TOKEN"),

@@ -166,7 +166,7 @@ async def test_a_parameter_that_cannot_be_read_is_named(client: Client) -> None:
     assert reply.status == 422
     errors = (await reply.json())["errors"]
     assert [each["parameter"] for each in errors] == ["is", "in"]
-    assert errors[0]["detail"].startswith("is:'maybe' has no meaning; known are archived, ")
+    assert errors[0]["detail"].startswith("is:'maybe' has no meaning; choose one of archived, ")
 
 
 async def test_a_kind_that_is_none_is_named_with_the_nearest(client: Client) -> None:

@@ -144,7 +144,7 @@ async def test_what_claude_mems_clients_list_is_of_the_platform_they_name(
 
 async def test_an_error_about_an_unknown_field_names_the_known_ones(client: Client) -> None:
     reply = await client.post("/api/observations/batch", json={"ids": [2], "zzz": 1})
-    known = "known are ids, orderBy, limit, project, platformSource"
+    known = "choose one of ids, orderBy, limit, project, platformSource"
     assert (await reply.json())["detail"] == f"zzz: unknown field; {known}"
     reply = await client.get("/api/stats", params={"zzz": "1"})
     assert (await reply.json())["detail"] == "zzz: unknown parameter; there are none here"

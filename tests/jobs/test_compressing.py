@@ -148,7 +148,7 @@ async def test_a_record_that_changes_is_asked_about_again(runtime: Runtime, mode
 @pytest.mark.parametrize(
     ("reply", "reason"),
     [
-        ("no idea", "no JSON object"),
+        ("no idea", "not a JSON object"),
         ({"narrative": "x" * 401}, "nothing that the record supports"),
         ({"narrative": "It was fixed in harbour/sea.py."}, "nothing that the record supports"),
         ({"narrative": "The lamp burned 99 hours."}, "nothing that the record supports"),

@@ -104,8 +104,8 @@ async def test_a_person_and_the_text_are_heard_before_the_model(
 @pytest.mark.parametrize(
     ("answer", "reason"),
     [
-        (chat("no idea"), "no JSON object"),
-        (chat("[1]"), "no JSON object"),
+        (chat("no idea"), "not a JSON object"),
+        (chat("[1]"), "not a JSON object"),
         ((200, {"choices": []}), "without facts"),
         ((400, {"error": "too long"}), "status 400 for this document"),
     ],
@@ -183,7 +183,7 @@ def test_of_a_reply_only_what_its_type_knows_counts() -> None:
     assert enriching.facts_in(f"```json\n{json.dumps(reply)}\n```") == kept
     assert enriching.facts_in({"document_type": "poem", "vendor": "x"}) == {"vendor": "x"}
     for wrong in ("", "{", "[]", 7, None, "[" * 100_000 + "{}"):
-        with pytest.raises(ValueError, match="no JSON object"):
+        with pytest.raises(ValueError, match="not a JSON object"):
             enriching.facts_in(wrong if wrong != "[" * 100_000 + "{}" else "{" + "[" * 9)
 
 

@@ -77,7 +77,7 @@ async def test_a_reading_that_gives_nothing_is_given_up_and_not_begun_again(
     writer = IngestWriter(store.ingest, stored=lambda: None)
     mark = CrashMark(tmp_path / "reading.json")
     reader = LocationReader(store.ingest, writer, mark, still_seconds=0.05)
-    with pytest.raises(SourceError, match=r"nothing came of stuck for 0\.05 s"):
+    with pytest.raises(SourceError, match=r"nothing was read from stuck for 0\.05 s"):
         await reader.read(Location("deep", "stuck"))
     with pytest.raises(SourceError, match="still waits"):
         await reader.read(Location("deep", "stuck"))

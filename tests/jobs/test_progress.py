@@ -57,7 +57,8 @@ def test_embedding_tells_its_rate_or_why_it_waits() -> None:
     waits = to_values(Embedding.of(None, 0, 300, "the model is not there"))
     assert {"rate", "seconds_left"}.isdisjoint(waits)
     assert embedding_line(waits) == (
-        "embedding  0/300  passages; words find the others; it waits: the model is not there"
+        "embedding  0/300  passages; the others are found by their words;"
+        " it waits: the model is not there"
     )
 
 

@@ -226,7 +226,7 @@ async def test_a_path_without_a_source_is_for_all_that_read_something_there(
 
 async def test_a_source_needs_its_name(tmp_path: Path) -> None:
     machine = Machine(tmp_path, tmp_path, {})
-    with pytest.raises(InputError, match="'attic' is no source"):
+    with pytest.raises(InputError, match="'attic' is not a source"):
         find_locations(machine, "attic")
 
 

@@ -304,7 +304,7 @@ async def test_the_log_has_the_surface(context: ToolContext) -> None:
         ("get_records", {"ids": ["note:1"] * 51}, "ids: give at most 50"),
         ("search", {"query": [5]}, "query: input should be a valid string"),
         ("search", {"query": "a" * 5000}, "query: string should have at most 4000 characters"),
-        ("search", {"query": "a", "limt": 5}, "limt: unknown argument; known are query"),
+        ("search", {"query": "a", "limt": 5}, "limt: unknown argument; choose one of query"),
         (
             "search",
             {"quary": "a"},
@@ -324,7 +324,7 @@ async def test_the_log_has_the_surface(context: ToolContext) -> None:
         ),
         ("timeline", {}, "anchor: give an anchor or a query"),
         ("timeline", {"anchor": "note:4", "query": "a"}, "anchor: give an anchor or a query, not"),
-        ("timeline", {"anchor": "yonder"}, "anchor: 'yonder' is no anchor"),
+        ("timeline", {"anchor": "yonder"}, "anchor: 'yonder' is not an anchor"),
         ("timeline", {"anchor": "note:99"}, "anchor: no record has the number 99"),
         ("timeline", {"query": "zebra", "kinds": ["report"]}, "query: nothing matches"),
         ("timeline", {"anchor": "note:4", "depth_after": 99}, "depth_after: input should be less"),

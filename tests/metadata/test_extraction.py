@@ -231,7 +231,7 @@ def test_types_are_known_by_their_other_names_and_unknown_ones_have_the_common_f
     ]
     assert faults("invoice", {"amount": 5, "sender": "Ann", "due_date": "2026-01-31"}) == []
     assert faults("invoice", {"currency": "euro"}) == [
-        ("metadata.currency", "is no code of a currency; write EUR")
+        ("metadata.currency", "is not a currency code; write EUR")
     ]
     assert [place for place, _ in faults("invoice", {"currency": "euro", "tags": ["a", 3]})] == [
         "metadata.currency", "metadata.tags.1",

@@ -69,7 +69,7 @@ def test_a_briefing_has_the_guide_and_what_the_situation_calls_for() -> None:
         "### Latest work\n"
         "🔵 Observation #6 - Looked at the wick (Nov 17, 5:45 PM)\n"
         "\n"
-        'Open one: mem-search get observation:4. Search: mem-search unified "words".\n'
+        'Open one: mem-search get observation:4. Search: mem-search search "words".\n'
         "</recalled-memory>"
     )
     assert told.tokens == token_count.count(told.text)

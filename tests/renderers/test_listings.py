@@ -448,6 +448,6 @@ def test_one_record_is_shown_with_its_links() -> None:
 
 
 def test_the_error_for_an_unknown_format_lists_the_known_ones() -> None:
-    with pytest.raises(InputError, match="known are index, full") as caught:
+    with pytest.raises(InputError, match="choose one of index, full") as caught:
         render(page(), "xml", DISPLAY)
     assert caught.value.field == "format"

@@ -68,7 +68,7 @@ def test_the_context_says_that_it_is_data_and_how_to_open_more() -> None:
         "🔴 Observation #1 - Lamp burns (Nov 17, 5:45 PM)\n"
         "\n"
         "Open one: mem-search get session_summary:1."
-        ' Search: mem-search unified "words".\n'
+        ' Search: mem-search search "words".\n'
         "</recalled-memory>"
     )
 

@@ -177,7 +177,7 @@ def test_what_is_no_time_is_refused(written: object) -> None:
         ),
         (
             b'{"kind": "note", "text": "x", "links": [{"to": "a", "kind": "b"}]}',
-            "links.0.kind: unknown key; known are to, relation",
+            "links.0.kind: unknown key; choose one of to, relation",
         ),
         (b'{"kind": "note", "text": "x", "metadata": []}', "metadata: input should be an object"),
         (b"[" * 100_000, "nested deeper than 32 levels"),
@@ -196,7 +196,7 @@ def test_ids_may_be_numbers() -> None:
 
 
 def test_the_error_for_an_unknown_key_or_kind_names_the_known_ones() -> None:
-    with pytest.raises(ValueError, match=r"^colour: unknown key; known are kind, source, "):
+    with pytest.raises(ValueError, match=r"^colour: unknown key; choose one of kind, source, "):
         parse_line(b'{"kind": "note", "text": "x", "colour": "red"}')
     with pytest.raises(ValueError, match=r"^kind: input should be 'observation', 'session_s"):
         parse_line(b'{"kind": "thing", "text": "x"}')

@@ -112,8 +112,8 @@ def test_no_value_adds_a_header_or_a_part() -> None:
 @pytest.mark.parametrize(
     ("body", "why"),
     [
-        ({}, "the JSON is of no service that is known; what is read"),
-        ([1], "the JSON is of no service"),
+        ({}, "the JSON is not from a known service; what is read"),
+        ([1], "the JSON is not from a known service"),
         ({"From": "a@x", "Attachments": [{"Content": "A"}]}, "an attachment is not base64"),
     ],
 )
@@ -123,7 +123,7 @@ def test_json_of_nobody_is_refused(body: object, why: str) -> None:
 
 
 def test_a_form_of_nobody_is_refused() -> None:
-    with pytest.raises(InputError, match="the form is of no service that is known"):
+    with pytest.raises(InputError, match="the form is not from a known service"):
         from_form(Form({"name": b"Ada"}))
     with pytest.raises(InputError, match="is not JSON") as refused:
         from_form(Form({"message-headers": b"["}))

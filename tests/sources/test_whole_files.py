@@ -50,7 +50,8 @@ def test_an_array_in_pieces_is_the_array(items: list[object], piece: int, indent
 
 
 @pytest.mark.parametrize(
-    ("data", "reason"), [("{}", "no JSON array"), ("", "no JSON array"), ('[{"a": 1}', "cut off")]
+    ("data", "reason"),
+    [("{}", "not a JSON array"), ("", "not a JSON array"), ('[{"a": 1}', "cut off")],
 )
 def test_what_is_no_whole_array_says_so(data: str, reason: str) -> None:
     with pytest.raises(ValueError, match=reason):

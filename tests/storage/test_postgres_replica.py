@@ -487,7 +487,9 @@ class TestSettings:
         assert "MEM_SEARCH_STORE_REPLICA" in error.value.message
 
     async def test_an_address_that_nobody_can_read_names_its_setting(self) -> None:
-        with pytest.raises(StorageError, match="MEM_SEARCH_STORE_REPLICA is no address"):
+        with pytest.raises(
+            StorageError, match="MEM_SEARCH_STORE_REPLICA is not a PostgreSQL address"
+        ):
             await PostgresStore.open(server().address(), "ada", replica=(f"{self.ADDRESS}?x=y", 1))
 
     async def test_a_state_has_no_password(self, opens: Opens, tmp_path: Path) -> None:

@@ -183,7 +183,7 @@ def check_lifetime(text: str) -> int:
     match = LIFETIME.fullmatch(text.strip())
     if match is None:
         raise InputError(
-            f"{text[:40]!r} is no time to expire; write hours, days or weeks: 12h, 90d, 4w",
+            f"{text[:40]!r} is not a lifetime; write hours, days or weeks: 12h, 90d, 4w",
             field="expires",
         )
     return int(match[1]) * _UNIT_MS[match[2]]

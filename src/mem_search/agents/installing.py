@@ -124,7 +124,7 @@ class Installation:
                 before = None
             unchanged = now is not None and _digest(now) == written.sha256
             if now is None:
-                what = "is gone already"
+                what = "is already gone"
             elif unchanged and not written.existed:
                 file.unlink()
                 what = "removed"
@@ -192,8 +192,8 @@ class Installation:
             return [Written(**row) for row in json.loads(content or b'{"files": []}')["files"]]
         except (ValueError, KeyError, TypeError) as error:
             raise StorageError(
-                f"{self._file} is damaged ({error}); remove it, then take the entries of"
-                f" mem-search out of the settings of {self.agent.title} by hand"
+                f"{self._file} is damaged ({error}); remove it, then delete the entries of"
+                f" mem-search from the settings of {self.agent.title} by hand"
             ) from error
 
 
@@ -212,7 +212,9 @@ def _merged(
         new = own.text.encode()
         if before is not None and before != new and _digest(before) != written.sha256:
             if not written.sha256:
-                raise Conflict(f"{file} is not ours; move it away, then install again")
+                raise Conflict(
+                    f"{file} was not written by mem-search; move it away, then install again"
+                )
             return before, ["you have changed it; remove it to have it written again"]
         written.existed &= before != new or bool(written.sha256)
         return new, []
@@ -310,7 +312,7 @@ def _text(file: Path, content: bytes | None) -> str:
     try:
         return (content or b"").decode("utf-8")
     except UnicodeDecodeError as error:
-        raise Conflict(f"{file} is no UTF-8 text; nothing was changed") from error
+        raise Conflict(f"{file} is not UTF-8 text; nothing was changed") from error
 
 
 def _content(file: Path) -> bytes | None:

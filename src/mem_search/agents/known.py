@@ -284,7 +284,10 @@ def by_name(name: str) -> Agent:
     known = {agent.name: agent for agent in AGENTS}
     if name.lower() in known:
         return known[name.lower()]
-    raise InputError(f"{name!r} is no agent; known are {', '.join(known)}", field="agent")
+    raise InputError(
+        f"{name!r} is not an agent that can be installed; choose one of {', '.join(known)}",
+        field="agent",
+    )
 
 
 def of_session(source: str, platform: str) -> Agent | None:

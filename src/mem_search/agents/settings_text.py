@@ -73,7 +73,7 @@ def with_item(text: str, path: Path, value: Any) -> str:
     if found is None:
         return with_member(text, path, [value])
     if not isinstance(found, list):
-        raise NotJson(f"{'.'.join(path)} is no list")
+        raise NotJson(f"{'.'.join(path)} is not a list")
     node = _find(_parse(text), path)
     assert node is not None
     changed = _inserted(text, node, len(path) + 1, "", value)
@@ -135,7 +135,7 @@ def _write(text: str, path: Path, value: Any) -> str:
     node, depth = _parse(text), 0
     while True:
         if not isinstance(node.value, dict):
-            raise NotJson(f"{'.'.join(path[:depth]) or 'the whole'} is no object")
+            raise NotJson(f"{'.'.join(path[:depth]) or 'the whole'} is not an object")
         known = next((each for each in reversed(node.members) if each.key == path[depth]), None)
         if known is None:
             for key in reversed(path[depth + 1 :]):

@@ -11,7 +11,17 @@ from contextlib import nullcontext
 import typer
 
 from mem_search import __version__
-from mem_search.cli import agents, doctor, jobs, opening, quickstart, records, search, worker
+from mem_search.cli import (
+    agents,
+    doctor,
+    jobs,
+    manual,
+    opening,
+    quickstart,
+    records,
+    search,
+    worker,
+)
 from mem_search.cli.client import report
 from mem_search.cli.commands import COMPLETION, Commands
 from mem_search.cli.completion import whole_words
@@ -38,7 +48,7 @@ from mem_search.features.why import cli as why
 
 _HELP = """Search everything that you and your coding agents have seen.
 
-Try: mem-search sync, then mem-search auth, which is short for mem-search search auth.
+Try: mem-search quickstart, then mem-search WORDS, short for mem-search search WORDS.
 """
 
 app = typer.Typer(
@@ -82,6 +92,7 @@ for group in (
 archives.add_to(app)
 app.command()(mcp)
 app.command()(quickstart.quickstart)
+manual.add_to(app)
 app.command()(viewer.view)
 app.command()(doctor.doctor)
 app.command()(backup.migrate)

@@ -109,7 +109,7 @@ class Client:
                 while piece := reply.read(65536):
                     yield piece
                 if reply.length:  # who stops reading before its end, as `head` does, is not told
-                    raise Unavailable("the worker ended in between; see: mem-search worker logs")
+                    raise Unavailable("the worker ended meanwhile; see: mem-search worker logs")
 
             yield reply.length or 0, pieces()
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from typer.core import TyperGroup
 
-from mem_search.cli.meant import SEARCH, kinds, meant_by
+from mem_search.cli.meant import SEARCH, asks_why, kinds, meant_by
 from mem_search.cli.output import say
 from mem_search.cli.search_options import MIXED
 from mem_search.records import SEARCHED
@@ -22,7 +22,7 @@ _WHOLE: Final = 10_000
 
 SECTIONS: Final = (
     ("Search", (
-        "unified", "search", "day", "recent", *SEARCHED, "timeline", "related", "suggest", "view",
+        "search", "day", "recent", *SEARCHED, "timeline", "related", "suggest", "view", "unified",
     )),
     ("Open and cite", (
         "get", "open", "preview", "cite", "cites", "cited-by", "citation-report", "resume",
@@ -35,8 +35,8 @@ SECTIONS: Final = (
     ("Research", ("research", "saved", "scope", "graph", "webhook")),
     ("Take away and keep", ("forget", "delete", "purge", "backup", "restore", "export")),
     ("Look after", (
-        "stats", "projects", "jobs", "doctor", "worker", "service", "index", "reembed", "token",
-        "user",
+        "help", "stats", "projects", "jobs", "doctor", "worker", "service", "index", "reembed",
+        "token", "user",
     )),
 )  # fmt: skip
 """What ``--help`` shows below one heading; kinds of third parties join the first."""
@@ -44,7 +44,7 @@ SECTIONS: Final = (
 OVERVIEW: Final = """mem-search finds what you and your coding agents have seen.
 
   mem-search WORDS           search everything, best match first
-  mem-search unified WORDS   the same, newest first
+  mem-search WORDS --newest  the same, newest first
   mem-search day yesterday   what is from a day, or "last week"
   mem-search get REF         print a record, such as note:3
   mem-search open REF        open its original
@@ -56,6 +56,7 @@ OVERVIEW: Final = """mem-search finds what you and your coding agents have seen.
   mem-search install         let your coding agents search
   mem-search stats           what is stored
   mem-search doctor          whether everything works
+  mem-search help WORDS      look something up in the manual
 
 mem-search --help lists every command, mem-search COMMAND --help its options.
 """
@@ -72,7 +73,7 @@ class Group(TyperGroup):
             if near:
                 told = f"did you mean: {path} {join([near[0], *args[1:]])}"
             else:
-                told = f"known are {', '.join(self.list_commands(ctx))}"
+                told = f"choose one of {', '.join(self.list_commands(ctx))}"
             question = " ".join([*path.split()[1:], *args])
             ctx.fail(f"{path} has no command {args[0]!r}; {told}{_as_words(question)}")
         return super().resolve_command(ctx, args)
@@ -131,11 +132,11 @@ class Commands(TyperGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         word = args[0]
-        if self.get_command(ctx, word) is not None:
+        if self.get_command(ctx, word) is not None and not asks_why(args):
             return super().resolve_command(ctx, args)
         if ctx.resilient_parsing:  # a shell completes what stands behind a question
             return SEARCH, self.get_command(ctx, SEARCH), args
-        if meant := meant_by(args, self.list_commands(ctx)):
+        if not asks_why(args) and (meant := meant_by(args, self.list_commands(ctx))):
             ctx.fail(
                 f"there is no command {word!r}; did you mean: mem-search {meant}"
                 + _as_words(" ".join(args))

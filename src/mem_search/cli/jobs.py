@@ -82,8 +82,8 @@ def tell_embedding(client: Client) -> None:
     if found.get("seconds_left", waiting / _SLOWLY) >= _LONG_SECONDS:
         left = f", about {_duration(found['seconds_left'])} left" if "seconds_left" in found else ""
         note(
-            f"mem-search: {waiting} passages still get their vectors{left}; until then searches"
-            " find them by their words. To watch: mem-search jobs"
+            f"mem-search: {waiting} passages are still waiting for their vectors{left}; until then"
+            " searches find them by their words. To watch: mem-search jobs"
         )
 
 
@@ -92,7 +92,7 @@ def wait(
 ) -> Mapping[str, Any]:
     """The job once it has ended. Raises ``failure`` with the reason, or Conflict if cancelled."""
     watched = sys.stderr.isatty()
-    pause = _FIRST_PAUSE
+    pause, began = _FIRST_PAUSE, time.monotonic()
 
     def leave(_number: int, _frame: object) -> None:
         note(
@@ -107,7 +107,8 @@ def wait(
         if state["state"] not in ("queued", "running"):
             break
         if watched:
-            progress(bar(state, shutil.get_terminal_size().columns))
+            waited = int(time.monotonic() - began)
+            progress(bar(state, shutil.get_terminal_size().columns, waited))
         time.sleep(pause)
         pause = min(_MAX_PAUSE, pause * 1.5)
     signal.signal(signal.SIGINT, before)
@@ -120,8 +121,11 @@ def wait(
     return state
 
 
-def bar(state: Mapping[str, Any], width: int) -> str:
-    """``[######......] 50% 80/s, 3 s left git web: 120 new``, at most ``width`` - 1 characters."""
+def bar(state: Mapping[str, Any], width: int, waited: int = 0) -> str:
+    """``[######......] 50% 80/s, 3 s left git web: 120 new``, at most ``width`` - 1 characters.
+
+    Without a measure of what is left it has the seconds that somebody has ``waited``.
+    """
     done, total = int(state["done"]), int(state["total"])
     share = min(1.0, done / total) if total else 0.0
     full = round(share * _BAR)
@@ -130,6 +134,8 @@ def bar(state: Mapping[str, Any], width: int) -> str:
         head += f"{_pace(state)} "
     elif share == 1.0:  # all is read; what it still does, such as keeping copies, has no measure
         head += "finishing "
+    elif waited and not total:
+        head = f"{waited} s  "
     return (head + folded(str(state["message"] or state["state"])))[: max(1, width - 1)]
 
 
@@ -162,9 +168,9 @@ def _done(work: Mapping[str, Any]) -> str:
 
 
 def embedding_line(found: Mapping[str, Any]) -> str:
-    """``embedding  120/400 (80/s, 3 s left)  passages; words find the others``."""
+    """``embedding  120/400 (80/s, 3 s left)  passages; the others are found by their words``."""
     why = f"; it waits: {found['error']}" if found.get("error") else ""
-    return f"embedding  {_done(found)}  passages; words find the others{why}"
+    return f"embedding  {_done(found)}  passages; the others are found by their words{why}"
 
 
 def _outcome(job: Mapping[str, Any]) -> str:

@@ -17,7 +17,7 @@ COMMANDS = (
     "export", "install", "uninstall", "backup", "restore", "stats",
     "ledger", "sources", "reembed", "compress", "projects", "jobs", "cites", "cited-by",
     "citation-report",
-    "mcp", "quickstart", "view", "doctor", "migrate", "index", "worker", "service", "token",
+    "mcp", "quickstart", "help", "view", "doctor", "migrate", "index", "worker", "service", "token",
     "user", "archive", "graph", "research", "saved", "scope", "webhook",
 )  # fmt: skip
 """The commands of the framework, in its order and without those of kinds."""
@@ -39,7 +39,8 @@ MEANT = {
     "disable": "service uninstall",
     **dict.fromkeys(["login", "auth-token"], "token create"),
     **dict.fromkeys(["citation", "citations", "bibtex"], "cite"),
-    **dict.fromkeys(["help", "commands"], "--help"),
+    "commands": "--help",
+    **dict.fromkeys(["man", "manual", "docs", "faq"], "help"),
     "version": "--version",
     **dict.fromkeys(["repos", "repositories"], "projects"),
     **dict.fromkeys(["calendar", "graphs"], "view"),
@@ -53,10 +54,17 @@ MEANT = {
 def is_question(argv: list[str]) -> bool:
     """Whether ``argv`` begins with no command and with none that is near."""
     word = argv[0]
+    if asks_why(argv):
+        return True
     if word.startswith("-") or word in COMMANDS or word in SEARCHED:
         return False
     known = kinds()
     return word not in known and not meant_by(argv, [*COMMANDS, *known])
+
+
+def asks_why(argv: list[str]) -> bool:
+    """Whether it is a question, as in ``why do we …``: the command ``why`` takes one path."""
+    return argv[:1] == ["why"] and len(argv) > 2 and not any(a.startswith("-") for a in argv[1:3])
 
 
 def meant_by(args: list[str], known: list[str]) -> str:

@@ -211,7 +211,7 @@ def _page_of(client: Client, ref: str) -> str:
 def _open_address(address: str) -> None:
     """Show ``address`` in the program of the desktop for it."""
     if address.startswith(("http://", "https://")) and webbrowser.open(address):
-        note("opened in the browser")
+        note("opened in your browser")
         return
     opener = "open" if IS_MACOS else "xdg-open"
     program = shutil.which(opener)

@@ -43,8 +43,8 @@ _TERMS = ("xterm-kitty", "xterm-ghostty", "alacritty", "foot", "wezterm")
 
 _TOLD = "tips-told"
 _TIPS = (
-    "Tip: mem-search open REF opens the original, such as mem-search open {ref}",
-    "Tip: mem-search get REF prints the text, mem-search timeline REF what happened around it",
+    "Tip: mem-search open {ref} opens the original",
+    "Tip: get prints its text, timeline what happened before and after it",
 )
 
 

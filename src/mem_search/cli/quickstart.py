@@ -1,37 +1,42 @@
 """``mem-search quickstart``: from nothing to the first answer out of the person's own history.
 
-It says what it found before it reads any of it. Its own documents are read only where nothing else
-is, as records of the source ``sample``.
+It says what it found before it reads any of it. Small made-up worlds are read only where nothing
+else is, as records of the source ``sample``.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import os
-import re
 import sys
+import threading
+import time
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
-from itertools import islice
 from pathlib import Path
-from typing import Annotated, Any, Final
+from shlex import quote
+from typing import Annotated, Final
 
 import typer
 
 from mem_search.agents.base import plugin_folder
 from mem_search.cli import neighbours
 from mem_search.cli.client import Client, open_client
-from mem_search.cli.jobs import import_lines, wait
+from mem_search.cli.demonstration import SAMPLE, question, sample
+from mem_search.cli.jobs import import_lines, tell_embedding, wait
 from mem_search.cli.options import Yes
-from mem_search.cli.output import note, say, show_listing, write
-from mem_search.cli.search_options import MIXED, UNIFIED, Command
+from mem_search.cli.output import note, progress, say, screen, show_listing, write
+from mem_search.cli.search_options import MIXED, UNIFIED
 from mem_search.cli.shell import advice, offer
-from mem_search.daemon.control import start
+from mem_search.daemon.control import STARTING, start
 from mem_search.errors import Conflict, MemSearchError, SourceError
 from mem_search.patterns import pattern
 from mem_search.regular_file import open_regular_file
 from mem_search.settings import Settings
+from mem_search.text.counted import counted
 
 MAX_REPOSITORIES: Final = 12
 """Repositories that are read without being named; where one worked most comes first."""
@@ -39,27 +44,20 @@ MAX_REPOSITORIES: Final = 12
 _MAX_SESSIONS, _HEAD = 400, 64 * 1024
 """Newest transcripts that are looked into, and the bytes at their start."""
 
-SAMPLE: Final = "sample"
-"""``model.SAMPLE``, whose module takes longer to import than ``--help`` may."""
-
 _FOLDER = pattern(r'"cwd"\s*:\s*("(?:[^"\\]|\\.)*")')
-_HEADING = pattern(r"^#+\s+(.+?)\s*$", re.MULTILINE)
-_WORD = pattern(r"[^\W\d_]{4,}")
-_NEWEST_FIRST, _BEST_FIRST = MIXED[:2]
 
-_OF_SAMPLE: Final = "move to another machine"
-"""What the sample is asked: its documents have the answer, in other words."""
+_LOOK_SECONDS: Final = 0.5
+"""Between two lines of progress."""
 
-_NEXT = """Records are embedded in the background. Until then searches find them by their words.
+_FEW_PASSAGES, _MAX_WAIT_SECONDS = 300, 30.0
+"""So many passages are embedded in some seconds; longer nobody waits for a demonstration."""
 
-  mem-search "your words"         search everything, best match first
-  mem-search unified "words"      search everything, newest first
-  mem-search view                 the same in a browser
-  mem-search add FOLDER           documents, notes, mail
-  mem-search sync git PATH        another repository
-  mem-search install              let your coding agents search
-  mem-search stats                what is stored, and how much of it is indexed
-  mem-search worker stop          stop the worker; a command starts it again
+_NEXT: Final = """
+  mem-search WORDS         search everything; --newest for the newest first
+  mem-search view          the same in a browser
+  mem-search add FOLDER    documents, notes, mail
+
+mem-search alone lists more; mem-search help WORDS looks something up.
 """
 
 
@@ -74,45 +72,80 @@ def quickstart(
     Run it again at any time: it reads only what is new.
     """
     home = Settings.read().home
-    _step("the worker")
+    _step("1. The worker")
     _start(port)
     client = open_client()
-    found = list(_found())
-    _step("what this machine has")
-    for source, path, size in found:
+    _step("2. What this machine has")
+    found = []
+    for source, path, size in _found():
+        found.append((source, path))
         say(f"  {source:12} {_short(path)}{size}\n")
-    question = f"Read this into {_short(str(home))}? Nothing leaves this machine."
-    if found and (yes or not sys.stdin.isatty() or typer.confirm(question, default=True, err=True)):
+    if not found:
+        say("  nothing that can be read without being named\n")
+    confirmed = f"Read this into {_short(str(home))}? Nothing leaves this machine."
+    if found and (
+        yes or not sys.stdin.isatty() or typer.confirm(confirmed, default=True, err=True)
+    ):
         _read(client, found)
-    if not client.json("GET", "/api/stats")["records"]["total"]:
+    records = client.json("GET", "/api/stats")["records"]["total"]
+    if not records:
         _read_sample(client, is_declined=bool(found))
-    command, asked = _question(client)
-    _step(f'mem-search {command.name} "{asked}"')
-    # Without the token it is not logged: what nobody asked is no suggestion.
-    pairs = [("query", asked), ("limit", "6")]
-    answer = replace(client, anonymous=True).text(command.route, pairs)
-    show_listing(answer)
-    _step("what next")
+    _wait_for_meaning(client)
+    _ask(replace(client, anonymous=True))
+    _step("Three commands to go on with")
     say(_NEXT)
     offer(yes=yes)
     write("".join(f"{line}\n" for line in ("", *advice(os.environ, port))))
-    say(f"\nEverything is stored in {home}.\n")
+    say(f"\nEverything is stored in {_short(str(home))}.\n")
 
 
 def _step(title: str) -> None:
-    say(f"\n== {title}\n")
+    say(f"\n{title}\n")
 
 
 def _start(port: int | None) -> None:
-    try:
-        state, started = start(Settings.read(port=port), note)
-    except Conflict as error:
-        if "is taken by" not in error.message:  # a process of its own failed: no field is known
-            raise
-        say(f"{error.message}\ntaking a free port instead; commands find it by themselves\n")
-        state, started = start(Settings.read(port=0), note)
-    say(f"{'started' if started else 'already running'} (pid {state.pid}, {state.url})\n")
+    began = time.monotonic()
+    with _counting("starting it; the first start takes some seconds") as tell:
+        try:
+            state, started = start(Settings.read(port=port), tell)
+        except Conflict as error:
+            if "is taken by" not in error.message:  # a process of its own failed: no field is known
+                raise
+            tell(f"{error.message}\ntaking a free port instead; commands find it by themselves")
+            state, started = start(Settings.read(port=0), tell)
+    took = f"started in {time.monotonic() - began:.1f} s" if started else "already running"
+    say(f"  {took} (pid {state.pid}, {state.url})\n")
     neighbours.tell(state.port)
+
+
+@contextmanager
+def _counting(doing: str) -> Iterator[Callable[[str], None]]:
+    """Say ``doing`` at once and count the seconds of the block; yields what prints a line of it."""
+    done, on_terminal = threading.Event(), sys.stderr.isatty()
+    began = time.monotonic()
+
+    def count() -> None:
+        while not done.wait(_LOOK_SECONDS):
+            progress(f"  {doing} ({time.monotonic() - began:.0f} s)")
+
+    def tell(text: str) -> None:
+        if on_terminal and text == STARTING:
+            return  # it is being told
+        if on_terminal:
+            progress("")
+        note(text)
+
+    if on_terminal:
+        progress(f"  {doing}")
+        counter = threading.Thread(target=count, daemon=True)
+        counter.start()
+    try:
+        yield tell
+    finally:
+        done.set()
+        if on_terminal:
+            counter.join()
+            progress("")
 
 
 def _found() -> Iterator[tuple[str, str, str]]:
@@ -147,14 +180,20 @@ def _found() -> Iterator[tuple[str, str, str]]:
 
 def _files(place: Path) -> list[tuple[Path, os.stat_result]]:
     """The files below ``place``, the newest first."""
-    found = []
+    found: list[tuple[Path, os.stat_result]] = []
     paths = place.rglob("*") if place.is_dir() else [place]
+    shown = time.monotonic() + _LOOK_SECONDS if sys.stderr.isatty() else math.inf
     for path in paths:
+        if time.monotonic() > shown:
+            progress(f"  looking in {_short(str(place))}: {len(found)} files")
+            shown = time.monotonic() + _LOOK_SECONDS
         try:
             if path.is_file():
                 found.append((path, path.stat()))
         except OSError:
             continue  # gone, or of somebody else: its reading will say so
+    if sys.stderr.isatty():
+        progress("")
     return sorted(found, key=lambda each: -each[1].st_mtime)
 
 
@@ -193,59 +232,61 @@ def _short(path: str) -> str:
     return f"~{path[len(home) :]}" if home and path.startswith(f"{home}/") else path
 
 
-def _read(client: Client, found: Iterable[tuple[str, str, str]]) -> None:
+def _read(client: Client, found: Sequence[tuple[str, str]]) -> None:
     """Read each location; one that cannot be read is told, and the others go on."""
-    _step("reading it")
-    for source, path, _ in found:
+    _step(f"3. Reading it: {counted(len(found), 'place')}")
+    began, before = time.monotonic(), client.json("GET", "/api/stats")["records"]["total"]
+    for number, (source, path) in enumerate(found, 1):
+        at = f"  {number} of {len(found)}"
         try:
             job = client.json("POST", "/api/sync", body={"source": source, "path": path})["job"]
             result = wait(client, job, SourceError)["result"]
         except MemSearchError as error:
-            note(f"mem-search: {source} {path}: {error.message}")
+            note(f"{at}  {source} {_short(path)}: {error.message}")
         else:
-            say("".join(f"{line}\n" for line in import_lines(result)))
+            say("".join(f"{at}  {line}\n" for line in import_lines(result, _short(path))))
+    total = client.json("GET", "/api/stats")["records"]["total"]
+    new = counted(max(0, total - before), "new record")
+    say(f"  {new} in {time.monotonic() - began:.0f} s, {total:,} in all\n")
+    if client.json("GET", UNIFIED, [("source", SAMPLE), ("limit", "1")])["total"]:
+        say("  the sample is still here; to take it away: mem-search forget --source sample\n")
 
 
 def _read_sample(client: Client, *, is_declined: bool) -> None:
     why = "nothing of yours was read" if is_declined else "nothing to read was found here"
-    say(f"{why}; the documents of mem-search are a sample to try it on\n")
+    _step(f"3. A sample to try it on: {why}")
+    say("  made up: the sessions of a bakery's shop, somebody's notes, mail and saved pages\n")
     lines = (json.dumps(each).encode() + b"\n" for each in sample())
     job = client.upload("/api/import/upload", lines, [("source", "jsonl")])["job"]
-    say("".join(f"{line}\n" for line in import_lines(wait(client, job)["result"], SAMPLE)))
-    say("to take it away again: mem-search forget --source sample\n")
+    say("".join(f"  {line}\n" for line in import_lines(wait(client, job)["result"], SAMPLE)))
+    say("  to take it away again: mem-search forget --source sample\n")
 
 
-def sample() -> Iterator[dict[str, Any]]:
-    """The documents of mem-search in the exchange format, the same each time.
-
-    They have no project, tags or path, so that they are in no list of those.
+def _wait_for_meaning(client: Client) -> None:
+    """Wait until the question can be answered by meaning, too, where that is a matter of seconds;
+    else say how long it takes.
     """
-    root = _checkout()
-    for file in filter(Path.is_file, sorted([root / "README.md", *(root / "docs").rglob("*.md")])):
-        text = file.read_text("utf-8")
-        heading = _HEADING.search(text)
-        name = file.relative_to(root).as_posix()
-        yield {
-            "kind": "file",
-            "source": SAMPLE,
-            "source_id": name,
-            "title": heading[1] if heading else name,
-            "text": text,
-            "created_at": int(file.stat().st_mtime * 1000),
-        }
+    deadline = time.monotonic() + _MAX_WAIT_SECONDS
+    while time.monotonic() < deadline:
+        found = client.json("GET", "/api/jobs", [("limit", "1")]).get("embedding", {})
+        done, total = found.get("done", 0), found.get("total", 0)
+        if not 0 < total - done < _FEW_PASSAGES:
+            break
+        if sys.stderr.isatty():
+            progress(f"  reading the meaning: {done} of {counted(total, 'passage')}")
+        time.sleep(_LOOK_SECONDS)
+    if sys.stderr.isatty():
+        progress("")
+    tell_embedding(client)
 
 
-def _question(client: Client) -> tuple[Command, str]:
-    """Words of the newest record that has a title of several: it is known to be answered.
-
-    Words that say nothing, such as "this", are left out. Without such a record the sample is asked.
-    """
-    from mem_search.text.words import STOP_WORDS
-
-    pairs = [("dateEnd", "now"), ("orderBy", "date_desc"), ("limit", "20"), ("format", "json")]
-    for result in client.json("GET", UNIFIED, pairs)["results"]:
-        told = (word for word in _WORD.findall(result["title"]) if word.lower() not in STOP_WORDS)
-        words = list(islice(told, 3))
-        if result["source"] != SAMPLE and len(words) > 1:
-            return _NEWEST_FIRST, " ".join(words)
-    return _BEST_FIRST, _OF_SAMPLE
+def _ask(client: Client) -> None:
+    """Ask one question, and show the answer as the person's own command would."""
+    asked = question(client)
+    if asked is None:
+        return
+    _step(f"4. A first question: {asked.asks_for}")
+    words = quote(asked.words) if "'" in asked.words else f'"{asked.words}"'
+    say(f"  mem-search {words}\n")
+    pairs = [("query", asked.words), ("limit", "3"), ("snippets", "true")]
+    show_listing(client.text(MIXED[1].route, pairs, screen()))

@@ -119,7 +119,7 @@ class Option:
 UNIFIED = "/api/search/unified"
 
 MIXED = (
-    Command("unified", UNIFIED, "Search every kind, newest first.", mixed=True),
+    Command("unified", UNIFIED, "The same as search --newest.", mixed=True),
     Command("search", "/api/search", "Search every kind, best match first.", mixed=True),
     Command(
         "day",
@@ -185,6 +185,7 @@ OPTIONS = (
     Option("--since", "dateStart", "Not before: 2026-11-20, 'last week', 1763596800.", "WHEN"),
     Option("--until", "dateEnd", "Not after; a date includes its whole day.", "WHEN"),
     Option("--order", "orderBy", "Order of the results.", "relevance|date_desc|date_asc"),
+    Option("--newest", "orderBy", "Newest first: --order date_desc.", fixed="date_desc"),
     Option("--sort", "sort", "Instead of --order: fields, such as kind,-created_at.", "FIELDS"),
     Option(
         "--limit",

@@ -186,20 +186,20 @@ def take_back(row: Written) -> str:
     file = Path(row.file)
     if row.link:
         if not file.is_symlink() or str(file.readlink()) != row.text:
-            return "left: it is not our link any more"
+            return "kept: the link leads elsewhere now"
         return _removed(file)
     now = _text(file)
     if now is None:
-        return "is gone already"
+        return "is already gone"
     if file.name == ".zshrc" and any(file.with_name(".zfunc").glob("_*")):
-        return "left: other completions in ~/.zfunc need the lines"
+        return "kept: other completions in ~/.zfunc need the lines"
     if row.made and now == row.text:
         return _removed(file)
     if row.text not in now:
-        return "left: changed by hand since; look for mem-search in it"
+        return "kept: it was changed by hand; look for mem-search in it"
     left = "" if now == row.text else "\n".join(now.rsplit(row.text, 1))
     _write(file.resolve(), left, file.stat().st_mode & 0o777)
-    return "our lines are taken out"
+    return "the lines of mem-search were removed"
 
 
 def _removed(file: Path) -> str:

@@ -155,7 +155,7 @@ def install() -> None:
     say(f"{written.file}: written\nstarted (pid {state.pid}, {state.url})\n")
     for name in service.left_out(settings, os.environ):
         setting = name.removeprefix("MEM_SEARCH_").lower()
-        note(f"mem-search: {name} is a secret and is not written there: put {setting} into"
+        note(f"mem-search: {name} is a secret, so it is not written there: put {setting} into"
              f" {settings.home / 'config.toml'}, then: mem-search worker restart")  # fmt: skip
     if not IS_MACOS:
         say("It ends when you log out; to keep it running: loginctl enable-linger\n")

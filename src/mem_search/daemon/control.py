@@ -46,6 +46,7 @@ _START_SECONDS = 60.0
 
 _MAX_START_SECONDS = 600.0
 
+STARTING = "the worker is starting"
 TELL_SECONDS = 3.0
 """A start that takes longer is told."""
 
@@ -190,7 +191,7 @@ class Starting:
         now = self._clock()
         if not self._told and now - self._began > TELL_SECONDS:
             self._told = True
-            self._tell("the worker is starting")
+            self._tell(STARTING)
         if not self._told_late and now - self._began > self._patience() / 2:
             self._told_late = True
             self._tell(f"the worker has not started for {now - self._began:.0f} s; to start again:")
@@ -261,7 +262,7 @@ def start(
             starting.look(child.pid if child else 0, answers=found is not None)
             time.sleep(0.05)
     raise Unavailable(
-        f"{_named(settings)} is still starting after {starting.seconds:.0f} s and goes on: a large"
+        f"{_named(settings)} has been starting for {starting.seconds:.0f} s and goes on: a large"
         " store takes long after an upgrade. Try again in a minute, or see: mem-search worker logs"
     )
 
@@ -367,7 +368,7 @@ def stop(settings: Settings) -> tuple[WorkerState, bool] | None:
             if not is_locked(home):
                 return state, number == signal.SIGKILL
             time.sleep(0.02)
-    raise Unavailable(f"the worker (pid {state.pid}) does not end, not even by SIGKILL")
+    raise Unavailable(f"the worker (pid {state.pid}) does not end, not even after SIGKILL")
 
 
 def _state_of_running(settings: Settings) -> WorkerState | None:

@@ -101,7 +101,7 @@ def open_logs(settings: Settings, token: str, *, echo: bool) -> None:
     level = settings.log_level.upper()
     if level not in _LEVELS:
         raise InputError(
-            f"log_level cannot be {settings.log_level!r}; known are {', '.join(_LEVELS)}",
+            f"log_level cannot be {settings.log_level!r}; choose one of {', '.join(_LEVELS)}",
             field="log_level",
         )
     try:

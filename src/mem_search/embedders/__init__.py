@@ -42,8 +42,8 @@ def checked(setting: str) -> tuple[str, str]:
     name, colon, detail = setting.strip().partition(":")
     if name not in MEMBERS or (colon and name not in _WITH_DETAIL):
         raise InputError(
-            f"unknown embedder {setting[:200]!r}; known are bundled, large, hashing[:DIMENSIONS], "
-            "chroma-default, fastembed[:MODEL] and openai:MODEL[@BASE_URL]",
+            f"unknown embedder {setting[:200]!r}; choose one of bundled, large,"
+            " hashing[:DIMENSIONS], chroma-default, fastembed[:MODEL] and openai:MODEL[@BASE_URL]",
             field="embedder",
         )
     return name, detail

@@ -79,7 +79,7 @@ def _book(records: list[bytes]) -> Extracted:
         parts.append(unpack(_without_trailer(record, flags)))
         size += len(parts[-1])
         if size > _MAX_TEXT:
-            raise Unreadable("it unpacks to far more than it holds (a bomb)")
+            raise Unreadable("it unpacks to far more than it holds (an archive bomb)")
     said = _described(first, header, charset) if is_mobi else {}
     text = plain_text(decoded_page(b"".join(parts), charset))
     unread = ("the text is shorter than the book says",) if size < length * 0.98 else ()
@@ -167,7 +167,7 @@ class _Huffman:
         self._words: list[tuple[bytes, bool]] = []
         for record in records[1:]:
             if record[:4] != b"CDIC":
-                raise Unreadable("it is damaged: its words are missing")
+                raise Unreadable("it is damaged: its dictionary is missing")
             total, bits = struct.unpack_from(">LL", record, 8)
             count = min(1 << min(bits, 16), total - len(self._words))
             for (place,) in struct.iter_unpack(">H", record[16 : 16 + 2 * count]):
@@ -177,7 +177,7 @@ class _Huffman:
 
     def unpack(self, data: bytes, depth: int = 0) -> bytes:
         if depth > _MAX_DEPTH:
-            raise Unreadable("it is damaged: its words lead to themselves")
+            raise Unreadable("it is damaged: its dictionary refers to itself")
         found = bytearray()
         left, at, bits = len(data) * 8, 0, int.from_bytes(data + bytes(8), "big")
         total = left + 64

@@ -176,7 +176,7 @@ def _decoded(path: Path, frame: int) -> Pixels:
             picture.thumbnail((SIDE, SIDE))
             upright = ImageOps.exif_transpose(picture).convert("RGB")
     except Image.DecompressionBombError as error:
-        raise Unreadable(f"it is too large a picture: {error}") from None
+        raise Unreadable(f"the picture is too large: {error}") from None
     except (OSError, SyntaxError, ValueError) as error:
         raise Unreadable(f"it is damaged or cut off: {error}") from None
     return np.asarray(upright)[:, :, ::-1].copy()

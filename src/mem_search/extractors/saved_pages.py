@@ -107,6 +107,6 @@ def _main_page(path: Path) -> tuple[str, str]:
             AttributeError, RecursionError) as error:  # fmt: skip
         raise Unreadable(f"it is damaged: {type(error).__name__}: {error}") from None
     if not isinstance(data, bytes) or kind.lower() not in _HTML:
-        raise Unreadable(f"it is no saved web page, but {kind[:60] or 'something else'}")
+        raise Unreadable(f"it is not a saved web page, but {kind[:60] or 'something else'}")
     text = decoded_page(data, str(page.get("WebResourceTextEncodingName", "")))
     return text, str(page.get("WebResourceURL", ""))

@@ -204,8 +204,8 @@ class LocationReader:
         except TimeoutError:
             self._waiting[location.source, location.path] = steps
             raise SourceError(
-                f"nothing came of {location.path} for {self._still_seconds:g} s: what is read there"
-                " does not answer; what was stored stays, and the next reading goes on"
+                f"nothing was read from {location.path} for {self._still_seconds:g} s: it does not"
+                " answer; what was stored stays, and the next reading goes on"
             ) from None
 
     def _check_waiting(self, location: Location) -> None:

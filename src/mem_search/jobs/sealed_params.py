@@ -21,9 +21,7 @@ from mem_search.text.redaction import redact
 
 log = logging.getLogger(__name__)
 
-WAITS_FOR_RULES: Final = (
-    "waiting for the rules of secrets: the worker has started and compiles them"
-)
+WAITS_FOR_RULES: Final = "preparing the rules that recognise secrets, once after each start"
 RETRY_SECONDS: Final = 5.0
 """Until the store is asked again, after it could not be."""
 

@@ -214,7 +214,7 @@ async def read_resource(context: ToolContext, uri: str) -> str:
         record, links = await open_record(context.runtime.search.store, called, "uri")
         context.opened(record)
     except InputError:  # no ref, or of a kind that is not installed
-        raise NotFound(f"{uri[:200]!r} is no resource; write {TEMPLATE}", field="uri") from None
+        raise NotFound(f"{uri[:200]!r} is not a resource; write {TEMPLATE}", field="uri") from None
     return render_record(record, context.display, links)
 
 

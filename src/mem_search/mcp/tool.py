@@ -172,4 +172,4 @@ def _fault(item: Any, tool: Tool) -> str:
 
 def _known(word: str, names: list[str]) -> str:
     near = difflib.get_close_matches(word.lower(), names, n=1, cutoff=0.5)
-    return f"did you mean {near[0]}?" if near else f"known are {', '.join(names)}"
+    return f"did you mean {near[0]}?" if near else f"choose one of {', '.join(names)}"

@@ -35,7 +35,7 @@ def _day(text: str) -> str:
             raise ValueError
     except ValueError:
         raise PydanticCustomError(
-            "value", "is no date; write 2026-01-31 or 2026-01-31T12:00:00Z"
+            "value", "is not a date; write 2026-01-31 or 2026-01-31T12:00:00Z"
         ) from None
     return text
 
@@ -43,7 +43,7 @@ def _day(text: str) -> str:
 def _currency(text: str) -> str:
     """A code of ISO 4217 in capitals."""
     if not _CODE.fullmatch(text):
-        raise PydanticCustomError("value", "is no code of a currency; write EUR")
+        raise PydanticCustomError("value", "is not a currency code; write EUR")
     return text
 
 

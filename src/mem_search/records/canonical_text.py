@@ -176,7 +176,7 @@ def _plain(value: object, field: str, depth: int) -> Any:
             }
         case _:
             raise InputError(
-                f"{field} is {value!r:.60}, which is no JSON value", field=_head(field)
+                f"{field} is {value!r:.60}, which is not a JSON value", field=_head(field)
             )
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final, Literal
 
-from mem_search.model import Record
+from mem_search.model import SAMPLE, Record
 from mem_search.model.records import OWN
 from mem_search.records.registry import installed_kinds
 
@@ -31,6 +31,7 @@ _BY_SOURCE: Final[Mapping[str, Origin]] = {
     "slack": "external",
     "agent-memory": "external",  # a repository brings its own, and agents load theirs
     **dict.fromkeys(("chatgpt", "claude-ai"), "own_work"),
+    SAMPLE: "own_work",  # made up by us: nothing to warn of
 }
 
 
@@ -51,8 +52,10 @@ def trust_of(record: Record) -> Trust:
 
 
 def is_given(record: Record) -> bool:
-    """Whether an agent may get the record without asking: no commit, whoever it says wrote it."""
-    is_trusted = TRUST[origin_of(record)] != "low" and record.source != GIT
+    """Whether an agent may get the record without asking: no commit, whoever it says wrote it, and
+    nothing that is made up.
+    """
+    is_trusted = TRUST[origin_of(record)] != "low" and record.source not in (GIT, SAMPLE)
     return is_trusted and not record.metadata.get(INSTRUCTION_LIKE)
 
 

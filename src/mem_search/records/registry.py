@@ -112,7 +112,7 @@ class KindRegistry:
         if name in self._by_name:
             return self._by_name[name]
         known = ", ".join(self.names)
-        told = f"{name!r} is no kind of record; known are {known}{self.without}"
+        told = f"{name!r} is no kind of record; choose one of {known}{self.without}"
         raise InputError(told, field="kind")
 
     @property
@@ -133,7 +133,7 @@ class KindRegistry:
         if ref.kind not in self._by_name:
             raise InputError(
                 f"{str(ref)!r} is not a ref: no kind of record is called {ref.kind!r};"
-                f" known are {', '.join(self.names)}{self.without}",
+                f" choose one of {', '.join(self.names)}{self.without}",
                 field=field,
             )
 
@@ -202,6 +202,6 @@ def _check(kind: RecordKind, others: Iterable[RecordKind], entry_point: str) -> 
         raise ValueError(f"plural {kind.plural!r} is not lower-case letters, digits and -")
     for other in others:
         if kind.name == other.name or kind.plural == other.plural:
-            raise ValueError(f"the kind {other.name} has the name or the plural already")
+            raise ValueError(f"the kind {other.name} has this name or plural already")
     if entry_point != kind.plural:
         raise ValueError(f"name the entry point {kind.plural!r}: that is its command")

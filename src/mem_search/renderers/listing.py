@@ -136,7 +136,7 @@ def _by_name(name: str) -> Listing:
         if listing.name == name:
             return listing
     known = ", ".join(listing.name for listing in LISTINGS)
-    raise InputError(f"{name!r} is no text format; known are {known}", field="format")
+    raise InputError(f"{name!r} is not a text format; choose one of {known}", field="format")
 
 
 _MAX_MISSING: Final = 3

@@ -286,7 +286,7 @@ async def scope(store: SearchStore, name: str, now: datetime, kinds: KnownKinds)
         return demand_of(scope.filter, now, kinds)
     known = ", ".join(scope.name for scope in scopes.values())
     names = known or "none yet; make one: mem-search scope add"
-    raise InputError(f"no scope is called {name[:60]!r}; known are {names}", field="scope")
+    raise InputError(f"no scope is called {name[:60]!r}; known scopes: {names}", field="scope")
 
 
 def demand_of(text: str, now: datetime, kinds: KnownKinds) -> Demand:

@@ -104,7 +104,7 @@ def by_name(name: str) -> Source:
             return source
     known = ", ".join(source.name for source in installed())
     broken = "".join(f"; {source}" for source in _third_party() if isinstance(source, str))
-    raise InputError(f"{name!r} is no source; known are {known}{broken}", field="source")
+    raise InputError(f"{name!r} is not a source; choose one of {known}{broken}", field="source")
 
 
 def _third_party() -> Iterator[Source | str]:
@@ -204,7 +204,9 @@ def for_file(name: str, source: str = "", content_type: str = "") -> tuple[Sourc
         return known[source]
     if source:
         is_source = source in {each.name for each in installed()}
-        reason = f"{source} does not read single files" if is_source else f"{source!r} is no source"
+        reason = (
+            f"{source} does not read single files" if is_source else f"{source!r} is not a source"
+        )
         raise InputError(f"{reason}; those that do are {', '.join(known)}", field="source")
     for found in known.values():
         if content_type in found[1].content_types:

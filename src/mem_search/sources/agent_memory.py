@@ -140,7 +140,7 @@ class AgentMemory(BaseSource):
     def read(self, location: Location, cursor: Mapping[str, Any]) -> Iterator[Batch]:
         root = Path(location.path).expanduser()
         if not root.is_dir():
-            raise SourceError(f"{root} is no folder of a project, or it is gone", field="path")
+            raise SourceError(f"{root} is not the folder of a project, or it is gone", field="path")
         reading = _Reading(location, root, dict(cursor.get("files", {})))
         yield from reading.batches()
 

@@ -176,7 +176,7 @@ def _of_firefox(path: Path) -> list[_Page]:
             rows = store.rows(_FIREFOX)
             guids: dict[Any, Any] = dict(store.rows("select guid, id from moz_bookmarks"))
     except UnreadableDatabase as error:
-        raise ValueError(f"it is no bookmarks file of Firefox: {error}") from error
+        raise ValueError(f"it is not a bookmarks file of Firefox: {error}") from error
     folders = {row[0]: (row[2], text(row[3])) for row in rows if row[1] == 2}
     tags = {number for number, (parent, _) in folders.items() if parent == guids.get(_TAGS)}
     pages: dict[str, _Page] = {}

@@ -100,4 +100,4 @@ def _rows(file: WholeFile) -> tuple[list[tuple[object, ...]], _Browser]:
                     return list(store.rows(browser.sql + _LIMIT, MAX_PAGES + 1)), browser
             except UnreadableDatabase as error:
                 reason = str(error)
-    raise ValueError(f"it is no history of a browser: {reason}")
+    raise ValueError(f"it is not a browser's history: {reason}")

@@ -97,7 +97,7 @@ class _Opened:
             if size > MAX_REPLY:
                 raise ValueError(f"a part of it has more than {MAX_REPLY // 2**20} MB")
             if size > self._left:
-                raise ValueError("it answers with far more than it holds (a bomb)")
+                raise ValueError("it answers with far more than it holds (an archive bomb)")
             found.append(row)
         self._left -= size
         return found

@@ -171,7 +171,7 @@ class _Chat:
             self.found = dict(fields(loads(content.decode("utf-8-sig"))))
         except ValueError as error:
             if Path(file.name).suffix == ".json":
-                raise ValueError(f"it is no whole JSON document: {error}") from error
+                raise ValueError(f"it is not a complete JSON document: {error}") from error
             return False
         listed = enumerate(map(fields, items(self.found.pop("messages", None))))
         self.messages = {str(number): message for number, message in listed}

@@ -256,7 +256,7 @@ def _of_zotero(path: Path) -> Iterator[_Work | LedgerEntry]:
                     if number in works and value is not None:
                         works[number].said.setdefault(text(name), []).append(str(value))
     except UnreadableDatabase as error:
-        raise ValueError(f"it is no library of Zotero: {error}") from error
+        raise ValueError(f"it is not a Zotero library: {error}") from error
     for work in works.values():
         if dates := work.said.get("date"):  # 2019-05-00 May 2019
             work.said["date"] = [dates[0].partition(" ")[0].replace("-00", "")]

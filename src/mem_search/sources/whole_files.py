@@ -365,7 +365,7 @@ def array_items(file: IO[str]) -> Iterator[Any]:
         text = file.read(_PIECE)
     at = len(text) - len(text.lstrip())
     if text[at : at + 1] != "[":
-        raise ValueError("it is no JSON array")
+        raise ValueError("it is not a JSON array")
     at += 1
     while True:
         while at < len(text) and text[at] in _SPACE:

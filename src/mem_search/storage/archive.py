@@ -197,7 +197,7 @@ def _manifest(archive: zipfile.ZipFile) -> Manifest:
         for each in about["members"]
     )
     if strange := [member.name for member in members if not _MEMBER.fullmatch(member.name)]:
-        raise ValueError(f"{strange[0]!r} is no file of a home")
+        raise ValueError(f"{strange[0]!r} is not a file of a home")
     if len({member.name for member in members}) != len(members):
         raise ValueError("it names a file twice")
     datetime.fromisoformat(str(about["created_at"]))

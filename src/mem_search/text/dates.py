@@ -188,7 +188,7 @@ def stored_time(ms: object) -> int:
     """A time as it is in a store. Raises ValueError for what is none: the store was damaged."""
     if isinstance(ms, int) and FIRST_TIME <= ms <= LAST_TIME:
         return ms
-    raise ValueError(f"{ms!r} is no time of the years 1 to 9999")
+    raise ValueError(f"{ms!r} is not a time between the years 1 and 9999")
 
 
 def iso(ms: int) -> str:
@@ -285,5 +285,5 @@ def _to_datetime(ms: int) -> datetime:
         return EPOCH + timedelta(milliseconds=ms)
     except OverflowError:
         raise InputError(
-            f"{ms} is no time in milliseconds between the years 1 and 9999", field="date"
+            f"{ms} is not a time in milliseconds between the years 1 and 9999", field="date"
         ) from None

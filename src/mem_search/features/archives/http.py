@@ -168,7 +168,7 @@ async def check(call: Call) -> web.StreamResponse:
         how = HowSearched.of(page.report, call.flags)
         return json_reply(ArchiveCheck.of(found, now, search=how))
     if not page_name(body.url):
-        raise InputError(f"{body.url[:200]!r} is no address of a page", field="url")
+        raise InputError(f"{body.url[:200]!r} is not the address of a page", field="url")
     names = [f"url:{page_name(body.url)}", key_of_link(body.url)]
     numbers, cited = await call.runtime.store.part(ArchiveStore).page(names, MAX_CITATIONS)
     records = await store.read(lambda snapshot: snapshot.records(numbers))

@@ -48,8 +48,8 @@ def next_run(schedule: str, after: int) -> int:
     except (CronSimError, StopIteration) as error:
         why = str(error) or "it never comes"
         raise InputError(
-            f"{schedule[:80]!r} is no cron expression ({why}); write minute, hour, day, month and"
-            " day of the week, such as 0 4 * * *",
+            f"{schedule[:80]!r} is not a cron expression ({why}); write minute, hour, day, month"
+            " and day of the week, such as 0 4 * * *",
             field="schedule",
         ) from None
     return round(found.timestamp() * 1000)

@@ -156,8 +156,8 @@ def _redirect(folder: Path, port: int) -> str:
     _layer(content)[KEY] = str(port)
     _write(file, json.dumps(content, indent=2, ensure_ascii=False) + "\n")
     return (
-        f"{file} names port {port} now; the settings from before are in {backup}\n"
-        "End claude-mem's own worker (npx claude-mem stop) and start your agents anew.\n"
+        f"{file} names port {port} now; the previous settings are in {backup}\n"
+        "Stop claude-mem's own worker (npx claude-mem stop) and restart your agents.\n"
         "To take it back: mem-search migrate claude-mem --undo"
     )
 
@@ -181,7 +181,7 @@ def take_back(folder: Path) -> str:
         layer.pop(KEY, None)
     _write(file, json.dumps(content, indent=2, ensure_ascii=False) + "\n")
     backup.unlink()
-    return f"{file} is as before; start your agents anew, and claude-mem records again"
+    return f"{file} is as it was before; restart your agents, and claude-mem records again"
 
 
 def folder_of(environ: Mapping[str, str]) -> Path:
@@ -220,7 +220,7 @@ def _read(file: Path) -> tuple[dict[str, Any], str]:
             f"cannot read {file}: {error}; repair it first", field="settings"
         ) from None
     if not isinstance(content, dict):
-        raise InputError(f"{file} is no JSON object; repair it first", field="settings")
+        raise InputError(f"{file} is not a JSON object; repair it first", field="settings")
     return content, text
 
 

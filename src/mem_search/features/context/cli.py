@@ -77,8 +77,7 @@ def context(
         show(answer, (), as_json=True)
         return
     if not answer["context"]:
-        note("mem-search: nothing is known of this project, or nothing fits; "
-             "mem-search stats lists what is stored")  # fmt: skip
+        note("mem-search: nothing that fits is known about this project; see: mem-search stats")
         raise typer.Exit(1)
     say(f"{answer['context']}\n")
     if why:

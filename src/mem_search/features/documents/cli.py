@@ -74,7 +74,7 @@ def add(
     if given and (places or mailboxes):
         raise InputError("--title, --tag and --project belong to a note or a page, not to files")
     if title and len(urls) > 1:
-        raise InputError("--title is of one page; add the others without it")
+        raise InputError("--title names one page; add the others without it")
     client, failures = open_client(), []
     for word in words:
         try:

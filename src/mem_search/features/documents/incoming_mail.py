@@ -54,9 +54,7 @@ async def receive(call: Call) -> web.StreamResponse:
     await check_jobs(call.request, call.runtime)
     message = await _message(call.request, call.lifecycle.settings)
     if format_of("", message[:_HEAD]) != "message":
-        raise InputError(
-            f"the body is no message: it has no headers of mail; {KNOWN}", field="body"
-        )
+        raise InputError(f"the body is not a mail: it has no mail headers; {KNOWN}", field="body")
     if len(message) > MAX_MESSAGE_BYTES:
         raise TooLarge(TOO_LARGE, field="body")
     name = f"{hashlib.sha256(message).hexdigest()[:16]}.eml"
@@ -107,7 +105,7 @@ async def _message(request: web.Request, settings: Settings) -> bytes:
             return from_json(read_json(data))
         except ValueError as error:
             raise MalformedBody(f"the body is not JSON: {str(error)[:200]}") from None
-    raise UnknownType(f"{media_type} is no mail; {KNOWN}", field="body")
+    raise UnknownType(f"{media_type} is not mail; {KNOWN}", field="body")
 
 
 def is_of_mailgun(form: Form, key: str) -> bool:
@@ -134,7 +132,7 @@ def is_of_sendgrid(request: web.Request, body: bytes, key: str) -> bool:
         assert isinstance(public, ec.EllipticCurvePublicKey)
     except (ValueError, AssertionError):
         raise InputError(
-            "sendgrid_key is no public key of SendGrid: copy its verification key, one line of"
+            "sendgrid_key is not a public key of SendGrid: copy its verification key, one line of"
             " base64", field="sendgrid_key",
         ) from None  # fmt: skip
     try:
@@ -177,7 +175,7 @@ async def _form(request: web.Request, body: bytes) -> Form:
                 files.append(File(part.filename, kind, data))
     except (ValueError, AssertionError, HttpProcessingError) as error:  # no boundary, no header, …
         raise MalformedBody(
-            f"the body is no whole multipart form: {' '.join(str(error).split())[:200]}"
+            f"the body is not a complete multipart form: {' '.join(str(error).split())[:200]}"
         ) from None
     return Form(fields, files)
 

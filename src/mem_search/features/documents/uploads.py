@@ -221,7 +221,7 @@ async def _receive(call: Call, received: _Received, folder: Path) -> None:
                 received.fields.add(name, await _text(part, name))
     except (ValueError, AssertionError, HttpProcessingError) as error:  # no boundary, no header, …
         raise MalformedBody(
-            f"the body is no whole multipart form: {' '.join(str(error).split())[:200]}"
+            f"the body is not a complete multipart form: {' '.join(str(error).split())[:200]}"
         ) from None
 
 

@@ -79,7 +79,7 @@ def forget(
         selection = {"refs": [ref_of(client, text) for text in refs]}
     found = client.json("POST", "/api/forget", body={**selection, "count_only": True})
     for each in found["unread"]:
-        note(f"could not look for what came from {folded(each)}; try --query or --source")
+        note(f"cannot tell which records came from {folded(each)}; try --query or --source")
     if not found["count"]:
         note("no records are selected; nothing was forgotten")
         raise typer.Exit(1)

@@ -313,7 +313,7 @@ async def _collect(
                 for each in _digests(draft, content):
                     wanted.setdefault(each, set()).add(content)
     except TimeoutError:
-        raise SourceError(f"nothing came of it for {STILL_SECONDS:g} s") from None
+        raise SourceError(f"nothing happened for {STILL_SECONDS:g} s") from None
     finally:
         steps.end()
 

@@ -142,7 +142,7 @@ async def import_upload(call: Call) -> web.StreamResponse:
     content_type = call.request.content_type
     if content_type.startswith("multipart/"):
         raise UnknownType(
-            "send the file itself as the body; POST /documents/upload takes it in a form"
+            "send the file itself as the body, or use POST /documents/upload with a form"
         )
     source, file_format = sources.for_file(params.name, params.source, content_type)
     return await _upload(

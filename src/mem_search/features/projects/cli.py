@@ -35,7 +35,7 @@ def projects(
 ) -> None:
     """List the projects: how many records each has, when the last was made, and its folder."""
     if sum((merge is not None, rename is not None, undo)) > 1:
-        raise InputError("give one of --merge, --rename and --undo")
+        raise InputError("give only one of --merge, --rename and --undo")
     client = open_client()
     if merge is not None:
         body = {"project": merge[0], "into": merge[1]}

@@ -51,7 +51,8 @@ def seconds(text: str) -> int:
     found = _WORDS.get(word) or (int(match[1]) * _UNITS[match[2]] if match else 0)
     if not MIN_INTERVAL_SECONDS <= found <= MAX_INTERVAL_SECONDS:
         raise InputError(
-            f"{text[:40]!r} is no interval from a minute to a year; write 15m, 1h, 2d or 1w",
+            f"{text[:40]!r} is not an interval between a minute and a year;"
+            " write 15m, 1h, 2d or 1w",
             field="every",
         )
     return found

@@ -68,7 +68,7 @@ async def find_anchor(store: SearchStore, text: str, *, now: datetime, tz: tzinf
         return Anchor(dates.parse_bound(text, end=False, now=now, tz=tz, field="anchor"))
     except InputError:
         raise InputError(
-            f"{text[:60]!r} is no anchor; write a number, a ref such as observation:12,"
+            f"{text[:60]!r} is not an anchor; write a number, a ref such as observation:12,"
             " S12, P12, or a date such as 2025-10-03T17:45",
             field="anchor",
         ) from None

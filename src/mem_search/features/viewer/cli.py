@@ -53,7 +53,7 @@ def view(
         write(f"{url}\n")
         note("open this link in a browser; it works once, for two minutes")
     else:
-        note("opened in the browser")
+        note("opened in your browser")
 
 
 def _place(what: str) -> str:

@@ -180,7 +180,7 @@ def _utc_bound(value: Any, info: ValidationInfo, *, end: bool) -> Any:
     if value is None:
         return None
     if not isinstance(value, str):
-        raise invalid_value("is no date in quotes; write 2025-01-31 or 2025-01-31T12:00:00Z")
+        raise invalid_value("is not a date in quotes; write 2025-01-31 or 2025-01-31T12:00:00Z")
     now = datetime.now(UTC)
     with input_errors_as_invalid():
         found = dates.parse_bound(value, end=end, now=now, tz=UTC, field="date")
@@ -192,7 +192,7 @@ def _user(text: str) -> str:
     try:
         return str(UUID(text))
     except ValueError:
-        raise invalid_value("is no UUID") from None
+        raise invalid_value("is not a UUID") from None
 
 
 Query = Annotated[str, Field(max_length=MAX_VALUE_CHARS), AfterValidator(not_blank), At("text")]

@@ -50,7 +50,8 @@ def zone(name: str) -> Zone:
         return ZoneInfo(name)
     except (ValueError, OSError, LookupError):  # OSError: names of directories, such as Europe
         raise InputError(
-            f"{name[:60]!r} is no time zone; write an IANA name such as Europe/Berlin", field="tz"
+            f"{name[:60]!r} is not a time zone; write an IANA name such as Europe/Berlin",
+            field="tz",
         ) from None
 
 

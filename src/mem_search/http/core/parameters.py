@@ -324,17 +324,19 @@ class KindParameters(FieldParameters):
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
         if self.sort and self.order is not None:
-            raise PydanticCustomError("at:sort", "an order is given, too; give one of the two")
+            raise PydanticCustomError(
+                "at:sort", "an order was given as well; give only one of the two"
+            )
         if self.fields and str(self.format) not in ("json", "csv"):
             raise PydanticCustomError(
                 "at:fields",
-                "a result of format {name} has none to choose; they are those of JSON and CSV",
+                "a result of format {name} has no fields to choose; JSON and CSV have",
                 {"name": self.format},
             )
         if self.query.strip() and self.offset > MAX_OFFSET:
             raise PydanticCustomError(
                 "at:offset",
-                "a ranked list goes to {deepest}; narrow it down with filters",
+                "a ranked list ends at result {deepest}; narrow it down with filters",
                 {"deepest": MAX_OFFSET},
             )
         return self

@@ -133,7 +133,7 @@ def number_in_path(request: web.Request) -> int:
     """The record number in the path. Raises InputError naming it."""
     word = request.match_info["number"]
     if not (word.isascii() and word.isdigit() and len(word) <= 18):
-        raise InputError(f"{word[:60]!r} is no record number; write digits", field="number")
+        raise InputError(f"{word[:60]!r} is not a record number; write digits", field="number")
     return int(word)
 
 

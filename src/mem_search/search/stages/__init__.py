@@ -66,7 +66,7 @@ def stages_without(names: Collection[str]) -> tuple[Stage, ...]:
     optional = [stage.name for stage in STAGES if not stage.required]
     if unknown := sorted(set(names) - set(optional)):
         raise InputError(
-            f"{unknown[0]!r} is no ranking stage that can be left out;"
+            f"{unknown[0]!r} is not a ranking stage that can be left out;"
             f" these can: {', '.join(optional)}",
             field="stages",
         )

@@ -265,7 +265,7 @@ def find_database(place: Path) -> Path:
             f"{place} cannot be reached: {error.strerror}; give this user access to it"
         ) from error
     if not is_file:  # opening a pipe would wait for ever
-        raise SourceError(f"{file} is no file; name the database of claude-mem", field="path")
+        raise SourceError(f"{file} is not a file; name the database of claude-mem", field="path")
     return file
 
 

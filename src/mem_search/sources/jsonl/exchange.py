@@ -204,7 +204,7 @@ def _explain(error: ValidationError) -> str:
     field = ".".join(str(part) for part in first["loc"])
     if first["type"] == "extra_forbidden":
         model = ExchangeLink if field.startswith("links.") else ExchangeRecord
-        return f"{field}: unknown key; known are {', '.join(model.model_fields)}"
+        return f"{field}: unknown key; choose one of {', '.join(model.model_fields)}"
     return f"{field}: {said_of(first)}"
 
 

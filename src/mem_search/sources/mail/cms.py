@@ -64,7 +64,7 @@ def _content(data: bytes) -> bytes:
     whole = _item(data, 0, len(data))
     parts = {each.tag: each for each in _items(data, whole)} if whole.tag == _SEQUENCE else {}
     if _NAME not in parts or _CONTENT not in parts:
-        raise Unopened("damaged: it is no S/MIME")
+        raise Unopened("damaged: it is not S/MIME")
     kind = data[parts[_NAME].start : parts[_NAME].end]
     if kind in _ENCRYPTED:
         raise Unopened(ENCRYPTED)

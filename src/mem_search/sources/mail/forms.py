@@ -71,7 +71,7 @@ def from_form(form: Form) -> bytes:
         read = _json(fields.get("charsets", b"{}"), "charsets")
         text, html, charsets = "text", "html", read if isinstance(read, dict) else {}
     else:
-        raise InputError(f"the form is of no service that is known; {KNOWN}", field="body")
+        raise InputError(f"the form is not from a known service; {KNOWN}", field="body")
 
     def words(name: str) -> str:
         return decoded(fields.get(name, b""), str(charsets.get(name, "")))
@@ -83,7 +83,7 @@ def from_form(form: Form) -> bytes:
 def from_json(body: object) -> bytes:
     """The message of a JSON body of Postmark. Raises InputError for any other one."""
     if not isinstance(body, Mapping) or not {"From", "FromFull", "RawEmail"} & body.keys():
-        raise InputError(f"the JSON is of no service that is known; {KNOWN}", field="body")
+        raise InputError(f"the JSON is not from a known service; {KNOWN}", field="body")
 
     def words(name: str) -> str:
         value = body.get(name)

@@ -39,7 +39,7 @@ def read_outlook(data: bytes, depth: int = 0) -> Mail:
     try:
         with olefile.OleFileIO(io.BytesIO(data)) as file:
             if not file.exists(_PROPERTIES):
-                raise ValueError("it is an OLE file, but no Outlook message")
+                raise ValueError("it is an OLE file, but not an Outlook message")
             return _Item(file, ()).mail(depth)
     except (OSError, struct.error, IndexError, TypeError) as error:  # olefile raises all of them
         raise ValueError(f"it is damaged: {error}") from error

@@ -154,7 +154,7 @@ class _Unpacking:
             case "gz" | "bz2" | "xz":
                 return self._single(path, kind, name, folder)
             case _:
-                raise Refusal("it is no archive that is known here, or it is damaged")
+                raise Refusal("it is not a known kind of archive, or it is damaged")
 
     def _zip(self, path: Path, folder: Path) -> Iterator[tuple[Path, str]]:
         with path.open("rb") as file, open_zip(file) as archive:
@@ -232,7 +232,7 @@ class _Unpacking:
         if self.found.files + files > MAX_FILES:
             raise Refusal(f"it holds more than {MAX_FILES:,} files; unpack it and add its folder")
         if self.found.size + size > self._bomb:
-            raise Refusal(f"it unpacks to more than {MAX_RATIO} times its size (a bomb)")
+            raise Refusal(f"it unpacks to more than {MAX_RATIO} times its size (an archive bomb)")
         if self.found.size + size > self._most:
             raise Refusal(
                 f"it unpacks to more than {self._most / 2**30:.1f} GB; unpack it and add its folder"

@@ -191,7 +191,7 @@ def place_of(address: str, setting: str = "MEM_SEARCH_STORE") -> str:
         parts = conninfo_to_dict(address)
     except psycopg.ProgrammingError as error:
         raise StorageError(
-            f"{setting} is no address of PostgreSQL ({first_line(error)});"
+            f"{setting} is not a PostgreSQL address ({first_line(error)});"
             " it has the form postgresql://USER@HOST:5432/DATABASE"
         ) from error
     host = parts.get("host") or parts.get("hostaddr") or "the local socket"

@@ -155,7 +155,7 @@ class Fields:
         """
         if name not in FIELDS and not name.startswith("meta."):
             near = spelling.closest(name, FIELDS)
-            meant = f"did you mean {near}?" if near else f"known are {', '.join(FIELDS)}"
+            meant = f"did you mean {near}?" if near else f"choose one of {', '.join(FIELDS)}"
             raise InputError(f"there is no field {clipped(name)}; {meant}", field=name)
         help_text = FIELDS.get(name, FIELDS["meta"])
         found: list[Demand] = []
