@@ -48,7 +48,20 @@ def m002_sparse(connection: SqliteConnection) -> None:
     )
 
 
-MIGRATIONS: tuple[Callable[[SqliteConnection], None], ...] = (m001_projects, m002_sparse)
+def m003_schedules(connection: SqliteConnection) -> None:
+    """A saved search has a schedule, as an archive has: an interval or a cron expression."""
+    connection.execute("alter table saved_searches add column schedule text not null default ''")
+    connection.execute(
+        "update saved_searches set schedule = every_seconds || 's' where every_seconds is not null"
+    )
+    connection.execute("alter table saved_searches drop column every_seconds")
+
+
+MIGRATIONS: tuple[Callable[[SqliteConnection], None], ...] = (
+    m001_projects,
+    m002_sparse,
+    m003_schedules,
+)
 """Changes of the schema since 0.1.0, in order. One that was released is never changed."""
 
 _TABLE: Final = "mem_search_migrations"

@@ -72,8 +72,7 @@ TABLES: Final[Mapping[str, tuple[Column, ...]]] = {
     "saved_searches": (
         *_columns(_OBJECT, "request"), *_columns(_TEXT, "name"),
         *_columns(_TIME, "created_at since", ":now"), *_columns(_NUMBER, "newest_record", "0"),
-        *_columns("typeof({0}) = 'null' or typeof({0}) = 'integer' and {0} > 0", "every_seconds",
-                  "86400"),
+        *_columns(_TEXT, "schedule", "'1d'"),
         *_columns(_TIME_OR_NONE, "ran_at", "null"), *_columns(_TIME_OR_NONE, "next_at", ":now"),
         *_columns(_NUMBER, "inbox", "1"), *_columns(_TEXT, "webhook_url error", "''"),
     ),
