@@ -32,6 +32,7 @@ from mem_search.features.research import cli as research
 from mem_search.features.saved_searches import cli as saved_searches
 from mem_search.features.scopes import cli as scopes
 from mem_search.features.stats import cli as stats
+from mem_search.features.suggest import cli as usage
 from mem_search.features.viewer import cli as viewer
 from mem_search.features.webhooks import cli as webhooks
 from mem_search.features.why import cli as why
@@ -76,7 +77,7 @@ def mcp() -> None:
 
 for group in (
     search, records, opening, context, forget, documents, why, imports, exports, agents, backup,
-    stats, projects, jobs,
+    stats, usage, projects, jobs,
 ):  # fmt: skip
     group.add_to(app)
 archives.add_to(app)

@@ -35,8 +35,8 @@ SECTIONS: Final = (
     ("Research", ("research", "saved", "scope", "graph", "webhook")),
     ("Take away and keep", ("forget", "delete", "purge", "backup", "restore", "export")),
     ("Look after", (
-        "stats", "projects", "jobs", "doctor", "worker", "service", "index", "reembed", "token",
-        "user",
+        "stats", "analytics", "projects", "jobs", "doctor", "worker", "service", "index", "reembed",
+        "token", "user",
     )),
 )  # fmt: skip
 """What ``--help`` shows below one heading; kinds of third parties join the first."""

@@ -15,7 +15,7 @@ COMMANDS = (
     "related", "open", "resume", "context", "forget", "delete", "purge", "add", "why", "sync",
     "unfollow", "import",
     "export", "install", "uninstall", "backup", "restore", "stats",
-    "ledger", "sources", "reembed", "compress", "projects", "jobs", "cites", "cited-by",
+    "ledger", "sources", "reembed", "compress", "analytics", "projects", "jobs", "cites", "cited-by",
     "citation-report",
     "mcp", "quickstart", "view", "doctor", "migrate", "index", "worker", "service", "token",
     "user", "archive", "graph", "research", "saved", "scope", "webhook",
@@ -45,6 +45,7 @@ MEANT = {
     **dict.fromkeys(["calendar", "graphs"], "view"),
     "dump": "export",
     "info": "stats",
+    **dict.fromkeys(["usage", "popular"], "analytics"),
     "tidy": "purge",
 }
 """Words that other programs have for what a command of ours does."""
