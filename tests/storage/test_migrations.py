@@ -168,6 +168,7 @@ class TestPostgres:
                 "m002_words_by_end",
                 "m003_sparse",
                 "m004_schedules",
+                "m005_token_scopes",
             ]
 
     async def test_all_migrations_are_applied_or_none(

@@ -29,7 +29,8 @@ class Caller:
 
     ``user`` is empty for the owner. ``token`` is the name of the token, empty for the home's own
     token and for a request without one. ``is_known``: the request had a valid token.
-    ``owns_home``: it was the home's own token; only that one creates and revokes others.
+    ``owns_home``: it was the home's own token; only that one creates and revokes others. Only
+    records in ``scope`` are shown to it, where it has one.
     """
 
     user: str = ""
@@ -37,6 +38,7 @@ class Caller:
     is_known: bool = False
     may_change: bool = False
     owns_home: bool = False
+    scope: str = ""
 
     @property
     def name(self) -> str:

@@ -64,13 +64,17 @@ class Tokens:
             )
         (self._seen if token.read_only else self._used)[token.name] = now
         return Caller(
-            user=token.user, token=token.name, is_known=True, may_change=not token.read_only
-        )
+            user=token.user, token=token.name, is_known=True, may_change=not token.read_only,
+            scope=token.scope,
+        )  # fmt: skip
 
     async def create(
-        self, name: str, *, user: str = "", read_only: bool = False, expires: str = ""
-    ) -> tuple[Token, str]:
+        self, name: str, *, user: str = "", read_only: bool = False, expires: str = "",
+        scope: str = "",
+    ) -> tuple[Token, str]:  # fmt: skip
         """A new token and its secret, which is not stored. ``expires`` is such as ``90d``.
+
+        One that is limited to a ``scope`` only reads.
 
         Raises InputError naming the field, or Conflict when the name is taken.
         """
@@ -80,9 +84,10 @@ class Tokens:
             name=check_name(name),
             user=check_user(user) if user else "",
             digest=digest(secret),
-            read_only=read_only,
+            read_only=read_only or bool(scope),
             created_at=now,
             expires_at=now + check_lifetime(expires) if expires else None,
+            scope=scope,
         )
         if not await self._store.add(token):
             raise Conflict(

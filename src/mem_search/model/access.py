@@ -11,7 +11,8 @@ HOUR: Final = 3600
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A token by the digest of its secret. ``user`` is empty for the owner of the machine.
+    """A token by the digest of its secret. ``user`` is empty for the owner of the machine,
+    ``scope`` for a token that sees all records.
 
     Times are milliseconds since 1970.
     """
@@ -23,6 +24,7 @@ class Token:
     created_at: int
     expires_at: int | None = None
     last_used_at: int | None = None
+    scope: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -186,6 +186,28 @@ def check_rights(route: Route, caller: Caller) -> None:
         check_may_change(caller)
 
 
+_WITHIN_SCOPE: Final = (
+    "/api/search", "/notes/search", "/websites/search", "/conversations/search", "/api/decisions",
+    "/api/changes", "/api/how-it-works", "/api/suggest", "/api/v1/search", "/api/v1/mcp/",
+    "/api/v2/search/", "/v/", "/api/timeline", "/api/context/timeline", "/api/records",
+    "/api/observation", "/api/session", "/api/prompt", "/api/summaries", "/api/graph/",
+    "/api/citations", "/api/export", "/api/archive/search", "/mcp",
+)  # fmt: skip
+"""How the paths begin that a token with a scope may ask: ``within_scope`` narrows what they read,
+and refuses what of them it does not know."""
+
+
+def check_scope(route: Route, caller: Caller) -> None:
+    """Raises Forbidden for a token with a scope on a route that tells of more than records."""
+    if not caller.scope or route.early:
+        return
+    if route.only or route.changes or not route.path.startswith(_WITHIN_SCOPE):
+        raise Forbidden(
+            f"this token is limited to the scope {caller.scope}: it searches and opens records;"
+            " ask with a token without a scope"
+        )
+
+
 def check_without_token(
     request: web.Request, route: Route, settings: Settings, *, remote: bool
 ) -> None:

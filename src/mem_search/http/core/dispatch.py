@@ -32,6 +32,7 @@ from mem_search.http.access.authentication import (
     admit_message,
     caller_of,
     check_rights,
+    check_scope,
     check_without_token,
     limit_headers,
     searches,
@@ -54,6 +55,7 @@ from mem_search.http.core.request_context import REQUEST_CONTEXT, RequestContext
 from mem_search.http.core.routing import ANY_TYPE, MEASURED, Call, Route, pattern_of, zone_name
 from mem_search.patterns import pattern
 from mem_search.request_id import REQUEST_ID
+from mem_search.runtime import within_scope
 from mem_search.text import secret_rules
 
 log = logging.getLogger(__name__)
@@ -156,6 +158,7 @@ def make_handler(route: Route) -> Handler:
             remote = is_remote(request, lifecycle.settings)
             if caller.is_known:
                 check_rights(route, caller)
+                check_scope(route, caller)
             else:
                 if route.page and (led := _led_on(request, route)) is not None:
                     return led
@@ -180,13 +183,15 @@ def make_handler(route: Route) -> Handler:
             await admit(request, str(question or ""), research=research, agent=for_agents)
         elif for_agents:
             await admit_message(request)
-        call = Call(request, lifecycle, query, body)
+        call, scope = Call(request, lifecycle, query, body), context.caller.scope
         if not context.caller.user:
+            if scope:
+                context.runtime = await within_scope(lifecycle.runtime, scope, now)
             return await route.handler(call)
         await lifecycle.settled(OPENING_SECONDS, complete=True)
         may_create = context.caller.may_change
         async with lifecycle.users.lease(context.caller.user, may_create=may_create) as own:
-            context.runtime = own
+            context.runtime = await within_scope(own, scope, now) if scope else own
             return await route.handler(call)
 
     return handle

@@ -205,11 +205,17 @@ def m004_schedules(connection: Connection) -> None:
     )
 
 
+def m005_token_scopes(connection: Connection) -> None:
+    """A token may be limited to the records of a scope."""
+    connection.execute("alter table tokens add column scope text collate \"C\" not null default ''")
+
+
 MIGRATIONS: tuple[Callable[[Connection], None], ...] = (
     m001_projects,
     m002_words_by_end,
     m003_sparse,
     m004_schedules,
+    m005_token_scopes,
 )
 """Changes of the schema since 0.1.0, in order. One that was released is never changed."""
 

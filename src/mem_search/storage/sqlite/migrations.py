@@ -57,10 +57,16 @@ def m003_schedules(connection: SqliteConnection) -> None:
     connection.execute("alter table saved_searches drop column every_seconds")
 
 
+def m004_token_scopes(connection: SqliteConnection) -> None:
+    """A token may be limited to the records of a scope."""
+    connection.execute("alter table tokens add column scope text not null default ''")
+
+
 MIGRATIONS: tuple[Callable[[SqliteConnection], None], ...] = (
     m001_projects,
     m002_sparse,
     m003_schedules,
+    m004_token_scopes,
 )
 """Changes of the schema since 0.1.0, in order. One that was released is never changed."""
 
