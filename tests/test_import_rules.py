@@ -78,6 +78,7 @@ _KNOWN_FEATURES = {
     "research": {"citations"},
     "saved_searches": {"webhooks"},  # both queue messages, and say what became of them
     "search_jobs": {"research", "webhooks"},
+    "sharing": {"access"},  # the words for users and lifetimes
     "weighted": {"graph"},  # what is in a cloud
 }
 """Feature → the other features that it imports; each pair is a decision."""

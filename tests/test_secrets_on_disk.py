@@ -63,7 +63,7 @@ BY_PORT = {
     "projects": "name folder root",
     "saved_searches": "name error schedule",
     "scopes": "name",
-    "tokens": "name user scope",
+    "tokens": "name user scope shared_with",
     "webhook_deliveries": "error",
 }
 """Columns that take a secret only in rare ways, or refuse it: test_redacted_store has them."""

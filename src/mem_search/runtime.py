@@ -9,19 +9,21 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, cast
 
 from mem_search.contracts import Embedder
-from mem_search.errors import Forbidden, InputError, Unavailable
-from mem_search.model import Filters, SearchPage, SearchRequest
+from mem_search.errors import Forbidden, InputError, NotFound, Unavailable
+from mem_search.model import Condition, Demand, Filters, SearchPage, SearchRequest
+from mem_search.model.access import SAVED
 from mem_search.records.registry import installed_kinds
 from mem_search.search.pipeline import SearchPipeline
 from mem_search.search.query_understanding import demand_of
 from mem_search.search.reranking import Reranking
 from mem_search.search.scoped import Scope, ScopedSearchStore, ScopedService, ScopedStore
 from mem_search.search.service import SearchLog, SearchService
+from mem_search.search.stored_requests import load
 from mem_search.search.suggestions import Suggestions
 from mem_search.settings import Settings
 from mem_search.storage.opening import Index
@@ -213,20 +215,29 @@ class _Only:
         raise self._scope.refused(name)
 
 
+async def _demand_of(runtime: Runtime, name: str, now: datetime) -> Demand:
+    """What a record in the scope or of the saved search has to be. Raises InputError, NotFound."""
+    if name.startswith(SAVED):
+        saved = await runtime.research.saved_searches.get(name.removeprefix(SAVED))
+        request = replace(load(saved.request), asked_at=now)
+        return Condition(name, (await runtime.search.pipeline.selection(request),))
+    found = await runtime.store.scopes.get(name)
+    if found is None:
+        raise NotFound(name)
+    return demand_of(found.filter, now, installed_kinds())
+
+
 async def within_scope(runtime: Runtime, name: str, now: datetime) -> Runtime:
     """``runtime`` as a token sees it that is limited to the scope ``name``: the one place where
     that is decided for every surface. Raises Forbidden for a scope that is gone.
     """
-    found = await runtime.store.scopes.get(name)
     try:
-        demand = demand_of(found.filter, now, installed_kinds()) if found else None
-    except InputError:  # of a kind that is not installed any more
-        demand = None
-    if demand is None:
+        demand = await _demand_of(runtime, name, now)
+    except (InputError, NotFound):  # it is gone, or of a kind that is not installed any more
         raise Forbidden(
-            f"this token is limited to the scope {name}, which is gone or cannot be read;"
-            f" make it again: mem-search scope add {name} FILTER"
-        )
+            f"what you may see is limited to {name}, which is gone or cannot be read;"
+            " ask whoever gave you this token or share"
+        ) from None
     inside = await runtime.search.store.matching(Filters(demand=demand))
     scope = Scope(name, demand, inside)
     store = cast(SearchStore, ScopedSearchStore(runtime.search.store, scope))

@@ -27,7 +27,7 @@ def test_words_are_completed_and_listings_keep_to_their_size(mem: Home) -> None:
     assert told.splitlines()[0].startswith("3 searches since ")
     assert "    2  tokens  (30 found, " in told
     assert json.loads(mem.ok("analytics", "--json"))["popular"][0]["query"] == "tokens"
-    assert "tokens\tasked before, 30 records" in mem.ok("suggest", "toke")
+    assert "tokenns\tasked before, 30 records" in mem.ok("suggest", "toke")
     assert mem.ok("analytics", "--forget", "--yes") == "forgot 3 searches\n"
     assert mem.run("analytics").returncode == 1
 

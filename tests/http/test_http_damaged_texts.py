@@ -42,7 +42,7 @@ ROWS = (
     "insert into scopes values('s', 'kind:note', 1)",
     "insert into search_log values(1, 1, 'q', '{}', 'hybrid', 1, 1.0, 'http')",
     "insert into ledger values('files', '/there', 'x', 'taken', '', 1, 1)",
-    "insert into tokens values('t', 'ann', zeroblob(32), 0, 1, null, null, '')",
+    "insert into tokens values('t', 'ann', zeroblob(32), 0, 1, null, null, '', '')",
 )
 
 

@@ -186,6 +186,61 @@ async def test_the_token_of_a_user_is_limited_to_a_scope_of_theirs(empty: Client
     assert OUTSIDE not in said.lower()
 
 
+async def test_a_user_shows_another_one_a_scope_or_a_saved_search_until_it_is_taken_back(
+    empty: Client,
+) -> None:
+    ada, bob, eve = [await join(empty, name) for name in ("ada", "bob", "eve")]
+    await bring_in(empty, ada, *records(INSIDE), *records(OUTSIDE))
+    await bring_in(empty, bob, {"kind": "note", "source_id": "own", "text": "harbour of bob"})
+    scope, tag = {"filter": f"tag:tag-{INSIDE}"}, f"tag:tag-{INSIDE}"
+    await empty.put("/api/v1/scopes/mine", json=scope, headers=ada.headers)
+    saved = {"name": "weekly", "search": {"query": f"plan {tag}"}}
+    await empty.post("/api/v1/saved-searches", json=saved, headers=ada.headers)
+    for what in ({"scope": "mine"}, {"saved_search": "weekly"}):
+        body = {**what, "with_user": "bob"}
+        reply = await empty.post("/api/v1/shares", json=body, headers=ada.headers)
+        share = await reply.json()
+        assert (reply.status, share["giver"], share["with_user"]) == (201, "ada", "bob")
+        shown = {"headers": {"X-Mem-Search-Share": share["name"]}, "params": {"query": SHARED}}
+        said = await told(empty, bob, "GET", "/api/search", **shown)
+        assert INSIDE in said.lower()
+        assert OUTSIDE not in said.lower()
+        assert "harbour of bob" not in said
+        note, header = {"kind": "note", "text": "x"}, {"X-Mem-Search-Share": share["name"]}
+        for path, sent in (("/api/records", note), ("/api/v1/shares", body)):
+            refused = await empty.post(path, json=sent, headers={**bob.headers, **header})
+            assert refused.status == 403
+        for person in (eve, ada, OWNER):
+            assert (await told(empty, person, "GET", "/api/search", **shown)).startswith("403")
+        bare = await empty.get("/api/search", params={"query": SHARED}, headers=header)
+        assert bare.status == 401
+        listed = [
+            await (await empty.get("/api/v1/shares", headers=each.headers)).json()
+            for each in (ada, bob, eve)
+        ]
+        assert [(len(each["given"]), len(each["received"])) for each in listed] == [
+            (1, 0), (0, 1), (0, 0),
+        ]  # fmt: skip
+        place = f"/api/v1/shares/{share['name']}"
+        assert (await empty.delete(place, headers=eve.headers)).status == 404
+        assert (await empty.delete(place, headers=ada.headers)).status == 200
+        assert (await told(empty, bob, "GET", "/api/search", **shown)).startswith("403")
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [({"with_user": "bob"}, "scope"), ({"with_user": "bob", "scope": "none"}, "scope"),
+     ({"with_user": "bob", "scope": "a", "saved_search": "b"}, "scope"),
+     ({"with_user": "../x", "scope": "a"}, "with_user"), ({"scope": "a"}, "with_user"),
+     ({"with_user": "bob", "scope": "a", "expires": "soon"}, "expires")],
+)  # fmt: skip
+async def test_what_cannot_be_shared_is_named(
+    empty: Client, body: dict[str, str], field: str
+) -> None:
+    reply = await empty.post("/api/v1/shares", json=body, headers=AUTHORIZED)
+    assert (reply.status, (await reply.json())["errors"][0]["pointer"]) == (422, f"/{field}")
+
+
 async def test_what_nobody_has_narrowed_is_refused(empty: Client, guest: Person) -> None:
     runtime = lifecycle_of(empty).runtime
     request = SearchRequest(SHARED)

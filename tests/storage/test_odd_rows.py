@@ -28,7 +28,7 @@ ROWS = {
     "webhook_deliveries": "insert into webhook_deliveries values"
     "('w', 'e', 'https://example.org', x'00', 'pending', 0, 1, null, '', 1, null)",
     "cursors": "insert into cursors values('files', '/there', '', '{}', '{}', 0, 1, '')",
-    "tokens": "insert into tokens values('t', 'ann', zeroblob(32), 0, 1, null, null, '')",
+    "tokens": "insert into tokens values('t', 'ann', zeroblob(32), 0, 1, null, null, '', '')",
     "login_links": "insert into login_links values(zeroblob(32), 1)",
     "login_keys": "insert into login_keys values(zeroblob(32))",
     "granted_requests": "insert into granted_requests values('b', 'p', 1, 1)",

@@ -32,7 +32,7 @@ SECTIONS: Final = (
         "sources",
     )),
     ("Agents", ("install", "uninstall", "mcp", "context", "compress")),
-    ("Research", ("research", "saved", "scope", "graph", "webhook")),
+    ("Research", ("research", "saved", "scope", "share", "graph", "webhook")),
     ("Take away and keep", ("forget", "delete", "purge", "backup", "restore", "export")),
     ("Look after", (
         "stats", "analytics", "projects", "jobs", "doctor", "worker", "service", "index", "reembed",

@@ -18,7 +18,7 @@ COMMANDS = (
     "ledger", "sources", "reembed", "compress", "analytics", "projects", "jobs", "cites",
     "cited-by", "citation-report",
     "mcp", "quickstart", "view", "doctor", "migrate", "index", "worker", "service", "token",
-    "user", "archive", "graph", "research", "saved", "scope", "webhook",
+    "user", "archive", "graph", "research", "saved", "scope", "webhook", "share",
 )  # fmt: skip
 """The commands of the framework, in its order and without those of kinds."""
 

@@ -103,10 +103,10 @@ def _shaped(pattern: re.Pattern[str], *, optional: bool = False) -> WithJsonSche
 
 
 _Name = Annotated[str, AfterValidator(_checked(check_name)), _shaped(NAME)]
-_User = Annotated[
+User = Annotated[
     str, AfterValidator(_checked(check_user, optional=True)), _shaped(USER, optional=True)
 ]
-_Lifetime = Annotated[
+Lifetime = Annotated[
     str, AfterValidator(_checked(check_lifetime, optional=True)), _shaped(LIFETIME, optional=True)
 ]
 
@@ -118,14 +118,14 @@ class TokenBody(Body):
     """A new token."""
 
     name: _Name = Field(description="Its name, by which it is revoked; not secret")
-    user: _User = Field(
+    user: User = Field(
         default="", description="The user whose store it opens; the owner when left out"
     )
     read_only: bool = Field(default=False, description="Refuse all changes")
     scope: ScopeName = Field(
         default="", description="Show only records in this scope; such a token only reads"
     )
-    expires: _Lifetime = Field(
+    expires: Lifetime = Field(
         default="", description="Lifetime: 12h, 90d, 4w; it never expires when left out"
     )
 

@@ -24,6 +24,7 @@ from mem_search.errors import (
     MalformedBody,
     MemSearchError,
     StorageError,
+    Unauthorized,
     UnknownType,
 )
 from mem_search.http.access.authentication import (
@@ -69,6 +70,9 @@ DEPRECATED: Final = web.AppKey("deprecated", Mapping[str, Mapping[str, str]])
 
 READ_AS: Final = "X-Mem-Search-Read-As"
 """The header that says as which moments dates without a zone, or in words, were read."""
+
+SHARE: Final = "X-Mem-Search-Share"
+"""The header by which a user reads what another one shares with them."""
 
 _ID = pattern(r"[A-Za-z0-9._-]{1,64}")
 _HEADERS = {
@@ -157,8 +161,12 @@ def make_handler(route: Route) -> Handler:
             caller = await caller_of(request, basic=route.basic)
             remote = is_remote(request, lifecycle.settings)
             if caller.is_known:
+                if shared := request.headers.get(SHARE, ""):
+                    caller = await lifecycle.tokens.shared(shared, caller)
                 check_rights(route, caller)
                 check_scope(route, caller)
+            elif SHARE in request.headers:
+                raise Unauthorized(f"{SHARE} needs the token of the user with whom it is shared")
             else:
                 if route.page and (led := _led_on(request, route)) is not None:
                     return led
@@ -184,13 +192,14 @@ def make_handler(route: Route) -> Handler:
         elif for_agents:
             await admit_message(request)
         call, scope = Call(request, lifecycle, query, body), context.caller.scope
-        if not context.caller.user:
+        user = context.caller.user if context.caller.of is None else context.caller.of
+        if not user:
             if scope:
                 context.runtime = await within_scope(lifecycle.runtime, scope, now)
             return await route.handler(call)
         await lifecycle.settled(OPENING_SECONDS, complete=True)
         may_create = context.caller.may_change
-        async with lifecycle.users.lease(context.caller.user, may_create=may_create) as own:
+        async with lifecycle.users.lease(user, may_create=may_create) as own:
             context.runtime = await within_scope(own, scope, now) if scope else own
             return await route.handler(call)
 

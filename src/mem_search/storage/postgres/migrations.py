@@ -206,8 +206,11 @@ def m004_schedules(connection: Connection) -> None:
 
 
 def m005_token_scopes(connection: Connection) -> None:
-    """A token may be limited to the records of a scope."""
-    connection.execute("alter table tokens add column scope text collate \"C\" not null default ''")
+    """A token may be limited to the records of a scope, and be a share of it with a user."""
+    for column in ("scope", "shared_with"):
+        connection.execute(
+            f"alter table tokens add column {column} text collate \"C\" not null default ''"
+        )
 
 
 MIGRATIONS: tuple[Callable[[Connection], None], ...] = (

@@ -90,7 +90,8 @@ TABLES: Final = tuple(
         "project_marks: mark | project_id",
         "project_changes: id | at project_id what before after undone?",
         "archives: name | research pages schedule watch? next_at indexed_at statistics{}",
-        "tokens: name | user digest read_only? created_at expires_at last_used_at scope",
+        "tokens: name | user digest read_only? created_at expires_at last_used_at scope"
+        " shared_with",
         "openings: record_id | at times",
         "search_log: id | at query filters mode total took_ms surface",
     )

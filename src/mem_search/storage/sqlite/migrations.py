@@ -58,8 +58,9 @@ def m003_schedules(connection: SqliteConnection) -> None:
 
 
 def m004_token_scopes(connection: SqliteConnection) -> None:
-    """A token may be limited to the records of a scope."""
-    connection.execute("alter table tokens add column scope text not null default ''")
+    """A token may be limited to the records of a scope, and be a share of it with a user."""
+    for column in ("scope", "shared_with"):
+        connection.execute(f"alter table tokens add column {column} text not null default ''")
 
 
 MIGRATIONS: tuple[Callable[[SqliteConnection], None], ...] = (

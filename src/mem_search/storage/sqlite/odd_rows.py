@@ -90,7 +90,7 @@ TABLES: Final[Mapping[str, tuple[Column, ...]]] = {
     # Refused rather than used: nobody knows what was granted.
     "tokens": (
         *_columns("typeof({0}) = 'blob' and length({0}) = 32", "digest"),
-        *_columns(_TEXT, "name user scope"), *_columns(_NUMBER, "read_only", "1"),
+        *_columns(_TEXT, "name user scope shared_with"), *_columns(_NUMBER, "read_only", "1"),
         *_columns(_TIME, "created_at", ":now"), *_columns(_TIME_OR_NONE, "expires_at", "0"),
         *_columns(_TIME_OR_NONE, "last_used_at", "null"),
     ),
