@@ -61,9 +61,9 @@ BY_PORT = {
     "project_changes": "before after",
     "project_marks": "mark",
     "projects": "name folder root",
-    "saved_searches": "name error",
+    "saved_searches": "name error schedule",
     "scopes": "name",
-    "tokens": "name user",
+    "tokens": "name user scope shared_with",
     "webhook_deliveries": "error",
 }
 """Columns that take a secret only in rare ways, or refuse it: test_redacted_store has them."""

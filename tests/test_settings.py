@@ -38,6 +38,8 @@ UNUSUAL: dict[str, object] = {
     "prepare_seconds": 7, "prepare_memory": 512, "retry_aside": 7, "context_tokens": 7,
     "prompt_context": "off", "connections": 64, "connections_per_address": 32,
     "header_timeout": 7, "idle_timeout": 7, "webhook_allow": "a:1,b:2", "fetch_allow": "a:1,b:2",
+    "smtp": "smtps://ada@mail.example.org", "smtp_from": "ada@example.org",
+    "smtp_to": "ada@example.org,bob@example.org", "smtp_password": "p",
     "search_log": False, "sparse": False, "keep_transcripts": False, "read_token": True,
     "neighbours_read": True,
     "capture_token": True, "photo_places": True, "limit_searches": 7, "limit_research": 7,

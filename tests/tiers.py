@@ -33,6 +33,7 @@ STARTERS = {
     "socket.socket": "app",
     "socket.create_server": "app",
     "imap_server": "app",
+    "smtp_server": "app",
     "mem_search.git": "worker",  # it runs Git
     # A source reads documents and databases of others in a process with limits.
     "mem_search.sources.by_name": "worker",

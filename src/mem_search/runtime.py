@@ -9,14 +9,22 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, cast
 
 from mem_search.contracts import Embedder
-from mem_search.errors import Unavailable
+from mem_search.errors import Forbidden, InputError, NotFound, Unavailable
+from mem_search.model import Condition, Demand, Filters, SearchPage, SearchRequest
+from mem_search.model.access import SAVED
+from mem_search.records.registry import installed_kinds
 from mem_search.search.pipeline import SearchPipeline
+from mem_search.search.query_understanding import demand_of
 from mem_search.search.reranking import Reranking
-from mem_search.search.service import SearchService
+from mem_search.search.scoped import Scope, ScopedSearchStore, ScopedService, ScopedStore
+from mem_search.search.service import SearchLog, SearchService
+from mem_search.search.stored_requests import load
+from mem_search.search.suggestions import Suggestions
 from mem_search.settings import Settings
 from mem_search.storage.opening import Index
 from mem_search.storage.ports.search import SearchStore
@@ -169,3 +177,82 @@ class Runtime:
         if self.features is None:
             raise Starting("the worker answers searches and is opening the rest; try again soon")
         return self.features
+
+
+@dataclass(frozen=True, slots=True)
+class ScopedOperations:
+    """Searches outside of research chains, which a scoped token, which only reads, has none of."""
+
+    service: SearchService
+
+    async def search(self, request: SearchRequest, surface: str) -> tuple[SearchPage, None]:
+        return await self.service.search(request, surface), None
+
+
+class ScopedRuntime(Runtime):
+    """What a token that is limited to a scope has of a runtime; the rest is refused."""
+
+    __slots__ = ("scope",)
+    scope: Scope
+
+    @property
+    def research(self) -> Any:
+        return _Only(self.scope, operations=ScopedOperations(self.search.service))
+
+    @property
+    def _opened(self) -> Features:
+        raise self.scope.refused("this")
+
+
+class _Only:
+    """An object with these attributes; any other is refused."""
+
+    def __init__(self, scope: Scope, **values: object) -> None:
+        self._scope = scope
+        self.__dict__.update(values)
+
+    def __getattr__(self, name: str) -> Any:
+        raise self._scope.refused(name)
+
+
+async def _demand_of(runtime: Runtime, name: str, now: datetime) -> Demand:
+    """What a record in the scope or of the saved search has to be. Raises InputError, NotFound."""
+    if name.startswith(SAVED):
+        saved = await runtime.research.saved_searches.get(name.removeprefix(SAVED))
+        request = replace(load(saved.request), asked_at=now)
+        return Condition(name, (await runtime.search.pipeline.selection(request),))
+    found = await runtime.store.scopes.get(name)
+    if found is None:
+        raise NotFound(name)
+    return demand_of(found.filter, now, installed_kinds())
+
+
+async def within_scope(runtime: Runtime, name: str, now: datetime) -> Runtime:
+    """``runtime`` as a token sees it that is limited to the scope ``name``: the one place where
+    that is decided for every surface. Raises Forbidden for a scope that is gone.
+    """
+    try:
+        demand = await _demand_of(runtime, name, now)
+    except (InputError, NotFound):  # it is gone, or of a kind that is not installed any more
+        raise Forbidden(
+            f"what you may see is limited to {name}, which is gone or cannot be read;"
+            " ask whoever gave you this token or share"
+        ) from None
+    inside = await runtime.search.store.matching(Filters(demand=demand))
+    scope = Scope(name, demand, inside)
+    store = cast(SearchStore, ScopedSearchStore(runtime.search.store, scope))
+    space, model = runtime.search.space, runtime.model
+    service = ScopedService(
+        space.pipeline(store, model.embedder, cast(VectorIndex, runtime.index)),
+        Suggestions(store),
+        SearchLog(runtime.store.search_log, on=False),
+        runtime.search.service.translation,
+    )
+    service.scope = scope
+    scoped = ScopedRuntime(
+        runtime.settings, cast(Store, ScopedStore(runtime.store, scope)), runtime.redaction,
+        runtime.secret_box, model, SearchRuntime(store, service, space), runtime.is_owner,
+        runtime.started_at,
+    )  # fmt: skip
+    scoped.scope = scope
+    return scoped

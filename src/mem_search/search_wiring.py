@@ -29,7 +29,7 @@ from mem_search.search.pipeline import SearchPipeline
 from mem_search.search.plain_reading import Translation
 from mem_search.search.reranking import open_reranking
 from mem_search.search.service import SearchLog, SearchService
-from mem_search.search.stages import STAGES
+from mem_search.search.stages.installed import installed_stages
 from mem_search.search.state import Stage
 from mem_search.search.suggestions import Suggestions
 from mem_search.settings import Settings
@@ -53,7 +53,7 @@ async def open_search(
     background: bool = True,
     shared: EmbeddingModel | None = None,
     opener: Opener = open_embedder,
-    stages: Sequence[Stage] = STAGES,
+    stages: Sequence[Stage] | None = None,
 ) -> AsyncIterator[Runtime]:
     """The runtime of one home without its features, open until the block ends.
 
@@ -78,7 +78,7 @@ async def open_search(
         chats = installed_kinds().ranking.chat
         open_space = partial(store.open_search, settings.home, chats=chats)
         searched = open_space(number, embedder.dimensions)
-        pipeline = partial(_pipeline, model, stages)
+        pipeline = partial(_pipeline, model, stages or installed_stages().stages)
         service = SearchService(
             pipeline(searched, embedder, index),
             Suggestions(searched),

@@ -93,6 +93,10 @@ class Settings:
     limit_jobs: int = 10
     webhook_allow: tuple[str, ...] = ()
     fetch_allow: tuple[str, ...] = ()
+    smtp: str = ""
+    smtp_from: str = ""
+    smtp_to: tuple[str, ...] = ()
+    smtp_password: str = field(default="", repr=False)
     reranker: str = ""
     reranker_key: str = field(default="", repr=False)
     reranker_seconds: float = 2.0
@@ -285,7 +289,7 @@ def _coerce(name: str, value: Any) -> Any:
                 return LOG_FORMATS[LOG_FORMATS.index(str(value).strip().lower())]
             case "prompt_context":
                 return PROMPT_CONTEXTS[PROMPT_CONTEXTS.index(str(value).strip().lower())]
-            case "allowed_hosts" | "webhook_allow" | "fetch_allow":
+            case "allowed_hosts" | "webhook_allow" | "fetch_allow" | "smtp_to":
                 if isinstance(value, str):
                     value = value.split(",")
                 return tuple(str(item).strip() for item in value if str(item).strip())
@@ -372,7 +376,7 @@ def _allowed(name: str) -> str:
             return f"a name of at most {_MAX_OWNER_CHARS} characters"
         case "timezone":
             return "an IANA name such as Europe/Berlin"
-        case "allowed_hosts" | "webhook_allow" | "fetch_allow":
+        case "allowed_hosts" | "webhook_allow" | "fetch_allow" | "smtp_to":
             return "names separated by commas"
         case _:
             return f"a whole number from {_MINIMUM[name]} to {MAX_LIMIT}"

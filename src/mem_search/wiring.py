@@ -22,6 +22,7 @@ from mem_search.features.archives.service import ArchiveJob, Archives
 from mem_search.features.capture.service import HookEvents
 from mem_search.features.documents.service import FetchJob
 from mem_search.features.forgetting.service import Forgetting
+from mem_search.features.mail.service import Mail
 from mem_search.features.research.service import Replays, Research
 from mem_search.features.saved_searches.service import SavedSearches
 from mem_search.features.search_jobs.service import SearchJobs
@@ -44,7 +45,6 @@ from mem_search.jobs.sealed_params import RETRY_SECONDS
 from mem_search.jobs.tasks import AuditJob, ImportJob, RebuildJob, SyncJob, set_aside
 from mem_search.records.registry import installed_kinds
 from mem_search.runtime import EmbeddingModel, Features, IngestRuntime, ResearchRuntime, Runtime
-from mem_search.search.stages import STAGES
 from mem_search.search.state import Stage
 from mem_search.search_wiring import background_tasks, open_search
 from mem_search.settings import Settings
@@ -66,14 +66,15 @@ async def open_runtime(
     background: bool = True,
     shared: EmbeddingModel | None = None,
     opener: Opener = open_embedder,
-    stages: Sequence[Stage] = STAGES,
+    stages: Sequence[Stage] | None = None,
 ) -> AsyncIterator[Runtime]:
     """The parts of one home, open until the block ends.
 
     ``background=False`` opens everything without indexing, jobs or following. ``shared`` is the
     model of another runtime, which has to stay open longer: for the home of a user, whose
     vectors are scanned as long as there are few (ADR 0009). ``opener`` opens the embedder.
-    ``stages`` are those of the ranking; ``scripts/evaluate --without`` leaves some out.
+    ``stages`` are those of the ranking, else the installed ones; ``scripts/evaluate --without``
+    leaves some out.
     Raises StorageError, or InputError naming the setting at fault.
     """
     searching = open_search(
@@ -259,7 +260,9 @@ def _research_runtime(runtime: Runtime) -> ResearchRuntime:
         store, search.service, search.store.corpus,
         lambda: runtime.model.embedder.fingerprint,
     )  # fmt: skip
-    sender = Sender(lambda: webhook_secret(settings), settings.webhook_allow)
+    sender = Sender(
+        lambda: webhook_secret(settings), settings.webhook_allow, mail=Mail.of(settings)
+    )
     deliveries = Deliveries(store.part(DeliveryStore), sender)
     replays = Replays(store, operations)
     search_jobs = SearchJobs(store, operations, deliveries, most=settings.limit_jobs)

@@ -155,3 +155,21 @@ def test_a_browser_is_logged_in_by_a_link_listed_and_logged_out(shared: Home) ->
     failed = shared.run("view", "--end", first)
     assert failed.returncode != 0
     assert "mem-search view --sessions" in failed.stderr
+
+
+def test_a_scope_is_shared_with_a_user_who_reads_it_by_the_share(shared: Home) -> None:
+    shared.ok("import", "jsonl", "-", given=json.dumps({**NOTE, "source_id": "s", "tags": ["sea"]}))
+    shared.ok("scope", "add", "sea", "tag:sea")
+    token = shared.run("token", "create", "cleo-laptop", "--user", "cleo").stdout.strip()
+    share = shared.ok("share", "add", "sea", "--with", "cleo").strip()
+    assert f"{share}  scope:sea  with cleo" in shared.ok("share", "list")
+    cleo = as_user(shared, token)
+    assert f"{share}  scope:sea  by the owner" in cleo.ok("share", "list")
+    reader = Home(cleo.path, cleo.environ | {"MEM_SEARCH_SHARE": share})
+    assert "Tide table" in reader.ok("search", "water")
+    assert cleo.run("search", "water").returncode == 1
+    assert "limited to the scope sea" in reader.run("stats").stderr
+    shared.ok("share", "remove", share)
+    assert "nothing is shared with you" in reader.run("search", "water").stderr
+    limited = shared.run("token", "create", "guest", "--scope", "sea")
+    assert "guest  you  reads scope:sea" in limited.stderr

@@ -23,6 +23,14 @@ def test_words_are_completed_and_listings_keep_to_their_size(mem: Home) -> None:
     assert len(within) < len(mem.ok("search", "tokens"))
     assert "Did you mean: tokens?" in mem.run("search", "tokenns", "--mode", "keyword").stdout
 
+    told = mem.ok("analytics")
+    assert told.splitlines()[0].startswith("3 searches since ")
+    assert "    2  tokens  (30 found, " in told
+    assert json.loads(mem.ok("analytics", "--json"))["popular"][0]["query"] == "tokens"
+    assert "tokenns\tasked before, 30 records" in mem.ok("suggest", "toke")
+    assert mem.ok("analytics", "--forget", "--yes") == "forgot 3 searches\n"
+    assert mem.run("analytics").returncode == 1
+
     refused = mem.run("search", "tokens", "--max-tokens", "7")
     assert refused.returncode == 2
     assert "--max-tokens" in refused.stderr

@@ -753,7 +753,7 @@ class TestResearch:
 
 
 def plan(request: Mapping[str, Any], **changed: Any) -> StoredPlan:
-    return replace(StoredPlan(request, 60, webhook_url="https://x.example/"), **changed)
+    return replace(StoredPlan(request, "1m", webhook_url="https://x.example/"), **changed)
 
 
 async def saved_search(store: Store, **changed: Any) -> SavedSearch:
@@ -830,9 +830,7 @@ class TestSavedSearches:
         assert await store.part(SavedSearchStore).change("news", plan(same), 5000)
         assert [s.since for s in await store.part(SavedSearchStore).listed()] == [1000]
         other = {"search": {"query": "y"}}
-        assert await store.part(SavedSearchStore).change(
-            "news", plan(other, every_seconds=None), 6000
-        )
+        assert await store.part(SavedSearchStore).change("news", plan(other, schedule=""), 6000)
         (changed,) = await store.part(SavedSearchStore).listed()
         assert (changed.since, changed.request, changed.next_at) == (6000, other, None)
         assert not await store.part(SavedSearchStore).change("other", plan(other), 1)
@@ -1002,7 +1000,7 @@ class TestStatistics:
         saved = await saved_search(store)
         assert saved.next_at is not None
         assert await due()
-        await store.part(SavedSearchStore).change("news", plan({}, every_seconds=None), 1)
+        await store.part(SavedSearchStore).change("news", plan({}, schedule=""), 1)
         assert not await due()
 
 

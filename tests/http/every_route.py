@@ -35,6 +35,7 @@ BODIES: dict[str, list[Any]] = {
     "/api/v1/saved-searches": [{"name": "new", "search": SEARCH}],
     "/api/v1/saved-searches/{name}": [{"search": SEARCH, "every": "1h"}],
     "/api/v1/scopes/{name}": [{"filter": "project:web"}],
+    "/api/v1/shares": [{"scope": "known", "with_user": "eve"}],
     "/api/v2/search/hybrid": [SEARCH],
     "/api/v2/search/vector": [SEARCH],
     "/api/records/batch": [{"refs": ["observation:1"]}],

@@ -33,6 +33,7 @@ async def test_a_token_is_shown_once_and_listed_without_its_secret(empty: Client
         "name": "laptop",
         "user": "ada",
         "read_only": True,
+        "scope": "",
         "created_at": token["created_at"],
         "expires_at": token["expires_at"],
         "last_used_at": None,

@@ -261,6 +261,7 @@ SILENT = {
     "/api/v1/backup",  # a file, for the owner alone
     "/api/forget/{id}",
     "/api/v1/tokens",
+    "/api/v1/shares",
     "/api/v1/users",
     "/api/v1/notifications",
     "/api/v1/webhooks/secret",

@@ -16,6 +16,7 @@ from mem_search.model import Draft
 from mem_search.settings import Settings
 from patience import PATIENCE
 from runtimes import fill
+from smtp_server import mailbox
 from webhook_receiver import Receiver
 
 SAVED, INBOX, SCOPES = "/api/v1/saved-searches", "/api/v1/notifications", "/api/v1/scopes"
@@ -121,6 +122,27 @@ async def test_of_many_at_once_none_is_forgotten(client: Client) -> None:
     assert (await run(client))["new_count"] == 0
 
 
+async def test_new_matches_are_told_by_e_mail_to_a_listed_address(settings: Settings) -> None:
+    async with mailbox() as box:
+        sending = replace(
+            settings, smtp=f"smtp://127.0.0.1:{box.port}", smtp_to=("ada@example.org",)
+        )
+        async with TestClient(TestServer(build_app(sending))) as client:
+            await lifecycle_of(client).ready()
+            refused = await save(client, status=422, email="eve@example.org")
+            assert refused["errors"][0]["pointer"] == "/email"
+            both = {"email": "ada@example.org", "webhook_url": "https://example.org/"}
+            assert (await save(client, status=422, **both))["errors"][0]["pointer"] == "/email"
+            saved = await save(client, email="ada@example.org")
+            assert (saved["email"], saved["webhook_url"]) == ("ada@example.org", None)
+            await store(client, new="Something on auth.")
+            await run(client)
+            ((recipient, message),) = await box.wait_for(1)
+            assert recipient == "ada@example.org"
+            assert "+ New  local:note:1" in message.get_content()
+            assert "Something" not in message.get_content()
+
+
 async def test_nothing_is_reported_twice_over_a_restart(
     settings: Settings, receiver: Receiver
 ) -> None:
@@ -155,6 +177,31 @@ async def test_a_schedule_runs_by_the_clock(client: Client) -> None:
     assert saved["error"] is None
     popular = await (await client.get("/api/search/popular")).json()
     assert popular["queries"] == []
+
+
+async def test_a_cron_expression_is_a_schedule_and_no_clock_that_was_ahead_holds_it(
+    client: Client,
+) -> None:
+    saved = await save(client, schedule="30 4 * * *")
+    assert (saved["every"], saved["schedule"]) == (None, "30 4 * * *")
+    runtime = lifecycle_of(client).runtime
+    late = "update saved_searches set next_at = 9999999999999"
+    await runtime.store.database.write(lambda c: c.execute(late))
+    runtime.research.saved_searches.wake()
+    async with asyncio.timeout(PATIENCE):
+        while await call(client, "GET", f"{SAVED}/auth") != saved:  # noqa: ASYNC110  from outside
+            await asyncio.sleep(0.01)
+    plan = {"search": {"query": "auth"}, "every": "2d"}
+    changed = await call(client, "PUT", f"{SAVED}/auth", body=plan)
+    assert (changed["every"], changed["schedule"]) == ("2d", None)
+    broken = "update saved_searches set schedule = 'never', next_at = 1"
+    await runtime.store.database.write(lambda c: c.execute(broken))
+    await save(client, "other", every="1h")  # which wakes the schedule
+    async with asyncio.timeout(PATIENCE):
+        while not (told := await call(client, "GET", f"{SAVED}/auth"))["error"]:  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+    assert "cron expression" in told["error"]
+    assert told["next_run_at"] is None
 
 
 async def test_a_run_that_fails_says_so_and_the_next_one_makes_up_for_it(client: Client) -> None:
@@ -272,6 +319,9 @@ async def test_a_saved_search_is_changed_listed_and_forgotten(client: Client) ->
         ({"webhook_url": "http://127.0.0.1:1/"}, "/webhook_url"),
         ({"webhook_url": ""}, "/webhook_url"),
         ({"schedule": "1h"}, "/schedule"),
+        ({"schedule": ""}, "/schedule"),
+        ({"schedule": "0 0 4 * * *"}, "/schedule"),
+        ({"schedule": "0 4 * * *", "every": "1h"}, "/every"),
     ],
 )
 async def test_what_cannot_be_saved_is_named(client: Client, body: Any, pointer: str) -> None:

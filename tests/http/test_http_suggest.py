@@ -93,6 +93,33 @@ async def test_logged_queries_are_listed_until_the_log_is_emptied(client: Client
     assert (await get("/api/search/popular"))["queries"] == []
 
 
+async def test_usage_is_what_was_asked_without_secrets_until_it_is_forgotten(
+    client: Client, get: Get
+) -> None:
+    assert (await get("/api/search/usage"))["searches"] == 0
+    secret = "ghp_" + "a1B2" * 9
+    for query in ("auth", "Auth?", f"the key {secret}", "zebra crossing"):
+        params = {"query": query, "mode": "keyword"}
+        await (await client.get("/api/search", params=params, headers=AUTHORIZED)).read()
+    usage = await get("/api/search/usage", limit=3)
+    assert (usage["on"], usage["searches"]) == (True, 4)
+    assert usage["first_at"]
+    assert (usage["popular"][0]["query"], usage["popular"][0]["times"]) == ("Auth?", 2)
+    assert "zebra crossing" in [each["query"] for each in usage["empty"]]
+    assert len(usage["slow"]) == 3
+    assert secret not in str(usage)
+    assert (await get("/api/search/usage", since="2100-01-01"))["searches"] == 0
+    # What begins so and found something is completed, too: it is one's own.
+    completed = (await get("/api/suggest", prefix="AUT"))["completions"]
+    assert {"text": "Auth?", "what": "asked before", "records": 5} in completed
+    assert (await get("/api/suggest", prefix="zebra"))["completions"] == []
+    deleted = await client.delete("/api/search/log", headers=AUTHORIZED)
+    assert await deleted.json() == {"deleted": 4}
+    assert (await get("/api/search/usage"))["searches"] == 0
+    completed = (await get("/api/suggest", prefix="aut"))["completions"]
+    assert "asked before" not in [each["what"] for each in completed]
+
+
 async def test_searches_of_every_version_are_noted(client: Client, get: Get) -> None:
     asked = (
         ("/api/v1/search", {"query": "auth one"}),

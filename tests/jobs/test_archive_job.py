@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -10,7 +9,7 @@ from dateutil.tz import gettz, tzlocal
 
 from mem_search.errors import InputError, NotFound
 from mem_search.features.archives.model import Archive
-from mem_search.features.archives.service import JOB, folder, next_run
+from mem_search.features.archives.service import JOB, folder
 from mem_search.features.archives.sql import ArchiveStore
 from mem_search.settings import Settings
 from mem_search.wiring import Runtime, open_runtime
@@ -85,16 +84,6 @@ async def test_a_run_that_was_due_while_no_worker_ran_is_made_at_the_next_start(
         assert known.indexed_at is not None
         assert known.statistics["new"] == 2
         assert (known.next_at or 0) > known.indexed_at
-
-
-def test_a_schedule_is_a_cron_expression_in_the_time_of_the_machine() -> None:
-    now = round(datetime(2026, 3, 4, 12, tzinfo=ZONE).timestamp() * 1000)
-    morning = datetime(2026, 3, 5, 4, 30, tzinfo=ZONE)
-    assert next_run("30 4 * * *", now) == round(morning.timestamp() * 1000)
-    for wrong in ("", "daily", "61 * * * *", "0 4 * *", "0 0 30 2 *"):
-        with pytest.raises(InputError) as refused:
-            next_run(wrong, now)
-        assert refused.value.field == "schedule"
 
 
 async def test_an_archive_needs_a_folder_that_exists(tmp_path: Path) -> None:

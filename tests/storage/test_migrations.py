@@ -167,6 +167,8 @@ class TestPostgres:
                 "m001_table",
                 "m002_words_by_end",
                 "m003_sparse",
+                "m004_schedules",
+                "m005_token_scopes",
             ]
 
     async def test_all_migrations_are_applied_or_none(

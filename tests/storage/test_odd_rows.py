@@ -24,11 +24,11 @@ VALUES = (None, "words", "{", "[]", b"\xff\x00", 3.5, -1, 2**62, "")
 ROWS = {
     "jobs": "insert into jobs values('j1', 'sync', '{}', 'queued', 0, 0, '', '{}', 1, null, null)",
     "saved_searches": "insert into saved_searches values"
-    "(1, 's', '{}', 3600, 1, '', 1, 1, 0, null, 1, '')",
+    "(1, 's', '{}', 1, '', 1, 1, 0, null, 1, '', '1h')",
     "webhook_deliveries": "insert into webhook_deliveries values"
     "('w', 'e', 'https://example.org', x'00', 'pending', 0, 1, null, '', 1, null)",
     "cursors": "insert into cursors values('files', '/there', '', '{}', '{}', 0, 1, '')",
-    "tokens": "insert into tokens values('t', 'ann', zeroblob(32), 0, 1, null, null)",
+    "tokens": "insert into tokens values('t', 'ann', zeroblob(32), 0, 1, null, null, '', '')",
     "login_links": "insert into login_links values(zeroblob(32), 1)",
     "login_keys": "insert into login_keys values(zeroblob(32))",
     "granted_requests": "insert into granted_requests values('b', 'p', 1, 1)",
@@ -138,7 +138,7 @@ async def test_times_of_a_clock_that_was_ahead_hold_nothing(tmp_path: Path) -> N
         for table in ("jobs", "saved_searches", "webhook_deliveries", "tokens", "cursors"):
             connection.execute(ROWS[table])
         connection.execute("update jobs set created_at = ?", (late,))
-        connection.execute("update saved_searches set next_at = ?, since = ?", (late, late))
+        connection.execute("update saved_searches set since = ?", (late,))
         connection.execute("update webhook_deliveries set next_at = ?", (late,))
         connection.execute(
             "update tokens set created_at = ?, expires_at = ?, last_used_at = ?",

@@ -228,7 +228,7 @@ class TestWorkers:
     async def test_a_run_of_two_workers_reports_a_record_once(
         self, store: PostgresStore, opens: Opens
     ) -> None:
-        await store.part(SavedSearchStore).create("news", StoredPlan({}, 60), 1)
+        await store.part(SavedSearchStore).create("news", StoredPlan({}, "1m"), 1)
         await fill(store, "a")
         saved = await store.part(SavedSearchStore).get("news")
         assert saved is not None

@@ -7,8 +7,6 @@ from uuid import uuid4
 import pytest
 
 from drafts import draft, prepared
-from mem_search.features.saved_searches.model import StoredPlan
-from mem_search.features.saved_searches.sql import SavedSearchStore
 from mem_search.model import Location
 from mem_search.model.access import HOUR, Policy
 from mem_search.storage.postgres.store import PostgresStore
@@ -30,14 +28,12 @@ async def test_times_in_the_future_are_put_back(store: PostgresStore) -> None:
     for _ in range(3):
         assert (await store.limits.take("b", policy, now=late)).granted
     assert not (await store.limits.take("b", policy, now=late)).granted
-    await store.part(SavedSearchStore).create("s", StoredPlan({}, 3600), late)
     await store.jobs.create("j", "sync", {})
     await store.database.write(
         lambda c: c.execute("update jobs set created_at = %s where id = 'j'", (late,))
     )
     assert (await store.limits.take("b", policy)).granted
     await store.put_right()
-    assert await store.part(SavedSearchStore).due(now_ms()) == ["s"]
     (job,) = await store.jobs.newest(10)
     assert job.created_at <= now_ms()
     await store.close()

@@ -25,7 +25,7 @@ from patience import PATIENCE, until
 AXE: Final = (Path(__file__).parent / "vendor" / "axe.min.js").read_text("utf-8")
 PAGES: Final = (
     "search", "search?q=auth", "calendar?year=2025", "projects", "jobs", "saved", "research",
-    "settings",
+    "usage", "settings",
 )  # fmt: skip
 EVIL: Final = '<img src=x onerror="document.title=1"><script>document.title=1</script>{{7*7}}\u202e'
 

@@ -29,7 +29,9 @@ class Caller:
 
     ``user`` is empty for the owner. ``token`` is the name of the token, empty for the home's own
     token and for a request without one. ``is_known``: the request had a valid token.
-    ``owns_home``: it was the home's own token; only that one creates and revokes others.
+    ``owns_home``: it was the home's own token; only that one creates and revokes others. Only
+    records in ``scope`` are shown to it, where it has one. ``of`` is whose records a share shows;
+    None for one's own.
     """
 
     user: str = ""
@@ -37,6 +39,8 @@ class Caller:
     is_known: bool = False
     may_change: bool = False
     owns_home: bool = False
+    scope: str = ""
+    of: str | None = None
 
     @property
     def name(self) -> str:

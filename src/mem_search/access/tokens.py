@@ -15,7 +15,7 @@ from typing import Final
 
 from mem_search import regular_file
 from mem_search.access.callers import Caller, check_user
-from mem_search.errors import Conflict, InputError, NotFound, StorageError, Unauthorized
+from mem_search.errors import Conflict, Forbidden, InputError, NotFound, StorageError, Unauthorized
 from mem_search.model.access import Token
 from mem_search.patterns import pattern
 from mem_search.settings import Settings
@@ -28,6 +28,8 @@ PREFIX: Final = "mst_"
 """Prefix of every secret, so that redaction and secret scanners recognise it."""
 
 _BYTES: Final = 32
+_SHARE_BYTES: Final = 6
+"""Of the name of a share, which is no secret, and is not to be guessed all the same."""
 NAME: Final = pattern(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 LIFETIME: Final = pattern(r"([1-9][0-9]{0,4})([hdw])")
 _UNIT_MS: Final = {"h": 3_600_000, "d": 86_400_000, "w": 7 * 86_400_000}
@@ -64,13 +66,17 @@ class Tokens:
             )
         (self._seen if token.read_only else self._used)[token.name] = now
         return Caller(
-            user=token.user, token=token.name, is_known=True, may_change=not token.read_only
-        )
+            user=token.user, token=token.name, is_known=True, may_change=not token.read_only,
+            scope=token.scope,
+        )  # fmt: skip
 
     async def create(
-        self, name: str, *, user: str = "", read_only: bool = False, expires: str = ""
-    ) -> tuple[Token, str]:
+        self, name: str, *, user: str = "", read_only: bool = False, expires: str = "",
+        scope: str = "",
+    ) -> tuple[Token, str]:  # fmt: skip
         """A new token and its secret, which is not stored. ``expires`` is such as ``90d``.
+
+        One that is limited to a ``scope`` only reads.
 
         Raises InputError naming the field, or Conflict when the name is taken.
         """
@@ -80,9 +86,10 @@ class Tokens:
             name=check_name(name),
             user=check_user(user) if user else "",
             digest=digest(secret),
-            read_only=read_only,
+            read_only=read_only or bool(scope),
             created_at=now,
             expires_at=now + check_lifetime(expires) if expires else None,
+            scope=scope,
         )
         if not await self._store.add(token):
             raise Conflict(
@@ -90,6 +97,34 @@ class Tokens:
                 field="name",
             )
         return token, secret
+
+    async def share(self, scope: str, *, giver: str, with_user: str, expires: str = "") -> Token:
+        """A new share: a token without a secret, which ``with_user`` names to read ``scope``."""
+        now = self._now()
+        token = Token(
+            name=f"share-{secrets.token_hex(_SHARE_BYTES)}",
+            user=giver,
+            digest=secrets.token_bytes(_BYTES),  # of no secret
+            read_only=True,
+            created_at=now,
+            expires_at=now + check_lifetime(expires) if expires else None,
+            scope=scope,
+            shared_with=check_user(with_user, "with_user"),
+        )
+        if not await self._store.add(token):
+            raise Conflict("there is such a share already; try again", field="name")
+        return token
+
+    async def shared(self, name: str, caller: Caller) -> Caller:
+        """``caller`` as one who reads what the share of this name shows them. Raises Forbidden."""
+        for token in await self._store.all() if caller.user else ():
+            ends = token.expires_at
+            if token.name != name or token.shared_with != caller.user:
+                continue
+            if ends is None or ends > self._now():
+                self._seen[name] = self._now()
+                return replace(caller, may_change=False, scope=token.scope, of=token.user)
+        raise Forbidden(f"nothing is shared with you as {name[:60]!r}; see: mem-search share list")
 
     async def revoke(self, name: str) -> Token:
         """Revoke a token. Raises NotFound."""
@@ -100,9 +135,9 @@ class Tokens:
         )
 
     async def revoke_all(self, user: str) -> list[Token]:
-        """Every token of one user."""
+        """Every token of one user, and what is shared with them."""
         return await self._remove(
-            [token.name for token in await self._store.all() if token.user == user]
+            [each.name for each in await self._store.all() if user in (each.user, each.shared_with)]
         )
 
     async def listed(self) -> list[Token]:

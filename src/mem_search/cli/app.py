@@ -41,7 +41,9 @@ from mem_search.features.projects import cli as projects
 from mem_search.features.research import cli as research
 from mem_search.features.saved_searches import cli as saved_searches
 from mem_search.features.scopes import cli as scopes
+from mem_search.features.sharing import cli as sharing
 from mem_search.features.stats import cli as stats
+from mem_search.features.suggest import cli as usage
 from mem_search.features.viewer import cli as viewer
 from mem_search.features.webhooks import cli as webhooks
 from mem_search.features.why import cli as why
@@ -86,7 +88,7 @@ def mcp() -> None:
 
 for group in (
     search, records, opening, context, forget, documents, why, imports, exports, agents, backup,
-    stats, projects, jobs,
+    stats, usage, projects, jobs,
 ):  # fmt: skip
     group.add_to(app)
 archives.add_to(app)
@@ -107,6 +109,7 @@ app.add_typer(research.app, name="research")
 app.add_typer(saved_searches.app, name="saved")
 app.add_typer(scopes.app, name="scope")
 app.add_typer(webhooks.app, name="webhook")
+app.add_typer(sharing.app, name="share")
 
 
 def _refused(error: OSError) -> MemSearchError:

@@ -32,10 +32,11 @@ SECTIONS: Final = (
         "sources",
     )),
     ("Agents", ("install", "uninstall", "mcp", "context", "compress")),
-    ("Research", ("research", "saved", "scope", "graph", "webhook")),
+    ("Research", ("research", "saved", "scope", "share", "graph", "webhook")),
     ("Take away and keep", ("forget", "delete", "purge", "backup", "restore", "export")),
     ("Look after", (
-        "help", "stats", "projects", "jobs", "doctor", "worker", "service", "index", "reembed",
+        "help", "stats", "analytics", "projects", "jobs", "doctor", "worker", "service", "index",
+        "reembed",
         "token", "user",
     )),
 )  # fmt: skip

@@ -15,10 +15,10 @@ COMMANDS = (
     "related", "open", "resume", "context", "forget", "delete", "purge", "add", "why", "sync",
     "unfollow", "import",
     "export", "install", "uninstall", "backup", "restore", "stats",
-    "ledger", "sources", "reembed", "compress", "projects", "jobs", "cites", "cited-by",
-    "citation-report",
+    "ledger", "sources", "reembed", "compress", "analytics", "projects", "jobs", "cites",
+    "cited-by", "citation-report",
     "mcp", "quickstart", "help", "view", "doctor", "migrate", "index", "worker", "service", "token",
-    "user", "archive", "graph", "research", "saved", "scope", "webhook",
+    "user", "archive", "graph", "research", "saved", "scope", "webhook", "share",
 )  # fmt: skip
 """The commands of the framework, in its order and without those of kinds."""
 
@@ -46,6 +46,7 @@ MEANT = {
     **dict.fromkeys(["calendar", "graphs"], "view"),
     "dump": "export",
     "info": "stats",
+    **dict.fromkeys(["usage", "popular"], "analytics"),
     "tidy": "purge",
 }
 """Words that other programs have for what a command of ours does."""

@@ -185,7 +185,7 @@ def suggest(
     limit: Annotated[int, typer.Option("--limit", "-n", help="How many, 1 to 50.")] = 10,
     as_json: Json = False,
 ) -> None:
-    """Complete a prefix from the words, titles, projects, tags and files of the store."""
+    """Complete a prefix from words, titles, projects, tags, files and your own questions."""
     pairs = [("prefix", " ".join(prefix)), ("limit", str(limit))]
     answer = open_client().json("GET", "/api/suggest", pairs)
     show(answer, map(_line, answer["completions"]), as_json=as_json, found=answer["completions"])

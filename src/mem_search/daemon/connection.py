@@ -98,6 +98,8 @@ def headers(home: str) -> dict[str, str]:
     found = {"User-Agent": "mem-search"}
     if token := token_of(home):
         found["Authorization"] = f"Bearer {token}"
+    if share := os.environ.get("MEM_SEARCH_SHARE", ""):
+        found["X-Mem-Search-Share"] = share
     if (chosen := os.environ.get("MEM_SEARCH_TIMEZONE", "")) and _is_zone(chosen):
         found["X-Timezone"] = chosen
     elif terminal := _terminal_zone():

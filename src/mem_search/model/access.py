@@ -5,13 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+SAVED: Final = "saved:"
+"""How a scope begins that is what a saved search of this name finds."""
+
 HOUR: Final = 3600
 """Seconds over which requests are counted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A token by the digest of its secret. ``user`` is empty for the owner of the machine.
+    """A token by the digest of its secret. ``user`` is empty for the owner of the machine,
+    ``scope`` for a token that sees all records. With ``shared_with`` it is a share: nobody has its
+    secret, and that user asks by its name.
 
     Times are milliseconds since 1970.
     """
@@ -23,6 +28,8 @@ class Token:
     created_at: int
     expires_at: int | None = None
     last_used_at: int | None = None
+    scope: str = ""
+    shared_with: str = ""
 
 
 @dataclass(frozen=True, slots=True)

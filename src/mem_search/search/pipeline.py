@@ -56,6 +56,7 @@ from mem_search.search.reranking import Reranking, reads_again, texts_read, with
 from mem_search.search.respelling import Near, respelled, respelled_alone
 from mem_search.search.sparse import weigh
 from mem_search.search.stages import STAGES
+from mem_search.search.stages.installed import LEFT_OUT
 from mem_search.search.stages.ordering import in_field_order
 from mem_search.search.stages.scoring import Z_SCORE_SUM
 from mem_search.search.state import Expand, Fusion, LegAnswer, Stage
@@ -373,6 +374,7 @@ def _notices(query: SearchRequest, found: _Found, coverage: float) -> list[str]:
         for leg in found.legs
         if leg.state == "failed"
     ]
+    notices += [leg.detail for leg in found.legs if leg.detail.startswith(LEFT_OUT)]
     notices += [f"sparse scores are off: {leg.detail}" for leg in found.legs if leg.state == "off"]
     notices += [found.notice] if found.notice else []
     ranked = found.ranked

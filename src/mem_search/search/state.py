@@ -269,6 +269,8 @@ class Stage:
     """The field of the request that asks for the stage; without it the stage does not run."""
     reads: tuple[StageData[Any], ...] = ()
     """What it needs of the store: it finds each in ``state.stored.of(…)``."""
+    after: str = ""
+    """Of a package: the stage that it follows; without one it is the last before ``sort``."""
 
     @property
     def summary(self) -> str:

@@ -1,9 +1,10 @@
 """Suggestions from the store's own words and names.
 
-Completions of what is being typed, other spellings of words that the store does not have, related
-searches, and values of filters that no record has: projects, types, tags and the like are open
-sets, so such a value is no error, and mostly a slip. Every completion exists in the store. A word
-of a single record is none: it may be a slip itself, or nobody else's business.
+Completions of what is being typed, from words and names and from what was asked before, other
+spellings of words that the store does not have, related searches, and values of filters that no
+record has: projects, types, tags and the like are open sets, so such a value is no error, and
+mostly a slip. Every other completion exists in the store. A word of a single record is none: it may
+be a slip itself, or nobody else's business.
 """
 
 from __future__ import annotations
@@ -49,12 +50,17 @@ _PLAIN = pattern(r"[^\W\d_]+")
 
 _NAMES: Final[tuple[Names, ...]] = ("tag", "project", "file", "title")
 
-What = Literal["word", "title", "project", "tag", "file"]
+What = Literal["word", "asked before", "title", "project", "tag", "file"]
+
+MIN_ASKED_CHARS: Final = 2
+"""Characters from which questions of one's own are completed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """``text`` is the whole of what could be typed; ``records`` how many have it."""
+    """``text`` is the whole of what could be typed; ``records`` how many have it, or were found
+    when it was asked.
+    """
 
     text: str
     what: What
@@ -113,6 +119,15 @@ def _complete(snapshot: SearchSnapshot, prefix: str, limit: int) -> list[Complet
     if not prefix:
         return []
     completions: list[list[Completion]] = [_words(snapshot, prefix, limit)]
+    if len(prefix) >= MIN_ASKED_CHARS:
+        known = {each.text.casefold() for each in completions[0]}
+        completions.append(
+            [
+                Completion(each.query, "asked before", each.total)
+                for each in snapshot.logged_beginnings(prefix, limit)
+                if each.query.casefold() not in known
+            ]
+        )
     completions += [
         [
             Completion(text, names, records)

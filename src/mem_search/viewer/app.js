@@ -11,10 +11,11 @@ import { SearchPage } from "./search.js";
 import { SettingsPage } from "./settings.js";
 import { address, go, useRoute } from "./route.js";
 import { texts } from "./texts.js";
+import { UsagePage } from "./usage.js";
 
 const PAGES = {
   search: SearchPage, calendar: CalendarPage, projects: ProjectsPage, jobs: JobsPage, saved: SavedPage,
-  research: ResearchPage, settings: SettingsPage,
+  research: ResearchPage, usage: UsagePage, settings: SettingsPage,
 };
 const JUMPS = { s: "search", c: "calendar", p: "projects", j: "jobs", i: "saved", r: "research", e: "settings" };
 const THEME = "mem-search-theme";

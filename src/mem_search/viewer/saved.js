@@ -18,9 +18,9 @@ export function SavedPage() {
     saved.reload();
     inbox.reload();
   });
-  const remove = ({ name, search, every, inbox: isTold, webhook_url }) => act(async () => {
+  const remove = ({ name, search, every, schedule, inbox: isTold, webhook_url, email }) => act(async () => {
     await api(named(name), { method: "DELETE" });
-    const again = () => api("/api/v1/saved-searches", { method: "POST", body: { name, search, every, inbox: isTold, webhook_url } });
+    const again = () => api("/api/v1/saved-searches", { method: "POST", body: { name, search, every, schedule, inbox: isTold, webhook_url, email } });
     tell(t.removed, { label: texts.undo, run: () => act(again) }, 10);
   });
   const named = (name) => `/api/v1/saved-searches/${encodeURIComponent(name)}`;
@@ -28,7 +28,7 @@ export function SavedPage() {
     ${!saved.data ? html`<${Waiting} ...${saved} />` : saved.data.saved_searches.length ? html`<ul class="cards">
       ${saved.data.saved_searches.map((each) => html`<li key=${each.name}>
         <a href=${address("search", { q: each.search?.query ?? "" })}><strong>${each.name}</strong></a>
-        <span class="quiet"> ${each.search?.query ?? ""}${each.every ? ` · ${t.every} ${each.every}` : ""}
+        <span class="quiet"> ${each.search?.query ?? ""}${each.every ? ` · ${t.every} ${each.every}` : each.schedule ? ` · ${each.schedule}` : ""}
           ${each.last_run_at ? ` · ${t.ran} ${timeOf(each.last_run_at)}` : ""}</span>
         ${each.error && html`<p class="note">${each.error}</p>`}
         <p><button onClick=${() => act(() => api(`${named(each.name)}/run`, { method: "POST" }), (reply) => t.newMatches(reply.new_count))}>${t.run}</button>

@@ -5,7 +5,7 @@ export const texts = {
   skip: "Skip to the content",
   pages: {
     search: "Search", calendar: "Calendar", projects: "Projects", jobs: "Jobs", saved: "Saved",
-    research: "Research", settings: "Settings",
+    research: "Research", usage: "Usage", settings: "Settings",
   },
   search: {
     label: "Search everything", placeholder: "A question, a name, or words",
@@ -68,6 +68,14 @@ export const texts = {
     ledgerFind: "Part of a path", outcome: "Outcome", any: "any", item: "Item", reason: "Reason", at: "When",
     noLedger: "No such entries.", took: (s) => `took ${s < 90 ? `${count(s)} s` : `${count(Math.round(s / 60))} min`}`,
     became: { new: "new", changed: "changed", deleted: "deleted", failed: "failed" }, nothing: "nothing new", left: (s) => `about ${s} s left`, rate: (n) => `${n.toFixed(0)} a second`,
+  },
+  usage: {
+    kept: "From the log of searches in your store. It stays on this machine, without secrets.",
+    off: "Searches are not noted: the setting search_log is off.", nothing: "No searches are noted yet.", none: "None.",
+    since: (n, at) => `${count(n)} ${n === 1 ? "search" : "searches"} since ${at}.`,
+    times: (n, found) => `${count(n)} ${n === 1 ? "time" : "times"} · ${count(found)} found`,
+    popular: "Asked most", empty: "Found nothing", slow: "Slowest", forget: "Forget them", sure: "Forget every search that was noted?",
+    forgotten: (n) => `${count(n)} ${n === 1 ? "search" : "searches"} forgotten.`,
   },
   saved: {
     saved: "Saved searches", inbox: "New matches", none: "No saved searches yet. Search for something, then press “Save this search”: it tells what is new.", noInbox: "Nothing new.",

@@ -24,12 +24,15 @@ def create(
     name: Annotated[str, typer.Argument(help="A name for the token; revoke takes it.")],
     user: Annotated[str, typer.Option("--user", help="Whose records; your own by default.")] = "",
     read_only: Annotated[bool, typer.Option("--read-only", help="Refuse all changes.")] = False,
+    scope: Annotated[
+        str, typer.Option("--scope", help="Show only records in this scope; it only reads.")
+    ] = "",
     expires: Annotated[
         str, typer.Option("--expires", metavar="90d", help="Hours, days or weeks; else never.")
     ] = "",
 ) -> None:
     """Create a token and print it. It cannot be shown again: only its hash is stored."""
-    body = {"name": name, "user": user, "read_only": read_only, "expires": expires}
+    body = {"name": name, "user": user, "read_only": read_only, "expires": expires, "scope": scope}
     token = open_client().json("POST", "/api/v1/tokens", body=body)
     write(f"{token['token']}\n")
     note(f"{token_line(token)}; it is not shown again")
@@ -71,6 +74,8 @@ def remove(
 def token_line(token: Mapping[str, Any]) -> str:
     """``ada-laptop  ada  reads and writes  expires 2027-02-20  last used 2026-11-22``."""
     rights = "reads only" if token["read_only"] else "reads and writes"
+    if token["scope"]:
+        rights = f"reads scope:{token['scope']}"
     expires = (
         f"expires {clock_time(token['expires_at'], day=True)}"
         if token["expires_at"]

@@ -13,7 +13,8 @@ from pydantic import AfterValidator, Field, WithJsonSchema
 
 from mem_search.access.callers import USER, check_user, home_of
 from mem_search.access.tokens import LIFETIME, NAME, check_lifetime, check_name
-from mem_search.errors import NotFound
+from mem_search.errors import InputError, NotFound
+from mem_search.http.core.parameter_types import NAME as SCOPE_NAME
 from mem_search.http.core.parameters import Body
 from mem_search.http.core.replies import json_reply
 from mem_search.http.core.routing import Call, Route
@@ -25,11 +26,14 @@ from mem_search.validation import input_errors_as_invalid
 
 @schema
 class TokenInfo(Projection[Token]):
-    """A token without its secret. `user` is empty for the owner of the worker."""
+    """A token without its secret. `user` is empty for the owner of the worker, `scope` where it
+    sees all records.
+    """
 
     name: str
     user: str
     read_only: bool
+    scope: str
     created_at: Time
     expires_at: Time | None
     last_used_at: Time | None
@@ -99,23 +103,29 @@ def _shaped(pattern: re.Pattern[str], *, optional: bool = False) -> WithJsonSche
 
 
 _Name = Annotated[str, AfterValidator(_checked(check_name)), _shaped(NAME)]
-_User = Annotated[
+User = Annotated[
     str, AfterValidator(_checked(check_user, optional=True)), _shaped(USER, optional=True)
 ]
-_Lifetime = Annotated[
+Lifetime = Annotated[
     str, AfterValidator(_checked(check_lifetime, optional=True)), _shaped(LIFETIME, optional=True)
 ]
+
+
+ScopeName = Annotated[str, Field(pattern=f"^({SCOPE_NAME.pattern})?$")]
 
 
 class TokenBody(Body):
     """A new token."""
 
     name: _Name = Field(description="Its name, by which it is revoked; not secret")
-    user: _User = Field(
+    user: User = Field(
         default="", description="The user whose store it opens; the owner when left out"
     )
     read_only: bool = Field(default=False, description="Refuse all changes")
-    expires: _Lifetime = Field(
+    scope: ScopeName = Field(
+        default="", description="Show only records in this scope; such a token only reads"
+    )
+    expires: Lifetime = Field(
         default="", description="Lifetime: 12h, 90d, 4w; it never expires when left out"
     )
 
@@ -123,8 +133,12 @@ class TokenBody(Body):
 async def create_token(call: Call) -> web.StreamResponse:
     """Create a token. Only this reply contains its secret."""
     body = call.json_body(TokenBody)
+    if body.scope and not body.user and await call.runtime.store.scopes.get(body.scope) is None:
+        raise InputError(
+            f"there is no scope {body.scope}; make it first: mem-search scope add", field="scope"
+        )
     token, secret = await call.lifecycle.tokens.create(
-        body.name, user=body.user, read_only=body.read_only, expires=body.expires
+        body.name, user=body.user, read_only=body.read_only, expires=body.expires, scope=body.scope
     )
     return json_reply(NewToken.of(token, token=secret), status=201)
 

@@ -23,7 +23,10 @@ app = typer.Typer(
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The name of the archive.")]
 Force = Annotated[bool, typer.Option("--force", help="Read every file again.")]
 
-_OPTIONS = {"researchPath": "--research", "urlContentPath": "--urls", "schedule": "--schedule"}
+_OPTIONS = {
+    "researchPath": "--research", "urlContentPath": "--urls", "schedule": "--schedule",
+    "every": "--every",
+}  # fmt: skip
 
 
 @app.command()
@@ -39,6 +42,9 @@ def add(
         str | None,
         typer.Option("--schedule", metavar="CRON", help="When to read them: '0 4 * * *'."),
     ] = None,
+    every: Annotated[
+        str | None, typer.Option("--every", metavar="INTERVAL", help="Instead: 15m, 1h, 2d or 1w.")
+    ] = None,
     watch: Annotated[
         bool | None, typer.Option("--watch/--no-watch", help="Read what changes, as it changes.")
     ] = None,
@@ -49,6 +55,7 @@ def add(
         "researchPath": absolute(research) if research else None,
         "urlContentPath": absolute(urls) if urls else None,
         "schedule": schedule,
+        "every": every,
         "watchFiles": watch,
     }
     _index(name, {key: value for key, value in given.items() if value is not None}, force=force)
@@ -125,6 +132,7 @@ def _statistics(run: Mapping[str, Any]) -> str:
 def _line(archive: Mapping[str, Any]) -> str:
     folders = [archive[key] for key in ("researchPath", "urlContentPath") if archive[key]]
     when = [f"schedule {archive['schedule']}"] if archive["schedule"] else []
+    when += [f"every {archive['every']}"] if archive["every"] else []
     when += ["watched"] if archive["watchFiles"] else []
     run = []
     if archive["statistics"]:

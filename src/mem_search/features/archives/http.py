@@ -57,6 +57,7 @@ from mem_search.text.dates import now_ms
 from mem_search.text.highlight import WordMatcher
 from mem_search.text.page_names import page_name
 from mem_search.text.record_ids import RecordId
+from mem_search.text.schedules import schedule_of
 from mem_search.text.words import runs_of
 from mem_search.validation import not_blank
 
@@ -224,6 +225,9 @@ class ArchiveBody(Body):
     schedule: Annotated[str, Field(max_length=200)] | None = Field(
         default=None, description="A cron expression, such as 0 4 * * *; empty for none"
     )
+    every: Annotated[str, Field(max_length=40)] | None = Field(
+        default=None, description="Instead of schedule: an interval such as 1h; empty for none"
+    )
     watch: bool | None = Field(
         default=None, alias="watchFiles", description="Read what changes, as it changes"
     )
@@ -247,11 +251,14 @@ async def index(call: Call) -> web.StreamResponse:
     known = await archives.get(body.name) or model.Archive(body.name)
     research = await asyncio.to_thread(folder, body.research, "researchPath")
     pages = await asyncio.to_thread(folder, body.pages, "urlContentPath")
+    timed = known.schedule
+    if body.every is not None or body.schedule is not None:
+        timed = schedule_of((body.every or "").strip(), (body.schedule or "").strip())
     changed = replace(
         known,
         research=research or known.research,
         pages=pages or known.pages,
-        schedule=known.schedule if body.schedule is None else body.schedule.strip(),
+        schedule=timed,
         watch=known.watch if body.watch is None else body.watch,
     )
     if changed.research and changed.research == changed.pages:

@@ -26,7 +26,7 @@ ANSWERED: Final = 0.5
 class Archive:
     """``research`` and ``pages`` are folders, either may be "". Times are in ms since 1970.
 
-    ``schedule`` is a cron expression or "", ``next_at`` the next run of it. ``statistics`` are
+    ``schedule`` is as in ``text.schedules``, ``next_at`` the next run of it. ``statistics`` are
     those of the last run, which ended at ``indexed_at``.
     """
 

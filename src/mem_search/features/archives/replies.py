@@ -25,6 +25,7 @@ from mem_search.renderers.schema import (
     text_or_none,
 )
 from mem_search.search.citations import relevance
+from mem_search.text.schedules import parts
 
 
 @schema
@@ -304,12 +305,16 @@ class CitationReport:
 
 @schema
 class Archive(Projection[archives.Archive]):
-    """An archive: its folders, when they are read, and the statistics of the last run."""
+    """An archive: its folders, when they are read, and the statistics of the last run.
+
+    `schedule` is a cron expression, `every` an interval; one of them is empty.
+    """
 
     name: str
     research: Annotated[str, Field(serialization_alias="researchPath")]
     pages: Annotated[str, Field(serialization_alias="urlContentPath")]
-    schedule: str
+    schedule: Annotated[str, From(then=lambda schedule: parts(schedule)[1] or "")]
+    every: Annotated[str, From("schedule", lambda schedule: parts(schedule)[0] or "")]
     watch: Annotated[bool, Field(serialization_alias="watchFiles")]
     next_at: Time | None
     indexed_at: Time | None

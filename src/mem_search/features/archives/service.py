@@ -1,8 +1,8 @@
 """Archives of research: reading their two folders by hand, by a schedule, or as they change.
 
 An archive is two locations, of the sources ``research-archive`` and ``url-archive``; its name is
-the project of their records. A schedule is a cron expression in the time of the machine (cronsim).
-The next run is stored, so that a run that was due while no worker ran is made at its next start.
+the project of their records. The next run of a schedule is stored, so that a run that was due while
+no worker ran is made at its next start.
 """
 
 from __future__ import annotations
@@ -12,12 +12,8 @@ import time
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, replace
-from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
-
-from cronsim import CronSim, CronSimError
-from dateutil.tz import gettz, tzlocal
 
 from mem_search.background import Scheduler
 from mem_search.errors import InputError, MemSearchError, NotFound
@@ -30,29 +26,12 @@ from mem_search.model.ingest import IngestCounts
 from mem_search.sources.files.archives import PAGES, RESEARCH
 from mem_search.storage.store import Store
 from mem_search.text.dates import now_ms
+from mem_search.text.schedules import next_run
 
 log = logging.getLogger(__name__)
 
 JOB: Final = "archive"
 _RETRY_SECONDS: Final = 30.0
-
-
-def next_run(schedule: str, after: int) -> int:
-    """The next time of a cron expression after ``after``, both in ms since 1970.
-
-    Raises InputError naming ``schedule``.
-    """
-    zone = gettz() or tzlocal()
-    try:
-        found = next(CronSim(schedule, datetime.fromtimestamp(after / 1000, zone)))
-    except (CronSimError, StopIteration) as error:
-        why = str(error) or "it never comes"
-        raise InputError(
-            f"{schedule[:80]!r} is not a cron expression ({why}); write minute, hour, day, month"
-            " and day of the week, such as 0 4 * * *",
-            field="schedule",
-        ) from None
-    return round(found.timestamp() * 1000)
 
 
 def locations(archive: Archive) -> list[Location]:

@@ -40,8 +40,14 @@ def add(
         str,
         typer.Option("--every", metavar="INTERVAL", help="15m, 1h, 2d or 1w; else only by hand."),
     ] = "",
+    schedule: Annotated[
+        str, typer.Option("--schedule", metavar="CRON", help="Instead of --every: '0 4 * * *'.")
+    ] = "",
     webhook: Annotated[
         str, typer.Option("--webhook", metavar="URL", help="Post new results there.")
+    ] = "",
+    email: Annotated[
+        str, typer.Option("--email", metavar="ADDRESS", help="Write about new results to it.")
     ] = "",
     inbox: Annotated[
         bool, typer.Option("--inbox/--no-inbox", help="Put new results in the inbox.")
@@ -62,7 +68,9 @@ def add(
         "search": {key: value for key, value in search.items() if value is not None},
         "inbox": inbox,
         **({"every": every} if every else {}),
+        **({"schedule": schedule} if schedule else {}),
         **({"webhook_url": webhook} if webhook else {}),
+        **({"email": email} if email else {}),
     }
     saved = open_client().json("POST", SAVED, body=body)
     show(saved, [saved_line(saved)], as_json=as_json)
@@ -116,12 +124,14 @@ def inbox(
 
 def saved_line(saved: Mapping[str, Any]) -> str:
     """``name  query  every 1h, next 2026-…  inbox, https://…``."""
-    when = (
-        f"every {saved['every']}, next {clock_time(saved['next_run_at'])}"
-        if saved["every"]
-        else "by hand"
+    timed = f"every {saved['every']}" if saved["every"] else saved["schedule"]
+    following = saved["next_run_at"]
+    when = f"{timed}, next {clock_time(following)}" if timed and following else "by hand"
+    receivers = (
+        "inbox" if saved["inbox"] else "",
+        saved["webhook_url"] or "",
+        saved["email"] or "",
     )
-    receivers = ("inbox" if saved["inbox"] else "", saved["webhook_url"] or "")
     reports = ", ".join(filter(None, receivers))
     failed = f"FAILED: {saved['error']}" if saved["error"] else ""
     parts = (saved["name"], folded(saved["search"]["query"]), when, reports, failed)

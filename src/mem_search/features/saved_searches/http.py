@@ -12,8 +12,9 @@ from pydantic import AfterValidator, Field
 
 from mem_search.errors import InputError, NotFound
 from mem_search.features.saved_searches import model as stored
-from mem_search.features.saved_searches.service import Plan, seconds, written
+from mem_search.features.saved_searches.service import Plan
 from mem_search.features.webhooks.http import WebhookDelivery
+from mem_search.features.webhooks.service import MAILTO
 from mem_search.features.webhooks.sql import DeliveryStore
 from mem_search.http.access.authentication import admit, check_schedule
 from mem_search.http.core.parameter_types import Name
@@ -35,6 +36,7 @@ from mem_search.renderers.universal import UniversalSearchResponse, id_of, url_o
 from mem_search.search.citations import citation
 from mem_search.search.stored_requests import load
 from mem_search.text.dates import now_ms
+from mem_search.text.schedules import parts, schedule_of, seconds, written
 from mem_search.validation import input_errors_as_invalid
 
 
@@ -43,8 +45,17 @@ def _interval(text: str) -> str:
         return written(seconds(text))
 
 
-Every = Annotated[str, Field(max_length=40), AfterValidator(_interval)]
+def _cron(text: str) -> str:
+    with input_errors_as_invalid():
+        return schedule_of(None, text)
 
+
+Every = Annotated[str, Field(max_length=40), AfterValidator(_interval)]
+Cron = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_cron)]
+
+
+MAX_ADDRESS_CHARS = 254
+"""RFC 5321, 4.5.3.1.3."""
 
 _PLAIN = {
     "mode": "basic",
@@ -58,7 +69,7 @@ _PLAIN = {
 
 
 class SavedSearchPlan(Body):
-    """What to search for, how often, and where to report."""
+    """What to search for, when, and where to report."""
 
     search: UniversalSearchRequest = Field(description="The question and its filters")
     every: Every | None = Field(
@@ -66,9 +77,16 @@ class SavedSearchPlan(Body):
         description="Interval from 1m to a year: 15m, 1h, 2d, 1w; only by hand when left out",
         examples=["1h"],
     )
+    schedule: Cron | None = Field(
+        default=None, description="Instead of every: a cron expression, such as 0 4 * * *"
+    )
     inbox: bool = Field(default=True, description="Whether new matches go to the inbox")
     webhook_url: Annotated[str, Field(max_length=MAX_URL_CHARS)] | None = Field(
         default=None, description="URL that receives a message about new matches"
+    )
+
+    email: Annotated[str, Field(max_length=MAX_ADDRESS_CHARS)] | None = Field(
+        default=None, description="Instead of webhook_url: an address that the settings list"
     )
 
     def plan(self, asked_at: datetime) -> Plan:
@@ -78,13 +96,15 @@ class SavedSearchPlan(Body):
             for name, plain in _PLAIN.items()
             if getattr(self.search, name) != plain
         ]
+        if self.email is not None and self.webhook_url is not None:
+            faults.append(Fault("give webhook_url or email, not both", pointer="/email"))
         if faults:
             raise Invalid(faults)
         return Plan(
             request=self.search.request(asked_at),
-            every=None if self.every is None else seconds(self.every),
+            schedule=schedule_of(self.every, self.schedule),
             inbox=self.inbox,
-            webhook_url=self.webhook_url,
+            webhook_url=self.webhook_url if self.email is None else MAILTO + self.email,
         )
 
 
@@ -101,15 +121,23 @@ class NotificationsListing(Listing):
     search: str = Field(default="", max_length=64, description="Only of this saved search")
 
 
+def _address(url: str) -> str | None:
+    return url.removeprefix(MAILTO) if url.startswith(MAILTO) else None
+
+
 @schema
 class SavedSearch:
     """A saved search; `error` says why its last run failed."""
 
     name: str
     search: dict[str, Any] | None
-    every: str | None
+    every: Annotated[str | None, From("schedule", lambda schedule: parts(schedule)[0])]
+    schedule: Annotated[str | None, From(then=lambda schedule: parts(schedule)[1])]
     inbox: bool
-    webhook_url: Annotated[str | None, From(then=or_none)]
+    webhook_url: Annotated[
+        str | None, From(then=lambda url: None if url.startswith(MAILTO) else url or None)
+    ]
+    email: Annotated[str | None, From("webhook_url", _address)]
     created_at: Time
     last_run_at: Annotated[Time | None, From("ran_at")]
     next_run_at: Annotated[Time | None, From("next_at")]
@@ -117,13 +145,7 @@ class SavedSearch:
 
     @classmethod
     def of(cls, saved: stored.SavedSearch) -> Self:
-        every = saved.every_seconds
-        return projected(
-            cls,
-            saved,
-            search=request_body(saved.request),
-            every=None if every is None else written(every),
-        )
+        return projected(cls, saved, search=request_body(saved.request))
 
 
 @schema
@@ -194,8 +216,8 @@ async def create(call: Call) -> web.StreamResponse:
     """Save a search; it reports matching records that are stored from now on."""
     body = call.json_body(SavedSearchBody)
     plan = body.plan(call.now)
-    await check_schedule(call.request, call.runtime, body.name, plan.every)
-    with _faults_in_search():
+    await check_schedule(call.request, call.runtime, body.name, plan.schedule)
+    with _faults_in_search(plan):
         saved = await call.runtime.research.saved_searches.create(body.name, plan)
     reply = json_reply(SavedSearch.of(saved), status=201)
     reply.headers["Location"] = f"/api/v1/saved-searches/{saved.name}"
@@ -221,8 +243,8 @@ async def one(call: Call) -> web.StreamResponse:
 async def change(call: Call) -> web.StreamResponse:
     """Change the search, the schedule or the receivers; a changed search starts anew."""
     plan = call.json_body(SavedSearchPlan).plan(call.now)
-    await check_schedule(call.request, call.runtime, _name(call), plan.every)
-    with _faults_in_search():
+    await check_schedule(call.request, call.runtime, _name(call), plan.schedule)
+    with _faults_in_search(plan):
         saved = await call.runtime.research.saved_searches.change(_name(call), plan)
     return json_reply(SavedSearch.of(saved))
 
@@ -281,13 +303,15 @@ async def dismiss(call: Call) -> web.StreamResponse:
 
 
 @contextmanager
-def _faults_in_search() -> Iterator[None]:
-    """Faults of the search get their place in the plan."""
+def _faults_in_search(plan: Plan) -> Iterator[None]:
+    """Faults of the search and of the receiver get their place in the plan."""
     try:
         yield
     except InputError as error:
         if error.field in UniversalSearchRequest.model_fields and error.field != "webhook_url":
             raise Invalid([Fault(error.message, pointer=f"/search/{error.field}")]) from None
+        if error.field == "webhook_url" and _address(plan.webhook_url or ""):
+            error.field = "email"
         raise
 
 

@@ -12,22 +12,22 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class StoredPlan:
-    """What to search, how often, and where to report; ``webhook_url`` "" is nowhere."""
+    """What to search, when, and where to report; ``webhook_url`` "" is nowhere."""
 
     request: Mapping[str, Any]
-    every_seconds: int | None = None
+    schedule: str = ""
     inbox: bool = True
     webhook_url: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class SavedSearch:
-    """A search that is repeated; without ``every_seconds`` it runs only on demand."""
+    """A search that is repeated; without ``schedule`` it runs only on demand."""
 
     id: int
     name: str
     request: Mapping[str, Any]
-    every_seconds: int | None
+    schedule: str
     inbox: bool
     webhook_url: str
     created_at: int

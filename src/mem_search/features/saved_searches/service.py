@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, Final
+from typing import Any
 
 from mem_search.background import Scheduler
 from mem_search.errors import Conflict, InputError, MemSearchError, NotFound, StorageError
@@ -29,40 +29,13 @@ from mem_search.model import (
     SearchRequest,
 )
 from mem_search.model.webhooks import Message
-from mem_search.patterns import pattern
 from mem_search.renderers.universal import id_of
 from mem_search.search.service import UNLOGGED, SearchService
 from mem_search.search.stored_requests import dump, load, redacted_text
 from mem_search.storage.store import Store
 from mem_search.text import dates, secret_rules
 from mem_search.text.dates import now_ms
-
-MIN_INTERVAL_SECONDS: Final = 60
-MAX_INTERVAL_SECONDS: Final = 366 * 86_400
-_UNITS: Final = {"w": 604_800, "d": 86_400, "h": 3_600, "m": 60, "s": 1}
-_WORDS: Final = {"hourly": 3_600, "daily": 86_400, "weekly": 604_800}
-_WRITTEN: Final = pattern(r"([0-9]{1,9})\s?([smhdw])")
-
-
-def seconds(text: str) -> int:
-    """The interval in seconds. Raises InputError naming ``every``."""
-    word = text.strip().lower()
-    match = _WRITTEN.fullmatch(word)
-    found = _WORDS.get(word) or (int(match[1]) * _UNITS[match[2]] if match else 0)
-    if not MIN_INTERVAL_SECONDS <= found <= MAX_INTERVAL_SECONDS:
-        raise InputError(
-            f"{text[:40]!r} is not an interval between a minute and a year;"
-            " write 15m, 1h, 2d or 1w",
-            field="every",
-        )
-    return found
-
-
-def written(interval: int) -> str:
-    """The interval as text: ``seconds(written(n)) == n``."""
-    unit = next(name for name, size in _UNITS.items() if interval % size == 0)
-    return f"{interval // _UNITS[unit]}{unit}"
-
+from mem_search.text.schedules import next_run
 
 log = logging.getLogger(__name__)
 
@@ -79,10 +52,10 @@ _RETRY_SECONDS = 30.0
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What to search, how often (seconds), where to report, and what it is for."""
+    """What to search, when (``text.schedules``), where to report, and what it is for."""
 
     request: SearchRequest
-    every: int | None = None
+    schedule: str = ""
     inbox: bool = True
     webhook_url: str | None = None
     description: str = ""
@@ -91,7 +64,7 @@ class Plan:
         """The plan with its request and description as plain values."""
         described = {"description": self.description} if self.description else {}
         request = {**dump(self.request), **described}
-        return StoredPlan(request, self.every, self.inbox, self.webhook_url or "")
+        return StoredPlan(request, self.schedule, self.inbox, self.webhook_url or "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +146,15 @@ class SavedSearches:
 
     async def _run_due(self) -> int | None:
         """Run every search that is due; returns when the next one is."""
+        now = now_ms()
+        for saved in await self.store.listed():  # a clock that was ahead must hold none
+            try:
+                following = next_run(saved.schedule, now) if saved.next_at else None
+            except InputError as error:  # another program has changed the row
+                await self.store.note_failure(saved, now, error.message)
+                continue
+            if saved.next_at and following and saved.next_at > following:
+                await self.store.set_next(saved.name, following)
         for name in await self.store.due(now_ms()):
             try:
                 await self.run_now(name)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from mem_search.errors import InputError
 from mem_search.features.saved_searches.model import (
     MAX_IN_MESSAGE,
     MAX_LISTED,
@@ -30,9 +31,10 @@ from mem_search.storage.sql.connection import (
     writes,
 )
 from mem_search.storage.sql.filters import NAMED
+from mem_search.text.schedules import next_run
 
 _COLUMNS = (
-    "id, name, request, every_seconds, inbox, webhook_url, created_at, since, newest_record,"
+    "id, name, request, schedule, inbox, webhook_url, created_at, since, newest_record,"
     " ran_at, next_at, error"
 )
 _NOTIFICATIONS = (
@@ -52,9 +54,9 @@ class SavedSearchStore(Repository):
         """Add one, which reports what is stored from now on; False when the name is taken."""
         return bool(
             connection.execute(
-                "insert into saved_searches(name, request, every_seconds, inbox, webhook_url,"
+                "insert into saved_searches(name, request, schedule, inbox, webhook_url,"
                 " created_at, since, next_at, newest_record)"
-                " select %(name)s, %(request)s, %(every)s, %(inbox)s, %(url)s, %(at)s, %(at)s,"
+                " select %(name)s, %(request)s, %(schedule)s, %(inbox)s, %(url)s, %(at)s, %(at)s,"
                 " %(next)s, coalesce(max(id), 0) from records where true on conflict do nothing",
                 _values(name, plan, at),
             ).rowcount
@@ -74,7 +76,7 @@ class SavedSearchStore(Repository):
         before, since = row
         same = from_json(before).get("search") == plan.request.get("search")
         connection.execute(
-            "update saved_searches set every_seconds = %(every)s, inbox = %(inbox)s,"
+            "update saved_searches set schedule = %(schedule)s, inbox = %(inbox)s,"
             " webhook_url = %(url)s, next_at = %(next)s, error = '', request = %(request)s,"
             f" since = %(since)s where {NAMED}",
             {
@@ -125,8 +127,15 @@ class SavedSearchStore(Repository):
         return None if at is None else int(at)
 
     @writes
+    def set_next(self, connection: Connection, name: str, at: int) -> None:
+        """When the search runs next."""
+        connection.execute(
+            f"update saved_searches set next_at = %(at)s where {NAMED}", {"name": name, "at": at}
+        )
+
+    @writes
     def note_failure(self, connection: Connection, saved: SavedSearch, at: int, error: str) -> None:
-        """The run failed; the next one is a whole interval later."""
+        """The run failed; the next one is that of its schedule."""
         _ran(connection, saved, at, since=saved.since, error=error)
 
     @writes
@@ -203,10 +212,10 @@ def _values(name: str, plan: StoredPlan, at: int) -> dict[str, Any]:
     return {
         "name": name,
         "request": Json(plan.request),
-        "every": plan.every_seconds,
+        "schedule": plan.schedule,
         "inbox": plan.inbox,
         "url": plan.webhook_url,
-        "next": _next(at, plan.every_seconds),
+        "next": _next(at, plan.schedule),
         "at": at,
     }
 
@@ -214,11 +223,11 @@ def _values(name: str, plan: StoredPlan, at: int) -> dict[str, Any]:
 def _ran(
     connection: Connection, saved: SavedSearch, at: int, *, since: int, error: str = ""
 ) -> None:
-    """The next run is a whole interval after ``at``."""
+    """The next run is that of its schedule after ``at``."""
     connection.execute(
         "update saved_searches set ran_at = %s, since = %s, error = %s, next_at = %s,"
         " worker = null where id = %s",
-        (at, since, error, _next(at, saved.every_seconds), saved.id),
+        (at, since, error, _next(at, saved.schedule), saved.id),
     )
 
 
@@ -274,13 +283,17 @@ def _new_matches(
     return [Match(number, number in known or number <= saved.newest_record) for number, _ in new]
 
 
-def _next(at: int, every_seconds: int | None) -> int | None:
-    return None if every_seconds is None else at + 1000 * every_seconds
+def _next(at: int, schedule: str) -> int | None:
+    """The next run; None by hand alone, and for what is no schedule, which the service tells."""
+    try:
+        return next_run(schedule, at) if schedule else None
+    except InputError:
+        return None
 
 
 def _saved(row: Sequence[Any]) -> SavedSearch:
-    number, name, request, every, inbox, *rest = row
-    return SavedSearch(number, name, from_json(request), every, bool(inbox), *rest)
+    number, name, request, schedule, inbox, *rest = row
+    return SavedSearch(number, name, from_json(request), schedule, bool(inbox), *rest)
 
 
 def _notification(row: Sequence[Any]) -> Notification:

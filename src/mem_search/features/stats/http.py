@@ -25,6 +25,7 @@ from mem_search.records.registry import installed_kinds
 from mem_search.renderers.safe_text import harmless
 from mem_search.renderers.schema import Count, From, Projection, Share, Time, schema, to_values
 from mem_search.runtime import Runtime
+from mem_search.search.stages.installed import installed_stages
 from mem_search.text import dates
 from mem_search.text.date_words import to_ms
 
@@ -218,7 +219,11 @@ async def totals(call: Call) -> web.StreamResponse:
     told = Stats(
         records={**_by_kind(found.records), "total": sum(found.records.values())},
         missing_kinds=installed_kinds().missing(found.records),
-        broken_plugins=[*map(str, installed_kinds().broken), *mounts.installed().broken],
+        broken_plugins=[
+            *map(str, installed_kinds().broken),
+            *mounts.installed().broken,
+            *installed_stages().broken,
+        ],
         passages=found.passages,
         embedded=found.embedded,
         indexed=found.indexed,

@@ -23,10 +23,13 @@ NOTHING = "No results found"
 
 @schema
 class Completion:
-    """A text that could be typed, what it is, and how many records have it."""
+    """A text that could be typed, what it is, and how many records have it.
+
+    Of a question that was `asked before`, how many it found then.
+    """
 
     text: str
-    what: Literal["word", "title", "project", "tag", "file"]
+    what: Literal["word", "asked before", "title", "project", "tag", "file"]
     records: Count
 
 
@@ -90,6 +93,20 @@ class LoggedSearches:
     """Searches of the log, slowest first."""
 
     searches: list[LoggedSearch]
+
+
+@schema
+class Usage:
+    """How this store is searched: `searches` of the log since `first_at`, the most frequent
+    questions, those without results, and the slowest searches. `on`: searches are noted.
+    """
+
+    on: bool
+    searches: Count
+    first_at: Time | None
+    popular: list[LoggedQuery]
+    empty: list[LoggedQuery]
+    slow: list[LoggedSearch]
 
 
 class SuggestParameters(Parameters):
@@ -161,6 +178,27 @@ async def slow(call: Call) -> web.StreamResponse:
     return json_reply(LoggedSearches(searches=[LoggedSearch(**asdict(row)) for row in rows]))
 
 
+async def usage(call: Call) -> web.StreamResponse:
+    """How this store is searched, from its log; nothing else counts, and nothing leaves."""
+    params, store = call.parameters(LogParameters), await _log(call)
+    searches, first_at = await store.totals(params.since)
+    asked = [
+        [LoggedQuery(**asdict(row)) for row in await rows(params.limit, params.since)]
+        for rows in (store.popular, store.without_results)
+    ]
+    slowest = await store.slow(params.limit, params.since)
+    return json_reply(
+        Usage(
+            on=call.runtime.search.service.log.on,
+            searches=searches,
+            first_at=first_at,
+            popular=asked[0],
+            empty=asked[1],
+            slow=[LoggedSearch(**asdict(row)) for row in slowest],
+        )
+    )
+
+
 async def forget(call: Call) -> web.StreamResponse:
     """Empty the search log."""
     return json_reply(Deleted(deleted=await call.runtime.search.service.log.forget()))
@@ -178,6 +216,7 @@ ROUTES = (
     Route("GET", "/api/search/popular", popular, "List the most frequent questions", "suggest", LogParameters, response=LoggedQueries),
     Route("GET", "/api/search/zero-results", zero_results, "List the questions without results", "suggest", LogParameters, response=LoggedQueries),
     Route("GET", "/api/search/slow", slow, "List the slowest searches", "suggest", LogParameters, response=LoggedSearches),
+    Route("GET", "/api/search/usage", usage, "Show how this store is searched", "suggest", LogParameters, response=Usage, private=True),
     Route("DELETE", "/api/search/log", forget, "Empty the search log", "suggest", write=True, response=Deleted),
     Route("GET", "/api/suggest", suggest, "Complete what is being typed", "suggest", SuggestParameters, response=Completions, other_types=(TEXT,)),
 )

@@ -24,7 +24,7 @@ import time
 import uuid
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final, Protocol
 
 from aiohttp import ClientError, ClientSession
 
@@ -188,8 +188,26 @@ class Attempt:
     final: bool = False
 
 
+MAILTO: Final = "mailto:"
+"""How the URL of a receiver begins that gets an e-mail instead."""
+
+
+class MailSender(Protocol):
+    """Sends messages as e-mail: ``features.mail``."""
+
+    def check(self, address: str) -> None:
+        """Raises RefusedReceiver for an address that is not written to."""
+        ...
+
+    async def send(self, address: str, message: str, body: bytes) -> Attempt:
+        """Send the JSON ``body`` in words. A server that fails raises nothing."""
+        ...
+
+
 class Sender:
-    """Sends for one home. Calls ``secret`` for the first message."""
+    """Sends for one home. Calls ``secret`` for the first message. URLs of ``MAILTO`` go to
+    ``mail``.
+    """
 
     def __init__(
         self,
@@ -198,8 +216,10 @@ class Sender:
         *,
         seconds: float = SECONDS,
         lookup: Lookup | None = None,
+        mail: MailSender | None = None,
     ) -> None:
         self._secret = secret
+        self._mail = mail
         self._allowed = tuple(allowed)
         self._seconds = seconds
         self._lookup = lookup
@@ -209,13 +229,18 @@ class Sender:
     def check(self, url: str) -> None:
         """Raises RefusedReceiver, naming ``webhook_url``, for a URL that is never allowed."""
         try:
-            check_url(url, self._allowed)
+            if self._mail is not None and url.startswith(MAILTO):
+                self._mail.check(url.removeprefix(MAILTO))
+            else:
+                check_url(url, self._allowed)
         except InputError as error:
             error.field = "webhook_url"
             raise
 
     async def send(self, url: str, message: str, body: bytes) -> Attempt:
         """POST the JSON ``body`` as the message with that id. A failing receiver raises nothing."""
+        if self._mail is not None and url.startswith(MAILTO):
+            return await self._mail.send(url.removeprefix(MAILTO), message, body)
         try:
             checked = check_url(url, self._allowed)
             if self._key is None:

@@ -41,11 +41,13 @@ from mem_search.http.access.peers import OWN_USERS, peer_user
 from mem_search.http.core.lifecycle import LIFECYCLE
 from mem_search.http.core.request_context import REQUEST_CONTEXT, Level, flags
 from mem_search.http.core.routing import Route
-from mem_search.model.access import HOUR, Policy
+from mem_search.model.access import Policy
 from mem_search.request_id import REQUEST_ID
 from mem_search.runtime import Runtime
 from mem_search.settings import Settings
 from mem_search.text import secret_rules
+from mem_search.text.dates import now_ms
+from mem_search.text.schedules import parts, runs_an_hour
 from mem_search.text.secret_rules import MIN_RUN_CHARS
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
@@ -182,6 +184,28 @@ def check_rights(route: Route, caller: Caller) -> None:
         )
     if route.changes:
         check_may_change(caller)
+
+
+_WITHIN_SCOPE: Final = (
+    "/api/search", "/notes/search", "/websites/search", "/conversations/search", "/api/decisions",
+    "/api/changes", "/api/how-it-works", "/api/suggest", "/api/v1/search", "/api/v1/mcp/",
+    "/api/v2/search/", "/v/", "/api/timeline", "/api/context/timeline", "/api/records",
+    "/api/observation", "/api/session", "/api/prompt", "/api/summaries", "/api/graph/",
+    "/api/citations", "/api/export", "/api/archive/search", "/mcp",
+)  # fmt: skip
+"""How the paths begin that a token with a scope may ask: ``within_scope`` narrows what they read,
+and refuses what of them it does not know."""
+
+
+def check_scope(route: Route, caller: Caller) -> None:
+    """Raises Forbidden for a token with a scope on a route that tells of more than records."""
+    if not caller.scope or route.early:
+        return
+    if route.only or route.changes or not route.path.startswith(_WITHIN_SCOPE):
+        raise Forbidden(
+            f"this token is limited to the scope {caller.scope}: it searches and opens records;"
+            " ask with a token without a scope"
+        )
 
 
 def check_without_token(
@@ -321,12 +345,10 @@ async def check_jobs(request: web.Request, runtime: Runtime) -> None:
         )
 
 
-async def check_schedule(
-    request: web.Request, runtime: Runtime, name: str, every: int | None
-) -> None:
+async def check_schedule(request: web.Request, runtime: Runtime, name: str, schedule: str) -> None:
     """Check that all saved searches together stay within the rate limit of their user.
 
-    This is checked when ``name`` is saved to run every ``every`` seconds, so that no run is refused
+    This is checked when ``name`` is saved with ``schedule``, so that no run is refused
     later. Runs do not count against the searches of the user. Raises InputError.
     """
     context = request[REQUEST_CONTEXT]
@@ -334,16 +356,17 @@ async def check_schedule(
     if level_of(context.caller, remote=context.remote) is Level.TRUSTED or not most:
         return
     others = [
-        each.every_seconds
+        each.schedule
         for each in await runtime.research.saved_searches.listed()
-        if each.every_seconds and each.name.lower() != name.lower()
+        if each.name.lower() != name.lower()
     ]
-    runs = sum(HOUR / seconds for seconds in (every, *others) if seconds)
-    if every and runs > most:
+    now = now_ms()
+    runs = sum(runs_an_hour(each, now) for each in (schedule, *others))
+    if schedule and runs > most:
         raise InputError(
             f"all schedules would search {runs:.4g} times an hour, more than the limit of {most}"
             " (search); choose a longer interval, or remove the schedule of another saved search",
-            field="every",
+            field="every" if parts(schedule)[0] else "schedule",
         )
 
 

@@ -24,6 +24,7 @@ from mem_search.errors import (
     MalformedBody,
     MemSearchError,
     StorageError,
+    Unauthorized,
     UnknownType,
 )
 from mem_search.http.access.authentication import (
@@ -32,6 +33,7 @@ from mem_search.http.access.authentication import (
     admit_message,
     caller_of,
     check_rights,
+    check_scope,
     check_without_token,
     limit_headers,
     searches,
@@ -54,6 +56,7 @@ from mem_search.http.core.request_context import REQUEST_CONTEXT, RequestContext
 from mem_search.http.core.routing import ANY_TYPE, MEASURED, Call, Route, pattern_of, zone_name
 from mem_search.patterns import pattern
 from mem_search.request_id import REQUEST_ID
+from mem_search.runtime import within_scope
 from mem_search.text import secret_rules
 
 log = logging.getLogger(__name__)
@@ -67,6 +70,9 @@ DEPRECATED: Final = web.AppKey("deprecated", Mapping[str, Mapping[str, str]])
 
 READ_AS: Final = "X-Mem-Search-Read-As"
 """The header that says as which moments dates without a zone, or in words, were read."""
+
+SHARE: Final = "X-Mem-Search-Share"
+"""The header by which a user reads what another one shares with them."""
 
 _ID = pattern(r"[A-Za-z0-9._-]{1,64}")
 _HEADERS = {
@@ -155,7 +161,12 @@ def make_handler(route: Route) -> Handler:
             caller = await caller_of(request, basic=route.basic)
             remote = is_remote(request, lifecycle.settings)
             if caller.is_known:
+                if shared := request.headers.get(SHARE, ""):
+                    caller = await lifecycle.tokens.shared(shared, caller)
                 check_rights(route, caller)
+                check_scope(route, caller)
+            elif SHARE in request.headers:
+                raise Unauthorized(f"{SHARE} needs the token of the user with whom it is shared")
             else:
                 if route.page and (led := _led_on(request, route)) is not None:
                     return led
@@ -180,13 +191,16 @@ def make_handler(route: Route) -> Handler:
             await admit(request, str(question or ""), research=research, agent=for_agents)
         elif for_agents:
             await admit_message(request)
-        call = Call(request, lifecycle, query, body)
-        if not context.caller.user:
+        call, scope = Call(request, lifecycle, query, body), context.caller.scope
+        user = context.caller.user if context.caller.of is None else context.caller.of
+        if not user:
+            if scope:
+                context.runtime = await within_scope(lifecycle.runtime, scope, now)
             return await route.handler(call)
         await lifecycle.settled(OPENING_SECONDS, complete=True)
         may_create = context.caller.may_change
-        async with lifecycle.users.lease(context.caller.user, may_create=may_create) as own:
-            context.runtime = own
+        async with lifecycle.users.lease(user, may_create=may_create) as own:
+            context.runtime = await within_scope(own, scope, now) if scope else own
             return await route.handler(call)
 
     return handle

@@ -250,6 +250,10 @@ class SearchSnapshot(Protocol):
         """
         ...
 
+    def logged_beginnings(self, prefix: str, limit: int) -> list[AskedQuery]:
+        """Queries of the log that found something and begin with ``prefix``, in either case."""
+        ...
+
     # Passages
 
     def spans(self, passages: Sequence[int]) -> dict[int, PassageSpan]:

@@ -192,10 +192,33 @@ def m003_sparse(connection: Connection) -> None:
     owned(connection, "sparse_vectors")
 
 
+def m004_schedules(connection: Connection) -> None:
+    """A saved search has a schedule, as an archive has: an interval or a cron expression."""
+    # An update would see the rows of no owner.
+    connection.execute(
+        'alter table saved_searches alter every_seconds type text collate "C" using'
+        " coalesce(every_seconds || 's', '')"
+    )
+    connection.execute("alter table saved_searches rename every_seconds to schedule")
+    connection.execute(
+        "alter table saved_searches alter schedule set default '', alter schedule set not null"
+    )
+
+
+def m005_token_scopes(connection: Connection) -> None:
+    """A token may be limited to the records of a scope, and be a share of it with a user."""
+    for column in ("scope", "shared_with"):
+        connection.execute(
+            f"alter table tokens add column {column} text collate \"C\" not null default ''"
+        )
+
+
 MIGRATIONS: tuple[Callable[[Connection], None], ...] = (
     m001_projects,
     m002_words_by_end,
     m003_sparse,
+    m004_schedules,
+    m005_token_scopes,
 )
 """Changes of the schema since 0.1.0, in order. One that was released is never changed."""
 

@@ -24,8 +24,6 @@ _DAY_MS: Final = 86_400_000
 STATEMENTS: Final = (
     f"delete from granted_requests where at > {{now}} + {SKEW_MS}",
     f"delete from login_links where ends > {{now}} / 1000 + {MAX_LINK_S_CHARS + SKEW_MS // 1000}",
-    "update saved_searches set next_at = {now} where every_seconds is not null"
-    f" and next_at > {{now}} + 1000 * every_seconds + {SKEW_MS}",
     # Found once more at most: what was told is known.
     f"update saved_searches set since = {{now}} - {_DAY_MS} where since > {{now}} + {SKEW_MS}",
     "update webhook_deliveries set next_at = {now} where state = 'pending'"

@@ -16,7 +16,9 @@ from mem_search.model.access import Allowance, BrowserSession, Policy, Token
 from mem_search.storage.rules.future_times import SKEW_MS
 from mem_search.storage.sql.connection import Connection, Repository, reads, writes_beside
 
-_OF_TOKENS: Final = 'name, "user", digest, read_only, created_at, expires_at, last_used_at'
+_OF_TOKENS: Final = (
+    'name, "user", digest, read_only, created_at, expires_at, last_used_at, scope, shared_with'
+)
 
 
 class StoredTokens(Repository):
@@ -37,7 +39,7 @@ class StoredTokens(Repository):
     def add(self, connection: Connection, token: Token) -> bool:
         """Add a token; False when the name is taken."""
         added = connection.execute(
-            f"insert into tokens({_OF_TOKENS}) values(%s, %s, %s, %s, %s, %s, %s)"
+            f"insert into tokens({_OF_TOKENS}) values(%s, %s, %s, %s, %s, %s, %s, %s, %s)"
             " on conflict(owner, name) do nothing",
             astuple(token),
         )

@@ -80,7 +80,7 @@ TABLES: Final = tuple(
         " result error created_at started_at completed_at",
         "webhook_deliveries: id | event url body state attempts next_at status error created_at"
         " ended_at",
-        "saved_searches: id | name request{} every_seconds inbox? webhook_url created_at since"
+        "saved_searches: id | name request{} schedule inbox? webhook_url created_at since"
         " newest_record ran_at next_at error",
         "saved_told: search_id record_id content_hash |",
         "notifications: id | search_id at count inbox? delivery_id read_at",
@@ -90,7 +90,8 @@ TABLES: Final = tuple(
         "project_marks: mark | project_id",
         "project_changes: id | at project_id what before after undone?",
         "archives: name | research pages schedule watch? next_at indexed_at statistics{}",
-        "tokens: name | user digest read_only? created_at expires_at last_used_at",
+        "tokens: name | user digest read_only? created_at expires_at last_used_at scope"
+        " shared_with",
         "openings: record_id | at times",
         "search_log: id | at query filters mode total took_ms surface",
     )

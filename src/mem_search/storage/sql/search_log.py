@@ -80,6 +80,15 @@ class StoredSearchLog(Repository):
         )
         return [LoggedSearch(*row) for row in rows]
 
+    @reads
+    def totals(self, connection: Connection, since: int | None = None) -> tuple[int, int | None]:
+        """How many searches the log has, and when the first of them was."""
+        count, first = connection.one(
+            "select count(*), min(at) from search_log where at >= %s",
+            (_SINCE_EVER if since is None else since,),
+        )
+        return count, first
+
     @writes
     def clear(self, connection: Connection) -> int:
         """Empty the log, with what was opened; returns how many searches it had."""
@@ -97,6 +106,19 @@ def sharing(connection: Connection, words: Sequence[str], limit: int) -> list[As
     condition = " or ".join(["strpos(lower(query), %s) > 0"] * len(words))
     newest = f"id > (select max(id) from search_log) - {MAX_SHARING} and ({condition})"
     return [asked for asked, found in _asked(connection, None, newest, words) if found][:limit]
+
+
+def beginning(connection: Connection, prefix: str, limit: int) -> list[AskedQuery]:
+    """Queries that found something and begin with ``prefix``, in whatever case; the most frequent
+    of the newest ones first.
+    """
+    newest = f"id > (select max(id) from search_log) - {MAX_SHARING}"
+    begun = prefix.casefold()
+    return [
+        asked
+        for asked, found in _asked(connection, None, newest)
+        if found and asked.query.casefold().startswith(begun) and asked.query != prefix
+    ][:limit]
 
 
 def _asked(

@@ -279,6 +279,9 @@ class Snapshot(ABC):
     def logged_queries(self, words: Sequence[str], limit: int) -> list[AskedQuery]:
         return search_log.sharing(self._connection, words, limit)
 
+    def logged_beginnings(self, prefix: str, limit: int) -> list[AskedQuery]:
+        return search_log.beginning(self._connection, prefix, limit)
+
     # Passages: where they stand in the text of their record, their neighbours
 
     def spans(self, passages: Sequence[int]) -> dict[int, PassageSpan]:

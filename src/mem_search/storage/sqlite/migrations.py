@@ -48,7 +48,27 @@ def m002_sparse(connection: SqliteConnection) -> None:
     )
 
 
-MIGRATIONS: tuple[Callable[[SqliteConnection], None], ...] = (m001_projects, m002_sparse)
+def m003_schedules(connection: SqliteConnection) -> None:
+    """A saved search has a schedule, as an archive has: an interval or a cron expression."""
+    connection.execute("alter table saved_searches add column schedule text not null default ''")
+    connection.execute(
+        "update saved_searches set schedule = every_seconds || 's' where every_seconds is not null"
+    )
+    connection.execute("alter table saved_searches drop column every_seconds")
+
+
+def m004_token_scopes(connection: SqliteConnection) -> None:
+    """A token may be limited to the records of a scope, and be a share of it with a user."""
+    for column in ("scope", "shared_with"):
+        connection.execute(f"alter table tokens add column {column} text not null default ''")
+
+
+MIGRATIONS: tuple[Callable[[SqliteConnection], None], ...] = (
+    m001_projects,
+    m002_sparse,
+    m003_schedules,
+    m004_token_scopes,
+)
 """Changes of the schema since 0.1.0, in order. One that was released is never changed."""
 
 _TABLE: Final = "mem_search_migrations"

@@ -72,8 +72,7 @@ TABLES: Final[Mapping[str, tuple[Column, ...]]] = {
     "saved_searches": (
         *_columns(_OBJECT, "request"), *_columns(_TEXT, "name"),
         *_columns(_TIME, "created_at since", ":now"), *_columns(_NUMBER, "newest_record", "0"),
-        *_columns("typeof({0}) = 'null' or typeof({0}) = 'integer' and {0} > 0", "every_seconds",
-                  "86400"),
+        *_columns(_TEXT, "schedule", "'1d'"),
         *_columns(_TIME_OR_NONE, "ran_at", "null"), *_columns(_TIME_OR_NONE, "next_at", ":now"),
         *_columns(_NUMBER, "inbox", "1"), *_columns(_TEXT, "webhook_url error", "''"),
     ),
@@ -91,7 +90,7 @@ TABLES: Final[Mapping[str, tuple[Column, ...]]] = {
     # Refused rather than used: nobody knows what was granted.
     "tokens": (
         *_columns("typeof({0}) = 'blob' and length({0}) = 32", "digest"),
-        *_columns(_TEXT, "name user"), *_columns(_NUMBER, "read_only", "1"),
+        *_columns(_TEXT, "name user scope shared_with"), *_columns(_NUMBER, "read_only", "1"),
         *_columns(_TIME, "created_at", ":now"), *_columns(_TIME_OR_NONE, "expires_at", "0"),
         *_columns(_TIME_OR_NONE, "last_used_at", "null"),
     ),

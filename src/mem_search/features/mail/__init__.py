@@ -1,0 +1,1 @@
+"""Notification by e-mail, through the SMTP server that a setting names."""
