@@ -32,7 +32,7 @@ _PROMPT = 32_000
 _AWAITED = 64
 _QUEUED = 8
 
-VERSION: Final = 8
+VERSION: Final = 9
 """Of the rules by which sessions become records, and of the state between two readings. Raise it
 when one of them changes: the sessions of all agents are then read again from their start."""
 
