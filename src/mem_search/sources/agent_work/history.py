@@ -73,7 +73,7 @@ def keyed(line: Line) -> Line:
     said = next((each for each in line.events if isinstance(each, _BEGINS)), None)
     ending = f"-{hash_of(said.text)}" if said else ""
     of = [f"{each}/{line.uuid}" for each in (line.origin, line.session) if each]
-    own = [line.uuid] if is_uuid(line.uuid) else []
+    own = [line.uuid] if _UUID.match(line.uuid) else []
     names = [f"{each}{ending}" for each in line.former if each.endswith(f"/{line.uuid}")]
     former = tuple(dict.fromkeys([*names, *line.former, *of, *own]))
     return replace(line, uuid=f"{line.uuid}{ending}", former=former, is_reused=True)

@@ -27,6 +27,11 @@ from mem_search.text.embedded_data import begins_alike, plain_words
 TOLD_LATE_MS: Final = 60_000
 """Hooks may tell of something so much later than the transcript has it."""
 
+SAID: Final = (
+    "coalesce(data ->> 'narrative', case kind when 'observation' then title else body end)"
+)
+"""The column with what was said, which grows at its end."""
+
 DONE: Final = ("facts", "files_read", "files_modified")
 """The metadata of a step that says what was done in it."""
 
@@ -112,7 +117,9 @@ def _variants(draft: Draft, source_id: str = "") -> list[str]:
 
 
 def _said(draft: Draft) -> str:
-    return str(draft.metadata.get("narrative") or draft.text)
+    """As ``SAID`` of a stored record: of a decision its title, whose reasons may be elsewhere."""
+    text = draft.title if draft.kind == "observation" else draft.text
+    return str(draft.metadata.get("narrative", text))
 
 
 def _done_by(draft: Draft) -> frozenset[str]:
@@ -181,6 +188,7 @@ def _settle(
     old = known.get((draft.source, draft.source_id))
     if old is not None and _is_another(draft, old):
         draft = replace(draft, source_id=apart(draft), former=())
+    own = _variants(draft)
     draft = _own_variant(draft, reading, known)
     old = known.get((draft.source, draft.source_id))
     if old is not None and not _is_alike(draft, reading, old):
@@ -190,7 +198,7 @@ def _settle(
     key, was_taken = (draft.source, draft.source_id), False
     for former in draft.former:
         before = known.get((draft.source, former))
-        if before is None or before.kind != draft.kind or former == draft.source_id:
+        if before is None or before.kind != draft.kind or former in own:
             continue
         if not reading.is_copy and draft.session in before.sessions:
             return Stored(before.number, "unchanged")  # it is known as copied history

@@ -256,7 +256,7 @@ def read_before(
         return {}
     done = ", ".join(f"data ->> '{name}'" for name in readings.DONE)
     rows = connection.execute(
-        f"select source, {KNOWN}, coalesce(data ->> 'narrative', body), {done} from records"
+        f"select source, {KNOWN}, {readings.SAID}, {done} from records"
         " where source = any(%s::text[]) and source_id = any(%s::text[])",
         (sorted({draft.source for draft in drafts}), names),
     )
