@@ -66,7 +66,8 @@ class ReadBefore(NamedTuple):
         kept = json.loads(reading or "{}"), tuple(json.loads(shared or "[]"))
         said, done = (told[0], told[1:]) if told else ("", [])
         did = _done(*(json.loads(each or "[]") for each in done))
-        return cls(*columns, agent or "", *kept, said, did)
+        values = [*columns, agent or "", *kept, said, did]
+        return cls(*values)
 
     @property
     def is_told(self) -> bool:
