@@ -12,6 +12,7 @@ from mem_search.ingest.prepare import prepare
 from mem_search.model import Draft
 from mem_search.model.ingest import PreparedDraft
 from mem_search.model.records import Reading
+from mem_search.storage.rules.identities import akin
 from mem_search.storage.rules.readings import ReadBefore, settled
 
 PARENT, FORK = "parent", "fork"
@@ -105,3 +106,10 @@ def test_the_tenth_copy_that_went_on_differently_is_named_in_the_ledger() -> Non
     [entry] = decided.ledger
     assert entry.item == "a file"
     assert "more than 9 copies" in entry.reason
+
+
+def test_what_tells_of_a_step_is_refused_with_what_shares_its_id() -> None:
+    told = draft("parent/summary", "both", earlier=(("observation", "parent/2/work"),))
+    refusing = {*akin(told)}
+    assert ("test", "parent/2/work", "observation") in refusing
+    assert ("test", "parent/2/work~2", "observation") in refusing

@@ -47,7 +47,7 @@ class StoredLocation(Location):
     """
 
 
-_VARIANT: Final = pattern(r"~\d\Z")
+_SHARED: Final = pattern(r"~\d\Z")
 """How ids end of what shares one (``storage/rules/readings.py``)."""
 
 
@@ -78,7 +78,7 @@ class WholeSession:
         ]
 
     def _has_line_of(self, source_id: str) -> bool:
-        if _VARIANT.search(source_id):  # another copy of the session has it
+        if _SHARED.search(source_id):  # another copy of the session has it
             return False
         line, slash = source_id.removeprefix(f"{self.session}/"), "/"
         while slash and line not in self.lines:  # the id of a line can have a slash

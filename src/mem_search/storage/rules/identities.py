@@ -28,6 +28,9 @@ DIGEST_BYTES: Final = 16
 MAX_KEYS: Final = 100
 """Stores whose tombstones are taken over: every draft is hashed with each key."""
 
+MAX_SHARING: Final = 9
+"""Things with one id; a person keeps a few copies of a session that went on."""
+
 _SAID: Final = "said"
 """The kind in the identity of words of a session, which belong to no source."""
 
@@ -48,6 +51,11 @@ def of_words(session: str, text: str) -> Identity:
     return "", f"{session}\0{said}", _SAID
 
 
+def sharing(source_id: str) -> list[str]:
+    """The ids of what shares this one (``readings``)."""
+    return [source_id, *(f"{source_id}~{number}" for number in range(2, MAX_SHARING + 1))]
+
+
 def akin(draft: Draft) -> Iterator[Identity]:
     """What may have been forgotten instead of the draft, and refuses it then."""
     for kind, source_id in draft.earlier:
@@ -55,7 +63,7 @@ def akin(draft: Draft) -> Iterator[Identity]:
             yield of_session(source_id)
             yield of_words(source_id, draft.text)
         else:
-            yield draft.source, source_id, kind
+            yield from ((draft.source, each, kind) for each in sharing(source_id))
 
 
 def forgotten_since(times: Mapping[Identity, int], draft: Draft, made: int) -> int | None:

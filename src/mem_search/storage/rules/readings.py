@@ -21,6 +21,7 @@ from typing import Any, Final, NamedTuple
 from mem_search.model import Draft, LedgerEntry
 from mem_search.model.ingest import PreparedDraft, Stored
 from mem_search.model.records import READING, SESSIONS, Reading
+from mem_search.storage.rules.identities import MAX_SHARING, sharing
 from mem_search.storage.rules.summaries import SUMMARY
 from mem_search.text.embedded_data import begins_alike, plain_words
 
@@ -34,9 +35,6 @@ SAID: Final = (
 
 DONE: Final = ("facts", "files_read", "files_modified")
 """The metadata of a step that says what was done in it."""
-
-MAX_VARIANTS: Final = 9
-"""Things with one id; a person keeps a few copies of a session that went on."""
 
 _PROMPT: Final = "user_prompt"
 _MAIN: Final = ("main", "")
@@ -100,7 +98,8 @@ def ids_of(drafts: Iterable[Draft]) -> Iterator[str]:
     """The source ids of stored records that decide what becomes of ``drafts``."""
     for draft in drafts:
         if draft.reading is not None:
-            yield from (*_variants(draft), *_variants(draft, apart(draft)), *draft.former)
+            own, other = draft.source_id, apart(draft)
+            yield from (*_sharing(draft, own), *_sharing(draft, other), *draft.former)
             if draft.reading.is_told:
                 yield f"{draft.session}/summary"
 
@@ -110,11 +109,9 @@ def apart(draft: Draft) -> str:
     return f"{draft.session}/{draft.source_id}"
 
 
-def _variants(draft: Draft, source_id: str = "") -> list[str]:
-    """The ids that it may have, where its session has copies; only summaries are joined."""
-    own = source_id or draft.source_id
-    others = range(2, MAX_VARIANTS + 1) if draft.kind != SUMMARY else ()
-    return [own, *(f"{own}~{number}" for number in others)]
+def _sharing(draft: Draft, source_id: str) -> list[str]:
+    """The ids that it may have, where its session has copies; summaries are joined instead."""
+    return sharing(source_id) if draft.kind != SUMMARY else [source_id]
 
 
 def _said(draft: Draft) -> str:
@@ -189,11 +186,11 @@ def _settle(
     old = known.get((draft.source, draft.source_id))
     if old is not None and _is_another(draft, old):
         draft = replace(draft, source_id=apart(draft), former=())
-    own = _variants(draft)
-    draft = _own_variant(draft, reading, known)
+    own = _sharing(draft, draft.source_id)
+    draft = _with_own_id(draft, reading, known)
     old = known.get((draft.source, draft.source_id))
     if old is not None and not _is_alike(draft, reading, old):
-        why = f"more than {MAX_VARIANTS} copies of session {draft.session} went on differently"
+        why = f"more than {MAX_SHARING} copies of session {draft.session} went on differently"
         settled.shorter[reading.item or draft.source_id] = why
         return Stored(old.number, "unchanged")
     key, was_taken = (draft.source, draft.source_id), False
@@ -260,11 +257,11 @@ def _is_another(draft: Draft, old: ReadBefore) -> bool:
     )
 
 
-def _own_variant(
+def _with_own_id(
     draft: Draft, reading: Reading, known: Mapping[tuple[str, str], ReadBefore]
 ) -> Draft:
     """The draft with the id of the record that it goes on with, else with one that is free."""
-    ids = _variants(draft)
+    ids = _sharing(draft, draft.source_id)
     stored = {each: known[draft.source, each] for each in ids if (draft.source, each) in known}
     alike = [each for each, old in stored.items() if _is_alike(draft, reading, old)]
     # What other rules made may be alike by its moment only.
