@@ -31,6 +31,7 @@ MAX_KEYS: Final = 100
 MAX_SHARING: Final = 9
 """Things with one id; a person keeps a few copies of a session that went on."""
 
+_BESIDE: Final = "~"
 _SAID: Final = "said"
 """The kind in the identity of words of a session, which belong to no source."""
 
@@ -53,7 +54,17 @@ def of_words(session: str, text: str) -> Identity:
 
 def sharing(source_id: str) -> list[str]:
     """The ids of what shares this one (``readings``)."""
-    return [source_id, *(f"{source_id}~{number}" for number in range(2, MAX_SHARING + 1))]
+    return [source_id, *(f"{source_id}{_BESIDE}{n}" for n in range(2, MAX_SHARING + 1))]
+
+
+def refused_with(source: str, source_id: str, kind: str) -> Iterator[Identity]:
+    """What is refused of a record that is forgotten: itself, and what tells of all that shares its
+    id.
+    """
+    yield source, source_id, kind
+    own, mark, number = source_id.rpartition(_BESIDE)
+    if mark and number.isdecimal():
+        yield source, own, f"{kind}{_BESIDE}"
 
 
 def akin(draft: Draft) -> Iterator[Identity]:
@@ -63,7 +74,8 @@ def akin(draft: Draft) -> Iterator[Identity]:
             yield of_session(source_id)
             yield of_words(source_id, draft.text)
         else:
-            yield from ((draft.source, each, kind) for each in sharing(source_id))
+            yield draft.source, source_id, kind
+            yield draft.source, source_id, f"{kind}{_BESIDE}"
 
 
 def forgotten_since(times: Mapping[Identity, int], draft: Draft, made: int) -> int | None:
