@@ -578,7 +578,7 @@ def kiro(root: Path, made: Made, count: int | None) -> Path:
                                               "content": each.words}}  # fmt: skip
             turn["request_metadata"]["stream_end_timestamp_ms"] = each.ms
     value = {"conversation_id": made.id, "history": history}
-    row = (CWD, made.id, json.dumps(value), ms(made.began), len(history) * 2 + (count or 9))
+    row = (CWD, made.id, json.dumps(value), ms(made.began), len(history) * 2 + (count or 99))
     schema = """
         create table if not exists conversations(key text primary key, value text);
         create table if not exists conversations_v2(key text not null,

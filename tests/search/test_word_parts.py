@@ -42,6 +42,7 @@ DRAFTS = (
     draft("care", "de zorgverzekering van het gezin"),
     draft("school", "folkeskolelærer søges til efteråret"),
     draft("train", "the train to the coast"),
+    draft("otter", "the otter 🦦 sleeps"),
 )
 
 
@@ -143,3 +144,12 @@ async def test_what_is_written_later_is_found_and_what_is_forgotten_is_not(
     (found,) = (await search(runtime, "steuer")).results
     await runtime.ingest.forgetting.forget([found.record.number])
     assert ids(await search(runtime, "steuer")) == []
+
+
+@pytest.mark.parametrize(("sign", "ids"), [("🦦", ["otter"]), ("🦄", [])])
+async def test_a_question_of_signs_alone_finds_what_has_them_or_nothing(
+    runtime: Runtime, sign: str, ids: list[str]
+) -> None:
+    found = await runtime.search.pipeline.search(SearchRequest(text=sign))
+    assert [each.record.source_id for each in found.results] == ids
+    assert found.total == len(ids)

@@ -71,6 +71,16 @@ def test_letters_that_people_also_write_otherwise_are_found_either_way() -> None
     assert not found("Die Straße", "stras")
 
 
+def test_signs_are_words_of_a_question_that_has_no_others() -> None:
+    text = "The otter 🦦 pays 5 € → the ferry to 🇩🇰 👍🏽 ✓"
+    for sign in ("🦦", "€", "→", "🇩🇰", "👍", "👍🏿", "✓", '"🦦"', "🦄 🦦"):
+        assert found(text, sign), sign
+    for other in ("🦄", "$🦄", "🇩🇪", "🇰🇩", "☃"):
+        assert not found(text, other), other
+    assert read("otter 🦦").words == ("otter",)
+    assert any_of(read("?! ->")) is None
+
+
 def test_a_word_that_touches_chinese_japanese_or_korean_is_found() -> None:
     for text in ("使用Redis缓存", "Redisを使う", "서버에서 Redis를 재시작", "中a文Redis"):
         assert found(text, "redis")

@@ -36,8 +36,7 @@ SECTIONS: Final = (
     ("Take away and keep", ("forget", "delete", "purge", "backup", "restore", "export")),
     ("Look after", (
         "help", "stats", "analytics", "projects", "jobs", "doctor", "worker", "service", "index",
-        "reembed",
-        "token", "user",
+        "reembed", "token", "user",
     )),
 )  # fmt: skip
 """What ``--help`` shows below one heading; kinds of third parties join the first."""

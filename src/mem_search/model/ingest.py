@@ -11,6 +11,7 @@ from typing import Any, Final, Literal
 from mem_search.model.forgetting import Tombstone
 from mem_search.model.graph import Cite
 from mem_search.model.records import Draft, Kind, Passage
+from mem_search.patterns import pattern
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +47,10 @@ class StoredLocation(Location):
     """
 
 
+_SHARED: Final = pattern(r"~\d\Z")
+"""How ids end of what shares one (``storage/rules/readings.py``)."""
+
+
 @dataclass(frozen=True, slots=True)
 class WholeSession:
     """A session of which all lines of one file were read: ``given`` are the ids of its records.
@@ -73,6 +78,8 @@ class WholeSession:
         ]
 
     def _has_line_of(self, source_id: str) -> bool:
+        if _SHARED.search(source_id):  # another copy of the session has it
+            return False
         line, slash = source_id.removeprefix(f"{self.session}/"), "/"
         while slash and line not in self.lines:  # the id of a line can have a slash
             line, slash, _ = line.rpartition("/")

@@ -93,6 +93,9 @@ class Aider(SessionFiles):
         project_of = named_after if file.is_upload else identify
         for _, lines in groupby(self.lines(file), attrgetter("session")):
             yield from records_of(self.name, lines, project_of, file.name)
+        if file.unread.waiting:
+            why = "its last prompt may be incomplete; it is read with what comes after it"
+            yield LedgerEntry(f"{file.name}:1", "left", why)
 
     def lines(self, file: WholeFile) -> Iterator[Line]:
         content = _from(file)
@@ -104,7 +107,14 @@ class Aider(SessionFiles):
         if not _BEGAN.search(text):
             raise ValueError(f"no chat begins in it, its form is not known ({self.label})")
         times = _times(file)
+        whole, line_end, last = text.rpartition("\n")
+        if last.startswith(("#", ">")):  # the program's own lines have an end
+            text = f"{whole}{line_end}"
         chats = list(_chats(text))
+        turn = chats[-1].turns[-1]
+        if turn.is_unanswered and turn.asked not in times:
+            chats[-1].turns.pop()
+            file.unread.waiting = 1
         for chat in chats:
             if chat is chats[-1]:
                 file.place.let_go()
@@ -124,6 +134,11 @@ class _Turn:
     asked: str = ""
     found: list[Event] = field(default_factory=list)
     words: list[str] = field(default_factory=list)
+
+    @property
+    def is_unanswered(self) -> bool:
+        """Whether only the prompt is there, which may still be being written."""
+        return bool(self.asked) and not self.found and not any(map(str.strip, self.words))
 
     def close(self) -> None:
         """What the model said is said."""
@@ -203,7 +218,7 @@ def _ask(chat: _Chat, said: str) -> None:
         turn.asked = said.partition(" ")[2].strip()
     elif said and said[0] != "/":
         last = chat.turns[-1]
-        if last.asked == said and not last.found and not any(map(str.strip, last.words)):
+        if last.asked == said and last.is_unanswered:
             return  # the words of the command before it
         turn.asked = said
     chat.turns.append(turn)

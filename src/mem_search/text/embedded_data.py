@@ -78,3 +78,22 @@ def _named(kind: str, data: str) -> str:
     size = len(data) * 3 // 4
     shown = f"{size // 1000} kB" if size >= 1000 else f"{size} bytes"
     return f"[{'picture' if kind.startswith('image/') else 'data'} {kind}, {shown}]"
+
+
+_MARKER: Final = pattern(r"\[(?:redacted|picture|data)[^\]]{0,200}\]?")
+_PLAIN_RUN: Final = pattern(r"(?<!\w)(?:[^\W\d_]{1,24}|\d{1,6})(?!\w)")
+
+
+def plain_words(text: str) -> str:
+    """The plain words and short numbers of ``text``: a kept copy has them, too, when secrets and
+    pictures are taken out of it.
+    """
+    return " ".join(_PLAIN_RUN.findall(_MARKER.sub(" ", text)))
+
+
+def begins_alike(one: str, other: str) -> bool:
+    """Whether one of two texts is how the other one began, before it grew."""
+    has_marker = _MARKER.search(one) or _MARKER.search(other)
+    texts = [plain_words(each) if has_marker else " ".join(each.split()) for each in (one, other)]
+    short, long = sorted(texts, key=len)
+    return long.startswith(short)

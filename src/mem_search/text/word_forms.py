@@ -92,7 +92,13 @@ def joined(text: str) -> list[str]:
     return [(one + other).lower() for one, other in _CUT.findall(text) if not other.istitle()]
 
 
-RULES: Final = "words-2"
+SIGN: Final = pattern(
+    "[\U0001f1e6-\U0001f1ff]{2}|[\u20a0-\u20cf\u2190-\u23ff\u25a0-\u27bf\u2900-\u2bff"
+    "\U0001f000-\U0001f0ff\U0001f170-\U0001f3fa\U0001f400-\U0001faff]"
+)
+"""A flag, an emoji without the colour of its skin, an arrow, a sign of money or of mathematics."""
+
+RULES: Final = "words-3"
 """The version of these rules; what others put into the index is put there again."""
 
 
@@ -122,7 +128,7 @@ def seen(text: str) -> str:
 
 def has_forms(text: str) -> bool:
     """Whether the index has further words for ``text`` by these rules, which older ones lacked."""
-    if not text.isascii() and (_ANY.search(text) or _FOLDS.search(text)):
+    if not text.isascii() and any(each.search(text) for each in (_ANY, _FOLDS, SIGN)):
         return True
     return bool(joined(text))
 

@@ -5,7 +5,7 @@ is cut the same way: ``a::b``, ``x/y.py`` and ``snake_case`` become their parts.
 that carry no meaning are left out unless nothing else remains. Chinese, Japanese and Korean runs
 are cut into the same character pairs that ``parts`` puts into the index beside the text. There
 the last character of a run is indexed alone as well: every other character begins a pair, so that
-each can be found by itself.
+each can be found by itself. Emoji and other signs are words only of a question that has no others.
 
 What is asked of the index is a ``WordQuery``; each store compiles it to its own syntax.
 """
@@ -152,6 +152,7 @@ def read(text: str) -> Words:
     else:
         runs = list(dict.fromkeys(_runs(text)))
         kept = [run for run in runs if run not in STOP_WORDS] or runs
+    kept = kept or list(dict.fromkeys(word_forms.SIGN.findall(text)))
     return Words(
         words=tuple(filterfalse(_IS_CJK.match, kept))[:MAX_WORDS],
         phrases=phrases[:MAX_WORDS],
@@ -240,11 +241,18 @@ def parts(text: str) -> str:
     the index takes it all for one word.
     """
     found: Iterable[str] = word_forms.joined(text)
+    if not text.isascii():
+        found = chain(found, map(indexed, dict.fromkeys(word_forms.SIGN.findall(text))))
     if seen := word_forms.view(text):
         found, text = chain(found, _other_forms(seen, text)), seen.text
     if _IS_CJK.search(text):
         return " ".join(chain(found, _cjk_parts(text)))
     return " ".join(chain(found, chain.from_iterable(map(_word_parts, _WORD.findall(text)))))
+
+
+def indexed(word: str) -> str:
+    """``word`` as it stands in the index, which takes signs for blanks: ``u1f9a6`` for an otter."""
+    return word if word[:1].isalnum() else "".join(f"u{ord(char):x}" for char in word)
 
 
 def _other_forms(seen: View, text: str) -> Iterator[str]:

@@ -32,7 +32,7 @@ _PROMPT = 32_000
 _AWAITED = 64
 _QUEUED = 8
 
-VERSION: Final = 8
+VERSION: Final = 9
 """Of the rules by which sessions become records, and of the state between two readings. Raise it
 when one of them changes: the sessions of all agents are then read again from their start."""
 
@@ -64,6 +64,8 @@ class DraftBuilder:
         self._aside: dict[str, Any] | None = state.get("aside")
         """The file's own session, while history is read that it copied."""
         self._former: tuple[str, ...] = ()
+        self._decided = 0
+        """How many decisions the line at hand has."""
         self._is_open = False
         self._begin(Work.of(state or {"session": {"cwd": cwd}}))
         self._touched = bool(state.get("touched"))
@@ -101,7 +103,7 @@ class DraftBuilder:
         if not line.events:
             return
         self._touched = True
-        self._former = line.former
+        self._former, self._decided = line.former, 0
         if line.agent == MAIN:
             session.seen_at(line.at)
             session.branch = line.branch or session.branch
@@ -307,15 +309,17 @@ class DraftBuilder:
         return call
 
     def _decision(self, line: Line, chosen: str, because: str, key: str = "") -> Draft:
-        # An agent decides several things in a turn, and others in a copy that went on differently.
-        ending = f"-{hash_of(chosen)}/decision" if line.is_reused and not key else "/decision"
+        self._decided += 1
+        ending = f"/decision/{self._decided}" if self._decided > 1 else "/decision"
+        # Version 8 had what was chosen in the id, which grows while a program writes it.
+        endings = (ending, f"-{hash_of(chosen)}/decision", "/decision")
         key = f"{key or line.uuid}{ending}"
         before = self._session.decided(record_id(self._session.id, key), chosen)
         draft = self._draft(
             "observation",
             key,
             because,
-            former=[f"{each}{end}" for end in {ending: 0, "/decision": 0} for each in self._former],
+            former=[f"{each}{end}" for each in self._former for end in dict.fromkeys(endings)],
             title=chosen,
             times=(line.at, line.at),
             earlier=step_keys(step.id, step.part) if (step := self._steps.get(line.agent)) else (),

@@ -28,7 +28,7 @@ from mem_search.sources.agent_work.events import (
 from mem_search.sources.agent_work.session import Session
 from mem_search.sources.agent_work.step import Step
 from mem_search.sources.agent_work.tools import Call
-from mem_search.text.embedded_data import without_data
+from mem_search.text.embedded_data import plain_words, without_data
 from mem_search.text.redaction import redact
 
 _UUID: Final = pattern(r"[0-9A-Fa-f]{8}-(?:[0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12}")
@@ -36,8 +36,6 @@ _OLDER_MS: Final = 1000
 """An event is a copy if it is so much older than the file: lines of one moment are not sorted."""
 _BEGINS: Final = (Prompt, Instruction, Compaction)
 _MAX_HASHED_CHARS: Final = 20_000
-_MARKER: Final = pattern(r"\[(?:redacted|picture|data)[^\]]{0,200}\]?")
-_PLAIN_RUN: Final = pattern(r"(?<!\w)(?:[^\W\d_]{1,24}|\d{1,6})(?!\w)")
 _WORK: Final = (Prompt, Instruction, AgentText, ToolCall)
 
 
@@ -63,8 +61,7 @@ def hash_of(said: str) -> str:
     Only plain words and short numbers count: a kept transcript has neither secrets nor pictures.
     """
     clean, _ = redact(without_data(said)[:_MAX_HASHED_CHARS])
-    words = " ".join(_PLAIN_RUN.findall(_MARKER.sub(" ", clean)))
-    return sha256(words.encode("utf-8", "replace")).hexdigest()[:8]
+    return sha256(plain_words(clean).encode("utf-8", "replace")).hexdigest()[:8]
 
 
 def keyed(line: Line) -> Line:
@@ -76,7 +73,7 @@ def keyed(line: Line) -> Line:
     said = next((each for each in line.events if isinstance(each, _BEGINS)), None)
     ending = f"-{hash_of(said.text)}" if said else ""
     of = [f"{each}/{line.uuid}" for each in (line.origin, line.session) if each]
-    own = [line.uuid] if is_uuid(line.uuid) else []
+    own = [line.uuid] if _UUID.match(line.uuid) else []
     names = [f"{each}{ending}" for each in line.former if each.endswith(f"/{line.uuid}")]
     former = tuple(dict.fromkeys([*names, *line.former, *of, *own]))
     return replace(line, uuid=f"{line.uuid}{ending}", former=former, is_reused=True)

@@ -234,9 +234,10 @@ class Place:
 
 @dataclass(slots=True)
 class Incomplete:
-    """Whether the file ends in the middle of a line."""
+    """Whether the file ends in the middle of a line, and what is there of it, if it is not long."""
 
     waiting: bool = False
+    line: bytes = b""
 
 
 def complete_lines(file: BinaryIO, place: Place, end: Incomplete) -> Iterator[bytes | None]:
@@ -253,7 +254,7 @@ def complete_lines(file: BinaryIO, place: Place, end: Incomplete) -> Iterator[by
         tail = (tail + piece)[-_CHECKED:]
         while not piece.endswith(b"\n"):
             if not (piece := file.readline(MAX_LINE_BYTES)):
-                end.waiting = True
+                end.waiting, end.line = True, line or b""
                 return
             length += len(piece)
             tail = (tail + piece)[-_CHECKED:]

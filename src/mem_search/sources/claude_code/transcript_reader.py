@@ -136,11 +136,13 @@ class TranscriptReader:
         # only that it was from the start.
         self._sessions: WholeSessions | None = None
         self._is_whole = bool((state or {}).get("whole"))
+        self._before_end: dict[str, Any] = {}
+        """The state before a last line that has no end yet, and is read again with it."""
 
     @property
     def state(self) -> dict[str, Any]:
         """The state of the draft builder at ``place``, with the counts."""
-        known = {**self._builder.state, "account": self._counts.value}
+        known = {**(self._before_end or self._builder.state), "account": self._counts.value}
         return {**known, "whole": True} if self._is_whole else known
 
     def steps(self) -> Iterator[list[Draft]]:
@@ -163,7 +165,8 @@ class TranscriptReader:
                 drafts = list(self._line(raw))
                 self._counts.add(drafts)
                 yield drafts
-            still_open = list(self._builder.open_drafts())
+            still_open = self._unended(end) if end.waiting else []
+            still_open += self._builder.open_drafts()
             self._counts.add_open(still_open)
             self.place.size = status.st_size
             self.ledger.append(self._counts.entry(self._name, self.place, waiting=end.waiting))
@@ -225,6 +228,22 @@ class TranscriptReader:
             self._sessions.saw(line, self._builder.part)
             self._sessions.gave(drafts)
         yield from drafts
+
+    def _unended(self, end: Incomplete) -> list[Draft]:
+        """The drafts of the last line, if only its end is missing."""
+        try:
+            value = loads(end.line.removeprefix(BOM_UTF8).decode("utf-8"))
+            line = parse_line(value, self.place.line + 1) if isinstance(value, dict) else None
+        except (ValueError, RecursionError, InputError):
+            line = None  # it is being written
+        if line is None:
+            return []
+        end.waiting, self._before_end = False, self._builder.state
+        drafts = list(self._builder.feed(line))
+        if self._sessions is not None:
+            self._sessions.saw(line, self._builder.part)
+            self._sessions.gave(drafts)
+        return drafts
 
     def _fail(self, reason: str) -> None:
         self.ledger += self._counts.fail(self._name, self.place.line, reason)

@@ -28,7 +28,7 @@ from mem_search.storage.rules.terms import PIECE, terms_of
 from mem_search.storage.sql.connection import ascii_lower
 from mem_search.storage.sql.vocabulary import FILES, LAST, MAX_WORD_CHARS, Vocabulary
 from mem_search.text.word_forms import folded
-from mem_search.text.words import AllWords, WordPhrase, WordQuery, is_cjk, is_hash, pairs
+from mem_search.text.words import AllWords, WordPhrase, WordQuery, indexed, is_cjk, is_hash, pairs
 
 _AT_ONCE: Final = 1 << 20
 """Passage numbers whose scores are added up in one array: 8 MB."""
@@ -117,7 +117,7 @@ def _latin(words: tuple[str, ...], prefix: bool, column: int | None) -> Tree:
 
 
 def _terms(words: Sequence[str]) -> tuple[str, ...]:
-    known = terms_of(piece for word in words for piece in PIECE.findall(word))
+    known = terms_of(piece for word in words for piece in PIECE.findall(indexed(word)))
     return tuple(term for word in words for piece in PIECE.findall(word) for term in known[piece])
 
 

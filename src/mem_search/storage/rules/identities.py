@@ -28,6 +28,10 @@ DIGEST_BYTES: Final = 16
 MAX_KEYS: Final = 100
 """Stores whose tombstones are taken over: every draft is hashed with each key."""
 
+MAX_SHARING: Final = 9
+"""Things with one id; a person keeps a few copies of a session that went on."""
+
+_BESIDE: Final = "~"
 _SAID: Final = "said"
 """The kind in the identity of words of a session, which belong to no source."""
 
@@ -48,6 +52,21 @@ def of_words(session: str, text: str) -> Identity:
     return "", f"{session}\0{said}", _SAID
 
 
+def sharing(source_id: str) -> list[str]:
+    """The ids of what shares this one (``readings``)."""
+    return [source_id, *(f"{source_id}{_BESIDE}{n}" for n in range(2, MAX_SHARING + 1))]
+
+
+def refused_with(source: str, source_id: str, kind: str) -> Iterator[Identity]:
+    """What is refused of a record that is forgotten: itself, and what tells of all that shares its
+    id.
+    """
+    yield source, source_id, kind
+    own, mark, number = source_id.rpartition(_BESIDE)
+    if mark and number.isdecimal():
+        yield source, own, f"{kind}{_BESIDE}"
+
+
 def akin(draft: Draft) -> Iterator[Identity]:
     """What may have been forgotten instead of the draft, and refuses it then."""
     for kind, source_id in draft.earlier:
@@ -56,6 +75,7 @@ def akin(draft: Draft) -> Iterator[Identity]:
             yield of_words(source_id, draft.text)
         else:
             yield draft.source, source_id, kind
+            yield draft.source, source_id, f"{kind}{_BESIDE}"
 
 
 def forgotten_since(times: Mapping[Identity, int], draft: Draft, made: int) -> int | None:

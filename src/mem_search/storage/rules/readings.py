@@ -5,6 +5,10 @@ backups, forks, sessions that hooks tell of. A reading replaces a record only if
 as much of the session, and nothing is deleted because another file lacks it. A copy in another
 session's file tells which sessions share the record; the file in which it was written first says
 the rest.
+
+Copies of a session that went on differently can give one id to different things: the same prompt
+with two answers. What neither goes on with what is stored nor is how it began is a thing of its own
+and gets the id with ``~2``, ``~3``, in the order in which they were read.
 """
 
 from __future__ import annotations
@@ -17,17 +21,30 @@ from typing import Any, Final, NamedTuple
 from mem_search.model import Draft, LedgerEntry
 from mem_search.model.ingest import PreparedDraft, Stored
 from mem_search.model.records import READING, SESSIONS, Reading
+from mem_search.storage.rules.identities import MAX_SHARING, sharing
 from mem_search.storage.rules.summaries import SUMMARY
+from mem_search.text.embedded_data import begins_alike, plain_words
 
 TOLD_LATE_MS: Final = 60_000
 """Hooks may tell of something so much later than the transcript has it."""
+
+SAID: Final = (
+    "coalesce(data ->> 'narrative', case kind when 'observation' then title else body end)"
+)
+"""The column with what was said, which grows at its end."""
+
+DONE: Final = ("facts", "files_read", "files_modified")
+"""The metadata of a step that says what was done in it."""
 
 _PROMPT: Final = "user_prompt"
 _MAIN: Final = ("main", "")
 
 
 class ReadBefore(NamedTuple):
-    """A stored record; ``reading`` is what it keeps of its ``Reading``, if there was one."""
+    """A stored record; ``reading`` is what it keeps of its ``Reading``, if there was one.
+
+    ``said`` and ``done`` tell it apart from another thing that has its id.
+    """
 
     source_id: str
     number: int
@@ -38,12 +55,17 @@ class ReadBefore(NamedTuple):
     agent: str
     reading: Mapping[str, Any]
     sessions: tuple[str, ...]
+    said: str = ""
+    done: frozenset[str] = frozenset()
 
     @classmethod
     def of(cls, row: Sequence[Any]) -> ReadBefore:
-        *columns, agent, reading, shared = row
+        columns, (agent, reading, shared, *told) = row[:6], row[6:]
         kept = json.loads(reading or "{}"), tuple(json.loads(shared or "[]"))
-        return cls(*columns, agent or "", *kept)  # type: ignore[call-arg]
+        said, done = (told[0], told[1:]) if told else ("", [])
+        did = _done(*(json.loads(each or "[]") for each in done))
+        values = [*columns, agent or "", *kept, said, did]
+        return cls(*values)
 
     @property
     def is_told(self) -> bool:
@@ -76,7 +98,8 @@ def ids_of(drafts: Iterable[Draft]) -> Iterator[str]:
     """The source ids of stored records that decide what becomes of ``drafts``."""
     for draft in drafts:
         if draft.reading is not None:
-            yield from (draft.source_id, apart(draft), *draft.former)
+            own, other = draft.source_id, apart(draft)
+            yield from (*_sharing(draft, own), *_sharing(draft, other), *draft.former)
             if draft.reading.is_told:
                 yield f"{draft.session}/summary"
 
@@ -84,6 +107,27 @@ def ids_of(drafts: Iterable[Draft]) -> Iterator[str]:
 def apart(draft: Draft) -> str:
     """The id of a draft whose own id is that of something else, in another session."""
     return f"{draft.session}/{draft.source_id}"
+
+
+def _sharing(draft: Draft, source_id: str) -> list[str]:
+    """The ids that it may have, where its session has copies; summaries are joined instead."""
+    return sharing(source_id) if draft.kind != SUMMARY else [source_id]
+
+
+def _said(draft: Draft) -> str:
+    """As ``SAID`` of a stored record: of a decision its title, whose reasons may be elsewhere."""
+    text = draft.title if draft.kind == "observation" else draft.text
+    return str(draft.metadata.get("narrative", text))
+
+
+def _done_by(draft: Draft) -> frozenset[str]:
+    return _done(*(draft.metadata.get(name) or () for name in DONE))
+
+
+def _done(facts: Iterable[str] = (), *files: Iterable[str]) -> frozenset[str]:
+    """What was done, so that it can be compared: a copy may not know of which folder files are."""
+    names = (path.replace("\\", "/").rpartition("/")[2] for paths in files for path in paths)
+    return frozenset(map(plain_words, (*facts, *names)))
 
 
 @dataclass(slots=True)
@@ -142,11 +186,17 @@ def _settle(
     old = known.get((draft.source, draft.source_id))
     if old is not None and _is_another(draft, old):
         draft = replace(draft, source_id=apart(draft), former=())
-        old = known.get((draft.source, draft.source_id))
+    own = _sharing(draft, draft.source_id)
+    draft = _with_own_id(draft, reading, known)
+    old = known.get((draft.source, draft.source_id))
+    if old is not None and not _is_alike(draft, reading, old):
+        why = f"more than {MAX_SHARING} copies of session {draft.session} went on differently"
+        settled.shorter[reading.item or draft.source_id] = why
+        return Stored(old.number, "unchanged")
     key, was_taken = (draft.source, draft.source_id), False
     for former in draft.former:
         before = known.get((draft.source, former))
-        if before is None or before.kind != draft.kind or former == draft.source_id:
+        if before is None or before.kind != draft.kind or former in own:
             continue
         if not reading.is_copy and draft.session in before.sessions:
             return Stored(before.number, "unchanged")  # it is known as copied history
@@ -207,6 +257,37 @@ def _is_another(draft: Draft, old: ReadBefore) -> bool:
     )
 
 
+def _with_own_id(
+    draft: Draft, reading: Reading, known: Mapping[tuple[str, str], ReadBefore]
+) -> Draft:
+    """The draft with the id of the record that it goes on with, else with one that is free."""
+    ids = _sharing(draft, draft.source_id)
+    stored = {each: known[draft.source, each] for each in ids if (draft.source, each) in known}
+    alike = [each for each, old in stored.items() if _is_alike(draft, reading, old)]
+    # What other rules made may be alike by its moment only.
+    alike.sort(key=lambda each: stored[each].created_at != draft.created_at)
+    alike.sort(key=lambda each: stored[each].reading.get("rules") != reading.rules)
+    free = [each for each in ids if each not in stored]
+    return replace(draft, source_id=[*alike, *free, ids[-1]][0])
+
+
+def _is_alike(draft: Draft, reading: Reading, old: ReadBefore) -> bool:
+    """Whether ``old`` is the same thing, of which one says more. Copied history is that of its
+    session, and hooks tell only a part.
+    """
+    if reading.is_copy or reading.is_told or old.is_told or old.reading.get("copy"):
+        return True
+    if draft.kind == SUMMARY:
+        return True
+    if old.reading.get("rules") != reading.rules:  # by which only a turn begins where it did
+        is_later = draft.source_id.rpartition("/")[2].isdecimal()
+        if is_later or old.created_at == draft.created_at:
+            return True
+    elif not ((done := _done_by(draft)) <= old.done or old.done <= done):
+        return False
+    return begins_alike(_said(draft), old.said)
+
+
 def _is_same(draft: Draft, reading: Reading, before: ReadBefore) -> bool:
     """Whether ``before`` is this event under the id that earlier rules gave it, or this copy, read
     when less was known of where it was written first.
@@ -251,5 +332,5 @@ def _known(
     number = old.number if old else 0
     return ReadBefore(
         draft.source_id, number, draft.kind, draft.session, created, updated, agent,
-        reading.stored, sessions,
+        reading.stored, sessions, _said(draft), _done_by(draft),
     )  # fmt: skip

@@ -15,6 +15,7 @@ from typing import Any, Final
 from mem_search.model import Draft
 from mem_search.model.records import READING
 from mem_search.patterns import pattern
+from mem_search.text.embedded_data import begins_alike
 from mem_search.text.shortening import cut
 
 SUMMARY: Final = "session_summary"
@@ -80,7 +81,12 @@ class Part:
         mine, its = {*self.turns}, {*other.turns}
         if its < mine:
             return self.events >= other.events
-        return its == mine and self._rank >= other._rank
+        return its == mine and self._rank >= other._rank and self._concludes_as(other)
+
+    def _concludes_as(self, other: Part) -> bool:
+        """Whether this one has the last words of the ``other``, or of what they became."""
+        last = _conclusions(other)[-1:]
+        return not last or any(begins_alike(last[0], each) for each in _conclusions(self))
 
     @property
     def _rank(self) -> tuple[object, ...]:
@@ -158,6 +164,12 @@ def joined(draft: Draft, known: KnownSummary) -> tuple[Draft, KnownSummary]:
         ),
     )
     return draft, KnownSummary.of(draft)
+
+
+def _conclusions(part: Part) -> list[str]:
+    """What the agent said last, without the titles of steps below it."""
+    said = str(part.fields.get("completed", "")).split("\n\n")
+    return [each for each in said if each.strip() and not each.startswith(_BULLET)]
 
 
 def _end(part: Part) -> tuple[int, int]:

@@ -254,8 +254,9 @@ def read_before(
     names = list(dict.fromkeys(readings.ids_of(drafts)))
     if not names:
         return {}
+    done = ", ".join(f"data ->> '{name}'" for name in readings.DONE)
     rows = connection.execute(
-        f"select source, {KNOWN} from records"
+        f"select source, {KNOWN}, {readings.SAID}, {done} from records"
         " where source = any(%s::text[]) and source_id = any(%s::text[])",
         (sorted({draft.source for draft in drafts}), names),
     )

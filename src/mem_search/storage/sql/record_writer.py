@@ -17,7 +17,13 @@ from mem_search.model.forgetting import Identity, of_session
 from mem_search.model.ingest import PreparedDraft, Stored
 from mem_search.model.records import CONTENT_ID
 from mem_search.storage.rules.checksums import with_checksum
-from mem_search.storage.rules.identities import akin, apart, forgotten_since, of_words
+from mem_search.storage.rules.identities import (
+    akin,
+    apart,
+    forgotten_since,
+    of_words,
+    refused_with,
+)
 from mem_search.storage.sql import edges, passage_rows, projects, similar
 from mem_search.storage.sql.passage_rows import Kept, Text
 from mem_search.storage.sql.tombstones import Tombstones
@@ -157,7 +163,7 @@ class Writer(ABC):
 
     def _identities_of(self, removed: Sequence[Sequence[str]]) -> list[Identity]:
         """What is refused of (source, source id, kind, session, body) that were removed."""
-        refused: list[Identity] = [(row[0], row[1], row[2]) for row in removed]
+        refused = [each for row in removed for each in refused_with(*row[:3])]
         refused += [of_words(session, body) for *_, session, body in removed if session]
         sessions = sorted({session for *_, session, _ in removed if session})
         left = self._connection.column(

@@ -37,6 +37,7 @@ from mem_search.text.words import (
     AnyWords,
     WordPhrase,
     WordQuery,
+    indexed,
     is_hash,
     known_word,
     pairs,
@@ -81,7 +82,7 @@ def _phrase(phrase: WordPhrase) -> str:
             # A character is indexed as the beginning of a pair, or alone at the end of a run.
             terms.append(f'parts : "{" ".join(pairs(run))}"{" *" * (len(run) == 1)}')
         else:
-            latin.append(run)
+            latin.append(indexed(run))
     if latin:
         terms.append(f'"{" ".join(latin)}"')
         if not terms[-1].isascii() and (plain := folded(terms[-1])) != terms[-1]:
@@ -145,7 +146,7 @@ def unknown(connection: sqlite3.Connection, words: Sequence[str]) -> list[str]:
     rows = connection.execute(
         "select w.key from json_each(?) w where not exists (select 1 from passages_fts"
         " where passages_fts match '\"' || w.value || '\"')",
-        (json.dumps([*map(folded, words)], ensure_ascii=False),),
+        (json.dumps([folded(indexed(word)) for word in words], ensure_ascii=False),),
     ).fetchall()
     return [words[place] for (place,) in rows] if rows else []
 
