@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from mem_search.sources.exclusions import IGNORE_FILE, Exclusions, entries_of
+from mem_search.sources.exclusions import IGNORE_FILE, Exclusions, entries_of, is_folder_of_maildir
 from mem_search.text.file_names import as_text
 
 MAX_BYTES: Final = 100 * 2**20
@@ -72,6 +72,8 @@ def _walk(folder: Path, below: str, excluded: Exclusions, root: Path) -> Iterato
             continue
         try:
             if entry.name.startswith("."):
+                if is_folder_of_maildir(entry.path):
+                    continue  # the source of mail reads it
                 yield _skipped(item, "it is hidden (its name begins with a dot)")
             elif entry.is_symlink():
                 yield _skipped(item, _about_link(Path(entry.path), root))
