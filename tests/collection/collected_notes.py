@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import json
+import plistlib
 import sqlite3
 import tempfile
 from contextlib import closing
@@ -143,4 +144,6 @@ NOTES: tuple[Case, ...] = (
     case("b.bib", "entry that is broken", "@article{a, title = {First Osprey}, year = 2019}\n@article{b, title = {Second Plover, year = 2020\n\n@article{c, title = {Third Quail}, year = 2021}\n", "First Osprey", "Third Quail", said=("",)),
     case("a.ris", "two authors, notes, several lines", "TY  - BOOK\nTI  - Lamp Redshank\nT2  - Series Sanderling\nA1  - Quay, Ada\nN1  - Noted Tern\nKW  - sea\nPY  - 2019///\nUR  - https://x.example\nER  - \n", "Lamp Redshank", "Quay", "Noted Tern", "sea"),
     case("c.json", "CSL", json.dumps(CSL), "Cited Gadwall", "Hobby Institute", "Noted Jackdaw", kind="csl"),
+    calendar("comma in a quoted name, text in HTML alone", event("SUMMARY:Lantern day\nDTSTART:20230412\nATTENDEE;CN=\"Quay, Ada\":mailto:ada@quay.example\nX-ALT-DESC;FMTTYPE=text/html:<p>Told Gannet</p>"), "Quay, Ada <ada@quay.example>", "Told Gannet"),
+    case("d.webloc", "binary property list", plistlib.dumps({"URL": "https://heron.example/möwe"}, fmt=plistlib.FMT_BINARY), "https://heron.example/möwe"),
 )  # fmt: skip

@@ -236,4 +236,8 @@ OFFICE = (
     case("j.docx", "cut off", docx(paragraph("Lost"))[:300], said=("damaged or cut off",)),
     case("k.pages", "without a preview", packed({"Index/Document.iwa": b"x", "Metadata/Properties.plist": b""}), said=("PDF",)),
     case("l.key", "with a preview", packed({"Index/Document.iwa": b"x", "QuickLook/Preview.pdf": pdf()}), "The lamp burns."),
+    case("m.docx", "numbered main part", packed({"[Content_Types].xml": "<Types/>", "word\\document2.xml": f"<w:document xmlns:w='w'><w:body>{paragraph('Numbered Goldeneye')}</w:body></w:document>"}), "Numbered Goldeneye"),
+    case("n.odt", "comment of somebody", opendocument("text", "<text:p>Body <office:annotation><dc:creator>Ada</dc:creator><text:p>Remarked Hobby</text:p></office:annotation></text:p>"), "Remarked Hobby"),
+    case("o.docx", "archive that calls itself a document", packed({"n.txt": "Lost"}), said=("but it is a ZIP archive; name it as what it is",)),
+    case("p.zip", "document that calls itself an archive", docx(paragraph("Document Jacana")), "Document Jacana", kind="docx", records=1),
 )  # fmt: skip

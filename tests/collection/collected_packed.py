@@ -78,4 +78,6 @@ PACKED: tuple[Case, ...] = (
     case("g.txt.xz", "one text", lzma.compress(b"Zipped Veery"), "Zipped Veery", kind="xz"),
     case("h.txt.gz", "cut off", gzip.compress(b"Zipped Wren " * 5000)[:60], said=("damaged",), kind="gz"),
     case("i.rar", "of another packer", b"Rar!\x1a\x07\x00" + bytes(60), said=("RAR",)),
+    case("j.zip", "method that is not known", zipped({"n.txt": "Lost " * 50}).replace(b"\x14\0\0\0\x08\0", b"\x14\0\0\0\x09\0"), said=("method is not supported; unpack it yourself",)),
+    case("k.asc", "encrypted by PGP", "-----BEGIN PGP MESSAGE-----\n\nhQEMA1\n-----END PGP MESSAGE-----\n", said=("encrypted (PGP)",)),
 )  # fmt: skip

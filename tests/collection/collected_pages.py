@@ -142,4 +142,5 @@ PAGES: tuple[Case, ...] = (
     case("l.fb2", "FictionBook", "<?xml version='1.0' encoding='windows-1251'?><FictionBook xmlns='http://www.gribuser.ru/xml/fictionbook/2.0'><body><section><p>Портовый Фонарь</p></section></body></FictionBook>".encode("cp1251"), "Портовый Фонарь"),
     case("m.bin", "binary of nobody", bytes(range(256)) * 8, said=("binary",)),
     case("n.txt", "empty", b"", said=("empty",)),
+    case("o.html", "charset said after long styles", b"<html><head><style>" + b"p {}\n" * 2000 + b'</style><meta charset="windows-1251"></head><body><p>' + "Поздний Фонарь".encode("cp1251"), "Поздний Фонарь"),
 )  # fmt: skip

@@ -270,7 +270,7 @@ class TestExtractor:
     ("name", "data", "reason"),
     [
         ("a.txt", b"", "it is empty"),
-        ("a.pdf", b"Not found", "its name says that it is a PDF, but it is something else"),
+        ("a.pdf", b"Not found", "its name says that it is a PDF, but it is text; name it as"),
         ("a.docx", archive({"word/document.xml": "0" * 5_000_000}), "ZIP bomb"),
         ("a.docx", archive({"word/document.xml": "<a/>", "../../x": ""}), "leaves the archive"),
         ("a.webarchive", plistlib.dumps({"WebMainResource": 1}), "it is damaged"),
@@ -281,7 +281,7 @@ class TestExtractor:
             ),
             "it is not a saved web page, but a/b",
         ),
-        ("a.bin", bytes(range(256)) * 4, "it is binary and holds no text; to add what it says"),
+        ("a.bin", bytes(range(256)) * 4, "it is of a binary kind that no reader reads; to add"),
     ],
 )
 def test_a_file_that_cannot_be_read_has_a_reason(

@@ -16,7 +16,7 @@ from mem_search.extractors.refusal import Refused
 from mem_search.model import Batch, Location
 from mem_search.model.ingest import Extracted
 from mem_search.sources.files import Files, _look_at_all, left_to
-from mem_search.sources.files.folder import walk
+from mem_search.sources.files.folder import MAX_BYTES, walk
 from ocr_programs import install_nothing, install_tesseract
 from patience import PATIENCE
 from scanned_pages import scanned
@@ -201,3 +201,13 @@ def test_a_reading_that_is_abandoned_ends_its_processes(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="ended"):  # nor does a late thread start another
         extractions.read(tmp_path / "0.txt", "0.txt")
     assert not [each for each in threading.enumerate() if each.name.startswith("read-files")]
+
+
+def test_a_file_too_large_for_this_source_is_left_to_the_one_that_reads_it(tmp_path: Path) -> None:
+    with (tmp_path / "many.mbox").open("wb") as box:
+        box.write(b"From a@x Tue Mar 14 10:12:00 2023\nFrom: a@x\nSubject: Heron\n\nwords\n")
+        box.truncate(MAX_BYTES + 1)
+    batches, _ = read(tmp_path)
+    assert ledger(batches) == {
+        "files of the source mail": ("left", f"1 file for it: mem-search sync mail {tmp_path}")
+    }

@@ -19,7 +19,7 @@ from mem_search.sources import at, by_name, exclusions
 from mem_search.sources.files import Files, _look_at_all
 from mem_search.sources.files.folder import walk
 from mem_search.sources.mail import bodies
-from mem_search.sources.mail.parts import read_message
+from mem_search.sources.mail.message import read_message
 
 TERABYTE = 2**40
 PROMPT = {

@@ -21,8 +21,7 @@ from mem_search.sources.mail import MailFiles
 from mem_search.sources.mail.bodies import html_text, take_apart, unflowed
 from mem_search.sources.mail.headers import ids, people, read_words, sent_at
 from mem_search.sources.mail.listing import files_at
-from mem_search.sources.mail.message import MAX_MESSAGE_BYTES
-from mem_search.sources.mail.parts import read_message
+from mem_search.sources.mail.message import MAX_MESSAGE_BYTES, read_message
 from mem_search.text.charsets import decoded
 from patience import PATIENCE
 

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from mem_search.errors import InputError
 from mem_search.sources.mail.forms import File, Form, from_form, from_json
-from mem_search.sources.mail.message import Mail
-from mem_search.sources.mail.parts import read_message
+from mem_search.sources.mail.message import Mail, read_message
 
 HEADERS = [
     ("Received", "from mx.example.org; Sun, 01 Mar 2026 09:00:00 +0000"),

@@ -19,7 +19,7 @@ from mem_search.model.ingest import unread_of
 from mem_search.sources.mail import MailFiles
 from mem_search.sources.mail.cms import Unopened, content_of
 from mem_search.sources.mail.mailboxes import format_of
-from mem_search.sources.mail.parts import read_message
+from mem_search.sources.mail.message import read_message
 from mem_search.sources.mail.tnef import unpacked
 
 HEAD: Final = (

@@ -13,7 +13,7 @@ import pytest
 
 from mem_search.extractors import extract
 from mem_search.extractors.refusal import binary_reason
-from mem_search.sources.mail.parts import read_message
+from mem_search.sources.mail.message import read_message
 from mem_search.text.charsets import codec_of, decoded, decoded_page
 
 TEXTS = (
@@ -318,3 +318,15 @@ def test_what_came_with_a_page_goes_before_what_the_page_declares() -> None:
 def test_what_is_no_charset_is_no_codec(label: str) -> None:
     assert codec_of(label) == ""
     assert decoded("Größe".encode(), label) == "Größe"
+
+
+@pytest.mark.parametrize(
+    ("text", "codec"),
+    [
+        ("Name;Größe\rMöwe;Brötchen\rBär;Süß\r", "mac_roman"),
+        ("Invoice for the heron lamp, 300 euros\n" * 3, "cp037"),
+        ("Die Gebühr für den Kran beträgt 30 Mark.\n" * 3, "cp1140"),
+    ],
+)
+def test_old_macs_and_mainframes_are_known_by_their_signs(text: str, codec: str) -> None:
+    assert decoded(text.encode(codec)) == text

@@ -31,7 +31,6 @@ from mem_search.sources.agent_work import text as claude_code_text
 from mem_search.sources.claude_mem import drafts as claude_mem_drafts
 from mem_search.sources.mail import bodies, headers
 from mem_search.sources.mail import message as mail_message
-from mem_search.sources.mail import parts as mail_parts
 from mem_search.text import (
     addressed,
     addresses,
@@ -200,7 +199,7 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "headers.sent_at": headers.sent_at,
     "message.read_events": mail_message.read_events,
     "content_lines.unescaped": content_lines.unescaped,
-    "parts.read_message": lambda text: mail_parts.read_message(
+    "message.read_message": lambda text: mail_message.read_message(
         f"Content-Type: multipart/mixed; boundary={text}\nTo: {text}\n\n{text}".encode()
     ),
     "text.without_injected": claude_code_text.without_injected,

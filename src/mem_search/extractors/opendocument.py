@@ -18,7 +18,9 @@ _MAX_REPEATED: Final = 50
 """Times that a cell or row which is written once and shown often is shown."""
 _PARAGRAPH: Final = pattern(rb"<text:(?:p|h)\b[^<>]*(?<!/)>(.*?)</text:(?:p|h)>", re.DOTALL)
 _DELETED: Final = pattern(rb"<text:tracked-changes\b.*?</text:tracked-changes>", re.DOTALL)
-_TAG: Final = pattern(rb"<(text:(?:tab|line-break|s)\b|[^>]{1,5000}>)[^>]*>?")
+_TAG: Final = pattern(
+    rb"<(text:(?:tab|line-break|s|p|h)\b|/?(?:office|dc|meta):|[^>]{1,5000}>)[^>]*>?"
+)
 _OBJECT: Final = pattern(r"Object [\w ]+/content\.xml")
 
 
@@ -31,7 +33,7 @@ class OpenDocument:
 
     def recognises(self, head: bytes, path: Path, suffix: str) -> bool:
         return b"mimetypeapplication/vnd.oasis.opendocument" in head[:120] or (
-            suffix in self.suffixes and zip_package.holds(path, head, "content.xml")
+            suffix.startswith((".od", ".ot")) and zip_package.holds(path, head, "content.xml")
         )
 
     def extract(self, path: Path, name: str) -> Extracted:
@@ -66,7 +68,7 @@ class OpenDocument:
                 if name == "content.xml" or _OBJECT.fullmatch(name):
                     data = _DELETED.sub(b"", package.data(name))
                     for said in _PARAGRAPH.findall(data):
-                        inside = _TAG.sub(lambda tag: b" " if tag[1][:5] == b"text:" else b"", said)
+                        inside = _TAG.sub(lambda tag: b"" if tag[1].endswith(b">") else b" ", said)
                         yield name, unescape(inside.decode("utf-8", "replace"))
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+from zipfile import is_zipfile
 
 from mem_search.text.charsets import sniffed
 from mem_search.text.counted import listed
@@ -34,6 +35,8 @@ _FORMATS: Final = (
     (b"Rar!\x1a\x07", "a RAR archive"),
     (b"BZh", "a bzip2 archive"),
     (b"\xfd7zXZ\0", "an xz archive"),
+    (b"\x28\xb5\x2f\xfd", "a Zstandard archive"),
+    (b"\x04\x22\x4d\x18", "an LZ4 archive"),
     (b"SQLite format 3\0", "an SQLite database"),
     (b"\x7fELF", "a program"),
     (b"MZ", "a program"),
@@ -46,6 +49,17 @@ _SIGNED: Final = {
     ".odt": "an OpenDocument file",
     ".epub": "an e-book",
 }
+
+
+ENCRYPTED: Final = {
+    b"-----BEGIN PGP MESSAGE-----": "PGP",
+    b"-----BEGIN AGE ENCRYPTED FILE-----": "age",
+    b"age-encryption.org/": "age",
+    b"$ANSIBLE_VAULT;": "Ansible Vault",
+    b"Salted__": "OpenSSL",
+    b"U2FsdGVkX1": "OpenSSL",
+}
+"""How encrypted files begin, also those that are letters alone."""
 
 
 class Unreadable(Exception):
@@ -123,12 +137,20 @@ def reason_for(head: bytes, path: Path, suffix: str) -> str:
         if suffix == ".msg":
             return "it is an Outlook message; the source files does not read e-mail"
         return "it is an Office file of an unknown kind; save it as .docx, .xlsx, .pptx or .pdf"
+    if by := next((by for begins, by in ENCRYPTED.items() if head.startswith(begins)), ""):
+        return f"it is encrypted ({by}) and cannot be read here; save it decrypted and add that"
+    if suffix in (".p7m", ".p7z"):
+        return (
+            "it is a signed or encrypted envelope (CMS) around a file; take that out and add it:"
+            " openssl cms -verify -noverify -inform DER -in THIS -out FILE"
+        )
     found = next((what for magic, what in _FORMATS if head.startswith(magic)), "")
     if expected := _SIGNED.get(suffix):
-        if found == "a ZIP archive" and suffix != ".pdf":
+        if found == "a ZIP archive" and suffix != ".pdf" and not is_zipfile(path):
             return f"it is not {expected}: it is damaged or cut off"
-        return f"its name says that it is {expected}, but it is {found or 'something else'}"
+        other = found or ("text" if is_text(sniffed(head)) else "something else")
+        return f"its name says that it is {expected}, but it is {other}; name it as what it is"
     if found.endswith("archive"):
         return f"it is {found}, which is not looked into; unpack it and add its folder"
-    what = f"it is {found}, which no reader reads" if found else "it is binary and holds no text"
-    return f"{what}; to add what it says, save that as text, HTML or PDF"
+    what = f"it is {found}, which" if found else "it is of a binary kind that"
+    return f"{what} no reader reads; to add what it says, save that as text, HTML or PDF"

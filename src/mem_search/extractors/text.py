@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from mem_search.extractors.refusal import is_binary_format, is_text
+from mem_search.extractors.refusal import ENCRYPTED, is_binary_format, is_text
 from mem_search.model.ingest import Extracted
 from mem_search.text import charsets
 
@@ -31,7 +31,8 @@ class Text:
     suffixes: tuple[str, ...] = (".txt", ".rst")
 
     def recognises(self, head: bytes, path: Path, suffix: str) -> bool:
-        if suffix in _OTHERS or head.startswith(b"%PDF") or is_binary_format(head):
+        no_text = (b"%PDF", *ENCRYPTED)
+        if suffix in _OTHERS or head.startswith(no_text) or is_binary_format(head):
             return False
         head = charsets.sniffed(head)
         return is_text(head)
@@ -42,4 +43,5 @@ class Text:
 
 def decoded(data: bytes) -> str:
     """The text of ``data``, with the ends of lines of Unix (see ``charsets.decoded``)."""
-    return charsets.decoded(data).replace("\r\n", "\n").replace("\0", "")
+    text = charsets.decoded(data).replace("\r\n", "\n").replace("\0", "")
+    return text if "\n" in text else text.replace("\r", "\n")  # of old Macs

@@ -18,6 +18,7 @@ from typing import IO, Any, Final
 from lxml import etree
 
 from mem_search.extractors.refusal import Unreadable
+from mem_search.patterns import pattern
 from mem_search.zip_files import TooManyNames, open_zip
 
 MAX_BYTES: Final = 150 * 2**20
@@ -28,6 +29,11 @@ MAX_RATIO: Final = 400
 
 _RATIO_FROM: Final = 4 * 2**20
 
+_NUMBERED: Final = pattern(
+    r"^(word/(?:_rels/)?document|xl/(?:_rels/)?workbook|ppt/(?:_rels/)?presentation)\d+(\.xml)"
+)
+"""The main part of an Office file, as some servers number it: ``word/document2.xml``."""
+
 _DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError)
 
 
@@ -37,20 +43,21 @@ class Package:
     def __init__(self, archive: zipfile.ZipFile) -> None:
         self._archive = archive
         self._read = 0
-        self.names = frozenset(archive.namelist())
+        self._own = _usual_names(archive)
+        self.names = frozenset(self._own)
         for name in self.names:
             if name.startswith("/") or ".." in Path(name.replace("\\", "/")).parts:
                 raise Unreadable(f"a path in it leaves the archive: {name[:100]!r}")
 
     def size(self, name: str) -> int:
         """Of a member, in bytes."""
-        return self._archive.getinfo(name).file_size
+        return self._archive.getinfo(self._own[name]).file_size
 
     def data(self, name: str) -> bytes:
         """The content of a member. Raises Unreadable."""
         with self.stream(name) as member:
             try:
-                return member.read(self._archive.getinfo(name).file_size + 1)
+                return member.read(self.size(name) + 1)
             except _DAMAGED as error:
                 raise Unreadable(f"it is damaged: {name}: {error}") from error
 
@@ -58,7 +65,7 @@ class Package:
     def stream(self, name: str) -> Iterator[IO[bytes]]:
         """A member to be read bit by bit. Raises Unreadable."""
         try:
-            info = self._archive.getinfo(name)
+            info = self._archive.getinfo(self._own[name])
         except KeyError:
             raise Unreadable(f"it is incomplete: {name} is missing") from None
         if info.flag_bits & 1:
@@ -106,6 +113,12 @@ class Package:
         return described(self.xml("docProps/core.xml"))
 
 
+def _usual_names(archive: zipfile.ZipFile) -> dict[str, str]:
+    """The names of the members as most programs write them, and as this archive has them."""
+    own = {name.replace("\\", "/"): name for name in archive.namelist()}
+    return {_NUMBERED.sub(r"\1\2", each): name for each, name in own.items()} | own
+
+
 @contextmanager
 def opened(path: Path) -> Iterator[Package]:
     """The archive at ``path``. Raises Unreadable for one that is damaged."""
@@ -126,7 +139,7 @@ def holds(path: Path, head: bytes, *names: str) -> bool:
         return False
     try:
         with path.open("rb") as file, open_zip(file) as archive:
-            return not set(names).isdisjoint(archive.namelist())
+            return not set(names).isdisjoint(_usual_names(archive))
     except _DAMAGED:
         return False
 

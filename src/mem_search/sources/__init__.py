@@ -157,7 +157,12 @@ def at(path: Path) -> list[str]:
     """
     if path.is_file():
         return [for_path(path) or "files"]
-    from mem_search.sources.exclusions import Exclusions, is_regular, walk  # a slow library
+    from mem_search.sources.exclusions import (  # a slow library
+        Exclusions,
+        is_folder_of_maildir,
+        is_regular,
+        walk,
+    )
 
     waiting = [each for each in installed() if each.name != "files"]
     found, excluded = ["files"], Exclusions(path)
@@ -170,7 +175,12 @@ def at(path: Path) -> list[str]:
             return False
 
     for folder, folders, names in walk(path):
-        folders[:] = [n for n in folders if n[0] != "." and is_read(folder, n, is_folder=True)]
+        folders[:] = [
+            name
+            for name in folders
+            if (name[0] != "." or is_folder_of_maildir(Path(folder, name)))
+            and is_read(folder, name, is_folder=True)
+        ]
         for name in [name for name in names if waiting and is_read(folder, name, is_folder=False)]:
             for each in [each for each in waiting if recognises(each, Path(folder, name))]:
                 found.append(each.name)

@@ -14,6 +14,7 @@ from typing import Any, Final
 from zoneinfo import ZoneInfo
 
 from mem_search.contracts import FileFormat
+from mem_search.extractors.main_text import plain_text
 from mem_search.model import Draft, LedgerEntry
 from mem_search.patterns import pattern
 from mem_search.regular_file import read_regular_file
@@ -79,6 +80,11 @@ def draft(entry: Component, zones: Zones, calendar: str, seen: dict[str, int]) -
         f"Status: {entry.text('STATUS').lower()}" if entry.all("STATUS") else "",
         f"Calendar: {calendar}" if calendar else "",
         *(each.text.strip() for each in entry.all("DESCRIPTION", "COMMENT")),
+        *(
+            plain_text(each.text)
+            for each in entry.all("X-ALT-DESC")
+            if not entry.all("DESCRIPTION")
+        ),
         *(f"Attached: {name}" for name in map(_attached, entry.all("ATTACH")) if name),
     ]
     identity = entry.text("UID")

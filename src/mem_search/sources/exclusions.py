@@ -113,6 +113,11 @@ class Exclusions:
         return self._rules[folder]
 
 
+def is_folder_of_maildir(path: str | Path) -> bool:
+    """Whether messages lie in it: then a name that begins with a dot hides nothing (Maildir++)."""
+    return Path(path, "cur").is_dir()
+
+
 def walk(
     root: Path, refuse: Callable[[OSError], None] = lambda _: None
 ) -> Iterator[tuple[str, list[str], list[str]]]:

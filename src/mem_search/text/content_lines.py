@@ -19,6 +19,7 @@ MAX_DEPTH: Final = 10
 
 _NAME: Final = pattern(rb"(?:[\w-]{1,100}\.)?(?P<name>[A-Za-z][\w-]{0,100})(?=[;:])")
 _PARAMETER: Final = pattern(rb';\s*([\w-]{1,100})(?:=((?:"[^"]*"|[^";:])*))?')
+_VALUE: Final = pattern(r'(?:"[^"]*"|[^",])+')
 _ESCAPE: Final = pattern(r"\\([\\,;nN:])")
 _UNESCAPED: Final = {";": pattern(r"(?<!\\)(?:\\\\)*;"), ",": pattern(r"(?<!\\)(?:\\\\)*,")}
 _ENCODINGS: Final = ("quoted-printable", "base64", "b", "8bit", "7bit")
@@ -157,7 +158,7 @@ def _property(line: bytes) -> Property | None:
             values, key = [key], "ENCODING" if key.lower() in _ENCODINGS else "TYPE"
         else:
             written = charsets.decoded(match[2])
-            values = [each.strip().strip('"') for each in written.split(",")]
+            values = [each.strip().strip('"') for each in _VALUE.findall(written)]
         parameters.setdefault(key, []).extend(values)
     if line[at : at + 1] != b":":
         return None

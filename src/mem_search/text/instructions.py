@@ -41,13 +41,14 @@ _FOREIGN_SECRETS: Final = (
     r"|credenziali|senhas?|credenciais|парол\w+|учетн\w+ данн\w+|密码|凭证|密钥|token\w*|ssh[ -]?keys?|api[ -]?keys?)"
 )
 _CANCEL: Final = (
-    r"(?:(?<!not )(?<!'t )(?<!never )(?<!to )(?<!nicht )(?<!nao )(?<!non )(?<!не )(?<!pas )(?<![-\w])"
+    r"\b(?<!-)(?<!not )(?<!'t )(?<!never )(?<!to )(?<!nicht )(?<!nao )(?<!non )(?<!не )(?<!pas )"
     r"(?:ignor(?:e|a|ez|es|ad|ate|em|iere?|iert|iruj)|disregard|forget|override|bypass|overrule|cancel|disable|discard|drop|revoke|abandon"
     r"|vergiss|vergesst|missachte\w?|deaktiviere|umgehe|verwirf|streiche|losche|oublie[zrs]?|annule[zr]?(?! et remplace)|desactive[zr]?|supprime[zr]?"
     r"|abandonne[zr]?|contourne[zr]?|olvida|olvide|anula|desactiva|elimina|descarta|omite|dimentica\w*|annulla|disattiva|rimuovi|scarta"
     r"|esqueca|anule|cancele|desative|remova|elimine|descarte|desconsidere|(?:про)?игнорируи(?:те)?|забудь(?:те)?|отмени(?:те)?|отключи(?:те)?"
-    r"|сними(?:те)?|отбрось(?:те)?|удали(?:те)?|обоиди(?:те)?)\b|忽略|忘记|忘掉|无视|忽视|取消|停用|删除|解除)"
+    r"|сними(?:те)?|отбрось(?:те)?|удали(?:те)?|обоиди(?:те)?)\b"
 )
+_CANCEL_IN_CHINESE: Final = "(?:忽略|忘记|忘掉|无视|忽视|取消|停用|删除|解除)"
 _PRIOR: Final = (
     r"(?:\b(?:all|any|every|your|previous|prior|earlier|above|preceding|original|existing|former"
     r"|alle[ns]?|deine\w?|bisherig\w+|vorherig\w+|obig\w+|fruher\w+|toutes?|tous|tes|vos|precedente?s?|anterieure?s?"
@@ -62,6 +63,13 @@ _TOLD: Final = (
     r"|ограничени\w+|фильтр\w* безопасности)\b|指令|指示|提示词|限制|安全过滤器?|安全协议)"
 )
 _RULES_TOLD: Final = r"\b(?:rules?|regeln?|regles?|reglas|regole|regras|правил\w*)\b"
+_WHAT_TO_CANCEL: Final = (
+    rf"(?:[^.!?。!\n]{{0,30}}?{_PRIOR}[^.!?。\n]{{0,30}}?{_TOLD}"
+    rf"|[^.!?。\n,;]{{0,20}}?{_TOLD}[^.!?。,;\n]{{0,20}}?(?:precedent\w*|anteriores|previas|anterieure?s|acima|ci-dessus|arriba|sopra|qui prec\w+|выше)"
+    rf"| (?:\w+ )?(?:your|deine|tes|vos|tus|tue|suas|твои|свои) (?:\w+ )?{_RULES_TOLD}"
+    rf"| ?(?:tout ce qui precede|tout ce qui est au-dessus|todo lo (?:anterior|de arriba)|tutto quanto (?:sopra|precede)|tudo o que (?:veio antes|esta acima)"
+    r"|alles (?:obige|davor|bisherige|was (?:davor|oben))|все,? что (?:выше|было)|上面的?所有|以上所有)(?! ?[—–»\"”]))"
+)
 _SHOW: Final = (
     r"(?:\b(?:reveal|print|output|repeat|display|dump|show|translate|disclose|tell|gib|zeige?|nenne|verrate|ubersetze|wiederhole"
     r"|(?:affiche|montre|revele|traduis|traduise|repete|dis|dites|donne)[zrs]?(?:-(?:moi|les|le))?|muestra(?:me)?|revela(?:me)?|dime|traduce|repite"
@@ -116,15 +124,11 @@ _FORMS: Final = (
         rf"[^.!?]{{0,40}}?\b{_ORDERS}\b"
         rf"|\b(?:ignore|disregard|forget) (?:everything|anything|all)(?: \w+){{0,2}}? "
         r"(?:above|before|you (?:were|have been) told|you know|said so far)"
-        rf"|{_CANCEL}[^.!?。!\n]{{0,30}}?{_PRIOR}[^.!?。\n]{{0,30}}?{_TOLD}"
-        rf"|{_CANCEL}[^.!?。\n,;]{{0,20}}?{_TOLD}[^.!?。,;\n]{{0,20}}?(?:precedent\w*|anteriores|previas|anterieure?s|acima|ci-dessus|arriba|sopra|qui prec\w+|выше)"
-        rf"|{_CANCEL} (?:\w+ )?(?:your|deine|tes|vos|tus|tue|suas|твои|свои) (?:\w+ )?{_RULES_TOLD}"
-        rf"|{_CANCEL} ?(?:tout ce qui precede|tout ce qui est au-dessus|todo lo (?:anterior|de arriba)|tutto quanto (?:sopra|precede)|tudo o que (?:veio antes|esta acima)"
-        r"|alles (?:obige|davor|bisherige|was (?:davor|oben))|все,? что (?:выше|было)|上面的?所有|以上所有)(?! ?[—–»\"”])"
+        rf"|{_CANCEL}{_WHAT_TO_CANCEL}|{_CANCEL_IN_CHINESE}{_WHAT_TO_CANCEL}"
         r"|(?:忘记|忽略|无视)你的规则"
         rf"|\b(?:negeer|vergeet|ignorera|glom|ignorer|glem|zignoruj|zapomnij|ignoruj|zapomen|abaikan|lupakan)\b[^.!?\n]{{0,50}}?{_TOLD_ELSEWHERE}"
         rf"|{_ELSEWHERE}"
-        rf"|(?!annuler|supprimer|abandonner){_CANCEL} (?:\w+ ){{0,3}}?(?:what the user|the user(?:'s (?:request|question|task|wishes)|\b(?= (?:and|or|completely)|[,.!]))"
+        rf"|\b(?!annuler|supprimer|abandonner){_CANCEL} (?:\w+ ){{0,3}}?(?:what the user|the user(?:'s (?:request|question|task|wishes)|\b(?= (?:and|or|completely)|[,.!]))"
         r"|(?:die|den|der|la|l'|le|il|el|a|o) ?(?:\w+ )?(?:anfrage|frage|auftrag|demande|question|richiesta|domanda|peticion|pregunta|solicitud|pedido)"
         r" (?:de l'|des |del(?:l')? ?|do )(?:nutzers|benutzers|anwenders|utilisateur|usuario|utente))"
         r"|\b(?:forget|ignore|disregard|discard|drop) (?:everything|anything|all|what(?:ever)?) (?:that )?(?:you|was) (?:\w+ )?(?:told|said|taught|asked|given)"

@@ -44,7 +44,7 @@ _SAID: Mapping[str, str] = {
     "failed": "could not be read",
     "deleted": "was removed from the store",
 }
-_MISSING: Final = {"failed": "failed", "left": "were left out", "taken": "are not read whole"}
+_MISSING: Final = {"failed": "failed", "left": "left out", "taken": "not read whole"}
 
 
 PathState = Literal["stored", "waiting", "left", "failed", "deleted", "read", "unseen"]

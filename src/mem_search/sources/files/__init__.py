@@ -165,11 +165,11 @@ def _batches(
     for done, (each, seen) in enumerate(looked, done + 1):  # noqa: B020  the count goes on
         was = known.get(each.item, ["", ""])[1]
         digest, draft, lacks = "", None, ""
-        if each.skipped:
-            (found.fail if each.failed else found.leave)(_shown(location, each.item), each.skipped)
-        elif seen.by:
+        if seen.by:
             digest = f"{_LEFT_TO}{seen.by}"
             found.outdate(each.item)
+        elif each.skipped:
+            (found.fail if each.failed else found.leave)(_shown(location, each.item), each.skipped)
         else:
             digest, draft, lacks = _file(source, location, each, seen, project.name, found)
         if draft is not None:
@@ -241,10 +241,12 @@ def _look(
     root = Path(location.path)
     is_folder = root.is_dir()
     path = root / each.item if is_folder else root
-    if each.skipped:
+    if each.skipped and not each.is_large:
         return _Looked()
     if by := source.elsewhere(path) if is_folder else "":
         return _Looked(by=by)
+    if each.skipped:
+        return _Looked()
     try:
         # Of a folder no link is followed, also not one that was a file when the folder was listed.
         with open_regular_file(

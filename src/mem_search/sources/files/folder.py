@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from mem_search.sources.exclusions import IGNORE_FILE, Exclusions, entries_of
+from mem_search.sources.exclusions import IGNORE_FILE, Exclusions, entries_of, is_folder_of_maildir
 from mem_search.text.file_names import as_text
 
 MAX_BYTES: Final = 100 * 2**20
@@ -20,12 +20,14 @@ class Seen:
     """A file or folder: its path below the location, and why it is not read, if so.
 
     ``stamp`` changes when the content may have changed. ``failed``: it should have been read.
+    ``is_large``: it is skipped for its size alone, so another source may read it.
     """
 
     item: str
     stamp: str
     skipped: str = ""
     failed: bool = False
+    is_large: bool = False
 
 
 def walk(root: Path) -> Iterator[Seen]:
@@ -72,6 +74,8 @@ def _walk(folder: Path, below: str, excluded: Exclusions, root: Path) -> Iterato
             continue
         try:
             if entry.name.startswith("."):
+                if is_folder_of_maildir(entry.path):
+                    continue  # the source of mail reads it
                 yield _skipped(item, "it is hidden (its name begins with a dot)")
             elif entry.is_symlink():
                 yield _skipped(item, _about_link(Path(entry.path), root))
@@ -93,7 +97,8 @@ def _file(item: str, found: os.stat_result) -> Seen:
         return _skipped(item, "it is not a regular file")
     if found.st_size > MAX_BYTES:
         size = f"{found.st_size / 2**20:.0f} MB"
-        return _skipped(item, f"it is larger than {MAX_BYTES // 2**20} MB ({size})")
+        why = f"it is larger than {MAX_BYTES // 2**20} MB ({size})"
+        return replace(_skipped(item, why), is_large=True)
     if Path(item).suffix.lower() == ".pst":
         return _skipped(item, "no source reads it; export its messages from Outlook as .msg files")
     return Seen(item, f"{found.st_mtime_ns}-{found.st_size}")

@@ -38,10 +38,16 @@ from mem_search.sources.mail.listing import (
     is_in_maildir,
     walk,
 )
-from mem_search.sources.mail.mailboxes import Format, Place, continued, format_of, messages_of
-from mem_search.sources.mail.message import MAX_MESSAGE_BYTES, TOO_LARGE, Mail
+from mem_search.sources.mail.mailboxes import (
+    Format,
+    Place,
+    continued,
+    format_of,
+    messages_of,
+    with_lines,
+)
+from mem_search.sources.mail.message import MAX_MESSAGE_BYTES, TOO_LARGE, Mail, read_message
 from mem_search.sources.mail.outlook import read_outlook
-from mem_search.sources.mail.parts import read_message
 from mem_search.sources.whole_files import head
 
 _HEAD: Final = 32_768
@@ -254,10 +260,11 @@ class _Reading:
     def _read(self, file: File, done: int) -> Iterator[Message[_Step]]:
         with open_regular_file(file.path, max_bytes=MAX_FILE_BYTES, follow=False) as opened:
             begins = opened.read(_HEAD)
+            lines = with_lines(opened, begins)
             read = None
             match format_of(file.path.name, begins) if begins.strip() else None:
                 case "mbox":
-                    yield from self._read_box(file, opened, done)
+                    yield from self._read_box(file, lines, done)
                     return
                 case None if begins.strip() and file.path.suffix.lower() in SUFFIXES:
                     self._found.fail(file.name, _OTHER)
@@ -268,7 +275,7 @@ class _Reading:
                     pass  # another source may read it, and say what became of it
                 case form:
                     self._found.outdate(file.name)
-                    read = partial(_read_file, opened, form)
+                    read = partial(_read_file, lines, form)
             # It is read before the file is closed: whoever takes a step reads its message first.
             yield _Step(file, done + file.size), file.name, read
 

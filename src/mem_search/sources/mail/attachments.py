@@ -49,6 +49,9 @@ _MAX_DEPTH: Final = 2
 _MAX_SAID: Final = 50
 _SUFFIX: Final = pattern(r"\.[a-z0-9]{1,8}(?:\.[a-z0-9]{1,4})?\Z")
 
+_ARCHIVES: Final = {b"PK\x03\x04": ".zip", b"7z\xbc\xaf": ".7z", b"\x1f\x8b": ".gz"}
+"""How archives begin, which some programs send without a name."""
+
 _depth: ContextVar[int] = ContextVar("attachments", default=0)
 
 
@@ -132,7 +135,8 @@ class AttachmentReader:
                 self._folder = scratch_folder()
             # Of a name only its end counts: it tells the format, and leads nowhere.
             end = _SUFFIX.search(attached.name.lower())
-            place = f"attachment-{next(self._numbers)}{end[0] if end else ''}"
+            begins = (kind for magic, kind in _ARCHIVES.items() if attached.data.startswith(magic))
+            place = f"attachment-{next(self._numbers)}{end[0] if end else next(begins, '')}"
             path = Path(self._folder.name, place)
             path.write_bytes(attached.data)
         reading = self._threads.submit(self._found, path, attached)

@@ -24,8 +24,7 @@ from mem_search.sources.base import BatchBuilder
 from mem_search.sources.mail.accounts import Account, password_of
 from mem_search.sources.mail.holdings import Holdings
 from mem_search.sources.mail.intake import Intake
-from mem_search.sources.mail.message import MAX_MESSAGE_BYTES, TOO_LARGE, Mail
-from mem_search.sources.mail.parts import read_message
+from mem_search.sources.mail.message import MAX_MESSAGE_BYTES, TOO_LARGE, Mail, read_message
 from mem_search.text.shortening import cut
 
 SECONDS: Final = 30.0

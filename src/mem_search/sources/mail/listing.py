@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from mem_search.sources.exclusions import IGNORE_FILE, Exclusions
+from mem_search.patterns import pattern
+from mem_search.sources.exclusions import IGNORE_FILE, Exclusions, is_folder_of_maildir
 from mem_search.sources.exclusions import walk as bounded_walk
 from mem_search.sources.mail.holdings import mark_of
 
@@ -18,6 +19,9 @@ INDEX: Final = ".msf"
 _IS_INDEX: Final = "an index of Thunderbird: it holds no message that its mailbox has not"
 DELETED: Final = "it was deleted in its mail program, which has not yet removed it"
 _MAILDIR: Final = frozenset({"cur", "new"})
+_FLAGS: Final = pattern(r"[:;!]2,([A-Za-z]*)\Z")
+"""At the end of the name of a message in a Maildir; Windows allows no colon there."""
+_DELETED_BY_MH: Final = pattern(r",\d+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +87,9 @@ def files_at(root: Path, upload: str) -> Listing:
                     left[name_of(path)] = "a symbolic link; only the file it points to is read"
                 elif name.lower().endswith(INDEX):
                     left[name_of(path)] = _IS_INDEX
-                elif is_in_maildir(path) and "T" in name.rpartition(":2,")[2]:
+                elif _DELETED_BY_MH.fullmatch(name) or (
+                    is_in_maildir(path) and (flags := _FLAGS.search(name)) and "T" in flags[1]
+                ):
                     left[name_of(path)] = DELETED
                 elif name.startswith(".") or not path.is_file():
                     left[name_of(path)] = "hidden, or no regular file"
@@ -115,20 +121,22 @@ def walk(
     for folder, folders, names in bounded_walk(root, refuse):
         if {"cur", "new"} <= set(folders):  # of a Maildir: what lies in tmp is being delivered
             folders[:] = [name for name in folders if name != "tmp"]
-        folders[:] = [n for n in folders if n[0] != "." or Path(folder, n, "cur").is_dir()]
+        folders[:] = [n for n in folders if n[0] != "." or is_folder_of_maildir(Path(folder, n))]
         folders[:] = [name for name in folders if is_read(Path(folder, name), "/")]
         yield folder, [n for n in names if n != IGNORE_FILE and is_read(Path(folder, n))]
 
 
 def is_in_maildir(path: Path) -> bool:
-    return path.parent.name in _MAILDIR and (path.parent.parent / "tmp").is_dir()
+    return path.parent.name in _MAILDIR and (
+        _FLAGS.search(path.name) is not None or (path.parent.parent / "tmp").is_dir()
+    )
 
 
 def _file(name: str, path: Path, *, is_named: bool) -> File:
     status = path.stat()
     key = name
     if path.parent.name in _MAILDIR:
-        key = f"{name.rpartition('/')[0].rpartition('/')[0]}/{path.name.partition(':2,')[0]}"
+        key = f"{name.rpartition('/')[0].rpartition('/')[0]}/{_FLAGS.sub('', path.name)}"
     mark = mark_of(key, str(status.st_size), str(status.st_mtime_ns))
     times = status.st_mtime_ns, status.st_ctime_ns
     return File(name, path, status.st_size, *times, mark, is_named, is_in_maildir(path))

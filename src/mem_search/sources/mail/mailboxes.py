@@ -3,15 +3,17 @@
 An mbox file separates messages by lines ``From ADDRESS DATE`` (RFC 4155). Programs write them in
 many ways, some without date or address, and not all mark such lines inside a message. So what
 follows decides: a head of a message. ``>From`` at the start of a line is unmarked.
+MMDF has a line of four control characters before and after each message.
 """
 
 from __future__ import annotations
 
+import io
 import re
 import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
-from typing import Any, BinaryIO, Final, Literal
+from typing import Any, BinaryIO, Final, Literal, cast
 
 from mem_search.extractors.refusal import is_binary_format
 from mem_search.patterns import pattern
@@ -20,6 +22,7 @@ from mem_search.sources.mail.message import MAX_LINES, MAX_MESSAGE_BYTES
 Format = Literal["message", "mbox", "outlook", "apple"]
 
 _SEPARATOR: Final = pattern(rb"From [^\n]{0,300}?\b\d{1,2}:\d\d[^\n]{0,60}?\b\d{4}\b")
+_MMDF: Final = b"\1\1\1\1"
 _SEPARATED: Final = pattern(rb"\n\r?\nFrom(?: [^\n]{0,300})?\r?\n")
 _MARKED: Final = pattern(rb"^>(>{0,100}From )", re.MULTILINE)
 _HEADER: Final = pattern(
@@ -47,6 +50,7 @@ def format_of(name: str, head: bytes) -> Format | None:
     suffix = name.lower().rpartition(".")[2] if "." in name else ""
     if head.startswith(_OLE):
         return "outlook" if suffix in ("msg", "oft") else None
+    head = head if b"\n" in head else head.replace(b"\r", b"\n")
     head = head.removeprefix(b"\xef\xbb\xbf").lstrip(b"\r\n")[:_LOOKED_AT]
     first, _, rest = head.partition(b"\n")
     least = 1 if _SEPARATOR.match(first) else 2
@@ -133,14 +137,15 @@ def messages_of(file: BinaryIO, start: Place) -> Iterator[Found]:
     size = 0
     file.seek(at)
     at_start = is_apart = True
+    is_bare = False
     while line := file.readline(_MAX_LINE_BYTES):
         end = at + len(line)
         if at_start and (at == 0 or _separates(file, line, is_apart=is_apart)) and _is_from(line):
-            if at > begun:
+            if at > begun and (size or not is_bare):
                 number += 1
                 yield _found(file, lines, size, Place(at, number, begun))
                 file.seek(end)
-            begun, lines, size = at, [], 0
+            begun, lines, size, is_bare = at, [], 0, line.startswith(_MMDF)
         else:
             size += len(line)
             lines.append(line)
@@ -150,12 +155,39 @@ def messages_of(file: BinaryIO, start: Place) -> Iterator[Found]:
                 lines.clear()
         at = end
         at_start, is_apart = line.endswith(b"\n"), not line.strip()
-    if at > begun:
+    if at > begun and (size or not is_bare):
         yield _found(file, lines, size, Place(at, number + 1, begun))
 
 
+class _LinesOfOldMacs(io.RawIOBase):
+    """A file whose lines end with a carriage return, with those of today, byte by byte."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        return self._file.seek(offset, whence)
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]  # called by io
+        data = self._file.read(len(buffer)).replace(b"\r", b"\n")
+        buffer[: len(data)] = data
+        return len(data)
+
+
+def with_lines(file: BinaryIO, head: bytes) -> BinaryIO:
+    """``file``, which begins with ``head``, with ends of lines that mail has."""
+    is_old = b"\r" in head and b"\n" not in head
+    return cast("BinaryIO", io.BufferedReader(_LinesOfOldMacs(file))) if is_old else file
+
+
 def _is_from(line: bytes) -> bool:
-    return line.startswith(b"From ") or line.strip() == b"From"
+    return line.startswith(b"From ") or line.strip() in (b"From", _MMDF)
 
 
 def _separates(file: BinaryIO, line: bytes, *, is_apart: bool) -> bool:
@@ -166,6 +198,8 @@ def _separates(file: BinaryIO, line: bytes, *, is_apart: bool) -> bool:
     """
     if not _is_from(line):
         return False
+    if line.startswith(_MMDF):
+        return True
     is_dated = _SEPARATOR.match(line) is not None
     if not (is_dated or is_apart):
         return False

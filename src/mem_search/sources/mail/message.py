@@ -152,3 +152,15 @@ def read_events(text: str) -> list[Event]:
                 plain = plain.removeprefix("mailto:").removeprefix("MAILTO:")
             open_event = replace(open_event, **{names[name]: plain.strip()})
     return found
+
+
+def read_message(data: bytes) -> Mail:
+    """The message in ``data`` (RFC 5322). Raises ValueError when there is none or it is broken."""
+    from mem_search.sources.mail.parts import Reader  # which makes what stands above
+
+    if len(data) > MAX_MESSAGE_BYTES:
+        raise ValueError(TOO_LARGE)
+    try:
+        return Reader().whole(data)
+    except RecursionError:
+        raise ValueError("its parts are nested too deeply") from None

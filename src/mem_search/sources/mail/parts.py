@@ -37,9 +37,7 @@ from mem_search.sources.mail.mailboxes import Place, format_of, messages_of
 from mem_search.sources.mail.message import (
     MAX_HEADERS,
     MAX_LINES,
-    MAX_MESSAGE_BYTES,
     MAX_TEXT_CHARS,
-    TOO_LARGE,
     Mail,
     attachment,
     read_events,
@@ -104,16 +102,6 @@ def _parsed(data: bytes) -> Message:
     rules = _Policy()
     object.__setattr__(rules, "counted", counted)  # a policy refuses what it does not know
     return BytesParser(part, policy=rules).parsebytes(data)
-
-
-def read_message(data: bytes) -> Mail:
-    """The message in ``data`` (RFC 5322). Raises ValueError when there is none or it is broken."""
-    if len(data) > MAX_MESSAGE_BYTES:
-        raise ValueError(TOO_LARGE)
-    try:
-        return Reader().whole(data)
-    except RecursionError:
-        raise ValueError("its parts are nested too deeply") from None
 
 
 class Reader:

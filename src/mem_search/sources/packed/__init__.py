@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
@@ -22,6 +23,7 @@ from mem_search.regular_file import open_regular_file, path_of
 from mem_search.sources.base import scratch_folder, unpacking
 from mem_search.sources.packed.unpacker import SUFFIXES, Unpacked, kind_of
 from mem_search.sources.whole_files import MAX_FILE_BYTES, WholeFile, WholeFiles, head
+from mem_search.zip_files import DAMAGED_ZIP, Archive
 
 NAME: Final = "packed"
 
@@ -30,6 +32,10 @@ _SECONDS: Final = 300
 
 _MEGABYTES: Final = 1024
 _MODULE: Final = "mem_search.sources.packed.unpacking_process"
+_OF_DOCUMENTS: Final = frozenset({"[Content_Types].xml", "mimetype", "word/document.xml"})
+"""Members of Office files and e-books, which programs write among the first."""
+_FIRST: Final = 50
+
 _SAID_BY_FILES: Final = "files of the source "
 
 
@@ -46,7 +52,8 @@ class Packed(WholeFiles):
     def recognises(self, path: Path) -> bool:
         if path.suffix.lower() not in SUFFIXES or path.name.lower().endswith(".jsonl.gz"):
             return False
-        if not kind_of(head(path, 512), path.name):
+        kind = kind_of(head(path, 512), path.name)
+        if not kind or (kind == "zip" and _is_document(path)):
             return False
         others = (each for each in sources.installed() if each.name != NAME)
         return not any(sources.recognises(each, path) for each in others)
@@ -64,6 +71,16 @@ class Packed(WholeFiles):
             for name in sources.at(root):
                 if name != NAME:
                     yield from _read(file, root, name)
+
+
+def _is_document(path: Path) -> bool:
+    """Whether it is an Office file or an e-book, whatever its name."""
+    try:
+        with open_regular_file(path, max_bytes=MAX_FILE_BYTES) as file:
+            members = islice(Archive(file).members(), _FIRST)
+            return any(each.name in _OF_DOCUMENTS for each in members)
+    except (OSError, *DAMAGED_ZIP):
+        return False
 
 
 def _unpacked(file: WholeFile, root: Path) -> Unpacked:

@@ -55,6 +55,7 @@ _FREE_SHARE: Final = 2
 
 SUFFIXES: Final = (
     ".zip", ".tar", ".tgz", ".tbz", ".tbz2", ".txz", ".gz", ".bz2", ".xz", ".7z", ".jex",
+    ".kmz", ".textpack",
 )  # fmt: skip
 _MAGIC: Final = ((b"PK\x03\x04", "zip"), (b"PK\x05\x06", "zip"), (b"7z\xbc\xaf\x27\x1c", "7z"),
                  (b"\x1f\x8b", "gz"), (b"BZh", "bz2"), (b"\xfd7zXZ\0", "xz"))  # fmt: skip
@@ -265,7 +266,7 @@ class _Unpacking:
             return
         except RuntimeError as error:  # of zipfile: a password, a method that is not known
             target.unlink(missing_ok=True)
-            self.found.leave(name, str(error))
+            self.found.leave(name, f"{error}; unpack it yourself")
             return
         except _DAMAGED as error:
             target.unlink(missing_ok=True)
