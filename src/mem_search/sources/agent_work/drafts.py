@@ -25,6 +25,7 @@ from mem_search.sources.agent_work.history import History, Part, Work, hash_of, 
 from mem_search.sources.agent_work.session import compaction_fields, summary_text
 from mem_search.sources.agent_work.step import Step, relative_to_project
 from mem_search.sources.agent_work.text import HEADLINE, headline
+from mem_search.sources.agent_work.titles import decision_title, wanted
 from mem_search.text.platforms import platform_named
 from mem_search.text.shortening import cut, one_line
 
@@ -32,7 +33,7 @@ _PROMPT = 32_000
 _AWAITED = 64
 _QUEUED = 8
 
-VERSION: Final = 8
+VERSION: Final = 9
 """Of the rules by which sessions become records, and of the state between two readings. Raise it
 when one of them changes: the sessions of all agents are then read again from their start."""
 
@@ -176,12 +177,13 @@ class DraftBuilder:
                     self._session.queued = [q for q in self._session.queued if q not in text]
                     yield from self._prompt(text, line, line.uuid)
             case events.Instruction(text=text):
-                yield from self._open(line, line.uuid, requested_change(text))
+                yield from self._open(line, line.uuid, text, requested_change(text))
             case events.AgentText(text=text):
                 step = yield from self._room(line, len(text))
                 step.add_text(text, line.at)
                 chosen, because = choices.decision_in(text)
                 if chosen:
+                    step.chose(chosen)
                     yield self._decision(line, chosen, because)
             case events.ToolCall():
                 call = self._await(event, line)
@@ -214,7 +216,7 @@ class DraftBuilder:
         before = self._steps.get(line.agent)
         asked = before.conclusion if before else ""
         chosen, because = choices.decision_of_person(text, asked)
-        yield from self._open(line, key, requested_change(text, chooses=bool(chosen)))
+        yield from self._open(line, key, text, requested_change(text, chooses=bool(chosen)))
         metadata = {
             "prompt_number": session.prompts,
             "branch": line.branch or session.branch,
@@ -256,10 +258,15 @@ class DraftBuilder:
             return
         if line.agent == MAIN:
             self._session.summarised(fields)
-        yield from self._open(line, line.uuid, step.request if step else "")
+        yield from self._open(line, line.uuid, "", step.request if step else "")
 
-    def _open(self, line: Line, key: str, request: str) -> Iterator[Draft]:
-        """End the agent's turn and begin a new one with the id ``key``."""
+    def _open(self, line: Line, key: str, asked: str, request: str) -> Iterator[Draft]:
+        """End the agent's turn and begin a new one with the id ``key``.
+
+        A prompt that names nothing ("go on") asks for what was asked before.
+        """
+        before = self._steps.get(line.agent)
+        asked = wanted(asked) or (before.asked if before else "")
         if (step := self._steps.pop(line.agent, None)) is not None:
             yield from self._observation(step)
             if line.agent == MAIN:
@@ -271,6 +278,7 @@ class DraftBuilder:
             agent=line.agent,
             prompt=self._session.prompts,
             request=request,
+            asked=asked,
             branch=line.branch or self._session.branch,
             former=list(self._former),
         )
@@ -278,7 +286,7 @@ class DraftBuilder:
     def _room(self, line: Line, more: int) -> Generator[Draft, None, Step]:
         """The agent's step, or its next part, with room for ``more`` characters of text."""
         if line.agent not in self._steps:
-            yield from self._open(line, line.uuid, "")
+            yield from self._open(line, line.uuid, "", "")
         step = self._steps[line.agent]
         if step.is_full(more):
             step = yield from self._closed(line, step, step.next_part())
@@ -316,7 +324,7 @@ class DraftBuilder:
             key,
             because,
             former=[f"{each}{end}" for end in {ending: 0, "/decision": 0} for each in self._former],
-            title=chosen,
+            title=decision_title(chosen, because),
             times=(line.at, line.at),
             earlier=step_keys(step.id, step.part) if (step := self._steps.get(line.agent)) else (),
             metadata={

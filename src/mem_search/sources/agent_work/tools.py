@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from mem_search.patterns import pattern
-from mem_search.sources.agent_work.evidence import error_line
-from mem_search.sources.agent_work.text import clean_text
+from mem_search.sources.agent_work.evidence import commit_subject, error_line
+from mem_search.sources.agent_work.text import HEADLINE, clean_text
 from mem_search.text.shortening import cut, one_line
 
 READS: Final = "reads"
@@ -70,6 +70,8 @@ class Call:
     effect: str
     target: str
     verb: str
+    subject: str = ""
+    """Of the commit that a command makes."""
 
 
 def interpret(tool: str, arguments: Mapping[str, Any]) -> Call:
@@ -80,7 +82,8 @@ def interpret(tool: str, arguments: Mapping[str, Any]) -> Call:
         return Call(effect, cut(text, _PLAN), verb)
     if effect in (READS, MODIFIES):
         return Call(effect, text.strip(), verb)
-    return Call(effect, one_line(text, _COMMAND), verb)
+    subject = one_line(commit_subject(text), HEADLINE) if effect == RUNS else ""
+    return Call(effect, one_line(text, _COMMAND), verb, subject)
 
 
 @dataclass(frozen=True, slots=True)
