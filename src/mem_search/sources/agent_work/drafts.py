@@ -180,10 +180,9 @@ class DraftBuilder:
                 yield from self._open(line, line.uuid, text, requested_change(text))
             case events.AgentText(text=text):
                 step = yield from self._room(line, len(text))
-                step.add_text(text, line.at)
                 chosen, because = choices.decision_in(text)
+                step.add_text(text, line.at, chosen)
                 if chosen:
-                    step.chose(chosen)
                     yield self._decision(line, chosen, because)
             case events.ToolCall():
                 call = self._await(event, line)
@@ -213,19 +212,17 @@ class DraftBuilder:
     def _prompt(self, text: str, line: Line, key: str) -> Iterator[Draft]:
         session = self._session
         session.add_prompt(text)
-        before = self._steps.get(line.agent)
-        asked = before.conclusion if before else ""
+        asked = before.conclusion if (before := self._steps.get(line.agent)) else ""
         chosen, because = choices.decision_of_person(text, asked)
         yield from self._open(line, key, text, requested_change(text, chooses=bool(chosen)))
+        kept = cut(text, _PROMPT)
         metadata = {
             "prompt_number": session.prompts,
             "branch": line.branch or session.branch,
             "cwd": line.cwd or session.cwd,
             "session_id": session.id,
+            **({} if kept == text else {"characters": len(text)}),
         }
-        kept = cut(text, _PROMPT)
-        if kept != text:
-            metadata["characters"] = len(text)
         yield self._draft(
             "user_prompt",
             key,
@@ -247,13 +244,12 @@ class DraftBuilder:
         texts, session.queued = session.queued, []
         if not delivered:
             return
+        session.delivered = [*session.delivered, *texts][-_QUEUED:]
         for place, text in enumerate(texts):
-            session.delivered = [*session.delivered, text][-_QUEUED:]
             yield from self._prompt(text, line, f"{line.uuid}-{place}")
 
     def _compacted(self, text: str, line: Line) -> Iterator[Draft]:
-        step = self._steps.get(line.agent)
-        fields = compaction_fields(text)
+        step, fields = self._steps.get(line.agent), compaction_fields(text)
         if not fields:
             return
         if line.agent == MAIN:
@@ -261,13 +257,10 @@ class DraftBuilder:
         yield from self._open(line, line.uuid, "", step.request if step else "")
 
     def _open(self, line: Line, key: str, asked: str, request: str) -> Iterator[Draft]:
-        """End the agent's turn and begin a new one with the id ``key``.
-
-        A prompt that names nothing ("go on") asks for what was asked before.
-        """
-        before = self._steps.get(line.agent)
-        asked = wanted(asked) or (before.asked if before else "")
+        """End the agent's turn and begin one with the id ``key``."""
+        asked = wanted(asked)  # "go on" asks for what was asked before
         if (step := self._steps.pop(line.agent, None)) is not None:
+            asked = asked or step.asked
             yield from self._observation(step)
             if line.agent == MAIN:
                 self._session.did(step, over=True)
@@ -309,8 +302,7 @@ class DraftBuilder:
             tools.interpret(event.tool, event.arguments), (self._session.cwd, line.cwd)
         )
         self._awaited[event.call] = call
-        if len(self._awaited) > _AWAITED:
-            # The oldest call was most likely interrupted and gets no answer.
+        if len(self._awaited) > _AWAITED:  # the oldest was most likely interrupted: no answer
             del self._awaited[next(iter(self._awaited))]
         return call
 

@@ -73,7 +73,7 @@ def command_name(command: str) -> str:
 
 _SUBJECT = pattern(
     r"\bgit (?:-\S+ )*commit\b[^\n]{0,200}?(?:\s-[a-z]*m|\s--message)[ =]"
-    r"(?:\"\$\(cat <<-?\s?['\"]?\w+['\"]?\s*\n|['\"])\s*([^\n'\"]{3,200})"
+    r"(?:\"\$\(cat <<-?\s?['\"]?\w+['\"]?\s*\n|['\"]|(?=\w))\s*([^\n'\"]{3,200})"
 )
 
 

@@ -175,18 +175,17 @@ class Step:
             self.started = at if self.started is None else self.started
             self.ended = at
 
-    def add_text(self, text: str, at: int | None) -> None:
-        """The agent said ``text``; texts without a call between them are one conclusion."""
+    def add_text(self, text: str, at: int | None, chosen: str = "") -> None:
+        """The agent said ``text``; texts without a call between them are one conclusion. A sentence
+        of it that is ``chosen`` is the title of a record of its own.
+        """
+        self.chosen = [*self.chosen, *([chosen] if chosen else [])][-_MAX_CHOSEN:]
         self._keep_held()
         text = cut(text, NARRATIVE)
         self.held, self.held_at, self.waiting = text, at, 0
         together = self.last_text and not self.at_work
         self.last_text = cut(f"{self.last_text}\n\n{text}", NARRATIVE) if together else text
         self.at_work = False
-
-    def chose(self, sentence: str) -> None:
-        """The agent decided with ``sentence``, which is the title of a record of its own."""
-        self.chosen = [*self.chosen, sentence][-_MAX_CHOSEN:]
 
     def calls(self, call: tools.Call) -> None:
         """The agent called a tool, so what it said last was not a conclusion."""

@@ -17,6 +17,7 @@ from mem_search.patterns import pattern
 from mem_search.sources.agent_work.evidence import (
     ANNOUNCES,
     command_name,
+    explores,
     removed_files,
     sort_of_file,
     statement,
@@ -44,7 +45,9 @@ _SHORT_STEM: Final = 7
 """Characters of names as ``index`` and ``auth``, which say little without their folder."""
 
 _TOKEN: Final = pattern(r"`[^`\n]{1,80}`|\.?[^\W_][\w./:#@-]{0,80}")
-_NAME: Final = pattern(r"`|^\.|\w[./_:#@]\w|[a-zß-ÿ][A-Z]|[A-Za-z]\d|\d[A-Za-z]|[A-Z]{2}|[^\W\d]-\d")
+_NAME: Final = pattern(
+    r"`|^\.|\w[./_:#@]\w|[a-zß-ÿ][A-Z]|[A-Za-z]\d|\d[A-Za-z]|[A-Z]{2}|[^\W\d]-\d"
+)
 _ORDINAL: Final = pattern(r"(?:\d+(?:st|nd|rd|th)?|task|step|[a-z])-?\d*", re.IGNORECASE)
 _OUTCOME: Final = pattern(
     r"\b\d+\W+(?:\w+ )?(?:tests?|specs?|examples?|passed|failures?|doctests)\b", re.IGNORECASE
@@ -62,7 +65,7 @@ _DOES: Final = pattern(
 """An intention to change something, as it begins."""
 _NARRATES: Final = pattern(
     r"(?:now |also )?(?:(?:claim|commit|still|waiting|here['’]?s|here (?:is|are)"
-    r"|i have|i['’]ve)\b|(?:close|mark|push|sync)\b(?=.{0,200}\b(?:commit|push|continue|beads?|epic"
+    r"|i have|i['’]ve|[\w.#-]{1,40} is (?:now )?(?:closed|committed|done|pushed|unblocked))\b|(?:close|mark|push|sync)\b(?=.{0,200}\b(?:commit|push|continue|beads?|epic"
     r"|tasks?|issues?|tickets?|move (?:on )?to)\b))",
     re.IGNORECASE,
 )
@@ -76,14 +79,17 @@ _VAGUE: Final = pattern(
     re.IGNORECASE,
 )
 _PREFACE: Final = pattern(
-    r"(?:i (?:can )?see\b(?: that|\W+the (?:issue|problem)\b(?: (?:is|was)\b(?: that)?)?)?[\s,:;—–-]*"
+    r"(?:i (?:can )?see\b(?: that|\W+the (?:issue|problem)\b(?: (?:is|was)\b(?: that)?)?)?"
+    r"[\s,:;—–-]*"
     r"|continu(?:e|ing) with [^—–:\n]{1,60}[—–:] ?"
     r"|the (?:issue|problem) is clear\b[\s,:;—–-]*|the (?:issue|problem) is that )",
     re.IGNORECASE,
 )
-_JOINS: Final = pattern(r"^(?:but|and|so|then)\b,? ", re.IGNORECASE)
+_JOINS: Final = pattern(
+    r"^(?:(?:but|and|so|then)\b,? |try(?:ing)? (?:a |an )?\w+ approach\s?[-–—:,]\s)", re.IGNORECASE
+)
 _HEADING: Final = pattern(r"#{1,6} \S")
-_BETWEEN: Final = pattern(r"(?<=[.!?:])(?<!\.\.)\s+|\n+")
+_BETWEEN: Final = pattern(r"(?<=[.!?])(?<!\.\.)\s+|\n+")
 """Between two sentences; three points are within one."""
 _REMOVES: Final = pattern(r"Ran: (?:git )?rm ")
 _FAILED: Final = pattern(r"Failed(?: with exit code \d+)?: Ran: (.+?)( — .*|$)")
@@ -153,7 +159,9 @@ def _looked(known: Evidence) -> str:
         return _joined(failed[0], _for(known.asked))
     if place:
         return _joined(f"Read {place}", _for(known.asked))
-    fact = next(iter(known.facts), "") or next(filter(str.strip, known.texts), "")
+    worked = [fact for fact in known.facts if not explores(fact.partition(": ")[2])]
+    told = [*worked, *filter(str.strip, known.texts), *known.facts]
+    fact = next(iter(told), "").partition("\n")[0]
     return _joined(statement(fact, MAX_TITLE), _for(known.asked))
 
 
@@ -197,7 +205,7 @@ def _said(known: Evidence) -> tuple[str, bool]:
             continue
         weight, is_plan = weight_of(said), bool(ANNOUNCES.search(sentence))
         if known.type != "discovery" and _LOOKS.match(said):
-            weight -= _ENOUGH - 1
+            continue  # it did more than that
         if finds and is_plan:
             if weight > planned_weight:
                 planned, planned_weight = said, weight
@@ -240,7 +248,7 @@ def weight_of(sentence: str) -> int:
         found[lower] = _OF_NAME if _NAME.search(token) else 1
         if characters := len(_CJK.findall(token)):
             found[lower] = 1 + characters // _CJK_WORD
-    less = _VAGUE.match(sentence) is not None
+    less = int(_VAGUE.match(sentence) is not None)
     less += (_ENOUGH - 1) * (_OUTCOME.search(sentence) is not None)
     return sum(found.values()) - less
 
@@ -325,6 +333,7 @@ def decision_title(chosen: str, because: str) -> str:
         return title
     for sentence in (*reversed(sentences[max(0, at - 2) : at]), *sentences[at + 1 : at + 2]):
         said = _bare(sentence)
-        if weight_of(said) >= _ENOUGH - 1 and not ANNOUNCES.search(sentence):
+        tells = not ANNOUNCES.search(sentence) or _PREFACE.match(sentence)
+        if weight_of(said) >= _LITTLE and tells:
             return one_line(f"{title.rstrip('.')} — {said}", _MAX_DECISION)
     return title
