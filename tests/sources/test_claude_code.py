@@ -284,7 +284,7 @@ def test_a_plan_that_was_approved_and_an_answer_are_decisions(tmp_path: Path) ->
     plan, answer, _ = drafts_of(script, tmp_path, "observation")
 
     assert plan.metadata["type"] == answer.metadata["type"] == "decision"
-    assert plan.title == "Store tides in one table"
+    assert plan.title == "Store tides in one table — One row an hour"
     assert plan.text == "Plan:\n# Store tides in one table\nOne row an hour."
     assert answer.title == answer.text == "Which unit? metres"
 
@@ -321,7 +321,7 @@ def test_a_decision_is_what_chooses_one_way(tmp_path: Path, said: str, chosen: s
     [
         ("There are two ways: feet or metres. Which do you prefer?", "metres now",
          "Metres now — There are two ways: feet or metres"),
-        ("I suggest feet.", "agreed, feet", "Agreed, feet"),
+        ("I suggest feet.", "agreed, feet", "Agreed, feet — I suggest feet"),
         ("I suggest feet.", "why feet?", ""),
         ("I'd use feet rather than metres. Which one do you prefer?", "do it", ""),
         ("It is done.", "We use metres everywhere, the harbour has confirmed it.",
@@ -406,7 +406,7 @@ def test_a_turn_becomes_its_steps(tmp_path: Path) -> None:
         ("bugfix", "Fix table.py: The table has no tide for noon; `make test` passes"),
         ("refactor", "Extract the loop into its own function in table.py"),
         ("change", "Change test_table.py: tides"),
-        ("discovery", "Ran: cat TODO for “Implement the tide table”"),
+        ("discovery", "See what is next for “Implement the tide table”"),
     ]
     assert steps[1].metadata["failed"] == [
         "Failed with exit code 2: Ran: make test — Error: no tide"

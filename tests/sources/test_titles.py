@@ -44,7 +44,9 @@ SAYS = [
 
 
 def title(kind: str, *texts: str, **known: Any) -> str:
-    nothing: dict[str, Any] = dict.fromkeys(("modified", "read", "facts", "failed", "broken"), ())
+    nothing: dict[str, Any] = dict.fromkeys(
+        ("modified", "read", "facts", "failed", "broken", "defined"), ()
+    )
     nothing |= {"aim": "", "chosen": (), "passed": "", "commit": "", "asked": "", "created": False}
     return step_title(Evidence(type=kind, texts=texts, **(nothing | known)))
 
@@ -91,6 +93,17 @@ def test_without_words_the_commit_the_failure_or_what_was_removed_is_the_title()
     failed = "Failed with exit code 128: Ran: git push 2>&1 — fatal: no upstream branch"
     assert title("discovery", failed=[failed]) == ("`git push` failed — fatal: no upstream branch")
     assert title("change", modified=["old.py"], facts=["Ran: git rm old.py"]) == "Remove old.py"
+
+
+def test_names_that_an_edit_brings_are_the_object_where_words_name_none(tmp_path: Path) -> None:
+    script = Script().asks("Count the waves").says("Let me write it.")
+    new = "class Ring:\n    def push_wave(self):\n        pass\n    def count(self): ..."
+    script.does("Edit", file_path=f"{CWD}/gauge.py", old_string="def count(self)", new_string=new)
+    script.write(tmp_path / "p" / f"{script.session}.jsonl")
+    (batch, *_) = ClaudeCode().read(Location("claude-code", str(tmp_path)), {})
+    assert "Extend gauge.py: Ring, push_wave for “Count the waves”" in [
+        each.title for each in batch.drafts
+    ]
 
 
 def test_what_has_only_looked_does_not_say_that_it_did() -> None:

@@ -36,7 +36,8 @@ class Step:
     ``request`` is the type of change that the prompt asked for, if its words say so, ``asked`` what
     it asked for. ``held`` is
     what the agent said last, at ``held_at``: the next call decides whether it begins a new step.
-    ``chosen`` are its sentences that are decisions, ``commit`` is the subject of the first commit,
+    ``chosen`` are its sentences that are decisions, ``defined`` names that its edits
+    bring, ``commit`` is the subject of the first commit,
     ``passed`` a check that failed before and passes since a change.
     ``aim`` is what it said before the first change, ``last_text`` what it said last; ``at_work``:
     it has used a tool since. ``broken`` are checks that failed and have not passed since, ``tried``
@@ -66,6 +67,7 @@ class Step:
     read: list[str] = field(default_factory=list)
     modified: list[str] = field(default_factory=list)
     chosen: list[str] = field(default_factory=list)
+    defined: list[str] = field(default_factory=list)
     commit: str = ""
     passed: str = ""
     failed: list[str] = field(default_factory=list)
@@ -232,6 +234,8 @@ class Step:
             case tools.MODIFIES:
                 self.created |= self._creates(call, answer)
                 add_new(self.modified, call.target)
+                if call.defines and len(self.defined) < _MAX_CHOSEN:
+                    add_new(self.defined, call.defines)
                 self.checked = self.idle = False
             case tools.RUNS:
                 self._notes(f"{call.verb}: {call.target}")
@@ -284,12 +288,8 @@ class Step:
     @property
     def title(self) -> str:
         """What was done to what, where, and how it went."""
-        return titles.step_title(
-            titles.Evidence(
-                self.type, self.aim, self.texts, self.chosen, self.modified, self.read, self.facts,
-                self.failed, self.broken, self.created, self.passed, self.commit, self.asked,
-            )
-        )  # fmt: skip
+        known = {name: getattr(self, name) for name in titles.Evidence.__slots__}
+        return titles.step_title(titles.Evidence(**known))
 
     @property
     def text(self) -> str:

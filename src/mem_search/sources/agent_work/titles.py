@@ -64,9 +64,10 @@ _DOES: Final = pattern(
 )
 """An intention to change something, as it begins."""
 _NARRATES: Final = pattern(
-    r"(?:now |also )?(?:(?:claim|commit|still|waiting|here['’]?s|here (?:is|are)"
-    r"|i have|i['’]ve|[\w.#-]{1,40} is (?:now )?(?:closed|committed|done|pushed|unblocked))\b|(?:close|mark|push|sync)\b(?=.{0,200}\b(?:commit|push|continue|beads?|epic"
-    r"|tasks?|issues?|tickets?|move (?:on )?to)\b))",
+    r"(?:now |also )?(?:(?:claim|commit|still|waiting|here['’]?s|here (?:is|are)|i have|i['’]ve"
+    r"|[\w.#-]{1,40} is (?:now )?(?:closed|committed|done|pushed|unblocked))\b"
+    r"|(?:close|mark|push|sync)\b(?=.{0,200}\b(?:commit|push|continue|beads?|epic|tasks?|issues?"
+    r"|tickets?|move (?:on )?to)\b))",
     re.IGNORECASE,
 )
 """Says what is done about the work, and not in it."""
@@ -81,7 +82,7 @@ _VAGUE: Final = pattern(
 _PREFACE: Final = pattern(
     r"(?:i (?:can )?see\b(?: that|\W+the (?:issue|problem)\b(?: (?:is|was)\b(?: that)?)?)?"
     r"[\s,:;—–-]*"
-    r"|continu(?:e|ing) with [^—–:\n]{1,60}[—–:] ?"
+    r"|(?:continuing|starting) with (?:[^—–:\n]{1,60}[—–:] ?|[\w.#-]{1,40}$)"
     r"|the (?:issue|problem) is clear\b[\s,:;—–-]*|the (?:issue|problem) is that )",
     re.IGNORECASE,
 )
@@ -103,8 +104,8 @@ class Evidence:
     """What is known of a step. ``aim`` is what the agent said before its first change, ``texts``
     all it said; ``chosen`` are sentences that are decisions, with titles of their own. ``passed``
     is a check that failed before and passes now, ``broken`` are those that fail, ``failed`` is what
-    failed; ``created``: files are new; ``commit`` the subject of
-    a commit, ``asked`` what the person asked for.
+    failed; ``created``: files are new; ``defined`` are names that its edits bring;
+    ``commit`` is the subject of a commit, ``asked`` what the person asked for.
     """
 
     type: str
@@ -117,6 +118,7 @@ class Evidence:
     failed: Sequence[str]
     broken: Sequence[str]
     created: bool
+    defined: Sequence[str]
     passed: str
     commit: str
     asked: str
@@ -134,6 +136,8 @@ def _changed(known: Evidence) -> str:
     place = _place(known.modified, said)
     if not said:
         wanted = f": {known.commit}" if known.commit else _for(known.asked)
+        if known.defined and not known.commit:
+            wanted = f": {one_line(', '.join(known.defined), _MIN_SENTENCE)}{wanted}"
         if not place:
             return _joined(known.commit or known.asked or next(iter(known.facts), ""), outcome)
         return _joined(f"{_verb(known)} {place}", wanted, outcome)
@@ -199,11 +203,14 @@ def _said(known: Evidence) -> tuple[str, bool]:
     least = _LITTLE if known.type == "discovery" else 1  # what is changed has its place beside it
     best, best_weight, planned, planned_weight = "", least - 1, "", least - 1
     best_is_plan = False
-    for sentence in found:
+    for place, sentence in enumerate(found):
+        if plans and place == len(plans) and best_weight >= _LITTLE:
+            break
         said = _bare(sentence)
         if any(_is_same(said, each) for each in known.chosen):
             continue
         weight, is_plan = weight_of(said), bool(ANNOUNCES.search(sentence))
+        weight -= _OF_NAME * any(f"`{_name(path)}`" in said for path in known.modified)
         if known.type != "discovery" and _LOOKS.match(said):
             continue  # it did more than that
         if finds and is_plan:
