@@ -48,6 +48,8 @@ _TOKEN: Final = pattern(r"`[^`\n]{1,80}`|\.?[^\W_][\w./:#@-]{0,80}")
 _NAME: Final = pattern(
     r"`|^\.|\w[./_:#@]\w|[a-zß-ÿ][A-Z]|[A-Za-z]\d|\d[A-Za-z]|[A-Z]{2}|[^\W\d]-\d"
 )
+_TICKET: Final = pattern(r"[\w-]{0,30}[.#-]\d{1,6}")
+"""The name of a task in a tracker, which says little without it."""
 _ORDINAL: Final = pattern(r"(?:\d+(?:st|nd|rd|th)?|task|step|[a-z])-?\d*", re.IGNORECASE)
 _OUTCOME: Final = pattern(
     r"\b\d+\W+(?:\w+ )?(?:tests?|specs?|examples?|passed|failures?|doctests)\b", re.IGNORECASE
@@ -252,7 +254,7 @@ def weight_of(sentence: str) -> int:
         lower = word.casefold()
         if lower in STOP_WORDS or lower in worn or _ORDINAL.fullmatch(lower) or len(lower) < 2:
             continue
-        found[lower] = _OF_NAME if _NAME.search(token) else 1
+        found[lower] = _OF_NAME if _NAME.search(token) and not _TICKET.fullmatch(lower) else 1
         if characters := len(_CJK.findall(token)):
             found[lower] = 1 + characters // _CJK_WORD
     less = int(_VAGUE.match(sentence) is not None)
