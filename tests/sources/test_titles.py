@@ -106,6 +106,11 @@ def test_names_that_an_edit_brings_are_the_object_where_words_name_none(tmp_path
     ]
 
 
+def test_a_numbered_heading_of_a_report_is_its_title() -> None:
+    report = "Perfect! Let me check more of the tmux service.\n### 1. How `list_panes/0` works\nIt."
+    assert title("discovery", report) == "How `list_panes/0` works"
+
+
 def test_what_has_only_looked_does_not_say_that_it_did() -> None:
     said = "Now implement the tide table for the pier."
     assert title("discovery", said, read=["lib/pier.ex"]) == (

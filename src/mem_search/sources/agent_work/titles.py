@@ -92,6 +92,7 @@ _JOINS: Final = pattern(
     r"^(?:(?:but|and|so|then)\b,? |try(?:ing)? (?:a |an )?\w+ approach\s?[-–—:,]\s)", re.IGNORECASE
 )
 _HEADING: Final = pattern(r"#{1,6} \S")
+_NUMBER: Final = pattern(r"^((?:#{1,6} |[-*] )?)\d{1,2}[.)] ")
 _BETWEEN: Final = pattern(r"(?<=[.!?])(?<!\.\.)\s+|\n+")
 """Between two sentences; three points are within one."""
 _REMOVES: Final = pattern(r"Ran: (?:git )?rm ")
@@ -240,7 +241,8 @@ def _sentences(texts: Iterable[str]) -> Iterator[str]:
         if line.lstrip().startswith("```"):
             is_code = not is_code
         elif not is_code and line.strip()[:1] not in ("|", "", "<"):
-            yield from _BETWEEN.split(line.strip())
+            said = _NUMBER.sub(r"\1", line.strip())
+            yield from [said] if _HEADING.match(said) else _BETWEEN.split(said)
 
 
 def weight_of(sentence: str) -> int:
