@@ -43,6 +43,11 @@ def _decided(draft: Draft) -> bool:
     return draft.metadata.get("type") == "decision"
 
 
+def _line_of(decision: Draft) -> str:
+    """The line at which it was recorded: ``LINE/decision``, with the session before it or not."""
+    return decision.source_id.split("/")[-2]
+
+
 class Judged:
     """One transcript with what a person said about it."""
 
@@ -80,13 +85,13 @@ class Judged:
 
     def decisions(self) -> Iterator[tuple[str, bool]]:
         """Of each judged decision: place, whether it was recorded."""
-        uuids = {draft.source_id.split("/")[1] for draft in self.records if _decided(draft)}
+        uuids = {_line_of(draft) for draft in self.records if _decided(draft)}
         for number in self.judgements.get("decisions", ()):
             yield f"{self.name[:8]}:{number}", self._answer_of(number).uuid in uuids
 
     def undecided(self) -> Iterator[tuple[str, bool]]:
         """Of each sentence that chooses nothing: place, whether it was left alone."""
-        uuids = {draft.source_id.split("/")[1] for draft in self.records if _decided(draft)}
+        uuids = {_line_of(draft) for draft in self.records if _decided(draft)}
         for number in self.judgements.get("undecided", ()):
             yield f"{self.name[:8]}:{number}", self.lines[number].uuid not in uuids
 
@@ -95,7 +100,7 @@ class Judged:
         may = [*self.judgements.get("decisions", ()), *self.judgements.get("either", ())]
         judged = {self._answer_of(number).uuid for number in may}
         numbers = {line.uuid: number for number, line in self.lines.items()}
-        recorded = {d.source_id.split("/")[1]: d.title for d in self.records if _decided(d)}
+        recorded = {_line_of(d): d.title for d in self.records if _decided(d)}
         return [
             f"{self.name[:8]}:{numbers[uuid]}: {title}"
             for uuid, title in recorded.items()
@@ -164,9 +169,6 @@ def written(quiet: bool) -> None:
             files = [Judged(path, drafts, judgements) for path, judgements in paths]
         if part == "looked at" and not quiet:
             _tell(files)
-            for file in files:
-                for place in file.wrongly_decided():
-                    print(f"  decision {place}: recorded, and is none")
         print(f"written, {part}:", figures(files))
 
 
@@ -196,6 +198,8 @@ def _tell(files: list[Judged]) -> None:
         for place, is_found in file.decisions():
             if not is_found:
                 print(f"  decision {place}: not recorded")
+        for place in file.wrongly_decided():
+            print(f"  decision {place}: recorded, and is none")
         for key in ("failed", "rejected"):
             for place, is_found, lines in file.failures(key):
                 if not is_found:

@@ -16,6 +16,7 @@ import pytest
 import mem_search
 from git_repositories import Repository
 from homes import Home, quick
+from mem_search.platform import IS_MACOS
 from patience import PATIENCE
 
 FZF = Path(__file__).parents[2] / "docs" / "reference" / "terminal.md"
@@ -60,6 +61,16 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
     for folder in (vault, place / "notes"):
         home.ok("add", str(folder))
     home.ok("sync", "git", str(place / "harbour"))
+    letters = place / "letters"
+    (letters / "new").mkdir(parents=True)
+    for folder, name in ((letters, "harbour.eml"), (letters / "new", "1700000000.M1.host")):
+        (folder / name).write_text(
+            f"Message-ID: <{name}@example.org>\nFrom: ada@example.org\n"
+            f"Subject: The {name} letter\n\nThe harbour is deep.\n"
+        )
+    box = "From ada Mon Mar  2 09:00:00 2026\nMessage-ID: <box@example.org>\n"
+    (letters / "all.mbox").write_text(f"{box}Subject: The box letter\n\nThe quay is high.\n")
+    home.ok("sync", "mail", str(letters))
     (vault / "gone.txt").unlink()
     (vault / "link.txt").symlink_to(place / "secret.txt")
     lines = "\n".join(json.dumps({"source_id": f"h{n}", **row}) for n, row in enumerate(HOSTILE))
@@ -90,6 +101,15 @@ def test_each_record_has_the_program_that_a_person_has_for_it(home: Home) -> Non
     assert opened(home, "page") == "https://example.org/a?b=c&d=$(id)"
     assert opened(home, "mail") == "mid:a%26b%3Dc%3B%24%28id%29@example.org"
     assert opened(home, "session") == "claude --resume 11111111-2222-3333-4444-555555555555"
+
+
+@pytest.mark.skipif(IS_MACOS, reason="its mail program opens mid addresses")
+def test_a_mail_with_a_file_of_its_own_is_opened_by_that_file(home: Home) -> None:
+    letters = home.path.parent / "letters"
+    assert opened(home, "The harbour.eml letter") == (letters / "harbour.eml").as_uri()
+    in_maildir = letters / "new" / "1700000000.M1.host"
+    assert opened(home, "The 1700000000.M1.host letter") == in_maildir.as_uri()
+    assert opened(home, "The box letter") == "mid:box@example.org"
 
 
 @pytest.mark.parametrize(

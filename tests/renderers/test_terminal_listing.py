@@ -246,6 +246,13 @@ def test_what_must_be_known_first_stands_before_the_text() -> None:
     assert "   replaced by note:9  We decided" in shown(80, old)
 
 
+def test_a_title_has_the_line_where_a_narrow_terminal_would_leave_it_a_few_words() -> None:
+    old = replace(RECORDS[2], superseded_by=Ref("observation", 9))
+    first, second, *_ = shown(60, old).split("\n")
+    assert first == "🔴 Fix  Refresh tokens under a lock, so that two tabs do no…"
+    assert second.startswith("   web · Mar 3 · observation:2  replaced by observation:9")
+
+
 def test_kinds_are_called_as_people_say_them() -> None:
     assert [kind_of(each) for each in RECORDS] == [
         "Note", "Note", "Fix", "Mail", "Commit", "PDF", "Web page", "Prompt",

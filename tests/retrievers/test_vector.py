@@ -127,6 +127,18 @@ async def test_a_large_store_waits_for_an_index_that_starts(
     assert len(waits) == 2  # so few are compared at once
 
 
+async def test_an_index_that_is_late_at_a_start_is_no_fault(
+    full: Runtime, waits: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def late(*_: object) -> None:
+        raise IndexUnavailable("the index is starting")
+
+    monkeypatch.setattr(full.index, "query", late)
+    for filters in (Filters(), Filters(project="p")):
+        ranking = await rank(full, 50, filters)
+        assert (ranking.state, ranking.detail) == ("ok", "exact")
+
+
 async def test_a_very_large_store_is_not_compared_while_the_index_starts(
     full: Runtime, waits: list[float], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -12,8 +12,9 @@ import shlex
 import shutil
 import subprocess
 import webbrowser
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any, Final
 from urllib.parse import quote, urlsplit
@@ -28,12 +29,17 @@ from mem_search.cli.records import Ref, id_in_url
 from mem_search.errors import InputError, NotFound
 from mem_search.patterns import pattern
 from mem_search.platform import IS_MACOS
+from mem_search.regular_file import open_regular_file
 
 _SCHEMES: Final = ("http", "https")
 """Of addresses that records bring; ``mid`` and ``obsidian`` are written here."""
 _SESSION: Final = pattern(r"[A-Za-z0-9][\w.:-]*")
 """What can be an option of the agent is no session."""
 _COMMIT: Final = pattern(r"[0-9a-f]{7,64}")
+_MAX_MAILS: Final = 20_000
+"""Files that are looked at for a message: about two seconds."""
+_MAX_HEADER_BYTES: Final = 65_536
+_MESSAGE_ID_LINE: Final = pattern(rb"(?im)^message-id:\s{0,4}(<[^<>\n]{1,900}>)")
 _MESSAGE_ID: Final = pattern(r"[^\s<>\x00-\x20\x7f]+@[^\s<>\x00-\x20\x7f]+")
 _SHOWN: Final = frozenset(
     ".pdf .docx .pptx .xlsx .xls .ods .odt .odp .epub .doc .ppt .rtf .eml .png .jpg .jpeg .gif .tif"
@@ -105,7 +111,8 @@ def original_of(client: Client, record: Mapping[str, Any]) -> Original:
     if record["kind"] == "email" and _MESSAGE_ID.fullmatch(
         said := str(metadata.get("message_id", "")).strip().strip("<>")
     ):
-        return Original(f"mid:{quote(said, safe='@')}")
+        letter = None if IS_MACOS else _mail_file(_places(client, record["source"]), said)
+        return Original(letter.as_uri() if letter else f"mid:{quote(said, safe='@')}")
     commit = str(metadata.get("commit", ""))
     if record["source"] == "git" and _COMMIT.fullmatch(commit):
         for folder in _places(client, "git"):
@@ -148,6 +155,35 @@ def _places(client: Client, source: str) -> list[Path]:
         for each in read
         if each["source"] == source and os.path.isabs(each["path"])  # noqa: PTH117
     ]
+
+
+def _mail_file(places: Sequence[Path], message_id: str) -> Path | None:
+    """The file of one message, in what a source was given; None where no file has it alone. Few
+    desktops but macOS have a program for ``mid`` addresses, and all have one for a mail.
+    """
+    wanted = f"<{message_id}>".encode()
+    files = (each for place in places for each in ([place] if place.is_file() else _mails(place)))
+    return next((file for file in islice(files, _MAX_MAILS) if _is_mail(file, wanted)), None)
+
+
+def _is_mail(file: Path, message_id: bytes) -> bool:
+    """Whether ``file`` is this one message, and no mailbox."""
+    try:
+        with open_regular_file(file, follow=False) as opened:
+            head = opened.read(_MAX_HEADER_BYTES).replace(b"\r\n", b"\n").partition(b"\n\n")[0]
+    except OSError:
+        return False  # it is gone, or is no file that a mail program opens
+    named = _MESSAGE_ID_LINE.search(head)
+    return named is not None and named[1] == message_id and not head.startswith(b"From ")
+
+
+def _mails(place: Path) -> Iterator[Path]:
+    """Files below ``place`` that have one message each; no link is followed."""
+    for folder, _, names in os.walk(place):
+        is_maildir = Path(folder).name in ("cur", "new")
+        yield from (
+            Path(folder, name) for name in sorted(names) if is_maildir or name.endswith(".eml")
+        )
 
 
 def _of_file(file: Path, place: Path) -> Original:

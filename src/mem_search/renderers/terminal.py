@@ -45,6 +45,8 @@ MAX_COLUMNS: Final = 240
 _INDENT: Final = "   "
 _MIN_SPAN: Final = 24
 """Columns of a span that tells something."""
+_MIN_TITLE: Final = 36
+"""Columns of a title that is cut for the sake of the span; with less, the title has the line."""
 _MAX_KIND: Final = 10
 _MAX_PLACE: Final = 24
 """Columns; a longer place loses its beginning."""
@@ -151,13 +153,16 @@ def _lines(
     wide_text = columns - len(_INDENT) - (cell_len(remarks) + len(_GAP) if remarks else 0)
     below = wide_text - cell_len(about) - len(_GAP)
     head = f"{icon}{KIND}{kind}{PLAIN}{_GAP}"
-    if cell_len(title) <= beside or not spans or below < min(_MIN_SPAN, cell_len(text)):
+    no_room = below < min(_MIN_SPAN, cell_len(text)) and beside >= _MIN_TITLE
+    if cell_len(title) <= beside or not spans or no_room:
         yield f"{head}{_marked(cut(title, beside), matcher, BOLD)}{_GAP}{_dim(about, record)}"
         if text or said:
             yield (_INDENT + said + _span(text, words, matcher, wide_text)).rstrip()
     else:
         yield f"{head}{_marked(cut(title, room), matcher, BOLD)}"
-        span = _GAP + said + _span(text, words, matcher, below) if text or said else ""
+        # Two or three words of a text tell nothing.
+        shown = _span(text, words, matcher, below) if below >= _MIN_PLACE * 2 else ""
+        span = _GAP + said + shown if shown or said else ""
         yield f"{_INDENT}{_dim(about, record)}{span}".rstrip()
     for line in explanation(result.scores):
         yield _INDENT + line.strip()

@@ -187,7 +187,7 @@ class VectorRetriever:
             if len(nearest.records) < depth and wanted < most:
                 nearest = await self._near(text, most)
         except IndexUnavailable:
-            away = True
+            away = self._index.state != "starting"  # which is no fault
         else:
             if len(nearest.records) >= depth or (await self._store.corpus()).size > SCAN_LIMIT:
                 return await self._with_rare(text, nearest, Filters(), depth)

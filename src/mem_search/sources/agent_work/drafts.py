@@ -25,6 +25,7 @@ from mem_search.sources.agent_work.history import History, Part, Work, hash_of, 
 from mem_search.sources.agent_work.session import compaction_fields, summary_text
 from mem_search.sources.agent_work.step import Step, relative_to_project
 from mem_search.sources.agent_work.text import HEADLINE, headline
+from mem_search.sources.agent_work.titles import decision_title, wanted
 from mem_search.text.platforms import platform_named
 from mem_search.text.shortening import cut, one_line
 
@@ -178,11 +179,11 @@ class DraftBuilder:
                     self._session.queued = [q for q in self._session.queued if q not in text]
                     yield from self._prompt(text, line, line.uuid)
             case events.Instruction(text=text):
-                yield from self._open(line, line.uuid, requested_change(text))
+                yield from self._open(line, line.uuid, text, requested_change(text))
             case events.AgentText(text=text):
                 step = yield from self._room(line, len(text))
-                step.add_text(text, line.at)
                 chosen, because = choices.decision_in(text)
+                step.add_text(text, line.at, chosen)
                 if chosen:
                     yield self._decision(line, chosen, because)
             case events.ToolCall():
@@ -213,19 +214,17 @@ class DraftBuilder:
     def _prompt(self, text: str, line: Line, key: str) -> Iterator[Draft]:
         session = self._session
         session.add_prompt(text)
-        before = self._steps.get(line.agent)
-        asked = before.conclusion if before else ""
+        asked = before.conclusion if (before := self._steps.get(line.agent)) else ""
         chosen, because = choices.decision_of_person(text, asked)
-        yield from self._open(line, key, requested_change(text, chooses=bool(chosen)))
+        yield from self._open(line, key, text, requested_change(text, chooses=bool(chosen)))
+        kept = cut(text, _PROMPT)
         metadata = {
             "prompt_number": session.prompts,
             "branch": line.branch or session.branch,
             "cwd": line.cwd or session.cwd,
             "session_id": session.id,
+            **({} if kept == text else {"characters": len(text)}),
         }
-        kept = cut(text, _PROMPT)
-        if kept != text:
-            metadata["characters"] = len(text)
         yield self._draft(
             "user_prompt",
             key,
@@ -247,22 +246,23 @@ class DraftBuilder:
         texts, session.queued = session.queued, []
         if not delivered:
             return
+        session.delivered = [*session.delivered, *texts][-_QUEUED:]
         for place, text in enumerate(texts):
-            session.delivered = [*session.delivered, text][-_QUEUED:]
             yield from self._prompt(text, line, f"{line.uuid}-{place}")
 
     def _compacted(self, text: str, line: Line) -> Iterator[Draft]:
-        step = self._steps.get(line.agent)
-        fields = compaction_fields(text)
+        step, fields = self._steps.get(line.agent), compaction_fields(text)
         if not fields:
             return
         if line.agent == MAIN:
             self._session.summarised(fields)
-        yield from self._open(line, line.uuid, step.request if step else "")
+        yield from self._open(line, line.uuid, "", step.request if step else "")
 
-    def _open(self, line: Line, key: str, request: str) -> Iterator[Draft]:
-        """End the agent's turn and begin a new one with the id ``key``."""
+    def _open(self, line: Line, key: str, asked: str, request: str) -> Iterator[Draft]:
+        """End the agent's turn and begin one with the id ``key``."""
+        asked = wanted(asked)  # "go on" asks for what was asked before
         if (step := self._steps.pop(line.agent, None)) is not None:
+            asked = asked or step.asked
             yield from self._observation(step)
             if line.agent == MAIN:
                 self._session.did(step, over=True)
@@ -273,6 +273,7 @@ class DraftBuilder:
             agent=line.agent,
             prompt=self._session.prompts,
             request=request,
+            asked=asked,
             branch=line.branch or self._session.branch,
             former=list(self._former),
         )
@@ -280,7 +281,7 @@ class DraftBuilder:
     def _room(self, line: Line, more: int) -> Generator[Draft, None, Step]:
         """The agent's step, or its next part, with room for ``more`` characters of text."""
         if line.agent not in self._steps:
-            yield from self._open(line, line.uuid, "")
+            yield from self._open(line, line.uuid, "", "")
         step = self._steps[line.agent]
         if step.is_full(more):
             step = yield from self._closed(line, step, step.next_part())
@@ -303,8 +304,7 @@ class DraftBuilder:
             tools.interpret(event.tool, event.arguments), (self._session.cwd, line.cwd)
         )
         self._awaited[event.call] = call
-        if len(self._awaited) > _AWAITED:
-            # The oldest call was most likely interrupted and gets no answer.
+        if len(self._awaited) > _AWAITED:  # the oldest was most likely interrupted: no answer
             del self._awaited[next(iter(self._awaited))]
         return call
 
@@ -320,7 +320,7 @@ class DraftBuilder:
             key,
             because,
             former=[f"{each}{end}" for each in self._former for end in dict.fromkeys(endings)],
-            title=chosen,
+            title=decision_title(chosen, because),
             times=(line.at, line.at),
             earlier=step_keys(step.id, step.part) if (step := self._steps.get(line.agent)) else (),
             metadata={

@@ -71,6 +71,18 @@ def command_name(command: str) -> str:
     return " ".join(word for word in words[:2] if word[:1] not in "-|>2")
 
 
+_SUBJECT = pattern(
+    r"\bgit (?:-\S+ )*commit\b[^\n]{0,200}?(?:\s-[a-z]*m|\s--message)[ =]"
+    r"(?:\"\$\(cat <<-?\s?['\"]?\w+['\"]?\s*\n|['\"]|(?=\w))\s*([^\n'\"]{3,200})"
+)
+
+
+def commit_subject(command: str) -> str:
+    """The first line of the message that a command commits with; empty if it names none."""
+    found = _SUBJECT.search(command[:20_000])
+    return found[1].strip() if found else ""
+
+
 def command_class(command: str) -> str:
     """What a command is for: DELIVERS a commit, CHECKS, VERSIONS (other git), LOOKS, or empty."""
     command = command[:2000]
@@ -205,7 +217,8 @@ _PREAMBLE = pattern(
     r"|then|all green|yes)\b[\s,.!:;—–-]*)+",
     re.IGNORECASE,
 )
-_ANNOUNCES = pattern(rf"{INTENT} (?:(?:also|now|just|first|then) )*", re.IGNORECASE)
+ANNOUNCES: Final = pattern(rf"{INTENT} (?:(?:also|now|just|first|then) )*", re.IGNORECASE)
+"""Says what comes now."""
 _MARKS = pattern(r"^[#>*+•\s-]+|\*\*")
 _ENOUGH_WORDS = 3
 
@@ -213,30 +226,13 @@ _ENOUGH_WORDS = 3
 def statement(sentence: str, limit: int = 100) -> str:
     """A sentence as a title: "Now let me add the route:" is "Add the route"."""
     line = _MARKS.sub("", one_line(sentence, 2 * limit)).rstrip(" :")
-    for form, enough in ((_PREAMBLE, _ENOUGH_WORDS), (_ANNOUNCES, _ENOUGH_WORDS - 1)):
+    for form, enough in ((_PREAMBLE, _ENOUGH_WORDS), (ANNOUNCES, _ENOUGH_WORDS - 1)):
         if match := form.match(line):
             rest = line[match.end() :]
             line = rest if len(rest.split()) >= enough else line
     first = line.partition(" ")[0].rstrip(",;:.")
     # A name such as ``spotter-4te.1`` stays as it is written.
     return one_line(line[:1].upper() + line[1:] if first.isalpha() else line, limit)
-
-
-def intent_in(text: str) -> str:
-    """The sentence of ``text`` that says what comes now, else the first with some words."""
-    # Whole sentences only, so that no secret is cut.
-    whole = SENTENCE.split(text[:4000])[: -1 if len(text) > 4000 else None]
-    sentences = [s for s in whole if len(s.split()) >= _ENOUGH_WORDS]
-    announced = next((s for s in sentences if _ANNOUNCES.search(s)), "")
-    return statement(announced or next(iter(sentences), ""))
-
-
-def finding_in(line: str) -> str:
-    """The sentence of ``line`` that says what was found, else what comes now."""
-    for sentence in re.split(r"(?<=[.!?])\s+", line):
-        if len(sentence.split()) >= _ENOUGH_WORDS and not _ANNOUNCES.search(sentence):
-            return statement(sentence)
-    return intent_in(line)
 
 
 _TELLING = pattern(

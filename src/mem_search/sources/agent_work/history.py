@@ -12,7 +12,7 @@ a hash of what was said: copies of a session that went on differently have other
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, astuple, dataclass, field, replace
 from hashlib import sha256
 from typing import Any, Final
 
@@ -170,5 +170,5 @@ class Work:
         return {
             "session": asdict(self.session),
             "steps": {agent: asdict(step) for agent, step in self.steps.items()},
-            "awaited": {call: [of.effect, of.target, of.verb] for call, of in self.awaited.items()},
+            "awaited": {call: list(astuple(of)) for call, of in self.awaited.items()},
         }

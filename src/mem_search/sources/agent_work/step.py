@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from mem_search.sources.agent_work import evidence, tools
+from mem_search.sources.agent_work import evidence, titles, tools
 from mem_search.sources.agent_work.events import MAIN
 from mem_search.sources.agent_work.text import headline
-from mem_search.text.shortening import cut, one_line
+from mem_search.text.shortening import cut
 
 NARRATIVE: Final = 8000
 """Characters of the agent's text in one observation."""
@@ -24,6 +24,7 @@ _FACTS = 40
 _FILES = 80
 _MAX_FEW_WORDS = 5
 _SUBTITLE = 300
+_MAX_CHOSEN: Final = 8
 _LOOKED_AROUND = 2
 """Lookups that are worth an observation of their own when a change follows."""
 
@@ -32,8 +33,12 @@ _LOOKED_AROUND = 2
 class Step:
     """What happened in one step so far. Fields are JSON values: the cursor stores them.
 
-    ``request`` is the type of change that the prompt asked for, if its words say so. ``held`` is
+    ``request`` is the type of change that the prompt asked for, if its words say so, ``asked`` what
+    it asked for. ``held`` is
     what the agent said last, at ``held_at``: the next call decides whether it begins a new step.
+    ``chosen`` are its sentences that are decisions, ``defined`` names that its edits
+    bring, ``commit`` is the subject of the first commit,
+    ``passed`` a check that failed before and passes since a change.
     ``aim`` is what it said before the first change, ``last_text`` what it said last; ``at_work``:
     it has used a tool since. ``broken`` are checks that failed and have not passed since, ``tried``
     other commands;
@@ -50,6 +55,7 @@ class Step:
     part: int = 1
     prompt: int = 0
     request: str = ""
+    asked: str = ""
     branch: str = ""
     started: int | None = None
     ended: int | None = None
@@ -60,6 +66,10 @@ class Step:
     facts: list[str] = field(default_factory=list)
     read: list[str] = field(default_factory=list)
     modified: list[str] = field(default_factory=list)
+    chosen: list[str] = field(default_factory=list)
+    defined: list[str] = field(default_factory=list)
+    commit: str = ""
+    passed: str = ""
     failed: list[str] = field(default_factory=list)
     rejected: list[str] = field(default_factory=list)
     broken: list[str] = field(default_factory=list)
@@ -134,6 +144,8 @@ class Step:
             part=self.part + self.worthwhile,  # else it gives no record, and its number is free
             prompt=self.prompt,
             request=self.request,
+            asked=self.asked,
+            chosen=list(self.chosen) if held else [],
             branch=self.branch,
             former=list(self.former),
             held=held,
@@ -165,8 +177,11 @@ class Step:
             self.started = at if self.started is None else self.started
             self.ended = at
 
-    def add_text(self, text: str, at: int | None) -> None:
-        """The agent said ``text``; texts without a call between them are one conclusion."""
+    def add_text(self, text: str, at: int | None, chosen: str = "") -> None:
+        """The agent said ``text``; texts without a call between them are one conclusion. A sentence
+        of it that is ``chosen`` is the title of a record of its own.
+        """
+        self.chosen = [*self.chosen, *([chosen] if chosen else [])][-_MAX_CHOSEN:]
         self._keep_held()
         text = cut(text, NARRATIVE)
         self.held, self.held_at, self.waiting = text, at, 0
@@ -219,6 +234,8 @@ class Step:
             case tools.MODIFIES:
                 self.created |= self._creates(call, answer)
                 add_new(self.modified, call.target)
+                if call.defines and len(self.defined) < _MAX_CHOSEN:
+                    add_new(self.defined, call.defines)
                 self.checked = self.idle = False
             case tools.RUNS:
                 self._notes(f"{call.verb}: {call.target}")
@@ -230,10 +247,14 @@ class Step:
                     tidy = evidence.is_style_check(name)
                     self.tidied |= changed and tidy
                     self.mended |= changed and not tidy
+                    self.passed = name if changed else self.passed
                 elif (name := evidence.command_name(call.target)) in self.tried:
                     self.tried.remove(name)
-                    self.mended |= bool(self.modified) and not self.idle
+                    changed = bool(self.modified) and not self.idle
+                    self.mended |= changed
+                    self.passed = name if changed else self.passed
                 self.checked |= sort == evidence.CHECKS and bool(self.modified)
+                self.commit = self.commit or call.subject
                 if sort == evidence.DELIVERS:
                     self.delivered, self.broken = True, []
             case tools.TELLS:
@@ -266,15 +287,9 @@ class Step:
 
     @property
     def title(self) -> str:
-        """What the agent said it does, or found, in its first line with content; or what it did."""
-        if self.aim and self.type not in ("bugfix", "discovery"):
-            return evidence.intent_in(self.aim)
-        if first := headline("\n".join([self.aim, *self.texts] if self.aim else self.texts)):
-            return evidence.finding_in(first)
-        for verb, files in (("Changed", self.modified), ("Read", self.read)):
-            if files:
-                return one_line(f"{verb} {', '.join(files)}", 100)
-        return one_line((self.failed or self.facts)[0], 100) if self.facts else ""
+        """What was done to what, where, and how it went."""
+        known = {name: getattr(self, name) for name in titles.Evidence.__slots__}
+        return titles.step_title(titles.Evidence(**known))
 
     @property
     def text(self) -> str:
@@ -311,8 +326,13 @@ class Step:
         """The first words of the last paragraph, which say the result."""
         words = headline(self.conclusion.rpartition("\n\n")[2], _SUBTITLE).rstrip("…")
         # Only words that are in the text as they are, or composing would add them again.
-        is_new = not words.startswith(self.title.rstrip("…"))
+        is_new = not _same_beginning(words, self.title)
         return words if is_new and words in self.text else ""
+
+
+def _same_beginning(words: str, title: str) -> bool:
+    one, other = words.rstrip("…."), title.rstrip("….")
+    return one.startswith(other) or other.startswith(one)
 
 
 def add_new(items: list[str], item: str) -> None:

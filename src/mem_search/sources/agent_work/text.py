@@ -152,6 +152,12 @@ def _one_of(name: str) -> str:
 
 
 @cache
+def worn_words() -> frozenset[str]:
+    """Words that any step of work can have, in several languages."""
+    return frozenset(_lists()["worn"])
+
+
+@cache
 def _lists() -> dict[str, list[str]]:
     with _FILE.open("rb") as file:
         found: dict[str, list[str]] = tomllib.load(file)

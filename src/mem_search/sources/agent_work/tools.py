@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from mem_search.patterns import pattern
-from mem_search.sources.agent_work.evidence import error_line
-from mem_search.sources.agent_work.text import clean_text
+from mem_search.sources.agent_work.evidence import commit_subject, error_line
+from mem_search.sources.agent_work.text import HEADLINE, clean_text
 from mem_search.text.shortening import cut, one_line
 
 READS: Final = "reads"
@@ -58,6 +58,24 @@ _NOT_RUN = pattern(r"Sibling tool call errored|Cancelled: parallel tool call")
 _ERROR_TAGS = pattern(r"</?tool_use_error>")
 
 
+_DEFINES = pattern(
+    r"(?m)^[ \t]{0,40}(?:(?:pub|public|private|protected|export|default|static|async|final)"
+    r"[ (]{1,2}){0,4}"
+    r"(?:def|defp|defmodule|class|function|func|fn|interface|struct|trait|enum|resource)\s{1,4}"
+    r"([A-Za-z_][\w.]{2,60})"
+)
+_MAX_READ = 50_000
+_MAX_DEFINED = 3
+
+
+def _defined(arguments: Mapping[str, Any]) -> list[str]:
+    """Functions and classes that are in the new text of an edit, and were not in the old one."""
+    before = clean_text(arguments.get("old_string"))[:_MAX_READ]
+    after = arguments.get("new_string") or arguments.get("content")
+    found = dict.fromkeys(each[1] for each in _DEFINES.finditer(clean_text(after)[:_MAX_READ]))
+    return [name for name in found if name not in before][:_MAX_DEFINED]
+
+
 def argument_of(tool: str) -> str:
     """The argument of one of Claude Code's tools that says on what; "" for an unknown tool."""
     return _EFFECTS.get(tool, ("", "", ""))[1]
@@ -70,6 +88,10 @@ class Call:
     effect: str
     target: str
     verb: str
+    subject: str = ""
+    """Of the commit that a command makes."""
+    defines: str = ""
+    """Names of functions and classes that an edit brings, with commas between them."""
 
 
 def interpret(tool: str, arguments: Mapping[str, Any]) -> Call:
@@ -78,9 +100,12 @@ def interpret(tool: str, arguments: Mapping[str, Any]) -> Call:
     text = clean_text(arguments.get(argument))
     if effect == PLANS:
         return Call(effect, cut(text, _PLAN), verb)
-    if effect in (READS, MODIFIES):
+    if effect == MODIFIES:
+        return Call(effect, text.strip(), verb, defines=", ".join(_defined(arguments)))
+    if effect == READS:
         return Call(effect, text.strip(), verb)
-    return Call(effect, one_line(text, _COMMAND), verb)
+    subject = one_line(commit_subject(text), HEADLINE) if effect == RUNS else ""
+    return Call(effect, one_line(text, _COMMAND), verb, subject)
 
 
 @dataclass(frozen=True, slots=True)
