@@ -31,7 +31,7 @@ async def test_results_come_in_the_order_of_the_fields(client: Client, get: Get)
     [
         ("sort=create_at", "results have no order by 'create_at'; did you mean created_at?"),
         ("sort=kind,--score", "results have no order by '-score'; did you mean score?"),
-        ("sort=kind&orderBy=relevance", "an order was given as well; give only one of the two"),
+        ("sort=kind&orderBy=relevance", "an order was given as well; give only one"),
     ],
 )
 async def test_what_cannot_be_sorted_by_is_named(client: Client, query: str, detail: str) -> None:

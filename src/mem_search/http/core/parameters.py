@@ -324,9 +324,7 @@ class KindParameters(FieldParameters):
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
         if self.sort and self.order is not None:
-            raise PydanticCustomError(
-                "at:sort", "an order was given as well; give only one of the two"
-            )
+            raise PydanticCustomError("at:sort", "an order was given as well; give only one")
         if self.fields and str(self.format) not in ("json", "csv"):
             raise PydanticCustomError(
                 "at:fields",

@@ -1,9 +1,8 @@
 """Turning the events of one transcript file into drafts, in the order of the session.
 
 A prompt and a decision become drafts at once, a step of work when it is over, the summary at the
-end of the file. What is still open at the end is given as it is, and again under the same source id
-after it grew. The state between two readings is a JSON value and stays small, however long the file
-is.
+end of the file. What is still open then is given as it is, and again under the same source id after
+it grew. The state between two readings is a JSON value that stays small.
 """
 
 from __future__ import annotations
@@ -225,15 +224,11 @@ class DraftBuilder:
             "session_id": session.id,
             **({} if kept == text else {"characters": len(text)}),
         }
+        when = (line.at, line.at)
         yield self._draft(
-            "user_prompt",
-            key,
-            kept,
-            former=self._former,
-            title=headline(kept),
-            times=(line.at, line.at),
+            "user_prompt", key, kept, former=self._former, title=headline(kept), times=when,
             metadata=metadata,
-        )
+        )  # fmt: skip
         if chosen:
             yield self._decision(line, chosen, because, key=key)
 
@@ -377,8 +372,8 @@ class DraftBuilder:
         formerly = {f"{each}/{key}" for each in (session.id, self._history.own)}
         former = tuple(sorted({*former, *formerly} - {source_id})) if source_id == key else former
         project = self._identify(session.cwd)
-        name, slash, worktree = session.project.partition("/")
-        if not (name and slash and worktree):
+        name, _, worktree = session.project.partition("/")
+        if not (name and worktree):
             name, worktree = session.project or project.name, project.worktree
         known = {"worktree": worktree, "platform": session.platform or self._platform}
         return Draft(

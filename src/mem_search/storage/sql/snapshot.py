@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from datetime import datetime, tzinfo
+from datetime import tzinfo
 from functools import partial
-from typing import Any, ClassVar, Final, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,41 +36,14 @@ from mem_search.model.statistics import AskedQuery, Corpus
 from mem_search.storage.ports.search import Counted, Names
 from mem_search.storage.rules import bm25
 from mem_search.storage.rules.checksums import BYTES, is_whole
-from mem_search.storage.sql import edges, filters, graph, records, search_log
-from mem_search.storage.sql.connection import Connection, folded_name, from_json
+from mem_search.storage.sql import edges, facets, filters, graph, records, search_log
+from mem_search.storage.sql.connection import from_json
 from mem_search.storage.sql.filters import FilterSql
 from mem_search.storage.sql.graph import Graph
 from mem_search.storage.sql.vocabulary import MAX_VALUES, Vocabulary
 from mem_search.text.identifiers import Name
 from mem_search.text.record_ids import RecordId
 from mem_search.text.words import WordQuery, known_word
-
-_STORED_FACETS: Final[dict[FacetName, tuple[str, ...]]] = {
-    "type": ("type",),
-    "tag": ("tag",),
-    "author": ("author", "from"),
-    "domain": ("domain",),
-    "folder": ("folder",),
-}
-"""Facet → its names in the table ``facets``. Who sends a mail is its author."""
-
-_DAY: Final = np.timedelta64(1, "D")
-_FIRST, _LAST = np.datetime64("0001-01-01"), np.datetime64("9999-12-31")
-_STORED_VALUES: Final = """
-    with counted as materialized (
-        select min(x.value) as value, count(distinct x.record_id) as n from facets x
-        where x.name = any(%s::text[]) and x.record_id = any(%s::bigint[])
-        and not (x.name = 'from' and strpos(x.value, '@') > 0 and exists (select 1 from facets y
-            where y.record_id = x.record_id and y.name = 'from' and strpos(y.value, '@') = 0))
-        group by x.value_lower)
-    select (select count(*) from counted), (select jsonb_agg(jsonb_build_array(value, n))
-        from (select value, n from counted order by n desc, value limit %s) largest)
-"""
-"""A mail's address counts only where it has no name: the two are one person. One row, because
-Python waits for its lock at each.
-"""
-
-_CALENDAR_UNITS: Final[dict[FacetName, Literal["M", "D"]]] = {"month": "M", "day": "D"}
 
 
 class Snapshot(ABC):
@@ -245,19 +218,19 @@ class Snapshot(ABC):
     def facet_counts(
         self, records: Numbers, names: Sequence[FacetName], most: int, zone: tzinfo
     ) -> dict[FacetName, FacetCounts]:
-        facets: dict[FacetName, FacetCounts] = {}
+        counted: dict[FacetName, FacetCounts] = {}
         for name in names:
-            if name in _STORED_FACETS:
-                facets[name] = _stored_facet(self._connection, name, records, most)
+            if name in facets.STORED:
+                counted[name] = facets.stored(self._connection, name, records, most)
                 continue
-            if name in _CALENDAR_UNITS:
-                values = _by_calendar(self._dates(records), _CALENDAR_UNITS[name], zone)
+            if name in facets.CALENDAR:
+                values = facets.by_calendar(self._dates(records), facets.CALENDAR[name], zone)
             else:
                 values = [*self._values(name, records)]
                 if name == "kind":  # a variety is counted beside the kind that has it, too
                     values += self._varieties(records, {kind for kind, _ in values})
-            facets[name] = _largest(values, most)
-        return facets
+            counted[name] = facets.largest(values, most)
+        return counted
 
     def _varieties(self, numbers: Numbers, kinds: Collection[Kind]) -> Iterator[tuple[str, int]]:
         for name, (kind, _) in VARIETIES.items():
@@ -357,47 +330,3 @@ def _with_neighbours(
         start=min(start for _, start, _ in near),
         end=max(end for _, _, end in near),
     )
-
-
-def _stored_facet(
-    connection: Connection, name: FacetName, records: Numbers, most: int
-) -> FacetCounts:
-    """The ``most`` frequent values of a facet of ``_STORED_FACETS`` among ``records``."""
-    count, values = connection.one(
-        _STORED_VALUES, (list(_STORED_FACETS[name]), records.tolist(), most)
-    )
-    return FacetCounts(tuple((value, n) for value, n in from_json(values) or ()), count)
-
-
-def _largest(pairs: Iterable[tuple[str, int]], most: int) -> FacetCounts:
-    """The values with the most records, ties by name; a record without a value does not count.
-
-    Values that are one name for a filter are one.
-    """
-    merged: dict[str, tuple[str, int]] = {}
-    for value, times in pairs:
-        if value:
-            spelled, before = merged.get(folded_name(value), (value, 0))
-            merged[folded_name(value)] = min(spelled, value), before + times
-    ordered = sorted(merged.values(), key=lambda pair: (-pair[1], pair[0]))
-    return FacetCounts(tuple(ordered[:most]), len(ordered))
-
-
-def _by_calendar(created: Numbers, unit: Literal["M", "D"], zone: tzinfo) -> list[tuple[str, int]]:
-    """``2026-11`` or ``2026-11-23`` → records. Each begins at its first midnight in ``zone``."""
-    # Only what occurs, and its neighbours: an offset moves a time by up to a day.
-    days = np.unique(created.astype("datetime64[ms]").astype("datetime64[D]"))
-    near: NDArray[np.datetime64] = np.concatenate([days - _DAY, days, days + _DAY])
-    labels = [
-        str(each) for each in np.unique(near.clip(_FIRST, _LAST).astype(f"datetime64[{unit}]"))
-    ]
-    starts = np.array([_start(label, zone) for label in labels], np.int64)
-    places = np.searchsorted(starts, created, side="right") - 1
-    times = np.bincount(places.clip(0), minlength=len(labels)).tolist()
-    return [(label, count) for label, count in zip(labels, times, strict=True) if count]
-
-
-def _start(label: str, zone: tzinfo) -> int:
-    """Milliseconds since 1970 at which ``2026-11`` or ``2026-11-23`` begins."""
-    year, month, day = map(int, f"{label}-1".split("-")[:3])
-    return round(datetime(year, month, day, tzinfo=zone).timestamp() * 1000)
