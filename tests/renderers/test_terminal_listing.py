@@ -253,6 +253,12 @@ def test_a_title_has_the_line_where_a_narrow_terminal_would_leave_it_a_few_words
     assert second.startswith("   web · Mar 3 · observation:2  replaced by observation:9")
 
 
+def test_words_of_the_question_at_the_end_of_a_title_that_is_cut_are_shown_below_it() -> None:
+    title = "A rare word deep in a long record leads with the passage that has it; redis is kept"
+    commit = replace(RECORDS[4], title=title, text="Files: docs/a.md")
+    assert "redis is kept" in shown(80, commit).split("\n")[1]
+
+
 def test_kinds_are_called_as_people_say_them() -> None:
     assert [kind_of(each) for each in RECORDS] == [
         "Note", "Note", "Fix", "Mail", "Commit", "PDF", "Web page", "Prompt",

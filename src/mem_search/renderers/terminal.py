@@ -45,6 +45,8 @@ MAX_COLUMNS: Final = 240
 _INDENT: Final = "   "
 _MIN_SPAN: Final = 24
 """Columns of a span that tells something."""
+_ABOUT_A_LINE: Final = 48
+"""Columns of a span beside its place at 80 columns."""
 _MIN_TITLE: Final = 36
 """Columns of a title that is cut for the sake of the span; with less, the title has the line."""
 _MAX_KIND: Final = 10
@@ -156,10 +158,12 @@ def _lines(
     no_room = below < min(_MIN_SPAN, cell_len(text)) and beside >= _MIN_TITLE
     if cell_len(title) <= beside or not spans or no_room:
         yield f"{head}{_marked(cut(title, beside), matcher, BOLD)}{_GAP}{_dim(about, record)}"
+        text = _beyond(title, beside, matcher, text) if spans else text
         if text or said:
             yield (_INDENT + said + _span(text, words, matcher, wide_text)).rstrip()
     else:
         yield f"{head}{_marked(cut(title, room), matcher, BOLD)}"
+        text = _beyond(title, room, matcher, text)
         # Two or three words of a text tell nothing.
         shown = _span(text, words, matcher, below) if below >= _MIN_PLACE * 2 else ""
         span = _GAP + said + shown if shown or said else ""
@@ -212,10 +216,21 @@ def _dim(about: str, record: Record) -> str:
 def _best(result: Result, title: str, words: tuple[str, ...], matcher: WordMatcher) -> str:
     """The text in which the span is: without lines that repeat the title, and without markup."""
     found = _bare(result.snippet.text, title)
-    if found and (not words or matcher.stands_in(found)):
+    if found and not words:
         return found
     whole = _bare(result.record.text[:4000], title)
-    return whole if not found or matcher.stands_in(whole) else found
+
+    def told(text: str) -> int:
+        return matcher.count_in(snippet(text, 0, len(text), words, length=_ABOUT_A_LINE).text)
+
+    return max((found, whole), key=told) if found else whole
+
+
+def _beyond(title: str, room: int, matcher: WordMatcher, text: str) -> str:
+    """The end of a title that is cut, if more words of the question are there than in ``text``."""
+    kept = cut(title, room)
+    rest = title[len(kept) - 1 :] if kept != title else ""
+    return f"…{rest}" if matcher.count_in(rest) > matcher.count_in(text) else text
 
 
 def _bare(text: str, title: str) -> str:
