@@ -15,7 +15,7 @@ from people import OWNER, Person, bring_in, join
 from test_http_isolation import ENDING, IDS, KINDS, SHARED, records, requests
 
 from mem_search.http.core.routing import Route
-from mem_search.model import SearchRequest
+from mem_search.model import Condition, Filters, SearchRequest
 from mem_search.runtime import within_scope
 
 INSIDE, OUTSIDE = "zebrafinch", "xenopsaurus"
@@ -96,7 +96,9 @@ async def test_no_route_tells_a_word_of_a_record_outside(empty: Client, guest: P
 @pytest.mark.parametrize(
     "question",
     [SHARED, "harbour OR zebra", "xenops*", "*psaurus", "xenopsaurs~", "xenopsaurs", "scope:theirs",
-     "-scope:mine harbour", "NOT tag:tag-zebrafinch", "project:quay-xenops*", "harbour -zebra"],
+     "-scope:mine harbour", "NOT tag:tag-zebrafinch", "project:quay-xenops*",
+     "title:xenopsaurs~", "title:xenops*", "file:src/xenops*",
+     "tag:tag-xenops*", "harbour -zebra"],
 )  # fmt: skip
 async def test_no_question_leads_out(empty: Client, guest: Person, question: str) -> None:
     facets = "kind,project,tag,source,type,month"
@@ -140,6 +142,16 @@ async def test_what_is_counted_and_opened_is_inside(empty: Client, guest: Person
     around = await get(f"/api/graph/{listed['items'][1]['ref']}", depth="5")
     assert all(INSIDE in node["title"].lower() for node in around["nodes"])
     assert (await get("/api/suggest", prefix="xeno"))["completions"] == []
+    refs = [f"{kind}:{number}" for kind in KINDS for number in range(1, 2 * COUNT + 3)]
+    for method, params in (
+        ("tools/call", {"name": "get_records", "arguments": {"ids": refs[:50]}}),
+        ("resources/list", {}),
+    ):
+        message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+        said = await told(empty, guest, "POST", "/mcp", json=message, headers=MCP)
+        assert INSIDE in said.lower()
+        assert OUTSIDE not in said.lower()
+    assert (await get("/api/search", query="zebraf*"))["total"] == COUNT
     words = (await get("/api/suggest", prefix="zebraf"))["completions"]
     assert "zebrafinch" in [each["text"] for each in words]
 
@@ -221,6 +233,8 @@ async def test_a_user_shows_another_one_a_scope_or_a_saved_search_until_it_is_ta
         assert [(len(each["given"]), len(each["received"])) for each in listed] == [
             (1, 0), (0, 1), (0, 0),
         ]  # fmt: skip
+        limited = await join(empty, "bob", f"limited-{share['name']}", scope="mine")
+        assert (await told(empty, limited, "GET", "/api/search", **shown)).startswith("403")
         place = f"/api/v1/shares/{share['name']}"
         assert (await empty.delete(place, headers=eve.headers)).status == 404
         assert (await empty.delete(place, headers=ada.headers)).status == 200
@@ -247,6 +261,12 @@ async def test_what_nobody_has_narrowed_is_refused(empty: Client, guest: Person)
     scoped = await within_scope(runtime, "mine", datetime.now(UTC))
     page = await scoped.search.service.search(request, "")
     assert page.total == COUNT
+    every = range(1, 2 * COUNT + 3)
+    inside = await scoped.search.store.read(lambda snapshot: snapshot.records(every))
+    assert len(inside) == COUNT
+    kept = Filters(demand=Condition("kind:note", (Filters(kinds=("note",)),)))
+    (notes,) = (await scoped.store.records.page(kept, "date_desc", 9, 0))[1:]
+    assert notes == 1
     for ask in (
         lambda: scoped.store.search_log, lambda: scoped.store.tokens, lambda: scoped.ingest,
         lambda: scoped.store.records.named, lambda: scoped.research.saved_searches,

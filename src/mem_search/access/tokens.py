@@ -117,7 +117,8 @@ class Tokens:
 
     async def shared(self, name: str, caller: Caller) -> Caller:
         """``caller`` as one who reads what the share of this name shows them. Raises Forbidden."""
-        for token in await self._store.all() if caller.user else ():
+        limited = caller.scope or not caller.user  # a token with a scope shows nothing beside it
+        for token in () if limited else await self._store.all():
             ends = token.expires_at
             if token.name != name or token.shared_with != caller.user:
                 continue
