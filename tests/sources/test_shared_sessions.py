@@ -292,7 +292,7 @@ async def test_one_prompt_with_two_answers_in_two_copies_keeps_both(
     """The last turns of the copies differ by their answers alone, and then one of them grows."""
     copies = [Made(PARENT, [TURNS[0], each], apart=9) for each in SAME]
     more = Made(PARENT, [TURNS[0], SAME[1], BESIDE], apart=9)
-    for order in ((0, 1, 2, 0), (1, 0, 2, 1), (2, 0, 1, 0)):
+    for order in ((0, 1, 2, 0), (2, 0, 1, 0)):
         async with open_runtime(small(tmp_path / f"{order}"), background=False) as runtime:
             for part in order:
                 root = tmp_path / f"files{order}" / ("first" if part == 0 else "grows")
@@ -332,7 +332,7 @@ async def test_what_is_read_while_it_is_written_is_what_the_whole_gives(
     async with open_runtime(small(tmp_path / "once"), background=False) as runtime:
         await runtime.ingest.reader.read(write(name, tmp_path / "all", made))
         expected = told((await stored(runtime)).values())
-    for share in (0.2, 0.55, 0.7, 0.8, 0.85, 0.9, 0.97, 0.999):
+    for share in (0.2, 0.55, 0.8, 0.93, 0.999):
         root = tmp_path / f"{share}"
         said = [*made.turns[:-1], (three, BESIDE[1][: round(60 * share)])]
         half = made if name in (*LINES, *UNSTAMPED) else replace(made, turns=said)
