@@ -26,7 +26,7 @@ from mem_search.metadata import extraction, values
 from mem_search.model import Draft
 from mem_search.records.registry import installed_kinds
 from mem_search.renderers import safe_text, unasked
-from mem_search.sources.agent_work import choices, evidence, session
+from mem_search.sources.agent_work import choices, evidence, session, titles, tools
 from mem_search.sources.agent_work import text as claude_code_text
 from mem_search.sources.claude_mem import drafts as claude_mem_drafts
 from mem_search.sources.mail import bodies, headers
@@ -218,8 +218,11 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "choices.decision_of_person": lambda text: choices.decision_of_person(text, text),
     "choices.answers_in": choices.answers_in,
     "evidence.statement": evidence.statement,
-    "evidence.intent_in": evidence.intent_in,
-    "evidence.finding_in": evidence.finding_in,
+    "evidence.commit_subject": lambda text: evidence.commit_subject(f"git commit -m {text}"),
+    "titles.weight_of": titles.weight_of,
+    "titles.wanted": titles.wanted,
+    "titles.decision_title": lambda text: titles.decision_title("Use it.", f"Use it. {text}"),
+    "tools.interpret": lambda text: tools.interpret("Edit", {"new_string": text}),
     "evidence.error_line": evidence.error_line,
     "session.still_open": lambda text: session.still_open(f"- {text}", ["a-1"], [text]),
     "parse.read": lambda text: parse.read(text, now=NOW, kinds=installed_kinds()),
