@@ -239,7 +239,7 @@ async def test_a_field_beside_the_text_finds_the_same(
         ({"title": ("*aaa,*bbb,*ccc,*ddd,*eee",)}, "title: only 4 words may have * inside"),
         ({"author": (" , ",)}, "has no value; A part of an author's name"),
         ({"auhtor": ("x",)}, "there is no field 'auhtor'; did you mean author?"),
-        ({"scope": ("x",)}, "no scope is called 'x', known are none yet"),
+        ({"scope": ("x",)}, "no scope is called 'x'; there are none yet"),
         ({"is": ("arkived",)}, "is:'arkived' has no meaning; did you mean is:archived?"),
     ],
 )

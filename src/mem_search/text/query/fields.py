@@ -272,8 +272,8 @@ class Fields:
         if name == "kind":
             known = ", ".join(self.kinds.names)
             near = spelling.closest(value, self.kinds.names)
-            meant = f"did you mean {name}:{near}? Known" if near else "known"
-            return f"no kind is called {clipped(value)}, {meant} are {known}; it is read as text"
+            meant = f"did you mean {name}:{near}? Choose" if near else "choose"
+            return f"no kind is called {clipped(value)}; {meant} one of {known}; it is read as text"
         if name == "is":
             if word in ("archived", "active"):
                 return Filters(archived=word == "archived")
@@ -282,15 +282,17 @@ class Fields:
             if word not in TYPES:
                 known = ", ".join((*STATES, *sorted(TYPES)))
                 near = spelling.closest(value, (*STATES, *sorted(TYPES), *self.kinds.names))
-                meant = f"did you mean is:{near}? Known" if near else "known"
-                return f"is:{clipped(value)} has no meaning; {meant} are {known} and kinds"
+                meant = f"did you mean is:{near}? Choose" if near else "choose"
+                return f"is:{clipped(value)} has no meaning; {meant} one of {known}, or a kind"
         return Filters(types=(value,))
 
     def _scope(self, name: str) -> Filters | str:
         demand = self.scopes.get(name.lower())
         if demand is None:
-            known = ", ".join(self.scopes) or "none yet"
-            return f"no scope is called {clipped(name)}, known are {known}; it is read as text"
+            known = (
+                f"choose one of {', '.join(self.scopes)}" if self.scopes else "there are none yet"
+            )
+            return f"no scope is called {clipped(name)}; {known}; it is read as text"
         return Filters(demand=demand)
 
     def _date(self, name: str, text: str, at: int, inside: bool) -> tuple[Condition, int] | str:
