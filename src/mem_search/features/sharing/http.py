@@ -108,7 +108,7 @@ async def remove(call: Call) -> web.StreamResponse:
         if each.name == name and each.shared_with and user in (each.user, each.shared_with):
             await call.lifecycle.tokens.revoke(name)
             return json_reply(Deleted(deleted=name))
-    raise NotFound(f"there is no share {name[:60]!r} of yours; GET /api/v1/shares lists them")
+    raise NotFound(f"there is no share {name[:60]!r} of yours; mem-search share list has them")
 
 
 # fmt: off
