@@ -98,5 +98,5 @@ def test_a_link_to_another_disk_is_not_odd(tmp_path: Path) -> None:
 def test_an_odd_secret_is_never_taken_for_an_empty_one(tmp_path: Path) -> None:
     for name, odd in (("folder", folder), ("pipe", pipe), ("link", dead_link)):
         odd(tmp_path / name)
-        with pytest.raises(OSError, match="no file"):
+        with pytest.raises(OSError, match="is not a file"):
             regular_file.read_or_create_secret(tmp_path / name, lambda: "secret")

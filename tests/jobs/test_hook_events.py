@@ -138,7 +138,7 @@ async def test_events_without_a_transcript_become_the_records_of_a_session(
     session(events)
     await drain_later(events)
     assert await stored(runtime) == [
-        ("observation", "The gauge counts every wave now."),
+        ("observation", "Fix gauge.py: The gauge counts every wave now; `make test` fails"),
         ("session_summary", "Mend the tide gauge of the pier"),
         ("user_prompt", "Mend the tide gauge of the pier"),
     ]
@@ -167,7 +167,7 @@ async def test_a_subagents_words_are_not_the_last_words_of_its_session(
         for record, _ in page
         if record.kind == "observation"
     }
-    assert by_agent == {"a1": said}
+    assert by_agent == {"a1": said.removesuffix(".")}
     (summary,) = [record for record, _ in page if record.kind == "session_summary"]
     assert summary.metadata["completed"] == "The reefs are charted."
 
