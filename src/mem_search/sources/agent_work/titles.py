@@ -23,7 +23,7 @@ from mem_search.sources.agent_work.evidence import (
     statement,
 )
 from mem_search.sources.agent_work.text import any_of, headline, worn_words
-from mem_search.text.shortening import cut, one_line
+from mem_search.text.shortening import one_line
 from mem_search.text.words import CJK, STOP_WORDS
 
 _MAX_DECISION: Final = 160
@@ -337,7 +337,7 @@ def decision_title(chosen: str, because: str) -> str:
     title = title[:1].upper() + title[1:] if title.partition(" ")[0].isalpha() else title
     if (_SAYS_WHY.search(title) or _PARTED.search(title)) and not _VAGUE.match(title):
         return title
-    sentences = [each for each in _BETWEEN.split(cut(because, _MAX_READ)) if each.strip()]
+    sentences = [each for each in _BETWEEN.split(because) if each.strip()]
     own = _letters(chosen)
     at = next((n for n, each in enumerate(sentences) if own in _letters(each)), None)
     if at is None:
