@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import re
 import sys
 import tempfile
 import tomllib
@@ -44,8 +45,8 @@ def _decided(draft: Draft) -> bool:
 
 
 def _line_of(decision: Draft) -> str:
-    """The line at which it was recorded: ``LINE/decision``, with the session before it or not."""
-    return decision.source_id.split("/")[-2]
+    """The line at which it was recorded, of ``SESSION/LINE/decision/2`` or ``LINE/decision``."""
+    return re.sub(r"/decision(?:/\d+)?$", "", decision.source_id).rpartition("/")[2]
 
 
 class Judged:

@@ -114,7 +114,7 @@ def test_figures_count_what_was_recorded_and_is_no_decision(tmp_path: Path) -> N
             Draft(
                 "observation",
                 "claude-code",
-                f"decision/pier-{number}",
+                f"pier-{number}/decision",
                 "",
                 session="pier",
                 metadata={"type": "decision", "agent": "main"},

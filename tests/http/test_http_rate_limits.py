@@ -202,7 +202,9 @@ def test_every_route_that_takes_a_question_is_counted() -> None:
     assert named <= counted
 
 
-NO_SEARCH = set("help log usage popular zero-results slow stats jobs operations sessions batch".split())
+NO_SEARCH = set(
+    "help log usage popular zero-results slow stats jobs operations sessions batch".split()
+)
 """What is about searches, and none itself; a replay is counted as the research it is.
 
 A batch counts each of its searches (``test_http_batch``).
