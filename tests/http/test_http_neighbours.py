@@ -248,7 +248,8 @@ PRIVATE: Final = {
     "/api/v1/search/jobs", "/api/v1/search/jobs/{id}", "/api/v1/search/sessions/{id}/export",
     "/api/v1/saved-searches", "/api/v1/saved-searches/{name}", "/api/v1/notifications",
     "/api/context/costs", "/api/graph/export", "/api/forget", "/api/forget/{id}",
-    "/api/search/export", "/metrics", "/api/stats", "/api/ledger", "/api/why", "/api/tool-uses",
+    "/api/search/export", "/api/search/usage", "/api/v1/shares",
+    "/metrics", "/api/stats", "/api/ledger", "/api/why", "/api/tool-uses",
     "/api/tool-uses/batch", "/api/logs", "/api/settings/dependency-health", "/api/chroma/status",
 }  # fmt: skip
 """What nobody but the owner reads, also where neighbours may read the rest."""
