@@ -145,7 +145,7 @@ def test_one_finds_opens_and_comes_back(viewer: Viewer) -> None:
     until(lambda: "q=auth" in viewer.driver.current_url)  # after a pause
     viewer.wait(".results mark")
     viewer.press("Why")
-    viewer.says("It has words of the question (rank", ".why")
+    viewer.says("It has words of the question (rank", ".reasons")
     first = viewer.wait(".results a")
     title = first.find_element("css selector", ".title").text
     first.click()
@@ -183,7 +183,7 @@ def test_filters_orders_and_keys(viewer: Viewer) -> None:
     active = viewer.driver.switch_to.active_element
     assert active.get_attribute("data-place") == "0"
     active.send_keys("w")
-    viewer.wait(".why")
+    viewer.wait(".reasons")
     active.send_keys("?")
     viewer.says("next, previous record", "dialog[open]")
 
@@ -367,7 +367,9 @@ def test_a_link_leads_to_its_place_also_in_a_tab_that_shows_the_viewer(stranger:
     assert stranger.driver.current_url == f"{stranger.origin}/#/search?q=auth"
     stranger.driver.get("about:blank")
     stranger.driver.get(f"{link}/jobs")  # once more
-    stranger.says("this link was used", ".notices")
+    stranger.says("this link was used", "main .login")
+    stranger.press("Go on")
+    stranger.says("Jobs", "main h1")
     stranger.driver.get_log("browser")  # which notes the refusal
 
 
@@ -473,7 +475,7 @@ def test_a_citation_is_shown_in_the_style_that_is_chosen(viewer: Viewer) -> None
     viewer.open(f"record/{ref.replace(':', '%3A')}", ".citation")
     shown = set()
     for style in ("mla", "chicago", "bibtex", "ris", "apa"):
-        viewer.wait(f"aside option[value={style}]").click()
+        viewer.wait(f".below option[value={style}]").click()
         wanted = ask_text(viewer.address, f"/api/citations?refs={ref}&style={style}").strip()
         viewer.says(wanted, ".citation")
         shown.add(wanted)
@@ -550,12 +552,137 @@ def test_a_session_of_research_is_replayed_and_says_what_has_changed(viewer: Vie
     viewer.says(f"gone: {gone} was at place", ".tree .tree")
 
 
+def record(viewer: Viewer, **fields: Any) -> str:
+    """The place of a new record."""
+    ref = str(ask(viewer.address, "POST", "/api/records", {"kind": "note", **fields})["ref"])
+    return f"record/{ref.replace(':', '%3A')}"
+
+
+NOTE: Final = """# Tides
+
+The **tide** turns at `06:10`, see [[Moon phases|the moon]], [the plan](plan.md), [[No such note]]
+and https://example.org/tides.
+
+- [x] measure it
+- [ ] write it down
+
+1. First:
+
+   ```
+   tide --now
+   ```
+2. Then rest.
+
+| day | height |
+|---|---|
+| Mon | 3 m |
+"""
+
+
+def test_a_record_is_shown_as_its_markdown_and_its_links_lead_to_records(viewer: Viewer) -> None:
+    moon = record(viewer, title="Moon phases", text="Full on Friday.")
+    place = record(viewer, title="Tides", text=NOTE)
+    viewer.open(f"{place}?words=tide")
+    shown = {each: viewer.text(f".body {each}") for each in ("strong", "code", "pre", "td")}
+    assert shown == {"strong": "tide", "code": "06:10", "pre": "tide --now", "td": "Mon"}
+    assert [each.text for each in viewer.all(".body ul li")] == ["☑ measure it", "☐ write it down"]
+    links = {each.text: each.get_attribute("href") for each in viewer.all(".body a")}
+    assert links["https://example.org/tides"] == "https://example.org/tides"
+    assert links["No such note"].endswith("#/search?q=No+such+note")
+    assert len(viewer.all("h1, .body h2")) == 1  # the title is not there twice
+    viewer.wait("body").send_keys("n")
+    assert viewer.text("mark.this") == "tide"
+    viewer.driver.find_element("link text", "the moon").click()
+    viewer.says("Full on Friday", ".body")
+    assert viewer.driver.current_url.endswith(moon)
+
+
+def test_a_mail_has_its_people_its_thread_and_what_it_quotes(viewer: Viewer) -> None:
+    mail: dict[str, Any] = {"kind": "email", "session": "t1", "title": "Ferry", "text": "It sails."}
+    people = {"from": ["Ada <ada@example.org>"], "to": ["Ben <ben@example.org>"],
+              "thread_id": "t1", "message_id": "<f1@example.org>"}  # fmt: skip
+    record(viewer, **mail, metadata=people)
+    answer = {**people, "quoted": "> It sails.", "message_id": "<f2@example.org>"}
+    viewer.open(record(viewer, **{**mail, "title": "Re: Ferry"}, metadata=answer))
+    viewer.says("Ada <ada@example.org>", ".people")
+    viewer.says("Ben <ben@example.org>", ".people")
+    assert [each.text for each in viewer.all("article .lines .title")][:2] == ["Ferry", "Re: Ferry"]
+    viewer.says("> It sails.", "details .quoted")
+    assert viewer.wait(".original a").get_attribute("href") == "mid:f2@example.org"
+
+
+def test_ten_results_stand_in_800_pixels_and_a_match_is_in_sight_at_390(viewer: Viewer) -> None:
+    for number in range(12):
+        text = f"{'Something else is said before. ' * number}The quay {number} is of granite."
+        record(viewer, title=f"Walk {number}", text=text)
+    viewer.driver.set_window_size(1280, 939)
+    viewer.open("search?q=granite", '.columns[data-query="granite"] .result')
+    place = "const box = arguments[0].getBoundingClientRect(); return box.bottom"
+    tenth = viewer.all(".result")[9]
+    assert viewer.driver.execute_script(place, tenth) <= 800
+    viewer.driver.set_window_size(390, 900)
+    for mark in viewer.all(".snippet"):
+        found = mark.find_element("css selector", "mark")
+        seen = "const [a, b] = arguments; return b.getBoundingClientRect().bottom <= a.getBoundingClientRect().bottom"  # noqa: E501
+        assert viewer.driver.execute_script(seen, mark, found)
+
+
+def test_what_is_not_there_leads_on(viewer: Viewer) -> None:
+    viewer.open("record/note%3A999999", "main h1")
+    viewer.says("There is no record note:999999", "h1")
+    assert viewer.all("main a[href='#/search']")
+    viewer.driver.get_log("browser")  # which notes the 404
+    viewer.driver.switch_to.new_window("tab")
+    viewer.open(record(viewer, text="Fresh."))
+    viewer.press("← Back")
+    viewer.wait("#question")
+    viewer.driver.close()
+    viewer.driver.switch_to.window(viewer.driver.window_handles[0])
+
+
+def test_an_empty_store_says_how_to_fill_it(viewer: Viewer) -> None:
+    viewer.driver.execute_script(_FIND_NOTHING)
+    viewer.driver.execute_script("location.hash = '#/jobs'")
+    viewer.says("Jobs", "main h1")
+    viewer.driver.execute_script("location.hash = '#/search'")
+    for said in ("quickstart", "sync", "add", "Upload"):
+        viewer.says(said, ".ways")
+
+
+_FIND_NOTHING: Final = """
+const ask = fetch;
+globalThis.fetch = async (path, options) => {
+  const reply = await ask(path, options);
+  if (!path.includes("/api/viewer/search")) return reply;
+  const page = { ...await reply.json(), results: [], total: 0, weaker: 0 };
+  return new Response(JSON.stringify(page), { headers: { "Content-Type": "application/json" } });
+};
+"""
+
+
+def test_an_action_of_somebody_who_is_logged_out_asks_to_log_in_at_once(viewer: Viewer) -> None:
+    viewer.open(record(viewer, text="Stay."))
+    viewer.driver.execute_script("localStorage.clear()")
+    for wish in ("Archive", "Forget"):
+        viewer.press(wish)
+        viewer.says("mem-search view", "dialog.login[open]")
+        assert not viewer.all(".notices button")
+        viewer.press("Close")
+        until(lambda: not viewer.all("dialog.login"))
+    viewer.log_in()
+
+
 def test_stored_text_is_never_markup(viewer: Viewer) -> None:
     viewer.open("search?q=hostile", '.columns[data-query="hostile"] .results')
     viewer.says("<script>", ".results")
     viewer.wait(".results a").click()
     viewer.says("<script>", "article")
     assert not viewer.all("article img, article script, a[href^='javascript']")
+    assert viewer.driver.title != "1"
+    hostile = f"{EVIL}\n\n[x](javascript:document.title=1) [[javascript:document.title=1]]\n\n- {EVIL}\n\n```{EVIL}\n{EVIL}\n```\n\n|{EVIL}|\n|-|\n|{EVIL}|\n\n![y](data:text/html,{EVIL})"  # noqa: E501
+    viewer.open(record(viewer, title="Hostile markdown", text=hostile))
+    viewer.says("<script>", ".body td")
+    assert not viewer.all("article img, article script, a[href^='javascript'], a[href^='data']")
     assert viewer.driver.title != "1"
 
 

@@ -17,8 +17,9 @@ from aiohttp import web
 from pydantic import Field
 
 from mem_search.errors import Conflict, Forbidden, NotFound
+from mem_search.features.viewer import pages
 from mem_search.http.access.browsers import is_allowed_name, login_place, no_login
-from mem_search.http.core.parameters import Body
+from mem_search.http.core.parameters import Body, SearchParameters
 from mem_search.http.core.replies import HTML, html_page, json_reply, style_policy
 from mem_search.http.core.routing import ANY_TYPE, Call, Handler, Route
 from mem_search.http.schemas import Deleted
@@ -218,4 +219,6 @@ ROUTES = (
     Route("POST", "/api/viewer/sessions", login, "Log this browser in by the code of a link", "viewer", body=LoginBody, login=True, only="home", status=201, response=NewSession),
     Route("GET", "/api/viewer/sessions", sessions, "List the browsers that are logged in", "access", write=True, only="home", response=SessionList),
     Route("DELETE", "/api/viewer/sessions/{id}", end_session, "Log a browser out", "access", write=True, only="home", response=Deleted),
+    Route("GET", "/api/viewer/search", pages.search, "Search for the viewer: a line and a span of each result", "viewer", query=SearchParameters, response=pages.FoundPage, is_rest=False),
+    Route("GET", "/api/viewer/records/{ref}", pages.shown, "A record for the viewer, its text as a tree", "viewer", query=pages.ShownParameters, response=pages.ShownRecord, is_rest=False),
 )
