@@ -164,6 +164,8 @@ async def test_settings_are_told_without_secrets(client: Client) -> None:
     assert (told["embedder"]["value"], told["embedder"]["is_default"]) == ("hashing", False)
     assert (told["read_token"]["value"], told["read_token"]["is_default"]) == ("0", True)
     assert TOKEN not in str(reply)
+    assert [name for name, each in told.items() if not each["meaning"]] == []
+    assert told["fetch_allow"]["meaning"].isprintable()
 
 
 async def test_a_question_that_is_being_typed_is_not_logged(

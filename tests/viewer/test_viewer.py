@@ -514,12 +514,20 @@ def test_a_saved_search_keeps_its_filters_is_run_and_deleted(viewer: Viewer) -> 
     viewer.open("search?q=auth&kind=observation&kind=note&month=2025-10", ".found")
     viewer.press("Save this search")
     viewer.wait("#saved-name").clear()
+    viewer.wait(".head form option[value='1d']").click()
     viewer.wait("#saved-name").send_keys("about-auth\n")
     viewer.says("Saved.", ".notices")
-    (saved,) = ask(viewer.address, "GET", "/api/v1/saved-searches")["saved_searches"]
-    assert saved["search"]["query"] == 'auth kind:"observation","note" in:"2025-10"'
+
+    def saved() -> dict[str, Any]:
+        (found,) = ask(viewer.address, "GET", "/api/v1/saved-searches")["saved_searches"]
+        return dict(found)
+
+    assert saved()["search"]["query"] == 'auth kind:"observation","note" in:"2025-10"'
+    assert saved()["every"] == "1d"
     viewer.open("saved", ".cards")
     viewer.says("about-auth")
+    viewer.wait(".cards option[value='1h']").click()
+    until(lambda: saved()["every"] == "1h")
     viewer.press("Run now")
     viewer.says("new", ".notices")
     viewer.press("Delete")
@@ -611,6 +619,68 @@ def test_a_mail_has_its_people_its_thread_and_what_it_quotes(viewer: Viewer) -> 
     assert viewer.wait(".original a").get_attribute("href") == "mid:f2@example.org"
 
 
+def test_a_session_is_replayed_as_a_timeline(viewer: Viewer) -> None:
+    steps = [("user_prompt", "Find the leak", {}), ("observation", "Read pump.py", {}),
+             ("observation", "Use one pump, because two leak", {"type": "decision"}),
+             ("user_prompt", "Thanks", {})]  # fmt: skip
+    for minute, (kind, text, metadata) in enumerate(steps):
+        place = record(
+            viewer, kind=kind, title=text, text=text, metadata=metadata, session="leak 1/2",
+            created_at=f"2025-05-04T10:0{minute}:00Z",
+        )  # fmt: skip
+    viewer.open(place)
+    viewer.driver.find_element("link text", "its session").click()
+    viewer.wait(".timeline")
+
+    def shown() -> list[tuple[str, str]]:
+        found = viewer.all(".timeline > li")
+        return [
+            (
+                each.get_attribute("class"),
+                each.find_element("css selector", ".title").text.strip('"'),
+            )
+            for each in found
+        ]
+
+    kinds = ["prompt", "step", "decision", "prompt"]
+    assert shown() == [(kind, step[1]) for kind, step in zip(kinds, steps, strict=True)]
+    viewer.driver.find_element("link text", "Only prompts and decisions").click()
+    until(lambda: [kind for kind, _ in shown()] == ["prompt", "decision", "prompt"])
+    viewer.wait("body").send_keys("j")
+    viewer.driver.switch_to.active_element.send_keys(_ENTER)
+    viewer.says("Find the leak", "article h1")
+
+
+def test_more_of_a_large_graph_is_drawn_when_it_is_asked_for(viewer: Viewer) -> None:
+    for number in range(20):
+        record(viewer, title=f"Spoke {number}", text="See [[Hub]].")
+    viewer.open(record(viewer, title="Hub", text="In the middle."), ".graph canvas")
+    drawn = "return document.querySelector('.graph')?._cyreg?.cy.nodes().length"
+    assert viewer.driver.execute_script(drawn) == 15
+    viewer.press("Show up to 30")
+    until(lambda: viewer.driver.execute_script(drawn) == 21)
+
+
+def test_suggestions_for_other_words_than_those_of_the_results_go_at_once(viewer: Viewer) -> None:
+    viewer.open("search")
+    viewer.type("log")
+    viewer.wait("#offers li")
+    viewer.driver.execute_script(_HOLD_SUGGESTIONS)
+    viewer.wait("#question").send_keys("x")
+    until(lambda: not viewer.all("#offers li"))
+
+
+def test_settings_say_what_they_are_and_tokens_are_revoked(viewer: Viewer) -> None:
+    ask(viewer.address, "POST", "/api/v1/tokens", {"name": "old-phone"})
+    viewer.open("settings", "table")
+    viewer.says("seconds between readings of followed locations")
+    viewer.says("config.toml")
+    viewer.driver.execute_script("globalThis.confirm = () => true")
+    viewer.press("Revoke")
+    until(lambda: not viewer.all("main button") or "old-phone" not in viewer.text())
+    assert ask(viewer.address, "GET", "/api/v1/tokens")["tokens"] == []
+
+
 def test_ten_results_stand_in_800_pixels_and_a_match_is_in_sight_at_390(viewer: Viewer) -> None:
     for number in range(12):
         text = f"{'Something else is said before. ' * number}The quay {number} is of granite."
@@ -694,9 +764,11 @@ def test_every_page_can_be_used_by_everybody(viewer: Viewer, theme: str, width: 
     viewer.driver.execute_script(f"localStorage.setItem('mem-search-theme', '{theme}')")
     viewer.driver.refresh()
     found = ask(viewer.address, "GET", "/api/search?query=login&format=json&limit=1")
-    record = f"record/{found['results'][0]['ref'].replace(':', '%3A')}"
+    found_record = f"record/{found['results'][0]['ref'].replace(':', '%3A')}"
+    record(viewer, kind="user_prompt", title="Ask", text="Ask", session="axe")
+    session = "session/axe"
     faults = {}
-    for place in (*PAGES, record):
+    for place in (*PAGES, found_record, session):
         viewer.open(place)
         viewer.driver.execute_script(AXE)
         report = viewer.driver.execute_async_script("axe.run().then(arguments[0])")

@@ -8,6 +8,7 @@ import { Login, LoginDialog, Notices } from "./parts.js";
 import { RecordPage } from "./record.js";
 import { ResearchPage, SavedPage } from "./saved.js";
 import { SearchPage } from "./search.js";
+import { SessionPage } from "./session.js";
 import { SettingsPage } from "./settings.js";
 import { address, back, go, useRoute } from "./route.js";
 import { texts } from "./texts.js";
@@ -29,13 +30,13 @@ function App() {
     const name = route.page === "record" ? route.parts[0] : route.params.get("q") || texts.pages[route.page];
     document.title = name ? `${name} · ${texts.name}` : texts.name;
   });
-  const Page = PAGES[route.page] ?? SearchPage;
+  const Page = route.page === "session" ? SessionPage : PAGES[route.page] ?? SearchPage;
   return html`<a class="skip" href="#content" onClick=${(event) => { event.preventDefault(); document.getElementById("content").focus(); }}>${texts.skip}</a>
     <header><a class="name" href=${address("search")}>${texts.name}</a>
       <nav aria-label=${texts.menu}>${Object.keys(PAGES).map((page) => html`<a href=${address(page)} aria-current=${route.page === page ? "page" : null}>${texts.pages[page]}</a>`)}</nav>
       <${Theme} /><button class="quiet" onClick=${() => keys.current.showModal()} aria-label=${texts.keys}>?</button></header>
     <main id="content" tabindex="-1">${refused && route === arrived ? html`<${Refused} error=${refused} />` : route.page === "record"
-      ? html`<${RecordPage} key=${route.parts[0]} reference=${route.parts[0]} params=${route.params} />` : html`<${Page} ...${route} />`}</main>
+      ? html`<${RecordPage} key=${route.parts[0]} reference=${route.parts[0]} params=${route.params} />` : html`<${Page} key=${route.page === "session" ? route.parts[0] : route.page} ...${route} />`}</main>
     <${Notices} /><${LoginDialog} />
     <dialog ref=${keys} aria-label=${texts.help.title}><h2>${texts.help.title}</h2>
       <dl>${texts.help.keys.map(([key, what]) => html`<dt><kbd>${key}</kbd></dt><dd>${what}</dd>`)}</dl>

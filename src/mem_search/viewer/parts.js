@@ -7,7 +7,12 @@ import { texts } from "./texts.js";
 
 const DAY = new Intl.DateTimeFormat("en", { dateStyle: "medium" });
 const TIME = new Intl.DateTimeFormat("en", { dateStyle: "medium", timeStyle: "short" });
+const SHORT = new Intl.DateTimeFormat("en", { month: "short", day: "numeric" });
+const CLOCK = new Intl.DateTimeFormat("en", { timeStyle: "short" });
 
+/** The day, without the year where it is this one. */
+const shortDay = (time) => (new Date(time).getFullYear() === new Date().getFullYear() ? SHORT.format(new Date(time)) : dayOf(time));
+export const timeOfDay = (time) => CLOCK.format(new Date(time));
 export const dayOf = (time) => (time ? DAY.format(new Date(time)) : "");
 /** The day and the time, where one is known: what has only a day is stored as its midnight. */
 export const whenOf = (time) => (time.endsWith("T00:00:00.000Z") ? dayOf(time) : timeOf(time));
@@ -35,7 +40,7 @@ export function Marked({ text, spans = [] }) {
 export function RecordLine({ record }) {
   return html`<a class="line" href=${recordAddress(record.ref ?? record.id)}>
     <span class="title">${record.title}</span>
-    <time datetime=${record.created_at}>${kindName(record.kind)} · ${dayOf(record.created_at)}</time>
+    <time datetime=${record.created_at}>${kindName(record.kind)} · ${shortDay(record.created_at)}</time>
   </a>`;
 }
 
@@ -48,7 +53,7 @@ export function Line({ line: each, words, isThis }) {
     <span class="quiet"> ${aboutLine(each)}</span>`;
 }
 
-export const aboutLine = ({ place, dated, created_at: time, ref }) => [place, dated && dayOf(time), ref].filter(Boolean).join(" · ");
+export const aboutLine = ({ place, dated, created_at: time, ref }) => [place, dated && shortDay(time), ref].filter(Boolean).join(" · ");
 
 /** What stands in place of a reply: that it is on its way, or why it does not come. */
 export function Waiting({ error, reload }) {
@@ -117,4 +122,12 @@ export async function attempt(work) {
     else tell(error.message, null, 10);
     return false;
   }
+}
+
+/** How often a saved search runs. */
+export function Intervals({ value, onChange }) {
+  const { intervals, interval, own } = texts.saved;
+  const known = value in intervals ? intervals : { ...intervals, [value]: own(value) };
+  return html`<select aria-label=${interval} value=${value} onChange=${(event) => onChange(event.target.value)}>
+    ${Object.entries(known).map(([every, said]) => html`<option key=${every} value=${every}>${said}</option>`)}</select>`;
 }

@@ -6,12 +6,14 @@ import { Graph } from "./graph.js";
 import { html, useEffect, useRef, useState } from "./html.js";
 import { Line, RecordLine, Waiting, attempt, kindName, loggedIn, tell, whenOf } from "./parts.js";
 import { address, back, go, recordAddress } from "./route.js";
+import { sessionAddress } from "./session.js";
 import { texts } from "./texts.js";
 
 const UNDO_SECONDS = 10;
 const NEIGHBOURS = 4;
 const MOST_NEIGHBOURS = 32;
-const DRAWN = 30; // nodes of the graph
+const DRAWN = 15; // nodes of the graph, whose names have room; more when somebody asks
+const MOST_DRAWN = 240;
 const WHOLE = 1_000_000; // characters of a text that are shown at most
 const HASH = 9; // characters of the hash of a commit
 const SHOWN_ELSEWHERE = ["attachment", "replies_to"]; // relations
@@ -79,8 +81,6 @@ export function RecordPage({ reference, params }) {
       <div><${Citation} reference=${record.ref} /></div></div>
   </article>`;
 }
-
-const sessionAddress = (id) => address("search", { session: id, order: "date_asc" });
 
 /** In place of a record that is not there: why, and what may help. */
 function Missing({ reference, error }) {
@@ -204,11 +204,13 @@ function Neighbours({ reference }) {
 }
 
 function Related({ record }) {
-  const { data } = useApi(`/api/graph/${encodeURIComponent(record.ref)}/drawing`, { limit: DRAWN });
+  const [drawn, setDrawn] = useState(DRAWN);
+  const { data } = useApi(`/api/graph/${encodeURIComponent(record.ref)}/drawing`, { limit: drawn });
   if (!data || data.nodes.length < 2) return null;
   const others = data.nodes.filter((node) => node.id !== record.ref);
   return html`<div class="related"><h2>${texts.record.graph}</h2>
     <${Graph} label=${texts.record.graphLabel(record.title)} reference=${record.ref} drawing=${data} />
+    ${data.note && drawn < MOST_DRAWN && html`<p><button onClick=${() => setDrawn(2 * drawn)}>${texts.graph.more(Math.min(2 * drawn, MOST_DRAWN))}</button></p>`}
     <details><summary>${texts.graph.list(others.length)}</summary>
       <ul class="lines">${others.map((node) => html`<li key=${node.id}>${node.kind
         ? html`<${RecordLine} record=${{ ...node, created_at: node.date }} />` : html`<${Target} to=${node.url} />`}</li>`)}</ul></details></div>`;

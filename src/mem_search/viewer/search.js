@@ -2,7 +2,7 @@
 
 import { api, useNewest } from "./api.js";
 import { html, useEffect, useLayoutEffect, useRef, useState } from "./html.js";
-import { Line, Marked, Waiting, aboutLine, attempt, kindName, loggedIn, tell } from "./parts.js";
+import { Intervals, Line, Marked, Waiting, aboutLine, attempt, kindName, loggedIn, tell } from "./parts.js";
 import { address, go, recordAddress } from "./route.js";
 import { count, texts } from "./texts.js";
 
@@ -147,6 +147,7 @@ function Box({ typed, onType, onDone }) {
         .catch(() => ({ completions: [] })); // the search itself tells what is wrong
       if (!stop.signal.aborted) setOffers(reply.completions.filter((each) => each.text !== typed));
     }, PAUSE);
+    setOffers((shown) => shown.filter((each) => begins(each.text, typed))); // never those for other words than the results
     return () => {
       clearTimeout(timer);
       stop.abort();
@@ -183,10 +184,12 @@ function Box({ typed, onType, onDone }) {
     <ul id="offers" role="listbox" aria-label=${texts.search.suggestions} hidden=${!offers.length}>
       ${offers.map((each, place) => html`<li id=${`offer-${place}`} role="option" aria-selected=${place === active}
         onMouseDown=${(event) => { event.preventDefault(); done(each.text); }}>
-        <span>${each.text}</span> <small>${each.what} · ${count(each.records)}</small></li>`)}
+        <span>${each.text}</span> <small>${each.what}</small></li>`)}
     </ul>
   </form>`;
 }
+
+const begins = (text, typed) => text !== typed && text.toLowerCase().startsWith(typed.trimStart().toLowerCase());
 
 function Chosen({ params }) {
   const names = [...FACETS, "domain", "folder", "session", "day"];
@@ -223,11 +226,12 @@ function toggled(name, values, value) {
 
 function Head({ page, params, query }) {
   const [name, setName] = useState(null); // of the search that is about to be saved
+  const [every, setEvery] = useState("");
   const whole = written(params, query);
   const save = (event) => {
     event.preventDefault();
     attempt(async () => {
-      await api("/api/v1/saved-searches", { method: "POST", body: { name, search: { query: whole } } });
+      await api("/api/v1/saved-searches", { method: "POST", body: { name, search: { query: whole }, every: every || null } });
       setName(null);
       tell(texts.saved.done);
     });
@@ -243,7 +247,7 @@ function Head({ page, params, query }) {
       onChange=${(event) => change(params, { archived: event.target.checked ? "1" : "" })} /> ${texts.search.archived}</label>
     ${whole && name === null && html`<button onClick=${() => loggedIn() && setName((query || whole).replace(/[^A-Za-z0-9]+/g, "-").replace(/^-|-$/g, ""))}>${texts.saved.save}</button>`}
     ${name !== null && html`<form onSubmit=${save}><label>${texts.saved.saveAs} <input id="saved-name" value=${name} required pattern="[A-Za-z0-9][A-Za-z0-9_.\\-]*" title=${texts.saved.nameRule}
-      onInput=${(event) => setName(event.target.value)} /></label> <button>${texts.saved.keep}</button></form>`}
+      onInput=${(event) => setName(event.target.value)} /></label> <${Intervals} value=${every} onChange=${setEvery} /> <button>${texts.saved.keep}</button></form>`}
     ${page.search.notices.map((each) => html`<p class="note">${each}</p>`)}
   </div>`;
 }

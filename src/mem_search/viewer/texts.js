@@ -62,7 +62,12 @@ export const texts = {
   },
   commit: { hash: "Commit", on: (branch) => ` on ${branch}`, size: "Lines", files: (n) => (n === 1 ? "File" : `${count(n)} files`) },
   styles: { apa: "APA", mla: "MLA", chicago: "Chicago", bibtex: "BibTeX", ris: "RIS" },
+  session: {
+    none: "There is no session of this name", records: (n) => `${count(n)} ${n === 1 ? "record" : "records"}`, search: "search in it",
+    main: "Only prompts and decisions", all: "Every step", more: (n) => `Show ${count(n)} more`,
+  },
   graph: {
+    more: (n) => `Show up to ${count(n)}`,
     notStored: "page, not stored", in: "Zoom in", out: "Zoom out", all: "Show all", page: "Save as a page",
     list: (n) => `As a list of ${count(n)}`,
   },
@@ -92,9 +97,10 @@ export const texts = {
   },
   saved: {
     saved: "Saved searches", inbox: "New matches", none: "No saved searches yet. Search for something, then press “Save this search”: it tells what is new.", noInbox: "Nothing new.",
-    run: "Run now", remove: "Delete", removed: "Deleted.", read: "Mark as read", save: "Save this search",
+    run: "Run now", noQuestion: "everything", remove: "Delete", removed: "Deleted.", read: "Mark as read", save: "Save this search",
     name: "Name", every: "Every", newMatches: (n) => `${count(n)} new`, ran: "Last run", saveAs: "Its name", nameRule: "Letters, digits, - _ and .", keep: "Save",
-    done: "Saved.",
+    done: "Saved.", intervals: { "": "by hand", "15m": "every 15 minutes", "1h": "every hour", "1d": "every day", "1w": "every week" },
+    interval: "Run", own: (every) => `every ${every}`, changed: "Changed.",
   },
   research: {
     none: "No research sessions yet. An agent or a program begins one with the first step of a chain of searches.", steps: (n) => `${count(n)} ${n === 1 ? "step" : "steps"}`, replay: "Replay",
@@ -106,7 +112,10 @@ export const texts = {
   settings: {
     store: "Store", records: "Records", index: "Vector index", model: "Embedding model", database: "Database",
     worker: "Worker", tokens: "Tokens", noTokens: "There is only the token of this home. Another one: mem-search token create NAME", values: "Settings",
-    name: "Name", value: "Value", user: "User", readOnly: "read only", expires: "Ends", used: "Last used", from: "State", byDefault: "default", changed: "set",
+    name: "Name", value: "Now", user: "User", readOnly: "read only", expires: "Ends", used: "Last used", from: "State", byDefault: "default", changed: "set",
+    how: (home) => `To change one, write a line such as follow = 30 into ${home}/config.toml, or set its variable, which counts more; then run:`,
+    restart: "mem-search worker restart", revoke: "Revoke", sureRevoke: (name) => `Revoke the token ${name}? Programs that use it are refused at once.`,
+    stop: "Stop following", sureStop: (path) => `Stop following ${path}? What was read stays.`, meaning: "What it is",
     logout: "Log this browser out", logins: "Browsers that are logged in", browser: "Browser", began: "Since", end: "End", this: "this one", sources: "Sources", followed: "followed",
   },
   login: {

@@ -6,6 +6,7 @@ comes from outside, which the policy enforces (ADR 0030).
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import fields
 from functools import cache
 from html import escape
@@ -16,6 +17,7 @@ from typing import Annotated, Final, Self
 from aiohttp import web
 from pydantic import Field
 
+from mem_search.agents.base import plugin_folder
 from mem_search.errors import Conflict, Forbidden, NotFound
 from mem_search.features.viewer import pages
 from mem_search.http.access.browsers import is_allowed_name, login_place, no_login
@@ -24,6 +26,8 @@ from mem_search.http.core.replies import HTML, html_page, json_reply, style_poli
 from mem_search.http.core.routing import ANY_TYPE, Call, Handler, Route
 from mem_search.http.schemas import Deleted
 from mem_search.model.access import BrowserSession
+from mem_search.patterns import pattern
+from mem_search.regular_file import MAX_SETTINGS, read_regular_file
 from mem_search.renderers.schema import From, Projection, Time, schema
 from mem_search.settings import Settings
 from mem_search.text import secret_rules
@@ -47,6 +51,10 @@ _FOLDER: Final = files("mem_search") / "viewer"
 _DRAWING: Final = files("mem_search") / "features" / "graph" / "data"
 _DRAWN_BY: Final = ("cytoscape.min.js", "drawing.js")
 """What the exported picture of a graph is drawn by, too."""
+
+
+_ROW: Final = pattern(r"(?m)^\| `(MEM_SEARCH_\w+)` \|.*\| (.*?) \|$")
+_LINK: Final = pattern(r"\[([^\]]*)\]\([^)]*\)")
 
 
 @schema
@@ -92,6 +100,7 @@ class Setting:
 
     name: str
     variable: str
+    meaning: str
     value: str
     is_default: bool
 
@@ -195,6 +204,7 @@ async def settings(call: Call) -> web.StreamResponse:
     current = call.lifecycle.settings
     default = Settings(home=current.home)
     await secret_rules.ready()
+    meanings = await asyncio.to_thread(_meanings)
     told = []
     for field in sorted(fields(current), key=lambda each: each.name):
         value, usual = getattr(current, field.name), getattr(default, field.name)
@@ -204,9 +214,22 @@ async def settings(call: Call) -> web.StreamResponse:
         shown = redact(plain)[0] if field.repr else "set" if value else ""
         variable = f"MEM_SEARCH_{field.name.upper()}"
         told.append(
-            Setting(name=field.name, variable=variable, value=shown, is_default=value == usual)
+            Setting(
+                name=field.name,
+                variable=variable,
+                meaning=meanings.get(variable, ""),
+                value=shown,
+                is_default=value == usual,
+            )
         )
     return json_reply(SettingList(settings=told))
+
+
+def _meanings() -> dict[str, str]:
+    """Variable → what it is, from the page of the documentation about settings."""
+    page = plugin_folder().parent / "docs" / "reference" / "settings.md"
+    rows = _ROW.findall(read_regular_file(page, MAX_SETTINGS).decode())
+    return {variable: _LINK.sub(r"\1", said).replace("`", "") for variable, said in rows}
 
 
 # fmt: off
