@@ -164,6 +164,8 @@ async def test_settings_are_told_without_secrets(client: Client) -> None:
     assert (told["embedder"]["value"], told["embedder"]["is_default"]) == ("hashing", False)
     assert (told["read_token"]["value"], told["read_token"]["is_default"]) == ("0", True)
     assert TOKEN not in str(reply)
+    assert [name for name, each in told.items() if not each["meaning"]] == []
+    assert told["fetch_allow"]["meaning"].isprintable()
 
 
 async def test_a_question_that_is_being_typed_is_not_logged(
@@ -176,6 +178,31 @@ async def test_a_question_that_is_being_typed_is_not_logged(
         assert found.status == 200
         logged = await (await client.get("/api/search/popular")).json()
         assert [each["query"] for each in logged["queries"]] == ([] if headers else ["auth"])
+
+
+async def test_the_viewer_gets_a_line_for_each_result_and_a_tree_of_each_text(
+    client: Client, viewer: ClientSession
+) -> None:
+    page = await logged_in(viewer, client)
+    text = "# Quay\n\nThe **quay** is of granite.\n<script>alert(1)</script> [x](javascript:1)"
+    body = {"kind": "note", "title": "Quay", "text": text, "url": "javascript:alert(1)"}
+    made = await (await client.post("/api/records", json=body, headers=AUTHORIZED)).json()
+    params = {"query": "granite", "limit": "1"}
+    found = await (await viewer.get("/api/viewer/search", params=params, headers=page)).json()
+    (line,) = found["results"]
+    assert (line["ref"], line["said"], line["title"]) == (made["ref"], "Note", "Quay")
+    ((start, end),) = line["span_marks"]
+    assert line["span"][start:end] == found["words"][0] == "granite"
+    place = f"/api/viewer/records/{made['ref']}"
+    shown = await (await viewer.get(f"{place}?words=quay", headers=page)).json()
+    assert shown["body"] == [
+        ["p", {}, "The ", ["strong", {}, ["mark", {}, "quay"]], " is of granite.", ["br", {}],
+         "<script>alert(1)</script> [x](javascript:1)"],
+    ]  # fmt: skip
+    assert (shown["text"], shown["address"], shown["has_file"]) == ("", "", False)
+    for path in (place, "/api/viewer/search?query=granite"):
+        assert (await viewer.get(path, headers=PAGE)).status == 401
+    assert (await viewer.get("/api/viewer/records/note:999999", headers=page)).status == 404
 
 
 PLACE = "127.3.2.1:4000"

@@ -145,7 +145,7 @@ def test_one_finds_opens_and_comes_back(viewer: Viewer) -> None:
     until(lambda: "q=auth" in viewer.driver.current_url)  # after a pause
     viewer.wait(".results mark")
     viewer.press("Why")
-    viewer.says("It has words of the question (rank", ".why")
+    viewer.says("It has words of the question (rank", ".reasons")
     first = viewer.wait(".results a")
     title = first.find_element("css selector", ".title").text
     first.click()
@@ -183,7 +183,7 @@ def test_filters_orders_and_keys(viewer: Viewer) -> None:
     active = viewer.driver.switch_to.active_element
     assert active.get_attribute("data-place") == "0"
     active.send_keys("w")
-    viewer.wait(".why")
+    viewer.wait(".reasons")
     active.send_keys("?")
     viewer.says("next, previous record", "dialog[open]")
 
@@ -367,7 +367,9 @@ def test_a_link_leads_to_its_place_also_in_a_tab_that_shows_the_viewer(stranger:
     assert stranger.driver.current_url == f"{stranger.origin}/#/search?q=auth"
     stranger.driver.get("about:blank")
     stranger.driver.get(f"{link}/jobs")  # once more
-    stranger.says("this link was used", ".notices")
+    stranger.says("this link was used", "main .login")
+    stranger.press("Go on")
+    stranger.says("Jobs", "main h1")
     stranger.driver.get_log("browser")  # which notes the refusal
 
 
@@ -473,7 +475,7 @@ def test_a_citation_is_shown_in_the_style_that_is_chosen(viewer: Viewer) -> None
     viewer.open(f"record/{ref.replace(':', '%3A')}", ".citation")
     shown = set()
     for style in ("mla", "chicago", "bibtex", "ris", "apa"):
-        viewer.wait(f"aside option[value={style}]").click()
+        viewer.wait(f".below option[value={style}]").click()
         wanted = ask_text(viewer.address, f"/api/citations?refs={ref}&style={style}").strip()
         viewer.says(wanted, ".citation")
         shown.add(wanted)
@@ -512,12 +514,20 @@ def test_a_saved_search_keeps_its_filters_is_run_and_deleted(viewer: Viewer) -> 
     viewer.open("search?q=auth&kind=observation&kind=note&month=2025-10", ".found")
     viewer.press("Save this search")
     viewer.wait("#saved-name").clear()
+    viewer.wait(".head form option[value='1d']").click()
     viewer.wait("#saved-name").send_keys("about-auth\n")
     viewer.says("Saved.", ".notices")
-    (saved,) = ask(viewer.address, "GET", "/api/v1/saved-searches")["saved_searches"]
-    assert saved["search"]["query"] == 'auth kind:"observation","note" in:"2025-10"'
+
+    def saved() -> dict[str, Any]:
+        (found,) = ask(viewer.address, "GET", "/api/v1/saved-searches")["saved_searches"]
+        return dict(found)
+
+    assert saved()["search"]["query"] == 'auth kind:"observation","note" in:"2025-10"'
+    assert saved()["every"] == "1d"
     viewer.open("saved", ".cards")
     viewer.says("about-auth")
+    viewer.wait(".cards option[value='1h']").click()
+    until(lambda: saved()["every"] == "1h")
     viewer.press("Run now")
     viewer.says("new", ".notices")
     viewer.press("Delete")
@@ -550,12 +560,199 @@ def test_a_session_of_research_is_replayed_and_says_what_has_changed(viewer: Vie
     viewer.says(f"gone: {gone} was at place", ".tree .tree")
 
 
+def record(viewer: Viewer, **fields: Any) -> str:
+    """The place of a new record."""
+    ref = str(ask(viewer.address, "POST", "/api/records", {"kind": "note", **fields})["ref"])
+    return f"record/{ref.replace(':', '%3A')}"
+
+
+NOTE: Final = """# Tides
+
+The **tide** turns at `06:10`, see [[Moon phases|the moon]], [the plan](plan.md), [[No such note]]
+and https://example.org/tides.
+
+- [x] measure it
+- [ ] write it down
+
+1. First:
+
+   ```
+   tide --now
+   ```
+2. Then rest.
+
+| day | height |
+|---|---|
+| Mon | 3 m |
+"""
+
+
+def test_a_record_is_shown_as_its_markdown_and_its_links_lead_to_records(viewer: Viewer) -> None:
+    moon = record(viewer, title="Moon phases", text="Full on Friday.")
+    place = record(viewer, title="Tides", text=NOTE)
+    viewer.open(f"{place}?words=tide")
+    shown = {each: viewer.text(f".body {each}") for each in ("strong", "code", "pre", "td")}
+    assert shown == {"strong": "tide", "code": "06:10", "pre": "tide --now", "td": "Mon"}
+    assert [each.text for each in viewer.all(".body ul li")] == ["☑ measure it", "☐ write it down"]
+    links = {each.text: each.get_attribute("href") for each in viewer.all(".body a")}
+    assert links["https://example.org/tides"] == "https://example.org/tides"
+    assert links["No such note"].endswith("#/search?q=No+such+note")
+    assert len(viewer.all("h1, .body h2")) == 1  # the title is not there twice
+    viewer.wait("body").send_keys("n")
+    assert viewer.text("mark.this") == "tide"
+    viewer.driver.find_element("link text", "the moon").click()
+    viewer.says("Full on Friday", ".body")
+    assert viewer.driver.current_url.endswith(moon)
+
+
+def test_a_mail_has_its_people_its_thread_and_what_it_quotes(viewer: Viewer) -> None:
+    mail: dict[str, Any] = {"kind": "email", "session": "t1", "title": "Ferry", "text": "It sails."}
+    people = {"from": ["Ada <ada@example.org>"], "to": ["Ben <ben@example.org>"],
+              "thread_id": "t1", "message_id": "<f1@example.org>"}  # fmt: skip
+    record(viewer, **mail, metadata=people)
+    answer = {**people, "quoted": "> It sails.", "message_id": "<f2@example.org>"}
+    viewer.open(record(viewer, **{**mail, "title": "Re: Ferry"}, metadata=answer))
+    viewer.says("Ada <ada@example.org>", ".people")
+    viewer.says("Ben <ben@example.org>", ".people")
+    assert [each.text for each in viewer.all("article .lines .title")][:2] == ["Ferry", "Re: Ferry"]
+    viewer.says("> It sails.", "details .quoted")
+    assert viewer.wait(".original a").get_attribute("href") == "mid:f2@example.org"
+
+
+def test_a_session_is_replayed_as_a_timeline(viewer: Viewer) -> None:
+    steps = [("user_prompt", "Find the leak", {}), ("observation", "Read pump.py", {}),
+             ("observation", "Use one pump, because two leak", {"type": "decision"}),
+             ("user_prompt", "Thanks", {})]  # fmt: skip
+    for minute, (kind, text, metadata) in enumerate(steps):
+        place = record(
+            viewer, kind=kind, title=text, text=text, metadata=metadata, session="leak 1/2",
+            created_at=f"2025-05-04T10:0{minute}:00Z",
+        )  # fmt: skip
+    viewer.open(place)
+    viewer.driver.find_element("link text", "its session").click()
+    viewer.wait(".timeline")
+
+    def shown() -> list[tuple[str, str]]:
+        found = viewer.all(".timeline > li")
+        return [
+            (
+                each.get_attribute("class"),
+                each.find_element("css selector", ".title").text.strip('"'),
+            )
+            for each in found
+        ]
+
+    kinds = ["prompt", "step", "decision", "prompt"]
+    assert shown() == [(kind, step[1]) for kind, step in zip(kinds, steps, strict=True)]
+    viewer.driver.find_element("link text", "Only prompts and decisions").click()
+    until(lambda: [kind for kind, _ in shown()] == ["prompt", "decision", "prompt"])
+    viewer.wait("body").send_keys("j")
+    viewer.driver.switch_to.active_element.send_keys(_ENTER)
+    viewer.says("Find the leak", "article h1")
+
+
+def test_more_of_a_large_graph_is_drawn_when_it_is_asked_for(viewer: Viewer) -> None:
+    for number in range(20):
+        record(viewer, title=f"Spoke {number}", text="See [[Hub]].")
+    viewer.open(record(viewer, title="Hub", text="In the middle."), ".graph canvas")
+    drawn = "return document.querySelector('.graph')?._cyreg?.cy.nodes().length"
+    assert viewer.driver.execute_script(drawn) == 15
+    viewer.press("Show up to 30")
+    until(lambda: viewer.driver.execute_script(drawn) == 21)
+
+
+def test_suggestions_for_other_words_than_those_of_the_results_go_at_once(viewer: Viewer) -> None:
+    viewer.open("search")
+    viewer.type("log")
+    viewer.wait("#offers li")
+    viewer.driver.execute_script(_HOLD_SUGGESTIONS)
+    viewer.wait("#question").send_keys("x")
+    until(lambda: not viewer.all("#offers li"))
+
+
+def test_settings_say_what_they_are_and_tokens_are_revoked(viewer: Viewer) -> None:
+    ask(viewer.address, "POST", "/api/v1/tokens", {"name": "old-phone"})
+    viewer.open("settings", "table")
+    viewer.says("seconds between readings of followed locations")
+    viewer.says("config.toml")
+    viewer.driver.execute_script("globalThis.confirm = () => true")
+    viewer.press("Revoke")
+    until(lambda: not viewer.all("main button") or "old-phone" not in viewer.text())
+    assert ask(viewer.address, "GET", "/api/v1/tokens")["tokens"] == []
+
+
+def test_ten_results_stand_in_800_pixels_and_a_match_is_in_sight_at_390(viewer: Viewer) -> None:
+    for number in range(12):
+        text = f"{'Something else is said before. ' * number}The quay {number} is of granite."
+        record(viewer, title=f"Walk {number}", text=text)
+    viewer.driver.set_window_size(1280, 939)
+    viewer.open("search?q=granite", '.columns[data-query="granite"] .result')
+    place = "const box = arguments[0].getBoundingClientRect(); return box.bottom"
+    tenth = viewer.all(".result")[9]
+    assert viewer.driver.execute_script(place, tenth) <= 800
+    viewer.driver.set_window_size(390, 900)
+    for mark in viewer.all(".snippet"):
+        found = mark.find_element("css selector", "mark")
+        seen = "const [a, b] = arguments; return b.getBoundingClientRect().bottom <= a.getBoundingClientRect().bottom"  # noqa: E501
+        assert viewer.driver.execute_script(seen, mark, found)
+
+
+def test_what_is_not_there_leads_on(viewer: Viewer) -> None:
+    viewer.open("record/note%3A999999", "main h1")
+    viewer.says("There is no record note:999999", "h1")
+    assert viewer.all("main a[href='#/search']")
+    viewer.driver.get_log("browser")  # which notes the 404
+    viewer.driver.switch_to.new_window("tab")
+    viewer.open(record(viewer, text="Fresh."))
+    viewer.press("← Back")
+    viewer.wait("#question")
+    viewer.driver.close()
+    viewer.driver.switch_to.window(viewer.driver.window_handles[0])
+
+
+def test_an_empty_store_says_how_to_fill_it(viewer: Viewer) -> None:
+    viewer.driver.execute_script(_FIND_NOTHING)
+    viewer.driver.execute_script("location.hash = '#/jobs'")
+    viewer.says("Jobs", "main h1")
+    viewer.driver.execute_script("location.hash = '#/search'")
+    for said in ("quickstart", "sync", "add", "Upload"):
+        viewer.says(said, ".ways")
+
+
+_FIND_NOTHING: Final = """
+const ask = fetch;
+globalThis.fetch = async (path, options) => {
+  const reply = await ask(path, options);
+  if (!path.includes("/api/viewer/search")) return reply;
+  const page = { ...await reply.json(), results: [], total: 0, weaker: 0 };
+  return new Response(JSON.stringify(page), { headers: { "Content-Type": "application/json" } });
+};
+"""
+
+
+def test_an_action_of_somebody_who_is_logged_out_asks_to_log_in_at_once(viewer: Viewer) -> None:
+    viewer.open(record(viewer, text="Stay."))
+    viewer.driver.execute_script("localStorage.clear()")
+    for wish in ("Archive", "Forget"):
+        viewer.press(wish)
+        viewer.says("mem-search view", "dialog.login[open]")
+        assert not viewer.all(".notices button")
+        viewer.press("Close")
+        until(lambda: not viewer.all("dialog.login"))
+    viewer.log_in()
+
+
 def test_stored_text_is_never_markup(viewer: Viewer) -> None:
     viewer.open("search?q=hostile", '.columns[data-query="hostile"] .results')
     viewer.says("<script>", ".results")
     viewer.wait(".results a").click()
     viewer.says("<script>", "article")
     assert not viewer.all("article img, article script, a[href^='javascript']")
+    assert viewer.driver.title != "1"
+    hostile = f"{EVIL}\n\n[x](javascript:document.title=1) [[javascript:document.title=1]]\n\n- {EVIL}\n\n```{EVIL}\n{EVIL}\n```\n\n|{EVIL}|\n|-|\n|{EVIL}|\n\n![y](data:text/html,{EVIL})"  # noqa: E501
+    viewer.open(record(viewer, title="Hostile markdown", text=hostile))
+    viewer.says("<script>", ".body td")
+    assert not viewer.all("article img, article script, a[href^='javascript'], a[href^='data']")
     assert viewer.driver.title != "1"
 
 
@@ -567,9 +764,11 @@ def test_every_page_can_be_used_by_everybody(viewer: Viewer, theme: str, width: 
     viewer.driver.execute_script(f"localStorage.setItem('mem-search-theme', '{theme}')")
     viewer.driver.refresh()
     found = ask(viewer.address, "GET", "/api/search?query=login&format=json&limit=1")
-    record = f"record/{found['results'][0]['ref'].replace(':', '%3A')}"
+    found_record = f"record/{found['results'][0]['ref'].replace(':', '%3A')}"
+    record(viewer, kind="user_prompt", title="Ask", text="Ask", session="axe")
+    session = "session/axe"
     faults = {}
-    for place in (*PAGES, record):
+    for place in (*PAGES, found_record, session):
         viewer.open(place)
         viewer.driver.execute_script(AXE)
         report = viewer.driver.execute_async_script("axe.run().then(arguments[0])")

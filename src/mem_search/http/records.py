@@ -259,7 +259,7 @@ async def _opened(call: Call, found: RecordWithLinks) -> web.StreamResponse:
     record, links = found
     call.opened(record)
     wants_text = prefers(call.request, TEXT)
-    thread = await _thread(call, record)
+    thread = await thread_of(call, record)
     if params.format == "json" and not wants_text:
         whole = OpenedRecord.of(record, links)
         told = [ThreadMessage.of(each) for each in thread] if len(thread) > 1 else None
@@ -277,7 +277,7 @@ async def _opened(call: Call, found: RecordWithLinks) -> web.StreamResponse:
     return text_reply(call.request, text, partial(RecordText, ref=str(record.ref)))
 
 
-async def _thread(call: Call, record: Record) -> list[Record]:
+async def thread_of(call: Call, record: Record) -> list[Record]:
     """The thread of a mail, in its order: what names the same first message, and all answers."""
     if not installed_kinds().get(record.kind).threaded:
         return []

@@ -151,7 +151,7 @@ def _lines(
     said = f"{DIM}{remarks}{PLAIN}{_GAP}" if remarks else ""
     room = columns - cell_len(icon) - cell_len(kind) - len(_GAP)
     beside = room - cell_len(about) - len(_GAP)
-    text = _best(result, name, words, matcher) if spans else ""
+    text = best_text(result, name, words, matcher) if spans else ""
     wide_text = columns - len(_INDENT) - (cell_len(remarks) + len(_GAP) if remarks else 0)
     below = wide_text - cell_len(about) - len(_GAP)
     head = f"{icon}{KIND}{kind}{PLAIN}{_GAP}"
@@ -213,7 +213,7 @@ def _dim(about: str, record: Record) -> str:
     return f"{DIM}{before}{REF}{ref}{PLAIN}{DIM}{after}{PLAIN}"
 
 
-def _best(result: Result, title: str, words: tuple[str, ...], matcher: WordMatcher) -> str:
+def best_text(result: Result, title: str, words: tuple[str, ...], matcher: WordMatcher) -> str:
     """The text in which the span is: without lines that repeat the title, and without markup."""
     found = _bare(result.snippet.text, title)
     if found and not words:

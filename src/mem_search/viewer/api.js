@@ -21,7 +21,7 @@ function addressed(path, params) {
 
 // In the storage of this origin, so that new tabs are logged in: the id and the secret of the login. The origin is new
 // with each worker, and the session ends with it.
-const SESSION = "mem-search-session";
+export const SESSION = "mem-search-session";
 
 /** `{id, secret}` of the session by which this browser is logged in, or null. */
 export const session = () => JSON.parse(localStorage.getItem(SESSION));

@@ -1,15 +1,16 @@
 // The frame: pages, keys, light and dark.
 
-import { logIn } from "./api.js";
+import { SESSION, logIn, session } from "./api.js";
 import { CalendarPage, ProjectsPage } from "./calendar.js";
 import { html, render, useEffect, useRef, useState } from "./html.js";
 import { JobsPage } from "./jobs.js";
-import { Notices, tell } from "./parts.js";
+import { Login, LoginDialog, Notices } from "./parts.js";
 import { RecordPage } from "./record.js";
 import { ResearchPage, SavedPage } from "./saved.js";
 import { SearchPage } from "./search.js";
+import { SessionPage } from "./session.js";
 import { SettingsPage } from "./settings.js";
-import { address, go, useRoute } from "./route.js";
+import { address, back, go, useRoute } from "./route.js";
 import { texts } from "./texts.js";
 import { UsagePage } from "./usage.js";
 
@@ -22,23 +23,31 @@ const THEME = "mem-search-theme";
 
 function App() {
   const route = useRoute();
+  const [arrived] = useState(route);
   const keys = useRef(null);
   useKeys(() => keys.current.showModal());
   useEffect(() => {
     const name = route.page === "record" ? route.parts[0] : route.params.get("q") || texts.pages[route.page];
     document.title = name ? `${name} · ${texts.name}` : texts.name;
   });
-  const Page = PAGES[route.page] ?? SearchPage;
+  const Page = route.page === "session" ? SessionPage : PAGES[route.page] ?? SearchPage;
   return html`<a class="skip" href="#content" onClick=${(event) => { event.preventDefault(); document.getElementById("content").focus(); }}>${texts.skip}</a>
     <header><a class="name" href=${address("search")}>${texts.name}</a>
       <nav aria-label=${texts.menu}>${Object.keys(PAGES).map((page) => html`<a href=${address(page)} aria-current=${route.page === page ? "page" : null}>${texts.pages[page]}</a>`)}</nav>
       <${Theme} /><button class="quiet" onClick=${() => keys.current.showModal()} aria-label=${texts.keys}>?</button></header>
-    <main id="content" tabindex="-1">${route.page === "record"
-      ? html`<${RecordPage} key=${route.parts[0]} reference=${route.parts[0]} />` : html`<${Page} ...${route} />`}</main>
-    <${Notices} />
+    <main id="content" tabindex="-1">${refused && route === arrived ? html`<${Refused} error=${refused} />` : route.page === "record"
+      ? html`<${RecordPage} key=${route.parts[0]} reference=${route.parts[0]} params=${route.params} />` : html`<${Page} key=${route.page === "session" ? route.parts[0] : route.page} ...${route} />`}</main>
+    <${Notices} /><${LoginDialog} />
     <dialog ref=${keys} aria-label=${texts.help.title}><h2>${texts.help.title}</h2>
       <dl>${texts.help.keys.map(([key, what]) => html`<dt><kbd>${key}</kbd></dt><dd>${what}</dd>`)}</dl>
       <form method="dialog"><button>${texts.help.close}</button></form></dialog>`;
+}
+
+/** In place of a page: the link that led here logs nobody in. */
+function Refused({ error }) {
+  const t = texts.login;
+  return html`<section><h1>${t.refused}</h1><${Login} why=${error.message} />
+    ${session() && html`<p>${t.still} <button onClick=${() => go(location.hash, { replace: true })}>${t.goOn}</button></p>`}</section>`;
 }
 
 function Theme() {
@@ -72,8 +81,9 @@ function useKeys(showKeys) {
         if (box) box.select();
         else go(address("search"));
       } else if (event.key === "j" || event.key === "k") step(event.key === "j" ? 1 : -1);
-      else if (event.key === "w") document.activeElement.closest(".result")?.querySelector("button[aria-expanded]")?.click();
-      else if (event.key === "u") history.back();
+      else if (event.key === "w") document.activeElement.closest(".result")?.querySelector("button.why")?.click();
+      else if (event.key === "n") nextMark();
+      else if (event.key === "u") back();
     };
     addEventListener("keydown", press);
     return () => removeEventListener("keydown", press);
@@ -84,6 +94,16 @@ function step(by) {
   const links = [...document.querySelectorAll("main .results a[data-place], main a.line")];
   const at = links.indexOf(document.activeElement);
   links[at < 0 ? (by > 0 ? 0 : links.length - 1) : Math.min(Math.max(at + by, 0), links.length - 1)]?.focus();
+}
+
+function nextMark() {
+  const marks = [...document.querySelectorAll(".body mark")];
+  if (!marks.length) return;
+  const at = marks.findIndex((each) => each.className === "this");
+  marks[at]?.removeAttribute("class");
+  const next = marks[(at + 1) % marks.length];
+  next.className = "this";
+  next.scrollIntoView({ block: "center" });
 }
 
 const LINK = /^#\/login\/([^/?]+)(.*)$/s; // a link of `mem-search view`: its code, and what to show
@@ -104,8 +124,10 @@ async function arrive() {
 addEventListener("hashchange", () => { // a link that is opened in a tab with the viewer loads nothing by itself
   if (LINK.test(location.hash)) location.reload();
 });
+addEventListener("storage", ({ key, newValue }) => { // a link was opened in another tab
+  if (key === SESSION && newValue && document.querySelector(".login")) location.reload();
+});
 const refused = await arrive();
 const root = document.getElementById("app");
 root.replaceChildren();
 render(html`<${App} />`, root);
-if (refused) tell(refused.message, null, 20);

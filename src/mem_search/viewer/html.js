@@ -3,6 +3,6 @@
 import { h, render } from "./vendor/preact.mjs";
 import htm from "./vendor/htm.mjs";
 
-export { render };
+export { h, render };
 export * from "./vendor/hooks.mjs";
 export const html = htm.bind(h);

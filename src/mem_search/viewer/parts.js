@@ -1,13 +1,21 @@
 // Small parts that several pages show.
 
+import { session } from "./api.js";
 import { html, useState } from "./html.js";
 import { recordAddress } from "./route.js";
 import { texts } from "./texts.js";
 
 const DAY = new Intl.DateTimeFormat("en", { dateStyle: "medium" });
 const TIME = new Intl.DateTimeFormat("en", { dateStyle: "medium", timeStyle: "short" });
+const SHORT = new Intl.DateTimeFormat("en", { month: "short", day: "numeric" });
+const CLOCK = new Intl.DateTimeFormat("en", { timeStyle: "short" });
 
+/** The day, without the year where it is this one. */
+const shortDay = (time) => (new Date(time).getFullYear() === new Date().getFullYear() ? SHORT.format(new Date(time)) : dayOf(time));
+export const timeOfDay = (time) => CLOCK.format(new Date(time));
 export const dayOf = (time) => (time ? DAY.format(new Date(time)) : "");
+/** The day and the time, where one is known: what has only a day is stored as its midnight. */
+export const whenOf = (time) => (time.endsWith("T00:00:00.000Z") ? dayOf(time) : timeOf(time));
 export const timeOf = (time) => (time ? TIME.format(new Date(time)) : "");
 export const kindName = (kind) => kind.replaceAll("_", " ");
 
@@ -29,16 +37,23 @@ export function Marked({ text, spans = [] }) {
   return html`${pieces}${points.slice(at).join("")}`;
 }
 
-export function Kind({ kind }) {
-  return html`<span class="kind">${kindName(kind)}</span>`;
-}
-
 export function RecordLine({ record }) {
   return html`<a class="line" href=${recordAddress(record.ref ?? record.id)}>
-    <${Kind} kind=${record.kind} /> <span class="title">${record.title}</span>
-    <time datetime=${record.created_at}>${dayOf(record.created_at)}</time>
+    <span class="title">${record.title}</span>
+    <time datetime=${record.created_at}>${kindName(record.kind)} · ${shortDay(record.created_at)}</time>
   </a>`;
 }
+
+const line = ({ before, title }) => (before ? `${before} › ${title}` : title);
+
+/** A record as a result of a search has it: icon, kind, title; `about` are place, day and ref. */
+export function Line({ line: each, words, isThis }) {
+  return html`<a class="line" href=${recordAddress(each.ref, words)} aria-current=${isThis ? "true" : null}>
+    <span class="icon" aria-hidden="true">${each.icon}</span> <span class="title">${line(each)}</span></a>
+    <span class="quiet"> ${aboutLine(each)}</span>`;
+}
+
+export const aboutLine = ({ place, dated, created_at: time, ref }) => [place, dated && shortDay(time), ref].filter(Boolean).join(" · ");
 
 /** What stands in place of a reply: that it is on its way, or why it does not come. */
 export function Waiting({ error, reload }) {
@@ -50,10 +65,26 @@ export function Waiting({ error, reload }) {
   </div>`;
 }
 
-export function Login() {
-  return html`<div class="problem">
-    <p>${texts.login.why}</p><p>${texts.login.needed}</p><p><code>${texts.login.command}</code></p>
+export function Login({ why = texts.login.why }) {
+  return html`<div class="problem login">
+    <p>${why}</p><p>${texts.login.needed}</p><p><code>${texts.login.command}</code></p>
   </div>`;
+}
+
+let ask = () => {};
+
+/** Whether this browser is logged in; else it is asked to at once, before somebody writes or waits for nothing. */
+export function loggedIn() {
+  if (!session()) ask();
+  return Boolean(session());
+}
+
+export function LoginDialog() {
+  const [isOpen, setOpen] = useState(false);
+  ask = () => setOpen(true);
+  const show = (box) => box && !box.open && box.showModal();
+  return isOpen && html`<dialog class="login" ref=${show} aria-label=${texts.login.title} onClose=${() => setOpen(false)}>
+    <h2>${texts.login.title}</h2><${Login} /><form method="dialog"><button>${texts.help.close}</button></form></dialog>`;
 }
 
 let show = () => {};
@@ -87,8 +118,16 @@ export async function attempt(work) {
     await work();
     return true;
   } catch (error) {
-    const asked = error.status === 401 ? `${texts.login.needed} ${texts.login.command}` : error.message;
-    tell(asked, null, 10);
+    if (error.status === 401) ask();
+    else tell(error.message, null, 10);
     return false;
   }
+}
+
+/** How often a saved search runs. */
+export function Intervals({ value, onChange }) {
+  const { intervals, interval, own } = texts.saved;
+  const known = value in intervals ? intervals : { ...intervals, [value]: own(value) };
+  return html`<select aria-label=${interval} value=${value} onChange=${(event) => onChange(event.target.value)}>
+    ${Object.entries(known).map(([every, said]) => html`<option key=${every} value=${every}>${said}</option>`)}</select>`;
 }

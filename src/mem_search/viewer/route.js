@@ -17,13 +17,23 @@ export function address(page, params = {}) {
   return `#/${page}${query.size ? `?${query}` : ""}`;
 }
 
-export const recordAddress = (ref) => `#/record/${encodeURIComponent(ref)}`;
+/** The page of a record; `words` are marked in it. */
+export const recordAddress = (ref, words = []) => address(`record/${encodeURIComponent(ref)}`, { words: words.join(",") });
 
 export function go(to, { replace = false } = {}) {
   if (replace) {
     history.replaceState(null, "", to);
     dispatchEvent(new HashChangeEvent("hashchange"));
   } else location.hash = to;
+}
+
+let came = 0; // pages of the viewer that this tab has left
+addEventListener("hashchange", ({ isTrusted }) => { came += isTrusted; });
+
+/** Goes back; in a tab that has nothing to go back to, to the search. */
+export function back() {
+  if (globalThis.navigation?.canGoBack ?? came) history.back();
+  else go(address("search"));
 }
 
 export function useRoute() {

@@ -2,7 +2,7 @@
 
 import { api, useApi } from "./api.js";
 import { html, useState } from "./html.js";
-import { Waiting, attempt, tell, timeOf } from "./parts.js";
+import { Intervals, Waiting, attempt, tell, timeOf } from "./parts.js";
 import { address, recordAddress } from "./route.js";
 import { texts } from "./texts.js";
 
@@ -18,9 +18,13 @@ export function SavedPage() {
     saved.reload();
     inbox.reload();
   });
-  const remove = ({ name, search, every, schedule, inbox: isTold, webhook_url, email }) => act(async () => {
-    await api(named(name), { method: "DELETE" });
-    const again = () => api("/api/v1/saved-searches", { method: "POST", body: { name, search, every, schedule, inbox: isTold, webhook_url, email } });
+  const plan = ({ search, every, schedule, inbox: isTold, webhook_url, email }) => ({ search, every, schedule, inbox: isTold, webhook_url, email });
+  const repeat = (each, every) => act(() => api(named(each.name), {
+    method: "PUT", body: { ...plan(each), every: every || null, schedule: null },
+  }), t.changed);
+  const remove = (each) => act(async () => {
+    await api(named(each.name), { method: "DELETE" });
+    const again = () => api("/api/v1/saved-searches", { method: "POST", body: { name: each.name, ...plan(each) } });
     tell(t.removed, { label: texts.undo, run: () => act(again) }, 10);
   });
   const named = (name) => `/api/v1/saved-searches/${encodeURIComponent(name)}`;
@@ -28,10 +32,11 @@ export function SavedPage() {
     ${!saved.data ? html`<${Waiting} ...${saved} />` : saved.data.saved_searches.length ? html`<ul class="cards">
       ${saved.data.saved_searches.map((each) => html`<li key=${each.name}>
         <a href=${address("search", { q: each.search?.query ?? "" })}><strong>${each.name}</strong></a>
-        <span class="quiet"> ${each.search?.query ?? ""}${each.every ? ` · ${t.every} ${each.every}` : each.schedule ? ` · ${each.schedule}` : ""}
+        <span class="quiet"> ${each.search?.query || t.noQuestion}${each.schedule ? ` · ${each.schedule}` : ""}
           ${each.last_run_at ? ` · ${t.ran} ${timeOf(each.last_run_at)}` : ""}</span>
         ${each.error && html`<p class="note">${each.error}</p>`}
         <p><button onClick=${() => act(() => api(`${named(each.name)}/run`, { method: "POST" }), (reply) => t.newMatches(reply.new_count))}>${t.run}</button>
+          ${" "}<${Intervals} value=${each.every ?? ""} onChange=${(every) => repeat(each, every)} />
           ${" "}<button onClick=${() => remove(each)}>${t.remove}</button></p>
       </li>`)}</ul>` : html`<p>${t.none}</p>`}
     <h2>${t.inbox}</h2>

@@ -2,7 +2,7 @@
 
 import { api, useNewest } from "./api.js";
 import { html, useEffect, useLayoutEffect, useRef, useState } from "./html.js";
-import { Kind, Marked, Waiting, dayOf, kindName, tell, attempt } from "./parts.js";
+import { Intervals, Line, Marked, Waiting, aboutLine, attempt, kindName, loggedIn, tell } from "./parts.js";
 import { address, go, recordAddress } from "./route.js";
 import { count, texts } from "./texts.js";
 
@@ -28,7 +28,7 @@ export function asked(params, query) {
   if (params.get("day")) [filters.dateStart, filters.dateEnd] = [params.get("day"), params.get("day")];
   if (!query && !Object.keys(filters).length) filters.dateEnd = "now"; // a search needs a filter: newest first
   return {
-    query, ...filters, format: "json", tz: Intl.DateTimeFormat().resolvedOptions().timeZone,
+    query, ...filters, tz: Intl.DateTimeFormat().resolvedOptions().timeZone,
     orderBy: params.get("order") || (query ? "relevance" : "date_desc"),
     is: params.get("archived") || /\bis:archived\b/.test(query) ? "" : "active",
     include_weaker: params.get("weaker") ? "true" : "",
@@ -54,7 +54,7 @@ export function SearchPage({ params }) {
   const question = asked(params, query);
   const key = JSON.stringify(question);
   const draft = query !== q || params.has("typing"); // which keeps halves of words out of the log
-  const found = useNewest("/api/search", { ...question, limit: PAGE, facets: FACETS, explain: "true" }, draft);
+  const found = useNewest("/api/viewer/search", { ...question, limit: PAGE, facets: FACETS, explain: "true" }, draft);
   useEffect(() => setExtra([]), [key]);
   useEffect(() => {
     if (q !== query) setTyped(q);
@@ -76,11 +76,12 @@ export function SearchPage({ params }) {
   };
   const more = () => attempt(async () => {
     const offset = found.data.results.length + extra.length;
-    const next = await api("/api/search", { params: { ...question, limit: PAGE, offset, explain: "true" } });
+    const next = await api("/api/viewer/search", { params: { ...question, limit: PAGE, offset, explain: "true" } });
     setExtra([...extra, ...next.results]);
   });
   const page = found.data;
   const results = page ? [...page.results, ...extra] : [];
+  if (page && !page.total && !query && !written(params, "")) return html`<section class="search"><${Empty} /></section>`;
   return html`<section class="search">
     <${Box} typed=${typed} onType=${setTyped} onDone=${done} />
     <${Chosen} params=${params} />
@@ -89,14 +90,32 @@ export function SearchPage({ params }) {
         <${Facets} facets=${page.facets ?? {}} params=${params} />
         <div class="found">
           <${Head} page=${page} params=${params} query=${query} />
-          ${results.length ? html`<ol class="results">${results.map((each, place) => html`
-            <${Result} key=${each.ref} result=${each} place=${place} onOpen=${open} />`)}</ol>`
+          ${results.length ? html`<ol class="results">${grouped(results).map(([first, ...others], place) => html`
+            <${Result} key=${first.ref} result=${first} others=${others} words=${page.words} place=${place} onOpen=${open} />`)}</ol>`
           : html`<p>${texts.search.none} ${texts.search.noneTry}</p>`}
           ${results.length && results.length < page.total - page.folded
             ? html`<button onClick=${more}>${texts.search.more}</button>` : null}
         </div>
       </div>`}
   </section>`;
+}
+
+/** Results that a person takes for the same, such as ten bumps of dependencies, below the first of them. */
+function grouped(results) {
+  const groups = new Map();
+  for (const each of results) {
+    const key = each.alike || each.ref;
+    groups.set(key, [...groups.get(key) ?? [], each]);
+  }
+  return [...groups.values()];
+}
+
+/** In place of results where nothing is stored. */
+function Empty() {
+  const t = texts.empty;
+  return html`<h1>${t.title}</h1><p>${t.why}</p>
+    <dl class="ways">${t.ways.map(([command, what]) => html`<dt><code>${command}</code></dt><dd>${what}</dd>`)}
+      <dt><a class="button" href=${address("jobs")}>${t.upload}</a></dt><dd>${t.uploadHint}</dd></dl>`;
 }
 
 /** Goes to the same search with other parameters; an empty value takes one away. */
@@ -128,6 +147,7 @@ function Box({ typed, onType, onDone }) {
         .catch(() => ({ completions: [] })); // the search itself tells what is wrong
       if (!stop.signal.aborted) setOffers(reply.completions.filter((each) => each.text !== typed));
     }, PAUSE);
+    setOffers((shown) => shown.filter((each) => begins(each.text, typed))); // never those for other words than the results
     return () => {
       clearTimeout(timer);
       stop.abort();
@@ -164,10 +184,12 @@ function Box({ typed, onType, onDone }) {
     <ul id="offers" role="listbox" aria-label=${texts.search.suggestions} hidden=${!offers.length}>
       ${offers.map((each, place) => html`<li id=${`offer-${place}`} role="option" aria-selected=${place === active}
         onMouseDown=${(event) => { event.preventDefault(); done(each.text); }}>
-        <span>${each.text}</span> <small>${each.what} · ${count(each.records)}</small></li>`)}
+        <span>${each.text}</span> <small>${each.what}</small></li>`)}
     </ul>
   </form>`;
 }
+
+const begins = (text, typed) => text !== typed && text.toLowerCase().startsWith(typed.trimStart().toLowerCase());
 
 function Chosen({ params }) {
   const names = [...FACETS, "domain", "folder", "session", "day"];
@@ -204,56 +226,61 @@ function toggled(name, values, value) {
 
 function Head({ page, params, query }) {
   const [name, setName] = useState(null); // of the search that is about to be saved
+  const [every, setEvery] = useState("");
   const whole = written(params, query);
   const save = (event) => {
     event.preventDefault();
     attempt(async () => {
-      await api("/api/v1/saved-searches", { method: "POST", body: { name, search: { query: whole } } });
+      await api("/api/v1/saved-searches", { method: "POST", body: { name, search: { query: whole }, every: every || null } });
       setName(null);
       tell(texts.saved.done);
     });
   };
   return html`<div class="head">
     <p role="status"><strong>${!page.answerable ? texts.search.unanswered : whole ? texts.search.found(page.total) : texts.search.newest}</strong>
-      ${page.folded ? html` · ${texts.search.folded(page.folded)}` : ""}
-      ${page.weaker ? html` · ${texts.search.weaker(page.weaker)} <button class="link" onClick=${() => change(params, { weaker: "1" })}>${texts.search.showWeaker}</button>` : ""}
+      ${page.weaker ? html` · <button class="link" onClick=${() => change(params, { weaker: "1" })}>${texts.search.weaker(page.weaker)}</button>` : ""}
       <small> · ${texts.search.took(page.search.took_ms)}</small></p>
-    <label>${texts.search.order} <select value=${page.order}
+    <select aria-label=${texts.search.order} value=${page.order}
       onChange=${(event) => change(params, { order: event.target.value })}>
-      ${ORDERS.map((order) => html`<option value=${order}>${texts.search.orders[order]}</option>`)}</select></label>
+      ${ORDERS.map((order) => html`<option value=${order}>${texts.search.orders[order]}</option>`)}</select>
     <label><input type="checkbox" checked=${params.has("archived")}
       onChange=${(event) => change(params, { archived: event.target.checked ? "1" : "" })} /> ${texts.search.archived}</label>
-    ${whole && name === null && html`<button onClick=${() => setName((query || whole).replace(/[^A-Za-z0-9]+/g, "-").replace(/^-|-$/g, ""))}>${texts.saved.save}</button>`}
+    ${whole && name === null && html`<button onClick=${() => loggedIn() && setName((query || whole).replace(/[^A-Za-z0-9]+/g, "-").replace(/^-|-$/g, ""))}>${texts.saved.save}</button>`}
     ${name !== null && html`<form onSubmit=${save}><label>${texts.saved.saveAs} <input id="saved-name" value=${name} required pattern="[A-Za-z0-9][A-Za-z0-9_.\\-]*" title=${texts.saved.nameRule}
-      onInput=${(event) => setName(event.target.value)} /></label> <button>${texts.saved.keep}</button></form>`}
+      onInput=${(event) => setName(event.target.value)} /></label> <${Intervals} value=${every} onChange=${setEvery} /> <button>${texts.saved.keep}</button></form>`}
     ${page.search.notices.map((each) => html`<p class="note">${each}</p>`)}
   </div>`;
 }
 
-function Result({ result, place, onOpen }) {
-  const [open, setOpen] = useState(false);
+/** Two lines, as in the terminal: what it is and where, and the part of its text with the most words. */
+function Result({ result, others, words, place, onOpen }) {
+  const [open, setOpen] = useState("");
+  const toggle = (what) => setOpen(open === what ? "" : what);
+  const alike = others.length + result.similar.length;
+  const remarks = [
+    result.replaced_by && texts.search.replaced(result.replaced_by), result.instruction_like && texts.search.instructions,
+    result.page && texts.search.page(result.page),
+  ].filter(Boolean).join(" · ");
   return html`<li class="result">
-    <a href=${recordAddress(result.ref)} data-place=${place} onClick=${onOpen}>
-      <${Kind} kind=${result.kind} />
-      <span class="title"><${Marked} text=${result.title} spans=${result.highlights.title} /></span></a>
-    ${result.snippet && result.snippet !== result.title && html`<p class="snippet">
-      <${Marked} text=${result.snippet} spans=${result.highlights.snippet} /></p>`}
-    <p class="quiet"><time datetime=${result.created_at}>${dayOf(result.created_at)}</time>
-      ${result.snippet_span.page && html` · ${texts.search.page(result.snippet_span.page)}`}
-      ${result.project && html` · ${result.project}`}
-      ${result.relevance !== null && html` · ${texts.search.relevance(result.relevance)}`}
-      ${result.similar.length > 0 && html` · ${texts.search.similar(result.similar.length)}`}
-      ${" · "}<button class="link" aria-expanded=${open} onClick=${() => setOpen(!open)}>
-        ${open ? texts.search.whyNot : texts.search.why}</button></p>
-    ${open && html`<ul class="why">${reasons(result).map((each) => html`<li>${each}</li>`)}</ul>`}
+    <a href=${recordAddress(result.ref, words)} data-place=${place} onClick=${onOpen}>
+      <span class="icon" aria-hidden="true">${result.icon}</span><span class="said">${result.said}</span>
+      <span class="title">${result.before && html`<span class="before">${result.before} › </span>`}<${Marked} text=${result.title} spans=${result.title_marks} /></span></a>
+    <span class="about"><time datetime=${result.created_at}>${aboutLine(result)}</time></span>
+    <p class="snippet">${alike > 0 && html`<button class="link" aria-expanded=${open === "alike"} onClick=${() => toggle("alike")}>${texts.search.similar(alike)}</button> `}
+      ${remarks && html`<small>${remarks} · </small>`}<${Marked} text=${result.span} spans=${result.span_marks} /></p>
+    <button class="link why" aria-expanded=${open === "why"} onClick=${() => toggle("why")}>${open === "why" ? texts.search.whyNot : texts.search.why}</button>
+    ${open === "why" && html`<ul class="reasons">${reasons(result).map((each) => html`<li>${each}</li>`)}</ul>`}
+    ${open === "alike" && html`<ul class="lines alike">${others.map((each) => html`<li><${Line} line=${each} words=${words} /></li>`)}
+      ${result.similar.map((ref) => html`<li><a class="line" href=${recordAddress(ref, words)}>${ref}</a></li>`)}</ul>`}
   </li>`;
 }
 
 /** Why a result stands where it does, from the scores that `explain` adds. */
-export function reasons({ scores }) {
+export function reasons({ scores, relevance }) {
   const found = Object.keys(texts.why).filter((name) => scores[name]).map((name) => {
     const place = scores[`${name}.rank`];
     return texts.why[name] + (place ? texts.whyPlace(place) : "");
   });
+  if (relevance != null) found.push(texts.search.relevance(relevance));
   return found.length ? found : [texts.whyOrder];
 }

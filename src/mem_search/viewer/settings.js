@@ -1,4 +1,4 @@
-// What the store holds, the tokens, and the settings: to look at.
+// What the store holds, the tokens, the settings and what they mean; what can be changed while the worker runs is.
 
 import { api, session, useApi } from "./api.js";
 import { html } from "./html.js";
@@ -17,15 +17,21 @@ export function SettingsPage() {
     if (id === current) location.reload();
     else sessions.reload();
   });
+  const revoke = (name) => confirm(t.sureRevoke(name)) && attempt(async () => {
+    await api(`/api/v1/tokens/${encodeURIComponent(name)}`, { method: "DELETE" });
+    tokens.reload();
+  });
+  const home = settings.data?.settings.find((each) => each.name === "home").value;
   return html`<section><h1>${texts.pages.settings}</h1>
-    <h2>${t.store}</h2>${stats.data ? html`<${Store} stats=${stats.data} />` : html`<${Waiting} ...${stats} />`}
+    <h2>${t.store}</h2>${stats.data ? html`<${Store} stats=${stats.data} reload=${stats.reload} />` : html`<${Waiting} ...${stats} />`}
     <h2>${t.tokens}</h2>${!tokens.data ? html`<${Waiting} ...${tokens} />` : tokens.data.tokens.length ? html`<table>
-      <thead><tr>${[t.name, t.user, t.expires, t.used].map((each) => html`<th scope="col">${each}</th>`)}</tr></thead>
+      <thead><tr>${[t.name, t.user, t.expires, t.used, ""].map((each) => html`<th scope="col">${each}</th>`)}</tr></thead>
       <tbody>${tokens.data.tokens.map((each) => html`<tr><td>${each.name}</td><td>${each.user}${each.read_only ? ` (${t.readOnly})` : ""}</td>
-        <td>${timeOf(each.expires_at)}</td><td>${timeOf(each.last_used_at)}</td></tr>`)}</tbody></table>` : html`<p>${t.noTokens}</p>`}
-    ${settings.data && html`<h2>${t.values}</h2><table class="long">
+        <td>${timeOf(each.expires_at)}</td><td>${timeOf(each.last_used_at)}</td>
+        <td><button onClick=${() => revoke(each.name)}>${t.revoke}</button></td></tr>`)}</tbody></table>` : html`<p>${t.noTokens}</p>`}
+    ${settings.data && html`<h2>${t.values}</h2><p class="quiet">${t.how(home)} <code>${t.restart}</code></p><table class="long">
       <thead><tr>${[t.name, t.value, t.from].map((each) => html`<th scope="col">${each}</th>`)}</tr></thead>
-      <tbody>${settings.data.settings.map((each) => html`<tr><td><code>${each.variable}</code></td><td class="path">${each.value}</td><td>${each.is_default ? t.byDefault : t.changed}</td></tr>`)}</tbody></table>`}
+      <tbody>${settings.data.settings.map((each) => html`<tr><td><code>${each.variable}</code><br /><small>${each.meaning}</small></td><td class="path">${each.value}</td><td class="when">${each.is_default ? t.byDefault : t.changed}</td></tr>`)}</tbody></table>`}
     ${sessions.data && html`<h2>${t.logins}</h2><table>
       <thead><tr>${[t.browser, t.began, t.used, ""].map((each) => html`<th scope="col">${each}</th>`)}</tr></thead>
       <tbody>${sessions.data.sessions.map((each) => html`<tr key=${each.id}><td>${each.browser}${each.id === current ? ` (${t.this})` : ""}</td>
@@ -34,8 +40,12 @@ export function SettingsPage() {
   </section>`;
 }
 
-function Store({ stats }) {
+function Store({ stats, reload }) {
   const t = texts.settings;
+  const stop = ({ source, path }) => confirm(t.sureStop(path)) && attempt(async () => {
+    await api("/api/unfollow", { method: "POST", body: { source, path } });
+    reload();
+  });
   const { total, ...kinds } = stats.records;
   const largest = Math.max(1, ...Object.values(kinds));
   return html`<ul class="bars">${Object.entries(kinds).filter(([, n]) => n).map(([kind, n]) => html`<li>
@@ -46,5 +56,5 @@ function Store({ stats }) {
       <dt>${t.database}</dt><dd class="path">${stats.database.path} · ${count(Math.round(stats.database.bytes / 1e6))} MB</dd>
       <dt>${t.worker}</dt><dd>${stats.worker.version} · pid ${stats.worker.pid}</dd>
       <dt>${t.sources}</dt><dd><ul class="lines">${stats.sources.map((each) => html`<li>${each.source} <span class="path">${each.path}</span>
-        ${each.followed ? ` · ${t.followed}` : ""} ${each.error && html`<span class="note">${each.error}</span>`}</li>`)}</ul></dd></dl>`;
+        ${each.followed && html` · ${t.followed} <button class="link" onClick=${() => stop(each)}>${t.stop}</button>`} ${each.error && html`<span class="note">${each.error}</span>`}</li>`)}</ul></dd></dl>`;
 }

@@ -2,7 +2,7 @@
 
 import { api, useApi } from "./api.js";
 import { html } from "./html.js";
-import { Waiting, attempt, tell, timeOf } from "./parts.js";
+import { Waiting, attempt, loggedIn, tell, timeOf } from "./parts.js";
 import { address } from "./route.js";
 import { texts } from "./texts.js";
 
@@ -12,7 +12,7 @@ export function UsagePage() {
   const { data, error, reload } = useApi("/api/search/usage", { limit: LISTED });
   const t = texts.usage;
   if (!data) return html`<section><h1>${texts.pages.usage}</h1><${Waiting} error=${error} reload=${reload} /></section>`;
-  const forget = () => confirm(t.sure) && attempt(async () => {
+  const forget = () => loggedIn() && confirm(t.sure) && attempt(async () => {
     tell(t.forgotten((await api("/api/search/log", { method: "DELETE" })).deleted));
     reload();
   });

@@ -6,6 +6,7 @@ comes from outside, which the policy enforces (ADR 0030).
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import fields
 from functools import cache
 from html import escape
@@ -16,13 +17,17 @@ from typing import Annotated, Final, Self
 from aiohttp import web
 from pydantic import Field
 
+from mem_search.agents.base import plugin_folder
 from mem_search.errors import Conflict, Forbidden, NotFound
+from mem_search.features.viewer import pages
 from mem_search.http.access.browsers import is_allowed_name, login_place, no_login
-from mem_search.http.core.parameters import Body
+from mem_search.http.core.parameters import Body, SearchParameters
 from mem_search.http.core.replies import HTML, html_page, json_reply, style_policy
 from mem_search.http.core.routing import ANY_TYPE, Call, Handler, Route
 from mem_search.http.schemas import Deleted
 from mem_search.model.access import BrowserSession
+from mem_search.patterns import pattern
+from mem_search.regular_file import MAX_SETTINGS, read_regular_file
 from mem_search.renderers.schema import From, Projection, Time, schema
 from mem_search.settings import Settings
 from mem_search.text import secret_rules
@@ -46,6 +51,10 @@ _FOLDER: Final = files("mem_search") / "viewer"
 _DRAWING: Final = files("mem_search") / "features" / "graph" / "data"
 _DRAWN_BY: Final = ("cytoscape.min.js", "drawing.js")
 """What the exported picture of a graph is drawn by, too."""
+
+
+_ROW: Final = pattern(r"(?m)^\| `(MEM_SEARCH_\w+)` \|.*\| (.*?) \|$")
+_LINK: Final = pattern(r"\[([^\]]*)\]\([^)]*\)")
 
 
 @schema
@@ -91,6 +100,7 @@ class Setting:
 
     name: str
     variable: str
+    meaning: str
     value: str
     is_default: bool
 
@@ -194,6 +204,7 @@ async def settings(call: Call) -> web.StreamResponse:
     current = call.lifecycle.settings
     default = Settings(home=current.home)
     await secret_rules.ready()
+    meanings = await asyncio.to_thread(_meanings)
     told = []
     for field in sorted(fields(current), key=lambda each: each.name):
         value, usual = getattr(current, field.name), getattr(default, field.name)
@@ -203,9 +214,22 @@ async def settings(call: Call) -> web.StreamResponse:
         shown = redact(plain)[0] if field.repr else "set" if value else ""
         variable = f"MEM_SEARCH_{field.name.upper()}"
         told.append(
-            Setting(name=field.name, variable=variable, value=shown, is_default=value == usual)
+            Setting(
+                name=field.name,
+                variable=variable,
+                meaning=meanings.get(variable, ""),
+                value=shown,
+                is_default=value == usual,
+            )
         )
     return json_reply(SettingList(settings=told))
+
+
+def _meanings() -> dict[str, str]:
+    """Variable → what it is, from the page of the documentation about settings."""
+    page = plugin_folder().parent / "docs" / "reference" / "settings.md"
+    rows = _ROW.findall(read_regular_file(page, MAX_SETTINGS).decode())
+    return {variable: _LINK.sub(r"\1", said).replace("`", "") for variable, said in rows}
 
 
 # fmt: off
@@ -218,4 +242,6 @@ ROUTES = (
     Route("POST", "/api/viewer/sessions", login, "Log this browser in by the code of a link", "viewer", body=LoginBody, login=True, only="home", status=201, response=NewSession),
     Route("GET", "/api/viewer/sessions", sessions, "List the browsers that are logged in", "access", write=True, only="home", response=SessionList),
     Route("DELETE", "/api/viewer/sessions/{id}", end_session, "Log a browser out", "access", write=True, only="home", response=Deleted),
+    Route("GET", "/api/viewer/search", pages.search, "Search for the viewer: a line and a span of each result", "viewer", query=SearchParameters, response=pages.FoundPage, is_rest=False),
+    Route("GET", "/api/viewer/records/{ref}", pages.shown, "A record for the viewer, its text as a tree", "viewer", query=pages.ShownParameters, response=pages.ShownRecord, is_rest=False),
 )

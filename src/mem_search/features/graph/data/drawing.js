@@ -4,7 +4,8 @@
 // chooses anew which titles show.
 globalThis.drawGraph = (container, { nodes, edges }, options = {}) => {
   const FONT = 12; // pixels on the screen, whatever the zoom
-  const CLOSE = 1.5; // zoom beyond which a small part is not magnified
+  const CLOSE = 2.2; // zoom beyond which a small part is not magnified
+  const FEW = 30; // nodes, of which no title covers any
 
   const cy = cytoscape({
     container,
@@ -58,7 +59,7 @@ globalThis.drawGraph = (container, { nodes, edges }, options = {}) => {
     visible.forEach((node, number) => {
       if (node.hasClass("faded")) return;
       const [left, top, right, bottom] = discs[number], { x, y } = node.renderedPosition();
-      const width = widths.get(node.id()), least = node.data("degree") / 2;
+      const width = widths.get(node.id()), least = visible.length > FEW ? node.data("degree") / 2 : 0;
       const alike = discs.filter((_, other) => other !== number && visible[other].data("degree") >= least);
       const place = [
         ["right", "center", right + 3, y - FONT / 2],
