@@ -38,6 +38,8 @@ UNUSUAL: dict[str, object] = {
     "prepare_seconds": 7, "prepare_memory": 512, "retry_aside": 7, "context_tokens": 7,
     "prompt_context": "off", "connections": 64, "connections_per_address": 32,
     "header_timeout": 7, "idle_timeout": 7, "webhook_allow": "a:1,b:2", "fetch_allow": "a:1,b:2",
+    "web_search": "brave", "web_search_key": "k", "web_search_seconds": 1.5,
+    "limit_web_searches": 7,
     "smtp": "smtps://ada@mail.example.org", "smtp_from": "ada@example.org",
     "smtp_to": "ada@example.org,bob@example.org", "smtp_password": "p",
     "search_log": False, "sparse": False, "keep_transcripts": False, "read_token": True,

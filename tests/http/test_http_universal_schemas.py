@@ -78,6 +78,9 @@ async def test_every_reply_has_the_shape_that_is_described(client: Client) -> No
     await ask("PUT", base + "/{name}", {"filter": "project:web"}, name="a")
     await ask("GET", base)
     await ask("GET", base + "/{name}", name="a")
+    share = await ask("POST", "/api/v1/shares", {"scope": "a", "with_user": "ada"})
+    await ask("GET", "/api/v1/shares")
+    await ask("DELETE", "/api/v1/shares/{name}", name=share["name"])
     await ask("DELETE", base + "/{name}", name="a")
     await ask("GET", "/api/v1/webhooks/secret")
 

@@ -45,6 +45,7 @@ from mem_search.features.sharing import cli as sharing
 from mem_search.features.stats import cli as stats
 from mem_search.features.suggest import cli as usage
 from mem_search.features.viewer import cli as viewer
+from mem_search.features.web_search import cli as web_search
 from mem_search.features.webhooks import cli as webhooks
 from mem_search.features.why import cli as why
 
@@ -88,7 +89,7 @@ def mcp() -> None:
 
 for group in (
     search, records, opening, context, forget, documents, why, imports, exports, agents, backup,
-    stats, usage, projects, jobs,
+    stats, usage, projects, jobs, web_search,
 ):  # fmt: skip
     group.add_to(app)
 archives.add_to(app)

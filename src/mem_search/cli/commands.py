@@ -22,7 +22,8 @@ _WHOLE: Final = 10_000
 
 SECTIONS: Final = (
     ("Search", (
-        "search", "day", "recent", *SEARCHED, "timeline", "related", "suggest", "view", "unified",
+        "search", "day", "recent", *SEARCHED, "timeline", "related", "suggest", "view", "websearch",
+        "unified",
     )),
     ("Open and cite", (
         "get", "open", "preview", "cite", "cites", "cited-by", "citation-report", "resume",
