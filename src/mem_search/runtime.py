@@ -87,7 +87,7 @@ class Space:
     reset: asyncio.Event
     open_search: Callable[[int, int], SearchStore]
     open_index: Callable[[Embedder], VectorIndex]
-    pipeline: Callable[[SearchStore, Embedder, VectorIndex], SearchPipeline]
+    pipeline: Callable[..., SearchPipeline]
 
 
 @dataclass(slots=True)

@@ -46,8 +46,8 @@ PROMPT_CONTEXTS = ("guide", "records", "off")
 
 
 _SWITCHES = (
-    "search_log", "sparse", "read_token", "neighbours_read", "photo_places", "capture_token",
-    "keep_transcripts",
+    "search_log", "clicks", "sparse", "read_token", "neighbours_read", "photo_places",
+    "capture_token", "keep_transcripts",
 )  # fmt: skip
 _SWITCH = {"1": True, "true": True, "on": True, "yes": True} | {
     "0": False, "false": False, "off": False, "no": False
@@ -84,6 +84,7 @@ class Settings:
     log_level: str = "INFO"
     log_format: str = "text"
     search_log: bool = True
+    clicks: bool = True
     sparse: bool = True
     keep_transcripts: bool = True
     read_token: bool = False

@@ -36,8 +36,8 @@ SECTIONS: Final = (
     ("Research", ("research", "saved", "scope", "share", "graph", "webhook")),
     ("Take away and keep", ("forget", "delete", "purge", "backup", "restore", "export")),
     ("Look after", (
-        "help", "stats", "analytics", "projects", "jobs", "doctor", "worker", "service", "index",
-        "reembed", "token", "user",
+        "help", "stats", "analytics", "learn", "projects", "jobs", "doctor", "worker", "service",
+        "index", "reembed", "token", "user",
     )),
 )  # fmt: skip
 """What ``--help`` shows below one heading; kinds of third parties join the first."""

@@ -16,7 +16,7 @@ COMMANDS = (
     "unfollow", "import",
     "export", "install", "uninstall", "backup", "restore", "stats",
     "ledger", "sources", "reembed", "compress", "analytics", "projects", "jobs",
-    "websearch", "cites", "cited-by", "citation-report",
+    "websearch", "learn", "cites", "cited-by", "citation-report",
     "mcp", "quickstart", "help", "view", "doctor", "migrate", "index", "worker", "service", "token",
     "user", "archive", "graph", "research", "saved", "scope", "webhook", "share",
 )  # fmt: skip
