@@ -7,12 +7,13 @@ first searches before it loads them.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, cast
 
+from mem_search.access.callers import Caller, check_may_change
 from mem_search.contracts import Embedder
 from mem_search.errors import Forbidden, InputError, NotFound, Unavailable
 from mem_search.model import Condition, Demand, Filters, SearchPage, SearchRequest
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from mem_search.features.research.service import Replays, Research
     from mem_search.features.saved_searches.service import SavedSearches
     from mem_search.features.search_jobs.service import SearchJobs
+    from mem_search.features.web_search.service import WebSearch
     from mem_search.features.webhooks.service import Deliveries
     from mem_search.ingest.indexer import Indexer
     from mem_search.ingest.sparse import SparseFilling
@@ -85,7 +87,7 @@ class Space:
     reset: asyncio.Event
     open_search: Callable[[int, int], SearchStore]
     open_index: Callable[[Embedder], VectorIndex]
-    pipeline: Callable[[SearchStore, Embedder, VectorIndex], SearchPipeline]
+    pipeline: Callable[..., SearchPipeline]
 
 
 @dataclass(slots=True)
@@ -125,6 +127,7 @@ class ResearchRuntime:
     search_jobs: SearchJobs
     saved_searches: SavedSearches
     deliveries: Deliveries
+    web: WebSearch | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +174,23 @@ class Runtime:
     @property
     def research(self) -> ResearchRuntime:
         return self._opened.research
+
+    def web_search(self, sources: Collection[str], caller: Caller) -> WebSearch | None:
+        """The web search that ``sources`` ask for; None where they ask for none.
+
+        Raises InputError where no setting names one, Unauthorized or Forbidden for a caller who may
+        only read: the question leaves.
+        """
+        if "web" not in sources:
+            return None
+        check_may_change(caller, "a web search", "sends the question to others")
+        if self.research.web is None:
+            raise InputError(
+                "no web search is set up; whoever runs mem-search names one in"
+                " MEM_SEARCH_WEB_SEARCH, such as searxng@https://searx.example.org",
+                field="sources",
+            )
+        return self.research.web
 
     @property
     def _opened(self) -> Features:

@@ -30,6 +30,7 @@ from mem_search.search.plain_reading import Translation
 from mem_search.search.reranking import open_reranking
 from mem_search.search.service import SearchLog, SearchService
 from mem_search.search.stages.installed import installed_stages
+from mem_search.search.stages.learned import among, read_file, stage_of
 from mem_search.search.state import Stage
 from mem_search.search.suggestions import Suggestions
 from mem_search.settings import Settings
@@ -78,11 +79,11 @@ async def open_search(
         chats = installed_kinds().ranking.chat
         open_space = partial(store.open_search, settings.home, chats=chats)
         searched = open_space(number, embedder.dimensions)
-        pipeline = partial(_pipeline, model, stages or installed_stages().stages)
+        pipeline = partial(_pipeline, settings.home, model, stages or installed_stages().stages)
         service = SearchService(
             pipeline(searched, embedder, index),
             Suggestions(searched),
-            SearchLog(store.search_log, on=settings.search_log),
+            SearchLog(store.search_log, on=settings.search_log, clicks=settings.clicks),
             Translation.of(settings),
         )
         stack.push_async_callback(service.log.flush)
@@ -102,16 +103,22 @@ async def open_search(
 
 
 def _pipeline(
+    home: Path,
     model: EmbeddingModel,
     stages: Sequence[Stage],
     searched: SearchStore,
     embedder: Embedder,
     index: VectorIndex,
+    extra: Stage | None = None,
 ) -> SearchPipeline:
     legs: tuple[Retriever, ...] = (
         KeywordRetriever(searched),
         VectorRetriever(searched, index, embedder, model.query_thread, scans=index.state == "off"),
     )
+    if kept := read_file(home):
+        stages = among(stages, stage_of(kept["weights"]))
+    if extra is not None:
+        stages = among(stages, extra)
     return SearchPipeline(
         searched, legs, installed_kinds(), stages, reranking=model.reranking, sparse=model.sparse
     )

@@ -23,9 +23,11 @@ DEFAULT_PORT = 37777
 MAX_LIMIT = 1_000_000
 _SECONDS = frozenset({
     "follow", "reranker_seconds", "enrich_seconds", "translate_seconds", "store_replica_lag",
+    "web_search_seconds",
 })  # fmt: skip
 _MINIMUM = {
     "limit_searches": 0, "limit_research": 0, "limit_research_remote": 0, "limit_jobs": 0,
+    "limit_web_searches": 0,
     "prepare_seconds": 1, "prepare_memory": 256, "retry_aside": 0,
     "connections": 16, "connections_per_address": 8,
     "header_timeout": 1, "idle_timeout": 1, "enrich_tokens": 0, "enrich_per_minute": 1,
@@ -44,8 +46,8 @@ PROMPT_CONTEXTS = ("guide", "records", "off")
 
 
 _SWITCHES = (
-    "search_log", "sparse", "read_token", "neighbours_read", "photo_places", "capture_token",
-    "keep_transcripts",
+    "search_log", "clicks", "sparse", "read_token", "neighbours_read", "photo_places",
+    "capture_token", "keep_transcripts",
 )  # fmt: skip
 _SWITCH = {"1": True, "true": True, "on": True, "yes": True} | {
     "0": False, "false": False, "off": False, "no": False
@@ -82,6 +84,7 @@ class Settings:
     log_level: str = "INFO"
     log_format: str = "text"
     search_log: bool = True
+    clicks: bool = True
     sparse: bool = True
     keep_transcripts: bool = True
     read_token: bool = False
@@ -93,6 +96,10 @@ class Settings:
     limit_jobs: int = 10
     webhook_allow: tuple[str, ...] = ()
     fetch_allow: tuple[str, ...] = ()
+    web_search: str = ""
+    web_search_key: str = field(default="", repr=False)
+    web_search_seconds: float = 3.0
+    limit_web_searches: int = 100
     smtp: str = ""
     smtp_from: str = ""
     smtp_to: tuple[str, ...] = ()

@@ -26,6 +26,7 @@ from mem_search.features.mail.service import Mail
 from mem_search.features.research.service import Replays, Research
 from mem_search.features.saved_searches.service import SavedSearches
 from mem_search.features.search_jobs.service import SearchJobs
+from mem_search.features.web_search.service import WebSearch
 from mem_search.features.webhooks.service import Deliveries, Sender, webhook_secret
 from mem_search.features.webhooks.sql import DeliveryStore
 from mem_search.ingest import spool
@@ -267,4 +268,5 @@ def _research_runtime(runtime: Runtime) -> ResearchRuntime:
     replays = Replays(store, operations)
     search_jobs = SearchJobs(store, operations, deliveries, most=settings.limit_jobs)
     saved = SavedSearches(store, search.service, deliveries)
-    return ResearchRuntime(operations, replays, search_jobs, saved, deliveries)
+    web = WebSearch.of(settings, store.limits)
+    return ResearchRuntime(operations, replays, search_jobs, saved, deliveries, web)

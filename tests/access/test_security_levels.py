@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from mem_search.access.callers import ANONYMOUS, OWNER, Caller
 from mem_search.http.access.authentication import level_of
-from mem_search.http.core.request_context import Level, flags
+from mem_search.http.core.request_context import Level
+from mem_search.text.query_attacks import flags
 
 ADA = Caller(user="ada", token="t", is_known=True)
 

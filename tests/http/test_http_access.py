@@ -177,6 +177,12 @@ async def test_a_user_has_an_import_of_their_own_and_their_own_search_log(
         for person in (ada, OWNER)
     ]
     assert [[query["query"] for query in queries] for queries in popular] == [["tide"], []]
+    await empty.get("/api/records/1", headers=ada.headers)
+    openings = [
+        (await (await empty.get("/api/learned", headers=person.headers)).json())["clicks"]
+        for person in (ada, OWNER)
+    ]
+    assert openings == [1, 0]
     homes = {file.name for file in (settings.home / "users" / "ada").iterdir()}
     assert "mem-search.db" in homes
     assert not homes & {"token", "worker.json", "chroma"}

@@ -188,7 +188,7 @@ def test_what_is_left_out_is_as_the_contract_says() -> None:
         "include_snippets", "snippet_length", "full_content", "session_id",
         "parent_operation_id", "max_operations", "background", "webhook_url", "alpha", "match",
         "scratchpad",
-        "boosts", "facets", "facet_limit", "fields", "sort", "as_words",  # ours
+        "boosts", "facets", "facet_limit", "fields", "sort", "as_words", "sources",  # ours
     }  # fmt: skip
     chain = {"session_id": "s", "parent_operation_id": "p", "max_operations": 3}
     request = UniversalSearchRequest.model_validate({"query": "x", **chain}).request()

@@ -69,12 +69,12 @@ NEEDED: Final = (
 )
 
 
-def check_may_change(caller: Caller, what: str = "this") -> None:
+def check_may_change(caller: Caller, what: str = "this", does: str = "stores something") -> None:
     """Raises Unauthorized without a token, Forbidden with one that may only read."""
     if not caller.is_known:
         raise Unauthorized(f"{what} {NEEDED.removeprefix('this ')}")
     if not caller.may_change:
-        raise Forbidden(f"the token {caller.token} may only read, and {what} stores something")
+        raise Forbidden(f"the token {caller.token} may only read, and {what} {does}")
 
 
 def check_user(name: str, field: str = "user") -> str:

@@ -37,6 +37,7 @@ from mem_search.features.exports import cli as exports
 from mem_search.features.forgetting import cli as forget
 from mem_search.features.graph import cli as graph
 from mem_search.features.imports import cli as imports
+from mem_search.features.learning import cli as learning
 from mem_search.features.projects import cli as projects
 from mem_search.features.research import cli as research
 from mem_search.features.saved_searches import cli as saved_searches
@@ -45,6 +46,7 @@ from mem_search.features.sharing import cli as sharing
 from mem_search.features.stats import cli as stats
 from mem_search.features.suggest import cli as usage
 from mem_search.features.viewer import cli as viewer
+from mem_search.features.web_search import cli as web_search
 from mem_search.features.webhooks import cli as webhooks
 from mem_search.features.why import cli as why
 
@@ -88,7 +90,7 @@ def mcp() -> None:
 
 for group in (
     search, records, opening, context, forget, documents, why, imports, exports, agents, backup,
-    stats, usage, projects, jobs,
+    stats, usage, projects, jobs, web_search, learning,
 ):  # fmt: skip
     group.add_to(app)
 archives.add_to(app)

@@ -22,7 +22,8 @@ _WHOLE: Final = 10_000
 
 SECTIONS: Final = (
     ("Search", (
-        "search", "day", "recent", *SEARCHED, "timeline", "related", "suggest", "view", "unified",
+        "search", "day", "recent", *SEARCHED, "timeline", "related", "suggest", "view", "websearch",
+        "unified",
     )),
     ("Open and cite", (
         "get", "open", "preview", "cite", "cites", "cited-by", "citation-report", "resume",
@@ -35,8 +36,8 @@ SECTIONS: Final = (
     ("Research", ("research", "saved", "scope", "share", "graph", "webhook")),
     ("Take away and keep", ("forget", "delete", "purge", "backup", "restore", "export")),
     ("Look after", (
-        "help", "stats", "analytics", "projects", "jobs", "doctor", "worker", "service", "index",
-        "reembed", "token", "user",
+        "help", "stats", "analytics", "learn", "projects", "jobs", "doctor", "worker", "service",
+        "index", "reembed", "token", "user",
     )),
 )  # fmt: skip
 """What ``--help`` shows below one heading; kinds of third parties join the first."""

@@ -15,8 +15,8 @@ COMMANDS = (
     "related", "open", "resume", "context", "forget", "delete", "purge", "add", "why", "sync",
     "unfollow", "import",
     "export", "install", "uninstall", "backup", "restore", "stats",
-    "ledger", "sources", "reembed", "compress", "analytics", "projects", "jobs", "cites",
-    "cited-by", "citation-report",
+    "ledger", "sources", "reembed", "compress", "analytics", "projects", "jobs",
+    "websearch", "learn", "cites", "cited-by", "citation-report",
     "mcp", "quickstart", "help", "view", "doctor", "migrate", "index", "worker", "service", "token",
     "user", "archive", "graph", "research", "saved", "scope", "webhook", "share",
 )  # fmt: skip

@@ -17,6 +17,7 @@ from mem_search.features.exports import http as exports
 from mem_search.features.forgetting import http as forgetting
 from mem_search.features.graph import http as graph
 from mem_search.features.imports import http as imports
+from mem_search.features.learning import http as learning
 from mem_search.features.projects import http as projects
 from mem_search.features.record_changes import http as record_changes
 from mem_search.features.research import http as research
@@ -123,6 +124,7 @@ _ALL = (
     *saved_searches.ROUTES,
     *scopes.ROUTES,
     *sharing.ROUTES,
+    *learning.ROUTES,
     *webhooks.ROUTES,
     *weighted.ROUTES,
     *timeline.ROUTES,

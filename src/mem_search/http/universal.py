@@ -11,6 +11,7 @@ import time
 from aiohttp import web
 
 from mem_search.features.search_jobs import http as search_jobs
+from mem_search.features.web_search.service import with_web
 from mem_search.http.core.replies import json_reply
 from mem_search.http.core.routing import Call
 from mem_search.http.records import find
@@ -36,10 +37,12 @@ async def search(call: Call) -> web.StreamResponse:
         call.check_may_change("a search in the background")
         return await search_jobs.submit(call, body)
     request = body.request(call.now)
+    web_search = call.runtime.web_search(request.sources, call.caller)
     if request.is_research:
         call.check_may_change("deep research")
     page, step = await call.runtime.research.operations.search(request, call.surface)
-    reply = UniversalSearchResponse.of(call.with_readings(page), call.base, step, call.flags)
+    page, found = await with_web(web_search, page, call.caller)
+    reply = UniversalSearchResponse.of(call.with_readings(page), call.base, step, call.flags, found)
     return json_reply(ChosenSearchResponse.of_whole(reply, body.fields) if body.fields else reply)
 
 

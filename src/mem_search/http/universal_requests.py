@@ -52,6 +52,7 @@ from mem_search.model.requests import (
     At,
     Match,
     ResearchMode,
+    Source,
     to_request,
     to_wire,
 )
@@ -250,6 +251,12 @@ class UniversalSearchRequest(FieldBody):
         " left out",
         examples=[["kind", "-created_at"]],
     )
+    sources: list[Source] = Field(
+        default=["local"],
+        min_length=1,
+        description="local, web: also a web search, where a setting names one; nothing of that is"
+        " stored",
+    )
     fields: list[ItemField] | None = Field(
         default=None,
         max_length=len(SOME_FIELDS.names),
@@ -346,6 +353,12 @@ def _contradictions(value: Mapping[str, Any], info: ValidationInfo) -> Iterator[
     if value.get("webhook_url") is not None and value.get("background") is not True:
         message = "is called when a background job ends; set background to true"
         yield fault_at("webhook_url", message, value["webhook_url"])
+    if (sources := value.get("sources")) and isinstance(sources, list):
+        if "local" not in sources:
+            yield fault_at("sources", "searches the web beside the store; add local", sources)
+        if "web" in sources and value.get("background") is True:
+            message = "is not for a search in the background; leave out web"
+            yield fault_at("sources", message, sources)
     if value.get("fields") and value.get("background") is True:
         message = "is not for a search in the background, which keeps everything"
         yield fault_at("fields", message, value["fields"])

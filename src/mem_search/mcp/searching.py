@@ -13,6 +13,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo
 
 from mem_search.access.callers import check_may_change
 from mem_search.errors import InputError
+from mem_search.features.web_search.service import with_web
 from mem_search.mcp.argument_types import (
     BUDGET,
     UNLISTED,
@@ -27,6 +28,7 @@ from mem_search.mcp.argument_types import (
 from mem_search.mcp.tool import Arguments, Tool, ToolContext
 from mem_search.model import DateRange, Filters, Order, ResultTexts, SearchRequest
 from mem_search.model.requests import At, Match, ResearchMode, to_request
+from mem_search.model.web import WebResult
 from mem_search.records.origin import flags_of
 from mem_search.renderers.listing import fitted as fitted_listing
 from mem_search.renderers.record_json import Facets as FacetsOfReply
@@ -53,6 +55,7 @@ class SearchArguments(Arguments):
     )
     facets: Facets = Field(default=(), description="Count all matches by these")
     highlights: bool = Field(default=False, description="Where the words stand in each title")
+    web: bool = Field(default=False, description="Also on the web; leaves this machine")
     scratchpad: bool = Field(default=False, json_schema_extra=UNLISTED)
 
 
@@ -67,13 +70,32 @@ class Hit:
 
 
 @schema
+class WebHit:
+    """A result of a web search, which nobody here has read."""
+
+    title: str
+    url: str
+    snippet: str
+    source: Literal["web"] = "web"
+
+    @classmethod
+    def of(cls, found: WebResult) -> Self:
+        if found.caution:
+            return cls(
+                title=fenced_title(found.title), url=found.url, snippet=fenced(found.snippet)
+            )
+        return cls(title=found.title, url=found.url, snippet=found.snippet)
+
+
+@schema
 class Hits:
     """The best matches first; `note` says what was read or done otherwise than asked.
 
-    `facets` count all matches, not only these.
+    `facets` count all matches, not only these; `web` is what is not stored here.
     """
 
     results: list[Hit]
+    web: Absent[list[WebHit]] = None
     facets: FacetsOfReply = None
     note: Absent[str] = None
 
@@ -88,8 +110,11 @@ async def search(context: ToolContext, arguments: SearchArguments) -> Hits:
         scratchpad=arguments.scratchpad,
         texts=ResultTexts(snippets=False),
         facets=arguments.facets,
+        sources=("local", "web") if arguments.web else ("local",),
     )
+    web = context.runtime.web_search(request.sources, context.caller)
     page = await context.runtime.search.service.search(request, context.surface)
+    page, found = await with_web(web, page, context.caller)
     report = page.report
     notes = notices_of(report)
     notes += reading_notes(report.analyzed, "after:DATE and before:DATE in the query", "")
@@ -108,6 +133,7 @@ async def search(context: ToolContext, arguments: SearchArguments) -> Hits:
             )
             for cited in cite(page)
         ],
+        web=None if found is None else [WebHit.of(each) for each in found.results],
         facets=facets_of(page),
     )
 

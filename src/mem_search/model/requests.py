@@ -29,6 +29,7 @@ SortField = Literal[
 """What results can be sorted by, called as in their JSON."""
 Boost = Literal["recency", "importance", "opened"]
 Match = Literal["any", "all"]
+Source = Literal["local", "web"]
 Comparison = Literal["has", "contains", "is", "<", "<=", ">", ">="]
 ReadPart = Literal["kind", "person", "fact", "time", "negation", "intent", "relation", "all"]
 """A part of a question in plain words that may be read as a filter."""
@@ -261,7 +262,8 @@ class SearchRequest:
     first; ``-created_at`` is the newest first, and what has no value comes last.
     ``include_weaker`` adds the other matches to it. There are at most
     ``limit_per_kind`` results of one kind; None is no bound. The whole set is counted by
-    ``facets``, each with its ``facet_limit`` most frequent values.
+    ``facets``, each with its ``facet_limit`` most frequent values. With ``web`` among its
+    ``sources`` the surface asks a web search, too; the pipeline searches the store alone.
 
     A field is declared here and in the wire models that expose it; ``to_request`` maps
     it by name, and research stores it without further code.
@@ -294,6 +296,7 @@ class SearchRequest:
     match: Match = "any"
     neighbours: int | None = None
     texts: ResultTexts = ResultTexts()
+    sources: tuple[Source, ...] = ("local",)
     research: ResearchPlacement = ResearchPlacement()
 
     @property

@@ -21,6 +21,15 @@ class LoggedSearch:
 
 
 @dataclass(frozen=True, slots=True)
+class Click:
+    """The record ``number`` was opened after a search for ``query``, at ``at`` (ms since 1970)."""
+
+    at: int
+    query: str
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
 class AskedQuery:
     """A query of the log: how often and when last it was asked, and how much it found then."""
 

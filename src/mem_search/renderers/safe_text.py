@@ -117,7 +117,12 @@ def fenced_title(title: str) -> str:
 
 def caution_of(record: Record) -> str | None:
     """What JSON says beside a text that reads like instructions; None for any other."""
-    return _CAUTION if record.metadata.get(INSTRUCTION_LIKE) else None
+    return caution_if(bool(record.metadata.get(INSTRUCTION_LIKE)))
+
+
+def caution_if(is_instruction: bool) -> str | None:
+    """The same for a text that is no record."""
+    return _CAUTION if is_instruction else None
 
 
 def marked(text: str) -> str:

@@ -16,8 +16,9 @@ from pydantic import Field
 
 from mem_search.model import Citation, Record, SearchPage
 from mem_search.model.results import Operation
+from mem_search.model.web import WebPage, WebResult, WebState
 from mem_search.renderers.record_json import Facets, Highlights, SnippetSpan, facets_of
-from mem_search.renderers.safe_text import caution_of
+from mem_search.renderers.safe_text import caution_if, caution_of
 from mem_search.renderers.schema import (
     Absent,
     Count,
@@ -85,8 +86,8 @@ def _text(span: citations.Span | None) -> str | None:
     return None if span is None else span.text
 
 
-def _sources(_: object) -> list[str]:
-    return [SOURCE]
+def _sources(step: Operation) -> list[str]:
+    return list(step.request.get("search", {}).get("sources", [SOURCE]))
 
 
 def _list_or_none(values: Iterable[str]) -> list[str] | None:
@@ -180,6 +181,36 @@ class SearchOperation(Projection[Operation]):
 
 
 @schema
+class WebItem(Projection[WebResult]):
+    """A result of a web search; nothing of it is stored. `published` is as the provider writes it,
+    `caution` as in other results.
+    """
+
+    caution: Annotated[Absent[str], From(then=caution_if)] = None
+    source: Literal["web"] = "web"
+    title: str
+    url: str
+    snippet: str
+    published: Annotated[Absent[str], From(then=or_none)] = None
+
+
+@schema
+class WebItems(Projection[WebPage]):
+    """What a web search gave after the store had answered, without the addresses in `items`.
+
+    `refused`: the question was not sent; `failed`: the provider gave nothing; `detail` says why.
+    `query` is what was sent.
+    """
+
+    provider: str
+    state: WebState
+    detail: Annotated[Absent[str], From(then=or_none)] = None
+    query: Annotated[Absent[str], From(then=or_none)] = None
+    items: Annotated[list[WebItem], From("results")]
+    took_ms: float
+
+
+@schema
 class NotSearchedYet:
     """A search that runs in the background; `notices` say where its result will be."""
 
@@ -200,6 +231,7 @@ class UniversalSearchResponse:
     weaker: Count
     counts_by_type: Annotated[dict[str, int], From("counts")]
     facets: Facets = None
+    web: Absent[WebItems] = None
     query: Annotated[str, From("request.text")]
     execution_time_ms: Annotated[float, From("report.took_ms")]
     operations: list[SearchOperation] | None
@@ -216,6 +248,7 @@ class UniversalSearchResponse:
         base: str = "",
         step: Operation | None = None,
         flags: tuple[str, ...] = (),
+        web: WebPage | None = None,
     ) -> Self:
         return projected(
             cls,
@@ -225,6 +258,7 @@ class UniversalSearchResponse:
             operations=None if step is None else [SearchOperation.of(step)],
             session_id=None if step is None else step.session_id,
             job_id=None,
+            web=None if web is None else WebItems.of(web),
             search=HowSearched.of(page.report, flags, _BOUNDS),
         )
 

@@ -23,7 +23,7 @@ from typing import Final
 
 from mem_search.errors import StorageError
 from mem_search.model import Record, SearchPage, SearchRequest
-from mem_search.model.statistics import LoggedSearch
+from mem_search.model.statistics import Click, LoggedSearch
 from mem_search.search.pipeline import SearchPipeline
 from mem_search.search.plain_reading import Translation
 from mem_search.search.suggestions import (
@@ -55,9 +55,12 @@ class SearchLog:
     ``run`` until cancelled; ``flush`` stores what waits.
     """
 
-    def __init__(self, store: StoredSearchLog, *, on: bool = True) -> None:
+    def __init__(self, store: StoredSearchLog, *, on: bool = True, clicks: bool = False) -> None:
         self._store = store
         self.on = on
+        self.notes_clicks = on and clicks
+        self._shown: dict[int, tuple[str, int]] = {}
+        self._clicks: list[Click] = []
         self._waiting: deque[LoggedSearch] = deque()
         self._opened: dict[int, tuple[int, int]] = {}
         self._work = asyncio.Event()
@@ -72,6 +75,12 @@ class SearchLog:
         question = request.text if analyzed.question is None else analyzed.question
         if not self.on or request.offset or not question.strip():
             return
+        if self.notes_clicks and surface in CHOOSING and _is_plain(page):
+            for result in page.results:  # of one record the latest question counts
+                self._shown.pop(result.record.number, None)
+                self._shown[result.record.number] = question, now_ms()
+            for number in list(self._shown)[:-MAX_WAITING]:
+                del self._shown[number]
         if len(self._waiting) >= MAX_WAITING:
             return
         mode, total = str(request.mode), page.total
@@ -88,9 +97,21 @@ class SearchLog:
         """Note that somebody opened records, unless ``surface`` is UNLOGGED."""
         if not self.on or surface == UNLOGGED or len(self._opened) >= MAX_WAITING:
             return
+        records = list(records)
+        if len(records) == 1:  # several at once are no choice
+            self.note_chosen(records[0], surface)
         for record in records:
             _, times = self._opened.get(record.number, (0, 0))
             self._opened[record.number] = now_ms(), times + 1
+            self._work.set()
+
+    def note_chosen(self, record: Record, surface: str) -> None:
+        """Note a click if a search of the last minutes showed the record, opened or copied from."""
+        if not self.notes_clicks or surface not in CHOOSING or len(self._clicks) >= MAX_WAITING:
+            return
+        question, shown_at = self._shown.pop(record.number, ("", 0))
+        if question and 0 <= now_ms() - shown_at <= CHOICE_MS:
+            self._clicks.append(Click(now_ms(), question, record.number))
             self._work.set()
 
     async def run(self) -> None:
@@ -107,12 +128,14 @@ class SearchLog:
             self._work.clear()
             entries, opened = list(self._waiting), self._opened
             self._waiting.clear()
-            self._opened = {}
+            clicks, self._opened, self._clicks = self._clicks, {}, []
             try:
                 if entries:
                     await self._store.add(await asyncio.to_thread(_clean, entries))
                 if opened:
                     await self._store.opened(opened)
+                if clicks:
+                    await self._store.add_clicks(await asyncio.to_thread(_clean_clicks, clicks))
             except StorageError as error:
                 log.warning("%d searches and %d openings are not in the log: %s",
                             len(entries), len(opened), error)  # fmt: skip
@@ -120,6 +143,7 @@ class SearchLog:
     async def forget(self) -> int:
         """Empty the log; returns how many searches are forgotten."""
         await self.flush()
+        self._shown.clear()
         return await self._store.clear()
 
 
@@ -143,6 +167,22 @@ def _clean(entries: Sequence[LoggedSearch]) -> list[LoggedSearch]:
     ]
 
 
+def _clean_clicks(clicks: Sequence[Click]) -> list[Click]:
+    """Those whose question has no secret; such a one could not be asked again."""
+    return [
+        replace(click, query=_storable(_plain(click.query)[:MAX_QUERY_CHARS]))
+        for click in clicks
+        if not redact(click.query)[1]
+    ]
+
+
+def _is_plain(page: SearchPage) -> bool:
+    """Whether it is a question alone, ranked as usual: what one can learn from."""
+    request = page.request
+    usual = request.order == "relevance" and request.mode == "hybrid" and request.fusion is None
+    return usual and not request.is_research and digest(page) == ""
+
+
 def _plain(text: str) -> str:
     """One line in composed letters: what looks the same is the same question."""
     return " ".join(unicodedata.normalize("NFC", text).split())
@@ -152,6 +192,12 @@ def _storable(text: str) -> str:
     """The text without lone surrogates, which UTF-8 cannot encode."""
     return text.encode("utf-8", "replace").decode()
 
+
+CHOOSING: Final = ("http", "cli")
+"""Surfaces on which a person chooses; what agents fetch over MCP is no choice of the person."""
+
+CHOICE_MS: Final = 10 * 60 * 1000
+"""So long after a search, opening what it showed is a choice among its results."""
 
 MAX_FEW_RESULTS: Final = 3
 """Up to so many results an unknown word of the question may be the reason."""

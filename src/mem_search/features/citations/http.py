@@ -68,7 +68,10 @@ async def _cited(call: Call, params: CitationParameters | CitationsBody) -> web.
     if params.format == "html" and params.style not in formats.STYLES:
         known = ", ".join(formats.STYLES)
         raise InputError(f"only {known} are written as HTML, {params.style} is not", field="format")
-    items = items_of(call, await _records(call, params.refs), params.tz)
+    records = await _records(call, params.refs)
+    if len(records) == 1 and call.surface == "cli":  # a page shows a citation unasked
+        call.runtime.search.service.log.note_chosen(records[0], call.surface)
+    items = items_of(call, records, params.tz)
     if params.format == "html":
         fragment = await asyncio.to_thread(formats.as_html, items, params.style)
         return file_reply(fragment, "text/html", headers={"Content-Security-Policy": _POLICY})

@@ -64,6 +64,7 @@ _PLAIN = {
     "parent_operation_id": None,
     "offset": 0,
     "fields": None,
+    "sources": ["local"],
 }
 """Fields of a search that a saved search does not use, with their default values."""
 

@@ -39,7 +39,7 @@ from mem_search.http.access.browsers import (
 )
 from mem_search.http.access.peers import OWN_USERS, peer_user
 from mem_search.http.core.lifecycle import LIFECYCLE
-from mem_search.http.core.request_context import REQUEST_CONTEXT, Level, flags
+from mem_search.http.core.request_context import REQUEST_CONTEXT, Level
 from mem_search.http.core.routing import Route
 from mem_search.model.access import Policy
 from mem_search.request_id import REQUEST_ID
@@ -47,6 +47,7 @@ from mem_search.runtime import Runtime
 from mem_search.settings import Settings
 from mem_search.text import secret_rules
 from mem_search.text.dates import now_ms
+from mem_search.text.query_attacks import flags
 from mem_search.text.schedules import parts, runs_an_hour
 from mem_search.text.secret_rules import MIN_RUN_CHARS
 

@@ -25,7 +25,7 @@ _BASELINE: Final = resources.files(__package__).joinpath("schema.sql").read_text
 
 _PROJECT_TABLES: Final = ("projects", "project_marks", "project_changes")
 _OF_BASELINE: Final = tuple(re.findall(r"^create table (\w+)", _BASELINE, re.MULTILINE))
-TABLES: Final = (*_OF_BASELINE, *_PROJECT_TABLES, "sparse_vectors")
+TABLES: Final = (*_OF_BASELINE, *_PROJECT_TABLES, "sparse_vectors", "clicks")
 """Tables whose rows belong to owners."""
 
 MIN_SERVER: Final = 16
@@ -213,12 +213,26 @@ def m005_token_scopes(connection: Connection) -> None:
         )
 
 
+def m006_clicks(connection: Connection) -> None:
+    """What was opened after which search; it goes with the record."""
+    connection.execute(
+        'create table clicks(owner text collate "C" not null'
+        " default current_setting('mem_search.owner'), id bigint generated always as identity,"
+        ' at bigint not null, query text collate "C" not null, record_id bigint not null,'
+        " primary key (owner, id),"
+        " foreign key (owner, record_id) references records on delete cascade)"
+    )
+    connection.execute("create index on clicks(owner, record_id)")
+    owned(connection, "clicks")
+
+
 MIGRATIONS: tuple[Callable[[Connection], None], ...] = (
     m001_projects,
     m002_words_by_end,
     m003_sparse,
     m004_schedules,
     m005_token_scopes,
+    m006_clicks,
 )
 """Changes of the schema since 0.1.0, in order. One that was released is never changed."""
 

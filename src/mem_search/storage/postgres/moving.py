@@ -21,7 +21,7 @@ _HERE: Final = {"jobs", "cursors"}
 _NUMBERED: Final = (
     ("edges", "id"), ("embedding_models", "id"), ("search_operations", "seq"),
     ("search_jobs", "seq"), ("saved_searches", "id"), ("notifications", "id"),
-    ("search_log", "id"),
+    ("search_log", "id"), ("clicks", "id"),
 )  # fmt: skip
 
 

@@ -39,6 +39,7 @@ STATEMENTS: Final = (
     f"update cursors set read_at = {{now}} where read_at > {{now}} + {SKEW_MS}",
     f"update ledger set at = {{now}} where at > {{now}} + {SKEW_MS}",
     f"update openings set at = {{now}} where at > {{now}} + {SKEW_MS}",
+    f"update clicks set at = {{now}} where at > {{now}} + {SKEW_MS}",
     f"update search_log set at = {{now}} where at > {{now}} + {SKEW_MS}",
     f"update tombstones set forgotten_at = {{now}} where forgotten_at > {{now}} + {SKEW_MS}",
     f"update forget_receipts set begun_at = {{now}} where begun_at > {{now}} + {SKEW_MS}",

@@ -52,6 +52,7 @@ class Quoting(NamedTuple):
 
 QUOTING: Final = (
     Quoting("searches in the log", "search_log", ("id",), ("query", "filters")),
+    Quoting("openings after searches", "clicks", ("id",), ("query",)),
     Quoting("background searches", "search_jobs", ("seq",), ("request", "result", "error")),
     Quoting("saved searches", "saved_searches", ("id",), ("name", "request", "error")),
     Quoting("scopes", "scopes", ("name",), ("name", "filter")),

@@ -93,6 +93,7 @@ TABLES: Final = tuple(
         "tokens: name | user digest read_only? created_at expires_at last_used_at scope"
         " shared_with",
         "openings: record_id | at times",
+        "clicks: id | at query record_id",
         "search_log: id | at query filters mode total took_ms surface",
     )
 )

@@ -18,6 +18,7 @@ TEXTS: Final[Mapping[str, tuple[str, ...]]] = {
     "ledger": ("location", "item", "reason"),
     "jobs": ("params", "message", "result"),
     "search_log": ("query", "filters"),
+    "clicks": ("query",),
     "search_operations": ("session_id", "query", "request", "report"),
     "search_jobs": ("request", "result", "error"),
     "saved_searches": ("name", "request", "error"),

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import astuple, replace
 from typing import Any, Final
 
-from mem_search.model.statistics import AskedQuery, LoggedSearch
+from mem_search.model.statistics import AskedQuery, Click, LoggedSearch
 from mem_search.storage.sql.connection import Connection, Repository, reads, writes, writes_beside
 
 _COLUMNS: Final = "at, query, filters, mode, total, took_ms, surface"
@@ -19,6 +19,9 @@ _SINCE_EVER: Final = 0
 
 MAX_LOGGED: Final = 10_000
 """Searches that the log keeps, the newest ones."""
+
+MAX_CLICKS: Final = 5_000
+"""Openings after searches that are kept, the newest ones."""
 
 MAX_SHARING: Final = 2_000
 """The newest searches, in which those with a word are looked for."""
@@ -53,6 +56,26 @@ class StoredSearchLog(Repository):
             " where r.id = %s and not exists (select 1 from openings o where o.record_id = r.id)",
             rows,
         )
+
+    @writes_beside
+    def add_clicks(self, connection: Connection, clicks: Sequence[Click]) -> None:
+        """Store openings after searches, of records that are still there; drop the oldest."""
+        connection.many(
+            "insert into clicks(at, query, record_id)"
+            " select %s, %s, r.id from records r where r.id = %s",
+            [astuple(click) for click in clicks],
+        )
+        connection.execute(
+            "delete from clicks where id <="
+            " (select id from clicks order by id desc limit 1 offset %s)",
+            (MAX_CLICKS,),
+        )
+
+    @reads
+    def clicks(self, connection: Connection) -> list[Click]:
+        """Openings after searches, the newest first."""
+        rows = connection.execute("select at, query, record_id from clicks order by id desc")
+        return [Click(*row) for row in rows]
 
     @reads
     def popular(
@@ -93,6 +116,7 @@ class StoredSearchLog(Repository):
     def clear(self, connection: Connection) -> int:
         """Empty the log, with what was opened; returns how many searches it had."""
         connection.execute("delete from openings")
+        connection.execute("delete from clicks")
         return connection.execute("delete from search_log").rowcount
 
 

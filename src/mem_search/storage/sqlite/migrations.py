@@ -63,11 +63,22 @@ def m004_token_scopes(connection: SqliteConnection) -> None:
         connection.execute(f"alter table tokens add column {column} text not null default ''")
 
 
+def m005_clicks(connection: SqliteConnection) -> None:
+    """What was opened after which search; it goes with the record."""
+    connection.execute(
+        "create table clicks(id integer primary key autoincrement, at integer not null,"
+        " query text not null,"
+        " record_id integer not null references records(id) on delete cascade)"
+    )
+    connection.execute("create index clicks_by_record on clicks(record_id)")
+
+
 MIGRATIONS: tuple[Callable[[SqliteConnection], None], ...] = (
     m001_projects,
     m002_sparse,
     m003_schedules,
     m004_token_scopes,
+    m005_clicks,
 )
 """Changes of the schema since 0.1.0, in order. One that was released is never changed."""
 

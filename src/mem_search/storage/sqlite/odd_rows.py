@@ -135,6 +135,7 @@ TABLES: Final[Mapping[str, tuple[Column, ...]]] = {
     "ledger": (*_columns(_TEXT, "item outcome reason"), *_columns(_NUMBER, "records", "0"),
                *_columns(_TIME, "at", ":now")),
     "openings": (*_columns(_TIME, "at", ":now"), *_columns(_NUMBER, "times", "1")),
+    "clicks": (*_columns(_TEXT, "query"), *_columns(_TIME, "at", ":now")),
     "search_log": (*_columns(_TEXT, "query filters mode surface"), *_columns(_TIME, "at", ":now"),
                    *_columns(_NUMBER, "total", "0"),
                    *_columns("typeof({0}) in ('real', 'integer')", "took_ms", "0")),

@@ -1,0 +1,48 @@
+"""``mem-search websearch``: what is stored here, then what the web has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any
+
+import typer
+
+from mem_search.cli.client import open_client
+from mem_search.cli.options import Json, Limit, folded, show
+from mem_search.cli.output import note
+
+SEARCH = "/api/v1/search"
+
+
+def add_to(app: typer.Typer) -> None:
+    """Register the command."""
+    app.command()(websearch)
+
+
+def websearch(
+    words: Annotated[list[str], typer.Argument(metavar="WORDS", help="The question.")],
+    limit: Limit = 10,
+    as_json: Json = False,
+) -> None:
+    """Search what is stored, then the web, by the web search that a setting names."""
+    body = {
+        "query": " ".join(words), "search_type": "hybrid", "limit": limit,
+        "sources": ["local", "web"],
+    }  # fmt: skip
+    page = open_client().json("POST", SEARCH, body=body)
+    found = page["items"] or page["web"]["items"]
+    show(page, _lines(page), as_json=as_json, empty="nothing is found", found=found)
+    for notice in () if as_json else page["search"]["notices"]:
+        note(f"note: {notice}")
+
+
+def _lines(page: Mapping[str, Any]) -> Iterator[str]:
+    for item in page["items"]:
+        yield f"{item['id'].removeprefix('local:')}  {folded(item['title'])}"
+        if item["snippet"]:
+            yield f"    {folded(item['snippet'])}"
+    if page["web"]["items"]:
+        yield f"on the web, by {page['web']['provider']}"
+    for item in page["web"]["items"]:
+        yield f"{item['url']}  {item['title']}"
+        yield f"    {item['snippet']}"
