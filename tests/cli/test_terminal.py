@@ -204,6 +204,8 @@ ARGUMENTS: dict[str, tuple[tuple[str, ...], ...]] = {
     "stats": ((), ("--json",)),
     "analytics": ((), ("--json",), ("--since", EVIL)),
     "help": (("saved",), (EVIL,)),
+    "learn": ((), ("--show", "--json")),
+    "websearch": (QUERY, (EVIL, "--json")),
     "share add": ((EVIL, "--with", EVIL), ("sea", "--with", EVIL)),
     "share list": ((), ("--json",)),
     "share remove": ((EVIL,),),
