@@ -373,6 +373,17 @@ def test_a_link_leads_to_its_place_also_in_a_tab_that_shows_the_viewer(stranger:
     stranger.driver.get_log("browser")  # which notes the refusal
 
 
+def test_a_link_that_is_opened_in_another_tab_logs_a_waiting_one_in(stranger: Viewer) -> None:
+    stranger.open("jobs", ".login")
+    waiting = stranger.driver.current_window_handle
+    stranger.driver.switch_to.new_window("tab")
+    stranger.log_in()
+    stranger.driver.close()
+    stranger.driver.switch_to.window(waiting)
+    stranger.says("Add files")
+    assert not stranger.all(".login")
+
+
 def test_browsers_that_are_logged_in_are_shown_and_ended(viewer: Viewer) -> None:
     def ended(session: str) -> None:
         ask(viewer.address, "DELETE", f"/api/viewer/sessions/{session}")
@@ -714,17 +725,29 @@ def test_an_empty_store_says_how_to_fill_it(viewer: Viewer) -> None:
     viewer.driver.execute_script(_FIND_NOTHING)
     viewer.driver.execute_script("location.hash = '#/jobs'")
     viewer.says("Jobs", "main h1")
-    viewer.driver.execute_script("location.hash = '#/search'")
+    viewer.driver.execute_script("location.hash = '#/search?q=anything'")
     for said in ("quickstart", "sync", "add", "Upload"):
         viewer.says(said, ".ways")
+
+
+def test_a_question_without_an_answer_leads_on(viewer: Viewer) -> None:
+    viewer.open("search?q=xyzzyx&kind=note", '.columns[data-query="xyzzyx"]')
+    viewer.driver.find_element("link text", "Without the filters").click()
+    until(lambda: not viewer.all(".chosen"))
+    viewer.press("Search the archive, too")
+    until(lambda: "archived=1" in viewer.driver.current_url)
+    viewer.driver.find_element("link text", "Newest records").click()
+    viewer.wait(".result")
 
 
 _FIND_NOTHING: Final = """
 const ask = fetch;
 globalThis.fetch = async (path, options) => {
   const reply = await ask(path, options);
-  if (!path.includes("/api/viewer/search")) return reply;
-  const page = { ...await reply.json(), results: [], total: 0, weaker: 0 };
+  const isSearch = path.includes("/api/viewer/search");
+  if (!isSearch && path !== "/api/stats") return reply;
+  const none = isSearch ? { results: [], total: 0, weaker: 0 } : { records: { total: 0 } };
+  const page = { ...await reply.json(), ...none };
   return new Response(JSON.stringify(page), { headers: { "Content-Type": "application/json" } });
 };
 """
@@ -768,7 +791,7 @@ def test_every_page_can_be_used_by_everybody(viewer: Viewer, theme: str, width: 
     record(viewer, kind="user_prompt", title="Ask", text="Ask", session="axe")
     session = "session/axe"
     faults = {}
-    for place in (*PAGES, found_record, session):
+    for place in (*PAGES, found_record, session, "record/note%3A999999"):
         viewer.open(place)
         viewer.driver.execute_script(AXE)
         report = viewer.driver.execute_async_script("axe.run().then(arguments[0])")
@@ -782,4 +805,5 @@ def test_every_page_can_be_used_by_everybody(viewer: Viewer, theme: str, width: 
         )
         if serious or wide > 0:
             faults[place] = serious, wide
+    viewer.driver.get_log("browser")  # which notes the record that is not there
     assert not faults

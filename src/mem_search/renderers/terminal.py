@@ -218,11 +218,13 @@ def best_text(result: Result, title: str, words: tuple[str, ...], matcher: WordM
     found = _bare(result.snippet.text, title)
     if found and not words:
         return found
-    whole = _bare(result.record.text[:4000], title)
 
     def told(text: str) -> int:
         return matcher.count_in(snippet(text, 0, len(text), words, length=_ABOUT_A_LINE).text)
 
+    if found and told(found) >= len(words):
+        return found
+    whole = _bare(result.record.text[:4000], title)
     return max((found, whole), key=told) if found else whole
 
 

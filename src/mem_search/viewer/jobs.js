@@ -2,7 +2,7 @@
 
 import { api, useApi, useLive } from "./api.js";
 import { html, useEffect, useState } from "./html.js";
-import { Waiting, attempt, timeOf } from "./parts.js";
+import { Waiting, attempt, loggedIn, timeOf } from "./parts.js";
 import { recordAddress } from "./route.js";
 import { count, texts } from "./texts.js";
 
@@ -26,7 +26,7 @@ export function JobsPage() {
   };
   const drop = (event) => {
     event.preventDefault();
-    if (data && !sending) add([...event.dataTransfer.files]);
+    if (data && !sending && loggedIn()) add([...event.dataTransfer.files]);
   };
   return html`<section onDragOver=${(event) => event.preventDefault()} onDrop=${drop}><h1>${texts.jobs.jobs}</h1>
     ${data && html`<${Add} sending=${sending} onAdd=${add} />`}
@@ -44,7 +44,8 @@ function Add({ sending, onAdd }) {
     event.target.value = ""; // so that the same file can be chosen again
   };
   return html`<p><label class="file" aria-disabled=${sending ? "true" : null}>${texts.jobs.add}
-      <input type="file" multiple disabled=${Boolean(sending)} onChange=${chosen} /></label>
+      <input type="file" multiple disabled=${Boolean(sending)} onChange=${chosen}
+        onClick=${(event) => { if (!loggedIn()) event.preventDefault(); }} /></label>
     <small role="status">${sending ? texts.jobs.sending(sending) : texts.jobs.addHint}</small></p>`;
 }
 

@@ -50,10 +50,13 @@ const line = ({ before, title }) => (before ? `${before} › ${title}` : title);
 export function Line({ line: each, words, isThis }) {
   return html`<a class="line" href=${recordAddress(each.ref, words)} aria-current=${isThis ? "true" : null}>
     <span class="icon" aria-hidden="true">${each.icon}</span> <span class="title">${line(each)}</span></a>
-    <span class="quiet"> ${aboutLine(each)}</span>`;
+    <span class="quiet"> <${About} line=${each} /></span>`;
 }
 
-export const aboutLine = ({ place, dated, created_at: time, ref }) => [place, dated && shortDay(time), ref].filter(Boolean).join(" · ");
+/** Place, day and ref. */
+export function About({ line: { place, dated, created_at: time, ref } }) {
+  return html`${place && `${place} · `}<time datetime=${time}>${dated ? `${shortDay(time)} · ` : ""}</time>${ref}`;
+}
 
 /** What stands in place of a reply: that it is on its way, or why it does not come. */
 export function Waiting({ error, reload }) {

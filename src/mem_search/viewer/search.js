@@ -1,8 +1,8 @@
 // The search page: one box, suggestions and results as somebody types, filters, the reason for each result.
 
-import { api, useNewest } from "./api.js";
+import { api, useApi, useNewest } from "./api.js";
 import { html, useEffect, useLayoutEffect, useRef, useState } from "./html.js";
-import { Intervals, Line, Marked, Waiting, aboutLine, attempt, kindName, loggedIn, tell } from "./parts.js";
+import { About, Intervals, Line, Marked, Waiting, attempt, kindName, loggedIn, tell } from "./parts.js";
 import { address, go, recordAddress } from "./route.js";
 import { count, texts } from "./texts.js";
 
@@ -81,7 +81,6 @@ export function SearchPage({ params }) {
   });
   const page = found.data;
   const results = page ? [...page.results, ...extra] : [];
-  if (page && !page.total && !query && !written(params, "")) return html`<section class="search"><${Empty} /></section>`;
   return html`<section class="search">
     <${Box} typed=${typed} onType=${setTyped} onDone=${done} />
     <${Chosen} params=${params} />
@@ -92,7 +91,7 @@ export function SearchPage({ params }) {
           <${Head} page=${page} params=${params} query=${query} />
           ${results.length ? html`<ol class="results">${grouped(results).map(([first, ...others], place) => html`
             <${Result} key=${first.ref} result=${first} others=${others} words=${page.words} place=${place} onOpen=${open} />`)}</ol>`
-          : html`<p>${texts.search.none} ${texts.search.noneTry}</p>`}
+          : html`<${None} params=${params} query=${query} />`}
           ${results.length && results.length < page.total - page.folded
             ? html`<button onClick=${more}>${texts.search.more}</button>` : null}
         </div>
@@ -108,6 +107,18 @@ function grouped(results) {
     groups.set(key, [...groups.get(key) ?? [], each]);
   }
   return [...groups.values()];
+}
+
+/** In place of results where nothing is found: what may find something. */
+function None({ params, query }) {
+  const stats = useApi("/api/stats");
+  const t = texts.search;
+  if (stats.data?.records.total === 0) return html`<${Empty} />`;
+  const filters = FILTERS.some((name) => params.has(name)) || params.has("day");
+  return html`<p>${t.none} ${t.noneTry}</p><ul>
+    ${filters && html`<li><a href=${address("search", { q: query })}>${t.noFilters}</a></li>`}
+    ${!params.has("archived") && html`<li><button class="link" onClick=${() => change(params, { archived: "1" })}>${texts.record.inArchive}</button></li>`}
+    <li><a href=${address("search")}>${texts.record.newest}</a></li></ul>`;
 }
 
 /** In place of results where nothing is stored. */
@@ -265,7 +276,7 @@ function Result({ result, others, words, place, onOpen }) {
     <a href=${recordAddress(result.ref, words)} data-place=${place} onClick=${onOpen}>
       <span class="icon" aria-hidden="true">${result.icon}</span><span class="said">${result.said}</span>
       <span class="title">${result.before && html`<span class="before">${result.before} › </span>`}<${Marked} text=${result.title} spans=${result.title_marks} /></span></a>
-    <span class="about"><time datetime=${result.created_at}>${aboutLine(result)}</time></span>
+    <span class="about"><${About} line=${result} /></span>
     <p class="snippet">${alike > 0 && html`<button class="link" aria-expanded=${open === "alike"} onClick=${() => toggle("alike")}>${texts.search.similar(alike)}</button> `}
       ${remarks && html`<small>${remarks} · </small>`}<${Marked} text=${result.span} spans=${result.span_marks} /></p>
     <button class="link why" aria-expanded=${open === "why"} onClick=${() => toggle("why")}>${open === "why" ? texts.search.whyNot : texts.search.why}</button>

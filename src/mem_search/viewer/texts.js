@@ -12,7 +12,7 @@ export const texts = {
     suggestions: "Suggestions",
     found: (n) => `${count(n)} ${n === 1 ? "result" : "results"}`,
     weaker: (n) => `Show ${count(n)} weaker ${n === 1 ? "match" : "matches"}`,
-    none: "Nothing was found.", noneTry: "Other words, fewer filters, or all kinds may help.",
+    none: "Nothing was found.", noneTry: "Other words may help, or:", noFilters: "Without the filters",
     order: "Order", orders: { relevance: "Best first", date_desc: "Newest first", date_asc: "Oldest first" },
     more: "Show more", filters: "Filters", clear: (name) => `Without ${name}`,
     why: "Why", whyNot: "Hide why", took: (ms) => `${Math.round(ms)} ms`,

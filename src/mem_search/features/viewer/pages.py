@@ -34,7 +34,7 @@ from mem_search.renderers.page_text import beginning, tree
 from mem_search.renderers.record_json import RecordLink, SearchReply, WholeRecord, facets_of
 from mem_search.renderers.record_line import DisplayOptions
 from mem_search.renderers.safe_text import one_line
-from mem_search.renderers.schema import Count, From, Projection, Share, Time, projected, schema
+from mem_search.renderers.schema import Count, From, Share, Time, projected, schema
 from mem_search.renderers.terminal import best_text
 from mem_search.retrievers import graph
 from mem_search.search.citations import words_of
@@ -57,7 +57,7 @@ Places = tuple[tuple[Count, Count], ...]
 
 
 @schema
-class Line(Projection[Record]):
+class Line:
     """What a person recognises a record by. `dated` is false where the title names its day."""
 
     ref: Annotated[str, From(then=str)]
@@ -71,7 +71,7 @@ class Line(Projection[Record]):
     session: str
 
     @classmethod
-    def of(cls, record: Record, /, *, display: DisplayOptions, **more: Any) -> Self:  # type: ignore[override]
+    def of(cls, record: Record, /, *, display: DisplayOptions, **more: Any) -> Self:
         before, title = title_of(record, display)
         place = place_of(record)
         if before and place.endswith(before):  # the title has it
