@@ -198,6 +198,10 @@ def _received(
             while not selector.select(min(seconds, _LOOK_SECONDS)):
                 if is_given_up():
                     raise TimeoutError
+                # Another thread that ends the process may close the pipe before this one has seen
+                # its end, and then nothing tells of it any more.
+                if process.poll() is not None and not selector.select(0):
+                    raise EOFError("it ended")
                 if time.monotonic() - since >= seconds:
                     if not is_working(process.pid, used, seconds):
                         raise TimeoutError
