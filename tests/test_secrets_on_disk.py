@@ -52,6 +52,7 @@ OURS = {
 """Table → columns with ids, states and names that we write ourselves."""
 
 BY_PORT = {
+    "clicks": "query",  # a question with a secret is not noted at all
     "archives": "name",
     "cursors": "cursor options label error",
     "granted_requests": "budget",

@@ -38,6 +38,7 @@ from mem_search.storage.opening import open_store
 from mem_search.storage.ports.search import SearchStore
 from mem_search.storage.ports.vector_index import VectorIndex
 from mem_search.storage.redacted import SecretBox, redacted
+from mem_search.storage.store import Store
 from mem_search.text.dates import now_ms
 from mem_search.text.redaction import Redaction
 from mem_search.text.sparse import SparseModel
@@ -65,6 +66,7 @@ async def open_search(
         opened = await open_store(settings)
         stack.push_async_callback(opened.store.close)
         store = redacted(opened.store, opened.key)
+        _check_features(settings, store)
         setting = await store.indexing.chosen_embedder(settings.embedder)
         model = await stack.enter_async_context(_open_model(settings, setting, shared, opener))
         embedder = model.embedder
@@ -100,6 +102,18 @@ async def open_search(
             if runtime.is_owner:
                 tasks.start("warm up", partial(_warm_up, model))
         yield runtime
+
+
+def _check_features(settings: Settings, store: Store) -> None:
+    """Raises InputError for settings of features, which open only once somebody wants them."""
+    if settings.smtp:
+        from mem_search.features.mail.service import Mail  # most workers send none
+
+        Mail.of(settings)
+    if settings.web_search:
+        from mem_search.features.web_search.service import WebSearch
+
+        WebSearch.of(settings, store.limits)
 
 
 def _pipeline(

@@ -239,6 +239,7 @@ SILENT = {
     "/api/jobs",
     "/api/jobs/{id}",
     "/api/processing-status",
+    "/api/learned",  # numbers alone
     "/api/settings",
     "/api/viewer/settings",
     "/api/viewer/sessions",  # browsers, which nobody has here

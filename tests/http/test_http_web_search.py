@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,7 +17,9 @@ from mem_search.features.web_search.service import WebSearch
 from mem_search.features.web_search.shapes import SHAPES, is_address
 from mem_search.mcp.searching import SEARCH as TOOL
 from mem_search.model import Draft, SearchRequest
+from mem_search.search_wiring import open_search
 from mem_search.settings import Settings
+from runtimes import small
 from web_provider import RESULT, Provider, providing
 
 SEARCH = "/api/v1/search"
@@ -245,6 +248,13 @@ async def test_a_setting_that_cannot_be_used_is_named(
     with pytest.raises(InputError) as refused:
         WebSearch(replace(settings, web_search=setting, web_search_key=key), limits)
     assert refused.value.field == field
+
+
+async def test_a_worker_does_not_start_with_such_a_setting(tmp_path: Path) -> None:
+    for setting in ({"web_search": "moon"}, {"smtp": "moon"}):
+        with pytest.raises(InputError):
+            async with open_search(small(tmp_path / "home", **setting)):
+                pass
 
 
 def test_only_an_address_of_the_web_is_shown() -> None:

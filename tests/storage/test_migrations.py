@@ -169,6 +169,7 @@ class TestPostgres:
                 "m003_sparse",
                 "m004_schedules",
                 "m005_token_scopes",
+                "m006_clicks",
             ]
 
     async def test_all_migrations_are_applied_or_none(

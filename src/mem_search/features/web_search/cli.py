@@ -10,6 +10,7 @@ import typer
 from mem_search.cli.client import open_client
 from mem_search.cli.options import Json, Limit, folded, show
 from mem_search.cli.output import note
+from mem_search.renderers.safe_text import fenced_title
 
 SEARCH = "/api/v1/search"
 
@@ -38,11 +39,18 @@ def websearch(
 
 def _lines(page: Mapping[str, Any]) -> Iterator[str]:
     for item in page["items"]:
-        yield f"{item['id'].removeprefix('local:')}  {folded(item['title'])}"
-        if item["snippet"]:
-            yield f"    {folded(item['snippet'])}"
+        yield from _item(item["id"].removeprefix("local:"), item)
     if page["web"]["items"]:
         yield f"on the web, by {page['web']['provider']}"
     for item in page["web"]["items"]:
-        yield f"{item['url']}  {item['title']}"
-        yield f"    {item['snippet']}"
+        yield from _item(item["url"], item)
+
+
+def _item(place: str, item: Mapping[str, Any]) -> Iterator[str]:
+    """The title and the snippet. Agents read them, too: of a text that gives orders the title."""
+    if "caution" in item:
+        yield f"{place}  {fenced_title(folded(item['title']))}"
+        return
+    yield f"{place}  {folded(item['title'])}"
+    if item["snippet"]:
+        yield f"    {folded(item['snippet'])}"
