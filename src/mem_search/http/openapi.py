@@ -161,7 +161,8 @@ def _form(model: type[BaseModel]) -> dict[str, Any]:
     for name, field in properties.items():  # all fields of a form are text
         field.pop("default", None)
         if not takes_text(model.model_fields[name]):
-            properties[name] = {"anyOf": [field, {"enum": ["", None]}]}
+            digits = [0, 1] if field.get("type") == "boolean" else []  # read as false and true
+            properties[name] = {"anyOf": [field, {"enum": ["", None, *digits]}]}
     file = {"type": "string", "format": "binary", "description": "The document"}
     return {
         "type": "object",
