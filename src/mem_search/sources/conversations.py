@@ -31,6 +31,7 @@ from mem_search.sources.whole_files import (
     head,
     opened,
 )
+from mem_search.text.counted import counted
 from mem_search.text.json_reading import loads
 from mem_search.text.shortening import beginning, one_line
 from mem_search.zip_files import DAMAGED_ZIP, Member
@@ -238,6 +239,13 @@ def conversation(
         url=url,
         metadata={name: value for name, value in given.items() if value},
     )
+
+
+def notices(file: WholeFile, count: int, program: str) -> Iterator[LedgerEntry]:
+    """Names what a chat has that its program says of it and nobody said, if there is any."""
+    if count:
+        told = f"{counted(count, 'notice')} of {program} itself, such as who joined"
+        yield LedgerEntry(f"{file.name}: notices", "left", told)
 
 
 def by_day(

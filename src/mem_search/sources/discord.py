@@ -12,7 +12,15 @@ from typing import Any, Final
 
 from mem_search.contracts import FileFormat
 from mem_search.model import Draft, LedgerEntry
-from mem_search.sources.conversations import Said, by_day, fields, items, moment, text
+from mem_search.sources.conversations import (
+    Said,
+    by_day,
+    fields,
+    items,
+    moment,
+    notices,
+    text,
+)
 from mem_search.sources.whole_files import WholeFile, WholeFiles, head, opened, whole
 
 NAME: Final = "discord"
@@ -49,6 +57,7 @@ class Discord(WholeFiles):
         named = text(channel.get("name")) or Path(file.name).parent.name or "Discord"
         title = " / ".join(filter(None, (text(guild.get("name")), f"#{named}")))
         yield from by_day(NAME, text(channel.get("id")) or title, messages, title=title)
+        yield from notices(file, sum(not turn.who for turn in messages), "Discord")
 
 
 def _beside(file: WholeFile) -> Mapping[str, Any]:

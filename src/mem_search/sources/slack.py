@@ -17,7 +17,15 @@ from mem_search.contracts import FileFormat
 from mem_search.model import Draft, LedgerEntry
 from mem_search.patterns import pattern
 from mem_search.sources.base import alone
-from mem_search.sources.conversations import Said, conversation, fields, items, moment, text
+from mem_search.sources.conversations import (
+    Said,
+    conversation,
+    fields,
+    items,
+    moment,
+    notices,
+    text,
+)
 from mem_search.sources.whole_files import (
     Export,
     WholeFile,
@@ -55,29 +63,35 @@ class Slack(WholeFiles):
         return bool(_DAY.fullmatch(path.as_posix())) and _has_lists(str(path.parent.parent))
 
     def drafts(self, file: WholeFile) -> Iterator[Draft | LedgerEntry]:
-        path, name = file.path, file.name
+        path, name, unsaid = file.path, file.name, list[int]()
         with opened(path) as export:
             if not export.is_archive:
                 match = _DAY.fullmatch(path.as_posix())
                 match = match or _DAY.fullmatch(f"channel/{Path(name).name}")
                 channel, date = match.groups() if match else ("channel", Path(name).stem)
                 people = _people_beside(path.parent.parent)
-                yield from alone(name, partial(_day, export, None, channel, date, people))
+                yield from alone(name, partial(_day, export, None, channel, date, people, unsaid))
+                yield from notices(file, sum(unsaid), "Slack")
                 return
             listed = (each for each in export.members() if each.name == "users.json")
             people = next((_people(export, each) for each in listed), {})
             for day in export.members():
                 if match := _DAY.fullmatch(day.name):
                     item, (channel, date) = f"{name}:{day.name}", match.groups()
-                    yield from alone(item, partial(_day, export, day, channel, date, people))
+                    yield from alone(
+                        item, partial(_day, export, day, channel, date, people, unsaid)
+                    )
+        yield from notices(file, sum(unsaid), "Slack")
 
 
 def _day(
-    export: Export, day: Member | None, channel: str, date: str, people: Mapping[str, str]
-) -> Iterator[Draft]:
+    export: Export, day: Member | None, channel: str, date: str, people: Mapping[str, str],
+    unsaid: list[int],
+) -> Iterator[Draft]:  # fmt: skip
     with export.text(day) as content:
-        messages = whole(content)
-    if draft := _draft(channel, date, items(messages), people):
+        messages = items(whole(content))
+    unsaid.append(sum(not _is_said(fields(each)) for each in messages))
+    if draft := _draft(channel, date, messages, people):
         yield draft
 
 

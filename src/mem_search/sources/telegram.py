@@ -11,7 +11,15 @@ from typing import Any, Final
 
 from mem_search.contracts import FileFormat
 from mem_search.model import Draft, LedgerEntry
-from mem_search.sources.conversations import Said, by_day, fields, items, moment, text
+from mem_search.sources.conversations import (
+    Said,
+    by_day,
+    fields,
+    items,
+    moment,
+    notices,
+    text,
+)
 from mem_search.sources.whole_files import WholeFile, WholeFiles, head, opened, whole
 
 NAME: Final = "telegram"
@@ -40,8 +48,16 @@ class Telegram(WholeFiles):
             found = fields(whole(content))
         lists = (fields(found.get(name)).get("list") for name in ("chats", "left_chats"))
         chats = [found] if "messages" in found else [chat for each in lists for chat in items(each)]
+        of_telegram = 0
         for chat in map(fields, chats):
             yield from _chat(chat)
+            of_telegram += sum(not _is_said(fields(each)) for each in items(chat.get("messages")))
+        yield from notices(file, of_telegram, "Telegram")
+
+
+def _is_said(message: Mapping[str, Any]) -> bool:
+    """Whether somebody said it; ``service`` is what Telegram tells of the chat."""
+    return message.get("type") == "message"
 
 
 def _chat(chat: Mapping[str, Any]) -> Iterator[Draft]:
@@ -49,7 +65,7 @@ def _chat(chat: Mapping[str, Any]) -> Iterator[Draft]:
     if not named:
         named = "Saved messages" if chat.get("type") == "saved_messages" else "Telegram"
     messages = (fields(each) for each in items(chat.get("messages")))
-    turns = (_said(each, named) for each in messages if each.get("type") == "message")
+    turns = (_said(each, named) for each in filter(_is_said, messages))
     yield from by_day(NAME, str(chat.get("id") or named), turns, title=named)
 
 

@@ -17,7 +17,7 @@ from mem_search.contracts import FileFormat
 from mem_search.model import Draft, LedgerEntry
 from mem_search.patterns import pattern
 from mem_search.regular_file import read_regular_file
-from mem_search.sources.conversations import Said, by_day
+from mem_search.sources.conversations import Said, by_day, notices
 from mem_search.sources.whole_files import WholeFile, WholeFiles, head
 from mem_search.text import charsets
 
@@ -55,7 +55,9 @@ class WhatsApp(WholeFiles):
         text = charsets.decoded(read_regular_file(file.path, _MAX_BYTES)).replace("\r\n", "\n")
         chat = _chat(file)
         is_day_first = _is_day_first(text.split("\n"))
-        yield from by_day(NAME, chat, _turns(text.split("\n"), is_day_first=is_day_first))
+        turns = [*_turns(text.split("\n"), is_day_first=is_day_first)]
+        yield from by_day(NAME, chat, filter(None, turns))
+        yield from notices(file, turns.count(None), "WhatsApp")
 
 
 def _chat(file: WholeFile) -> str:
@@ -76,8 +78,8 @@ def _is_day_first(lines: Iterable[str]) -> bool:
     return not (written == "/" and is_half)  # only America writes 3/14/23, 9:41 PM
 
 
-def _turns(lines: Iterable[str], *, is_day_first: bool) -> Iterator[Said]:
-    """The messages; what has no name before it is said by WhatsApp itself, and left out."""
+def _turns(lines: Iterable[str], *, is_day_first: bool) -> Iterator[Said | None]:
+    """The messages; None for what has no name before it: WhatsApp says that itself."""
     current: list[str] = []
     at: int | None = None
     for line in chain(lines, [None]):
@@ -86,8 +88,9 @@ def _turns(lines: Iterable[str], *, is_day_first: bool) -> Iterator[Said]:
             if current:
                 current.append(line)
             continue
-        if current and (said := _SAID.fullmatch("\n".join(current).rstrip())):
-            yield Said(said[1].strip(), said[2], at)
+        if current:
+            said = _SAID.fullmatch("\n".join(current).rstrip())
+            yield Said(said[1].strip(), said[2], at) if said else None
         if match is not None:
             at, current = _time(match.groups(), is_day_first=is_day_first), [match[9]]
 
