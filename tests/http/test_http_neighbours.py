@@ -248,7 +248,7 @@ PRIVATE: Final = {
     "/api/v1/search/jobs", "/api/v1/search/jobs/{id}", "/api/v1/search/sessions/{id}/export",
     "/api/v1/saved-searches", "/api/v1/saved-searches/{name}", "/api/v1/notifications",
     "/api/context/costs", "/api/graph/export", "/api/forget", "/api/forget/{id}",
-    "/api/search/export", "/api/search/usage", "/api/v1/shares",
+    "/api/search/export", "/api/search/usage", "/api/v1/shares", "/api/learned",
     "/metrics", "/api/stats", "/api/ledger", "/api/why", "/api/tool-uses",
     "/api/tool-uses/batch", "/api/logs", "/api/settings/dependency-health", "/api/chroma/status",
 }  # fmt: skip
