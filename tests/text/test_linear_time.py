@@ -302,6 +302,7 @@ BOUNDED = {
     "headers.mailbox": "a name and an address that headers.people found",
     "message.attachment": "run by parts.read_message",
     "message.text_of": "run by parts.read_message",
+    "query_attacks.flags": "cuts to a fixed length first",
     "schedules.seconds": "an interval in a parameter of bounded length",
     "schedules.parts": "a schedule that was read",
     "schedules.next_run": "a schedule of five fields in a parameter of bounded length",

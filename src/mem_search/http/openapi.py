@@ -161,8 +161,10 @@ def _form(model: type[BaseModel]) -> dict[str, Any]:
     for name, field in properties.items():  # all fields of a form are text
         field.pop("default", None)
         if not takes_text(model.model_fields[name]):
-            digits = [0, 1] if field.get("type") == "boolean" else []  # read as false and true
-            properties[name] = {"anyOf": [field, {"enum": ["", None, *digits]}]}
+            either = [field, {"enum": ["", None]}]
+            if field.get("type") == "boolean":  # digits are read as false and true
+                either.append({"type": "integer", "enum": [0, 1]})
+            properties[name] = {"anyOf": either}
     file = {"type": "string", "format": "binary", "description": "The document"}
     return {
         "type": "object",

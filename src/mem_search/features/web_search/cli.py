@@ -10,7 +10,6 @@ import typer
 from mem_search.cli.client import open_client
 from mem_search.cli.options import Json, Limit, folded, show
 from mem_search.cli.output import note
-from mem_search.renderers.safe_text import fenced_title
 
 SEARCH = "/api/v1/search"
 
@@ -49,6 +48,9 @@ def _lines(page: Mapping[str, Any]) -> Iterator[str]:
 def _item(place: str, item: Mapping[str, Any]) -> Iterator[str]:
     """The title and the snippet. Agents read them, too: of a text that gives orders the title."""
     if "caution" in item:
+        # Late, because each command would wait for the renderers.
+        from mem_search.renderers.safe_text import fenced_title
+
         yield f"{place}  {fenced_title(folded(item['title']))}"
         return
     yield f"{place}  {folded(item['title'])}"
