@@ -115,6 +115,13 @@ MAX_WORDS = 35_000
 MAX_GUIDE_WORDS = 6_000
 
 
+def test_the_readme_names_the_two_commands_of_a_fresh_machine() -> None:
+    readme = (ROOT / "README.md").read_text("utf-8")
+    for command in ("scripts/quickstart", "./scripts/test"):
+        assert command in readme
+        assert os.access(ROOT / command, os.X_OK)
+
+
 def test_people_get_no_more_words_than_they_read() -> None:
     pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
     words = {file.name: len(file.read_text("utf-8").split()) for file in pages}
