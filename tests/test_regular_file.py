@@ -15,6 +15,7 @@ from mem_search.regular_file import (
     open_regular_file,
     path_of,
     read_regular_file,
+    replace_file,
 )
 
 
@@ -102,3 +103,25 @@ def test_an_open_file_has_a_path_that_leads_to_it_whatever_takes_its_place(tmp_p
         file.unlink()
         os.mkfifo(file)
         assert place.read_bytes() == b"text"
+
+
+def test_a_file_of_ours_is_replaced_whole_with_its_rights(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_bytes(b"old")
+    file.chmod(0o644)
+    replace_file(file, b"new")
+    assert file.read_bytes() == b"new"
+    assert file.stat().st_mode & 0o777 == 0o600
+    replace_file(file, b"newer", 0o640, survives_power_cut=False)
+    assert file.read_bytes() == b"newer"
+    assert file.stat().st_mode & 0o777 == 0o640
+    assert [*tmp_path.iterdir()] == [file]
+
+
+def test_what_cannot_be_replaced_stays_and_nothing_is_left_beside_it(tmp_path: Path) -> None:
+    folder = tmp_path / "folder"
+    (folder / "inner").mkdir(parents=True)
+    with pytest.raises(OSError):
+        replace_file(folder, b"new")
+    assert [*tmp_path.iterdir()] == [folder]
+    assert [*folder.iterdir()] == [folder / "inner"]

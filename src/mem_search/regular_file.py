@@ -1,4 +1,4 @@
-"""Files that other programs name, opened only as what they should be, a regular file; our secrets.
+"""Files that other programs name, opened only as what they should be; our own, written whole.
 
 A path of a repository, a transcript, a setting of an agent or a watched folder is chosen by whoever
 wrote it. It can be a pipe, whose opening waits for ever, a device without an end, or a link to one.
@@ -169,6 +169,28 @@ def _too_large(path: str | os.PathLike[str], max_bytes: int) -> OSError:
 
 
 _MAX_SECRET_BYTES: Final = 2**16
+
+
+def replace_file(
+    file: Path, content: bytes, mode: int = 0o600, *, survives_power_cut: bool = True
+) -> None:
+    """Write ``content`` in the place of ``file``, whole or not at all, with the rights ``mode``.
+
+    What is made anew where it is lost need not survive a power cut, and is written sooner.
+    Raises OSError.
+    """
+    part = file.with_name(f".{file.name}.{os.urandom(4).hex()}.part")
+    descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        with os.fdopen(descriptor, "wb") as opened:
+            opened.write(content)
+            if survives_power_cut:
+                opened.flush()
+                os.fsync(opened.fileno())
+        part.chmod(mode)
+        part.replace(file)
+    finally:
+        part.unlink(missing_ok=True)
 
 
 def read_or_create_secret(file: Path, new: Callable[[], str]) -> str:

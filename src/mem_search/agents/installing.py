@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Sequence
 from contextlib import suppress
 from copy import deepcopy
@@ -21,7 +20,7 @@ from typing import Any, Final
 from mem_search.agents import settings_text
 from mem_search.agents.base import Agent, Entry, OwnFile, Setup
 from mem_search.errors import Conflict, InputError, StorageError
-from mem_search.regular_file import MAX_SETTINGS, read_regular_file
+from mem_search.regular_file import MAX_SETTINGS, read_regular_file, replace_file
 
 BACKUP: Final = ".before-mem-search"
 _EDITED: Final = ".edited"
@@ -334,14 +333,4 @@ def _replace(file: Path, content: bytes, mode: int | None = None, like: Path | N
     pattern = like or file
     if mode is None:
         mode = pattern.stat().st_mode & 0o777 if pattern.exists() else 0o644
-    part = file.with_name(f".{file.name}.{os.getpid()}.part")
-    handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    try:
-        with os.fdopen(handle, "wb") as opened:
-            opened.write(content)
-            opened.flush()
-            os.fsync(opened.fileno())
-        part.chmod(mode)
-        part.replace(file)
-    finally:
-        part.unlink(missing_ok=True)
+    replace_file(file, content, mode)

@@ -23,7 +23,7 @@ import typer
 import mem_search
 from mem_search.cli.output import note, say
 from mem_search.errors import StorageError
-from mem_search.regular_file import MAX_SETTINGS, read_regular_file
+from mem_search.regular_file import MAX_SETTINGS, read_regular_file, replace_file
 from mem_search.settings import home_of
 
 NAME: Final = "mem-search"
@@ -214,14 +214,9 @@ def _removed(file: Path) -> str:
 
 def _write(file: Path, text: str, mode: int) -> None:
     """Write the file whole or not at all. Raises StorageError."""
-    part = file.with_name(f".{file.name}.{os.getpid()}")
     try:
-        part.touch(0o600)
-        part.write_text(text, "utf-8", "surrogateescape")
-        part.chmod(mode)
-        part.replace(file)
+        replace_file(file, text.encode("utf-8", "surrogateescape"), mode)
     except OSError as error:
-        part.unlink(missing_ok=True)
         raise StorageError(f"cannot write {file}: {error.strerror}") from error
 
 

@@ -11,10 +11,8 @@ from __future__ import annotations
 
 import hashlib
 import logging
-import os
 import subprocess
 import sys
-import tempfile
 from collections.abc import Collection
 from pathlib import Path
 from typing import Any, Final
@@ -22,6 +20,7 @@ from typing import Any, Final
 from mem_search.errors import ModelUnavailable
 from mem_search.install_command import install_command
 from mem_search.platform.memory import cpu_features
+from mem_search.regular_file import replace_file
 
 VERSION: Final = 2
 """Increase it when the rewritten graph changes, so that cached graphs are built again."""
@@ -320,7 +319,7 @@ def keep_graph(model: str, models_dir: Path, content: bytes) -> None:
     """Write the int8 graph of ``model``, and drop those of older versions and other processors."""
     file = models_dir / f"{_prefix(model)}{hashlib.sha256(content).hexdigest()[:16]}.onnx"
     models_dir.mkdir(parents=True, exist_ok=True)
-    _replace(file, content)
+    replace_file(file, content)
     for other in models_dir.glob(f"{model}-*int8-*.onnx"):
         if other != file:  # of an older version, or for another processor
             other.unlink(missing_ok=True)
@@ -339,19 +338,6 @@ def built_graph(model: str, models_dir: Path) -> Path | None:
             return file
         _log.warning("%s is damaged; building it again", file)
     return None
-
-
-def _replace(file: Path, content: bytes) -> None:
-    handle, name = tempfile.mkstemp(prefix=".", suffix=".part", dir=file.parent)
-    try:
-        with os.fdopen(handle, "wb") as part:
-            part.write(content)
-            part.flush()
-            os.fsync(part.fileno())
-        Path(name).replace(file)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
 
 
 def _digest(file: Path) -> str:

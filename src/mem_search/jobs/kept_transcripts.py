@@ -30,7 +30,12 @@ from mem_search.ingest.copies import quotes
 from mem_search.jobs.forgotten_transcripts import ForgottenTranscripts
 from mem_search.model import Location
 from mem_search.model.forgetting import Traces
-from mem_search.regular_file import FileTooLarge, ForeignOwner, open_regular_file
+from mem_search.regular_file import (
+    FileTooLarge,
+    ForeignOwner,
+    open_regular_file,
+    replace_file,
+)
 from mem_search.sources.base import scratch_folder
 from mem_search.sources.claude_code.files import (
     MAX_FILE_BYTES,
@@ -354,11 +359,7 @@ class KeptTranscripts:
             return _Copy()
 
     def _write(self, state: Path, copy: _Copy) -> None:
-        part = state.with_name(f"{state.name}.part")
-        handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with os.fdopen(handle, "w") as file:
-            json.dump(asdict(copy), file)
-        part.replace(state)
+        replace_file(state, json.dumps(asdict(copy)).encode(), survives_power_cut=False)
 
 
 def _present(location: Location) -> list[Path]:

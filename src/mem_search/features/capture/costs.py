@@ -19,6 +19,7 @@ from typing import Any, Final
 
 from mem_search.model.forgetting import Traces
 from mem_search.patterns import pattern
+from mem_search.regular_file import replace_file
 
 log = logging.getLogger(__name__)
 
@@ -120,10 +121,7 @@ def forget(home: Path, traces: Traces) -> int:
             continue
         kept = [line for line in lines if not _is_of(line, traces)]
         if len(kept) < len(lines):
-            part = file.with_name(f"{name}.part")
-            part.touch(mode=0o600)
-            part.write_bytes(b"".join(kept))
-            part.replace(file)
+            replace_file(file, b"".join(kept))
             changed += 1
     return changed
 

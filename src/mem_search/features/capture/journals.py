@@ -31,7 +31,7 @@ from mem_search.ingest.copies import quotes
 from mem_search.jobs.reader import PLACES, find_locations, machine_from
 from mem_search.model.forgetting import Traces
 from mem_search.patterns import pattern
-from mem_search.regular_file import read_regular_file
+from mem_search.regular_file import read_regular_file, replace_file
 from mem_search.sources.claude_code.files import transcript_of
 from mem_search.text.platforms import platform_named
 from mem_search.text.redaction import Redaction
@@ -85,7 +85,7 @@ class Journals:
         """Add what is missing of the lines of an event. Raises OSError; try again then."""
         session = event["session_id"]
         if not SAFE_SESSION.fullmatch(session):
-            drop(self._home, f"{uuid}: its session_id is none")
+            drop(self._home, f"{uuid}: its session_id is not one")
             return
         common = {
             "sessionId": session,
@@ -148,10 +148,7 @@ class Journals:
             changed += 1
             self._known.pop(file.stem, None)
             if kept:
-                part = file.with_suffix(".part")
-                part.write_bytes(b"".join(kept))
-                part.chmod(0o600)
-                part.replace(file)
+                replace_file(file, b"".join(kept))
             else:
                 file.unlink(missing_ok=True)
         return changed

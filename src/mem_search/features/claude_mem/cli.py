@@ -19,7 +19,7 @@ from mem_search.cli.local_checks import Finding
 from mem_search.cli.output import note, say
 from mem_search.daemon.probe import probe
 from mem_search.errors import Conflict, InputError, SourceError
-from mem_search.regular_file import MAX_SETTINGS, read_regular_file
+from mem_search.regular_file import MAX_SETTINGS, read_regular_file, replace_file
 from mem_search.settings import Settings
 
 KEY: Final = "CLAUDE_MEM_WORKER_PORT"
@@ -226,13 +226,10 @@ def _read(file: Path) -> tuple[dict[str, Any], str]:
 
 def _write(file: Path, text: str) -> None:
     """Replace the file whole or not at all; its rights stay. Raises SourceError."""
-    part = file.with_name(f".{file.name}.{os.getpid()}")
     try:
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        mode = file.stat().st_mode & 0o777 if file.exists() else 0o600
-        part.write_text(text, "utf-8")
-        part.chmod(mode)
-        part.replace(file)
+        replace_file(
+            file, text.encode("utf-8"), file.stat().st_mode & 0o777 if file.exists() else 0o600
+        )
     except OSError as error:
-        part.unlink(missing_ok=True)
         raise SourceError(f"cannot write {quote(str(file))}: {error.strerror}") from error

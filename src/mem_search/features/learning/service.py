@@ -25,6 +25,7 @@ from mem_search.errors import MemSearchError
 from mem_search.model import SearchRequest
 from mem_search.model.rankings import Values
 from mem_search.model.statistics import Click
+from mem_search.regular_file import replace_file
 from mem_search.search.pipeline import SearchPipeline
 from mem_search.search.stage_data import WHOLE
 from mem_search.search.stages.learned import (
@@ -209,7 +210,5 @@ def undo(home: Path) -> Mapping[str, Any] | None:
 
 
 def write(home: Path, kept: Mapping[str, Any]) -> None:
-    """Replace the file at once."""
-    part = file_of(home).with_suffix(".part")
-    part.write_text(json.dumps(kept), "utf-8")
-    part.replace(file_of(home))
+    """Replace what was learned."""
+    replace_file(file_of(home), json.dumps(kept).encode())
