@@ -29,8 +29,9 @@ from mem_search.search.pipeline import SearchPipeline
 from mem_search.search.plain_reading import Translation
 from mem_search.search.reranking import open_reranking
 from mem_search.search.service import SearchLog, SearchService
+from mem_search.search.stages import inserted
 from mem_search.search.stages.installed import installed_stages
-from mem_search.search.stages.learned import among, read_file, stage_of
+from mem_search.search.stages.learned import read_file, stage_of
 from mem_search.search.state import Stage
 from mem_search.search.suggestions import Suggestions
 from mem_search.settings import Settings
@@ -130,9 +131,9 @@ def _pipeline(
         VectorRetriever(searched, index, embedder, model.query_thread, scans=index.state == "off"),
     )
     if kept := read_file(home):
-        stages = among(stages, stage_of(kept["weights"]))
+        stages = inserted(stages, stage_of(kept["weights"]))
     if extra is not None:
-        stages = among(stages, extra)
+        stages = inserted(stages, extra)
     return SearchPipeline(
         searched, legs, installed_kinds(), stages, reranking=model.reranking, sparse=model.sparse
     )

@@ -6,7 +6,7 @@ it needs of the store is ``StageData``, which the line declares as ``reads``.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Final
 
 from mem_search.errors import InputError
@@ -59,6 +59,17 @@ STAGES: Final[tuple[Stage, ...]] = (
     Stage("per-kind", ordering.per_kind, option="limit_per_kind"),
     Stage("no-answer", relevance.no_answer, reads=(COVERED, NAMED)),
 )
+
+
+def inserted(stages: Sequence[Stage], stage: Stage) -> tuple[Stage, ...]:
+    """``stages`` with ``stage`` behind the one that it names, else as the last that adds to the
+    score, before hits are made of that. Raises ValueError where none is called so.
+    """
+    names = [each.name for each in stages]
+    if stage.after and stage.after not in names:
+        raise ValueError(f"there is no stage {stage.after!r} that it could follow")
+    place = names.index(stage.after) + 1 if stage.after else names.index("sort")
+    return (*stages[:place], stage, *stages[place:])
 
 
 def stages_without(names: Collection[str]) -> tuple[Stage, ...]:

@@ -19,15 +19,12 @@ import numpy as np
 
 from mem_search.model import LegReport
 from mem_search.patterns import pattern
-from mem_search.search.stages import STAGES
+from mem_search.search.stages import STAGES, inserted
 from mem_search.search.state import RankingInput, RankingState, Stage, StageData
 
 log = logging.getLogger(__name__)
 
 ENTRY_POINTS: Final = "mem_search.stages"
-_BEFORE: Final = "sort"
-"""Where a stage stands that names no other: it adds to the score, and hits are made of that."""
-
 LEFT_OUT: Final = "results are ranked without the stage "
 """How the detail of a report begins where a stage of a package failed."""
 
@@ -53,12 +50,10 @@ def installed_stages() -> InstalledStages:
 
 def with_entry_points(entries: Iterable[EntryPoint]) -> InstalledStages:
     """``STAGES`` with those that ``entries`` name."""
-    stages, broken = list(STAGES), []
+    stages, broken = STAGES, list[str]()
     for entry in entries:
         try:
-            stage = _checked(entry.load(), stages)
-            names = [each.name for each in stages]
-            place = names.index(stage.after) + 1 if stage.after else names.index(_BEFORE)
+            stages = inserted(stages, contained(_checked(entry.load(), stages)))
         except Exception as error:  # noqa: BLE001 - foreign code may raise anything
             broken.append(
                 f"{ENTRY_POINTS} entry point {entry.name!r} cannot be loaded"
@@ -66,21 +61,17 @@ def with_entry_points(entries: Iterable[EntryPoint]) -> InstalledStages:
                 " again, or uninstall it"
             )
             log.error("%s", broken[-1])
-        else:
-            stages.insert(place, contained(stage))
-    return InstalledStages(tuple(stages), tuple(broken))
+    return InstalledStages(stages, tuple(broken))
 
 
 def _checked(stage: object, others: Sequence[Stage]) -> Stage:
     if not isinstance(stage, Stage):
-        raise TypeError(f"{stage!r:.60} is no mem_search.search.state.Stage")
+        raise TypeError(f"{stage!r:.60} is not a mem_search.search.state.Stage")
     names = {each.name for each in others}
     if not _NAME.fullmatch(stage.name):
         raise ValueError(f"name {stage.name!r} is not lower-case letters, digits and -")
     if stage.name in names | _TAKEN:
         raise ValueError(f"there is a stage or leg {stage.name} already")
-    if stage.after and stage.after not in names:
-        raise ValueError(f"there is no stage {stage.after!r} that it could follow")
     if stage.required or stage.option:
         raise ValueError("a stage of a package is neither required nor asked for by an option")
     return stage

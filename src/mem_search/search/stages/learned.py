@@ -28,7 +28,6 @@ FEATURES: Final = ("meaning", "recent", "in_session", "important", "every_word")
 """Nearer in meaning than in words; new; a part of a session; important; with every word."""
 MAX_WEIGHT: Final = 5.0
 """A rank bonus is 1, and the kind that a question names gains 7."""
-_BEFORE: Final = "sort"
 _MAX_BYTES: Final = 64 * 1024
 
 
@@ -64,12 +63,6 @@ def stage_of(weights: Sequence[float]) -> Stage:
     return Stage(LEARNED, apply, reads=(WHOLE,))
 
 
-def among(stages: Sequence[Stage], stage: Stage) -> tuple[Stage, ...]:
-    """``stages`` with ``stage`` as the last that adds to the score."""
-    place = [each.name for each in stages].index(_BEFORE)
-    return (*stages[:place], stage, *stages[place:])
-
-
 def file_of(home: Path) -> Path:
     """Where the weights of a home are; whoever deletes it takes back all that was learned."""
     return home / "learned.json"
@@ -80,7 +73,7 @@ def read_file(home: Path) -> Mapping[str, Any] | None:
     file = file_of(home)
     try:
         kept: Mapping[str, Any] = json.loads(read_regular_file(file, _MAX_BYTES))
-        weights = kept["weights"]
+        weights, _, _ = kept["weights"], kept["learned_at"], {**kept["outcome"]}
         if len(weights) != len(FEATURES) or not all(abs(each) <= MAX_WEIGHT for each in weights):
             raise ValueError("its weights are not those of this version")
     except FileNotFoundError:
