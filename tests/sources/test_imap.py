@@ -171,7 +171,7 @@ def test_starttls_comes_before_the_password(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As on another machine: on this one a connection need not be encrypted."""
-    monkeypatch.setattr("mem_search.sources.mail.accounts._is_loopback", lambda host: False)
+    monkeypatch.setattr("mem_search.sources.mail.accounts.is_loopback", lambda host: False)
     certificate = write_certificate(tmp_path / "server.pem")
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
     with imap_server(certificate) as server:

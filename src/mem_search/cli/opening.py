@@ -30,9 +30,10 @@ from mem_search.errors import InputError, NotFound
 from mem_search.patterns import pattern
 from mem_search.platform import IS_MACOS
 from mem_search.regular_file import open_regular_file
+from mem_search.text import urls
 
 _SCHEMES: Final = ("http", "https")
-"""Of addresses that records bring; ``mid`` and ``obsidian`` are written here."""
+"""Of addresses that records bring; those of ``mid`` and ``obsidian`` are ours (``text.urls``)."""
 _SESSION: Final = pattern(r"[A-Za-z0-9][\w.:-]*")
 """What can be an option of the agent is no session."""
 _COMMIT: Final = pattern(r"[0-9a-f]{7,64}")
@@ -40,7 +41,6 @@ _MAX_MAILS: Final = 20_000
 """Files that are looked at for a message: about two seconds."""
 _MAX_HEADER_BYTES: Final = 65_536
 _MESSAGE_ID_LINE: Final = pattern(rb"(?im)^message-id:\s{0,4}(<[^<>\n]{1,900}>)")
-_MESSAGE_ID: Final = pattern(r"[^\s<>\x00-\x20\x7f]+@[^\s<>\x00-\x20\x7f]+")
 _SHOWN: Final = frozenset(
     ".pdf .docx .pptx .xlsx .xls .ods .odt .odp .epub .doc .ppt .rtf .eml .png .jpg .jpeg .gif .tif"
     " .tiff .bmp .webp .heic".split()
@@ -108,11 +108,9 @@ def original_of(client: Client, record: Mapping[str, Any]) -> Original:
         return _of_file(*file)
     if _is_web(record["url"]):
         return Original(record["url"])
-    if record["kind"] == "email" and _MESSAGE_ID.fullmatch(
-        said := str(metadata.get("message_id", "")).strip().strip("<>")
-    ):
+    if record["kind"] == "email" and (said := urls.message_id(str(metadata.get("message_id", "")))):
         letter = None if IS_MACOS else _mail_file(_places(client, record["source"]), said)
-        return Original(letter.as_uri() if letter else f"mid:{quote(said, safe='@')}")
+        return Original(letter.as_uri() if letter else urls.of_message(said))
     commit = str(metadata.get("commit", ""))
     if record["source"] == "git" and _COMMIT.fullmatch(commit):
         for folder in _places(client, "git"):
@@ -190,7 +188,7 @@ def _of_file(file: Path, place: Path) -> Original:
     """How a file is opened: by Obsidian in a vault of it, by its program, else in the editor."""
     folders = (each for each in file.parents if each == place or each.is_relative_to(place))
     if file.suffix.lower() == ".md" and any((each / ".obsidian").is_dir() for each in folders):
-        return Original(f"obsidian://open?path={quote(str(file), safe='')}")
+        return Original(urls.of_note(str(file)))
     if file.suffix.lower() in _SHOWN:
         return Original(file.as_uri())
     return Original(command=(*_editor(), str(file)))

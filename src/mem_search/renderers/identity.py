@@ -132,6 +132,12 @@ def place_of(record: Record) -> str:
     return record.project or record.source
 
 
+def place_beside(record: Record, before: str) -> str:
+    """``place_of`` without what ``title_of`` has put ``before`` the title."""
+    place = place_of(record)
+    return place[: -len(before)].rstrip("/") if before and place.endswith(before) else place
+
+
 def _last_part(place: str) -> str:
     return place.rpartition("/")[2]
 

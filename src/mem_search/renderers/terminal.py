@@ -27,6 +27,7 @@ from mem_search.renderers.identity import (
     names_a_day,
     original_of,
     people_of,
+    place_beside,
     place_of,
     title_of,
 )
@@ -187,9 +188,7 @@ def _about(
     if when is None and not names_a_day(record):
         when = local_day(record.created_at, display.tz, display.now, screen.locale)
     surely = _BETWEEN.join(filter(None, (when, str(record.ref))))
-    place = place_of(record)
-    if before and place.endswith(before):  # the title has it
-        place = place[: -len(before)].rstrip("/")
+    place = place_beside(record, before)
     room = min(_MAX_PLACE, screen.columns * 3 // 5 - cell_len(surely) - len(_BETWEEN))
     place = end_of(plain(place), room) if room >= _MIN_PLACE else ""
     return _BETWEEN.join(filter(None, (place, surely)))

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from ipaddress import ip_address
 from typing import Final
+from urllib.parse import quote
 
 from mem_search.patterns import pattern
 
@@ -25,6 +27,33 @@ _ISSUE: Final = pattern(
     r"[^/]+/(?:[^/]+/)*?([^/]+)/(?:-/)?(?:issues|pull|pulls|merge_requests)/([0-9]{1,9})(?:/|\Z)"
 )
 _COMMIT: Final = pattern(r"[^/]+/.+/commits?/([0-9a-f]{7,40})\Z")
+
+
+_MESSAGE_ID: Final = pattern(r"[^\s<>\x00-\x20\x7f]{1,450}@[^\s<>\x00-\x20\x7f]{1,450}")
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host is this machine: ``localhost``, or an address of the loopback."""
+    try:
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def of_note(path: str) -> str:
+    """The address at which Obsidian opens the note in the file ``path``."""
+    return f"obsidian://open?path={quote(path, safe='')}"
+
+
+def message_id(said: str) -> str:
+    """The id of a mail without its brackets; "" of what is not one."""
+    bare = said.strip().strip("<>")
+    return bare if _MESSAGE_ID.fullmatch(bare) else ""
+
+
+def of_message(bare: str) -> str:
+    """The address (RFC 2392) at which a mail program opens the mail with this ``message_id``."""
+    return f"mid:{quote(bare, safe='@')}"
 
 
 def normal_url(url: str) -> str:

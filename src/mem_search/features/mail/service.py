@@ -19,10 +19,11 @@ from urllib.parse import unquote, urlsplit
 
 from mem_search.errors import InputError
 from mem_search.features.webhooks.service import SECONDS, Attempt
-from mem_search.outgoing import RefusedReceiver, literal
+from mem_search.outgoing import RefusedReceiver
 from mem_search.patterns import pattern
 from mem_search.renderers.safe_text import one_line
 from mem_search.settings import Settings
+from mem_search.text.urls import is_loopback
 
 _ADDRESS: Final = pattern(r"[A-Za-z0-9.!#$%&'*+/=?^_{|}~-]{1,64}@[A-Za-z0-9.-]{1,189}")
 _PORTS: Final = {"smtp": 587, "smtps": 465}
@@ -68,7 +69,7 @@ class Mail:
                 "user and password of the mail server have letters of ASCII only", field="smtp"
             )
         if settings.smtp_from and not _ADDRESS.fullmatch(settings.smtp_from):
-            raise InputError("MEM_SEARCH_SMTP_FROM is no e-mail address", field="smtp_from")
+            raise InputError("MEM_SEARCH_SMTP_FROM is not an e-mail address", field="smtp_from")
         return cls(
             host=host if settings.smtp else "", port=port, implicit=place.scheme == "smtps",
             user=unquote(place.username or ""), password=settings.smtp_password,
@@ -116,7 +117,7 @@ class Mail:
             server = smtplib.SMTP(self.host, self.port, timeout=SECONDS)
         with server:
             server.ehlo_or_helo_if_needed()
-            if not self.implicit and (self.password or not _is_loopback(self.host)):
+            if not self.implicit and (self.password or not is_loopback(self.host)):
                 server.starttls(context=context)
             if self.password:
                 server.login(self.user, self.password)
@@ -145,14 +146,6 @@ def in_words(event: dict[str, Any], message: str, sender: str, address: str) -> 
     written["Auto-Submitted"] = "auto-generated"
     written.set_content("\n".join([*lines, "", "Open one: mem-search get ID"]))
     return written
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        address = literal(host)
-    except ValueError:
-        return False
-    return host == "localhost" if address is None else address.is_loopback
 
 
 def _said(said: bytes | str) -> str:

@@ -9,7 +9,6 @@ import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Final, Self
-from urllib.parse import quote
 
 from aiohttp import web
 from pydantic import Field
@@ -27,7 +26,7 @@ from mem_search.renderers.identity import (
     names_a_day,
     original_of,
     people_of,
-    place_of,
+    place_beside,
     title_of,
 )
 from mem_search.renderers.page_text import beginning, tree
@@ -38,6 +37,7 @@ from mem_search.renderers.schema import Count, From, Share, Time, projected, sch
 from mem_search.renderers.terminal import best_text
 from mem_search.retrievers import graph
 from mem_search.search.citations import words_of
+from mem_search.text import urls
 from mem_search.text.highlight import WordMatcher, snippet, word_matcher
 
 _SPAN_CHARS: Final = 220
@@ -73,9 +73,6 @@ class Line:
     @classmethod
     def of(cls, record: Record, /, *, display: DisplayOptions, **more: Any) -> Self:
         before, title = title_of(record, display)
-        place = place_of(record)
-        if before and place.endswith(before):  # the title has it
-            place = place[: -len(before)].rstrip("/")
         return projected(
             cls,
             record,
@@ -83,7 +80,7 @@ class Line:
             said=kind_of(record),
             before=one_line(before),
             title=one_line(title),
-            place=one_line(place),
+            place=one_line(place_beside(record, before)),
             dated=not names_a_day(record),
             **more,
         )
@@ -263,9 +260,10 @@ def _address(record: Record, is_owner: bool) -> str:
     path = Path(record.source_id)
     is_note = record.source == "files" and path.suffix == ".md" and path.is_absolute()
     if is_owner and is_note and any((each / ".obsidian").is_dir() for each in path.parents):
-        return f"obsidian://open?path={quote(str(path), safe='')}"
-    if record.kind == "email" and (said := str(record.metadata.get("message_id", "")).strip("<> ")):
-        return f"mid:{quote(said, safe='@')}"
+        return urls.of_note(str(path))
+    if record.kind == "email":
+        said = urls.message_id(str(record.metadata.get("message_id", "")))
+        return urls.of_message(said) if said else ""
     return ""
 
 

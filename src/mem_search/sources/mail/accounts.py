@@ -7,7 +7,6 @@ user on this host, so nobody can make the worker send a password, or anything, t
 
 from __future__ import annotations
 
-import ipaddress
 import json
 import os
 import secrets
@@ -20,6 +19,7 @@ from urllib.parse import quote, unquote, urlsplit
 from mem_search.errors import InputError, SourceError
 from mem_search.regular_file import MAX_SETTINGS, open_regular_file
 from mem_search.settings import home_of
+from mem_search.text.urls import is_loopback
 
 SCHEMES: Final = ("imap", "imaps")
 PASSWORDS: Final = "mail-passwords.json"
@@ -66,7 +66,7 @@ class Account:
         if not is_right or parts.query or parts.fragment or not (user + folder).isprintable():
             raise InputError(f"a mailbox on a server is written {_EXAMPLE}", field="path")
         security: Security = "tls"
-        if parts.scheme == "imap" and _is_loopback(host):
+        if parts.scheme == "imap" and is_loopback(host):
             security = "none"
         elif parts.scheme == "imap" and port not in (None, _TLS_PORT):
             security = "starttls"
@@ -131,10 +131,3 @@ def _read(home: Path) -> Mapping[str, str]:
         message = f'{file} is not what it should be: {{"ada@mail.example.org": "PASSWORD"}}'
         raise SourceError(message) from None
     return known
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return host == "localhost" or ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
