@@ -45,7 +45,7 @@ _MAX_COMMENT: Final = 2**16
 DAMAGED_ZIP: Final = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, ValueError)
 """What reading a damaged archive raises, besides OSError."""
 
-_NO_END: Final = "it is no ZIP archive, or it is cut off: its list is missing"
+_NO_END: Final = "it is not a ZIP archive, or it is cut off: its list is missing"
 _ADVICE: Final = "unpack it and add its folder, or send its parts"
 
 

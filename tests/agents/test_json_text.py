@@ -86,10 +86,10 @@ def test_of_keys_that_come_twice_the_last_one_counts() -> None:
     ("text", "reason"),
     [
         ("{", "it ends in line 1"),
-        ('{\n"a": 1\n"b": 2}', "line 3 is no JSON: '\"b\": 2}'"),
-        ("{} x", "line 1 is no JSON: 'x'"),
+        ('{\n"a": 1\n"b": 2}', "line 3 is not JSON: '\"b\": 2}'"),
+        ("{} x", "line 1 is not JSON: 'x'"),
         ("[" * 1000, "it is nested deeper than 200 levels"),
-        ('{"a": "\\q"}', "line 1 is no JSON"),
+        ('{"a": "\\q"}', "line 1 is not JSON"),
     ],
 )
 def test_what_is_no_json_is_refused_with_the_line(text: str, reason: str) -> None:

@@ -221,7 +221,7 @@ def test_a_backup_that_is_a_pipe_or_lists_a_million_files_is_refused(
 ) -> None:
     os.mkfifo(tmp_path / "pipe.zip")
     (tmp_path / "many.zip").write_bytes(archive(NAMES))
-    for name, why in (("pipe.zip", "is no file"), ("many.zip", "at most 16 MB are read")):
+    for name, why in (("pipe.zip", "is not a file"), ("many.zip", "at most 16 MB are read")):
         done = mem.run("restore", str(tmp_path / name))
         assert done.returncode != 0
         assert why in done.stderr

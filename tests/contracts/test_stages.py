@@ -84,7 +84,7 @@ def test_a_stage_of_a_package_stands_where_it_says(package: ModuleType) -> None:
 @pytest.mark.parametrize(
     ("found", "reason"),
     [
-        (long_titles, "is no mem_search.search.state.Stage"),
+        (long_titles, "is not a mem_search.search.state.Stage"),
         (replace(LONG, name="Long titles"), "is not lower-case letters"),
         (replace(LONG, name="sort"), "there is a stage or leg sort already"),
         (replace(LONG, name="vector"), "there is a stage or leg vector already"),

@@ -138,7 +138,7 @@ def test_a_socket_that_somebody_else_could_answer_at_is_told(tmp_path: Path) -> 
     place = tmp_path / "worker.sock"
     assert "cannot be examined" in problem(place)
     place.touch()
-    assert problem(place) == "is no socket"
+    assert problem(place) == "is not a socket"
     place.unlink()
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
         listener.bind(str(place))
@@ -153,7 +153,7 @@ def test_a_socket_that_somebody_else_could_answer_at_is_told(tmp_path: Path) -> 
             os.chown(place, NOBODY, NOBODY)
             assert problem(place) == f"belongs to another user ({NOBODY})"
     (tmp_path / "link.sock").symlink_to(place)
-    assert problem(tmp_path / "link.sock") == "is no socket"
+    assert problem(tmp_path / "link.sock") == "is not a socket"
 
 
 def test_a_file_system_without_sockets_leaves_the_port(

@@ -97,7 +97,7 @@ async def test_what_is_wrong_with_an_archive_is_counted_and_in_the_ledger(
     entries = (await get("/api/ledger?limit=100"))["entries"]
     said = {each["item"]: (each["outcome"], each["reason"]) for each in entries}
     assert said["bad.json"][0] == said["nameless.txt"][0] == "failed"
-    assert said["dated.md"] == ("taken", "'2024-13-45' is no date; the time of the file is used")
+    assert said["dated.md"] == ("taken", "'2024-13-45' is not a date; the time of the file is used")
     assert said["leaves.md"][0] == said["again"][0] == "left"
     assert (await get("/api/search/reports?query=outside&format=json"))["total"] == 0
 

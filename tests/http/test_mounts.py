@@ -65,10 +65,10 @@ def test_routes_of_a_package_come_after_ours() -> None:
     ("name", "reason"),
     [
         ("MISSING", "has no attribute 'MISSING'"),
-        ("HELLO", "is no mem_search.http.core.clients.Mount"),
+        ("HELLO", "is not a mem_search.http.core.clients.Mount"),
         ("TAKEN", "there is a route POST /api/sync already"),
         ("FAILING", "division by zero"),
-        ("NO_ROUTES", "'/api/hello' is no route"),
+        ("NO_ROUTES", "'/api/hello' is not a route"),
         ("RIVAL", "is shared with the clients of another program already"),
     ],
 )

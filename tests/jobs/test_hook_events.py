@@ -340,11 +340,11 @@ FAULTY: list[tuple[Any, str]] = [
         b'{"session_id": "' + b"x" * MAX_EVENT_BYTES,
         f"1.json: has more than {MAX_EVENT_BYTES:,} bytes",
     ),
-    ({"session_id": "../up", "prompt": "x"}, "1: its session_id is none"),
+    ({"session_id": "../up", "prompt": "x"}, "1: its session_id is not one"),
     ({"hook_event_name": "Teleport"}, "1: nothing in it can be recorded"),
     ({"hook_event_name": ["Stop"]}, "1: nothing in it can be recorded"),
     ({"hook_event_name": "UserPromptSubmit", "prompt": 5}, "1: nothing in it can be recorded"),
-    ({"hook_event_name": "Stop", "agent": "hal"}, "its agent is none that has sessions here"),
+    ({"hook_event_name": "Stop", "agent": "hal"}, "its agent has no sessions here"),
 ]
 
 

@@ -312,7 +312,7 @@ async def test_the_log_has_the_surface(context: ToolContext) -> None:
         ),
         ("fetch", {"id": "nonsense"}, "id: 'nonsense' is not a ref; write kind:number"),
         ("fetch", {"id": "observation:99"}, "id: no record has the number 99"),
-        ("fetch", {"id": "note:2"}, "id: number 2 is no note but a record of the kind Observation"),
+        ("fetch", {"id": "note:2"}, "id: number 2 is of the kind Observation, not note"),
         ("get_records", {"ids": []}, "ids: "),
         ("get_records", {"ids": ["note:1"] * 51}, "ids: "),
         ("get_records", {"ids": ["note:1", True]}, "ids.1: input should be a valid string"),

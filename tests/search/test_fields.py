@@ -232,7 +232,7 @@ async def test_a_field_beside_the_text_finds_the_same(
     [
         ({"meta": ("status",)}, "cannot read 'status'; Metadata of any name: status:open"),
         ({"meta": ("amount>many",)}, "meta.amount>'many' compares with neither a number nor"),
-        ({"in": ("blursday",)}, "in:'blursday' is no date, such as 2025-10-03 or \"last week\""),
+        ({"in": ("blursday",)}, "in:'blursday' is not a date, such as 2025-10-03 or \"last week\""),
         ({"title": ("...",)}, "title:'...' has no word"),
         ({"title": ("*ab",)}, "title:'*ab' cannot be looked up: “*ab” has fewer than three"),
         ({"title": ("*args and more",)}, "title:'*args and more' cannot be looked up: * stands"),
@@ -361,5 +361,5 @@ async def test_each_comparison_of_a_parameter_holds_and_other_values_are_alterna
     ):
         page = await runtime.search.service.search(SearchRequest("", where=where), "test")
         assert {result.record.source_id for result in page.results} == set(found.split()), where
-    with pytest.raises(InputError, match="is no number"):
+    with pytest.raises(InputError, match="is not a number"):
         await runtime.search.service.search(SearchRequest("", where={"amount": ("much",)}), "test")

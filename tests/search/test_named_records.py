@@ -138,11 +138,11 @@ async def test_every_form_opens_its_record(filled: Runtime, written: str, number
     ("written", "error", "said"),
     [
         ("99", NotFound, "no record has the number 99"),
-        ("note:2", NotFound, "number 2 is no note but a record of the kind Observation;"
+        ("note:2", NotFound, "number 2 is of the kind Observation, not note;"
          " open observation:2"),
         ("S12", NotFound, "no record has the number 12; claude-mem's own is cm:S12, here"
          " session_summary:3"),
-        ("P4", NotFound, "number 4 is no user_prompt but a record of the kind Observation; open"
+        ("P4", NotFound, "number 4 is of the kind Observation, not user_prompt; open"
          " observation:4 (HTTP: /api/records/observation:4); claude-mem's own is cm:P4, here"
          " user_prompt:8"),
         ("port:1", InputError, "no kind of record is called 'port'"),

@@ -174,7 +174,7 @@ def test_bad_files_links_and_dates_are_in_the_ledger(
     batches = read("research-archive", folder)
     said = ledger(batches)
     assert said["bad.json"][0] == said["list.json"][0] == said["empty.json"][0] == "failed"
-    assert said["dated.md"] == ("taken", "'2024-13-45' is no date; the time of the file is used")
+    assert said["dated.md"] == ("taken", "'2024-13-45' is not a date; the time of the file is used")
     assert said["leaves.md"][0] == said["loop.md"][0] == "left"
     assert said["again"] == ("left", "it is a link to ., which is read under that name")
     assert said["lost.md"] == ("failed", "it cannot be read: No such file or directory")

@@ -219,7 +219,7 @@ def test_the_subject_of_a_mail_is_its_title() -> None:
         ("OR auth", "OR has no operand"),
         ("auth NOT", "NOT has no operand"),
         ("type: bugfix", "type: has no value"),
-        ("since:whenever auth", "'whenever' is no date"),
+        ("since:whenever auth", "'whenever' is not a date"),
         ("kind:wombat", "no kind is called 'wombat'"),
         ("au*a_b", "_ ends a word"),
         ("a*b", "fewer than three letters"),

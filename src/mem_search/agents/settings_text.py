@@ -28,7 +28,7 @@ _MAX_DEPTH: Final = 200
 
 
 class NotJson(ValueError):
-    """The text is no JSON, also not with comments; the message has the line."""
+    """The text is not JSON, also not with comments; the message has the line."""
 
 
 @dataclass(slots=True)
@@ -281,7 +281,7 @@ def _skip(text: str, at: int) -> int:
 def _fault(text: str, at: int) -> NotJson:
     line = text.count("\n", 0, at) + 1
     shown = text[at : at + 20].split("\n")[0]
-    return NotJson(f"line {line} is no JSON: {shown!r}" if shown else f"it ends in line {line}")
+    return NotJson(f"line {line} is not JSON: {shown!r}" if shown else f"it ends in line {line}")
 
 
 _START: Final = "# mem-search: from here to its end, written by `mem-search install`"

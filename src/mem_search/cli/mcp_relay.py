@@ -155,7 +155,7 @@ Post = Callable[[bytes, Mapping[str, str]], Answer]
 
 
 class _Request:
-    """A pending request; ``message`` is None when the line is no JSON."""
+    """A pending request; ``message`` is None when the line is not JSON."""
 
     __slots__ = ("cancelled", "line", "message")
 

@@ -24,7 +24,7 @@ NAME: Final = "worker.sock"
 def unix_socket(home: Path) -> Iterator[socket.socket | str]:
     """Listen in ``home``, which is the working directory, until the block ends.
 
-    Yields why there is no socket where the file system has none or the folder is another user's.
+    Yields why there is not a socket where the file system has none or the folder is another user's.
     Hold the lock of the worker: a socket that is there is of a worker that was killed.
     """
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
@@ -74,7 +74,7 @@ def problem(place: Path) -> str:
     except OSError as error:
         return f"cannot be examined ({error.strerror})"
     if not stat.S_ISSOCK(found.st_mode):
-        return "is no socket"
+        return "is not a socket"
     if found.st_mode & (stat.S_IRWXG | stat.S_IRWXO):
         return "can be opened by other users"
     if folder.st_mode & (stat.S_IWGRP | stat.S_IWOTH) and not folder.st_mode & stat.S_ISVTX:

@@ -63,7 +63,7 @@ class Mounts:
 
     def _checked(self, loaded: object) -> Mount:
         if not isinstance(loaded, Mount):
-            raise TypeError(f"{loaded!r:.60} is no mem_search.http.core.clients.Mount")
+            raise TypeError(f"{loaded!r:.60} is not a mem_search.http.core.clients.Mount")
         shared = frozenset() if loaded.clients is None else loaded.clients.shared
         if taken := shared & self._users().keys():
             raise ValueError(f"{min(taken)} is shared with the clients of another program already")
@@ -87,7 +87,7 @@ def _added(
     """
     for route in mount.routes():
         if not isinstance(route, Route) or not route.path.startswith("/"):
-            raise TypeError(f"{route!r:.60} is no route")
+            raise TypeError(f"{route!r:.60} is not a route")
         key = route.method, route.path
         if key not in own:
             is_shared = mount.clients is not None and route.path in mount.clients.shared

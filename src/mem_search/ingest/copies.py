@@ -320,7 +320,7 @@ class _Said(NamedTuple):
 def quotes(line: bytes, traces: Traces) -> bool:
     """Whether a line of JSON quotes a forgotten record, or is of a session that was forgotten.
 
-    A line that is no JSON is taken as a text.
+    A line that is not JSON is taken as a text.
     """
     try:
         said = list(_said_in(loads(line)))

@@ -112,7 +112,7 @@ class KindRegistry:
         if name in self._by_name:
             return self._by_name[name]
         known = ", ".join(self.names)
-        told = f"{name!r} is no kind of record; choose one of {known}{self.without}"
+        told = f"{name!r} is not a kind of record; choose one of {known}{self.without}"
         raise InputError(told, field="kind")
 
     @property

@@ -56,7 +56,7 @@ async def open_record(store: SearchStore, called: RecordId, field: str = "ref") 
     if called.kind and record.kind != called.kind:
         label = kinds.get(record.kind).label
         raise NotFound(
-            f"number {called.number} is no {called.kind} but a record of the kind {label};"
+            f"number {called.number} is of the kind {label}, not {called.kind};"
             f" open {record.ref} (HTTP: /api/records/{record.ref}){hint}",
             field=field,
         )

@@ -295,7 +295,7 @@ def demand_of(text: str, now: datetime, kinds: KnownKinds) -> Demand:
         raise InputError(f"is longer than {MAX_FILTER_CHARS} characters", field="filter")
     reading = parse.read(text, now=now, kinds=kinds)
     plain = reading.text.strip()
-    why = [*reading.analyzed.warnings, *([f"“{plain[:60]}” is none"] if plain else [])]
+    why = [*reading.analyzed.warnings, *([f"“{plain[:60]}” is not one"] if plain else [])]
     if reading.demand is None or reading.wild or why:
         raise InputError(
             "; ".join(

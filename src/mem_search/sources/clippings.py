@@ -50,7 +50,7 @@ class Clippings(WholeFiles):
                 continue
             place = _PLACE.fullmatch(lines[1].strip()) if len(lines) > 1 else None
             if place is None:
-                why = "it is no clipping: a book, its place and the words were expected"
+                why = "it is not a clipping: a book, its place and the words were expected"
                 yield LedgerEntry(f"{file.name}:{number}", "failed", why)
                 continue
             words = "\n".join(lines[2:]).strip()

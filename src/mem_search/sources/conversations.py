@@ -169,7 +169,9 @@ def object_in(line: bytes) -> tuple[Mapping[str, Any], str]:
         return {}, "cannot be read: it is nested too deeply"
     except ValueError as error:
         return {}, f"cannot be read: {error}" if line.strip() else ""
-    return fields(value), "" if isinstance(value, Mapping) else "cannot be read: it is no object"
+    if isinstance(value, Mapping):
+        return value, ""
+    return {}, "cannot be read: it is not an object"
 
 
 def moment(value: object) -> int | None:

@@ -44,7 +44,7 @@ class Joplin(WholeFiles):
         body, said = _parts(charsets.decoded(data).replace("\r\n", "\n"))
         kind = _KINDS.get(said.get("type_", ""), "item")
         if kind != "note":
-            yield LedgerEntry(file.name, "left", f"it is no note, but a {kind} of Joplin")
+            yield LedgerEntry(file.name, "left", f"it is not a note, but a {kind} of Joplin")
             return
         title, _, text = body.partition("\n")
         if said.get("encryption_applied") == "1":

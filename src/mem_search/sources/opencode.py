@@ -283,7 +283,7 @@ def _object(data: object, unread: UnreadLines) -> Mapping[str, Any]:
     """The fields of a message or a part of one; ``unread`` notes what is no object."""
     before, value = unread.count, value_of(data, unread)
     if unread.count == before and not isinstance(value, Mapping):
-        unread.add(unread.at, "cannot be read: it is no object")
+        unread.add(unread.at, "cannot be read: it is not an object")
     return fields(value)
 
 

@@ -45,7 +45,7 @@ def read_rfc3339(text: str) -> int:
 
 def _rfc3339_refusal() -> InputError:
     return InputError(
-        "is no RFC 3339 date and time; write 2026-01-31T12:00:00Z, or 2026-01-31", field="date"
+        "is not an RFC 3339 date and time; write 2026-01-31T12:00:00Z, or 2026-01-31", field="date"
     )
 
 

@@ -157,7 +157,7 @@ def folder(path: str, field: str) -> str:
     try:
         if given.is_absolute() and given.is_dir():
             return str(given.resolve())
-        what = "is not an absolute path" if not given.is_absolute() else "is no folder that exists"
+        what = "is not a folder that exists" if given.is_absolute() else "is not an absolute path"
     except (OSError, ValueError) as error:  # too long, with a null character
         what = f"cannot be read: {error}"
     raise InputError(f"{path[:200]!r} {what}; write the whole path of a folder", field=field)

@@ -79,7 +79,7 @@ def restore(
 
     source = Path(file).expanduser().absolute()
     if not source.is_file():
-        raise InputError(f"{source} is no file", field="FILE")
+        raise InputError(f"{source} is not a file", field="FILE")
     settings = Settings.read()
     manifest, aside, returning = restoring.restore(
         settings, source, replace=replace, even_forgotten=even_forgotten, progress=_Progress(),

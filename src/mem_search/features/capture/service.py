@@ -396,5 +396,5 @@ class HookEvents:
         try:
             return await self._reader.find(machine_from({}, os.environ), source, "")
         except MemSearchError:
-            costs.drop(self.home, "its agent is none that has sessions here")
+            costs.drop(self.home, "its agent has no sessions here")
             return []

@@ -240,7 +240,9 @@ def check_without_token(
     raise Unauthorized(NEEDED if own else f"{NEEDED}; {_NOT_OURS}")
 
 
-_NOT_OURS: Final = "only programs of the worker's own user do without, and this is none, or unknown"
+_NOT_OURS: Final = (
+    "only programs of the worker's own user do without a token, and this is not known as one"
+)
 
 
 log = logging.getLogger(__name__)

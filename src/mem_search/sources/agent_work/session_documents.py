@@ -55,7 +55,7 @@ class SessionDocuments(SessionFiles):
 
 
 def document(file: WholeFile) -> Any:
-    """The value of the file. Raises OSError, or ValueError where it is no JSON."""
+    """The value of the file. Raises OSError, or ValueError where it is not JSON."""
     return loads(read_regular_file(file.path, MAX_DOCUMENT_BYTES, follow=False))
 
 

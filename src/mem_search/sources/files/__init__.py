@@ -315,7 +315,7 @@ def _recognition(metadata: Mapping[str, Any]) -> str:
             by += f" ({languages})"
         said.append(f"{of} recognised by {by} with confidence {sure}")
     if wrong := metadata.get("invalid_date"):
-        said.append(f"{wrong!r} is no date; the time of the file is used")
+        said.append(f"{wrong!r} is not a date; the time of the file is used")
     return "; ".join([*said, *unread_of(metadata)])
 
 

@@ -171,7 +171,7 @@ class ReplicaMonitor:
             return first_line(error)
         self.replayed = int(replayed)
         if not is_replica:
-            return "it is no replica: it takes writes of its own, as one that was promoted does"
+            return "it is not a replica: it takes writes of its own, as one that was promoted does"
         if replayed < 0:
             return "it does not say how far it has got"
         if self._primary.identity is None:

@@ -174,8 +174,8 @@ _JOB: Final = (
     (_TIME.format("created_at"), "its time is none"),
     (_TIME_OR_NONE.format("started_at"), "the time of its start is none"),
     (_TIME_OR_NONE.format("ended_at"), "the time of its end is none"),
-    (f"{_NUMBER.format('done')} and {_NUMBER.format('total')}", "its progress is no number"),
-    (f"{_TEXT.format('name')} and {_TEXT.format('message')}", "its name or message is no text"),
+    (f"{_NUMBER.format('done')} and {_NUMBER.format('total')}", "its progress is not a number"),
+    (f"{_TEXT.format('name')} and {_TEXT.format('message')}", "its name or message is not a text"),
     (f"{_TEXT.format('params')} and {_TEXT.format('result')}", "its parameters are no text"),
 )
 

@@ -85,8 +85,8 @@ _META: Final = pattern(
 )
 _CURRENCY_SIGNS: Final = "$€£¥ "
 _REFUSED: Final = {
-    "number": "is no number; it is read as text",
-    "date": 'is no date, such as 2025-10-03 or "next week"; it is read as text',
+    "number": "is not a number; it is read as text",
+    "date": 'is not a date, such as 2025-10-03 or "next week"; it is read as text',
     "": "compares with neither a number nor a date",
 }
 _NUMBER: Final = pattern(r"[+-]?\d{1,15}(?:\.\d{1,15})?")
@@ -125,7 +125,7 @@ class Fields:
         name = _ALSO.get(match[1].lower(), match[1].lower())
         if name not in NAMES:
             near = _MEANT.get(name) or spelling.closest(name, NAMES) if len(name) > 2 else None
-            warning = f"{match[1]}: is no field, did you mean {near}:? It is read as text"
+            warning = f"{match[1]} is not a field; did you mean {near}:? It is read as text"
             return warning if near else None
         if name in _DATES:
             return self._date(name, text, match.end(), inside)
@@ -310,9 +310,8 @@ class Fields:
             return Condition(f"{name}:{written(value)}", (Filters(created=found),)), end
         if not tried:
             return f"{name}: has no value right after it; it is read as text"
-        return (
-            f'{name}:{clipped(tried)} is no date, such as 2025-10-03 or "last week"; read as text'
-        )
+        known = 'is not a date, such as 2025-10-03 or "last week"; read as text'
+        return f"{name}:{clipped(tried)} {known}"
 
 
 def _date_words(text: str, at: int) -> Iterator[tuple[str, int]]:
