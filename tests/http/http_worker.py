@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
-from typing import Any
+from types import MappingProxyType
+from typing import Any, Final
 
 import pytest
 from aiohttp import ClientSession, web
@@ -17,7 +18,9 @@ from mem_search.http.core.lifecycle import LIFECYCLE, Lifecycle
 from patience import PATIENCE
 
 TOKEN = "a-token-for-tests"
-AUTHORIZED = {"Authorization": f"Bearer {TOKEN}"}
+AUTHORIZED: Final[Mapping[str, str]] = MappingProxyType({"Authorization": f"Bearer {TOKEN}"})
+"""Read-only: schemathesis adds the headers of its client to a dictionary that it is given."""
+
 
 Client = TestClient[web.Request, web.Application]
 
@@ -148,7 +151,9 @@ async def logged_in(viewer: ClientSession, client: Client) -> dict[str, str]:
     return {SESSION: (await reply.json())["secret"], **PAGE}
 
 
-async def ended(client: Client, job: str, headers: dict[str, str] = AUTHORIZED) -> dict[str, Any]:
+async def ended(
+    client: Client, job: str, headers: Mapping[str, str] = AUTHORIZED
+) -> dict[str, Any]:
     async with asyncio.timeout(PATIENCE):
         while True:
             reply = await client.get(f"/api/jobs/{job}", headers=headers)

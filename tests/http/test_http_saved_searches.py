@@ -402,7 +402,7 @@ async def test_a_scope_is_made_of_fields_only(client: Client, text: str) -> None
 async def test_what_of_a_scope_is_no_field_is_named(client: Client) -> None:
     body = {"filter": "project:web colour:red"}
     refused = await call(client, "PUT", f"{SCOPES}/x", 422, body)
-    assert "“colour:red” is none" in refused["detail"]
+    assert "“colour:red” is not one" in refused["detail"]
 
 
 async def test_a_scope_may_be_a_folder_of_notes_or_a_domain(client: Client) -> None:

@@ -146,7 +146,7 @@ def test_what_is_promised_is_kept(label: str, base: str, session: requests.Sessi
         case.call_and_validate(
             base_url=base,
             session=session,
-            headers=AUTHORIZED,
+            headers={**AUTHORIZED},
             timeout=PATIENCE,
             additional_checks=[a_refusal_names_every_place],
         )
