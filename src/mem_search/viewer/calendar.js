@@ -58,7 +58,7 @@ function Year({ year }) {
 const monthName = (month) => new Intl.DateTimeFormat("en", { month: "long" }).format(new Date(2024, month, 1));
 
 /** The days of a month with their weekday, Monday first. */
-export function daysOf(year, month) {
+function daysOf(year, month) {
   const found = [];
   for (let at = new Date(year, month, 1); at.getMonth() === month; at = new Date(year, month, at.getDate() + 1)) {
     found.push({ day: isoDay(at), weekday: (at.getDay() + 6) % 7, date: at.getDate() });

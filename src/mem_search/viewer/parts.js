@@ -13,7 +13,7 @@ const CLOCK = new Intl.DateTimeFormat("en", { timeStyle: "short" });
 /** The day, without the year where it is this one. */
 const shortDay = (time) => (new Date(time).getFullYear() === new Date().getFullYear() ? SHORT.format(new Date(time)) : dayOf(time));
 export const timeOfDay = (time) => CLOCK.format(new Date(time));
-export const dayOf = (time) => (time ? DAY.format(new Date(time)) : "");
+const dayOf = (time) => (time ? DAY.format(new Date(time)) : "");
 /** The day and the time, where one is known: what has only a day is stored as its midnight. */
 export const whenOf = (time) => (time.endsWith("T00:00:00.000Z") ? dayOf(time) : timeOf(time));
 export const timeOf = (time) => (time ? TIME.format(new Date(time)) : "");

@@ -287,7 +287,7 @@ function Result({ result, others, words, place, onOpen }) {
 }
 
 /** Why a result stands where it does, from the scores that `explain` adds. */
-export function reasons({ scores, relevance }) {
+function reasons({ scores, relevance }) {
   const found = Object.keys(texts.why).filter((name) => scores[name]).map((name) => {
     const place = scores[`${name}.rank`];
     return texts.why[name] + (place ? texts.whyPlace(place) : "");
