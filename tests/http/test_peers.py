@@ -111,14 +111,15 @@ class Accepted:
 
 def test_who_gets_the_port_of_a_connection_that_was_reset_is_not_its_peer(source: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server, ExitStack() as stack:
-        left = socket.create_connection(server.getsockname())
-        port = left.getsockname()[1]
+        # An address of its own, on which no other process takes the port meanwhile.
+        left = socket.create_connection(server.getsockname(), source_address=("127.11.13.17", 0))
+        place = left.getsockname()
         reset = Accepted(stack.enter_context(server.accept()[0]))
         left.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         left.close()
         next_one = stack.enter_context(socket.socket())
         next_one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        next_one.bind(("127.0.0.1", port))
+        next_one.bind(place)
         next_one.connect(server.getsockname())
         now = Accepted(stack.enter_context(server.accept()[0]))
         assert peers.peer_user(reset) is None  # type: ignore[arg-type]
