@@ -48,6 +48,8 @@ class MemoryIndex:
 
     def __init__(self) -> None:
         self.damage = 0
+        self.is_doubted = False
+        self.min_passages = 0
         self.written = False
         self.failing_reads = 0
         self.held: dict[int, bytes] = {}
@@ -379,6 +381,14 @@ async def test_one_changed_vector_is_found_in_turn(bench: Bench) -> None:
     assert sum(each.changed for each in found) == 1
     await bench.work()
     assert bench.index.held == good
+
+
+async def test_what_a_search_doubts_is_compared_whole_at_the_next_check(bench: Bench) -> None:
+    await indexed(bench, 600)
+    bench.index.held[sorted(bench.index.held)[333]] = np.full(256, 1, np.float32).tobytes()
+    bench.index.is_doubted = True
+    assert await bench.indexer.check() == Audit(0, 0, 1)
+    assert not bench.index.is_doubted
 
 
 async def test_a_check_does_not_take_work_under_way_for_damage(bench: Bench) -> None:

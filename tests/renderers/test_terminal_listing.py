@@ -259,6 +259,15 @@ def test_words_of_the_question_at_the_end_of_a_title_that_is_cut_are_shown_below
     assert "redis is kept" in shown(80, commit).split("\n")[1]
 
 
+def test_a_span_has_the_words_of_links_and_not_where_they_lead() -> None:
+    text = (
+        "![logo](a.png) See [the redis guide](https://example.org/guide_(2))"
+        ' and [[notes/b|B]] [c](d "e").'
+    )
+    shown_text = shown(80, replace(RECORDS[0], text=text)).split("\n")[1].strip()
+    assert shown_text == "logo See the redis guide and B c."
+
+
 def test_kinds_are_called_as_people_say_them() -> None:
     assert [kind_of(each) for each in RECORDS] == [
         "Note", "Note", "Fix", "Mail", "Commit", "PDF", "Web page", "Prompt",

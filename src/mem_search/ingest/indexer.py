@@ -195,10 +195,12 @@ class Indexer:
         """Look for what somebody else did to the index, and queue its repair.
 
         Usually cheap: whether somebody wrote, the count, and a sample of the vectors. Only if one
-        of these disagrees with the store is everything compared, vectors too.
+        of these disagrees with the store, or a search doubted it, is everything compared, vectors
+        too.
         """
         async with self._indexing:
-            if not self._suspicious and await self._agrees():
+            doubted, self._index.is_doubted = self._index.is_doubted, False
+            if not (self._suspicious or doubted) and await self._agrees():
                 return Audit(0, 0)
             self._suspicious = True  # until all of it was compared, whatever fails meanwhile
             found = await self._compare()

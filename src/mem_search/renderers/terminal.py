@@ -56,7 +56,11 @@ _MAX_PLACE: Final = 24
 _MIN_PLACE: Final = 6
 _GAP: Final = "  "
 _BETWEEN: Final = " · "
-_MARKUP: Final = pattern(r"(?m)^\s*(?:#{1,6}|[-*+>]|\d{1,3}[.)])\s+|[*_`]{2,}|\[\[|\]\]")
+_LINK: Final = pattern(
+    r"!?\[([^\[\]\n]{0,200})\]\((?:[^\s()]|\([^\s()]{0,200}\)){0,2000}(?: \"[^\"\n]{0,200}\")?\)"
+)
+_WIKILINK: Final = pattern(r"\[\[(?:[^\[\]|\n]{0,200}\|)?([^\[\]|\n]{1,200})\]\]")
+_MARKUP: Final = pattern(r"(?m)^\s*(?:#{1,6}|[-*+>]|\d{1,3}[.)])\s+|[*_`]{2,}")
 NO_MARKS: Final = dict.fromkeys(map(ord, MARKS))
 
 
@@ -236,10 +240,8 @@ def _beyond(title: str, room: int, matcher: WordMatcher, text: str) -> str:
 
 def _bare(text: str, title: str) -> str:
     said = _letters(title)
-    lines = [
-        line for line in _MARKUP.sub("", text).splitlines() if _letters(line) not in ("", said)
-    ]
-    return plain(" ".join(lines))
+    shown = _MARKUP.sub("", _LINK.sub(r"\1", _WIKILINK.sub(r"\1", text)))
+    return plain(" ".join(line for line in shown.splitlines() if _letters(line) not in ("", said)))
 
 
 def _letters(text: str) -> str:

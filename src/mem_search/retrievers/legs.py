@@ -1,7 +1,9 @@
 """The legs by meaning and by words: each ranks passages, and a record by its best one.
 
-The index of vectors is asked without a filter and its hits are grouped by kind afterwards; a filter
-is applied to more hits than needed, the more the fewer records pass it. Where that cannot fill the
+In a small store all vectors are compared, which is exact and takes less time than any index; the
+index is asked beside, now and then, whether it would have found as much (ADR 0051). In a larger one
+the index is asked without a filter and its hits are grouped by kind afterwards; a filter is
+applied to more hits than needed, the more the fewer records pass it. Where that cannot fill the
 ranking (few records pass, a kind is rare, the index is down) the stored vectors are scored exactly
 instead, so that no filter loses a match. What such a scan costs grows with the number of passages,
 not with what the filter says (ADR 0013).
@@ -83,6 +85,16 @@ OVERFETCH = 2
 SPARE = 1.15
 """Entries asked first, as a multiple of those that so many records have in the store on average."""
 
+ASKED_BESIDE = 16
+"""Of so many questions that the stored vectors answer, the index is asked one as well."""
+
+_COMPARED = 10
+"""Nearest entries of such a question that are compared; the index is asked for five times as many,
+because it is approximate."""
+
+_NEARER = 0.05
+"""By so much may the last of these be nearer than the one of the index: a graph misses some."""
+
 MAX_CHEAP_SCAN = 1500
 """Passages that an exact scan scores in less time than the index takes for any query."""
 
@@ -113,7 +125,6 @@ class VectorRetriever:
     """
 
     name = LEG
-    scores_early = True
 
     def __init__(
         self,
@@ -130,14 +141,26 @@ class VectorRetriever:
         self._scans = scans
         self._questions = QuestionVectors(embedder)
         self.space = embedder.fingerprint
+        self.scores_early = True
+        self._compared = 0
+        self._beside: asyncio.Task[None] | None = None
 
     async def rank(self, question: Question, depth: int) -> Ranking:
         """See ``Retriever``. Raises ModelUnavailable."""
         text, filters = question.text, question.filters
+        size = (await self._store.corpus()).size
+        is_small = size <= self._index.min_passages and self._index.state == "ready"
+        # What all vectors are compared for has the scores of what the other legs find.
+        self.scores_early = not is_small
         if question.exact or self._scans:
             vector = await self._vector(text)
             return await self._store.read(_scan, vector, filters, depth)
-        if filters:
+        if is_small:
+            vector = await self._vector(text)
+            ranking = await self._store.read(_scan, vector, filters, depth)
+            if not filters:
+                self._ask_beside(vector, ranking)
+        elif filters:
             ranking = await self._filtered(text, filters, depth)
         else:
             ranking = await self._unfiltered(text, depth)
@@ -175,6 +198,26 @@ class VectorRetriever:
             return _nearest(count, of, cosines), _nearest(count, of, moved)
 
         return scores
+
+    def _ask_beside(self, vector: Vectors, exact: Ranking) -> None:
+        """Ask the index one of ``ASKED_BESIDE`` questions, the first one too; nobody waits."""
+        is_due = self._compared % ASKED_BESIDE == 0
+        self._compared += 1
+        if is_due and (self._beside is None or self._beside.done()):
+            nearest = exact.candidates.scores[:_COMPARED]
+            self._beside = asyncio.create_task(self._compare(vector, nearest))
+
+    async def _compare(self, vector: Vectors, nearest: Values) -> None:
+        try:
+            entries = await self._index.query(vector, 5 * _COMPARED)
+        except IndexUnavailable:
+            return  # the index knows, and says so itself
+        corpus = await self._store.corpus()
+        scores = sorted((score for _, score in entries), reverse=True)[: len(nearest)]
+        if corpus.waiting or not len(nearest):
+            return
+        if len(scores) < len(nearest) or scores[-1] < nearest[-1] - _NEARER:
+            self._index.is_doubted = True
 
     async def _unfiltered(self, text: str, depth: int) -> Ranking:
         await self._started((await self._store.corpus()).size)

@@ -349,7 +349,7 @@ async def _score_early(
     known: dict[int, float] = {}
     for other in others:
         ranking = (await other).ranking
-        if own.done():
+        if own.done() or not leg.scores_early:
             break
         if ranking is not None:
             records = union([ranking], depth).records

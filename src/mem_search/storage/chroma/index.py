@@ -51,6 +51,7 @@ class ChromaIndex:
     """
 
     most: Final = 3000
+    min_passages: Final = 15_000
 
     def __init__(
         self,
@@ -72,6 +73,7 @@ class ChromaIndex:
         }
         self.damage = 0
         """Passages that the index should have and does not; ``Indexer`` counts them."""
+        self.is_doubted = False
         self._revision: int | None = None
         self._foreign = False
         self._on_reset = on_reset
@@ -317,7 +319,9 @@ class OffIndex:
     state: State = "off"
     generation: int = 0
     damage: int = 0
+    is_doubted: bool = False
     most: int = 0
+    min_passages: int = 0
     protection: Protection = "none"
     refusal: str = ""
 

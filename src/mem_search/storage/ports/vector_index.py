@@ -18,6 +18,14 @@ class VectorIndex(Protocol):
     damage: int
     """How many passages the index should hold and does not, or not as they were given to it."""
 
+    is_doubted: bool
+    """Whether a search found nearer ones than it did: ``Indexer.check`` compares all of it then."""
+
+    @property
+    def min_passages(self) -> int:
+        """Passages of a store; all vectors of a smaller one are compared in less time."""
+        ...
+
     @property
     def most(self) -> int:
         """Entries that it returns in less time than a scan takes: a filter that few records pass

@@ -59,6 +59,8 @@ class PgvectorIndex:
     refusal: str = ""
     protection: Final = "server"
     most: Final = MAX_UNINDEXED
+    min_passages: Final = 0
+    """Its vectors are in a server: comparing all of them is never quicker."""
 
     def __init__(self, database: Database, fingerprint: str, dimensions: int) -> None:
         self._database = database
@@ -68,6 +70,7 @@ class PgvectorIndex:
         self._task: asyncio.Task[None] | None = None
         self._closed = False
         self.damage = 0
+        self.is_doubted = False
         self.detail = ""
 
     @property

@@ -372,18 +372,21 @@ class VectorRows:
 
 
 def _scored(rows: _Rows, first: NDArray[np.int32], passages: Numbers, query: Any) -> Values:
-    cosines = _dots(rows.matrix, first, query)
     two = rows.two[passages]
+    low, high = int(first.min()), int(first.max()) + 1
+    if high - low < _SPREAD * len(first):
+        # The second half of a passage lies behind the first: one reading has both.
+        dots = rows.matrix[low : high + 1] @ query
+        cosines: Values = dots[first - low].astype(np.float64)
+        cosines[two] = np.maximum(cosines[two], dots[first[two] - low + 1])
+        return cosines
+    cosines = _gathered(rows.matrix, first, query)
     if two.any():
-        cosines[two] = np.maximum(cosines[two], _dots(rows.matrix, first[two] + 1, query))
+        cosines[two] = np.maximum(cosines[two], _gathered(rows.matrix, first[two] + 1, query))
     return cosines
 
 
-def _dots(matrix: NDArray[np.float32], rows: NDArray[np.int32], query: Any) -> Values:
-    low, high = int(rows.min()), int(rows.max())
-    if high - low < _SPREAD * len(rows):
-        dots: Values = (matrix[low : high + 1] @ query)[rows - low].astype(np.float64)
-        return dots
+def _gathered(matrix: NDArray[np.float32], rows: NDArray[np.int32], query: Any) -> Values:
     return np.concatenate(
         [matrix[rows[at : at + _GATHERED]] @ query for at in range(0, len(rows), _GATHERED)]
     ).astype(np.float64)
