@@ -143,6 +143,8 @@ MAIL: tuple[Case, ...] = (
     mail("archive with a document", many("mixed", text("See."), part(zipped({"in/plan.docx": docx(paragraph("Zipped Kestrel"))}), "application/zip; name=a.zip", "Content-Disposition: attachment"), border="a"), "Zipped Kestrel"),
     mail("contact", many("mixed", text("See."), part(b"BEGIN:VCARD\nVERSION:3.0\nFN:Linnet Quay\nTEL:+49 171 55\nEND:VCARD\n", "text/vcard; name=l.vcf", "Content-Disposition: attachment"), border="a"), "Linnet Quay", "+49 171 55"),
     mail("HTML that hides its preheader", text("<div style='display:none'>Preview Merlin</div><p>Body Nuthatch</p>", "html"), "Body Nuthatch"),
+    mail("HTML with fillers behind its first line", text("<div style='max-height:0'>Deck&#847;&zwnj;&nbsp;&#8199;&#65279;&#847; &#8203;</div><p>&zwnj;Teak oil 19.90</p><p>می\u200cخواهم</p>", "html"), "Deck\nTeak oil 19.90", "می\u200cخواهم", absent=("\u034f", "\ufeff", "\u200b")),
+    mail("plain text with fillers behind its first line", text("Deck " + "\u034f \u200c\u00a0" * 40 + "\n\nTeak oil"), "Deck\n\nTeak oil", absent=("\u034f", "\u200c")),
     mail("HTML with its charset inside alone", b"Content-Type: text/html\n\n<html><head><meta http-equiv='Content-Type' content='text/html; charset=koi8-r'></head><body>" + "Портовый сбор".encode("koi8-r") + b"</body></html>", "Портовый сбор"),
     mail("picture with a text in HTML", text("<p>See <img src='http://x/a.png' alt='Voucher Osprey 20 %'></p>", "html"), "Voucher Osprey"),
     mail("part that lives elsewhere", many("mixed", text("See."), "Content-Type: message/external-body; access-type=URL; URL=\"https://x.example/plover.pdf\"\n\nContent-Type: application/pdf\n", border="a"), "See", said=("https://x.example/plover.pdf",)),
