@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import struct
 import zlib
 from email.header import Header
 
@@ -156,5 +157,6 @@ MAIL: tuple[Case, ...] = (
     case("e.mbox", "ends of lines of old Macs", "".join(f"From a@x Tue Mar 14 10:12:00 2023\n{HEAD.replace('<m@', f'<{each}@')}\n{each} Yaffle\n\n" for each in ("First", "Second")).replace("\n", "\r"), "First Yaffle", "Second Yaffle", records=2),
     Case("maildir", "copied without its empty folders", {"Mail/.Sent/cur/1.a.host:2,S": (HEAD + "\nSent Avocet\n").encode(), "Mail/.Sent/cur/2.a.host;2,ST": (HEAD.replace("<m@", "<n@") + "\nGone Bittern\n").encode()}, ("Sent Avocet",), ("Gone Bittern",), ("deleted",), 1),
     Case("mh", "deleted message", {"inbox/1": (HEAD + "\nKept Crake\n").encode(), "inbox/,2": (HEAD.replace("<m@", "<n@") + "\nGone Dunlin\n").encode()}, ("Kept Crake",), ("Gone Dunlin",), ("deleted",), 1),
+    case("winmail.dat", "of Outlook, saved from its mail", b"\x78\x9f\x3e\x22\1\0" + struct.pack("<BII", 1, 0x0002800C, 23) + b"Saved from a mail: Smew\0\0", "Saved from a mail: Smew"),
     mail("archive without a name", "Content-Type: application/octet-stream\nContent-Transfer-Encoding: base64\n\n" + base64.encodebytes(zipped({"n.txt": "Nameless Fulmar"})).decode(), "Nameless Fulmar"),
 )  # fmt: skip

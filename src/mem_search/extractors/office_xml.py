@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from lxml import etree
 
+from mem_search.extractors import opendocument
 from mem_search.extractors.refusal import Unreadable
 from mem_search.extractors.zip_package import attribute, described, local
 from mem_search.model.ingest import PAGE_BREAK, Extracted
@@ -47,23 +48,23 @@ class OfficeXml:
             if local(element) in ("DocumentProperties", "meta") and len(element):
                 about = described(element)
                 break
-        sheets = [each for each in root.iter() if local(each) in ("Worksheet", "table")
-                  and local(each.getparent()) in ("Workbook", "spreadsheet")]  # fmt: skip
+        if local(root) == "document":
+            return opendocument.read(root, [*opendocument.at_edges(root)], about)
+        sheets = [each for each in root.iter() if local(each) == "Worksheet"]
         if sheets:
-            pages = ["\n".join([f"# {attribute(each, 'Name') or attribute(each, 'name')}",
-                                *_rows(each)]) for each in sheets]  # fmt: skip
+            pages = ["\n".join([f"# {attribute(each, 'Name')}", *_rows(each)]) for each in sheets]
             metadata = {**about.pop("metadata", {}), "pages": len(pages)}
             return Extracted(PAGE_BREAK.join(pages), metadata=metadata, **about)
-        texts = ("".join(_runs(each)).strip() for each in root.iter() if local(each) in ("p", "h"))
+        texts = ("".join(_runs(each)).strip() for each in root.iter() if local(each) == "p")
         return Extracted("\n\n".join(filter(None, texts)), **about)
 
 
 def _rows(sheet: Any) -> Iterator[str]:
     for row in sheet.iter():
-        if local(row) in ("Row", "table-row"):
+        if local(row) == "Row":
             cells: list[str] = []
             for cell in row:
-                if local(cell) not in ("Cell", "table-cell"):
+                if local(cell) != "Cell":
                     continue
                 place = attribute(cell, "Index")
                 if place.isdecimal() and len(cells) < int(place) - 1 < _MAX_SKIPPED:
@@ -74,13 +75,10 @@ def _rows(sheet: Any) -> Iterator[str]:
                 yield line
 
 
-def _runs(element: Any) -> Iterator[str]:
-    """The text of a paragraph: in WordprocessingML only what ``w:t`` has."""
-    is_word = "wordml" in str(element.tag)
-    for each in element.iter():
-        if local(each) in ("tab", "br", "line-break", "s"):
-            yield "\t" if local(each) == "tab" else " " if local(each) == "s" else "\n"
-        if each is element or local(each) != "annotation":
-            yield (each.text or "") if not is_word or local(each) == "t" else ""
-        if each is not element and not is_word:
-            yield each.tail or ""
+def _runs(paragraph: Any) -> Iterator[str]:
+    """What its ``w:t`` have."""
+    for each in paragraph.iter():
+        if local(each) in ("tab", "br"):
+            yield "\t" if local(each) == "tab" else "\n"
+        elif local(each) == "t":
+            yield each.text or ""
