@@ -34,6 +34,9 @@ _WORDS: Final = pattern(
 )
 _NUMBER_OF_SLIDE: Final = b'type="slidenum"'
 
+CODES: Final = pattern(r'&(?:"[^"]*"|K[0-9A-Fa-f]{6}|\d+|[A-Za-z])')
+"""What stands for fonts, pages and dates in the head and foot of a sheet."""
+
 FILES: Final = frozenset(("package", "oleObject"))
 _PICTURES: Final = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".gif", ".bmp")
 _MAX_PICTURES: Final = 8

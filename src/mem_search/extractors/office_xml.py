@@ -1,5 +1,4 @@
-"""Office files that are one XML file: SpreadsheetML and WordprocessingML of 2003, and flat
-OpenDocument.
+"""Office files that are one XML file: SpreadsheetML and WordprocessingML of 2003.
 
 Banks and shops write the first with the name ``.xls``.
 """
@@ -10,18 +9,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from lxml import etree
-
-from mem_search.extractors import opendocument
-from mem_search.extractors.refusal import Unreadable
-from mem_search.extractors.zip_package import attribute, described, local
+from mem_search.extractors.zip_package import attribute, described, local, parsed_file
 from mem_search.model.ingest import PAGE_BREAK, Extracted
 from mem_search.text.charsets import sniffed
 
 _MARKS: Final = (
     b"urn:schemas-microsoft-com:office:spreadsheet",
     b"schemas.microsoft.com/office/word/2003/wordml",
-    b"urn:oasis:names:tc:opendocument:xmlns:office",
 )
 _MAX_SKIPPED: Final = 1_000
 """Empty cells and rows that are kept between two with words: a file may name any number."""
@@ -31,25 +25,19 @@ class OfficeXml:
     """Rows of sheets, or paragraphs, by what the root element is."""
 
     name = "officexml"
-    suffixes = (".fodt", ".fods", ".fodp")
+    suffixes: tuple[str, ...] = ()
 
     def recognises(self, head: bytes, path: Path, suffix: str) -> bool:
         start = sniffed(head).removeprefix(b"\xef\xbb\xbf").lstrip()
         return start.startswith(b"<?xml") and any(mark in start for mark in _MARKS)
 
     def extract(self, path: Path, name: str) -> Extracted:
-        parser = etree.XMLParser(resolve_entities=False, no_network=True, recover=False)
-        try:
-            root = etree.parse(path, parser).getroot()
-        except etree.XMLSyntaxError as error:
-            raise Unreadable(f"it is damaged or cut off: {error}") from None
+        root = parsed_file(path)
         about: dict[str, Any] = {}
         for element in root.iter():
-            if local(element) in ("DocumentProperties", "meta") and len(element):
+            if local(element) == "DocumentProperties" and len(element):
                 about = described(element)
                 break
-        if local(root) == "document":
-            return opendocument.read(root, [*opendocument.at_edges(root)], about)
         sheets = [each for each in root.iter() if local(each) == "Worksheet"]
         if sheets:
             pages = ["\n".join([f"# {attribute(each, 'Name')}", *_rows(each)]) for each in sheets]

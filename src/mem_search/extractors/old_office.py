@@ -15,6 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from mem_search.extractors import compound
 from mem_search.extractors.docx import Docx
 from mem_search.extractors.pptx import Pptx
 from mem_search.extractors.refusal import OLE, Unreadable, reason_for
@@ -78,11 +79,21 @@ class OldOffice:
         for program, *options in form.commands:
             if found := shutil.which(program):
                 text = _run([found, *options, str(path.absolute())])
-                return Extracted("\n".join(line.rstrip() for line in text.strip().splitlines()))
+                return _with_files(path, "\n".join(map(str.rstrip, text.strip().splitlines())))
         raise Unreadable(
             f"it is {form.what}, which another program has to open: {_advice(form.package)};"
             " then: mem-search sync --again; or save it as a new file"
         )
+
+
+def _with_files(path: Path, text: str) -> Extracted:
+    """What a program wrote, with the files inside and what the document says of itself."""
+    import olefile
+
+    with olefile.OleFileIO(str(path)) as box:
+        files, properties = compound.files_in(box), compound.described(box)
+    text = "\n\n".join(filter(None, (text, *files.texts)))
+    return Extracted(text, unread=files.unread, lacks=files.lacks, **properties)
 
 
 def _form(path: Path) -> _Form | None:

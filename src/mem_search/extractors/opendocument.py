@@ -1,4 +1,4 @@
-"""OpenDocument text, presentations and workbooks (``.odt``, ``.odp``, ``.ods``)."""
+"""OpenDocument text, presentations and workbooks (``.odt``, ``.odp``, ``.ods``), also flat ones."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ from mem_search.extractors.refusal import Unreadable
 from mem_search.extractors.zip_package import Package, attribute, local
 from mem_search.model.ingest import PAGE_BREAK, Extracted
 from mem_search.patterns import pattern
+from mem_search.text.charsets import sniffed
 
+_HEAD: Final = 4096
+_FLAT: Final = b"urn:oasis:names:tc:opendocument:xmlns:office"
 _MAX_REPEATED: Final = 50
 """Times that a cell or row which is written once and shown often is shown."""
 _PARAGRAPH: Final = pattern(
@@ -34,17 +37,27 @@ _OBJECT: Final = pattern(r"Object [\w ]+/content\.xml")
 
 class OpenDocument:
     """Reads headings and paragraphs of ``content.xml`` in document order, rows of tables as lines
-    of a workbook; comments and notes where they stand, heads and feet of pages at the end."""
+    of a workbook; comments and notes where they stand, heads and feet of pages at the end. A flat
+    document (``.fodt``) is one file of XML with the same elements."""
 
     name = "opendocument"
-    suffixes = (".odt", ".odp", ".ods")
+    suffixes = (".odt", ".odp", ".ods", ".fodt", ".fodp", ".fods")
 
     def recognises(self, head: bytes, path: Path, suffix: str) -> bool:
-        return b"mimetypeapplication/vnd.oasis.opendocument" in head[:120] or (
-            suffix.startswith((".od", ".ot")) and zip_package.holds(path, head, "content.xml")
+        return (
+            b"mimetypeapplication/vnd.oasis.opendocument" in head[:120]
+            or _is_flat(head)
+            or (suffix.startswith((".od", ".ot")) and zip_package.holds(path, head, "content.xml"))
         )
 
     def extract(self, path: Path, name: str) -> Extracted:
+        with path.open("rb") as file:
+            head = file.read(_HEAD)
+        if _is_flat(head):
+            root = zip_package.parsed_file(path)
+            meta = next((each for each in root.iter() if local(each) == "meta" and len(each)), None)
+            about = zip_package.described(meta) if meta is not None else {}
+            return _read(root, [*_at_edges(root)], about)
         with zip_package.opened(path) as package:
             if "META-INF/manifest.xml" in package.names and any(
                 local(each) == "encryption-data"
@@ -54,13 +67,15 @@ class OpenDocument:
             properties: dict[str, Any] = {}
             if "meta.xml" in package.names:
                 properties = zip_package.described(package.xml("meta.xml"))
-            root = package.xml("content.xml")
             around = [*_around(package)]
             if "styles.xml" in package.names:
-                around += at_edges(package.xml("styles.xml"))
-        return read(root, around, properties)
+                around += _at_edges(package.xml("styles.xml"))
+            return _read(package.xml("content.xml"), around, properties)
 
     def held(self, path: Path) -> Iterator[tuple[str, str]]:
+        with path.open("rb") as file:
+            if _is_flat(file.read(_HEAD)):  # what is stored is all of it, by the same elements
+                return
         with zip_package.opened(path) as package:
             for name in sorted(package.names):
                 if name == "content.xml" or _OBJECT.fullmatch(name):
@@ -70,7 +85,7 @@ class OpenDocument:
                         yield name, unescape(inside.decode("utf-8", "replace"))
 
 
-def read(root: Any, around: list[str], properties: dict[str, Any]) -> Extracted:
+def _read(root: Any, around: list[str], properties: dict[str, Any]) -> Extracted:
     """The pages of a document; ``around`` is what stands in its other parts."""
     body = next((each for each in root.iter() if local(each) == "body"), root)
     sheets = [each for each in body.iter() if local(each) == "spreadsheet"]
@@ -86,6 +101,11 @@ def read(root: Any, around: list[str], properties: dict[str, Any]) -> Extracted:
     if sheets or len(pages) > 1:
         properties["metadata"] = {**properties.get("metadata", {}), "pages": len(pages)}
     return Extracted(PAGE_BREAK.join(pages), **properties)
+
+
+def _is_flat(head: bytes) -> bool:
+    start = sniffed(head).removeprefix(b"\xef\xbb\xbf").lstrip()
+    return start.startswith(b"<?xml") and _FLAT in start and b"document-content" not in start
 
 
 def _pages(body: Any) -> list[Any]:
@@ -160,7 +180,7 @@ def _around(package: Package) -> Iterator[str]:
             yield "\n".join(_blocks(package.xml(name)))
 
 
-def at_edges(styles: Any) -> Iterator[str]:
+def _at_edges(styles: Any) -> Iterator[str]:
     """The heads and feet of pages, and what the master of slides says itself."""
     said = dict.fromkeys(
         "\n".join(_blocks(each)) for each in styles.iter()

@@ -17,7 +17,6 @@ from typing import Any, Final
 from mem_search.extractors import compound, inside, number_format, office, zip_package
 from mem_search.extractors.compound import records
 from mem_search.extractors.refusal import OLE, Unreadable, reason_for
-from mem_search.extractors.xlsx import CODES
 from mem_search.extractors.zip_package import Package
 from mem_search.model.ingest import PAGE_BREAK, Extracted
 from mem_search.patterns import pattern
@@ -172,7 +171,7 @@ def _letters_of(data: bytes, *, wide: int) -> str:
 
 def _edge(said: str) -> Iterator[str]:
     """The head or foot of a sheet, where it has words."""
-    said = " ".join(CODES.sub(" ", said).split())
+    said = " ".join(office.CODES.sub(" ", said).split())
     if re.search(r"[^\W_]", said):
         yield said
 

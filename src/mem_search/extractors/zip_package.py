@@ -158,6 +158,15 @@ def parsed(data: bytes) -> Any:
     return etree.fromstring(data, etree.XMLParser(resolve_entities=False, no_network=True))
 
 
+def parsed_file(path: Path) -> Any:
+    """The root element of an XML file. Raises Unreadable."""
+    parser = etree.XMLParser(resolve_entities=False, no_network=True, recover=False)
+    try:
+        return etree.parse(path, parser).getroot()
+    except etree.XMLSyntaxError as error:
+        raise Unreadable(f"it is damaged or cut off: {error}") from None
+
+
 def local(element: Any) -> str:
     """The name of an element without its namespace; empty for a comment."""
     tag = element.tag
