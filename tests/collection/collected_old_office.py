@@ -99,6 +99,23 @@ def xls(shape, *cells, found=(), name="a.xls", more=(), **said):
     return case(name, shape, data, "Berth Godwit", *found, kind="xls", **said)
 
 
+def word_97(main: str, comment: str = "", *, encrypted: bool = False) -> bytes:
+    """A document with a comment: its head (the FIB), its letters, and the list of their pieces."""
+    head = bytearray(0x400)
+    struct.pack_into("<HH6xH", head, 0, 0xA5EC, 0xC1, 0x200 | 0x100 * encrypted)
+    first, second = main.encode("cp1252"), comment.encode("utf-16-le")
+    counted = len(main), 0, 0, 0, len(second) // 2, 0, 0, 0
+    struct.pack_into("<8I", head, 0x4C, *counted)
+    ends = struct.pack("<3I", 0, len(main), len(main) + len(second) // 2)
+    places = struct.pack("<HIHHIH", 0, 2 * 0x400 | 0x40000000, 0, 0, 0x400 + len(first), 0)
+    pieces = b"\2" + struct.pack("<I", len(ends + places)) + ends + places
+    struct.pack_into("<II", head, 0x1A2, 0, len(pieces))
+    return ole(("WordDocument", bytes(head) + first + second), ("1Table", pieces))
+
+
+WORD_97 = "Berth Avocet\r\x13 HYPERLINK x \x14Linked Crake\x15\rRow\x07Cell\x07\x07Non\x1ebreaking"
+
+
 def bits(number: int, body: bytes = b"") -> bytes:
     """A record of MS-XLSB: number and size in seven bits a byte."""
     head = bytes([number]) if number < 128 else bytes([number & 0x7F | 0x80, number >> 7])
@@ -160,6 +177,8 @@ OLD_OFFICE = (
     word("workbook of before 2007 inside", "<w:p><w:r><w:t>See Ruddy</w:t></w:r></w:p>", "See Ruddy", "Berth Godwit", "3.75%", parts={"word/embeddings/oleObject1.bin": ole(("Workbook", biff(*CELLS, formats=FORMATS)))}, of=OBJECT),
     case("a.vsdx", "drawing of another program", zipped({"[Content_Types].xml": "<Types/>", "visio/document.xml": "<VisioDocument/>"}), said=("it is a document of another program; export it there as PDF",)),
     case("a.kra", "picture of a program that names itself", zipped({"mimetype": "application/x-krita", "maindoc.xml": "<DOC/>"}), said=("it is a document (application/x-krita) of another program",)),
+    case("a.doc", "of Word 97, without another program", word_97(WORD_97, "Note with 𝄞 Eider"), "Berth Avocet", "Linked Crake", "Row | Cell", "Non-breaking", "Note with 𝄞 Eider", absent=("HYPERLINK",)),
+    case("b.doc", "of Word 97 with a password", word_97(WORD_97, encrypted=True), said=("encrypted with a password",)),
     rtf("groups that only Word reads", WORD_GROUPS + " Plain Serin", "Linked Siskin", "Plain Serin", absent=("evil", "Dips")),
     rtf("star that begins no group", r"{\loch\f0\i0\*\cs7\cf0 Hidden by a star Pipit}", "Hidden by a star Pipit"),
     rtf("pictures and hardly a word", r"Fig. {\pict\jpegblip " + b"\xff\xd8\xff\xe0\0\x10JFIF\0".hex() + "}", "Fig.", said=("picture 1.jpg inside it was not read",)),

@@ -45,7 +45,7 @@ class Sheet:
 
     def recognises(self, head: bytes, path: Path, suffix: str) -> bool:
         if head.startswith(OLE):
-            return compound.has_stream(path, *_STREAMS)
+            return suffix == ".xls" or compound.has_stream(path, *_STREAMS)
         return head.startswith(_BARE) or zip_package.holds(path, head, "xl/workbook.bin")
 
     def extract(self, path: Path, name: str) -> Extracted:
@@ -59,15 +59,12 @@ class Sheet:
         if head == OLE and "encrypted" in reason_for(head, path, ".xls"):
             raise Unreadable(_ENCRYPTED)
         pages, unread = _formatted(path)
-        if head != OLE:
-            return _extracted(pages, [], {}, inside.Inside(unread=unread))
-        import olefile
-
-        with olefile.OleFileIO(str(path)) as box:
-            stream = next((each for each in _STREAMS if box.exists(each)), "")
-            around = [*_of_stream(box.openstream(stream).read() if stream else b"")]
-            files = compound.files_in(box)
-            properties = compound.described(box)
+        around, properties, files = list[str](), dict[str, Any](), inside.Inside()
+        with compound.opened(path) as box:
+            if box is not None:  # a workbook before Excel 5 is in no such file
+                stream = next((each for each in _STREAMS if box.exists(each)), "")
+                around = [*_of_stream(box.openstream(stream).read() if stream else b"")]
+                files, properties = compound.files_in(box), compound.described(box)
         files = inside.Inside(files.texts, (*unread, *files.unread), files.lacks)
         return _extracted(pages, around, properties, files)
 
