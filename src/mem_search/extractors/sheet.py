@@ -24,7 +24,7 @@ from mem_search.patterns import pattern
 _STREAMS: Final = ("Workbook", "Book", "WORKBOOK", "BOOK")
 _BARE: Final = (b"\x09\x00\x04\x00", b"\x09\x02\x06\x00", b"\x09\x04\x06\x00")
 """How a workbook of Excel 2, 3 and 4 begins, which is in no compound file."""
-_MAX_BYTES: Final = 20 * 2**20
+_MAX_BYTES: Final = 10 * 2**20
 """Of an ``.xls`` whose formats are read: cells with a format take forty times their bytes."""
 _ENCRYPTED: Final = "it is encrypted with a password; save it without one"
 _AS_STORED: Final = "its numbers are shown as they are stored, without their formats"
