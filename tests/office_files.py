@@ -130,9 +130,12 @@ def diagram(text: str) -> str:
     return f"<d xmlns:a='a'><a:p><a:r><a:t>{text}</a:t></a:r></a:p></d>"
 
 
+ODF_NAMES = ("office", "text", "table", "draw", "dc", "presentation")
+
+
 def opendocument(kind: str, body: str, parts: Parts | None = None) -> bytes:
     """``kind`` is ``text``, ``presentation`` or ``spreadsheet``."""
-    names = " ".join(f"xmlns:{name}='{name}'" for name in ("office", "text", "table", "draw", "dc"))
+    names = " ".join(f"xmlns:{name}='{name}'" for name in ODF_NAMES)
     return packed(
         {
             "mimetype": f"application/vnd.oasis.opendocument.{kind}",

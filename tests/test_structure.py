@@ -26,7 +26,7 @@ PACKAGE = SOURCE / "mem_search"
 
 MAX_LINES = 122_050
 """Lines of ``src``; the budget is 86,000 for the code as it is, and 92,000 with what comes."""
-MAX_MODULES = 668
+MAX_MODULES = 669
 MAX_ONE_IMPORTER = 146
 """Modules with one importer, whatever their size and folder."""
 MAX_FRAGMENTS = 4

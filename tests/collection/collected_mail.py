@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import struct
 import zlib
 from email.header import Header
 
@@ -143,6 +144,8 @@ MAIL: tuple[Case, ...] = (
     mail("archive with a document", many("mixed", text("See."), part(zipped({"in/plan.docx": docx(paragraph("Zipped Kestrel"))}), "application/zip; name=a.zip", "Content-Disposition: attachment"), border="a"), "Zipped Kestrel"),
     mail("contact", many("mixed", text("See."), part(b"BEGIN:VCARD\nVERSION:3.0\nFN:Linnet Quay\nTEL:+49 171 55\nEND:VCARD\n", "text/vcard; name=l.vcf", "Content-Disposition: attachment"), border="a"), "Linnet Quay", "+49 171 55"),
     mail("HTML that hides its preheader", text("<div style='display:none'>Preview Merlin</div><p>Body Nuthatch</p>", "html"), "Body Nuthatch"),
+    mail("HTML with fillers behind its first line", text("<div style='max-height:0'>Deck&#847;&zwnj;&nbsp;&#8199;&#65279;&#847; &#8203;</div><p>&zwnj;Teak oil 19.90</p><p>می\u200cخواهم</p>", "html"), "Deck\nTeak oil 19.90", "می\u200cخواهم", absent=("\u034f", "\ufeff", "\u200b")),
+    mail("plain text with fillers behind its first line", text("Deck " + "\u034f \u200c\u00a0" * 40 + "\n\nTeak oil"), "Deck\n\nTeak oil", absent=("\u034f", "\u200c")),
     mail("HTML with its charset inside alone", b"Content-Type: text/html\n\n<html><head><meta http-equiv='Content-Type' content='text/html; charset=koi8-r'></head><body>" + "Портовый сбор".encode("koi8-r") + b"</body></html>", "Портовый сбор"),
     mail("picture with a text in HTML", text("<p>See <img src='http://x/a.png' alt='Voucher Osprey 20 %'></p>", "html"), "Voucher Osprey"),
     mail("part that lives elsewhere", many("mixed", text("See."), "Content-Type: message/external-body; access-type=URL; URL=\"https://x.example/plover.pdf\"\n\nContent-Type: application/pdf\n", border="a"), "See", said=("https://x.example/plover.pdf",)),
@@ -154,5 +157,6 @@ MAIL: tuple[Case, ...] = (
     case("e.mbox", "ends of lines of old Macs", "".join(f"From a@x Tue Mar 14 10:12:00 2023\n{HEAD.replace('<m@', f'<{each}@')}\n{each} Yaffle\n\n" for each in ("First", "Second")).replace("\n", "\r"), "First Yaffle", "Second Yaffle", records=2),
     Case("maildir", "copied without its empty folders", {"Mail/.Sent/cur/1.a.host:2,S": (HEAD + "\nSent Avocet\n").encode(), "Mail/.Sent/cur/2.a.host;2,ST": (HEAD.replace("<m@", "<n@") + "\nGone Bittern\n").encode()}, ("Sent Avocet",), ("Gone Bittern",), ("deleted",), 1),
     Case("mh", "deleted message", {"inbox/1": (HEAD + "\nKept Crake\n").encode(), "inbox/,2": (HEAD.replace("<m@", "<n@") + "\nGone Dunlin\n").encode()}, ("Kept Crake",), ("Gone Dunlin",), ("deleted",), 1),
+    case("winmail.dat", "of Outlook, saved from its mail", b"\x78\x9f\x3e\x22\1\0" + struct.pack("<BII", 1, 0x0002800C, 23) + b"Saved from a mail: Smew\0\0", "Saved from a mail: Smew"),
     mail("archive without a name", "Content-Type: application/octet-stream\nContent-Transfer-Encoding: base64\n\n" + base64.encodebytes(zipped({"n.txt": "Nameless Fulmar"})).decode(), "Nameless Fulmar"),
 )  # fmt: skip

@@ -221,7 +221,7 @@ OFFICE = (
     rtf("hyphens and dashes", r"AB\_5521 Hafen\-geb\'fchr \endash  \bullet", "Hafen\u00adgebühr"),
     rtf("field with its result", r"{\field{\*\fldinst HYPERLINK https://x.example}{\fldrslt Linked Plover}}", "Linked Plover"),
     rtf("deleted text", r"Kept {\deleted gone Smew} Teal", "Kept", "Teal"),
-    rtf("text before binary data", r"Before Shrike {\pict\pngblip 89504e470d0a} after Ouzel", "Before Shrike", "after Ouzel"),
+    rtf("text before binary data", r"Before Shrike {\pict\pngblip 89504e470d0a} after Ouzel", "Before Shrike", "after Ouzel", said=("picture 1.png inside it was not read",)),
     rtf("package inside", r"See {\object\objemb{\*\objclass Package}{\*\objdata " + objdata("Package", native("list.txt", b"Packed Knot")[4:]) + r"}{\result Shown Rail}}", "See", "Shown Rail", "Packed Knot", "list.txt"),
     rtf("workbook inside", r"See {\object\objemb{\*\objdata " + objdata("Excel.Sheet.12", ole(("Package", BOOK))) + r"}}", "See", "Sum Godwit"),
     rtf("object inside", r"See {\object\objemb{\*\objclass Package}{\*\objdata 0105}{\result Shown Wren}}", "See", "Shown Wren", said=("inside it was not read",)),

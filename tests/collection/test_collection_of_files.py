@@ -12,6 +12,7 @@ from collected_chats import CHATS
 from collected_mail import MAIL
 from collected_notes import NOTES
 from collected_office import OFFICE
+from collected_old_office import OLD_OFFICE
 from collected_packed import PACKED
 from collected_pages import PAGES
 from collected_pdfs import PDFS
@@ -21,7 +22,7 @@ from mem_search.model import Location
 from mem_search.model.ingest import unread_of
 from ocr_programs import install_nothing
 
-CASES: tuple[Case, ...] = (*OFFICE, *PDFS, *PAGES, *MAIL, *CHATS, *NOTES, *PACKED)
+CASES: tuple[Case, ...] = (*OFFICE, *OLD_OFFICE, *PDFS, *PAGES, *MAIL, *CHATS, *NOTES, *PACKED)
 
 
 def read(folder: Path) -> tuple[list[str], list[str]]:

@@ -1,9 +1,14 @@
-"""Titles and authors that programs write are none."""
+"""Titles, authors and dates that programs write are none."""
+
+from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
+from mem_search.extractors import extract
 from mem_search.extractors.titles import said_title, titled
 from mem_search.model.ingest import Extracted
+from office_files import docx, paragraph
 
 NONE = """(anonymous)|untitled|Untitled-1|PowerPoint Presentation|PowerPoint-Präsentation|
 Présentation PowerPoint|Presentación de PowerPoint|Apresentação do PowerPoint|
@@ -63,3 +68,27 @@ def test_programs_are_no_authors() -> None:
     ):  # fmt: skip
         found = titled(Extracted("x", metadata={"author": author}), "pdf")
         assert found.metadata.get("author") == wanted
+
+
+def core(**said: str) -> dict[str, str]:
+    """What a document says of itself."""
+    told = "".join(f"<d:{name}>{value}</d:{name}>" for name, value in said.items())
+    return {"docProps/core.xml": f"<d:p xmlns:d='d'>{told}</d:p>"}
+
+
+@pytest.mark.parametrize(
+    ("said", "day"),
+    [
+        ({"created": "2013-12-23T23:15:00Z", "modified": "2013-12-23T23:15:00Z"}, None),
+        ({"created": "2006-09-16T00:00:00Z", "modified": "2021-04-05T10:00:00Z"}, "2021-04-05"),
+        ({"created": "1601-01-01T00:00:00Z"}, None),
+        ({"created": "2019-03-08T09:30:00Z", "modified": "2021-04-05T10:00:00Z"}, "2019-03-08"),
+    ],
+)
+def test_the_day_of_an_empty_template_is_no_date_of_what_was_written_into_it(
+    tmp_path: Path, said: dict[str, str], day: str | None
+) -> None:
+    path = tmp_path / "a.docx"
+    path.write_bytes(docx(paragraph("Berth Godwit"), parts=core(**said)))
+    found = extract(path, "a.docx").created_at
+    assert (found and datetime.fromtimestamp(found / 1000, UTC).date().isoformat()) == day

@@ -10,9 +10,10 @@ from typing import Any
 import bibtexparser
 import pytest
 import rispy
-from http_worker import Client, Get, lifecycle_of
+from http_worker import AUTHORIZED, Client, Get, lifecycle_of
 
 from mem_search.model import Location
+from office_files import pptx, slide
 from runtimes import settled
 
 
@@ -230,3 +231,28 @@ async def test_what_cannot_be_exported_is_refused(cited: Client, query: str, fie
     reply = await cited.get(f"/api/search/export?{query}")
     assert reply.status == 422
     assert (await reply.json())["field"] == field
+
+
+async def test_every_listing_and_citation_of_a_result_names_its_page(
+    client: Client, tmp_path: Any
+) -> None:
+    first = slide("The harbour has a lamp. " * 200)
+    (tmp_path / "talk.pptx").write_bytes(pptx(first, slide("The godwit.")))
+    runtime = lifecycle_of(client).runtime
+    await runtime.ingest.reader.read(Location("files", str(tmp_path / "talk.pptx")))
+    await settled(runtime)
+
+    async def said(form: str, of: str = "as", route: str = "/api/search/export") -> str:
+        reply = await client.get(route, params={"query": "godwit", of: form}, headers=AUTHORIZED)
+        return await reply.text()
+
+    assert "[page 2]" in await said("index", "format", "/api/search")
+    assert "Found on page 2" in await said("full", "format", "/api/search")
+    assert "(page 2)" in await said("tsv", "format", "/api/search")
+    assert [
+        sign in await said(form)
+        for form, sign in (
+            ("markdown", "(page 2)"), ("bibtex", "pages = {2}"), ("ris", "SP  - 2"),
+            ("apa", "(p. 2)"), ("mla", "p. 2"), ("chicago", "p. 2"), ("csl-json", '"page": "2"'),
+        )
+    ] == [True] * 7  # fmt: skip

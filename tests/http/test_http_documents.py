@@ -244,6 +244,17 @@ async def test_a_message_takes_what_every_upload_takes(empty: Client) -> None:
     assert (status, problem["field"]) == (409, "source_id")
 
 
+async def test_a_message_with_a_given_id_is_replaced_by_another_message(empty: Client) -> None:
+    first = await read(empty, MAIL, "oil.eml", source_id="oil-1", title="Mine")
+    other = MAIL.replace(b"The oil is here", b"The oil is gone")
+    job = await read(empty, other, "oil.eml", source_id="oil-1", replace="true")
+    assert job["result"]["document"] == first["result"]["document"]
+    mail = await get(empty, f"/documents/{job['result']['document']}")
+    assert (mail["source_id"], mail["title"]) == ("oil-1", "Oil")
+    found = await get(empty, "/api/search?query=kind:email+oil&mode=keyword&format=json")
+    assert [each["snippet"] for each in found["results"]] == ["The oil is gone."]
+
+
 async def test_a_file_of_many_records_takes_only_what_holds_for_all(empty: Client) -> None:
     line = {"kind": "note", "text": "It burns oil.", "metadata": {"tags": "lamp, quay"}}
     data = "".join(json.dumps({**line, "source_id": str(n)}) + "\n" for n in range(2)).encode()

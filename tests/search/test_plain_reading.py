@@ -357,3 +357,29 @@ async def test_where_what_a_question_names_leaves_nothing_its_words_count_and_it
     assert ids(page) == ["kite"]
     assert any("read as a filter" in notice for notice in page.report.notices)
     assert any("kind:email" in notice for notice in page.report.notices)
+
+
+FOREIGN_BILLS = (
+    draft("power", "Stadtwerke Kiel\nRechnung vom 12.04.2014\nGesamtbetrag: 812,40 EUR",
+          kind="file", title="power", created_at=to_ms(datetime(2014, 4, 12, tzinfo=UTC)),
+          metadata={"path": "power.pdf", "document_type": "invoice"}),
+    draft("gas", "Energie BV\nFactuur\nTotaal: EUR 1250", kind="file", title="gas",
+          metadata={"path": "gas.pdf", "document_type": "invoice"}),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("question", "found"),
+    [
+        ("bills", {"power", "gas"}),
+        ("my bill", {"power", "gas"}),
+        ("bills from April 2014", {"power"}),
+        ("Factuur", {"gas"}),
+    ],
+)
+async def test_a_sort_of_document_alone_finds_those_that_say_it_in_another_language(
+    runtime: Runtime, question: str, found: set[str]
+) -> None:
+    await fill(runtime, *FOREIGN_BILLS, *DRAFTS)
+    page = await runtime.search.service.search(SearchRequest(question, asked_at=ASKED), "test")
+    assert set(ids(page)) == found

@@ -185,6 +185,15 @@ def test_seven_zip_is_read_with_its_package(tmp_path: Path) -> None:
     assert (draft.source_id, draft.text) == (f"{path}/notes/lamp.txt", "The lamp burns.")
 
 
+def test_seven_zip_that_hides_its_names_behind_a_password_says_so(tmp_path: Path) -> None:
+    py7zr = pytest.importorskip("py7zr")
+    path = tmp_path / "a.7z"
+    with py7zr.SevenZipFile(path, "w", password="lamp", header_encryption=True) as archive:
+        archive.writestr("The lamp burns.", "notes/lamp.txt")
+    with pytest.raises(Refusal, match="encrypted with a password"):
+        unpacked(path, tmp_path / "out")
+
+
 def test_seven_zip_without_its_package_names_the_command(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

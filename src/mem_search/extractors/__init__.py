@@ -104,12 +104,14 @@ def extract(path: Path, name: str, page: int = 0, *, links: bool = False) -> Ext
         found = reader.extract_with_links(path, name)
     else:
         found = reader.extract(path, name)
-    if isinstance(reader, CountedExtractor) and found.text.strip():
+    if isinstance(reader, CountedExtractor):
         try:
             lost = [*checking.missing(f"{found.title}\n{found.text}", reader.held(path))]
         except Unreadable as error:  # of a part that the text does not need
             lost = [f"whether it has more than its text is not known: {error.reason}"]
         found = replace(found, unread=(*found.unread, *lost))
+        if lost and not found.text.strip():
+            found = replace(found, note=f"its text was not found: {'; '.join(found.unread)}")
     return titles.titled(found, reader.name)
 
 

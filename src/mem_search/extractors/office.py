@@ -29,10 +29,13 @@ _SHOWN: Final = pattern(
 
 _WORDS: Final = pattern(
     rb"<(?:\w+:)?(?:t|text)(?:\s[^<>]*)?>(?P<words>[^<]*)</"
-    rb"|<(?P<ends>/)?(?:\w+:)?(?P<silent>rPh|fld)\b(?P<field>[^<>]*)>"
+    rb"|<(?P<ends>/)?(?:\w+:)?(?P<silent>rPh|fld|moveFrom)\b(?P<field>[^<>]*)>"
     rb"|</(?:\w+:)?(?:p|si|is|comment|cm|txBody)>|<(?:\w+:)?(?:tab|br|cr|noBreakHyphen)\b"
 )
 _NUMBER_OF_SLIDE: Final = b'type="slidenum"'
+
+CODES: Final = pattern(r'&(?:"[^"]*"|K[0-9A-Fa-f]{6}|\d+|[A-Za-z])')
+"""What stands for fonts, pages and dates in the head and foot of a sheet."""
 
 FILES: Final = frozenset(("package", "oleObject"))
 _PICTURES: Final = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".gif", ".bmp")
@@ -63,12 +66,13 @@ def shown_words(path: Path) -> Iterator[tuple[str, str]]:
 
 
 def _words(data: bytes) -> Iterator[bytes]:
-    """Words and ends of lines; not how Japanese words are read, nor the numbers of slides."""
+    """Words and ends of lines; not how Japanese words are read, nor what was moved elsewhere, nor
+    the numbers of slides."""
     silent = False
     for match in _WORDS.finditer(data):
         if (name := match["silent"]) is not None:
             begins = match["ends"] is None and not match["field"].endswith(b"/")
-            silent = begins and (name == b"rPh" or _NUMBER_OF_SLIDE in match["field"])
+            silent = begins and (name != b"fld" or _NUMBER_OF_SLIDE in match["field"])
         elif not silent:
             yield b"\n" if match["words"] is None else match["words"]
 

@@ -1,5 +1,4 @@
-"""Office files that are one XML file: SpreadsheetML and WordprocessingML of 2003, and flat
-OpenDocument.
+"""Office files that are one XML file: SpreadsheetML and WordprocessingML of 2003.
 
 Banks and shops write the first with the name ``.xls``.
 """
@@ -10,17 +9,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from lxml import etree
-
-from mem_search.extractors.refusal import Unreadable
-from mem_search.extractors.zip_package import attribute, described, local
+from mem_search.extractors.zip_package import attribute, described, local, parsed_file
 from mem_search.model.ingest import PAGE_BREAK, Extracted
 from mem_search.text.charsets import sniffed
 
 _MARKS: Final = (
     b"urn:schemas-microsoft-com:office:spreadsheet",
     b"schemas.microsoft.com/office/word/2003/wordml",
-    b"urn:oasis:names:tc:opendocument:xmlns:office",
 )
 _MAX_SKIPPED: Final = 1_000
 """Empty cells and rows that are kept between two with words: a file may name any number."""
@@ -30,40 +25,34 @@ class OfficeXml:
     """Rows of sheets, or paragraphs, by what the root element is."""
 
     name = "officexml"
-    suffixes = (".fodt", ".fods", ".fodp")
+    suffixes: tuple[str, ...] = ()
 
     def recognises(self, head: bytes, path: Path, suffix: str) -> bool:
         start = sniffed(head).removeprefix(b"\xef\xbb\xbf").lstrip()
         return start.startswith(b"<?xml") and any(mark in start for mark in _MARKS)
 
     def extract(self, path: Path, name: str) -> Extracted:
-        parser = etree.XMLParser(resolve_entities=False, no_network=True, recover=False)
-        try:
-            root = etree.parse(path, parser).getroot()
-        except etree.XMLSyntaxError as error:
-            raise Unreadable(f"it is damaged or cut off: {error}") from None
+        root = parsed_file(path)
         about: dict[str, Any] = {}
         for element in root.iter():
-            if local(element) in ("DocumentProperties", "meta") and len(element):
+            if local(element) == "DocumentProperties" and len(element):
                 about = described(element)
                 break
-        sheets = [each for each in root.iter() if local(each) in ("Worksheet", "table")
-                  and local(each.getparent()) in ("Workbook", "spreadsheet")]  # fmt: skip
+        sheets = [each for each in root.iter() if local(each) == "Worksheet"]
         if sheets:
-            pages = ["\n".join([f"# {attribute(each, 'Name') or attribute(each, 'name')}",
-                                *_rows(each)]) for each in sheets]  # fmt: skip
+            pages = ["\n".join([f"# {attribute(each, 'Name')}", *_rows(each)]) for each in sheets]
             metadata = {**about.pop("metadata", {}), "pages": len(pages)}
             return Extracted(PAGE_BREAK.join(pages), metadata=metadata, **about)
-        texts = ("".join(_runs(each)).strip() for each in root.iter() if local(each) in ("p", "h"))
+        texts = ("".join(_runs(each)).strip() for each in root.iter() if local(each) == "p")
         return Extracted("\n\n".join(filter(None, texts)), **about)
 
 
 def _rows(sheet: Any) -> Iterator[str]:
     for row in sheet.iter():
-        if local(row) in ("Row", "table-row"):
+        if local(row) == "Row":
             cells: list[str] = []
             for cell in row:
-                if local(cell) not in ("Cell", "table-cell"):
+                if local(cell) != "Cell":
                     continue
                 place = attribute(cell, "Index")
                 if place.isdecimal() and len(cells) < int(place) - 1 < _MAX_SKIPPED:
@@ -74,13 +63,10 @@ def _rows(sheet: Any) -> Iterator[str]:
                 yield line
 
 
-def _runs(element: Any) -> Iterator[str]:
-    """The text of a paragraph: in WordprocessingML only what ``w:t`` has."""
-    is_word = "wordml" in str(element.tag)
-    for each in element.iter():
-        if local(each) in ("tab", "br", "line-break", "s"):
-            yield "\t" if local(each) == "tab" else " " if local(each) == "s" else "\n"
-        if each is element or local(each) != "annotation":
-            yield (each.text or "") if not is_word or local(each) == "t" else ""
-        if each is not element and not is_word:
-            yield each.tail or ""
+def _runs(paragraph: Any) -> Iterator[str]:
+    """What its ``w:t`` have."""
+    for each in paragraph.iter():
+        if local(each) in ("tab", "br"):
+            yield "\t" if local(each) == "tab" else "\n"
+        elif local(each) == "t":
+            yield each.text or ""

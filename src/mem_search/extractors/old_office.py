@@ -1,7 +1,7 @@
 """Word documents and presentations of before 2007 (``.doc``, ``.ppt``), by an installed program.
 
-LibreOffice makes a new file of one, which our reader reads; antiword, catdoc and catppt give text.
-Old workbooks are read by ``sheet`` itself.
+LibreOffice makes a new file of one, which our reader reads. Without it, what Word 97 and later
+wrote is read here, the rest by antiword, catdoc and catppt. Old workbooks are read by ``sheet``.
 """
 
 from __future__ import annotations
@@ -9,12 +9,14 @@ from __future__ import annotations
 import os
 import resource
 import shutil
+import struct
 import subprocess
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from mem_search.extractors import compound
 from mem_search.extractors.docx import Docx
 from mem_search.extractors.pptx import Pptx
 from mem_search.extractors.refusal import OLE, Unreadable, reason_for
@@ -75,14 +77,41 @@ class OldOffice:
                 if not made.is_file():
                     raise Unreadable("it is damaged: LibreOffice cannot open it")
                 return form.reader().extract(made, name)
+        refused = ""
+        if form.reader is Docx and (text := _word(path)) is not None:
+            return _with_files(path, text)
         for program, *options in form.commands:
             if found := shutil.which(program):
-                text = _run([found, *options, str(path.absolute())])
-                return Extracted("\n".join(line.rstrip() for line in text.strip().splitlines()))
+                try:
+                    text = _run([found, *options, str(path.absolute())])
+                except Unreadable as error:
+                    refused = refused or error.reason
+                    continue
+                return _with_files(path, "\n".join(map(str.rstrip, text.strip().splitlines())))
         raise Unreadable(
-            f"it is {form.what}, which another program has to open: {_advice(form.package)};"
+            refused
+            or f"it is {form.what}, which another program has to open: {_advice(form.package)};"
             " then: mem-search sync --again; or save it as a new file"
         )
+
+
+def _word(path: Path) -> str | None:
+    """The text of a Word document of 1997 or later; None where it cannot be had so."""
+    with compound.opened(path) as box:
+        try:
+            return compound.word_text(box) if box is not None else None
+        except (OSError, struct.error):
+            return None
+
+
+def _with_files(path: Path, text: str) -> Extracted:
+    """What a program wrote, with the files inside and what the document says of itself."""
+    with compound.opened(path) as box:
+        if box is None:
+            return Extracted(text)
+        files, properties = compound.files_in(box), compound.described(box)
+    text = "\n\n".join(filter(None, (text, *files.texts)))
+    return Extracted(text, unread=files.unread, lacks=files.lacks, **properties)
 
 
 def _form(path: Path) -> _Form | None:

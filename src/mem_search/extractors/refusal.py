@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
-from zipfile import is_zipfile
+from zipfile import BadZipFile, is_zipfile
 
 from mem_search.text.charsets import sniffed
 from mem_search.text.counted import listed
+from mem_search.zip_files import TooManyNames, open_zip
 
 OLE: Final = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 """The container of old Office files, of Outlook messages and of encrypted new Office files."""
@@ -128,6 +130,19 @@ def binary_reason(head: bytes, suffix: str) -> str:
     return ""
 
 
+def _package_of(path: Path) -> str:
+    """What a ZIP that is a document says that it is: by the OPC, or by its ``mimetype``."""
+    try:
+        with path.open("rb") as file, open_zip(file) as archive:
+            names = set(archive.namelist())
+            if "mimetype" in names:
+                said = archive.open("mimetype").read(200).decode("ascii", "replace").strip()
+                return f"a document ({said})"
+            return "a document" if "[Content_Types].xml" in names else ""
+    except (OSError, BadZipFile, RuntimeError, NotImplementedError, TooManyNames, zlib.error):
+        return ""
+
+
 def reason_for(head: bytes, path: Path, suffix: str) -> str:
     """Why no reader takes a file with these first bytes."""
     if head.startswith(OLE):
@@ -150,6 +165,10 @@ def reason_for(head: bytes, path: Path, suffix: str) -> str:
             return f"it is not {expected}: it is damaged or cut off"
         other = found or ("text" if is_text(sniffed(head)) else "something else")
         return f"its name says that it is {expected}, but it is {other}; name it as what it is"
+    if found == "a ZIP archive" and suffix != ".zip" and (what := _package_of(path)):
+        return (
+            f"it is {what} of another program; export it there as PDF, text or HTML, and add that"
+        )
     if found.endswith("archive"):
         return f"it is {found}, which is not looked into; unpack it and add its folder"
     what = f"it is {found}, which" if found else "it is of a binary kind that"

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from mem_search.extractors import inside
-from mem_search.extractors.refusal import Unreadable
 from mem_search.model.ingest import Extracted
 from mem_search.patterns import pattern
 from mem_search.text.charsets import codec_of
+from mem_search.text.counted import counted
 
 _AROUND: Final = (
     "shptxt", "footnote", "annotation", "header", "headerl", "headerr", "headerf", "footer",
@@ -22,12 +22,23 @@ _AROUND: Final = (
 _INFO: Final = ("title", "author", "keywords")
 _MAX_GROUPS: Final = 10_000
 _MARK: Final = pattern(rb"\\([a-z]{1,32})(?![a-z])|[{}]|\\[^a-z]")
+_STARRED: Final = pattern(rb"\{\s*\\\*")
+_SEEN: Final = frozenset(("annotation", "footnote", "shpinst", "shptxt", "ud"))
+"""Of the groups that a reader may skip (``\\*``), those with text for people."""
+_LOOSE_STAR: Final = pattern(rb"(?P<kept>\\\\|\{\s*\\\*)|\\\*")
+"""A star that begins no group hides nothing (StarWriter, before a style)."""
+_PICTURE: Final = pattern(rb"\\(?:png|jpeg)blip")
+_LARGE_PICTURE: Final = 200_000
+"""Letters of hexadecimal digits: 100 kB. A smaller one is a sign or a logo."""
+_FEW_LETTERS: Final = 100
+"""A document with fewer letters and with pictures was scanned."""
+_MAX_PICTURES: Final = 8
 _SILENT: Final = pattern(
     r"fonttbl|colortbl|stylesheet|info|pict|themedata|colorschememapping|listtable|datastore"
     r"|listoverridetable|rsidtbl|generator|fldinst|object|latentstyles|filetbl|revtbl|xmlnstbl"
-    r"|bkmkstart|bkmkend|atnid|atnauthor|atrfstart|atrfend|sp|nonshppict"
+    r"|listname|bkmkstart|bkmkend|atnid|atnauthor|atrfstart|atrfend|sp|nonshppict"
 )
-_CONTROL: Final = pattern(r"\\[a-z]{1,32}-?\d{0,10} ?|\\'[0-9a-f]{2}|\\.|[\r\n]", re.DOTALL)
+_CONTROL: Final = pattern(r"\\[a-zA-Z]{1,32}-?\d{0,10} ?|\\'[0-9a-f]{2}|\\.|[\r\n]", re.DOTALL)
 _NO_HEX: Final = pattern(r"[^0-9a-fA-F]+")
 _HEAD: Final = 1000
 _PAGE: Final = pattern(rb"\\(?:ansicpg(\d{1,5})|(mac|pca?)\b)")
@@ -48,10 +59,8 @@ class Rtf:
     def extract(self, path: Path, name: str) -> Extracted:
         from striprtf.striprtf import rtf_to_text
 
-        raw = path.read_bytes()
-        data = _in_ascii(raw)
-        if not data.rstrip("\0 \r\n").endswith("}"):
-            raise Unreadable("it is cut off: its last bracket is missing")
+        written, cut = _whole(path)
+        data = _in_ascii(written)
         start = _start(data)
 
         def text(group: str) -> str:
@@ -60,9 +69,13 @@ class Rtf:
         pieces = [str(rtf_to_text(data, errors="ignore")).strip()]
         info: dict[str, str] = {}
         objects: list[tuple[str, bytes]] = []
-        for word, at, end in _groups(data.encode(), (*_AROUND, *_INFO, "objdata")):
+        pictures: list[str] = []
+        for word, at, end in _groups(data.encode(), (*_AROUND, *_INFO, "objdata", "pict")):
             if word == "objdata":
                 objects.append(_object(data[at:end]))
+                continue
+            if word == "pict":
+                pictures.append(data[at:end])
                 continue
             said = text(data[at:end])
             if word in _INFO:
@@ -76,23 +89,24 @@ class Rtf:
         empty = tuple(
             f"{name} inside it was not read: it has no data" for name, held in objects if not held
         )
-        body = "\n\n".join(filter(None, (*pieces, *files.texts)))
-        title, lacks = info.get("title", ""), files.lacks
+        shown = _pictures(pictures, all_of_them=sum(map(len, pieces)) < _FEW_LETTERS)
+        body = "\n\n".join(filter(None, (*pieces, *shown.texts, *files.texts)))
         return Extracted(
             body,
-            title=title,
+            title=info.get("title", ""),
             metadata=metadata,
             tags=tags,
-            unread=(*files.unread, *empty),
-            lacks=lacks,
+            unread=(*("it is cut off",) * cut, *files.unread, *empty, *shown.unread),
+            lacks=files.lacks or shown.lacks,
         )
 
     def held(self, path: Path) -> Iterator[tuple[str, str]]:
         """Words in the letters of ASCII, which no code page changes, outside of silent groups."""
-        data = path.read_bytes()
+        data, _ = _whole(path)
         kept, at = [], 0
         for word, start, end in _groups(data, ()):
-            if start >= at and _SILENT.fullmatch(word):
+            is_starred = _STARRED.match(data, start) and word not in _SEEN
+            if start >= at and (is_starred or _SILENT.fullmatch(word)):
                 kept.append(data[at:start])
                 at = end
         kept.append(data[at:])
@@ -102,6 +116,36 @@ class Rtf:
         )
         words = (each for each in re.split(r"[\s{}]+", text) if "?" not in each)
         yield "the file", " ".join(words)
+
+
+def _whole(path: Path) -> tuple[bytes, bool]:
+    """A file up to its last bracket, without what follows it, and whether that was missing."""
+    data, depth = path.read_bytes(), 0
+    if data.rstrip(b"\0 \r\n").endswith(b"}"):
+        return data, False
+    for match in _MARK.finditer(data):
+        depth += {b"{": 1, b"}": -1}.get(match[0], 0)
+        if not depth:
+            return data[: match.end()], False
+    return data + b"}" * depth, True
+
+
+def _pictures(written: list[str], *, all_of_them: bool) -> inside.Inside:
+    """What is read of the pictures of a document that is hardly more; of others, that large ones
+    are not read."""
+    if not all_of_them:
+        large = sum(len(each) > _LARGE_PICTURE for each in written)
+        said = (counted(large, "large picture"),) if large else ()
+        return inside.Inside(unread=tuple(f"{each} in it not read" for each in said))
+    found: list[tuple[str, bytes]] = []
+    for each in written:
+        kind = _PICTURE.search(each[:_HEAD].encode())
+        if kind and len(found) < _MAX_PICTURES:
+            digits = _NO_HEX.sub("", _CONTROL.sub(" ", each.rpartition("}")[2]))
+            suffix = "png" if b"png" in kind[0] else "jpg"
+            name = f"picture {len(found) + 1}.{suffix}"
+            found.append((name, bytes.fromhex(digits[: len(digits) // 2 * 2])))
+    return inside.read(found)
 
 
 def _object(written: str) -> tuple[str, bytes]:
@@ -175,7 +219,7 @@ def _in_ascii(data: bytes) -> str:
         units = memoryview(text).cast("h")
         return b"{\\uc1" + b"".join(b"\\u%d?" % unit for unit in units) + b"}"
 
-    data = _RAW.sub(escaped, data)
+    data = _LOOSE_STAR.sub(lambda match: match["kept"] or b"", _RAW.sub(escaped, data))
     if codec.startswith("mac") or (stated and stated[2]):
         data = _ESCAPED.sub(escaped, data)
     return data.decode("ascii")

@@ -26,8 +26,6 @@ _MAX_GAP: Final = 20
 """Empty cells between two of a row that are shown as such."""
 _NAMED_CELLS: Final = 3
 _COLUMN: Final = pattern(r"([A-Z]{1,3})\d+")
-_CODES: Final = pattern(r'&(?:"[^"]*"|K[0-9A-Fa-f]{6}|\d+|[A-Za-z])')
-"""What stands for fonts, pages and dates in the head and foot of a sheet."""
 
 
 @dataclass(slots=True)
@@ -154,7 +152,7 @@ def _page(package: Package, title: str, part: str, book: _Book) -> str:
         elif local(element) == "dataValidation":  # what is shown when the cell is chosen
             around += filter(None, map(element.get, ("promptTitle", "prompt")))
         else:
-            said = (_CODES.sub(" ", each.text or "") for each in element)
+            said = (office.CODES.sub(" ", each.text or "") for each in element)
             around += [" ".join(each.split()) for each in said if re.search(r"[^\W_]", each)]
         element.clear()
         while element.getprevious() is not None:

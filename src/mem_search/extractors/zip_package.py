@@ -34,6 +34,15 @@ _NUMBERED: Final = pattern(
 )
 """The main part of an Office file, as some servers number it: ``word/document2.xml``."""
 
+_OF_TEMPLATES: Final = frozenset(
+    "1601-01-01T00:00:00Z 1970-01-01T00:00:00Z 1980-01-01T00:00:00Z"  # of clocks and archives
+    " 1996-10-14T23:33:28Z 2006-09-12T15:06:44Z 2006-09-13T11:21:51Z 2006-09-16T00:00:00Z"
+    " 2006-09-28T05:33:49Z 2015-06-05T18:17:20Z 2015-06-05T18:19:34Z"  # of Excel
+    " 2006-08-16T00:00:00Z 2011-08-01T06:04:30Z 2013-01-27T09:14:16Z 2013-01-27T09:15:58Z"
+    " 2013-12-23T23:15:00Z".split()  # of PowerPoint, Canva, python-pptx and python-docx
+)
+"""When the empty file was made that a program begins with: no date of what was written into it."""
+
 _DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError)
 
 
@@ -149,6 +158,15 @@ def parsed(data: bytes) -> Any:
     return etree.fromstring(data, etree.XMLParser(resolve_entities=False, no_network=True))
 
 
+def parsed_file(path: Path) -> Any:
+    """The root element of an XML file. Raises Unreadable."""
+    parser = etree.XMLParser(resolve_entities=False, no_network=True, recover=False)
+    try:
+        return etree.parse(path, parser).getroot()
+    except etree.XMLSyntaxError as error:
+        raise Unreadable(f"it is damaged or cut off: {error}") from None
+
+
 def local(element: Any) -> str:
     """The name of an element without its namespace; empty for a comment."""
     tag = element.tag
@@ -171,14 +189,19 @@ def described(root: Any) -> dict[str, Any]:
     found: dict[str, Any] = {"title": properties.get("title", ""), "metadata": {}}
     if author:
         found["metadata"]["author"] = author
-    for date in ("created", "creation-date", "date"):
-        if (at := moment(properties.get(date, ""))) is not None:
-            found["created_at"] = at
-            break
+    dates = ("created", "creation-date", "date", "modified")
+    if (at := stated_date(*(properties.get(date, "") for date in dates))) is not None:
+        found["created_at"] = at
     if keywords := properties.get("keywords") or properties.get("keyword"):
         words = [word.strip() for word in keywords.replace(";", ",").split(",")]
         found["tags"] = tuple(word for word in words if word and len(word) < 50)[:20]
     return found
+
+
+def stated_date(*said: str) -> int | None:
+    """The first of the moments that a document says of itself which is one."""
+    dates = (moment(each) for each in said if each not in _OF_TEMPLATES)
+    return next((at for at in dates if at is not None), None)
 
 
 def moment(text: str) -> int | None:

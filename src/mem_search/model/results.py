@@ -74,6 +74,11 @@ class Result:
     relevance: float | None = None
     confidence: float | None = None
 
+    @property
+    def found_on(self) -> int | None:
+        """The page of what was found, of a document with several."""
+        return self.snippet.page if self.record.metadata.get("pages") != 1 else None
+
 
 @dataclass(frozen=True, slots=True)
 class LegReport:

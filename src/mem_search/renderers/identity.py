@@ -177,7 +177,7 @@ def table(page: SearchPage, display: DisplayOptions) -> str:
             dates.to_the_minute(result.record.created_at, display.tz),
             place_of(result.record),
             " › ".join(filter(None, title_of(result.record, display))),
-            result.snippet.text,
+            result.snippet.text + (f" (page {result.found_on})" if result.found_on else ""),
         )
         for result in page.results
     )

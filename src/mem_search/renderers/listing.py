@@ -274,7 +274,8 @@ def notes(page: SearchPage, display: DisplayOptions) -> list[str]:
 
 def _index_entry(result: Result, display: DisplayOptions) -> str:
     """One line; further ones tell why it was found and how it was scored, where asked for."""
-    lines = [index_line(result.record, display, result.similar)]
+    page = result.found_on if display.why is None else None  # else the next line says it
+    lines = [index_line(result.record, display, result.similar, page)]
     if display.why is not None and (why := display.why(result)):
         lines.append(f"    {marked(why)}")
     return "\n".join((*lines, *explanation(result.scores)))
@@ -285,6 +286,7 @@ def _full_entry(result: Result, display: DisplayOptions) -> str:
     parts = ", ".join(f"{name} {value:.3g}" for name, value in total_scores(result.scores))
     why = f"Score: {result.score:.3g}{f' ({parts})' if parts else ''}"
     similar = [f"Similar: {_refs(result.similar)}"] if result.similar else []
+    similar += [f"Found on page {result.found_on}"] if result.found_on else []
     reasons = "\n".join((*similar, why, *explanation(result.scores)))
     return "\n\n".join([*_blocks(result.record, display), reasons])
 

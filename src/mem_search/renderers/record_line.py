@@ -134,9 +134,11 @@ def reading_notes(analyzed: Analyzed, bounds: str, as_words: str = "as_words=kin
     return notes
 
 
-def index_line(record: Record, display: DisplayOptions, similar: Sequence[Ref] = ()) -> str:
+def index_line(
+    record: Record, display: DisplayOptions, similar: Sequence[Ref] = (), page: int | None = None
+) -> str:
     """``🟣 Observation #5678 - Added login endpoint (Nov 17, 5:45 PM)``, and its ``marks``."""
-    marked = marks(record, similar)
+    marked = marks(record, similar, page)
     return f"{name_of(record, display, marked)} ({display.date(record.created_at)}){marked}"
 
 
@@ -152,12 +154,13 @@ def name_of(record: Record, display: DisplayOptions, beside: str = "") -> str:
     return f"{kind.icon(record)} {kind.label} #{record.number} - {title}"
 
 
-def marks(record: Record, similar: Sequence[Ref] = ()) -> str:
-    """`` [superseded by #14]`` or `` [supersedes #9; 3 similar: #7, …]``; empty for neither.
+def marks(record: Record, similar: Sequence[Ref] = (), page: int | None = None) -> str:
+    """`` [superseded by #14]`` or `` [page 7; supersedes #9; 3 similar: #7, …]``; or empty.
 
-    ``similar`` are the near-duplicates that are folded under the record.
+    ``similar`` are the near-duplicates that are folded under the record, ``page`` is where in it
+    something was found.
     """
-    notes = []
+    notes = [f"page {page}"] if page else []
     if record.superseded_by is not None:
         notes.append(f"superseded by #{record.superseded_by.number}")
     if older := record.supersedes:

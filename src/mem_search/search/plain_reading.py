@@ -184,6 +184,22 @@ def _typed(
     return rest
 
 
+def sort_in(text: str) -> list[Named]:
+    """The sort of document that a question names which says nothing else: ``my bills``.
+
+    It counts only where no record has its word: then those that say ``Rechnung`` are meant.
+    """
+    typed = [
+        (match, known) for match in _WORDS.finditer(text)
+        if match[0].lower() not in EMPTY and (known := _type_called(match[0].lower()))
+    ]  # fmt: skip
+    if len(typed) != 1 or not (EMPTY | DOCUMENTS).issuperset(words.runs_of(text)):
+        return []
+    match, known = typed[0]
+    said, field = match[0], f"document_type:{known}"
+    return [Named(said, match.start(), match.end(), field, "fact", True, names=(said.lower(),))]
+
+
 def _type_called(word: str) -> str:
     """The type of what a document is that a question calls ``word``, also in the plural."""
     for ending in ("", *_PLURALS):
@@ -203,6 +219,10 @@ def _condition(
     """
     if named.part == "negation":
         return _excluded(snapshot, named, fields)
+    if named.part == "fact" and named.names and snapshot.matches_any(
+        Filters(demand=any_of(Term((name,)) for name in named.names))
+    ):  # fmt: skip
+        return []
     if named.part != "person":
         return _of_field(named, named.field, fields)
     facets = ("from", "author") if named.field == "from" else (named.field,)

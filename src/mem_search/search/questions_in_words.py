@@ -237,6 +237,7 @@ def _named(question: Question, request: SearchRequest, kinds: KnownKinds) -> lis
     found = [*plain_words.find(text, kinds.vocabulary), *exclusions.find(text)]
     if question.times and (listed := plain_words.listed_in(text, kinds.vocabulary)):
         found = [listed]
+    found = found or plain_reading.sort_in(text)
     return [
         named
         for named in (*found, *plain_reading.named_in(request.translated, text, found))

@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from mem_search.model import Batch, Draft
+from mem_search.model.records import CONTENT_ID
 from mem_search.text.search_fields import DATED_BY
 
 OF_ONE: Final = ("source_id", "title", "created_at", "url")
@@ -49,6 +50,7 @@ def _of_first(drafts: Sequence[Draft], given: Mapping[str, str]) -> list[Draft]:
     if own := given.get("source_id"):
         changed["source_id"] = own
         said["sha256"] = given.get("sha256", "")
+        said.pop(CONTENT_ID, None)  # who gives an id says by it which message this is
         others = [_renamed(each, first.source_id, own) for each in others]
     return [replace(first, **changed, metadata=said), *others]
 

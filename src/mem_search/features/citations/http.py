@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from itertools import zip_longest
 from typing import Annotated, Literal
 
 from aiohttp import web
@@ -79,12 +80,15 @@ async def _cited(call: Call, params: CitationParameters | CitationsBody) -> web.
     return file_reply(await asyncio.to_thread(form.write, items), form.content_type)
 
 
-def items_of(call: Call, records: Sequence[Record], tz: Zone | None) -> list[reference_files.Item]:
-    """Each record as an item of CSL-JSON, with dates in the time zone of the caller."""
-    tz = call.display(tz).tz
+def items_of(
+    call: Call, records: Sequence[Record], tz: Zone | None, pages: Sequence[int | None] = ()
+) -> list[reference_files.Item]:
+    """Each record as an item of CSL-JSON, with dates in the time zone of the caller; ``pages`` are
+    those on which they were found."""
+    zone = call.display(tz).tz
     return [
-        reference_files.item(installed_kinds().get(record.kind).citation(record), record, tz)
-        for record in records
+        reference_files.item(installed_kinds().get(record.kind).citation(record), record, zone, on)
+        for record, on in zip_longest(records, pages)
     ]
 
 

@@ -35,8 +35,9 @@ _DAY = 86_400_000
 """Milliseconds."""
 
 
-def item(citation: Citation, record: Record, tz: tzinfo) -> dict[str, Any]:
-    """The item of ``record``, whose ``citation`` this is; dates are in ``tz``."""
+def item(citation: Citation, record: Record, tz: tzinfo, page: int | None = None) -> dict[str, Any]:
+    """The item of ``record``, whose ``citation`` this is; dates are in ``tz``. ``page`` is the one
+    that is cited."""
     kind = installed_kinds().get(record.kind)
     url = one_line(citation.url)
     on_web = bool(_WEB.match(url))
@@ -54,6 +55,7 @@ def item(citation: Citation, record: Record, tz: tzinfo) -> dict[str, Any]:
         "accessed": _day(_accessed(citation) if on_web else None, tz),
         "container-title": one_line(citation.domain) if kind.csl_type == "webpage" else "",
         "genre": kind.genre,
+        "page": str(page or ""),
         "URL": url if on_web else "",
         "keyword": ", ".join(one_line(tag) for tag in record.tags),
         "call-number": str(record.ref),
@@ -232,6 +234,8 @@ def _fields(item: Item) -> Iterator[tuple[str, str]]:
     where = (item.get("genre"), item.get("archive"), item.get("archive_location"))
     if found := ", ".join(escaped(part) for part in where if part):
         yield "howpublished", f"{{{found}}}"
+    if page := item.get("page"):
+        yield "pages", f"{{{page}}}"
     if site := item.get("container-title"):
         yield "organization", f"{{{escaped(site)}}}"
     if url := item.get("URL"):
@@ -297,8 +301,8 @@ def _ris_lines(item: Item) -> Iterator[tuple[str, str]]:
             yield "DA", _ris_day(issued)
     if accessed := day_of(item.get("accessed")):
         yield "Y2", _ris_day(accessed)
-    fields = (("T2", "container-title"), ("M3", "genre"), ("UR", "URL"), ("DB", "archive"),
-              ("CN", "call-number"))  # fmt: skip
+    fields = (("T2", "container-title"), ("SP", "page"), ("M3", "genre"), ("UR", "URL"),
+              ("DB", "archive"), ("CN", "call-number"))  # fmt: skip
     for tag, name in fields:
         if value := item.get(name):
             yield tag, value

@@ -28,7 +28,6 @@ from mem_search.features.citations.formats import BY_NAME, FORMATS
 from mem_search.features.citations.http import file_reply, items_of
 from mem_search.http.core.parameter_types import Kinds
 from mem_search.http.core.parameters import FilterParameters, SearchParameters, also
-from mem_search.http.core.replies import page_of
 from mem_search.http.core.routing import Call, Route
 from mem_search.http.jobs import NDJSON
 from mem_search.model import Record, Result, SearchPage
@@ -187,7 +186,12 @@ def _writer(call: Call, params: SearchExportParameters) -> Callable[[SearchPage]
         case citation:
             write = BY_NAME[citation].write
             return lambda page: write(
-                items_of(call, [result.record for result in page.results], params.tz)
+                items_of(
+                    call,
+                    [result.record for result in page.results],
+                    params.tz,
+                    [result.found_on for result in page.results],
+                )
             )
 
 
@@ -285,7 +289,7 @@ def _quoted(result: Result, indent: str) -> Iterator[str]:
     """The snippet as a quotation, unless it repeats the title."""
     words = one_line(result.snippet.text)
     if words and words != one_line(result.record.title):
-        where = f" (page {page})" if (page := page_of(result)) else ""
+        where = f" (page {page})" if (page := result.found_on) else ""
         yield f"{indent}> {escaped(words)}{where}"
 
 

@@ -192,7 +192,7 @@ def why_found(page: SearchPage) -> Callable[[Result], str]:
         title = one_line(title_of(result.record))
         reason = _reason(result, matcher) if ranked and not matcher.stands_in(title) else ""
         text, around = result.snippet.text, words
-        if (page := page_of(result)) and not reason.startswith(_IN_A_NAME):
+        if (page := result.found_on) and not reason.startswith(_IN_A_NAME):
             reason = _ON_A_PAGE[reason].format(page)
         if reason.startswith(_IN_A_NAME):  # the reason has the words; the text says what it is
             text, around = result.record.text.removeprefix(result.record.title), ()
@@ -203,11 +203,6 @@ def why_found(page: SearchPage) -> Callable[[Result], str]:
         return f"{reason}{shown}"
 
     return why
-
-
-def page_of(result: Result) -> int | None:
-    """The page of what was found, of a document with several."""
-    return result.snippet.page if result.record.metadata.get("pages") != 1 else None
 
 
 def _reason(result: Result, matcher: WordMatcher) -> str:

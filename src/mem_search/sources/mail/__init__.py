@@ -9,6 +9,7 @@ which it links to. A message that cannot be read is named in the ledger, and the
 
 from __future__ import annotations
 
+import base64
 import os
 import time
 from collections.abc import Collection, Iterator, Mapping
@@ -300,6 +301,11 @@ def _read_file(opened: BinaryIO, form: Format) -> Mail:
     data = opened.read()
     if form == "outlook":
         return read_outlook(data)
+    if form == "tnef":  # without the message that it came in
+        head = b"Subject: winmail.dat\nContent-Type: application/ms-tnef\n"
+        return read_message(
+            head + b"Content-Transfer-Encoding: base64\n\n" + base64.encodebytes(data)
+        )
     if form == "apple":  # the length of the message, the message, then properties of the program
         length, _, data = data.lstrip().partition(b"\n")
         data = data[: int(length)]

@@ -28,6 +28,14 @@ _TAG: Final = pattern(r"<[a-zA-Z/!?][^<>]{0,20000}>")
 _WORD: Final = pattern(r"[^\W_]{2,}")
 _URL: Final = pattern(r"(?:https?://|www\.|mailto:|cid:)[^\s<>]{1,2000}")
 _NO_WIDTH: Final = pattern("[\u00ad\u034f\u200b-\u200f\u2060-\u2064\ufeff]")
+_NO_EDGE: Final = "\u00ad\u034f\u200b\u200c\u2060\ufeff"
+_FILLERS: Final = pattern(
+    "(?<!\\S)[\u00ad\u034f\u115f\u1160\u200b-\u200f\u2060-\u2064\u2800\u3164\ufeff\uffa0]+(?:[^\\S\n]+|$)"
+    f"|(?<!\\S)[{_NO_EDGE}]+|(?<![{_NO_EDGE}])[{_NO_EDGE}]+(?!\\S)",
+    re.MULTILINE,
+)
+"""What newsletters put behind their first line, so that mail programs show nothing else of the
+text: words of characters that nobody sees, and such characters at the edge of a word."""
 _MAX_COMPARED: Final = 500
 """Words of one form that are looked for in all of another one, a millisecond each at the most."""
 
@@ -271,9 +279,9 @@ def take_apart(text: str) -> Reply:
 
     Quoted are lines after ``>`` with the line that introduces them, and everything after the head
     of an original message. A forwarded message is not quoted: it may be stored nowhere else. When
-    nothing else is left, the quote is the text.
+    nothing else is left, the quote is the text. Fillers are no text.
     """
-    lines = text.split("\n")
+    lines = _FILLERS.sub("", text).split("\n")
     quoted = [line.lstrip(" ").startswith(">") for line in lines]
     for number, line in enumerate(lines):
         if _FORWARDED.match(line[:_LINE]):

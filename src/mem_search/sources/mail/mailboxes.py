@@ -18,8 +18,9 @@ from typing import Any, BinaryIO, Final, Literal, cast
 from mem_search.extractors.refusal import is_binary_format
 from mem_search.patterns import pattern
 from mem_search.sources.mail.message import MAX_LINES, MAX_MESSAGE_BYTES
+from mem_search.sources.mail.tnef import is_tnef
 
-Format = Literal["message", "mbox", "outlook", "apple"]
+Format = Literal["message", "mbox", "outlook", "apple", "tnef"]
 
 _SEPARATOR: Final = pattern(rb"From [^\n]{0,300}?\b\d{1,2}:\d\d[^\n]{0,60}?\b\d{4}\b")
 _MMDF: Final = b"\1\1\1\1"
@@ -50,6 +51,8 @@ def format_of(name: str, head: bytes) -> Format | None:
     suffix = name.lower().rpartition(".")[2] if "." in name else ""
     if head.startswith(_OLE):
         return "outlook" if suffix in ("msg", "oft") else None
+    if is_tnef(head):
+        return "tnef"
     head = head if b"\n" in head else head.replace(b"\r", b"\n")
     head = head.removeprefix(b"\xef\xbb\xbf").lstrip(b"\r\n")[:_LOOKED_AT]
     first, _, rest = head.partition(b"\n")

@@ -60,7 +60,10 @@ class _Item:
         if kind and not kind.startswith(
             ("IPM.NOTE", "IPM.SCHEDULE", "REPORT", "IPM.STICKYNOTE", "IPM.POST")
         ):
-            raise ValueError(f"it is an Outlook item of the class {kind}, not a message")
+            raise ValueError(
+                f"it is an Outlook item of the class {kind}, not a message; save it in Outlook as"
+                " .ics (an appointment), .vcf (a contact) or text, and add that"
+            )
         said = HeaderParser(policy=compat32).parsestr(self.text(0x007D))
         to: dict[int, list[str]] = {1: [], 2: [], 3: []}
         for who in self._inside("__recip_version1.0_"):

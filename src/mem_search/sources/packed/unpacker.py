@@ -214,6 +214,8 @@ class _Unpacking:
                     if not _parts(each.filename):
                         self._leave(each.filename, "its path leaves the archive")
                 archive.extract(inside, targets=safe)
+        except py7zr.exceptions.PasswordRequired:  # of one that hides its names, too
+            raise Refusal("it is encrypted with a password; unpack it yourself") from None
         except py7zr.exceptions.ArchiveError as error:
             raise Refusal(f"it is damaged or of an unknown kind: {error}") from None
         for name in safe:
