@@ -151,6 +151,14 @@ async def test_a_misspelling_says_what_it_was_taken_for(runtime: Runtime) -> Non
     assert page.report.analyzed.near == (("authentcation~", ("authentication",)),)
 
 
+async def test_what_is_spelt_nearly_so_answers_who_asks_for_that(runtime: Runtime) -> None:
+    others = [draft(f"n{each}", f"nothing of number {each} at all") for each in range(30)]
+    await fill(runtime, draft("a", "the authentication of users"), *others)
+    page = await runtime.search.pipeline.search(SearchRequest("authentcation~", mode="keyword"))
+    assert [result.record.source_id for result in page.results] == ["a"]
+    assert (page.total, page.report.answerable, page.report.notices) == (1, True, ())
+
+
 async def test_a_quoted_phrase_without_matches_becomes_its_words_with_a_notice(
     runtime: Runtime,
 ) -> None:
