@@ -169,8 +169,11 @@ async def test_a_quoted_phrase_without_matches_becomes_its_words_with_a_notice(
     assert [result.record.source_id for result in page.results] == ["a"]
     assert "nothing is impossible" in page.report.analyzed.warnings[0]
     assert "within the filters" in page.report.analyzed.warnings[0]
+    # A hidden note is no filter of the request.
+    await fill(runtime, draft("s", "scratch", kind="note", metadata={"folder": "scratchpad"}))
     alone = await runtime.search.pipeline.search(SearchRequest('"book impossible"', mode="keyword"))
     assert {result.record.source_id for result in alone.results} == {"a", "b"}
+    assert alone.report.analyzed.warnings[0].startswith("no record has the phrase")
     strict = await runtime.search.pipeline.search(
         replace(query, text='book AND "nothing is impossible"')
     )
