@@ -116,6 +116,31 @@ def test_a_row_that_the_search_does_not_list_is_found_in_its_database(workspace:
     assert set(drafts(read())) == {"tasks", "row"}
 
 
+def test_a_database_that_cannot_be_listed_costs_nothing_else(workspace: Workspace) -> None:
+    workspace.database("several", "Several sources")
+    workspace.page("row", "A row", parent={"type": "database_id", "database_id": "several"})
+    whole = workspace.answer
+
+    status = 400
+
+    def answer(method: str, path: str, given: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+        if path.endswith("/query"):
+            return status, {"object": "error", "status": status, "code": "some_error"}
+        return whole(method, path, given)
+
+    workspace.answer = answer  # type: ignore[method-assign]
+    found = read()
+    assert set(drafts(found)) == {"several", "row"}
+    failed = [entry for entry in ledger(found) if entry.outcome == "failed"]
+    assert [entry.item for entry in failed] == ["Several sources"]
+    status = 500
+    with pytest.raises(SourceError, match="500 some_error"):
+        read()
+    workspace.busy = [(200, "")]
+    with pytest.raises(SourceError, match="something else than a list"):
+        read()
+
+
 def test_only_what_notion_calls_gone_is_deleted(workspace: Workspace) -> None:
     for name in ("kept", "trashed", "unshared", "late"):
         workspace.page(name, name, block("paragraph", "words"))
@@ -207,8 +232,9 @@ def test_its_place_is_a_url() -> None:
     source = by_url("notion://")
     assert source is not None
     assert source.locate("notion:///").path == source.locate("notion://workspace/").path == PLACE
-    with pytest.raises(InputError, match="notion://workspace"):
-        source.locate("notion://elsewhere")
+    for other in ("notion://elsewhere", "/some/folder"):
+        with pytest.raises(InputError, match="notion://workspace"):
+            source.locate(other)
 
 
 async def test_a_page_is_found_and_forgotten_with_what_notion_has(

@@ -14,7 +14,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from mem_search.errors import InputError, SourceError
 from mem_search.extractors.markdown import kept
@@ -25,6 +25,9 @@ from mem_search.sources.base import BaseSource, BatchBuilder, alone
 from mem_search.sources.conversations import moment
 from mem_search.sources.notion.blocks import Text, properties, text_of, written
 from mem_search.text.dates import now_ms
+
+if TYPE_CHECKING:  # a slow library
+    from mem_search.sources.notion.client import Notion
 
 NAME: Final = "notion"
 PLACE: Final = "notion://workspace"
@@ -45,8 +48,8 @@ class NotionPages(BaseSource):
     schemes = (NAME,)
 
     def locate(self, path: str) -> Location:
-        """Raises InputError for another URL."""
-        if "://" in path and path.rstrip("/").lower() not in ("notion:", PLACE):
+        """Raises InputError for another URL, or a path."""
+        if path.rstrip("/").lower() not in ("notion:", PLACE):
             raise InputError(f"Notion is written {PLACE}", field="path")
         return Location(NAME, PLACE)
 
@@ -76,7 +79,7 @@ class NotionPages(BaseSource):
 class _Reading:
     """One reading of everything that is shared with the token."""
 
-    api: Any
+    api: Notion
     cursor: Mapping[str, Any]
     found: BatchBuilder = field(default_factory=BatchBuilder)
     done: int = 0
@@ -111,6 +114,8 @@ class _Reading:
 
     def _listed(self) -> dict[str, dict[str, Any]]:
         """Id → page or database: what the search gives, and the rows of each database."""
+        from mem_search.sources.notion.client import Refused
+
         order = {"sort": {"direction": "descending", "timestamp": "last_edited_time"}}
         listed = {_id(each): each for each in self.api.listed("/v1/search", order) if _id(each)}
         for database in [each for each in listed.values() if each.get("object") == "database"]:
@@ -118,7 +123,7 @@ class _Reading:
                 continue
             try:
                 rows = list(self.api.listed(f"/v1/databases/{_id(database)}/query", {}))
-            except SourceError as error:  # such as one of several sources: its rows may be listed
+            except Refused as error:  # such as one of several sources: its rows may be listed
                 self.found.fail(_title(database) or _id(database), error.message)
                 continue
             listed.update((_id(row), row) for row in rows if _id(row))
@@ -192,7 +197,7 @@ def _title(each: Mapping[str, Any]) -> str:
     return properties(each.get("properties"))[0].strip()
 
 
-def _said(each: Mapping[str, Any], api: Any) -> Text:
+def _said(each: Mapping[str, Any], api: Notion) -> Text:
     """What a page says, or what a database has."""
     if each.get("object") != "database":
         return text_of(_id(each), lambda block: api.listed(f"/v1/blocks/{block}/children"))

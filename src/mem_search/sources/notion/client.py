@@ -42,7 +42,11 @@ class RefusedNotion(RefusedReceiver):
     unnamed = "the token is MEM_SEARCH_NOTION_TOKEN"
 
 
-class Gone(SourceError):
+class Refused(SourceError):
+    """Notion does not answer this request, whenever it is asked."""
+
+
+class Gone(Refused):
     """There is no such page or block, or it is not shared with the token any more."""
 
 
@@ -76,8 +80,9 @@ class Notion:
                 if body is None
                 else self.asked("POST", path, body={**body, **place})
             )
-            items = reply.get("results")
-            yield from (each for each in items if isinstance(each, dict)) if items else ()
+            if not isinstance(items := reply.get("results"), list):
+                raise SourceError(f"Notion answers {path} with something else than a list")
+            yield from (each for each in items if isinstance(each, dict))
             last, cursor = cursor, reply.get("next_cursor")
             if not reply.get("has_more") or not isinstance(cursor, str):
                 return
@@ -164,4 +169,5 @@ def _refusal(status: int, path: str, content: bytes) -> SourceError:
         code = str(_object(content).get("code", ""))[:60]
     except SourceError:
         code = ""
-    return SourceError(f"Notion answers {path} with status {status} {code}".rstrip())
+    kind = Refused if status == 400 else SourceError
+    return kind(f"Notion answers {path} with status {status} {code}".rstrip())
