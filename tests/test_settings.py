@@ -42,6 +42,7 @@ UNUSUAL: dict[str, object] = {
     "limit_web_searches": 7,
     "smtp": "smtps://ada@mail.example.org", "smtp_from": "ada@example.org",
     "smtp_to": "ada@example.org,bob@example.org", "smtp_password": "p",
+    "notion_token": "n", "notion_url": "https://notion.example.org",
     "search_log": False, "clicks": False, "sparse": False, "keep_transcripts": False,
     "read_token": True,
     "neighbours_read": True,

@@ -100,6 +100,8 @@ class Settings:
     web_search_key: str = field(default="", repr=False)
     web_search_seconds: float = 3.0
     limit_web_searches: int = 100
+    notion_token: str = field(default="", repr=False)
+    notion_url: str = "https://api.notion.com"
     smtp: str = ""
     smtp_from: str = ""
     smtp_to: tuple[str, ...] = ()

@@ -786,13 +786,13 @@ class TestSavedSearches:
             seen.append(sorted(records[match.number].source_id for match in matches))
             return MESSAGE
 
-        matches, notification = await run(store, saved, message=message)
+        matches, notification = await run(store, saved, webhook=message)
         assert {m.number: m.changed for m in matches} == {known["old"]: True, known["new"]: False}
         assert seen == [["new", "old"]]
         assert await store.part(DeliveryStore).due(99) == [("msg_1", "https://example.org/")]
         (told,), total = await store.part(SavedSearchStore).notifications("news", 9, 0, unread=True)
         assert (told.id, told.count, told.delivery_id, total) == (notification, 2, "msg_1", 1)
-        assert await run(store, saved, message=message) == ((), None)
+        assert await run(store, saved, webhook=message) == ((), None)
         await fill(store, draft("new", "changed as well"))
         assert [m.number for m in (await run(store, saved))[0]] == [known["new"]]
 
@@ -804,7 +804,7 @@ class TestSavedSearches:
             raise KeyError("a bug")
 
         with pytest.raises(KeyError):
-            await run(store, saved, message=message)
+            await run(store, saved, webhook=message)
         again = await store.part(SavedSearchStore).get("news")
         assert again == saved
         assert await store.part(SavedSearchStore).notifications("", 9, 0, unread=False) == ([], 0)

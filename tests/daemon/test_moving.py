@@ -66,7 +66,8 @@ def filled(settings: Settings) -> None:
             hashes = await store.records.content_hashes([1, 2])
             await store.part(SavedSearchStore).finish_run_and_notify(
                 saved, list(hashes.items()), at=2, since=1,
-                message=lambda *_: Message("msg", "e", "https://example.org", b"{}", 2),
+                webhook=lambda *_: Message("msg", "e", "https://example.org", b"{}", 2),
+                email=lambda *_: Message("mail", "e", "mailto:ada@example.org", b"{}", 2),
             )  # fmt: skip
 
     asyncio.run(fill_it())
@@ -80,7 +81,7 @@ async def told(store: Store) -> object:
         await store.scopes.listed(),
         await store.tokens.all(),
         await store.part(SavedSearchStore).notifications("", 9, 0, unread=False),
-        await store.part(DeliveryStore).fetch(["msg"]),
+        await store.part(DeliveryStore).fetch(["msg", "mail"]),
         await store.ingest.count_tokens("enrich", "2026-01-01", 0),
     )
 

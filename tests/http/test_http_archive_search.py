@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
-from http_worker import Client, lifecycle_of
+from http_worker import AUTHORIZED, Client, lifecycle_of
 
 from mem_search.model import Location
 from runtimes import settled
@@ -307,3 +308,19 @@ async def test_a_check_of_nothing_names_the_field(
     assert reply.status == 422
     problem = await reply.json()
     assert problem["field"] == field
+
+
+async def test_snippets_are_whole_words_and_none_repeats_another(empty: Client) -> None:
+    words = [f"word{number}" for number in range(400)]
+    for at in (*range(30, 390, 17), 31, 33):
+        words[at] = "barometer"
+    text = " ".join(words)
+    sent = {"kind": "report", "title": "Air", "text": text, "source_id": "air"}
+    assert (await empty.post("/api/records", json=sent, headers=AUTHORIZED)).status == 201
+    reply = await empty.post("/api/archive/search", json={"query": "barometer"})
+    (result,) = (await reply.json())["results"]
+    (match,) = [each for each in result["matches"] if each["field"] == "content"]
+    spans = [(text.index(cut), text.index(cut) + len(cut)) for cut in match["snippets"]]
+    assert len(spans) == 3
+    assert all(one[1] <= other[0] for one, other in pairwise(spans))
+    assert {word for cut in match["snippets"] for word in cut.split()} <= set(words)

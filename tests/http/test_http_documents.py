@@ -78,6 +78,10 @@ async def test_a_document_is_stored_with_what_is_said_about_it(
     assert (document["metadata"]["vendor"], document["metadata"]["amount"]) == ("Quay & Sons", 12.5)
     assert document["metadata"]["sha256"] == hashlib.sha256(PAGES).hexdigest()
     assert await get(empty, f"/documents/{document['number']}") == document
+    assert await get(empty, "/documents?source_id=drive-7") == document
+    assert document["created_at"] < document["added_at"]
+    lost = await get(empty, "/documents?source_id=drive-7&source=files", 404)
+    assert (lost["code"], lost["field"]) == ("not_found", "source_id")
     assert list(settings.spool_dir.iterdir()) == []
     found = await get(empty, "/api/search?query=tag:harbour+oil&mode=keyword&format=json")
     assert [result["ref"] for result in found["results"]] == [ref]
@@ -441,3 +445,16 @@ async def test_passages_follow_the_structure_and_a_result_says_under_which_headi
     # The words of the head are found with the row, and the row is what is shown.
     found = await get(empty, "/api/search?query=zeppelin+name+price&mode=keyword&format=json")
     assert "zeppelin" in found["results"][0]["snippet"]
+
+
+async def test_nobody_else_finds_a_document_by_its_source_id(empty: Client) -> None:
+    await read(empty, PAGES, source_id="drive-7", title="Zebra")
+    path, scope = "/documents?source_id=drive-7", {"filter": "tag:work"}
+    made = await empty.put("/api/v1/scopes/work", json=scope, headers=AUTHORIZED)
+    assert made.status in (200, 201), await made.text()
+    guest = await join(empty, "", "guest", scope="work")
+    for other, status in ((await join(empty, "ada"), 404), (guest, 403)):
+        reply = await empty.get(path, headers=other.headers)
+        assert reply.status == status
+        assert "Zebra" not in await reply.text()
+    assert (await get(empty, path))["title"] == "Zebra"

@@ -131,8 +131,6 @@ async def test_new_matches_are_told_by_e_mail_to_a_listed_address(settings: Sett
             await lifecycle_of(client).ready()
             refused = await save(client, status=422, email="eve@example.org")
             assert refused["errors"][0]["pointer"] == "/email"
-            both = {"email": "ada@example.org", "webhook_url": "https://example.org/"}
-            assert (await save(client, status=422, **both))["errors"][0]["pointer"] == "/email"
             saved = await save(client, email="ada@example.org")
             assert (saved["email"], saved["webhook_url"]) == ("ada@example.org", None)
             await store(client, new="Something on auth.")
@@ -141,6 +139,42 @@ async def test_new_matches_are_told_by_e_mail_to_a_listed_address(settings: Sett
             assert recipient == "ada@example.org"
             assert "+ New  local:note:1" in message.get_content()
             assert "Something" not in message.get_content()
+
+
+async def test_new_matches_are_told_by_webhook_and_by_e_mail_at_once(
+    settings: Settings, receiver: Receiver
+) -> None:
+    async with mailbox() as box:
+        sending = replace(
+            settings,
+            webhook_allow=(receiver.authority,),
+            smtp=f"smtp://127.0.0.1:{box.port}",
+            smtp_to=("ada@example.org",),
+        )
+        async with TestClient(TestServer(build_app(sending))) as client:
+            await lifecycle_of(client).ready()
+            both = {"email": "ada@example.org", "webhook_url": receiver.url}
+            refused = await save(client, status=422, **{**both, "email": "eve@example.org"})
+            assert refused["errors"][0]["pointer"] == "/email"
+            saved = await save(client, **both)
+            assert {name: saved[name] for name in both} == both
+            await store(client, new="Something on auth.")
+            await run(client)
+            (posted,) = await receiver.wait_for(1)
+            ((_, message),) = await box.wait_for(1)
+            assert posted.data["data"]["matches"][0]["title"] == "New"
+            assert "+ New  local:note:1" in message.get_content()
+            ways = {"webhook": receiver.url, "email": "mailto:ada@example.org"}
+            async with asyncio.timeout(PATIENCE):
+                (told,) = await inbox(client)
+                while {told[way]["state"] for way in ways} != {"delivered"}:
+                    await asyncio.sleep(0.01)
+                    (told,) = await inbox(client)
+            assert {way: told[way]["url"] for way in ways} == ways
+            # A change of one leaves the other.
+            plan = {key: saved[key] for key in ("search", "email")}
+            changed = await call(client, "PUT", f"{SAVED}/auth", body=plan)
+            assert (changed["email"], changed["webhook_url"]) == ("ada@example.org", None)
 
 
 async def test_nothing_is_reported_twice_over_a_restart(

@@ -210,7 +210,7 @@ async def test_every_column_with_text_from_outside_is_looked_at(tmp_path: Path) 
         "search_log": "mode surface",
         "search_operations": "id parent_id type mode content_types results index_state",
         "search_jobs": "id status surface webhook_url delivery_id step",
-        "archives": "schedule", "saved_searches": "webhook_url schedule",
+        "archives": "schedule", "saved_searches": "webhook_url email schedule",
         "webhook_deliveries": "id event url state",
     }  # fmt: skip
     with closing(sqlite3.connect(tmp_path / "mem-search.db")) as connection:

@@ -73,6 +73,26 @@ async def test_citations_come_with_a_graph(context: ToolContext) -> None:
     assert hit["text"].count("Zebra report") <= 1
 
 
+async def test_a_text_of_an_archive_shows_no_place_twice_and_not_the_title(
+    context: ToolContext,
+) -> None:
+    said = "The zebra crossing is striped. " + "Nothing else is said here. " * 20
+    await fill(
+        context.runtime,
+        draft("r", f"# Zebra crossing\n\n{said}At last a crossing.", kind="report",
+              title="Zebra crossing"),
+    )  # fmt: skip
+    outcome = await asked(context, "searchLocalArchives", query="zebra crossing striped")
+    assert outcome.value is not None, outcome.text
+    (hit,) = outcome.value["results"]
+    assert hit["text"].startswith("The zebra crossing is striped.")
+    assert hit["text"].count("striped") == 1
+    assert "# Zebra" not in hit["text"]
+    known = await asked(context, "search_local_knowledge", query="zebra crossing striped")
+    assert known.value is not None
+    assert known.value["results"][0]["content"].startswith("The zebra crossing is striped.")
+
+
 @pytest.mark.parametrize(
     ("text", "title", "rest"),
     [
@@ -82,6 +102,12 @@ async def test_citations_come_with_a_graph(context: ToolContext) -> None:
         ("Key", "Key", "Key"),
         ("Other", "Key", "Other"),
         ("Other", "", "Other"),
+        ("# Key\n\nAt Ann's", "Key", "At Ann's"),
+        ("## Keys\n\nAt Ann's", "Key", "## Keys\n\nAt Ann's"),
+        ("# Key\n", "Key", "# Key\n"),
+        ("URL: https://a.org\nTitle: Key\n\nAt Ann's", "Key", "At Ann's"),
+        ("Title: Key\nDate: 2025\n\n# Key\n\nAt Ann's", "Key", "At Ann's"),
+        ("Request: Other\n\nAt Ann's", "Key", "Request: Other\n\nAt Ann's"),
     ],
 )
 def test_a_text_that_begins_with_its_title_does_not_repeat_it(

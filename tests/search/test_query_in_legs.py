@@ -151,6 +151,14 @@ async def test_a_misspelling_says_what_it_was_taken_for(runtime: Runtime) -> Non
     assert page.report.analyzed.near == (("authentcation~", ("authentication",)),)
 
 
+async def test_what_is_spelt_nearly_so_answers_who_asks_for_that(runtime: Runtime) -> None:
+    others = [draft(f"n{each}", f"nothing of number {each} at all") for each in range(30)]
+    await fill(runtime, draft("a", "the authentication of users"), *others)
+    page = await runtime.search.pipeline.search(SearchRequest("authentcation~", mode="keyword"))
+    assert [result.record.source_id for result in page.results] == ["a"]
+    assert (page.total, page.report.answerable, page.report.notices) == (1, True, ())
+
+
 async def test_a_quoted_phrase_without_matches_becomes_its_words_with_a_notice(
     runtime: Runtime,
 ) -> None:
@@ -161,8 +169,11 @@ async def test_a_quoted_phrase_without_matches_becomes_its_words_with_a_notice(
     assert [result.record.source_id for result in page.results] == ["a"]
     assert "nothing is impossible" in page.report.analyzed.warnings[0]
     assert "within the filters" in page.report.analyzed.warnings[0]
+    # A hidden note is no filter of the request.
+    await fill(runtime, draft("s", "scratch", kind="note", metadata={"folder": "scratchpad"}))
     alone = await runtime.search.pipeline.search(SearchRequest('"book impossible"', mode="keyword"))
     assert {result.record.source_id for result in alone.results} == {"a", "b"}
+    assert alone.report.analyzed.warnings[0].startswith("no record has the phrase")
     strict = await runtime.search.pipeline.search(
         replace(query, text='book AND "nothing is impossible"')
     )

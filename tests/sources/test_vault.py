@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
-from mem_search.model import Location
+from mem_search.model import Location, SearchRequest
 from mem_search.retrievers.graph import related
 from mem_search.wiring import Runtime, open_runtime
 from runtimes import small
@@ -58,3 +59,23 @@ async def test_the_links_of_a_vault_are_edges_and_follow_a_renamed_note(tmp_path
         write(vault, {"trips/Tram 28.md": "The tram is back."})
         await runtime.ingest.reader.read(place)
         assert ("Ana", "mentions", "Tram 28") in await edges(runtime, vault / "people/Ana.md")
+
+
+async def test_a_note_is_in_its_folder_and_the_scratchpad_stays_hidden(tmp_path: Path) -> None:
+    vault = tmp_path / "vault"
+    write(vault, {"Top.md": "kestrel one", "birds/2025/Kestrel.md": "kestrel two",
+                  "birds/Own.md": "---\nfolder: Mine\n---\nkestrel three",
+                  "Scratchpad/later.md": "kestrel four"})  # fmt: skip
+    async with open_runtime(small(tmp_path / "home")) as runtime:
+        await runtime.ingest.reader.read(Location("files", str(vault)))
+
+        async def found(**asked: Any) -> set[str]:
+            request = SearchRequest("kestrel", mode="keyword", **asked)
+            page = await runtime.search.pipeline.search(request)
+            return {result.record.text.removeprefix("kestrel ") for result in page.results}
+
+        assert await found() == {"one", "two", "three"}
+        assert await found(scratchpad=True) == {"one", "two", "three", "four"}
+        assert await found(folder="birds/2025") == {"two"}
+        assert await found(folder="mine") == {"three"}
+        assert await found(folder="scratchpad") == {"four"}

@@ -170,6 +170,7 @@ class TestPostgres:
                 "m004_schedules",
                 "m005_token_scopes",
                 "m006_clicks",
+                "m007_email_beside_webhook",
             ]
 
     async def test_all_migrations_are_applied_or_none(

@@ -67,7 +67,7 @@ class Markdown:
             _DAY.match(name) and name[:10].replace("_", "-"),
         )
         created = next((at for each in dates if (at := _time(each)) is not None), None)
-        metadata = _kept(front)
+        metadata = kept(front)
         url = front.get("url") or front.get("source")
         found = url if isinstance(url, str) and "://" in url else ""
         return Extracted(body.strip("\n"), "note", title, created, found, tuple(tags), metadata)
@@ -113,7 +113,7 @@ def _notion_day(written: str) -> str:
     return written
 
 
-def _kept(front: dict[str, Any]) -> dict[str, Any]:
+def kept(front: dict[str, Any]) -> dict[str, Any]:
     """The front matter as metadata: texts, numbers, yes and no, days, and lists of these."""
     found: dict[str, Any] = {}
     for key, value in list(front.items())[:_MAX_FIELDS]:

@@ -84,6 +84,8 @@ def _brackets(alike: str, start: int, end: int) -> list[int]:
 
 
 _CONTROL = pattern(f"[{CLASS}]")
+_HEAD: Final = pattern(r"(?:[A-Za-z][A-Za-z -]{0,30}:[^\n]*\n){1,12}\n")
+"""Lines such as ``URL: …`` before a text."""
 
 
 def harmless(text: str) -> str:
@@ -132,9 +134,26 @@ def marked(text: str) -> str:
 
 def without_title(text: str, title: str) -> str:
     """``text`` without a title that it begins with, for a reply that shows the title itself."""
-    rest = text.removeprefix(title) if title else text
-    is_line = rest != text and (not rest or rest[0] in "\n.:")
-    return rest.lstrip("\n.: ") if is_line and rest.strip("\n.: ") else text
+    return text[after_title(text, title) :]
+
+
+def after_title(text: str, title: str) -> int:
+    """Where ``text`` goes on after a title that it begins with: as its first words, as a heading of
+    Markdown, or in lines at its head (``Title: …``). 0 where it begins otherwise, or ends there.
+    """
+    end = 0
+    head = _HEAD.match(text) if title else None
+    if head and title in (line.partition(":")[2].strip() for line in head[0].splitlines()):
+        end = head.end()
+    start = end
+    while text[start : start + 1] in ("#", " "):
+        start += 1
+    after = start + len(title)
+    if title and text.startswith(title, start) and text[after : after + 1] in ("\n", ".", ":"):
+        end = after
+    while end and text[end : end + 1] in ("\n", ".", ":", " "):
+        end += 1
+    return end if end < len(text) else 0
 
 
 def cut(text: str, length: int) -> str:

@@ -72,7 +72,8 @@ async def understand_query(
     analyzed = reading.analyzed
     if nowhere:
         phrases = ", ".join(f"“{' '.join(term.words)}”" for term in nowhere)
-        where = " within the filters" if request.filters else ""
+        # Nobody asked for the numbers of what is hidden.
+        where = " within the filters" if replace(request.filters, without=()) else ""
         warning = f"no record{where} has the phrase {phrases}; its words are looked for instead"
         analyzed = replace(analyzed, warnings=(*analyzed.warnings, warning))
     filters = request.filters

@@ -26,7 +26,7 @@ from mem_search.retrievers.graph import Expansion
 from mem_search.search.query_understanding import demands_all
 from mem_search.search.state import NO_NUMBERS, LegScores, RankingInput, StageData
 from mem_search.storage.ports.search import SearchSnapshot
-from mem_search.text import identifiers, record_ids, wordpieces
+from mem_search.text import identifiers, record_ids, spelling, wordpieces
 from mem_search.text.sketch import NO_SKETCHES, Sketches
 from mem_search.text.words import all_of, any_of
 
@@ -215,7 +215,11 @@ def _covered(given: RankingInput) -> Covered | None:
     asked = question.words
     phrased = (word for phrase in asked.phrases for word in phrase)
     typed = dict.fromkeys((*asked.words, *asked.cjk, *phrased))
-    groups = [(word, *asked.forms_of(word)) for word in typed if word not in question.naming]
+    groups = [
+        (word, *asked.forms_of(word), *_spelt_nearly(word, asked.near))
+        for word in typed
+        if word not in question.naming
+    ]
     groups += asked.guessed
     if not groups:
         return None
@@ -240,6 +244,12 @@ def _covered(given: RankingInput) -> Covered | None:
     # That a small store lacks a word says little.
     unknown *= size / (size + SMALL_STORE)
     return Covered(shares / total, unknown / total, tuple(missing))
+
+
+def _spelt_nearly(word: str, near: Sequence[str]) -> tuple[str, ...]:
+    """Those of ``near``, as ``fluter~`` asks for, that ``word`` is a spelling of."""
+    most = spelling.edits_allowed(word)
+    return tuple(each for each in near if spelling.distance(word, each, most) <= most)
 
 
 COVERED: Final[StageData[Covered | None]] = StageData("covered", _covered, None)

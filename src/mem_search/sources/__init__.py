@@ -37,6 +37,7 @@ BUILT_IN: Final = (
     "mem_search.sources.evernote:Evernote",
     "mem_search.sources.keep:Keep",
     "mem_search.sources.joplin:Joplin",
+    "mem_search.sources.notion:NotionPages",
     "mem_search.sources.whatsapp:WhatsApp",
     "mem_search.sources.telegram:Telegram",
     "mem_search.sources.messenger:Messenger",

@@ -180,6 +180,11 @@ def snippet(
     return _window(text, max(start, first - lead), length, start, end)
 
 
+def around(text: str, at: int, length: int) -> Snippet:
+    """At most ``length`` characters of ``text`` around the place ``at``, in whole words."""
+    return _window(text, max(0, at - length // 2), length, 0, len(text))
+
+
 def _densest(hits: Sequence[tuple[int, str]], reach: int) -> int:
     """The first place from which ``reach`` characters hold the most different roots."""
     inside: Counter[str] = Counter()

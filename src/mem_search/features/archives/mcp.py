@@ -26,13 +26,13 @@ from mem_search.features.archives.search import (
 from mem_search.features.archives.sql import ArchiveStore
 from mem_search.mcp.argument_types import BUDGET, MAX_TEXT_CHARS, Budget, Text
 from mem_search.mcp.tool import Arguments, Tool, ToolContext
-from mem_search.model import Record
+from mem_search.model import Record, Result, Snippet
 from mem_search.model.graph import PageCitation
 from mem_search.model.records import HOLDINGS
 from mem_search.records.origin import flags_of
 from mem_search.renderers.record_json import title_of
 from mem_search.renderers.record_line import notices_of, reading_notes
-from mem_search.renderers.safe_text import fenced, fenced_title, marked
+from mem_search.renderers.safe_text import after_title, fenced, fenced_title, marked, one_line
 from mem_search.renderers.schema import Absent, Count, Share, Time, schema, to_values
 from mem_search.renderers.token_budget import cost, first_that_fit
 from mem_search.renderers.universal import id_of, url_of
@@ -182,7 +182,7 @@ async def search_local_archives(context: ToolContext, arguments: ArchiveArgument
         sure = max((each.confidence or 0.0 for each in page.results), default=0.0)
         matches = matches_of(page, FIELDS)
         hits = [
-            ArchiveHit.of(result.record, " … ".join(_shown(some)), context.base)
+            ArchiveHit.of(result.record, " … ".join(_shown(result, some)), context.base)
             for result, some in zip(page.results, matches, strict=True)
         ]  # fmt: skip
         numbers, total = [result.record.number for result in page.results], page.total
@@ -229,11 +229,16 @@ async def _counted(runtime: Runtime, arguments: ArchiveArguments) -> ArchiveHits
     return ArchiveHits(results=[], total=found.documents, report=report, note=note)
 
 
-def _shown(matches: Sequence[FieldMatch]) -> list[str]:
-    """Up to three places of the text that match, each once; the title is shown anyway."""
-    in_text = [match for match in matches if match.field != "title"] or matches
-    places = dict.fromkeys(each for match in in_text for each in match.snippets[:1])
-    return list(places)[:MAX_SHOWN]
+def _shown(result: Result, matches: Sequence[FieldMatch]) -> list[str]:
+    """Up to three places of the text that match, none twice, without the title that is shown."""
+    record, shown = result.record, list[Snippet]()
+    begins = after_title(record.text, title_of(record))
+    for match in matches:
+        for each in match.snippets[:1] if match.field == "content" else ():
+            if each.end > begins and all(each.end <= b.start or each.start >= b.end for b in shown):
+                shown.append(each)
+    kept = sorted(shown[:MAX_SHOWN] or [result.snippet], key=lambda each: each.start)
+    return [one_line(record.text[max(each.start, begins) : each.end]) for each in kept]
 
 
 def _distinct(around: Iterable[DocumentCitations]) -> list[PageCitation]:

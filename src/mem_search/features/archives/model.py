@@ -8,6 +8,7 @@ from typing import Any, Final, Literal
 
 from mem_search.model.graph import PageCitation
 from mem_search.model.records import Ref
+from mem_search.model.results import Snippet
 
 ArchiveField = Literal["title", "content", "query"]
 """Where words are looked for; ``query`` is the question that a report answers."""
@@ -64,7 +65,7 @@ class FieldMatch:
 
     field: ArchiveField
     term: str
-    snippets: tuple[str, ...]
+    snippets: tuple[Snippet, ...]
 
 
 @dataclass(frozen=True, slots=True)

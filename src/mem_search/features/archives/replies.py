@@ -8,10 +8,10 @@ from typing import Annotated, Any, Final, Self
 from pydantic import Field
 
 from mem_search.features.archives import model as archives
-from mem_search.model import Record, Ref, SearchPage, graph
+from mem_search.model import Record, Ref, SearchPage, Snippet, graph
 from mem_search.model.records import HOLDINGS
 from mem_search.renderers.record_json import title_of
-from mem_search.renderers.safe_text import caution_of
+from mem_search.renderers.safe_text import caution_of, one_line
 from mem_search.renderers.schema import (
     Absent,
     Count,
@@ -51,13 +51,17 @@ class ArchiveDocument:
         return projected(cls, record, score=round(score, 6))
 
 
+def _in_lines(snippets: Sequence[Snippet]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(one_line(each.text) for each in snippets))
+
+
 @schema
 class FieldMatch(Projection[archives.FieldMatch]):
     """A word of the question in a field; `term` is empty for what was found by its meaning."""
 
     field: archives.ArchiveField
     term: str
-    snippets: tuple[str, ...]
+    snippets: Annotated[tuple[str, ...], From(then=_in_lines)]
 
 
 @schema

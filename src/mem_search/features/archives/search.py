@@ -33,6 +33,7 @@ from mem_search.model import (
     Result,
     SearchPage,
     SearchRequest,
+    Snippet,
     Term,
 )
 from mem_search.model.graph import CITES, PageCitation
@@ -41,7 +42,7 @@ from mem_search.retrievers import graph
 from mem_search.search.citations import words_of
 from mem_search.storage.ports.search import SearchSnapshot, SearchStore
 from mem_search.text import words
-from mem_search.text.highlight import WordMatcher, snippet, word_matcher
+from mem_search.text.highlight import WordMatcher, around, word_matcher
 from mem_search.text.query import demands
 
 MAX_SNIPPETS: Final = 3
@@ -114,7 +115,7 @@ def matches_of(page: SearchPage, fields: Sequence[ArchiveField]) -> list[tuple[F
     matcher = word_matcher(asked)
     return [
         tuple(_matches(result, fields, asked, matcher))
-        or (FieldMatch("content", "", (_one_line(result.snippet.text),)),)
+        or (FieldMatch("content", "", (result.snippet,)),)
         for result in page.results
     ]
 
@@ -124,20 +125,18 @@ def _matches(
 ) -> Iterator[FieldMatch]:
     for field in fields:
         text = text_of(result.record, field)[:READ]
-        found: dict[str, list[int]] = defaultdict(list)
+        found: dict[str, list[Snippet]] = defaultdict(list)
         for at, root in matcher.places(text, 0, len(text)):
-            places = found[root]
-            # What the snippet around the place before shows needs no other one.
-            if len(places) < MAX_SNIPPETS and (not places or at >= places[-1] + SNIPPET):
-                places.append(at)
+            shown = found[root]
+            # What the snippet before shows needs no other one.
+            if len(shown) == MAX_SNIPPETS or (shown and at < shown[-1].end):
+                continue
+            cut = around(text, at, SNIPPET)
+            if not shown or cut.start >= shown[-1].end:
+                shown.append(cut)
         for root, chosen in found.items():
             term = next((word for word in asked if word.startswith(root)), root)
-            cut = [
-                snippet(text, max(0, at - SNIPPET // 2), min(len(text), at + SNIPPET // 2),
-                        (term,), length=SNIPPET).text
-                for at in chosen
-            ]  # fmt: skip
-            yield FieldMatch(field, term, tuple(dict.fromkeys(map(_one_line, cut))))
+            yield FieldMatch(field, term, tuple(chosen))
 
 
 def text_of(record: Record, field: ArchiveField) -> str:
@@ -145,10 +144,6 @@ def text_of(record: Record, field: ArchiveField) -> str:
     if field == "title":
         return record.title
     return record.text if field == "content" else str(record.metadata.get("query") or "")
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())
 
 
 async def citations_of(

@@ -15,6 +15,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from typing import Any, Final
+from unicodedata import combining, normalize
 from urllib.parse import quote
 
 from mem_search.features.citations.authors import OTHERS, Name, is_surely_person, names
@@ -101,11 +102,11 @@ def organisations_of(record: Record, citation: Citation) -> frozenset[str]:
         for name, address in addresses(_listed(record.metadata.get("from"))):
             local, _, domain = address.partition("@")
             role = local.lower().partition("+")[0] in _ROLES
-            if role or _plain(name) in _labels(domain):
+            if role or not _spellings(name).isdisjoint(_labels(domain)):
                 named.append(name)
     found = {each.strip().lower() for each in named if not is_surely_person(each.strip())}
     labels = {label for domain in domains for label in _labels(domain)}
-    if _plain(citation.author) in labels:
+    if not _spellings(citation.author).isdisjoint(labels):
         found.add(citation.author.strip().lower())
     return frozenset(found)
 
@@ -117,6 +118,16 @@ def _labels(domain: str) -> set[str]:
 def _plain(text: str) -> str:
     """Letters and digits alone, as a domain writes a name; dots stay."""
     return "".join(letter for letter in text.lower() if letter.isalnum() or letter == ".")
+
+
+def _spellings(name: str) -> set[str]:
+    """How a domain may write ``name``, which has no dots: Müller as müller, mueller or muller."""
+    plain = _plain(name).replace(".", "")
+    bare = "".join(each for each in normalize("NFKD", plain) if not combining(each))
+    return {plain, bare, plain.translate(_AS_TWO)}
+
+
+_AS_TWO: Final = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss"})
 
 
 def _listed(value: Any) -> list[str]:

@@ -26,6 +26,7 @@ from mem_search.text.counted import counted
 
 _URL: Final = pattern(r"https?://\S+\Z", re.IGNORECASE)
 _MAILBOX: Final = pattern(r"imaps?://\S+\Z", re.IGNORECASE)
+_NOTION: Final = pattern(r"notion://\S*\Z", re.IGNORECASE)
 _FROM_ENVIRONMENT: Final = "MEM_SEARCH_IMAP_PASSWORD"
 _SHOWN: Final = 10
 """Files that could not be read, each with its reason."""
@@ -60,18 +61,19 @@ def add(
                                              ("project", project)) if value}  # fmt: skip
     urls = [word for word in words if _URL.match(word)]
     mailboxes = [word for word in words if _MAILBOX.match(word)]
-    places = [word for word in words if word not in (*urls, *mailboxes)]
+    spaces = [word for word in words if _NOTION.match(word)]
+    places = [word for word in words if word not in (*urls, *mailboxes, *spaces)]
     if words == ["-"]:
         with standard_input("a note") as stream:
             text: str | None = stream.read()
     else:
         text = _note_in(places) if places else None
     if text is not None:
-        if urls or mailboxes:
+        if urls or mailboxes or spaces:
             raise InputError("a note and a URL are added one after the other")
         _add_note(text, given)
         return
-    if given and (places or mailboxes):
+    if given and (places or mailboxes or spaces):
         raise InputError("--title, --tag and --project belong to a note or a page, not to files")
     if title and len(urls) > 1:
         raise InputError("--title names one page; add the others without it")
@@ -82,6 +84,8 @@ def add(
                 _add_url(client, word, given)
             elif word in mailboxes:
                 _add_mailbox(client, word)
+            elif word in spaces:
+                _add_place(client, word)
             else:
                 _add_path(client, absolute(word))
         except SourceError as error:  # one bad page or file does not stop the others

@@ -25,6 +25,7 @@ from mem_search.records.registry import installed_kinds
 from mem_search.regular_file import open_regular_file
 from mem_search.renderers.record_json import title_of
 from mem_search.renderers.schema import Absent, Count, From, Time, projected, schema
+from mem_search.sources.base import UPLOADED
 from mem_search.sources.files import digests_of
 from mem_search.sources.files.folder import MAX_BYTES
 from mem_search.text.counted import counted
@@ -36,7 +37,9 @@ _PIECE: Final = 2**18
 
 @schema
 class Document:
-    """A document without its text. `length` counts characters, `source_uri` is a path or a URL."""
+    """A document without its text. `length` counts characters, `source_uri` is a path or a URL,
+    `added_at` is when it was stored as it is.
+    """
 
     id: Annotated[str, From("ref", str)]
     number: int
@@ -48,6 +51,7 @@ class Document:
     title: str
     created_at: Time
     updated_at: Time
+    added_at: Time
     project: str
     tags: tuple[str, ...]
     metadata: dict[str, Any]
@@ -55,7 +59,7 @@ class Document:
     passages: Count
 
     @classmethod
-    def of(cls, record: Record, passages: int) -> Self:
+    def of(cls, record: Record, passages: int, added_at: int) -> Self:
         metadata = dict(record.metadata)
         return projected(
             cls,
@@ -66,6 +70,7 @@ class Document:
             metadata=metadata,
             length=len(record.text),
             passages=passages,
+            added_at=added_at,
         )
 
 
@@ -119,6 +124,13 @@ class DocumentPassages:
     passages: list[DocumentPassage]
 
 
+class IdentityParameters(Parameters):
+    """Under which name a document was sent."""
+
+    source_id: str = Field(min_length=1, max_length=2_000, description="As it was sent")
+    source: str = Field(default=UPLOADED, description="As mem-search stats names it")
+
+
 class ContentParameters(Parameters):
     """How much of the text."""
 
@@ -138,9 +150,27 @@ class PassageParameters(Parameters):
 
 async def one(call: Call) -> web.StreamResponse:
     """What is known of a document, without its text."""
-    record = await _record(call)
-    passages = await call.runtime.store.records.passages(record.number)
-    return json_reply(Document.of(record, sum(each.ordinal >= 0 for each in passages)))
+    return await _shown(call, await _record(call))
+
+
+async def of_source(call: Call) -> web.StreamResponse:
+    """What is known of the document with this identity, without its text."""
+    params = call.parameters(IdentityParameters)
+    named = await call.runtime.store.records.named(params.source, params.source_id)
+    if named is None:
+        raise NotFound(
+            f"no document of the source {params.source[:60]} has the source_id"
+            f" {params.source_id[:60]!r}",
+            field="source_id",
+        )
+    return await _shown(call, (await find(call, RecordId.parse(str(named.ref)), "source_id"))[0])
+
+
+async def _shown(call: Call, record: Record) -> web.StreamResponse:
+    records = call.runtime.store.records
+    passages = await records.passages(record.number)
+    added_at = await records.stored_at(record.number)
+    return json_reply(Document.of(record, sum(each.ordinal >= 0 for each in passages), added_at))
 
 
 async def content(call: Call) -> web.StreamResponse:
@@ -251,6 +281,7 @@ ROUTES = (
     Route("POST", "/documents/upload", uploads.upload, "Add a document with what is known of it", "documents", uploads.UploadParameters, form=uploads.UploadForm, body_type=uploads.FORM, write=True, status=202, response=SubmittedJob, errors=(409, 429)),
     Route("POST", "/documents/mail", incoming_mail.receive, "Add an incoming mail", "documents", body_type=ANY_TYPE, write=True, basic=True, response=SubmittedJob, errors=(429,)),
     Route("POST", "/documents/fetch", uploads.fetch, "Add a page or a document by its URL", "documents", body=uploads.FetchBody, write=True, status=202, response=SubmittedJob, errors=(429,)),
+    Route("GET", "/documents", of_source, "Show what is known of a document by its source_id", "documents", IdentityParameters, response=Document, errors=(404,)),
     Route("GET", "/documents/{id}", one, "Show what is known of a document", "documents", response=Document, page="record/{id}"),
     Route("GET", "/documents/{id}/content", content, "Show the text of a document", "documents", ContentParameters, content_type=TEXT),
     Route("GET", "/documents/{id}/passages", passages, "List the passages of a document", "documents", PassageParameters, response=DocumentPassages),

@@ -79,7 +79,7 @@ def unfollow(
     client = open_client()
     done = _post(client, "/api/unfollow", body)["unfollowed"]
     say(f"{source} {done['path']}: no longer followed\n")
-    if URL.match(path):
+    if source == "mail" and URL.match(path):
         _forget_password(client, path)
 
 
@@ -88,7 +88,8 @@ def _forget_password(client: Client, url: str) -> None:
     from mem_search.sources.mail.accounts import Account, keep_password
 
     account = Account.parse(url)
-    others = (each["path"] for each in client.json("GET", "/api/stats")["sources"])
+    followed = client.json("GET", "/api/stats")["sources"]
+    others = [each["path"] for each in followed if each["source"] == "mail"]
     if all(Account.parse(other).name != account.name for other in others if URL.match(other)):
         keep_password(account, "")
 

@@ -50,7 +50,7 @@ class SyncBody(Body):
     source: str = Field(
         default="", description="With a path, by default every source that reads something there"
     )
-    path: str = Field(default="", description="A path, or the URL of a mailbox: imaps://ada@host/")
+    path: str = Field(default="", description="A path, or a URL: imaps://ada@host/, notion://")
     cwd: str = Field(default="", description="The directory whose git repository is read")
     again: bool = Field(default=False, description="Read everything, not only what is new")
     environ: dict[str, str] = Field(

@@ -152,8 +152,11 @@ def run_lines(answer: Mapping[str, Any]) -> Iterator[str]:
 
 def notification_lines(found: Mapping[str, Any]) -> Iterator[str]:
     """A line for each notification: the time, the saved search and its matches."""
-    webhook = found["webhook"]
-    failed = f", webhook failed: {webhook['error']}" if webhook and webhook["error"] else ""
+    failed = "".join(
+        f", {way} failed: {found[way]['error']}"
+        for way in ("webhook", "email")
+        if found[way] and found[way]["error"]
+    )
     yield f"{clock_time(found['at'])}  {found['saved_search']}  {found['count']} new{failed}"
     for match in found["matches"]:
         yield f"  {_sign(match)} {match['id']}  {folded(match['title'])}"

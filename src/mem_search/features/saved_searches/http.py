@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from typing import Annotated, Any, Self
@@ -14,7 +14,6 @@ from mem_search.errors import InputError, NotFound
 from mem_search.features.saved_searches import model as stored
 from mem_search.features.saved_searches.service import Plan
 from mem_search.features.webhooks.http import WebhookDelivery
-from mem_search.features.webhooks.service import MAILTO
 from mem_search.features.webhooks.sql import DeliveryStore
 from mem_search.http.access.authentication import admit, check_schedule
 from mem_search.http.core.parameter_types import Name
@@ -87,7 +86,7 @@ class SavedSearchPlan(Body):
     )
 
     email: Annotated[str, Field(max_length=MAX_ADDRESS_CHARS)] | None = Field(
-        default=None, description="Instead of webhook_url: an address that the settings list"
+        default=None, description="Address that gets a mail about them; one that the settings list"
     )
 
     def plan(self, asked_at: datetime) -> Plan:
@@ -97,15 +96,14 @@ class SavedSearchPlan(Body):
             for name, plain in _PLAIN.items()
             if getattr(self.search, name) != plain
         ]
-        if self.email is not None and self.webhook_url is not None:
-            faults.append(Fault("give webhook_url or email, not both", pointer="/email"))
         if faults:
             raise Invalid(faults)
         return Plan(
             request=self.search.request(asked_at),
             schedule=schedule_of(self.every, self.schedule),
             inbox=self.inbox,
-            webhook_url=self.webhook_url if self.email is None else MAILTO + self.email,
+            webhook_url=self.webhook_url,
+            email=self.email,
         )
 
 
@@ -122,10 +120,6 @@ class NotificationsListing(Listing):
     search: str = Field(default="", max_length=64, description="Only of this saved search")
 
 
-def _address(url: str) -> str | None:
-    return url.removeprefix(MAILTO) if url.startswith(MAILTO) else None
-
-
 @schema
 class SavedSearch:
     """A saved search; `error` says why its last run failed."""
@@ -135,10 +129,8 @@ class SavedSearch:
     every: Annotated[str | None, From("schedule", lambda schedule: parts(schedule)[0])]
     schedule: Annotated[str | None, From(then=lambda schedule: parts(schedule)[1])]
     inbox: bool
-    webhook_url: Annotated[
-        str | None, From(then=lambda url: None if url.startswith(MAILTO) else url or None)
-    ]
-    email: Annotated[str | None, From("webhook_url", _address)]
+    webhook_url: Annotated[str | None, From(then=or_none)]
+    email: Annotated[str | None, From(then=or_none)]
     created_at: Time
     last_run_at: Annotated[Time | None, From("ran_at")]
     next_run_at: Annotated[Time | None, From("next_at")]
@@ -181,7 +173,9 @@ class SavedSearchRun:
 
 @schema
 class Notification:
-    """The new matches of one run of a saved search."""
+    """The new matches of one run of a saved search; `webhook` and `email` say what became of the
+    messages about them.
+    """
 
     id: int
     saved_search: Annotated[str, From("search")]
@@ -190,19 +184,25 @@ class Notification:
     matches: list[NewMatch]
     read_at: Time | None
     webhook: WebhookDelivery | None
+    email: WebhookDelivery | None
 
     @classmethod
     def of(
         cls,
         notification: stored.Notification,
         matches: list[NewMatch],
-        delivery: Delivery | None,
+        sent: Mapping[str, Delivery],
     ) -> Self:
+        def became_of(message: str | None) -> WebhookDelivery | None:
+            found = sent.get(message or "")
+            return WebhookDelivery.of(found) if found else None
+
         return projected(
             cls,
             notification,
             matches=matches,
-            webhook=None if delivery is None else WebhookDelivery.of(delivery),
+            webhook=became_of(notification.delivery_id),
+            email=became_of(notification.email_delivery_id),
         )
 
 
@@ -218,7 +218,7 @@ async def create(call: Call) -> web.StreamResponse:
     body = call.json_body(SavedSearchBody)
     plan = body.plan(call.now)
     await check_schedule(call.request, call.runtime, body.name, plan.schedule)
-    with _faults_in_search(plan):
+    with _faults_in_search():
         saved = await call.runtime.research.saved_searches.create(body.name, plan)
     reply = json_reply(SavedSearch.of(saved), status=201)
     reply.headers["Location"] = f"/api/v1/saved-searches/{saved.name}"
@@ -245,7 +245,7 @@ async def change(call: Call) -> web.StreamResponse:
     """Change the search, the schedule or the receivers; a changed search starts anew."""
     plan = call.json_body(SavedSearchPlan).plan(call.now)
     await check_schedule(call.request, call.runtime, _name(call), plan.schedule)
-    with _faults_in_search(plan):
+    with _faults_in_search():
         saved = await call.runtime.research.saved_searches.change(_name(call), plan)
     return json_reply(SavedSearch.of(saved))
 
@@ -304,15 +304,13 @@ async def dismiss(call: Call) -> web.StreamResponse:
 
 
 @contextmanager
-def _faults_in_search(plan: Plan) -> Iterator[None]:
-    """Faults of the search and of the receiver get their place in the plan."""
+def _faults_in_search() -> Iterator[None]:
+    """Faults of the search get their place in the plan."""
     try:
         yield
     except InputError as error:
         if error.field in UniversalSearchRequest.model_fields and error.field != "webhook_url":
             raise Invalid([Fault(error.message, pointer=f"/search/{error.field}")]) from None
-        if error.field == "webhook_url" and _address(plan.webhook_url or ""):
-            error.field = "email"
         raise
 
 
@@ -327,15 +325,10 @@ def _nothing(number: int) -> NotFound:
 async def _notifications(call: Call, found: Sequence[stored.Notification]) -> list[Notification]:
     numbers = {match.number for each in found for match in each.matches}
     named = await call.runtime.store.records.fetch(list(numbers))
-    sent = [each.delivery_id for each in found if each.delivery_id]
-    deliveries = await call.runtime.store.part(DeliveryStore).fetch(sent)
+    sent = [message for each in found for message in (each.delivery_id, each.email_delivery_id)]
+    deliveries = await call.runtime.store.part(DeliveryStore).fetch(list(filter(None, sent)))
     return [
-        Notification.of(
-            each,
-            _matches(call, each.matches, named),
-            deliveries.get(each.delivery_id) if each.delivery_id else None,
-        )
-        for each in found
+        Notification.of(each, _matches(call, each.matches, named), deliveries) for each in found
     ]
 
 

@@ -12,12 +12,13 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class StoredPlan:
-    """What to search, when, and where to report; ``webhook_url`` "" is nowhere."""
+    """What to search, when, and where to report; "" is nowhere."""
 
     request: Mapping[str, Any]
     schedule: str = ""
     inbox: bool = True
     webhook_url: str = ""
+    email: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +31,7 @@ class SavedSearch:
     schedule: str
     inbox: bool
     webhook_url: str
+    email: str
     created_at: int
     since: int
     newest_record: int
@@ -55,12 +57,16 @@ MAX_LISTED = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Notification:
-    """What one run of a saved search reported: the best ``matches`` first, ``count`` of all."""
+    """What one run of a saved search reported: the best ``matches`` first, ``count`` of all.
+
+    The deliveries are its messages to the webhook and by e-mail.
+    """
 
     id: int
     search: str
     at: int
     count: int
     delivery_id: str | None
+    email_delivery_id: str | None
     read_at: int | None
     matches: tuple[Match, ...] = ()

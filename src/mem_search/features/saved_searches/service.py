@@ -18,8 +18,8 @@ from typing import Any
 from mem_search.background import Scheduler
 from mem_search.errors import Conflict, InputError, MemSearchError, NotFound, StorageError
 from mem_search.features.saved_searches.model import Match, SavedSearch, StoredPlan
-from mem_search.features.saved_searches.sql import SavedSearchStore
-from mem_search.features.webhooks.service import Deliveries, new_message
+from mem_search.features.saved_searches.sql import MakeMessage, SavedSearchStore
+from mem_search.features.webhooks.service import MAILTO, Deliveries, new_message
 from mem_search.model import (
     DateRange,
     Record,
@@ -28,7 +28,7 @@ from mem_search.model import (
     SearchPage,
     SearchRequest,
 )
-from mem_search.model.webhooks import Message
+from mem_search.outgoing import RefusedReceiver
 from mem_search.renderers.universal import id_of
 from mem_search.search.service import UNLOGGED, SearchService
 from mem_search.search.stored_requests import dump, load, redacted_text
@@ -58,13 +58,15 @@ class Plan:
     schedule: str = ""
     inbox: bool = True
     webhook_url: str | None = None
+    email: str | None = None
     description: str = ""
 
     def stored(self) -> StoredPlan:
         """The plan with its request and description as plain values."""
         described = {"description": self.description} if self.description else {}
         request = {**dump(self.request), **described}
-        return StoredPlan(request, self.schedule, self.inbox, self.webhook_url or "")
+        receivers = self.webhook_url or "", self.email or ""
+        return StoredPlan(request, self.schedule, self.inbox, *receivers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,6 +180,12 @@ class SavedSearches:
         """Run it once, to report errors now. Raises RefusedReceiver, and what a search raises."""
         if plan.webhook_url is not None:
             self._deliveries.check(plan.webhook_url)
+        if plan.email is not None:
+            try:
+                self._deliveries.check(MAILTO + plan.email)
+            except RefusedReceiver as error:
+                error.field = "email"
+                raise
         await self._service.search(replace(plan.request, limit=1, offset=0), UNLOGGED)
 
     async def _run(self, saved: SavedSearch) -> Run:
@@ -186,8 +194,12 @@ class SavedSearches:
         found, is_complete = await self._found(saved)
         hashes = await self._records.content_hashes(found)
 
-        def message(matches: Sequence[Match], named: Mapping[int, Record]) -> Message:
-            return new_message(EVENT, saved.webhook_url, started, _data(saved, matches, named))
+        def message_to(url: str) -> MakeMessage | None:
+            if not url:
+                return None
+            return lambda matches, named: new_message(
+                EVENT, url, started, _data(saved, matches, named)
+            )
 
         matches, number = await self.store.finish_run_and_notify(
             saved,
@@ -195,7 +207,8 @@ class SavedSearches:
             at=started,
             # The next run repeats an incomplete one.
             since=max(saved.since, started - OVERLAP_MS) if is_complete else saved.since,
-            message=message if saved.webhook_url else None,
+            webhook=message_to(saved.webhook_url),
+            email=message_to(saved.email and MAILTO + saved.email),
         )
         self._deliveries.wake()
         return Run(saved, matches, number)

@@ -34,16 +34,20 @@ from mem_search.storage.sql.filters import NAMED
 from mem_search.text.schedules import next_run
 
 _COLUMNS = (
-    "id, name, request, schedule, inbox, webhook_url, created_at, since, newest_record,"
+    "id, name, request, schedule, inbox, webhook_url, email, created_at, since, newest_record,"
     " ran_at, next_at, error"
 )
 _NOTIFICATIONS = (
-    "select n.id, s.name, n.at, n.count, n.delivery_id, n.read_at,"
+    "select n.id, s.name, n.at, n.count, n.delivery_id, n.email_delivery_id, n.read_at,"
     " (select jsonb_agg(jsonb_build_array(t.record_id, t.changed))"
     " from (select m.record_id, m.changed from notification_matches m"
     " where m.notification_id = n.id order by m.place) t)"
     " from notifications n join saved_searches s on s.id = n.search_id"
 )
+
+
+MakeMessage = Callable[[Sequence[Match], Mapping[int, Record]], Message]
+"""Makes a message of the new matches and the records of the first ``MAX_IN_MESSAGE``."""
 
 
 class SavedSearchStore(Repository):
@@ -54,10 +58,10 @@ class SavedSearchStore(Repository):
         """Add one, which reports what is stored from now on; False when the name is taken."""
         return bool(
             connection.execute(
-                "insert into saved_searches(name, request, schedule, inbox, webhook_url,"
-                " created_at, since, next_at, newest_record)"
-                " select %(name)s, %(request)s, %(schedule)s, %(inbox)s, %(url)s, %(at)s, %(at)s,"
-                " %(next)s, coalesce(max(id), 0) from records where true on conflict do nothing",
+                "insert into saved_searches(name, request, schedule, inbox, webhook_url, email,"
+                " created_at, since, next_at, newest_record) select %(name)s, %(request)s,"
+                " %(schedule)s, %(inbox)s, %(url)s, %(email)s, %(at)s, %(at)s, %(next)s,"
+                " coalesce(max(id), 0) from records where true on conflict do nothing",
                 _values(name, plan, at),
             ).rowcount
         )
@@ -77,8 +81,8 @@ class SavedSearchStore(Repository):
         same = from_json(before).get("search") == plan.request.get("search")
         connection.execute(
             "update saved_searches set schedule = %(schedule)s, inbox = %(inbox)s,"
-            " webhook_url = %(url)s, next_at = %(next)s, error = '', request = %(request)s,"
-            f" since = %(since)s where {NAMED}",
+            " webhook_url = %(url)s, email = %(email)s, next_at = %(next)s, error = '',"
+            f" request = %(request)s, since = %(since)s where {NAMED}",
             {
                 **_values(name, plan, at),
                 "since": since if same else at,
@@ -147,13 +151,14 @@ class SavedSearchStore(Repository):
         *,
         at: int,
         since: int,
-        message: Callable[[Sequence[Match], Mapping[int, Record]], Message] | None = None,
+        webhook: MakeMessage | None = None,
+        email: MakeMessage | None = None,
     ) -> tuple[tuple[Match, ...], int | None]:
-        """Store a run: the new ones of ``found``, the notification and its message.
+        """Store a run: the new ones of ``found``, the notification and its messages.
 
         ``found`` are (number, content hash in hex). New is a record that was not reported with
-        this content. ``message`` makes the webhook message of the new matches and the records of
-        the first ``MAX_IN_MESSAGE``; it is called inside the transaction and must be quick.
+        this content. ``webhook`` and ``email`` make a message each; they are called inside the
+        transaction and must be quick.
         Returns the matches and the number of the notification, None when nothing is new.
         """
         # The row is locked first, so that two workers that run the search report a record once.
@@ -161,11 +166,13 @@ class SavedSearchStore(Repository):
         matches = _new_matches(connection, saved, found)
         if not matches:
             return (), None
-        queued = None
-        if message is not None:
-            named = [match.number for match in matches[:MAX_IN_MESSAGE]]
-            queued = message(matches, records.fetch(connection, named))
-            deliveries.add(connection, queued)
+        named = [match.number for match in matches[:MAX_IN_MESSAGE]]
+        queued: list[str | None] = []
+        for make in (webhook, email):
+            message = make(matches, records.fetch(connection, named)) if make else None
+            if message is not None:
+                deliveries.add(connection, message)
+            queued.append(message.id if message else None)
         return tuple(matches), _notify(connection, saved, at, matches, queued)
 
     @reads
@@ -215,6 +222,7 @@ def _values(name: str, plan: StoredPlan, at: int) -> dict[str, Any]:
         "schedule": plan.schedule,
         "inbox": plan.inbox,
         "url": plan.webhook_url,
+        "email": plan.email,
         "next": _next(at, plan.schedule),
         "at": at,
     }
@@ -236,13 +244,13 @@ def _notify(
     saved: SavedSearch,
     at: int,
     matches: Sequence[Match],
-    message: Message | None,
+    queued: Sequence[str | None],
 ) -> int:
-    """Store the notification; returns its number."""
+    """Store the notification of the messages ``queued``; returns its number."""
     number = connection.count(
-        "insert into notifications(search_id, at, count, inbox, delivery_id)"
-        " values(%s, %s, %s, %s, %s) returning id",
-        (saved.id, at, len(matches), saved.inbox, message.id if message else None),
+        "insert into notifications(search_id, at, count, inbox, delivery_id,"
+        " email_delivery_id) values(%s, %s, %s, %s, %s, %s) returning id",
+        (saved.id, at, len(matches), saved.inbox, *queued),
     )
     connection.many(
         "insert into notification_matches(notification_id, place, record_id, changed)"
@@ -297,6 +305,6 @@ def _saved(row: Sequence[Any]) -> SavedSearch:
 
 
 def _notification(row: Sequence[Any]) -> Notification:
-    number, search, at, count, delivery, read_at, matches = row
+    number, search, at, count, delivery, mail, read_at, matches = row
     told = tuple(Match(record, bool(changed)) for record, changed in from_json(matches) or ())
-    return Notification(number, search, at, count, delivery, read_at, told)
+    return Notification(number, search, at, count, delivery, mail, read_at, told)

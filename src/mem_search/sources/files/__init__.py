@@ -16,7 +16,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any, Final
 
 from mem_search import sources
@@ -328,6 +328,9 @@ def _draft(
     }  # fmt: skip
     if location.options:
         return _as_sent(location.options, read, metadata, name)
+    folder = PurePath(item).parent.as_posix()
+    if read.kind == "note" and folder != ".":
+        metadata.setdefault("folder", folder)
     return Draft(
         kind=read.kind,
         source="files",

@@ -226,6 +226,14 @@ def m006_clicks(connection: Connection) -> None:
     owned(connection, "clicks")
 
 
+def m007_email_beside_webhook(connection: Connection) -> None:
+    """A saved search tells by webhook and by e-mail."""
+    connection.execute(
+        "alter table saved_searches add column email text collate \"C\" not null default ''"
+    )
+    connection.execute('alter table notifications add column email_delivery_id text collate "C"')
+
+
 MIGRATIONS: tuple[Callable[[Connection], None], ...] = (
     m001_projects,
     m002_words_by_end,
@@ -233,6 +241,7 @@ MIGRATIONS: tuple[Callable[[Connection], None], ...] = (
     m004_schedules,
     m005_token_scopes,
     m006_clicks,
+    m007_email_beside_webhook,
 )
 """Changes of the schema since 0.1.0, in order. One that was released is never changed."""
 

@@ -80,10 +80,10 @@ TABLES: Final = tuple(
         " result error created_at started_at completed_at",
         "webhook_deliveries: id | event url body state attempts next_at status error created_at"
         " ended_at",
-        "saved_searches: id | name request{} schedule inbox? webhook_url created_at since"
+        "saved_searches: id | name request{} schedule inbox? webhook_url email created_at since"
         " newest_record ran_at next_at error",
         "saved_told: search_id record_id content_hash |",
-        "notifications: id | search_id at count inbox? delivery_id read_at",
+        "notifications: id | search_id at count inbox? delivery_id email_delivery_id read_at",
         "notification_matches: notification_id place | record_id changed?",
         "scopes: name | filter created_at",
         "projects: id | name folder root named? merged_into created_at",

@@ -238,6 +238,12 @@ class Records(Repository):
         return next(iter(fetch(connection, numbers).values()), None)
 
     @reads
+    def stored_at(self, connection: Connection, number: int) -> int:
+        """When the record was stored, in ms since 1970; 0 for one that is gone."""
+        (at,) = connection.one("select max(stored_at) from records where id = %s", (number,))
+        return int(at or 0)
+
+    @reads
     def passages(self, connection: Connection, number: int) -> list[Passage]:
         """The passages of a record, in their order; first the one about the whole, if any."""
         rows = connection.execute(

@@ -73,12 +73,19 @@ def m005_clicks(connection: SqliteConnection) -> None:
     connection.execute("create index clicks_by_record on clicks(record_id)")
 
 
+def m006_email_beside_webhook(connection: SqliteConnection) -> None:
+    """A saved search tells by webhook and by e-mail."""
+    connection.execute("alter table saved_searches add column email text not null default ''")
+    connection.execute("alter table notifications add column email_delivery_id text")
+
+
 MIGRATIONS: tuple[Callable[[SqliteConnection], None], ...] = (
     m001_projects,
     m002_sparse,
     m003_schedules,
     m004_token_scopes,
     m005_clicks,
+    m006_email_beside_webhook,
 )
 """Changes of the schema since 0.1.0, in order. One that was released is never changed."""
 

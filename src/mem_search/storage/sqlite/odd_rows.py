@@ -74,7 +74,7 @@ TABLES: Final[Mapping[str, tuple[Column, ...]]] = {
         *_columns(_TIME, "created_at since", ":now"), *_columns(_NUMBER, "newest_record", "0"),
         *_columns(_TEXT, "schedule", "'1d'"),
         *_columns(_TIME_OR_NONE, "ran_at", "null"), *_columns(_TIME_OR_NONE, "next_at", ":now"),
-        *_columns(_NUMBER, "inbox", "1"), *_columns(_TEXT, "webhook_url error", "''"),
+        *_columns(_NUMBER, "inbox", "1"), *_columns(_TEXT, "webhook_url email error", "''"),
     ),
     "webhook_deliveries": (
         *_columns("typeof({0}) = 'blob'", "body"), *_columns(_TEXT, "id url event"),

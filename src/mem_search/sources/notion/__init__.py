@@ -1,0 +1,244 @@
+"""The source `notion`: pages and databases of Notion that a token may read, over its API.
+
+Off until ``MEM_SEARCH_NOTION_TOKEN`` has the token of an integration; what is shared with it is
+read. A page becomes a note with the id that Notion gave it.
+
+Each reading lists everything, a request for a hundred pages, and reads the blocks of those that
+were edited since. The cursor has for each page when it was edited, nothing where that was in the
+minute of the reading: Notion's times are whole minutes. The search of Notion may lack a page for a
+while, so one that is not listed is asked for before it counts as deleted.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from mem_search.errors import InputError, SourceError
+from mem_search.extractors.markdown import kept
+from mem_search.model import Batch, Draft, LedgerEntry, Link, Location
+from mem_search.model.ingest import unread_of, with_unread
+from mem_search.settings import Settings
+from mem_search.sources.base import BaseSource, BatchBuilder, alone
+from mem_search.sources.conversations import moment
+from mem_search.sources.notion.blocks import Text, properties, text_of, written
+from mem_search.text.dates import now_ms
+
+if TYPE_CHECKING:  # a slow library
+    from mem_search.sources.notion.client import Notion
+
+NAME: Final = "notion"
+PLACE: Final = "notion://workspace"
+
+_POLLED: Final = 600.0
+"""Seconds between two readings: each lists everything."""
+_MINUTE_MS: Final = 60_000
+_MAX_FOLDERS: Final = 20
+"""Pages above a page that its folder names."""
+_DATABASE: Final = " database"
+
+
+class NotionPages(BaseSource):
+    """The only location is ``notion://workspace``: what the token reads. Progress is in pages."""
+
+    name = NAME
+    follows = True
+    schemes = (NAME,)
+
+    def locate(self, path: str) -> Location:
+        """Raises InputError for another URL, or a path."""
+        if path.rstrip("/").lower() not in ("notion:", PLACE):
+            raise InputError(f"Notion is written {PLACE}", field="path")
+        return Location(NAME, PLACE)
+
+    def pause(self, location: Location) -> float:
+        return _POLLED
+
+    def read(self, location: Location, cursor: Mapping[str, Any]) -> Iterator[Batch]:
+        """Pages that are new, edited or gone; nothing when none are.
+
+        Raises SourceError without a token, and where Notion does not answer.
+        """
+        if location.path != PLACE:
+            raise SourceError(f"{location.path} is no place of Notion; write {PLACE}")
+        settings = Settings.read(os.environ)
+        if not settings.notion_token:
+            raise SourceError(
+                "no token is given for Notion; make an integration there, share pages with it, and"
+                " set MEM_SEARCH_NOTION_TOKEN"
+            )
+        from mem_search.sources.notion.client import Notion  # a slow library
+
+        api = Notion(settings.notion_url, settings.notion_token, settings.fetch_allow)
+        yield from _Reading(api, cursor).batches()
+
+
+@dataclass
+class _Reading:
+    """One reading of everything that is shared with the token."""
+
+    api: Notion
+    cursor: Mapping[str, Any]
+    found: BatchBuilder = field(default_factory=BatchBuilder)
+    done: int = 0
+
+    def __post_init__(self) -> None:
+        self.known: dict[str, str] = dict(self.cursor.get("pages", {}))
+
+    def batches(self) -> Iterator[Batch]:
+        listed = self._listed()
+        now = now_ms()
+        changed = [each for page, each in listed.items() if self.known.get(page) != _mark(each)]
+        missing = [page for page in self.known if page not in listed]
+        self.found.total = len(changed) + len(missing)
+        try:
+            for each in changed:
+                self._read(each, listed, now)
+                if self.found.is_full:
+                    yield self._batch()
+            for page in missing:
+                self._ask_for(page)
+                if self.found.is_full:
+                    yield self._batch()
+        except SourceError:
+            if self.found:
+                yield self._batch()  # the next reading goes on after these
+            raise
+        if self.found or self.known != self.cursor.get("pages", {}):
+            yield self._batch()
+
+    def _batch(self) -> Batch:
+        return self.found.build({"pages": dict(self.known)}, self.done)
+
+    def _listed(self) -> dict[str, dict[str, Any]]:
+        """Id → page or database: what the search gives, and the rows of each database."""
+        from mem_search.sources.notion.client import Refused
+
+        order = {"sort": {"direction": "descending", "timestamp": "last_edited_time"}}
+        listed = {_id(each): each for each in self.api.listed("/v1/search", order) if _id(each)}
+        for database in [each for each in listed.values() if each.get("object") == "database"]:
+            if _is_gone(database):
+                continue
+            try:
+                rows = list(self.api.listed(f"/v1/databases/{_id(database)}/query", {}))
+            except Refused as error:  # such as one of several sources: its rows may be listed
+                self.found.fail(_title(database) or _id(database), error.message)
+                continue
+            listed.update((_id(row), row) for row in rows if _id(row))
+        return listed
+
+    def _read(
+        self, each: Mapping[str, Any], listed: Mapping[str, Mapping[str, Any]], now: int
+    ) -> None:
+        from mem_search.sources.notion.client import Gone
+
+        page = _id(each)
+        self.done += 1
+        if _is_gone(each):
+            self._forget(page, "it is in the trash of Notion")
+            return
+        try:
+            made = next(alone(page, lambda: [_draft(each, _said(each, self.api), listed)]))
+        except Gone:
+            self._forget(page, "it is not shared with the token any more")
+            return
+        edited = moment(str(each.get("last_edited_time")))
+        was_known = page in self.known
+        self.known[page] = _mark(each, settled=edited is not None and edited + _MINUTE_MS <= now)
+        if isinstance(made, LedgerEntry):
+            self.found.note(made)
+        elif made.text:
+            self.found.take(made, page)
+            said = "; ".join(filter(None, (made.title, *unread_of(made.metadata))))
+            self.found.note(LedgerEntry(page, "taken", said, records=1))
+        else:
+            self.found.leave(page, "it is empty")
+            if was_known:
+                self.found.drop(page)
+
+    def _ask_for(self, page: str) -> None:
+        """A page that is not listed: it is deleted only where Notion says so."""
+        from mem_search.sources.notion.client import Gone
+
+        self.done += 1
+        kind = "databases" if self.known[page].endswith(_DATABASE) else "pages"
+        try:
+            if not _is_gone(self.api.asked("GET", f"/v1/{kind}/{page}")):
+                return
+        except Gone:
+            pass
+        self._forget(page, "it is gone, or not shared with the token any more")
+
+    def _forget(self, page: str, why: str) -> None:
+        if self.known.pop(page, None) is not None:
+            self.found.delete(page, why)
+
+
+def _id(each: Mapping[str, Any]) -> str:
+    found = each.get("id")
+    return found if isinstance(found, str) and each.get("object") in ("page", "database") else ""
+
+
+def _mark(each: Mapping[str, Any], *, settled: bool = True) -> str:
+    """For the cursor: when it was edited, if it will not be so again under the same time."""
+    edited = str(each.get("last_edited_time")) if settled else ""
+    return edited + (_DATABASE if each.get("object") == "database" else "")
+
+
+def _is_gone(each: Mapping[str, Any]) -> bool:
+    return bool(each.get("archived") or each.get("in_trash"))
+
+
+def _title(each: Mapping[str, Any]) -> str:
+    if each.get("object") == "database":
+        return written(each.get("title")).strip()
+    return properties(each.get("properties"))[0].strip()
+
+
+def _said(each: Mapping[str, Any], api: Notion) -> Text:
+    """What a page says, or what a database has."""
+    if each.get("object") != "database":
+        return text_of(_id(each), lambda block: api.listed(f"/v1/blocks/{block}/children"))
+    text = Text()
+    columns = each.get("properties")
+    names = ", ".join(map(str, columns)) if isinstance(columns, dict) else ""
+    text.lines = [line for line in (written(each.get("description"), text), names) if line]
+    return text
+
+
+def _unread(text: Text) -> list[str]:
+    return [f"{what}: {count}, which is not read" for what, count in text.unread.items()]
+
+
+def _folder(each: Mapping[str, Any], listed: Mapping[str, Mapping[str, Any]]) -> str:
+    """The titles of the pages and databases above, the outermost first."""
+    names: list[str] = []
+    for _ in range(_MAX_FOLDERS):
+        parent = each.get("parent")
+        above = parent.get(str(parent.get("type"))) if isinstance(parent, dict) else None
+        if not isinstance(above, str) or above not in listed:
+            break
+        each = listed[above]
+        names.append(_title(each))
+    return "/".join(filter(None, reversed(names)))
+
+
+def _draft(each: Mapping[str, Any], text: Text, listed: Mapping[str, Mapping[str, Any]]) -> Draft:
+    _, values, tags = properties(each.get("properties"))
+    title, folder, url = _title(each), _folder(each, listed), each.get("url")
+    metadata = {**kept(values), **({"folder": folder} if folder else {})}
+    return Draft(
+        kind="note",
+        source=NAME,
+        source_id=_id(each),
+        text=text.markdown or title,
+        title=title,
+        created_at=moment(str(each.get("created_time"))),
+        updated_at=moment(str(each.get("last_edited_time"))),
+        url=url if isinstance(url, str) else "",
+        tags=tuple(dict.fromkeys(tags)),
+        links=tuple(Link(page, "mentions") for page in text.mentions),
+        metadata=with_unread(metadata, _unread(text)),
+    )
