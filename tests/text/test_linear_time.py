@@ -118,6 +118,7 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "stems.language_of": stems.language_of,
     "stems.of_text": lambda text: stems.of_text(text, "de"),
     "stems.of_text in Cyrillic": lambda text: stems.of_text(text.replace("a", "я"), "ru"),
+    "stems.stemmed": lambda text: stems.stemmed(text.split(), "es"),
     "stems.of_word": lambda text: stems.of_word(text, stems.SNOWBALL),
     "word_forms.plain": word_forms.plain,
     "word_forms.view": lambda text: word_forms.view(f"{text}\u00ad"),

@@ -52,6 +52,7 @@ _MAX_LETTERS: Final = 40
 
 _LETTERS: Final = pattern(r"[^\W\d_]+")
 _CYRILLIC: Final = pattern("[\u0400-\u04ff]")
+_NOT_RUSSIAN: Final = pattern("[іїєґўјљњћђ]")
 
 _TELLS: Final = {
     word: [language for language, said in STOP_WORDS.items() if word in said]
@@ -77,10 +78,13 @@ def language_of(text: str) -> str:
     (language, count), *others = counts
     if language == "en" or count == (others[0][1] if others else 0):
         return ""
-    if language == "ru":  # among names in Latin letters
+    least = MIN_TELLING
+    if language == "ru":  # the alphabet tells most, also among names in Latin letters
+        if _NOT_RUSSIAN.search(text):
+            return ""
         words = [word for word in words if _CYRILLIC.match(word)]
-    own = STOP_WORDS[language]
-    if len(own.intersection(words)) < MIN_TELLING or count < MIN_SHARE * len(words):
+        least -= 1
+    if len(STOP_WORDS[language].intersection(words)) < least or count < MIN_SHARE * len(words):
         return ""
     return language if count >= OTHER_THAN_ENGLISH * dict(others).get("en", 0) else ""
 
@@ -132,6 +136,11 @@ def of_word(word: str, languages: Collection[str]) -> tuple[str, ...]:
             if stem != term:
                 found[stem] = None
     return tuple(found)
+
+
+def stemmed(words: Sequence[str], language: str) -> list[str]:
+    """The stem of each of ``words``, in lower case, without a mark."""
+    return [stem for stem, _ in _stems_and_terms(words, language)]
 
 
 def _stems_and_terms(words: Sequence[str], language: str) -> Iterator[tuple[str, str]]:
