@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mem_search.text.highlight import WORD, word_matcher
+from mem_search.text.highlight import WORD, highlight, word_matcher
 
 
 @pytest.mark.parametrize(
@@ -55,3 +55,29 @@ def test_places_are_exactly_the_matching_words(text: str, words: list[str], star
     if start == 0:
         assert all(any(match.start() <= at < match.end() for at in places) for match in marked)
         assert bool(marked) == is_lit.stands_in(text)
+
+
+GERMAN = "Die Verträge und alle Häuser sind in der Liste, aber die Rechnung ist nicht bezahlt."
+
+
+def test_a_text_is_marked_by_the_rules_of_its_language() -> None:
+    matcher = word_matcher(("rechnungen", "vertrag", "haus"))
+    words = [GERMAN[start:end] for start, end in matcher.spans(GERMAN)]
+    assert words == ["Verträge", "Häuser", "Rechnung"]
+    assert matcher.stands_in(GERMAN)
+    at, _ = next(matcher.places(GERMAN, 14, len(GERMAN)))
+    assert GERMAN[at:].startswith("Häuser")
+    assert highlight(GERMAN, ("rechnungen",)) == GERMAN.replace("Rechnung", "**Rechnung**")
+
+
+def test_a_span_is_exact_behind_what_nobody_sees() -> None:
+    text = GERMAN.replace("Rechnung", "Rech\u00adnung").replace("Liste", "Lis\u00adte")
+    ((start, end),) = word_matcher(("rechnungen",)).spans(text)
+    assert text[start:end] == "Rech\u00adnung"
+
+
+def test_english_is_marked_by_its_own_rules() -> None:
+    matcher = word_matcher(("rechnungen",))
+    for text in ("the Rechnung is in the folder", "a Rechnung is in a folder, and I have not paid"):
+        assert not matcher.spans(text)
+    assert not matcher.stands_in("Rechnung")  # too short to tell

@@ -29,7 +29,7 @@ from mem_search.records.canonical_text import listed
 from mem_search.records.origin import INSTRUCTION_LIKE
 from mem_search.records.registry import installed_kinds
 from mem_search.storage.rules.quotes import leaves
-from mem_search.text import dates, instructions, passages, shared_phrases, words
+from mem_search.text import dates, instructions, passages, shared_phrases, stems, words
 from mem_search.text.embedded_data import without_data
 from mem_search.text.outline import Layout
 from mem_search.text.redaction import redact, redacted_values
@@ -105,13 +105,17 @@ def outcome(draft: Draft) -> PreparedDraft | str:
 def prepare(draft: Draft) -> PreparedDraft:
     """Redact, compose, cut into passages. Raises InputError that names the wrong field."""
     kind = installed_kinds().require(draft.kind)
-    given = {name: value for name, value in draft.metadata.items() if name != INSTRUCTION_LIKE}
+    ours = (INSTRUCTION_LIKE, stems.LANGUAGE)
+    given = {name: value for name, value in draft.metadata.items() if name not in ours}
     draft = kind.compose(redacted(replace(draft, metadata=given)))
     source_code = draft.kind == "file" and is_code(draft.text)
     if kind.documents and not source_code:
         stated = completed(draft.metadata, draft.title, draft.text, kind=draft.kind)
         draft = dated(replace(draft, metadata=stated))
     draft = replace(draft, metadata=flagged(draft))
+    language = stems.language_of(f"{draft.title}\n{draft.text}")
+    if language:
+        draft = replace(draft, metadata={**draft.metadata, stems.LANGUAGE: language})
     facets = tuple(kind.facets(draft))
     _check_facets(draft, facets)
     names = names_of(draft, facets)
@@ -127,6 +131,8 @@ def prepare(draft: Draft) -> PreparedDraft:
     once = [value.lower() for name, value in facets if name == "commit"]
     if isinstance(quoted := draft.metadata.get(ONLY_COPY), str):
         once += [quoted, words.parts(quoted)]
+    if language:
+        once.append(stems.mark(language))
     return PreparedDraft(
         draft=draft,
         facets=facets,
@@ -140,6 +146,7 @@ def prepare(draft: Draft) -> PreparedDraft:
                         each.above,
                         words.parts(each.above),
                         words.parts(text),
+                        stems.of_text(f"{draft.title}\n{each.above}\n{text}", language),
                         *((*once, words.parts(people)) if not each.ordinal else ()),
                     ],
                 )
@@ -327,6 +334,8 @@ def content_hash(
         parts += ("phrases",)
     if has_forms(f"{draft.title}\n{draft.text}\n{names_in(draft.metadata)}"):
         parts += (WORD_RULES,)
+    if stems.LANGUAGE in metadata:
+        parts += (stems.RULES,)
     parts += structure
     text = json.dumps(parts, sort_keys=True, ensure_ascii=False, default=str)
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()

@@ -20,6 +20,7 @@ from mem_search.storage.store import Store
 from mem_search.text.counted import counted
 from mem_search.text.redaction import Redaction, rules
 from mem_search.text.search_fields import names_in
+from mem_search.text.stems import language_of
 from mem_search.text.word_forms import has_forms
 
 NAME: Final = "redact"
@@ -125,7 +126,9 @@ class RedactJob:
                 found.append(_Differing(record, named, "changed"))
             elif flagged(draft) != draft.metadata:
                 found.append(_Differing(record, named, "flagged"))
-            elif has_forms(f"{record.title}\n{record.text}\n{names_in(record.metadata)}"):
+            elif has_forms(
+                f"{record.title}\n{record.text}\n{names_in(record.metadata)}"
+            ) or language_of(f"{record.title}\n{record.text}"):
                 found.append(_Differing(record, named, "words"))
             elif installed_kinds().get(record.kind).documents:
                 found.append(_Differing(record, named, "facts"))

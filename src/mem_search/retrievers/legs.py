@@ -427,7 +427,8 @@ class KeywordRetriever:
             return Ranking(self.name, detail="no words to look for")
         words = question.words
         guessed = any_of(Words(near=words.untyped)) if words.untyped else None
-        candidates, matched = snapshot.word_matches(query, question.filters, depth, guessed)
+        forms = [(*each.words, *each.forms) for each in words.stems]
+        candidates, matched = snapshot.word_matches(query, question.filters, depth, guessed, forms)
         unknown = tuple(snapshot.unknown_words(words.words))
         return Ranking(self.name, candidates=candidates, matched=matched, unknown=unknown)
 

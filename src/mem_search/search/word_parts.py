@@ -3,8 +3,12 @@
 The last word of a question may still be typed: words that begin so stand for it. ``wifi``,
 ``wi-fi`` and ``wi fi`` are one word. German, Dutch and the Nordic languages write as one word what
 others write as two, so that the end or the beginning of one stands for it: ``rechnung`` for
-``stromrechnung``. None of it is asked for a word that several records have, and what is found so is
-below what has the word itself (``bm25.GUESSED``, ``typo_demotion``).
+``stromrechnung``. None of that is asked for a word that several records have, and what is found so
+is below what has the word itself (``bm25.GUESSED``, ``typo_demotion``).
+
+A word in another language stands for its other forms, too, and these count like it. A question is
+read in its own language and in English, as which the index stems everything. Where it is too short
+to tell, such as ``Rechnungen``, it is read in each language that records of the store have.
 """
 
 from __future__ import annotations
@@ -18,11 +22,11 @@ from mem_search.contracts import Question
 from mem_search.model import Term
 from mem_search.patterns import pattern
 from mem_search.storage.ports.search import SearchSnapshot
-from mem_search.text import wordpieces
+from mem_search.text import stems, stop_words, wordpieces
 from mem_search.text.highlight import stem
 from mem_search.text.query import demands
 from mem_search.text.word_forms import plain
-from mem_search.text.words import RUN, STOP_WORDS, Others, is_cjk, is_hash
+from mem_search.text.words import RUN, STOP_WORDS, Others, Words, is_cjk, is_hash
 
 RARE: Final = 10
 """Passages: a word that so many have is asked for as it is."""
@@ -81,10 +85,11 @@ Meant = Mapping[str, Sequence[str]]
 def with_others(
     snapshot: SearchSnapshot, question: Question, typed: str
 ) -> tuple[Question, tuple[Others, ...]]:
-    """``question`` with what else stands for its rare words, and what that is.
+    """``question`` with the stems of its words, and with what else stands for rare ones, and that.
 
     ``typed`` is the text as it was typed. Words of an explicit demand stay what they are.
     """
+    question = _with_stems(snapshot, question)
     demand = question.filters.demand
     leaves = demands.leaves(demand) if demand is not None else ()
     judged = {word for leaf, _ in leaves if isinstance(leaf, Term) for word in leaf.words}
@@ -119,6 +124,44 @@ def with_others(
     }
     text = _with_words(question.text, best) if best else question.text
     return replace(question, text=text, words=replace(question.words, others=found)), found
+
+
+def _with_stems(snapshot: SearchSnapshot, question: Question) -> Question:
+    """``question`` with the stems of its words, and without those that say nothing in its language.
+
+    Of a question in English only the words that are no English ones are read in other languages.
+    """
+    asked = question.words.words[:MAX_LOOKED_AT]
+    runs = [run.lower() for run in RUN.findall(plain(question.text))][: 4 * MAX_LOOKED_AT]
+    own = stems.asked_in(runs)
+    if own == "en":
+        asked = tuple(word for word in asked if not wordpieces.is_word(word))
+    possible = [own] if own in stems.SNOWBALL else [*stems.SNOWBALL]
+    if not asked:
+        return question
+    marks = [stems.mark(language) for language in possible]
+    held = snapshot.holders_of(marks, 1)
+    languages = [each for each, count in zip(possible, held, strict=True) if count]
+    if not languages:
+        return question
+    words = _telling(question.words, own) if own in languages else question.words
+    forms: dict[str, tuple[str, ...]] = {}
+    for word in words.words[:MAX_LOOKED_AT]:
+        of = stems.of_word(word, languages) if word in asked else ()
+        if own not in languages:  # ``not``, the stem of French ``notes``, is English
+            of = tuple(each for each in of if not (each.isascii() and wordpieces.is_word(each)))
+        forms[word] = of
+    every = [form for of in forms.values() for form in of]
+    known = {form for form, some in zip(every, snapshot.holders_of(every, 1), strict=True) if some}
+    found = ((word, tuple(filter(known.__contains__, of))) for word, of in forms.items())
+    others = tuple(Others((word,), of) for word, of in found if of)
+    return replace(question, words=replace(words, stems=others))
+
+
+def _telling(words: Words, language: str) -> Words:
+    """``words`` without those that say nothing in ``language``, unless there are no others."""
+    kept = tuple(word for word in words.words if word not in stop_words.STOP_WORDS[language])
+    return replace(words, words=kept) if kept or words.cjk or words.phrases else words
 
 
 def _last_typed(text: str) -> str:

@@ -10,6 +10,7 @@ from functools import cached_property, lru_cache
 
 from mem_search.model import Snippet
 from mem_search.patterns import pattern
+from mem_search.text import stems
 from mem_search.text.word_forms import folded, plain, view
 from mem_search.text.words import RUN, is_cjk, pairs
 
@@ -22,7 +23,8 @@ class WordMatcher:
     def __init__(self, words: tuple[str, ...]) -> None:
         runs = [run for word in words for run in RUN.findall(word)]
         self._pairs = [pair for run in runs if is_cjk(run) for pair in pairs(run)]
-        self._stems = {stem(_plain(run)) for run in runs if not is_cjk(run)}
+        self._words = [run for run in runs if not is_cjk(run)]
+        self._stems = {stem(_plain(run)) for run in self._words}
 
     @cached_property
     def _likely(self) -> re.Pattern[str]:
@@ -45,12 +47,33 @@ class WordMatcher:
 
     def places(self, text: str, start: int, end: int) -> Iterator[tuple[int, str]]:
         """The places of the words in ``text[start:end]``, in order, each with its stem."""
-        if text.isascii():
-            yield from sorted(self._ascii_places(text, start, end))
-            return
         if written := view(text[start:end]):
             for at, root in self.places(written.text, 0, len(written.text)):
                 yield start + written.span(at, at + 1)[0], root
+        elif inflected := dict(self.inflected(text, start, end)):
+            yield from sorted((inflected | dict(self._as_english(text, start, end))).items())
+        else:
+            yield from self._as_english(text, start, end)
+
+    def inflected(self, text: str, start: int, end: int) -> Iterator[tuple[int, str]]:
+        """The places of words of ``text[start:end]`` that are one of the words by the rules of its
+        language, if that is one of ``stems.SNOWBALL``.
+        """
+        shown = text[start:end]
+        # Looking for the language of every English text would take longer than marking it.
+        language = "" if " the " in shown or not self._words else stems.language_of(shown)
+        if not language:
+            return
+        asked = {*stems.stemmed(self._words, language)}
+        found = [*WORD.finditer(text, start, end)]
+        roots = stems.stemmed([match[0].lower() for match in found], language)
+        for match, root in zip(found, roots, strict=True):
+            if root in asked:
+                yield match.start(), root
+
+    def _as_english(self, text: str, start: int, end: int) -> Iterator[tuple[int, str]]:
+        if text.isascii():
+            yield from sorted(self._ascii_places(text, start, end))
             return
         for match in self._likely.finditer(text, start, end):
             for at, root in self._places_in(match[0]):
@@ -106,8 +129,9 @@ class WordMatcher:
     def stands_in(self, text: str) -> bool:
         """Whether ``text`` contains any of the words."""
         text = plain(text)
-        places = self._ascii_places if text.isascii() else self.places
-        return next(places(text, 0, len(text)), None) is not None
+        if text.isascii() and next(self._ascii_places(text, 0, len(text)), None) is not None:
+            return True
+        return next(self.places(text, 0, len(text)), None) is not None
 
     def count_in(self, text: str) -> int:
         """How many different words ``text`` contains."""
@@ -145,8 +169,10 @@ def highlight(text: str, words: Iterable[str]) -> str | None:
     """
     matches = word_matcher(tuple(words))
     written = view(text)
-    found = WORD.finditer(written.text if written else text)
-    spans = [match.span() for match in found if matches(match[0])]
+    seen = written.text if written else text
+    inflected = {at for at, _ in matches.inflected(seen, 0, len(seen))}
+    found = WORD.finditer(seen)
+    spans = [match.span() for match in found if match.start() in inflected or matches(match[0])]
     pieces: list[str] = []
     last = 0
     for start, end in [written.span(*each) for each in spans] if written else spans:

@@ -15,7 +15,7 @@ from importlib.metadata import version
 from typing import Any, Final
 
 from mem_search.errors import InputError
-from mem_search.text import instructions, secret_rules, word_forms
+from mem_search.text import instructions, secret_rules, stems, word_forms
 from mem_search.text.decoding import View, without_escapes, without_folds
 from mem_search.text.search_fields import CITATION_RULES, FACT_RULES
 from mem_search.text.secret_finders import (
@@ -59,7 +59,7 @@ def rules() -> str:
     that others filled is looked at again.
     """
     scanner = f"{version('kingfisher-secret-scanner')}+{secret_rules.fingerprint()}"
-    others = (instructions.RULES, FACT_RULES, CITATION_RULES, word_forms.RULES)
+    others = (instructions.RULES, FACT_RULES, CITATION_RULES, word_forms.RULES, stems.RULES)
     return "+".join((str(_OWN_RULES), scanner, *others))
 
 

@@ -74,7 +74,7 @@ class Words:
     the store that a prefix or a misspelling stands for; ``auth*`` means all words that begin so.
     ``guessed`` has for each word that the store does not have those that may be meant, which count
     for less than a word that was typed. ``others`` stand for words that few records have, and count
-    for less, too.
+    for less, too. ``stems`` are those of words in other languages (``text.stems``).
     """
 
     words: tuple[str, ...] = ()
@@ -84,6 +84,7 @@ class Words:
     near: tuple[str, ...] = ()
     guessed: tuple[tuple[str, ...], ...] = ()
     others: tuple[Others, ...] = ()
+    stems: tuple[Others, ...] = ()
 
     def __bool__(self) -> bool:
         return bool(self.words or self.phrases or self.cjk or self.near or self.guessed)
@@ -103,7 +104,8 @@ class Words:
 
     def forms_of(self, word: str) -> tuple[str, ...]:
         """What else stands for ``word``."""
-        return tuple(chain(*(each.forms for each in self.others if word in each.words)))
+        every = (*self.stems, *self.others)
+        return tuple(chain(*(each.forms for each in every if word in each.words)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +189,7 @@ def any_of(words: Words) -> WordQuery | None:
     None when there is nothing to look for.
     """
     phrases = tuple(map(WordPhrase, words.phrases))
-    other = map(known_word, chain(*(each.forms for each in words.others)))
+    other = map(known_word, chain(*(each.forms for each in (*words.stems, *words.others))))
     single = (*[WordPhrase((word,)) for word in words.words], *other, *_single(words))
     if not phrases or not words.demanded:
         return _combined(AnyWords, single + phrases)

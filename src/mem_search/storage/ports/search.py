@@ -54,7 +54,12 @@ class SearchSnapshot(Protocol):
     # Words
 
     def word_matches(
-        self, query: WordQuery, filters: Filters, depth: int, guessed: WordQuery | None = None
+        self,
+        query: WordQuery,
+        filters: Filters,
+        depth: int,
+        guessed: WordQuery | None = None,
+        forms: Sequence[Sequence[str]] = (),
     ) -> tuple[Candidates, Matches]:
         """Records within ``filters`` with a passage that matches, scored by BM25.
 
@@ -63,7 +68,8 @@ class SearchSnapshot(Protocol):
         their own; the parameters, the weight of titles and the length correction of
         chat turns are the store's. The candidates are the best ``depth`` records, and the best
         ``depth // 10`` of each kind that has fewer among them; the matches are all records.
-        What ``guessed``, a part of ``query``, adds to a score counts a quarter.
+        What ``guessed``, a part of ``query``, adds to a score counts a quarter. ``forms``, words of
+        ``query`` as ``known_word`` reads them, count as one word where they stand together.
         """
         ...
 

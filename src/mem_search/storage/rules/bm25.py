@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any, Final, Generic, TypeVar
 
 import numpy as np
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from mem_search.model import Kind
 from mem_search.model.kind_codes import KIND_CODES
-from mem_search.model.rankings import Numbers, PassageColumns, Values
+from mem_search.model.rankings import Numbers, PassageColumns, Values, are_among, distinct
 from mem_search.model.statistics import Corpus
 from mem_search.text.words import WordPhrase, WordQuery
 
@@ -60,8 +60,13 @@ def factors(
     """The weight (idf) of a phrase that ``holders`` of ``passages`` have, and for each length of a
     passage, in words, the term of BM25 that grows with it.
     """
+    return idf(passages, holders), K1 * (1 - B + B * (lengths / mean_length))
+
+
+def idf(passages: int, holders: int) -> float:
+    """The weight of a phrase that ``holders`` of ``passages`` have."""
     odds = (passages - holders + 0.5) / (holders + 0.5)
-    return max(math.log(max(odds, 1.0)), MIN_IDF), K1 * (1 - B + B * (lengths / mean_length))
+    return max(math.log(max(odds, 1.0)), MIN_IDF)
 
 
 def scored(counts: NDArray[np.integer], weight: float, damping: Values) -> Values:
@@ -83,6 +88,23 @@ def lessened(passages: Numbers, scores: Values, lesser: Numbers, shares: Values)
     less = scores.copy()
     less[rows] -= GUESSED * np.minimum(shares, scores[rows])
     return less
+
+
+def as_one_word(
+    passages: Numbers, scores: Values, forms: Sequence[tuple[Numbers, Values]], size: int
+) -> Values:
+    """``scores`` of ``passages``, in order, when ``forms`` count as one word, as the forms of an
+    English word do: each passage by its best one, with the weight of a word that all have who have
+    a form. A form is its passages and what it has added to their scores, among ``size`` in all.
+    """
+    every = idf(size, len(distinct(np.concatenate([held for held, _ in forms]))))
+    added, best = np.zeros(len(passages)), np.zeros(len(passages))
+    for held, some in forms:
+        inside = are_among(held, passages)
+        rows, part = np.searchsorted(passages, held[inside]), some[inside]
+        added[rows] += part
+        best[rows] = np.maximum(best[rows], part * (every / idf(size, len(held))))
+    return scores - added + best
 
 
 def for_chats(

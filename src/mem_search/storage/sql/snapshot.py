@@ -105,12 +105,20 @@ class Snapshot(ABC):
     # Words
 
     def word_matches(
-        self, query: WordQuery, filters: Filters, depth: int, guessed: WordQuery | None = None
+        self,
+        query: WordQuery,
+        filters: Filters,
+        depth: int,
+        guessed: WordQuery | None = None,
+        forms: Sequence[Sequence[str]] = (),
     ) -> tuple[Candidates, Matches]:
         """See ``SearchSnapshot``. Chat turns have a length correction (``bm25.for_chats``)."""
         corpus = self.corpus()
         own = bm25.own_statistics(corpus, filters.kinds) if filters else None
         passages, scores = self._scored(query, corpus, own)
+        for words in forms:
+            each = [self._scored(known_word(word), corpus, own) for word in words]
+            scores = bm25.as_one_word(passages, scores, each, (own or corpus).size)
         columns = self.passage_columns(passages)
         if filters:
             inside = self._within(columns.records, filters)
