@@ -200,7 +200,7 @@ create index outbox_by_step on outbox(step, passage_id);
 -- the records. The triggers keep from them what is forgotten or redacted, whichever process does
 -- it.
 create table column_blocks(
-    of text not null check(of in ('records', 'passages', 'words')),
+    of text not null check(of in ('records', 'passages')),
     block integer not null,
     content blob not null,
     primary key(of, block)
@@ -215,7 +215,7 @@ begin
     delete from column_blocks where of = 'records' and block = old.id / 16384;
 end;
 create trigger column_blocks_passage_deleted after delete on passages begin
-    delete from column_blocks where of != 'records' and block = old.id / 16384;
+    delete from column_blocks where of = 'passages' and block = old.id / 16384;
 end;
 
 -- Words as they are written, not stemmed, for completions and spelling. The triggers keep them in
