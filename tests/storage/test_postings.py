@@ -6,6 +6,7 @@ import logging
 import os
 import sqlite3
 import stat
+import sys
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -20,7 +21,14 @@ import drafts
 from drafts import search_store, store
 from mem_search.errors import StorageError
 from mem_search.model.statistics import Corpus
-from mem_search.storage.sqlite import indexed_words, posting_file, posting_lists, postings, words
+from mem_search.storage.sqlite import (
+    indexed_words,
+    posting_file,
+    posting_lists,
+    postings,
+    vectors,
+    words,
+)
 from mem_search.storage.sqlite.database import Connection, Database
 from mem_search.storage.sqlite.posting_file import NOTED, ROW, Piece, hashed
 from mem_search.storage.sqlite.postings import Postings
@@ -393,6 +401,41 @@ async def test_a_store_closes_while_lists_are_made(
     assert await searching.read(lambda snapshot: snapshot._matched(TOKEN).tolist()) == [1]
     await opened.close()
     assert [each.name for each in tmp_path.iterdir() if "words" in each.name] == []  # noqa: ASYNC240
+
+
+def resident(folder: Path) -> dict[str, int]:
+    """kB of this process that are pages of the derived files in ``folder``, by their names."""
+    held, name = {"lists": 0, "vectors": 0}, ""
+    for line in Path("/proc/self/smaps").read_text("utf-8").splitlines():
+        if "-" in line.split(" ", 1)[0]:
+            name = line.split(maxsplit=5)[5] if f" {folder}/" in line else ""
+        elif line.startswith("Rss:") and name.endswith(".words"):
+            held["lists"] += int(line.split()[1])
+        elif line.startswith("Rss:") and name.endswith("(deleted)"):
+            held["vectors"] += int(line.split()[1])
+    return held
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="Linux tells what is mapped")
+async def test_pages_of_lists_and_vectors_are_let_go_at_rest(tmp_path: Path) -> None:
+    opened = await SqliteStore.open(tmp_path / "mem-search.db")
+    await opened.database.write(store, *(drafts.draft(str(n), "token") for n in range(9)))
+    number = await opened.indexing.model_number("a", "a", 8)
+    entries, rows = [2 * n + 2 for n in range(9)], np.eye(9, 8, dtype=np.float32)
+    await opened.database.write(vectors.save, number, entries, rows)
+    searching = opened.open_search(tmp_path, number, 8, ())
+    await searching.fill_caches()
+
+    def answer(connection: Connection) -> tuple[list[int], list[float]]:
+        passages, _ = searching.postings.scores(connection, TOKEN, CORPUS)
+        return passages.tolist(), searching.vectors.cosines(connection, rows[:1], passages).tolist()
+
+    before = await opened.database.read(answer)
+    assert all(resident(tmp_path).values())
+    await opened.rest()
+    assert resident(tmp_path) == {"lists": 0, "vectors": 0}
+    assert await opened.database.read(answer) == before
+    await opened.close()
 
 
 async def test_lists_are_merged_in_pieces(

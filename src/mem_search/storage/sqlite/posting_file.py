@@ -24,6 +24,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from mem_search.platform.memory import let_go
 from mem_search.regular_file import open_regular_file, replacing
 
 ROW: Final = np.dtype([("passage", "<u4"), ("count", "<u2")])
@@ -105,6 +106,11 @@ class Segment:
             offset = _HEAD.size
             self.sums.check(offset + start * ROW.itemsize, offset + end * ROW.itemsize)
         return self.rows[start:end]
+
+    def rest(self) -> None:
+        """Let the system have the pages of a file that were read."""
+        if self.sums is not None:
+            let_go(self.sums.content)
 
     def among(self, first: np.uint64, last: np.uint64) -> Piece:
         """The lists of the words from ``first`` to ``last``. Raises ListsDamaged."""

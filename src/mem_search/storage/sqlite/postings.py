@@ -77,6 +77,11 @@ class Postings:
         self._lists: PostingLists | None = None
         self._is_opened, self._is_behind = False, False
 
+    def rest(self) -> None:
+        """Let the system have the pages of the file that were read."""
+        if (known := self._lists) is not None:
+            known.segments[0].rest()
+
     async def close(self) -> None:
         """End what is being made."""
         self._stopped.set()

@@ -171,6 +171,9 @@ class SqliteStore(Store):
         await self._store_columns(_MIN_WRITES)
         await self.postings.keep_up(_MIN_WRITES)
         await asyncio.to_thread(self.database.unmap)
+        self.postings.rest()
+        for search in self._searches:
+            search.vectors.rest()
 
     async def copy(self, target: Path, *, vectors: bool) -> int:
         return await self.database.aside(lambda c: copies.copy(c, target, vectors=vectors))
