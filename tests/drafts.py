@@ -13,6 +13,7 @@ from mem_search.storage.sql.statistics import corpus
 from mem_search.storage.sqlite.connection import SqliteConnection
 from mem_search.storage.sqlite.database import Database
 from mem_search.storage.sqlite.migrations import migrate
+from mem_search.storage.sqlite.postings import Postings
 from mem_search.storage.sqlite.records import RecordWriter
 from mem_search.storage.sqlite.snapshot import SqliteSearchStore
 from mem_search.storage.sqlite.vectors import VectorRows
@@ -58,7 +59,8 @@ async def forget(store: Store, *numbers: int) -> int:
 def search_store(database: Database) -> SqliteSearchStore:
     """The searches of a store without vectors."""
     vectors = VectorRows(database.path.parent, 1, 8)
-    return SqliteSearchStore(database, CorpusCache(database, corpus), vectors, ())
+    postings = Postings(database)
+    return SqliteSearchStore(database, CorpusCache(database, corpus), vectors, (), postings)
 
 
 def contents(connection: sqlite3.Connection) -> dict[str, list[tuple[Any, ...]]]:

@@ -15,7 +15,8 @@ import errno
 import io
 import os
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, Final
 
@@ -179,11 +180,20 @@ def replace_file(
     What is made anew where it is lost need not survive a power cut, and is written sooner.
     Raises OSError.
     """
+    with replacing(file, mode, survives_power_cut=survives_power_cut) as opened:
+        opened.write(content)
+
+
+@contextmanager
+def replacing(
+    file: Path, mode: int = 0o600, *, survives_power_cut: bool = True
+) -> Iterator[BinaryIO]:
+    """``replace_file`` for what is written piece by piece: it takes its place at the end."""
     part = file.with_name(f".{file.name}.{os.urandom(4).hex()}.part")
-    descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    descriptor = os.open(part, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
     try:
-        with os.fdopen(descriptor, "wb") as opened:
-            opened.write(content)
+        with os.fdopen(descriptor, "w+b") as opened:
+            yield opened
             if survives_power_cut:
                 opened.flush()
                 os.fsync(opened.fileno())

@@ -50,20 +50,12 @@ def remove(connection: Connection, number: int) -> None:
     RecordWriter(connection).remove([number], forget=True)
 
 
-def read_all(
-    connection: Connection, searching: SqliteSearchStore
-) -> tuple[Columns, PassageMap, Any]:
+def read_all(connection: Connection, searching: SqliteSearchStore) -> tuple[Columns, PassageMap]:
     (last,) = connection.execute("select coalesce(max(id), 0) from passages").fetchone()
-    statistics = searching.postings.current(connection)
-    assert statistics is not None
-    return (
-        searching.records.current(connection),
-        searching.passages.up_to(connection, last),
-        statistics,
-    )
+    return searching.records.current(connection), searching.passages.up_to(connection, last)
 
 
-def by_row(connection: Connection, searching: SqliteSearchStore) -> tuple[Columns, PassageMap, Any]:
+def by_row(connection: Connection, searching: SqliteSearchStore) -> tuple[Columns, PassageMap]:
     """The same in a store without blocks."""
     connection.execute("pragma query_only = off")
     connection.execute("delete from column_blocks")
@@ -79,8 +71,8 @@ async def stored(database: Database) -> SqliteSearchStore:
 
 async def compare(database: Database) -> None:
     """What a start reads from blocks with what it would read by row."""
-    columns, passages, words = await database.read(read_all, search_store(database))
-    fresh, fresh_passages, fresh_words = await database.read(by_row, search_store(database))
+    columns, passages = await database.read(read_all, search_store(database))
+    fresh, fresh_passages = await database.read(by_row, search_store(database))
     exist = np.flatnonzero(columns.exist(np.arange(len(fresh.kinds))))
     assert exist.tolist() == np.flatnonzero(fresh.exist(np.arange(len(fresh.kinds)))).tolist()
     for column in fields(Columns):
@@ -97,10 +89,6 @@ async def compare(database: Database) -> None:
         np.testing.assert_array_equal(
             getattr(passages, column.name)[held], getattr(fresh_passages, column.name)[held]
         )
-    assert words.passages == fresh_words.passages
-    assert words.mean_length == fresh_words.mean_length
-    indexed = held[held < len(fresh_words.lengths)]  # a summary is not
-    np.testing.assert_array_equal(words.lengths[indexed], fresh_words.lengths[indexed])
 
 
 @settings(max_examples=40)
@@ -134,7 +122,7 @@ async def test_a_start_reads_only_what_was_written_since(database: Database) -> 
             "drop trigger record_changes_update; update records set position = 7"
         )
     )
-    columns, _, _ = await database.read(read_all, search_store(database))
+    columns, _ = await database.read(read_all, search_store(database))
     assert np.flatnonzero(columns.positions == 7).tolist() == [4, 10]
 
 
@@ -160,7 +148,7 @@ async def test_only_blocks_with_changes_are_written_again(database: Database) ->
     await database.write(store, drafts.draft("a", "changed"))
     await stored(database)
     # The last ones, too: what is new would be there. The old passage of "a" was in block 0.
-    expected = [(of, block) for of in ("passages", "records", "words") for block in (0, 2)]
+    expected = [(of, block) for of in ("passages", "records") for block in (0, 2)]
     assert await database.read(written) == expected
 
 

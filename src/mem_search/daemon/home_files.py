@@ -29,7 +29,8 @@ _FILES: Final = (
     "chroma/.lock", "chroma/child.json",
 )  # fmt: skip
 _OURS_ALONE: Final = (
-    "mem-search.db-wal", "mem-search.db-shm", "mem-search.db.mark", "worker.json", "worker.sock",
+    "mem-search.db-wal", "mem-search.db-shm", "mem-search.db.mark", "mem-search.db.words",
+    "worker.json", "worker.sock",
     "worker.start.lock",
 )  # fmt: skip
 """What may not even be a link: it is replaced, or locked."""

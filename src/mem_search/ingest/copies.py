@@ -30,8 +30,8 @@ from mem_search.text.json_reading import loads
 from mem_search.zip_files import DAMAGED_ZIP, Archive
 
 _REWRITTEN: Final = (
-    "mem-search.db", "mem-search.db-shm", "mem-search.db-wal", "mem-search.db.mark", "chroma",
-    "hooks", "transcripts",
+    "mem-search.db", "mem-search.db-shm", "mem-search.db-wal", "mem-search.db.mark",
+    "mem-search.db.words", "chroma", "hooks", "transcripts",
 )  # fmt: skip
 """What forgetting rewrites by itself."""
 
@@ -46,7 +46,7 @@ _IN_A_SHARED_HOME: Final = pattern(
 )
 """What is ours in a home that is a person's home directory, too."""
 
-_STORE: Final = _REWRITTEN[:4]
+_STORE: Final = _REWRITTEN[:5]
 _HIDDEN: Final = "…"
 """Stands for the name of a file that has a forgotten word itself."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import fcntl
+import mmap
 import os
 import platform
 import tempfile
@@ -18,6 +19,14 @@ def give_back() -> None:
     """Give back what the heaps of the C library do not use; only glibc keeps that much."""
     if IS_LINUX and (trim := getattr(ctypes.CDLL(None), "malloc_trim", None)):
         trim(0)
+
+
+def let_go(mapped: mmap.mmap) -> None:
+    """Take the pages of a mapped file from this process: the system may keep them in its cache, and
+    who reads them gets them again.
+    """
+    if IS_LINUX:
+        mapped.madvise(mmap.MADV_DONTNEED)
 
 
 def set_malloc(option: int, value: int) -> None:

@@ -26,7 +26,7 @@ from mem_search.model.kind_codes import KIND_CODES, MAX_CODES, Codes
 
 log = logging.getLogger(__name__)
 
-Of = Literal["records", "passages", "words"]
+Of = Literal["records", "passages"]
 
 BLOCK: Final = 1 << 14
 """Numbers of one block; the triggers have it, too."""
@@ -68,7 +68,7 @@ def revision(connection: sqlite3.Connection) -> int | None:
 
 def writes_since(connection: sqlite3.Connection) -> int:
     """How often records were written since the revision of the blocks; ever, if it has none."""
-    return _current(connection) - (revision(connection) or 0)
+    return newest_write(connection) - (revision(connection) or 0)
 
 
 def load(connection: sqlite3.Connection, of: Of, layout: np.dtype[Any]) -> dict[int, Block]:
@@ -133,7 +133,7 @@ def absent(connection: sqlite3.Connection, of: Of, size: int) -> Iterator[slice]
 def drop_outdated(connection: sqlite3.Connection) -> None:
     """Delete the blocks that are not true any more; those that stay are true of this snapshot."""
     connection.execute("delete from column_blocks where substr(content, 1, 1) = cast('{' as blob)")
-    current, usable = _current(connection), revision(connection)
+    current, usable = newest_write(connection), revision(connection)
     if usable == current:
         return
     if usable is None:
@@ -147,9 +147,7 @@ def drop_outdated(connection: sqlite3.Connection) -> None:
         connection.execute(
             "with changed as (select distinct record_id from record_changes where revision > ?1)"
             " delete from column_blocks where of = 'records' and block in"
-            "  (select record_id / ?2 from changed)"
-            " or of = 'words' and block in (select id / ?2 from passages"
-            "  where record_id in (select record_id from changed))",
+            "  (select record_id / ?2 from changed)",
             (usable, BLOCK),
         )
     connection.execute(
@@ -173,7 +171,8 @@ def kinds_by_code(names: Sequence[str], places: Codes) -> Codes:
     return np.array(codes, np.uint8)[places]
 
 
-def _current(connection: sqlite3.Connection) -> int:
+def newest_write(connection: sqlite3.Connection) -> int:
+    """The revision of the newest write of a record."""
     (current,) = connection.execute("select max(revision) from record_changes").fetchone()
     return current or 0
 

@@ -22,8 +22,9 @@ from mem_search.storage.rules.checksums import BYTES as CRC
 from mem_search.storage.rules.checksums import is_whole, with_checksum
 from mem_search.storage.sqlite import column_blocks, odd_rows
 from mem_search.storage.sqlite.connection import as_read
+from mem_search.storage.sqlite.indexed_words import varints
 from mem_search.storage.sqlite.mark import damaged
-from mem_search.storage.sqlite.postings import varints
+from mem_search.storage.sqlite.posting_file import NOTED
 from mem_search.storage.sqlite.words import FILLED_BY
 from mem_search.text import sketch
 from mem_search.text.sketch import Sketches
@@ -183,7 +184,10 @@ def _differs_from_fresh(connection: sqlite3.Connection, table: str) -> bool:
 
 
 def _remake_words(connection: sqlite3.Connection) -> None:
-    """Empty the tables behind FTS5, as they are for a new index, and fill them again."""
+    """Empty the tables behind FTS5, as they are for a new index, and fill them again; posting lists
+    that were made of them are made again, too.
+    """
+    connection.execute("delete from meta where key = ?", (NOTED,))
     for table, fill in FILLED_BY.items():
         schema, new = _new_index(connection, table)
         for name in schema:

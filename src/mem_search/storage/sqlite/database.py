@@ -59,6 +59,7 @@ class Database:
         self._busy_seconds = busy_seconds
         self._writer = ThreadPoolExecutor(1, "sqlite-writer", initializer=lower_thread)
         self._readers = ThreadPoolExecutor(_READERS, "sqlite-reader")
+        self._behind = ThreadPoolExecutor(1, "sqlite-behind", initializer=lower_thread)
         self._local = threading.local()
         self._open: list[sqlite3.Connection] = []
         self._writing: sqlite3.Connection | None = None
@@ -117,6 +118,20 @@ class Database:
                 return call()
 
         return await self._run(self._readers, apart if self.as_it_is.reason else call)
+
+    async def read_behind(self, query: Query[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """As ``read``, of a store that can be written, in a thread that no search waits for."""
+
+        def call() -> T:
+            with translated(self.path, self._local):
+                connection = self._connection(readonly=True)
+                connection.execute("begin")
+                try:
+                    return query(connection, *args, **kwargs)
+                finally:
+                    connection.rollback()
+
+        return await self._run(self._behind, call)
 
     async def write(self, query: Query[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run ``query(connection, …)`` as one transaction: all of it is kept, or nothing."""
@@ -250,7 +265,7 @@ class Database:
 
     async def close(self) -> None:
         """Wait for what runs, fold the write-ahead log into the file, close."""
-        for executor in (self._readers, self._writer):
+        for executor in (self._readers, self._behind, self._writer):
             await asyncio.to_thread(executor.shutdown, wait=True)
         await asyncio.to_thread(self._mark.close, None if self.unwritable else self._writing)
         self._close_connections()

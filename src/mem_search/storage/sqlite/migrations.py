@@ -79,6 +79,11 @@ def m006_email_beside_webhook(connection: SqliteConnection) -> None:
     connection.execute("alter table notifications add column email_delivery_id text")
 
 
+def m007_posting_file(connection: SqliteConnection) -> None:
+    """Posting lists of all words are in a file of their own (``posting_file``)."""
+    connection.execute("delete from column_blocks where of = 'words'")
+
+
 MIGRATIONS: tuple[Callable[[SqliteConnection], None], ...] = (
     m001_projects,
     m002_sparse,
@@ -86,6 +91,7 @@ MIGRATIONS: tuple[Callable[[SqliteConnection], None], ...] = (
     m004_token_scopes,
     m005_clicks,
     m006_email_beside_webhook,
+    m007_posting_file,
 )
 """Changes of the schema since 0.1.0, in order. One that was released is never changed."""
 

@@ -25,9 +25,11 @@ from mem_search.storage.sql.passage_rows import Text
 from mem_search.storage.sql.quotes import FACETS, Quotes
 from mem_search.storage.sql.record_writer import Conversation, Writer
 from mem_search.storage.sql.tombstones import Row, Tombstones
-from mem_search.storage.sqlite import odd_rows, words
+from mem_search.storage.sqlite import indexed_words, odd_rows, words
 from mem_search.storage.sqlite.connection import SqliteConnection
+from mem_search.storage.sqlite.database import Database
 from mem_search.storage.sqlite.filters import FILTERS
+from mem_search.storage.sqlite.postings import Postings
 
 
 class SqliteTombstones(Tombstones):
@@ -101,28 +103,13 @@ class RecordWriter(Writer):
         return {each: self._connection.execute(last, each).fetchone()[0] for each in asked}
 
     def _unindex(self, numbers: Collection[int]) -> None:
-        for number in numbers:
-            # The text is read once: SQLite reads all of a long one for each passage cut from it.
-            row = self._connection.execute(
-                "select title, body from records where id = ?", (number,)
-            ).fetchone()
-            if row is None:
-                continue
-            title, body = row
-            # An external-content FTS5 table needs the old values to delete a row
-            # (https://sqlite.org/fts5.html#the_delete_command).
-            self._connection.executemany(
-                "insert into passages_fts(passages_fts, rowid, title, text, parts, people)"
-                " values('delete', ?, ?, ?, ?, ?)",
-                [
-                    (passage, title, body[start:end], parts, people)
-                    for passage, start, end, parts, people in self._connection.execute(
-                        "select id, span_start, span_end, parts, people from passages"
-                        " where record_id = ? and ordinal >= 0",
-                        (number,),
-                    )
-                ],
-            )
+        # An external-content FTS5 table needs the old values to delete a row
+        # (https://sqlite.org/fts5.html#the_delete_command).
+        self._connection.executemany(
+            "insert into passages_fts(passages_fts, rowid, title, text, parts, people)"
+            " values('delete', ?, ?, ?, ?, ?)",
+            indexed_words.texts(self._connection, numbers),
+        )
 
     def _index(self, items: Sequence[PreparedDraft], texts: Sequence[Text]) -> None:
         self._connection.executemany(
@@ -195,6 +182,10 @@ class SqliteForgetting(StoredForgetting):
     quotes = SqliteQuotes
     where = staticmethod(FILTERS.where)
 
+    def __init__(self, database: Database, postings: Postings) -> None:
+        super().__init__(database)
+        self._postings = postings
+
     def _open(self, connection: Connection, *, purge: bool) -> str:
         # Rows that were set aside may quote what is forgotten, in no form that can be looked
         # through.
@@ -208,6 +199,7 @@ class SqliteForgetting(StoredForgetting):
             pages = -_PAGES
             while await self._database.write(_merged, table, pages):
                 pages = _PAGES
+        await self._postings.without_deleted()
 
     async def rewrite_file(self) -> None:
         await self._database.alone(_vacuumed)

@@ -27,7 +27,7 @@ from mem_search.storage.rules import bm25
 from mem_search.storage.rules.bm25 import CorpusCache
 from mem_search.storage.sql.indexing import waiting
 from mem_search.storage.sql.snapshot import Snapshot
-from mem_search.storage.sqlite import column_blocks, damage, passage_map, postings, record_columns
+from mem_search.storage.sqlite import column_blocks, damage, passage_map, record_columns
 from mem_search.storage.sqlite import words as word_index
 from mem_search.storage.sqlite.column_blocks import Block, Of, absent
 from mem_search.storage.sqlite.connection import SqliteConnection
@@ -35,8 +35,7 @@ from mem_search.storage.sqlite.damage import named
 from mem_search.storage.sqlite.database import Database
 from mem_search.storage.sqlite.filters import FILTERS
 from mem_search.storage.sqlite.graph import GRAPH
-from mem_search.storage.sqlite.passage_map import PassageMapCache
-from mem_search.storage.sqlite.postings import PostingsCache
+from mem_search.storage.sqlite.postings import Postings
 from mem_search.storage.sqlite.record_columns import Columns, RecordColumnsCache, mask_of, passes
 from mem_search.storage.sqlite.vectors import VectorRows
 from mem_search.storage.sqlite.words import SqliteVocabulary, WordList
@@ -68,8 +67,10 @@ class SqliteSearchStore:
         corpus: CorpusCache[SqliteConnection],
         vectors: VectorRows,
         chats: Collection[Kind],
+        postings: Postings,
     ) -> None:
         self._database = database
+        self.postings = postings
         self.corpus = corpus
         self.vectors = vectors
         self.chats = chats
@@ -77,8 +78,8 @@ class SqliteSearchStore:
 
     def start_anew(self) -> None:
         """Forget what was read: it is read again when it is asked for."""
-        self.passages = PassageMapCache()
-        self.postings = PostingsCache(self.passages)
+        self.postings.start_anew()
+        self.passages = self.postings.passage_map
         self.records = RecordColumnsCache(self.corpus.changed)
         self.words = WordList()
         self._revision: tuple[int, int] | None = None
@@ -96,7 +97,9 @@ class SqliteSearchStore:
         def run(connection: SqliteConnection) -> T:
             return query(SqliteSnapshot(connection, self.chats, self, changes), *args, **kwargs)
 
-        return await self._database.read(run)
+        found = await self._database.read(run)
+        self.postings.wake()
+        return found
 
     @contextmanager
     def view(self, *, current: bool = False) -> Iterator[View]:
@@ -120,6 +123,7 @@ class SqliteSearchStore:
         return revision
 
     async def fill_caches(self) -> None:
+        await self.postings.keep_up()
         await self.vectors.fill(self._database)
         await self._database.read(self.words.fill)
 
@@ -157,10 +161,6 @@ class SqliteSearchStore:
         owned = (known.records > 0) & columns.exist(known.records)
         for span in absent(connection, "passages", len(owned)):
             yield "passages", passage_map.block_of(known, owned[span], span)
-        statistics = self.postings.current(connection)
-        if statistics is not None:
-            for span in absent(connection, "words", min(len(owned), len(statistics.lengths))):
-                yield "words", postings.block_of(statistics, owned[span], span)
 
     def close(self) -> None:
         self.vectors.close()

@@ -28,6 +28,7 @@ from mem_search.storage.sqlite.damage import NAMES
 from mem_search.storage.sqlite.database import Connection, Database
 from mem_search.storage.sqlite.filters import FILTERS
 from mem_search.storage.sqlite.graph import SqliteGraph
+from mem_search.storage.sqlite.postings import Postings
 from mem_search.storage.sqlite.records import RecordWriter, SqliteForgetting, SqliteIngest
 from mem_search.storage.sqlite.snapshot import SqliteSearchStore
 from mem_search.storage.sqlite.vectors import SqliteIndexing, VectorRows
@@ -103,7 +104,8 @@ class SqliteStore(Store):
         self._looked_at = 0
         self.records = SqliteRecords(database, FILTERS.where)
         self.ingest = SqliteIngest(database)
-        self.forgetting = SqliteForgetting(database)
+        self.postings = Postings(database)
+        self.forgetting = SqliteForgetting(database, self.postings)
         self.redacting = SqliteRedacting(database)
         self.indexing = SqliteIndexing(database)
         self.statistics = SqliteStatistics(database)
@@ -155,7 +157,7 @@ class SqliteStore(Store):
             opened.vectors = vectors
         else:
             opened = SqliteSearchStore(
-                self.database, CorpusCache(self.database, corpus), vectors, chats
+                self.database, CorpusCache(self.database, corpus), vectors, chats, self.postings
             )
         self._searches.append(opened)
         self.database.on_mended.append(opened.start_anew)
@@ -167,13 +169,18 @@ class SqliteStore(Store):
 
     async def rest(self) -> None:
         await self._store_columns(_MIN_WRITES)
+        await self.postings.keep_up(_MIN_WRITES)
         await asyncio.to_thread(self.database.unmap)
+        self.postings.rest()
+        for search in self._searches:
+            search.vectors.rest()
 
     async def copy(self, target: Path, *, vectors: bool) -> int:
         return await self.database.aside(lambda c: copies.copy(c, target, vectors=vectors))
 
     async def close(self) -> None:
         await self.limits.settle()
+        await self.postings.close()
         try:
             await self._store_columns()
         finally:

@@ -18,6 +18,7 @@ import tempfile
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from mmap import mmap
 from pathlib import Path
 from typing import IO, Any
 
@@ -27,6 +28,7 @@ from numpy.typing import NDArray
 from mem_search.contracts import Vectors
 from mem_search.model.ingest import OutboxStep, ToEmbed, VectorEntry
 from mem_search.model.rankings import Numbers, Values, places_of
+from mem_search.platform.memory import let_go
 from mem_search.storage.rules.checksums import is_whole, with_checksum
 from mem_search.storage.sql.connection import reads
 from mem_search.storage.sql.indexing import Indexing, waiting
@@ -273,6 +275,12 @@ class VectorRows:
                 return
             after = last
             await asyncio.sleep(_PAUSE)
+
+    def rest(self) -> None:
+        """Let the system have the pages that were read."""
+        mapped: Any = self._rows.matrix.base  # none before the first row
+        if isinstance(mapped, mmap):
+            let_go(mapped)
 
     def close(self) -> None:
         """Free the disk. A running scoring keeps the rows with which it began."""
