@@ -38,6 +38,7 @@ from mem_search.features.forgetting import cli as forget
 from mem_search.features.graph import cli as graph
 from mem_search.features.imports import cli as imports
 from mem_search.features.learning import cli as learning
+from mem_search.features.mirror import cli as mirror
 from mem_search.features.projects import cli as projects
 from mem_search.features.research import cli as research
 from mem_search.features.saved_searches import cli as saved_searches
@@ -90,7 +91,7 @@ def mcp() -> None:
 
 for group in (
     search, records, opening, context, forget, documents, why, imports, exports, agents, backup,
-    stats, usage, projects, jobs, web_search, learning,
+    mirror, stats, usage, projects, jobs, web_search, learning,
 ):  # fmt: skip
     group.add_to(app)
 archives.add_to(app)

@@ -507,6 +507,33 @@ create table forget_traces(
     primary key (owner, sort, value)
 );
 
+-- Mirrors ----------------------------------------------------------------------------------------
+
+-- What became of each record, by the keyed hash of its identity, so that no name of what was
+-- forgotten stays: "key" is that of another store in hex, '' of this one. "line" is the hash of what
+-- is stored, "said" that of the version, "learned" the folder it came from.
+create table mirror_states(
+    owner text not null default current_setting('mem_search.owner'),
+    digest text not null, key text not null default '', record_id bigint, life bigint not null,
+    fate text not null check (fate in ('stored', 'gone', 'forgotten')), revision bigint not null,
+    at bigint not null, said text not null, machine text not null, seen jsonb not null,
+    line text not null default '', own boolean not null, turn bigint not null,
+    learned text not null default '',
+    primary key (owner, digest)
+);
+create index on mirror_states(owner, record_id) where record_id is not null;
+create index on mirror_states(owner, turn);
+create index on mirror_states(owner, key) where key != '';
+
+-- "state" is how far a folder was read and written, by the worker of "home".
+create table mirrors(
+    owner text not null default current_setting('mem_search.owner'),
+    home text not null default current_setting('mem_search.home'),
+    folder text not null, state jsonb not null default '{}', at bigint,
+    error text not null default '',
+    primary key (owner, folder)
+);
+
 -- Access -----------------------------------------------------------------------------------------
 
 -- A digest is the SHA-256 of the secret, so that the table alone grants no access.

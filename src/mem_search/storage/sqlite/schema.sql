@@ -487,6 +487,38 @@ create table forget_traces(
     primary key(sort, value)
 ) without rowid;
 
+-- Mirrors ---------------------------------------------------------------------------------------
+
+-- What became of each record, by the keyed hash of its identity, so that no name of what was
+-- forgotten stays: "key" is that of another store in hex, '' of this one. "line" is the hash of what
+-- is stored, "said" that of the version, "learned" the folder it came from.
+create table mirror_states(
+    digest text primary key,
+    key text not null default '',
+    record_id integer,
+    life integer not null,
+    fate text not null check(fate in ('stored', 'gone', 'forgotten')),
+    revision integer not null,
+    at integer not null,
+    said text not null,
+    machine text not null,
+    seen json text not null,
+    line text not null default '',
+    own boolean not null,
+    turn integer not null,
+    learned text not null default ''
+) without rowid;
+create index mirror_states_by_record on mirror_states(record_id) where record_id is not null;
+create index mirror_states_by_turn on mirror_states(turn);
+create index mirror_states_by_key on mirror_states(key) where key != '';
+-- "state" is how far a folder was read and written (features/mirror/service.py).
+create table mirrors(
+    folder text primary key,
+    state json text not null default '{}',
+    at integer,
+    error text not null default ''
+) without rowid;
+
 -- Access ----------------------------------------------------------------------------------------
 
 -- In the worker's own store only. A digest is the SHA-256 of the secret, so that the file alone
