@@ -76,8 +76,8 @@ async def test_the_second_writing_has_only_what_changed_since(
     await read(laptop, "beta came later")
     await laptop.ingest.mirrors.turn(str(tmp_path / "sync"))
     (new,) = {each.name for each in (tmp_path / "sync").iterdir()} - before
-    changes = files.read(tmp_path / "sync", new).changes
-    assert [each.record and each.record.text for each in changes] == ["beta came later"]
+    stored = files.read(tmp_path / "sync", new).stored
+    assert [record.text for _, record in stored] == ["beta came later"]
 
 
 async def test_what_is_forgotten_leaves_every_machine_and_every_file(

@@ -23,7 +23,7 @@ from mem_search.errors import MemSearchError, SourceError
 from mem_search.features.mirror.model import Change, Version, hash_of
 from mem_search.patterns import pattern
 from mem_search.regular_file import read_regular_file
-from mem_search.sources.jsonl.exchange import parse_line
+from mem_search.sources.jsonl.exchange import ExchangeRecord, parse_line
 
 FORMAT: Final = "mem-search mirror"
 VERSION: Final = 1
@@ -44,10 +44,12 @@ class Waits(MemSearchError):
 
 @dataclass(slots=True)
 class Content:
-    """The changes of a file, and why each line that cannot be used cannot."""
+    """The changes of a file: what is ``stored``, with its record, and what is ``away``; and why
+    each line that cannot be used cannot.
+    """
 
-    machine: str
-    changes: list[Change] = field(default_factory=list)
+    stored: list[tuple[Change, ExchangeRecord]] = field(default_factory=list)
+    away: list[Change] = field(default_factory=list)
     failed: dict[str, str] = field(default_factory=dict)
 
 
@@ -123,11 +125,15 @@ def read(folder: Path, name: str) -> Content:
     if not hashlib.sha256(content).hexdigest().startswith(found[3]):
         raise Waits(f"{name} is not here as a whole yet")
     lines = _unpacked(name, content)
-    header = _header(name, next(lines, b""))
-    result = Content(str(header.get("machine", found[1])))
+    _check_header(name, next(lines, b""))
+    result = Content()
     for number, line in enumerate(lines, 2):
         try:
-            result.changes.append(_change(line))
+            change, record = _change(line)
+            if record is None:
+                result.away.append(change)
+            else:
+                result.stored.append((change, record))
         except (ValueError, KeyError, TypeError) as error:
             result.failed[f"line {number}"] = str(error)
     return result
@@ -146,7 +152,7 @@ def _unpacked(name: str, content: bytes) -> Iterator[bytes]:
         raise SourceError(f"{name} is damaged: {error}") from error
 
 
-def _header(name: str, line: bytes) -> dict[str, Any]:
+def _check_header(name: str, line: bytes) -> None:
     try:
         header = json.loads(line)
         is_ours = header["format"] == FORMAT
@@ -160,7 +166,6 @@ def _header(name: str, line: bytes) -> dict[str, Any]:
             f"{name} has version {version} of the format, and this mem-search knows {VERSION}:"
             " install the same version of mem-search on all machines"
         )
-    return dict(header)
 
 
 def line_of(change: Change, record: str = "") -> str:
@@ -176,7 +181,7 @@ def line_of(change: Change, record: str = "") -> str:
     return f'{whole[:-1]}, "record": {record}}}' if record else whole
 
 
-def _change(line: bytes) -> Change:
+def _change(line: bytes) -> tuple[Change, ExchangeRecord | None]:
     """Raises ValueError, KeyError or TypeError for what is no change."""
     values = json.loads(line)
     fate = values["fate"]
@@ -195,4 +200,4 @@ def _change(line: bytes) -> Change:
         int(values["life"]), fate, int(values["revision"]), int(values["at"]), said,
         str(values["machine"]), seen,
     )  # fmt: skip
-    return Change(version, record, values.get("digest", ""), values.get("key", ""))
+    return Change(version, values.get("digest", ""), values.get("key", "")), record

@@ -13,13 +13,12 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, Final, Literal
+from dataclasses import dataclass, field, replace
+from typing import Final, Literal
 
-from mem_search.model import Record
+from mem_search.model import Draft, Record
 from mem_search.model.records import READING
 from mem_search.patterns import pattern
-from mem_search.sources.jsonl.exchange import ExchangeRecord
 from mem_search.storage.rules.summaries import SUMMARY
 from mem_search.text.embedded_data import begins_alike
 
@@ -74,12 +73,11 @@ class Version:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A version as a file of the folder has it: with the ``record``, else with its ``digest`` under
-    ``key`` (``storage.rules.identities.digest``), both in hex.
+    """A version as a file of the folder has it. Of what is not stored it has the ``digest`` of the
+    identity under ``key`` (``storage.rules.identities.digest``), both in hex.
     """
 
     version: Version
-    record: ExchangeRecord | None = None
     digest: str = ""
     key: str = ""
 
@@ -99,7 +97,7 @@ def next_revision(before: int, record: Record) -> int:
     return max(before + 1, events if isinstance(events, int) else 0)
 
 
-def says_more(loser: ExchangeRecord, winner: ExchangeRecord) -> bool:
+def says_more(loser: Draft, winner: Draft) -> bool:
     """Whether ``loser`` has words that ``winner`` lacks, so that it is kept as well.
 
     Secrets have another marker in each home. What is read of a session grows at its end, and its
@@ -112,15 +110,12 @@ def says_more(loser: ExchangeRecord, winner: ExchangeRecord) -> bool:
     return mine not in other
 
 
-def _said(record: ExchangeRecord) -> str:
-    text = record.title if record.kind == "observation" else record.text
-    return str(record.metadata.get("narrative", text))
+def _said(draft: Draft) -> str:
+    text = draft.title if draft.kind == "observation" else draft.text
+    return str(draft.metadata.get("narrative", text))
 
 
-def kept_beside(loser: ExchangeRecord, machine: str) -> ExchangeRecord:
+def kept_beside(loser: Draft, machine: str) -> Draft:
     """The record that keeps what ``machine`` wrote: the same one wherever the conflict is met."""
-    changes: dict[str, Any] = {
-        "source_id": f"{loser.source_id}~{machine}",
-        "tags": tuple(sorted({*loser.tags, CONFLICT})),
-    }
-    return loser.model_copy(update=changes)
+    tags = tuple(sorted({*loser.tags, CONFLICT}))
+    return replace(loser, source_id=f"{loser.source_id}~{machine}", tags=tags)

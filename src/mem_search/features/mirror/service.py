@@ -21,7 +21,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from mem_search.errors import InputError, MemSearchError, NotFound, SourceError
 from mem_search.features.mirror import files
@@ -31,7 +31,7 @@ from mem_search.features.mirror.states import AT_ONCE
 from mem_search.ingest.prepare_process import PrepareProcess
 from mem_search.ingest.writer import IngestWriter
 from mem_search.jobs.queue import Report
-from mem_search.model import Batch, Location
+from mem_search.model import Batch, Draft, Location
 from mem_search.model.ingest import PreparedDraft
 from mem_search.sources.jsonl.exchange import NAME as LINES
 from mem_search.sources.jsonl.exchange import ExchangeRecord
@@ -41,6 +41,8 @@ from mem_search.text.counted import counted
 from mem_search.text.redaction import Redaction
 
 log = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 JOB: Final = "mirror"
 
@@ -220,12 +222,10 @@ class Mirrors:
                 progress.read.append(name)
 
     async def _apply(self, folder: str, content: files.Content, turn: Turn) -> None:
-        away = [each for each in content.changes if each.record is None]
-        for some in _parts(away):
-            await self._take_away(folder, some, turn)
-        stored = [each for each in content.changes if each.record is not None]
-        for some in _parts(stored):
-            items = await self._prepared(folder, some, content)
+        for away in _parts(content.away):
+            await self._take_away(folder, away, turn)
+        for stored in _parts(content.stored):
+            items = await self._prepared(stored, content)
             kept: set[str] = set()
             while items:
                 applied = await self._states.apply(self._machine, folder, items, kept)
@@ -249,30 +249,25 @@ class Mirrors:
             await self._states.take_away(self._machine, folder, left)
 
     async def _prepared(
-        self, folder: str, changes: Sequence[Change], content: files.Content
+        self, stored: Sequence[tuple[Change, ExchangeRecord]], content: files.Content
     ) -> list[tuple[Change, PreparedDraft]]:
-        records = [each.record for each in changes if each.record is not None]
-        drafts = tuple(each.draft(each.source_id) for each in records)
+        drafts = tuple(each.draft(each.source_id) for _, each in stored)
         batch = await asyncio.to_thread(clean, Batch(drafts=drafts), self._redaction)
         items = []
-        for change, outcome in zip(
-            changes, await self._preparing.prepare(list(batch.drafts)), strict=True
-        ):
+        outcomes = await self._preparing.prepare(batch.drafts)
+        for (change, _), draft, outcome in zip(stored, batch.drafts, outcomes, strict=True):
             if isinstance(outcome, str):
-                assert change.record is not None
-                content.failed[f"{change.record.kind} {change.record.source_id}"] = outcome
+                content.failed[f"{draft.kind} {draft.source_id}"] = outcome
             else:
                 items.append((change, outcome))
         return items
 
-    async def _keep(self, folder: str, records: Sequence[ExchangeRecord]) -> None:
+    async def _keep(self, folder: str, drafts: Sequence[Draft]) -> None:
         """Store what lost against something that was written beside it, as records of its own."""
-        if not records:
-            return
-        drafts = tuple(each.draft(each.source_id) for each in records)
-        location = Location(LINES, folder)
-        await self._writer.take(location, Batch(drafts=drafts))
-        await self._store.ingest.drop_location(location)
+        if drafts:
+            location = Location(LINES, folder)
+            await self._writer.take(location, Batch(drafts=tuple(drafts)))
+            await self._store.ingest.drop_location(location)
 
     async def _write(self, folder: Path, progress: Progress, turn: Turn) -> None:
         """Write what the folder has not seen of this store."""
@@ -348,6 +343,6 @@ def _machines(names: Sequence[str] | set[str]) -> set[str]:
     return {name.partition(".")[0] for name in names}
 
 
-def _parts(items: Sequence[Any]) -> Iterator[list[Any]]:
+def _parts(items: Sequence[T]) -> Iterator[list[T]]:
     for start in range(0, len(items), AT_ONCE):
         yield list(items[start : start + AT_ONCE])

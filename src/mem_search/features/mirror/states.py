@@ -20,11 +20,11 @@ from mem_search.features.mirror.model import (
     next_revision,
     says_more,
 )
-from mem_search.model import Record
+from mem_search.model import Draft, Record
 from mem_search.model.forgetting import Tombstone
 from mem_search.model.ingest import PreparedDraft
 from mem_search.model.records import RecordWithLinks
-from mem_search.sources.jsonl.exchange import ExchangeRecord, export_line, parse_line
+from mem_search.sources.jsonl.exchange import export_line, parse_line
 from mem_search.storage.rules.identities import digest, lifted_with, with_own_ids
 from mem_search.storage.sql.connection import Connection, Json, from_json
 from mem_search.storage.sql.ingest import taken_ids
@@ -81,7 +81,7 @@ class Applied:
     """
 
     counts: Counter[str] = field(default_factory=Counter)
-    beside: list[ExchangeRecord] = field(default_factory=list)
+    beside: list[Draft] = field(default_factory=list)
     lost: set[str] = field(default_factory=set)
     again: list[tuple[Change, PreparedDraft]] = field(default_factory=list)
 
@@ -193,15 +193,14 @@ class States:
         applied = Applied()
         taken: list[tuple[Change, PreparedDraft, State | None]] = []
         for change, item in items:
-            theirs, record = change.version, change.record
-            assert record is not None
-            names = self._digests(item.draft)
+            theirs, draft = change.version, item.draft
+            names = self._digests(draft)
             mine, best = known.get(names[0]), _highest(known, names)
             wins = best is None or theirs.rank > best.rank
             if mine is not None and mine.version.is_beside(theirs) and mine.number in held:
-                stored = _exchanged(held[mine.number])
+                stored = _as_draft(held[mine.number])
                 winner, loser, whose = (
-                    (record, stored, mine.version) if wins else (stored, record, theirs)
+                    (draft, stored, mine.version) if wins else (stored, draft, theirs)
                 )
                 if says_more(loser, winner):
                     if whose.said not in kept:
@@ -340,5 +339,6 @@ def _highest(known: Mapping[str, State], digests: Iterable[str]) -> Version | No
     return max(found, key=lambda each: each.rank, default=None)
 
 
-def _exchanged(found: RecordWithLinks) -> ExchangeRecord:
-    return parse_line(export_line(*found).encode("utf-8", "backslashreplace"))
+def _as_draft(found: RecordWithLinks) -> Draft:
+    line = parse_line(export_line(*found).encode("utf-8", "backslashreplace"))
+    return line.draft(line.source_id)
