@@ -26,6 +26,7 @@ from mem_search.cli.client import report
 from mem_search.cli.commands import COMPLETION, Commands
 from mem_search.cli.completion import whole_words
 from mem_search.cli.output import guard, write
+from mem_search.cli.remote import VARIABLE
 from mem_search.cli.shell import remembering_completion
 from mem_search.errors import MemSearchError, StorageError
 from mem_search.features.access import cli as access
@@ -78,8 +79,14 @@ def top(
     version: bool = typer.Option(
         False, "--version", help="Print the version.", callback=_show_version, is_eager=True
     ),
+    url: str = typer.Option(
+        "", "--url", metavar="URL", help="Ask the worker at the other end of a tunnel."
+    ),
 ) -> None:
-    """Declares the options that precede a command; their callbacks act on them."""
+    """The options that precede a command; ``version`` has acted by its callback."""
+    del version
+    if url:
+        os.environ[VARIABLE] = url
 
 
 def mcp() -> None:
