@@ -24,12 +24,12 @@ from pathlib import Path
 SOURCE = Path(__file__).parents[1] / "src"
 PACKAGE = SOURCE / "mem_search"
 
-MAX_LINES = 123_690
+MAX_LINES = 123_689
 """Lines of ``src``; the budget is 86,000 for the code as it is, and 92,000 with what comes."""
 MAX_MODULES = 679
 MAX_ONE_IMPORTER = 151
 """Modules with one importer, whatever their size and folder."""
-MAX_FRAGMENTS = 4
+MAX_FRAGMENTS = 6
 MAX_TWINS = 23
 """Functions of one store that have the name of one in the other, and at least ALIKE of its text;
 40 are the aim.
