@@ -46,6 +46,7 @@ UNUSUAL: dict[str, object] = {
     "search_log": False, "clicks": False, "sparse": False, "keep_transcripts": False,
     "read_token": True,
     "neighbours_read": True,
+    "network_disk": True,
     "capture_token": True, "photo_places": True, "limit_searches": 7, "limit_research": 7,
     "limit_research_remote": 7, "limit_jobs": 7,
 }  # fmt: skip

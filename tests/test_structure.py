@@ -29,7 +29,7 @@ MAX_LINES = 124_245
 MAX_MODULES = 677
 MAX_ONE_IMPORTER = 150
 """Modules with one importer, whatever their size and folder."""
-MAX_FRAGMENTS = 4
+MAX_FRAGMENTS = 6
 MAX_TWINS = 23
 """Functions of one store that have the name of one in the other, and at least ALIKE of its text;
 40 are the aim.

@@ -16,7 +16,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
+sys.path.insert(0, str(Path(__file__).parent))
+import index
+
 ROOT: Final = Path(__file__).resolve().parents[2]
+NAME: Final = "mem-search"
 VERSION: Final = re.compile(r"\d+\.\d+\.\d+(?:(?:a|b|rc)\d+)?")
 _UNRELEASED: Final = "## [Unreleased]\n"
 _VERSIONED: Final = (
@@ -171,12 +175,45 @@ def _run(command: list[str], environ: dict[str, str], place: Path, given: str = 
     return done.stdout
 
 
+def rehearse(wheel: Path, sdist: Path, *, publish: bool) -> None:
+    """Publish both to an index on this machine, and use what is installed from there.
+
+    ``publish``: then to the real one, unless its name is taken. Raises Unfit.
+    """
+    version = wheel.name.split("-")[1]
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder)
+        (packages := place / "packages").mkdir()
+        python = index.tools(place / "tools", _run)
+        with index.served(python, packages) as address:
+            index.upload(python, [wheel, sdist], address, _run)
+            command = index.installed(
+                place, address, NAME, version, ROOT / "requirements.lock", _run
+            )
+            index.quickstarted(command, place / "home", _run)
+        print(f"{NAME} {version} is published to an index here, installed from it, and answers")
+        others = index.taken(NAME, lambda name: index.is_known(python, name))
+        if others:
+            told = (
+                f"the index takes {NAME} for the same name as {', '.join(others)}, which is there"
+            )
+            if publish:
+                raise Unfit(f"{told}; choose another name in pyproject.toml")
+            print(f"before publishing: {told}")
+        elif publish and index.published(python, [wheel, sdist]):
+            raise Unfit("twine did not publish; its message says why")
+
+
 def main(arguments: list[str]) -> int:
     """Do it all, and say what is left to do by hand."""
-    if len(arguments) > 1 or any(word.startswith("-") for word in arguments):
-        print("usage: scripts/release [VERSION]", file=sys.stderr)
+    flags = {word for word in arguments if word.startswith("-")}
+    arguments = [word for word in arguments if word not in flags]
+    if len(arguments) > 1 or flags - {"--rehearse", "--publish"}:
+        print("usage: scripts/release [VERSION] [--rehearse] [--publish]", file=sys.stderr)
         return 2
     try:
+        if "--publish" in flags and arguments:
+            raise Unfit("commit and tag the version first: scripts/release VERSION, then --publish")
         if arguments:
             write_version(ROOT, arguments[0], f"{datetime.now(UTC):%Y-%m-%d}")
         wheel, sdist = build(ROOT, ROOT / "dist")
@@ -189,11 +226,14 @@ def main(arguments: list[str]) -> int:
             with tempfile.TemporaryDirectory() as place:
                 try_out(installer, distribution, Path(place))
             print(f"  works in a clean environment ({time.monotonic() - began:.0f} s)")
-    except Unfit as problem:
+        if flags:
+            rehearse(wheel, sdist, publish="--publish" in flags)
+    except (Unfit, RuntimeError) as problem:
         print(f"release: {problem}", file=sys.stderr)
         return 1
     if arguments:
-        print(f"next: look at the changes, commit them, and tag them v{arguments[0]}")
+        print(f"next: look at the changes, commit them, tag them v{arguments[0]}, and publish:")
+        print("  scripts/release --publish")
     return 0
 
 

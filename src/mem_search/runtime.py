@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from mem_search.features.archives.service import Archives
     from mem_search.features.capture.service import HookEvents
     from mem_search.features.forgetting.service import Forgetting
+    from mem_search.features.mirror.service import Mirrors
     from mem_search.features.research.service import Replays, Research
     from mem_search.features.saved_searches.service import SavedSearches
     from mem_search.features.search_jobs.service import SearchJobs
@@ -116,6 +117,7 @@ class IngestRuntime:
     hooks: HookEvents
     enriching: tuple[EnrichJob, ...]
     archives: Archives
+    mirrors: Mirrors
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,7 +47,7 @@ PROMPT_CONTEXTS = ("guide", "records", "off")
 
 _SWITCHES = (
     "search_log", "clicks", "sparse", "read_token", "neighbours_read", "photo_places",
-    "capture_token", "keep_transcripts",
+    "capture_token", "keep_transcripts", "network_disk",
 )  # fmt: skip
 _SWITCH = {"1": True, "true": True, "on": True, "yes": True} | {
     "0": False, "false": False, "off": False, "no": False
@@ -89,6 +89,7 @@ class Settings:
     keep_transcripts: bool = True
     read_token: bool = False
     neighbours_read: bool = False
+    network_disk: bool = False
     capture_token: bool = False
     limit_searches: int = 100
     limit_research: int = 50
@@ -236,7 +237,11 @@ def is_shared(home: Path) -> bool:
     import tempfile  # 10 ms that a search in the terminal does not need
 
     person = Path(os.path.expanduser("~")).resolve()  # noqa: PTH111 - without a HOME this is "~"
-    return home == Path(tempfile.gettempdir()).resolve() or home in (person, *person.parents)
+    try:
+        temporary = Path(tempfile.gettempdir()).resolve()
+    except FileNotFoundError:  # there is none, as on a read-only root file system
+        return home in (person, *person.parents)
+    return home in (temporary, person, *person.parents)
 
 
 def _exists(file: Path) -> bool:

@@ -23,6 +23,7 @@ from mem_search.features.capture.service import HookEvents
 from mem_search.features.documents.service import FetchJob
 from mem_search.features.forgetting.service import Forgetting
 from mem_search.features.mail.service import Mail
+from mem_search.features.mirror.service import MirrorJob, Mirrors
 from mem_search.features.research.service import Replays, Research
 from mem_search.features.saved_searches.service import SavedSearches
 from mem_search.features.search_jobs.service import SearchJobs
@@ -134,6 +135,7 @@ async def open_features(runtime: Runtime, *, background: bool = True) -> AsyncIt
                 tasks.start("enrichment", partial(enrich_new, ingest.enriching, ingest.jobs))
                 tasks.start("memory", partial(give_back_when_idle, partial(_rest, store)))
                 tasks.start("archives", ingest.archives.run)
+                tasks.start("mirrors", ingest.mirrors.run)
             tasks.start("search jobs", research.search_jobs.run)
             tasks.start("saved searches", research.saved_searches.run)
             tasks.start("webhooks", research.deliveries.run)
@@ -231,6 +233,7 @@ def _ingest_runtime(
         store.forgetting, indexer, settings.home, settings.spool_dir, search.service.log.flush,
         stored, hooks.forget, in_file=not settings.store,
     )  # fmt: skip
+    mirrors = Mirrors(store, writer, preparing, forgetting.forget, redaction, settings.home, stored)
     tasks: tuple[Job, ...] = (
         *(enriching := EnrichJob.of(settings, store, stored)),
         SyncJob(reader),
@@ -239,6 +242,7 @@ def _ingest_runtime(
         AuditJob(store, indexer),
         RebuildJob(indexer),
         ArchiveJob(store, reader),
+        MirrorJob(mirrors),
         RedactJob(store, preparing, forgetting.purge, redaction, runtime.secret_box, stored, kept),
     )
     opened = partial(open_embedder, models_dir=settings.models_dir)
@@ -251,7 +255,16 @@ def _ingest_runtime(
     )  # fmt: skip
     archives = Archives(store, jobs, reader)
     return IngestRuntime(
-        writer, reader, indexer, filling, jobs, forgetting, hooks, enriching, archives
+        writer,
+        reader,
+        indexer,
+        filling,
+        jobs,
+        forgetting,
+        hooks,
+        enriching,
+        archives,
+        mirrors,
     )
 
 

@@ -200,6 +200,7 @@ ARGUMENTS: dict[str, tuple[tuple[str, ...], ...]] = {
     "forget": ((f"note:99{EVIL}", "--yes"), ("--query", *QUERY), ("--path", EVIL)),
     "purge": ((),),
     "backup": ((f"/nowhere/{EVIL}",),),
+    "mirror": ((f"/nowhere/{EVIL}",), (f"/nowhere/{EVIL}", "--stop")),
     "restore": ((f"/nowhere/{EVIL}",),),
     "stats": ((), ("--json",)),
     "analytics": ((), ("--json",), ("--since", EVIL)),

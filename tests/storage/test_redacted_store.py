@@ -142,7 +142,7 @@ async def test_no_method_of_a_port_gets_a_secret(part: str, name: str) -> None:
 
 
 PROPERTIES = {
-    *"graph indexing location records redacting replica unwritable statistics".split(),
+    *"graph indexing location records redacting replica unwritable statistics writer".split(),
 }
 
 

@@ -26,6 +26,7 @@ from mem_search.cli.client import report
 from mem_search.cli.commands import COMPLETION, Commands
 from mem_search.cli.completion import whole_words
 from mem_search.cli.output import guard, write
+from mem_search.cli.remote import VARIABLE
 from mem_search.cli.shell import remembering_completion
 from mem_search.errors import MemSearchError, StorageError
 from mem_search.features.access import cli as access
@@ -38,6 +39,7 @@ from mem_search.features.forgetting import cli as forget
 from mem_search.features.graph import cli as graph
 from mem_search.features.imports import cli as imports
 from mem_search.features.learning import cli as learning
+from mem_search.features.mirror import cli as mirror
 from mem_search.features.projects import cli as projects
 from mem_search.features.research import cli as research
 from mem_search.features.saved_searches import cli as saved_searches
@@ -77,8 +79,14 @@ def top(
     version: bool = typer.Option(
         False, "--version", help="Print the version.", callback=_show_version, is_eager=True
     ),
+    url: str = typer.Option(
+        "", "--url", metavar="URL", help="Ask the worker at the other end of a tunnel."
+    ),
 ) -> None:
-    """Declares the options that precede a command; their callbacks act on them."""
+    """The options that precede a command; ``version`` has acted by its callback."""
+    del version
+    if url:
+        os.environ[VARIABLE] = url
 
 
 def mcp() -> None:
@@ -90,7 +98,7 @@ def mcp() -> None:
 
 for group in (
     search, records, opening, context, forget, documents, why, imports, exports, agents, backup,
-    stats, usage, projects, jobs, web_search, learning,
+    mirror, stats, usage, projects, jobs, web_search, learning,
 ):  # fmt: skip
     group.add_to(app)
 archives.add_to(app)

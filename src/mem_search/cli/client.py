@@ -10,7 +10,7 @@ import signal
 import socket
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Final
@@ -18,6 +18,7 @@ from urllib.parse import urlencode
 
 from mem_search import errors
 from mem_search.cli.output import note
+from mem_search.cli.remote import Remote, chosen, without_tokens_of
 from mem_search.cli.search_options import flag_of
 from mem_search.cli.watch import watched
 from mem_search.daemon.connection import (
@@ -48,12 +49,14 @@ Pairs = Sequence[tuple[str, str]]
 class Client:
     """A client of one worker; ``Client.of(settings)`` finds or starts it.
 
-    An ``anonymous`` one sends no token: what it asks is not logged.
+    An ``anonymous`` one sends no token: what it asks is not logged. A ``remote`` one asks the
+    worker of another machine.
     """
 
     place: Place
     settings: Settings
     anonymous: bool = False
+    remote: Remote | None = None
 
     @classmethod
     def of(cls, settings: Settings, *, may_start: bool = True) -> Client:
@@ -61,6 +64,8 @@ class Client:
 
         One of an older version is replaced, unless it ``may_start`` none.
         """
+        if (remote := chosen()) is not None:
+            return cls((remote.host, remote.port, ""), settings, remote=remote)
         home = str(settings.home)
         place = address(home)
         if may_start and (place is None or is_outdated(home)):
@@ -138,6 +143,8 @@ class Client:
     ) -> Iterator[http.client.HTTPResponse]:
         """The reply, to be read in the block, which may take as long as the worker is alive."""
         sent = {"Accept": accept, **headers(str(self.settings.home))}
+        if self.remote is not None:
+            sent = {**without_tokens_of(sent), "Host": self.remote.asked}
         if self.anonymous:
             sent.pop("Authorization", None)
         if body is not None:
@@ -154,7 +161,9 @@ class Client:
                     return
                 error = _problem(reply)
             starting = error.status == 503 and getattr(error, "code", "") == "starting"
-            if not (starting and repeatable) or opening.is_late:
+            if self.remote is not None and isinstance(error, errors.Misdirected):
+                raise self.remote.misdirected(error)
+            if not (starting and repeatable and self.remote is None) or opening.is_late:
                 raise error
             opening.look(answers=True)
             time.sleep(0.1)
@@ -171,7 +180,8 @@ class Client:
         connection = http.client.HTTPConnection(*self.place[:2])
         try:
             connection.sock = self._connected()
-            with watched(connection.sock, self.place):
+            watching = watched(connection.sock, self.place) if not self.remote else nullcontext()
+            with watching:
                 connection.request(method, target, body, sent)
                 with connection.getresponse() as reply:
                     yield reply
@@ -180,6 +190,10 @@ class Client:
         except Unproved:
             raise unproved(self.place) from None
         except (OSError, http.client.HTTPException) as error:
+            if self.remote is not None:
+                raise Unavailable(
+                    f"the connection to {self.remote} broke ({error}); is the tunnel open?"
+                ) from error
             raise Unavailable(
                 f"the connection to the worker at {named(self.place[0])}:{self.place[1]} broke "
                 f"({error}); see: mem-search worker status"
@@ -189,6 +203,8 @@ class Client:
 
     def _connected(self) -> socket.socket:
         """A connection after the proof; waits for a worker that starts. Raises as ``connect``."""
+        if self.remote is not None:
+            return self.remote.connected()
         try:
             return socket.socket(fileno=connect(self.place).detach())
         except NoAnswer:

@@ -34,7 +34,7 @@ SECTIONS: Final = (
     )),
     ("Agents", ("install", "uninstall", "mcp", "context", "compress")),
     ("Research", ("research", "saved", "scope", "share", "graph", "webhook")),
-    ("Take away and keep", ("forget", "delete", "purge", "backup", "restore", "export")),
+    ("Take away and keep", ("forget", "delete", "purge", "backup", "restore", "mirror", "export")),
     ("Look after", (
         "help", "stats", "analytics", "learn", "projects", "jobs", "doctor", "worker", "service",
         "index", "reembed", "token", "user",

@@ -85,7 +85,7 @@ def run(argv: list[str]) -> int | None:
         except MemSearchError as error:
             return report(error)
         return 0
-    if COMPLETING in os.environ or not argv:
+    if COMPLETING in os.environ or not argv or os.environ.get("MEM_SEARCH_URL"):
         return None
     # A first word with a blank in it is no command, but a question in quotes.
     name, rest = (SEARCH, argv) if " " in argv[0] or is_question(argv) else (argv[0], argv[1:])

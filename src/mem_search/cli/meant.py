@@ -14,7 +14,7 @@ COMMANDS = (
     "unified", "search", "day", "recent", "cite", "suggest", "get", "preview", "timeline",
     "related", "open", "resume", "context", "forget", "delete", "purge", "add", "why", "sync",
     "unfollow", "import",
-    "export", "install", "uninstall", "backup", "restore", "stats",
+    "export", "install", "uninstall", "backup", "restore", "mirror", "stats",
     "ledger", "sources", "reembed", "compress", "analytics", "projects", "jobs",
     "websearch", "learn", "cites", "cited-by", "citation-report",
     "mcp", "quickstart", "help", "view", "doctor", "migrate", "index", "worker", "service", "token",
@@ -48,6 +48,7 @@ MEANT = {
     "info": "stats",
     **dict.fromkeys(["usage", "popular"], "analytics"),
     "tidy": "purge",
+    **dict.fromkeys(["replicate", "twin", "machines", "devices"], "mirror"),
 }
 """Words that other programs have for what a command of ours does."""
 

@@ -20,6 +20,7 @@ from mem_search.cli import completion
 from mem_search.cli.output import note, write_fitted, write_json
 from mem_search.errors import InputError
 from mem_search.patterns import pattern
+from mem_search.platform.wsl import local_path
 from mem_search.settings import Settings
 from mem_search.text.file_names import as_text, is_text
 
@@ -115,13 +116,17 @@ def standard_input(what: str) -> Iterator[TextIO]:
 def absolute(path: str) -> str:
     """``path`` as an absolute one: the worker has another working directory. A URL stays.
 
-    Raises InputError for an empty one, which is a variable without a value and not this folder,
-    and for one that is no text.
+    Raises InputError for an empty one, which is a variable without a value and not this folder, for
+    one that is no text, and for one of Windows that is not here.
     """
     if not path.strip():
         raise InputError("is empty; write . for this folder", field="path")
     if URL.match(path):
         return path
+    try:
+        path = local_path(path)
+    except ValueError as error:
+        raise InputError(f"{path} {error}", field="path") from None
     found = str(Path(path).expanduser().resolve())
     check_text(found)
     return found

@@ -306,7 +306,11 @@ def _spawn(settings: Settings) -> subprocess.Popen[bytes]:
                 umask=UMASK,
             )
     except OSError as error:
-        raise StorageError(f"cannot start a worker in {settings.home}: {error}") from error
+        raise StorageError(
+            f"cannot start a worker in {settings.home} ({error.strerror}); set MEM_SEARCH_HOME to a"
+            " folder of your own",
+            field="MEM_SEARCH_HOME",
+        ) from error
 
 
 def _output(settings: Settings) -> IO[bytes]:

@@ -16,6 +16,7 @@ import os
 import secrets
 import signal
 import socket
+import tempfile
 import threading
 import time
 from collections.abc import Coroutine, Iterator, Sequence
@@ -33,7 +34,8 @@ from mem_search.daemon.restore import finish as finish_restore
 from mem_search.daemon.state import WorkerState, clear_state, read_state, write_state
 from mem_search.daemon.unix_socket import NAME as SOCKET
 from mem_search.daemon.unix_socket import unix_socket
-from mem_search.errors import Conflict, Forbidden, InputError
+from mem_search.errors import Conflict, Forbidden, InputError, StorageError
+from mem_search.platform import disks
 from mem_search.platform.processes import process_start
 from mem_search.platform.sockets import tells_owners
 from mem_search.settings import Settings
@@ -70,13 +72,50 @@ def run(settings: Settings, *, echo: bool = True) -> None:
     os.environ.setdefault("KF_RULE_CACHE_DIR", str(settings.models_dir / "rules"))
     refuse_odd_files(settings.home)
     try:
+        if not settings.store:
+            refuse_network_disk(settings)
         with worker_lock(settings.home), _port(settings) as listener:
+            _have_temporary_files(settings)
             # Until this worker has written its own, nobody takes that of a killed one for it.
             clear_state(settings.worker_file)
             finish_restore(settings.home)
             _run(settings, listener, echo)
     except Conflict as error:
         raise _with_address(error, settings) from error
+
+
+def refuse_network_disk(settings: Settings) -> None:
+    """Refuse a home on whose disk SQLite would damage the store. Raises StorageError."""
+    settings.home.mkdir(parents=True, exist_ok=True, mode=0o700)
+    kind = disks.type_at(str(settings.home))
+    try:
+        why = disks.fault_of_locks(str(settings.home))
+    except OSError:  # full or read-only: then it answers, and says so (sqlite/unwritable.py)
+        why = ""
+    if not why and disks.is_network(kind):
+        why = f"it is on a network ({kind}), where locks of two machines may not see each other"
+    if why and not settings.network_disk:
+        raise StorageError(
+            f"{settings.home} cannot hold a store: {why}. Set MEM_SEARCH_HOME to a folder on a"
+            " local disk, and keep machines in step with mem-search mirror; or use a PostgreSQL"
+            " server (MEM_SEARCH_STORE). If you know that locks work there, set"
+            " MEM_SEARCH_NETWORK_DISK=1",
+            field="MEM_SEARCH_HOME",
+        )
+
+
+def _have_temporary_files(settings: Settings) -> None:
+    """Put temporary files into the home where the system has no place for them.
+
+    A container with a read-only root may have no folder for them; git, extractors and converters
+    need one.
+    """
+    try:
+        tempfile.gettempdir()
+    except FileNotFoundError:
+        folder = settings.home / "tmp"
+        folder.mkdir(mode=0o700, exist_ok=True)
+        os.environ["TMPDIR"] = tempfile.tempdir = str(folder)
 
 
 def check(settings: Settings) -> None:

@@ -18,6 +18,7 @@ from mem_search.features.forgetting import http as forgetting
 from mem_search.features.graph import http as graph
 from mem_search.features.imports import http as imports
 from mem_search.features.learning import http as learning
+from mem_search.features.mirror import http as mirror
 from mem_search.features.projects import http as projects
 from mem_search.features.record_changes import http as record_changes
 from mem_search.features.research import http as research
@@ -102,6 +103,7 @@ RECORDS = (
 INTAKE = (
     *imports.ROUTES,
     *backup.ROUTES,
+    *mirror.ROUTES,
     *jobs.ROUTES,
 )
 ABOUT = (

@@ -46,6 +46,7 @@ PLAIN: Final = frozenset(
         "statistics",
         "unwritable",
         "watch",
+        "writer",
     }
 )
 """Parts that store nothing from outside: they read, write vectors, or redact themselves."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from mem_search.model import Kind
 from mem_search.model.statistics import ReplicaState
@@ -23,6 +23,7 @@ from mem_search.storage.sql.graph import GraphExport
 from mem_search.storage.sql.indexing import Indexing
 from mem_search.storage.sql.ingest import Ingest
 from mem_search.storage.sql.jobs import StoredJobs
+from mem_search.storage.sql.record_writer import Writer
 from mem_search.storage.sql.records import Records
 from mem_search.storage.sql.redacting import StoredRedacting
 from mem_search.storage.sql.search_log import StoredSearchLog
@@ -44,6 +45,8 @@ class Store(ABC):
     graph: GraphExport
     limits: Limits
     logins: Logins
+    writer: ClassVar[type[Writer]]
+    """What writes records in a transaction, for features that decide there what is written."""
 
     def __init__(self, database: Any) -> None:
         self.database = database

@@ -25,7 +25,14 @@ _BASELINE: Final = resources.files(__package__).joinpath("schema.sql").read_text
 
 _PROJECT_TABLES: Final = ("projects", "project_marks", "project_changes")
 _OF_BASELINE: Final = tuple(re.findall(r"^create table (\w+)", _BASELINE, re.MULTILINE))
-TABLES: Final = (*_OF_BASELINE, *_PROJECT_TABLES, "sparse_vectors", "clicks")
+TABLES: Final = (
+    *_OF_BASELINE,
+    *_PROJECT_TABLES,
+    "sparse_vectors",
+    "clicks",
+    "mirror_states",
+    "mirrors",
+)
 """Tables whose rows belong to owners."""
 
 MIN_SERVER: Final = 16
@@ -234,6 +241,37 @@ def m007_email_beside_webhook(connection: Connection) -> None:
     connection.execute('alter table notifications add column email_delivery_id text collate "C"')
 
 
+_MIRRORS: Final = """
+create table mirror_states(
+    owner text not null default current_setting('mem_search.owner'),
+    digest text not null, key text not null default '', record_id bigint, life bigint not null,
+    fate text not null check (fate in ('stored', 'gone', 'forgotten')), revision bigint not null,
+    at bigint not null, said text not null, machine text not null, seen jsonb not null,
+    line text not null default '', own boolean not null, turn bigint not null,
+    learned text not null default '',
+    primary key (owner, digest)
+);
+create index on mirror_states(owner, record_id) where record_id is not null;
+create index on mirror_states(owner, turn);
+create index on mirror_states(owner, key) where key != '';
+create table mirrors(
+    owner text not null default current_setting('mem_search.owner'),
+    home text not null default current_setting('mem_search.home'),
+    folder text not null, state jsonb not null default '{}', at bigint,
+    error text not null default '',
+    primary key (owner, folder)
+);
+"""
+"""The columns are those of SQLite; ``home`` is that of the worker that reads and writes a folder."""
+
+
+def m008_mirrors(connection: Connection) -> None:
+    """Machines keep in step through a folder."""
+    connection.execute(_MIRRORS.replace("text not null", 'text collate "C" not null'))
+    for table in ("mirror_states", "mirrors"):
+        owned(connection, table)
+
+
 MIGRATIONS: tuple[Callable[[Connection], None], ...] = (
     m001_projects,
     m002_words_by_end,
@@ -242,6 +280,7 @@ MIGRATIONS: tuple[Callable[[Connection], None], ...] = (
     m005_token_scopes,
     m006_clicks,
     m007_email_beside_webhook,
+    m008_mirrors,
 )
 """Changes of the schema since 0.1.0, in order. One that was released is never changed."""
 

@@ -60,6 +60,7 @@ class PostgresStore(Store):
     """The store of one owner. ``PostgresStore.open`` makes it; always ``close`` it."""
 
     database: Database
+    writer = RecordWriter
 
     def __init__(self, database: Database) -> None:
         super().__init__(database)

@@ -65,7 +65,7 @@ class Ingest(ProjectPlaces, Locations, ABC):
         """
         batch = prepared.batch
         writer = self.writer(connection)
-        offered = with_own_ids(prepared.drafts, _stored(connection, prepared.drafts))
+        offered = with_own_ids(prepared.drafts, taken_ids(connection, prepared.drafts))
         tombstones = self.writer.tombstones(connection)
         tombstones.add(batch.tombstones)
         if batch.even_forgotten:
@@ -110,7 +110,7 @@ class Ingest(ProjectPlaces, Locations, ABC):
         was forgotten, unless ``even_forgotten``.
         """
         writer = self.writer(connection)
-        (offered,) = with_own_ids([prepared], _stored(connection, [prepared]))
+        (offered,) = with_own_ids([prepared], taken_ids(connection, [prepared]))
         draft = offered.draft
         if even_forgotten:
             self.writer.tombstones(connection).lift([*lifted_with(draft)])
@@ -212,7 +212,7 @@ class Ingest(ProjectPlaces, Locations, ABC):
         return len(without)
 
 
-def _stored(
+def taken_ids(
     connection: Connection, items: Sequence[PreparedDraft]
 ) -> Callable[[str, str, str], list[identities.TakenId]]:
     """What ``with_own_ids`` asks about ``items``, read by one statement."""

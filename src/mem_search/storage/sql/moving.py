@@ -73,6 +73,9 @@ TABLES: Final = tuple(
         "forget_receipts: id | purge? removed{} pending{} waiting begun_at done_at copies{}",
         "forget_records: record_id | receipt",
         "forget_traces: sort value |",
+        "mirror_states: digest | key record_id life fate revision at said machine seen{} line own?"
+        " turn learned",
+        "mirrors: folder | state{} at error",
         "jobs: id | name params{} state done total message result{} created_at started_at ended_at",
         "search_operations: seq | id session_id parent_id type query mode content_types{} request{}"
         " redacted? results{} total_count took_ms report{} index_state{} created_at",

@@ -84,6 +84,32 @@ def m007_posting_file(connection: SqliteConnection) -> None:
     connection.execute("delete from column_blocks where of = 'words'")
 
 
+_MIRRORS: Final = (
+    "create table mirror_states(digest text primary key, key text not null default '',"
+    " record_id integer, life integer not null,"
+    " fate text not null check(fate in ('stored', 'gone', 'forgotten')),"
+    " revision integer not null, at integer not null, said text not null, machine text not null,"
+    " seen json text not null, line text not null default '', own boolean not null,"
+    " turn integer not null, learned text not null default '') without rowid",
+    "create index mirror_states_by_record on mirror_states(record_id) where record_id is not null",
+    "create index mirror_states_by_turn on mirror_states(turn)",
+    "create index mirror_states_by_key on mirror_states(key) where key != ''",
+    "create table mirrors(folder text primary key, state json text not null default '{}',"
+    " at integer, error text not null default '') without rowid",
+)
+"""What became of each record, by the keyed hash of its identity, so that no name of what was
+forgotten stays: ``key`` is that of another store in hex, '' of this one. ``line`` is the hash of
+what is stored, ``said`` that of the version, ``learned`` the folder it came from. Of a mirror
+``state`` is how far its folder was read and written (``features/mirror/service.py``).
+"""
+
+
+def m008_mirrors(connection: SqliteConnection) -> None:
+    """Machines keep in step through a folder."""
+    for statement in _MIRRORS:
+        connection.execute(statement)
+
+
 MIGRATIONS: tuple[Callable[[SqliteConnection], None], ...] = (
     m001_projects,
     m002_sparse,
@@ -92,6 +118,7 @@ MIGRATIONS: tuple[Callable[[SqliteConnection], None], ...] = (
     m005_clicks,
     m006_email_beside_webhook,
     m007_posting_file,
+    m008_mirrors,
 )
 """Changes of the schema since 0.1.0, in order. One that was released is never changed."""
 

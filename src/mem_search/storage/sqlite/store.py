@@ -96,6 +96,7 @@ class SqliteStore(Store):
 
     database: Database
     limits: SqliteLimits
+    writer = RecordWriter
 
     def __init__(self, database: Database) -> None:
         super().__init__(database)
