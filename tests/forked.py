@@ -32,9 +32,11 @@ from mem_search.__main__ import main
 from patience import PATIENCE
 
 SOURCE = str(Path(__file__).parents[1] / "src")
+PLAIN = str(Path(__file__).with_name("plain_system"))
+"""What interpreters of the tier ``elsewhere`` begin with."""
 
-_MAX_REQUEST = 200_000
-"""Bytes of a command with its environment."""
+_NUMBER = 8
+"""Bytes of each number that is sent: a length, a pid, an exit code."""
 
 _WORKER = ["-P", "-m", "mem_search", "worker", "run", "--background"]
 _WITH_A_SECRET = "token ghp_" + "abcdefghijklmnopqrstuvwxyz0123456789"
@@ -50,7 +52,8 @@ class Server:
     """A process that forks one for each command."""
 
     def __init__(self, environ: Mapping[str, str]) -> None:
-        self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._socket, theirs = socket.socketpair()
+        self._sending = threading.Lock()
         # One thread, since none but the one that forks goes on in the forked process.
         alone = {"OPENBLAS_NUM_THREADS": "1", "TZ": "UTC"}
         with theirs:
@@ -69,12 +72,17 @@ class Server:
         self, argv: Sequence[str], environ: Mapping[str, str], directory: Path, *files: int
     ) -> Process:
         """Start a command with these handles as its standard input, output and errors."""
-        mine, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        mine, theirs = socket.socketpair()
         request = pickle.dumps((list(argv), dict(environ), str(directory)))
-        assert len(request) < _MAX_REQUEST
-        with theirs:
-            socket.send_fds(self._socket, [request], [*files, theirs.fileno()])
+        with theirs, self._sending:
+            length = len(request).to_bytes(_NUMBER, "big")
+            socket.send_fds(self._socket, [length], [*files, theirs.fileno()])
+            self._socket.sendall(request)
         return Process(mine)
+
+
+def _told(by: socket.socket) -> int:
+    return int.from_bytes(by.recv(_NUMBER), "big", signed=True)  # a write so short comes whole
 
 
 class Process:
@@ -83,14 +91,14 @@ class Process:
     def __init__(self, told: socket.socket) -> None:
         self._told = told
         told.settimeout(PATIENCE)
-        self.pid = int(told.recv(64))
+        self.pid = _told(told)
         self.returncode: int | None = None
 
     def wait(self, timeout: float = PATIENCE) -> int:
         """Its exit code. Raises TimeoutError."""
         if self.returncode is None:
             self._told.settimeout(timeout)
-            self.returncode = int(self._told.recv(64))
+            self.returncode = _told(self._told)
             self._told.close()
         return self.returncode
 
@@ -115,7 +123,9 @@ def _feed(handle: int, given: bytes) -> None:
 def environment() -> dict[str, str]:
     """That of the tests, without settings of ours, and with the modules of this checkout."""
     kept = {n: v for n, v in os.environ.items() if not n.startswith(("MEM_SEARCH_", "CLAUDE_"))}
-    return kept | {"PYTHONPATH": SOURCE}
+    if system := os.environ.get("MEM_SEARCH_SYSTEM"):
+        kept["MEM_SEARCH_SYSTEM"] = system
+    return kept | {"PYTHONPATH": f"{SOURCE}:{PLAIN}" if system == "plain" else SOURCE}
 
 
 _starting = threading.Lock()
@@ -238,9 +248,10 @@ def _become(argv: list[str], environ: Mapping[str, str], directory: str, files: 
 def _serve(requests: socket.socket) -> None:
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for those between
     while True:
-        request, handles, _, _ = socket.recv_fds(requests, _MAX_REQUEST, 4)
-        if not request:
+        length, handles, _, _ = socket.recv_fds(requests, _NUMBER, 4)
+        if not length:
             return
+        request = requests.recv(int.from_bytes(length, "big"), socket.MSG_WAITALL)
         if os.fork() == 0:
             _between(requests, pickle.loads(request), handles)
         for handle in handles:
@@ -259,9 +270,10 @@ def _between(requests: socket.socket, request: Any, handles: list[int]) -> None:
     for file in files:
         os.close(file)
     with socket.socket(fileno=told) as telling:
-        telling.send(str(pid).encode())
+        telling.send(pid.to_bytes(_NUMBER, "big"))
         _, status = os.waitpid(pid, 0)
-        telling.send(str(os.waitstatus_to_exitcode(status)).encode())
+        code = os.waitstatus_to_exitcode(status)
+        telling.send(code.to_bytes(_NUMBER, "big", signed=True))
     os._exit(0)
 
 

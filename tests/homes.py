@@ -49,17 +49,20 @@ class Home:
     def worker(self) -> dict[str, object]:
         return dict(json.loads((self.path / "worker.json").read_text()))
 
+    def token(self) -> dict[str, str]:
+        """The header of the owner, whom only Linux knows without it."""
+        return {"Authorization": f"Bearer {(self.path / 'token').read_text().strip()}"}
+
     def call(self, method: str, path: str, body: object = None) -> Any:
         """The JSON that the worker answers to the owner; ``body`` is sent as JSON, or as NDJSON
         when it is bytes. Raises HTTPError for a status of 400 and more.
         """
-        token = (self.path / "token").read_text().strip()
         as_bytes = isinstance(body, bytes)
         request = urllib.request.Request(
             f"{self.worker()['url']}{path}",
             body if as_bytes else None if body is None else json.dumps(body).encode(),
-            {
-                "Authorization": f"Bearer {token}",
+            self.token()
+            | {
                 "Content-Type": "application/x-ndjson" if as_bytes else "application/json",
             },
             method=method,

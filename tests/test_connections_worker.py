@@ -64,7 +64,7 @@ def answer(home: Home, path: str, seconds: float = PATIENCE) -> int:
     while True:
         connection = HTTPConnection("127.0.0.1", port(home), timeout=seconds)
         try:
-            connection.request("GET", path)
+            connection.request("GET", path, headers=home.token())
             with connection.getresponse() as reply:
                 reply.read()
                 if reply.status != 503:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from mem_search.platform import IS_LINUX
 from mem_search.regular_file import (
     FileTooLarge,
     ForeignOwner,
@@ -56,7 +57,7 @@ def test_a_file_that_is_not_there_is_an_ordinary_error(tmp_path: Path) -> None:
 
 
 def test_a_file_without_a_size_is_read_up_to_the_limit() -> None:
-    if not Path("/proc/self/status").exists():
+    if not IS_LINUX:
         pytest.skip("no /proc here")
     with pytest.raises(FileTooLarge):
         read_regular_file("/proc/self/status", 10)

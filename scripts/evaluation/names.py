@@ -20,6 +20,7 @@ import re
 import sqlite3
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -148,7 +149,7 @@ def _turns(shared: Path) -> Iterator[dict[str, Any]]:
 
 def _observations(shared: Path) -> Iterator[dict[str, Any]]:
     path = shared / "claude-mem" / "sample.db"
-    with sqlite3.connect(f"file:{path}?mode=ro&immutable=1", uri=True) as connection:
+    with closing(sqlite3.connect(f"file:{path}?mode=ro&immutable=1", uri=True)) as connection:
         rows: Sequence[Any] = connection.execute(
             "select id, title, narrative, facts, created_at from observations order by id"
         ).fetchall()

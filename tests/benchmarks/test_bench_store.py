@@ -6,6 +6,7 @@ import os
 import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,7 @@ import store
 
 
 def _records(home: Path) -> int:
-    with sqlite3.connect(home / "mem-search.db") as opened:
+    with closing(sqlite3.connect(home / "mem-search.db")) as opened:
         (count,) = opened.execute("select count(*) from records").fetchone()
     return int(count)
 

@@ -165,7 +165,8 @@ def test_a_question_may_be_as_long_in_an_address_as_anywhere(home: Home) -> None
     home.ok("worker", "start")
     connection = http.client.HTTPConnection("127.0.0.1", int(str(home.worker()["port"])))
     for letters, status in ((4000, 200), (4001, 422)):
-        connection.request("GET", f"/api/search?query={quote('認' * letters)}&format=json")
+        path = f"/api/search?query={quote('認' * letters)}&format=json"
+        connection.request("GET", path, headers=home.token())
         reply = connection.getresponse()
         assert (reply.status, bool(json.load(reply))) == (status, True)
     connection.close()

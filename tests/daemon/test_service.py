@@ -11,19 +11,34 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from homes import Home, quick
 from mem_search.daemon import service
+from mem_search.errors import InputError
 from mem_search.settings import Settings
 from patience import PATIENCE, until
+
+LAUNCHD: dict[str, Any] = {
+    "Label": str, "ProgramArguments": list, "EnvironmentVariables": dict, "RunAtLoad": bool,
+    "KeepAlive": bool | dict, "ProcessType": str, "ExitTimeOut": int, "Umask": int | str,
+    "WorkingDirectory": str, "StandardOutPath": str, "StandardErrorPath": str, "Nice": int,
+    "SoftResourceLimits": dict, "HardResourceLimits": dict, "ThrottleInterval": int,
+}  # fmt: skip
+"""Keys of launchd.plist(5) that an agent of a person may have, with their types."""
+
+LAUNCHD_KEPT = {
+    "SuccessfulExit", "NetworkState", "PathState", "OtherJobEnabled", "Crashed",
+    "AfterInitialDemand",
+}  # fmt: skip
 
 ODD = '/a b/100%/$HOME/"q"\\n'
 
 SYSTEMCTL = f"""#!{sys.executable}
 # Runs the unit as systemd does: commands and variables are read from the file.
-import os, re, signal, shlex, subprocess, sys
+import os, psutil, re, signal, shlex, subprocess, sys
 from pathlib import Path
 
 state = Path(os.environ["HOME"], "systemd")
@@ -36,19 +51,20 @@ if (state / "refuses").exists():
 pid = state / "pid"
 def runs():
     try:
-        os.kill(int(pid.read_text()), 0)
-    except (OSError, ValueError):
+        return psutil.Process(int(pid.read_text())).status() != psutil.STATUS_ZOMBIE
+    except (OSError, ValueError, psutil.Error):
         return False
-    return "Z" not in Path(f"/proc/{{pid.read_text()}}/stat").read_text().rpartition(")")[2]
 if (words[0] == "start" or words[:2] == ["enable", "--now"]) and not runs():
     unit = Path(os.environ["HOME"], ".config", "systemd", "user", words[-1]).read_text()
     plain = unit.replace("%%", "%")
     (command,) = re.findall("(?m)^ExecStart=(.*)$", plain)
     lines = re.findall("(?m)^Environment=(.*)$", plain)
     environ = dict(shlex.split(line)[0].split("=", 1) for line in lines)
+    # A system that the tests play is one for the worker, too.
+    played = {{name: os.environ[name] for name in os.environ if name == "MEM_SEARCH_SYSTEM"}}
     child = subprocess.Popen(
         [word.replace("$$", "$") for word in shlex.split(command)],
-        env={{"HOME": os.environ["HOME"], **environ}}, start_new_session=True,
+        env={{"HOME": os.environ["HOME"], **played, **environ}}, start_new_session=True,
         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     )
     pid.write_text(str(child.pid))
@@ -124,7 +140,31 @@ def test_launchd_gets_a_property_list(tmp_path: Path) -> None:
         "MEM_SEARCH_PORT": "4711",
     }
     assert described["RunAtLoad"] is True
+    assert described["ProcessType"] == "Interactive"  # others are throttled
     assert made.installed[-1][:2] == ["launchctl", "bootstrap"]
+    assert plistlib.loads(plistlib.dumps(described)) == described
+    assert wrong_in(described) == []
+
+
+def wrong_in(described: dict[str, Any]) -> list[str]:
+    """What launchd.plist(5) does not know of a job, as ``plutil`` and launchd would read it."""
+    wrong = [f"{key}: unknown" for key in described if key not in LAUNCHD]
+    wrong += [
+        f"{key}: {value!r}"
+        for key, value in described.items()
+        if not isinstance(value, LAUNCHD.get(key, object))
+    ]
+    kept = described["KeepAlive"]
+    wrong += [f"KeepAlive.{key}" for key in kept if key not in LAUNCHD_KEPT]
+    words = [*described["ProgramArguments"], *described["EnvironmentVariables"].values()]
+    return wrong + [f"no string: {each!r}" for each in words if not isinstance(each, str)]
+
+
+@pytest.mark.parametrize("value", ["a\x01b", "caf\udce9"], ids=["control", "not UTF-8"])
+def test_what_a_property_list_cannot_hold_is_said(tmp_path: Path, value: str) -> None:
+    environ = environ_of(tmp_path) | {"XDG_DATA_HOME": f"/{value}"}
+    with pytest.raises(InputError, match="cannot hold"):
+        service.service_of(Settings(tmp_path), environ, "darwin")
 
 
 def test_a_secret_of_the_shell_is_named_as_left_out(tmp_path: Path) -> None:

@@ -41,16 +41,16 @@ def at(home: Home) -> Path:
 
 def connected(folder: Path) -> socket.socket:
     """Connects by a short path, however long that of the folder is."""
-    handle = os.open(folder, os.O_PATH | os.O_DIRECTORY)
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     connection.settimeout(PATIENCE)
-    try:
-        connection.connect(f"/proc/self/fd/{handle}/worker.sock")
-    except OSError:
-        connection.close()
-        raise
-    finally:
-        os.close(handle)
+    with tempfile.TemporaryDirectory(dir="/tmp") as short:
+        link = Path(short, "home")
+        link.symlink_to(folder)
+        try:
+            connection.connect(str(link / "worker.sock"))
+        except OSError:
+            connection.close()
+            raise
     return connection
 
 
@@ -114,7 +114,7 @@ except PermissionError:
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
 def test_another_user_cannot_open_it_not_even_in_an_open_folder() -> None:
-    place = Path(tempfile.mkdtemp())  # that of pytest lets nobody pass
+    place = Path(tempfile.mkdtemp(dir="/tmp"))  # that of pytest lets nobody pass
     place.chmod(0o755)
     mem = quick(place)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import names
@@ -23,7 +24,7 @@ def shared(tmp_path: Path) -> Path:
     turn = {"type": "user", "uuid": "t1", "message": {"content": "why does it read_file?"}}
     (turns / "one.jsonl").write_text(f"not JSON\n[]\n{json.dumps(turn)}\n", "utf-8")
     (tmp_path / "claude-mem").mkdir()
-    with sqlite3.connect(tmp_path / "claude-mem" / "sample.db") as store:
+    with closing(sqlite3.connect(tmp_path / "claude-mem" / "sample.db")) as store, store:
         store.execute("create table observations(id, title, narrative, facts, created_at)")
         rows = [
             (7, "Version", "Moved to 4.0.0", "[]", "2026-01-01"),

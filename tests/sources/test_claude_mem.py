@@ -463,7 +463,9 @@ def test_an_uploaded_store_is_known_by_the_time_when_it_was_made(home: Path) -> 
             source.run("create table schema_versions(version integer, applied_at text)")
             source.run(f"insert into schema_versions values(4, '{made}'), (5, '2026-02-01')")
         location = Location("claude-mem", str(source.path), upload=sent_as)
-        return [d.source_id for batch in ClaudeMem().read(location, {}) for d in batch.drafts]
+        found = [d.source_id for batch in ClaudeMem().read(location, {}) for d in batch.drafts]
+        source.connection.close()
+        return found
 
     laptop = ids("a.db", "laptop.db", "2025-01-01")
     assert laptop[0].endswith(":observation:1")
@@ -482,6 +484,7 @@ def test_a_store_whose_tables_are_queries_is_refused(home: Path) -> None:
     )
     with pytest.raises(SourceError, match="its observations is not a plain table"):
         Follower(made).look()
+    made.connection.close()
 
 
 def test_awkward_values_are_taken_as_they_are(claude: Store) -> None:

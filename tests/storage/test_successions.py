@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import random
 import sqlite3
+from contextlib import closing
 from functools import partial
 
 import pytest
@@ -164,26 +165,23 @@ def test_the_order_of_arrival_and_what_was_there_before_make_no_difference(
         )
         for n in range(6)
     ]
-    plain = in_memory()
-    store(plain, *drafts)
-    expected = superseded(plain)
-    for start in expected:
-        seen = [start]
-        while (at := expected.get(seen[-1])) is not None:
-            assert at not in seen, "a circle was left"
-            seen.append(at)
-    other = in_memory()
-    order.shuffle(drafts)
-    for each in drafts:
-        store(other, each)
-    gone = order.sample(range(6), 3)
-    RecordWriter(other).remove_by_source_id("test", [drafts[n].source_id for n in gone])
-    store(other, *(draft(drafts[n].source_id, "in between") for n in gone))
-    for n in gone:
-        store(other, drafts[n])
-    assert superseded(other) == expected
-    for connection in (plain, other):
-        connection.close()
+    with closing(in_memory()) as plain, closing(in_memory()) as other:
+        store(plain, *drafts)
+        expected = superseded(plain)
+        for start in expected:
+            seen = [start]
+            while (at := expected.get(seen[-1])) is not None:
+                assert at not in seen, "a circle was left"
+                seen.append(at)
+        order.shuffle(drafts)
+        for each in drafts:
+            store(other, each)
+        gone = order.sample(range(6), 3)
+        RecordWriter(other).remove_by_source_id("test", [drafts[n].source_id for n in gone])
+        store(other, *(draft(drafts[n].source_id, "in between") for n in gone))
+        for n in gone:
+            store(other, drafts[n])
+        assert superseded(other) == expected
 
 
 def test_a_record_goes_without_a_look_at_all_others(connection: sqlite3.Connection) -> None:
@@ -201,9 +199,8 @@ def test_every_arrangement_of_a_small_family_ends_alike() -> None:
     ]
     found = set()
     for order in itertools.permutations(family):
-        connection = in_memory()
-        for each in order:
-            store(connection, each)
-        found.add(tuple(sorted(superseded(connection).items())))
-        connection.close()
+        with closing(in_memory()) as connection:
+            for each in order:
+                store(connection, each)
+            found.add(tuple(sorted(superseded(connection).items())))
     assert found == {(("a", "b"), ("b", "c"))}

@@ -16,6 +16,11 @@ def test_people_are_names_and_addresses() -> None:
     ]
 
 
+def test_a_name_may_be_an_address() -> None:
+    assert addresses(["ann@example.org <ann@example.org>"])[-1] == ("", "ann@example.org")
+    assert addresses(["Ann (at home <ann@example.org>"]) != [("", "")]
+
+
 def test_a_header_of_brackets_is_one_name() -> None:
     header = "a@b " + "(" * 100_000
     assert addresses([header, "c@d"]) == [(header, ""), ("", "c@d")]

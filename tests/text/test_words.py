@@ -1,4 +1,5 @@
 import sqlite3
+from contextlib import closing
 
 import pytest
 from hypothesis import given
@@ -19,12 +20,12 @@ def index() -> sqlite3.Connection:
 
 
 def found(text: str, question: str) -> bool:
-    connection = index()
-    connection.execute("insert into f values('', ?, ?)", (text, parts(text)))
-    query = any_of(read(question))
-    assert query is not None
-    rows = connection.execute("select 1 from f where f match ?", (expression(query),))
-    return rows.fetchone() is not None
+    with closing(index()) as connection:
+        connection.execute("insert into f values('', ?, ?)", (text, parts(text)))
+        query = any_of(read(question))
+        assert query is not None
+        rows = connection.execute("select 1 from f where f match ?", (expression(query),))
+        return rows.fetchone() is not None
 
 
 @pytest.mark.parametrize(
@@ -113,12 +114,14 @@ def test_quotes_inside_a_longer_sentence_quote_and_do_not_demand() -> None:
 def test_any_text_is_a_question_that_the_index_can_answer(text: str) -> None:
     query = any_of(read(text))
     if query:
-        index().execute("select 1 from f where f match ?", (expression(query),)).fetchall()
+        with closing(index()) as connection:
+            connection.execute("select 1 from f where f match ?", (expression(query),)).fetchall()
 
 
 @given(st.text())
 def test_any_text_has_index_terms(text: str) -> None:
-    index().execute("insert into f values('', '', ?)", (parts(text),))
+    with closing(index()) as connection:
+        connection.execute("insert into f values('', '', ?)", (parts(text),))
 
 
 def test_mostly_foreign_distinguishes_scripts() -> None:

@@ -28,7 +28,7 @@ from mem_search.cli.output import note, write
 from mem_search.cli.records import Ref, id_in_url
 from mem_search.errors import InputError, NotFound
 from mem_search.patterns import pattern
-from mem_search.platform import IS_MACOS
+from mem_search.platform import IS_MACOS, spelled
 from mem_search.regular_file import open_regular_file
 from mem_search.text import urls
 
@@ -131,8 +131,8 @@ def _file_of(client: Client, record: Mapping[str, Any]) -> tuple[Path, Path] | N
     places = _places(client, record["source"])
     if not places:
         return None
-    file = Path(os.path.realpath(said))
-    place = next((each for each in places if file.is_relative_to(os.path.realpath(each))), None)
+    file = Path(spelled(said))
+    place = next((each for each in places if file.is_relative_to(spelled(each))), None)
     if place is None:
         raise NotFound(
             f"{said} is in no folder that {record['source']} reads, so it is not opened;"
@@ -143,7 +143,7 @@ def _file_of(client: Client, record: Mapping[str, Any]) -> tuple[Path, Path] | N
         raise NotFound(
             f"{said} is gone; its text is stored: mem-search get {record['ref']}", field="ref"
         )
-    return file, Path(os.path.realpath(place))
+    return file, Path(spelled(place))
 
 
 def _places(client: Client, source: str) -> list[Path]:

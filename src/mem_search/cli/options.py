@@ -20,6 +20,7 @@ from mem_search.cli import completion
 from mem_search.cli.output import note, write_fitted, write_json
 from mem_search.errors import InputError
 from mem_search.patterns import pattern
+from mem_search.platform import spelled
 from mem_search.platform.wsl import local_path
 from mem_search.settings import Settings
 from mem_search.text.file_names import as_text, is_text
@@ -127,7 +128,7 @@ def absolute(path: str) -> str:
         path = local_path(path)
     except ValueError as error:
         raise InputError(f"{path} {error}", field="path") from None
-    found = str(Path(path).expanduser().resolve())
+    found = spelled(Path(path).expanduser())
     check_text(found)
     return found
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Final
 
 from mem_search.daemon.home_files import UMASK
-from mem_search.errors import StorageError, Unavailable
+from mem_search.errors import InputError, StorageError, Unavailable
 from mem_search.platform import SYSTEM
 from mem_search.settings import Settings
 
@@ -198,12 +198,17 @@ def _launchd(
         "EnvironmentVariables": _environment(settings, environ),
         "RunAtLoad": True,
         "KeepAlive": {"Crashed": True},
-        "ProcessType": "Background",
+        # Hooks and people wait for its replies, and macOS gives a job of another type less.
+        "ProcessType": "Interactive",
         "ExitTimeOut": 15,
         "Umask": UMASK,
     }
+    try:
+        content = plistlib.dumps(described)
+    except ValueError as error:  # a control character, or bytes that are no text
+        raise InputError(f"launchd's file cannot hold a path or a variable: {error}") from error
     return Service(
-        file, plistlib.dumps(described), [["launchctl", "bootstrap", domain, str(file)]],
+        file, content, [["launchctl", "bootstrap", domain, str(file)]],
         ["launchctl", "kickstart", f"{domain}/{name}"],
         ["launchctl", "bootout", f"{domain}/{name}"],
     )  # fmt: skip

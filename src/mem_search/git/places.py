@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Final
 
 from mem_search.patterns import pattern
+from mem_search.platform import spelled
 from mem_search.regular_file import FileTooLarge, NotARegularFile, kind_of, read_regular_file
 
 MAX_POINTER_BYTES: Final = 64 * 1024
@@ -97,7 +98,7 @@ def real_path(path: str | Path, of: str = "the path") -> Path:
     try:
         if len(os.fsencode(text)) > MAX_PATH_BYTES:
             raise Refused(f"{of} has more than {MAX_PATH_BYTES:,} bytes")
-        return Path(os.path.realpath(text))
+        return Path(spelled(text))
     except RecursionError:
         raise Refused(f"{of} leads through too many links") from None
     except (ValueError, OSError) as error:

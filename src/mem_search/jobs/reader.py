@@ -29,6 +29,7 @@ from mem_search.jobs.kept_transcripts import KeptTranscripts
 from mem_search.jobs.queue import Report
 from mem_search.model import Batch, Location
 from mem_search.model.ingest import IngestCounts
+from mem_search.platform import spelled
 from mem_search.sources.base import KEPT
 from mem_search.sources.sent import described
 from mem_search.storage.sql.ingest import Ingest
@@ -365,7 +366,7 @@ def find_locations(machine: Machine, name: str = "", path: str = "") -> list[Loc
     if path and (source := sources.by_url(path)) is not None:
         return [source.locate(path)]
     if path:
-        place = Path(path).expanduser().resolve()
+        place = Path(spelled(Path(path).expanduser()))
         names = [name] if name else _keepers(machine, place) or sources.at(place)
         return [sources.by_name(each).locate(str(place)) for each in names]
     wanted = [sources.by_name(name)] if name else list(sources.installed())
@@ -383,7 +384,7 @@ def _keepers(machine: Machine, place: Path) -> list[str]:
         for each in sources.installed()
         if each.name not in _OF_WHAT_PEOPLE_WRITE
         for location in each.discover(machine)
-        if place.is_dir() and place.is_relative_to(Path(location.path).resolve())
+        if place.is_dir() and place.is_relative_to(spelled(location.path))
     ]
 
 

@@ -89,3 +89,22 @@ def real_path(handle: int, path: str | os.PathLike[str]) -> str:
         found: bytes = fcntl.fcntl(handle, _F_GETPATH, bytes(_MAX_PATH_BYTES))
         return os.fsdecode(found.partition(b"\0")[0])
     return os.path.realpath(path)
+
+
+def spelled(path: str | os.PathLike[str]) -> str:
+    """``path`` without links and as its folders spell it: one place has one spelling.
+
+    A file system of macOS finds ``~/documents`` and another form of an accent, too, and
+    ``realpath`` keeps what was asked. What cannot be opened keeps it as well.
+    """
+    place = os.path.realpath(path)
+    if not IS_MACOS:
+        return place
+    try:
+        handle = os.open(place, os.O_RDONLY | os.O_NONBLOCK)
+    except OSError:  # it is gone, or may not be read
+        return place
+    try:
+        return real_path(handle, place)
+    finally:
+        os.close(handle)

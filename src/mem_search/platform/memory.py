@@ -46,7 +46,8 @@ def enlarge_pipe(handle: int, size: int) -> None:
 def file_of(data: bytes) -> Iterator[Path]:
     """A file with the ``data``, which is gone with this process, however that ends."""
     if IS_LINUX:
-        with os.fdopen(os.memfd_create("data"), "wb") as file:
+        handle = os.memfd_create("data")  # type: ignore[attr-defined,unused-ignore]
+        with os.fdopen(handle, "wb") as file:
             file.write(data)
             file.flush()
             yield Path(f"/proc/self/fd/{file.fileno()}")

@@ -70,8 +70,8 @@ def owner_of_unix(connected: socket.socket) -> int | None:
     """The user of the process at the other end of a Unix socket; None where nobody says."""
     try:
         if IS_LINUX:
-            size = struct.calcsize("iII")
-            found = connected.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size)
+            peer = socket.SO_PEERCRED  # type: ignore[attr-defined,unused-ignore]
+            found = connected.getsockopt(socket.SOL_SOCKET, peer, struct.calcsize("iII"))
             return int(struct.unpack("iII", found)[1])
         found = connected.getsockopt(_SOL_LOCAL, _LOCAL_PEERCRED, 76)
         version, user = _XUCRED.unpack_from(found)
@@ -120,9 +120,7 @@ def _asked(ends: Ends) -> TcpSocket | None:
     body = _QUESTION.pack(family, socket.IPPROTO_TCP, 0, 0, 2**32 - 1)
     body += _ENDS.pack(port, to_port, own, other) + _NO_COOKIE
     header = _HEADER.pack(_HEADER.size + len(body), _ASK, _REQUEST, 1, 0)
-    with socket.socket(
-        socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC, _SOCK_DIAG
-    ) as kernel:
+    with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, _SOCK_DIAG) as kernel:
         kernel.settimeout(1)  # it answers within the send
         kernel.sendall(header + body)
         reply = kernel.recv(4096)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from mem_search.contracts import Machine
 from mem_search.errors import SourceError
 from mem_search.model import Batch, Draft, LedgerEntry, Link, Location
 from mem_search.patterns import pattern
+from mem_search.platform import spelled
 from mem_search.projects import Project, identify
 from mem_search.regular_file import FileTooLarge, NotARegularFile, open_regular_file
 from mem_search.sources.base import BaseSource, BatchBuilder
@@ -150,7 +150,7 @@ class _Reading:
 
     def __init__(self, location: Location, root: Path, known: dict[str, list[str]]) -> None:
         self._location, self._root, self._known = location, root, known
-        self._inside = os.path.realpath(root)
+        self._inside = spelled(root)
         self._is_home = "agent" in location.options
         self._project = Project("", "") if self._is_home else identify(root)
         self._batch = BatchBuilder()

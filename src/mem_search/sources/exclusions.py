@@ -12,12 +12,14 @@ import math
 import os
 import re
 import stat
+import unicodedata
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
 
 from pathspec import GitIgnoreSpec
 
+from mem_search.platform import IS_MACOS
 from mem_search.regular_file import read_regular_file
 from mem_search.text.file_names import is_text
 
@@ -84,7 +86,7 @@ class Exclusions:
         if len(rules) == 1 and name not in _FOLDERS and name[:2] != "~$" and name[-1:] != "~":
             return ""  # nearly always: matching patterns takes longer than listing the folder
         for below, spec in reversed(rules):
-            said = spec.check_file(item.removeprefix(below)).include
+            said = spec.check_file(_matched(item.removeprefix(below))).include
             if said is not None:
                 by = "the built-in exclusions" if spec is _ALWAYS else f"{below}{IGNORE_FILE}"
                 return f"it is excluded by {by}" if said else ""
@@ -103,14 +105,21 @@ class Exclusions:
             if not ignore.is_symlink() and ignore.exists():
                 content = read_regular_file(ignore, _MAX_IGNORE, follow=False)
                 try:
-                    lines = _checked(
-                        content.decode("utf-8", "replace").replace("\r\n", "\n").split("\n")
-                    )
+                    text = _matched(content.decode("utf-8", "replace"))
+                    lines = _checked(text.replace("\r\n", "\n").split("\n"))
                     own = [(f"{folder}/" if folder else "", GitIgnoreSpec.from_lines(lines))]
                 except (ValueError, re.error) as error:
                     raise OSError(errno.EINVAL, f"{ignore} cannot be used: {error}") from error
             self._rules[folder] = [*above, *own]
         return self._rules[folder]
+
+
+def _matched(text: str) -> str:
+    """A name, or an ignore file, as they are compared: programs of macOS write an accent as a sign
+    of its own, which no keyboard types, and its folders have ``Private`` under ``private``, too.
+    """
+    composed = unicodedata.normalize("NFC", text)
+    return composed.casefold() if IS_MACOS else composed
 
 
 def is_folder_of_maildir(path: str | Path) -> bool:

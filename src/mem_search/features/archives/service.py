@@ -23,6 +23,7 @@ from mem_search.jobs.queue import JobQueue, Report
 from mem_search.jobs.reader import LocationReader
 from mem_search.model import Location
 from mem_search.model.ingest import IngestCounts
+from mem_search.platform import spelled
 from mem_search.sources.files.archives import PAGES, RESEARCH
 from mem_search.storage.store import Store
 from mem_search.text.dates import now_ms
@@ -156,7 +157,7 @@ def folder(path: str, field: str) -> str:
     given = Path(path)
     try:
         if given.is_absolute() and given.is_dir():
-            return str(given.resolve())
+            return spelled(given)
         what = "is not a folder that exists" if given.is_absolute() else "is not an absolute path"
     except (OSError, ValueError) as error:  # too long, with a null character
         what = f"cannot be read: {error}"

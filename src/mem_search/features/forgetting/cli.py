@@ -14,6 +14,7 @@ from mem_search.cli.options import Json, Yes, clock_time, confirm, folded, show
 from mem_search.cli.output import note
 from mem_search.cli.records import ref_of
 from mem_search.errors import InputError
+from mem_search.platform import spelled
 from mem_search.text.counted import counted
 
 _FIRST_PAUSE, _MAX_PAUSE = 0.05, 0.5
@@ -72,7 +73,7 @@ def forget(
     }  # fmt: skip
     selection: dict[str, Any] = {name: value for name, value in narrowed.items() if value}
     if path and (place := Path(path).expanduser()).exists():
-        selection["read_from"] = str(place.resolve())
+        selection["read_from"] = spelled(place)
     if bool(refs) == bool(selection):
         raise InputError("name records, or give filters such as --project NAME (not both)")
     if refs:

@@ -29,6 +29,7 @@ from mem_search.model import Batch, Draft, LedgerEntry, Location
 from mem_search.model.ingest import Extracted, unread_of, with_unread
 from mem_search.model.records import VARIETIES
 from mem_search.patterns import pattern
+from mem_search.platform import spelled
 from mem_search.projects import Project, identify
 from mem_search.records.registry import installed_kinds
 from mem_search.regular_file import open_regular_file, path_of
@@ -81,7 +82,7 @@ class Files(BaseSource):
 
     def read(self, location: Location, cursor: Mapping[str, Any]) -> Iterator[Batch]:
         root = Path(location.path)
-        inside = os.path.realpath(root) if root.is_dir() else ""
+        inside = spelled(root) if root.is_dir() else ""
         known: dict[str, list[str]] = dict(cursor.get("files", {}))
         try:
             seen = list(walk(root)) if root.is_dir() else [look_at(root)]
