@@ -262,7 +262,7 @@ create table mirrors(
     primary key (owner, folder)
 );
 """
-"""The columns are those of SQLite; ``home`` is that of the worker that reads and writes a folder."""
+"""The columns are those of SQLite; ``home`` is that of the worker that has a folder."""
 
 
 def m008_mirrors(connection: Connection) -> None:
