@@ -29,7 +29,9 @@ from pictures import wrong as wrong_pictures  # noqa: E402
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 # What a path of the machine that a document was written on looks like; examples use /home/me.
-MACHINE_PATH = re.compile(r"(?<![\w.~$}/-])/(?:root|work|tmp|Users|mnt|home/(?!me\b))[/\w.-]*")
+MACHINE_PATH = re.compile(
+    r"(?<![\w.~$}/-])/(?:root|work|tmp|Users|mnt(?!/c\b)|home/(?!me\b))[/\w.-]*"
+)
 REGISTRY = re.compile(
     r"pypi\.(?!simple\.v1\+json)|pythonhosted|index-url|registry\.npmjs|artifactory|/simple\b"
 )

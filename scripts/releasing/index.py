@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
+from urllib.parse import urljoin
 
 TOOLS: Final = ("twine==7.0.0", "pypiserver==2.4.2", "passlib==1.7.4")
 PATIENCE: Final = 60.0
@@ -82,11 +83,16 @@ def served(python: Path, packages: Path) -> Iterator[str]:
         server.wait()
 
 
+def _listing(address: str) -> str:
+    """Where the index at ``address`` lists its packages (PEP 503)."""
+    return urljoin(f"{address}/", "simple/")
+
+
 def _wait(address: str, server: subprocess.Popen[bytes]) -> None:
     deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline and server.poll() is None:
         try:
-            with urllib.request.urlopen(f"{address}/simple/", timeout=5):
+            with urllib.request.urlopen(_listing(address), timeout=5):
                 return
         except OSError:
             time.sleep(0.1)
@@ -112,12 +118,13 @@ def installed(place: Path, address: str, name: str, version: str, lock: Path, ru
     environment = place / "from-index"
     venv.create(environment, with_pip=True)
     python = str(environment / "bin" / "python")
-    own = ["--index-url", f"{address}/simple/", "--no-deps"]
     # Dependencies as locked: nothing is resolved, and each has its hash.
     locked = ["--require-hashes", "--no-deps", "--requirement", str(lock)]
     run([python, "-m", "pip", "install", "--quiet", *locked], dict(os.environ), place)
     environ = {name: each for name, each in os.environ.items() if name != "PIP_FIND_LINKS"}
-    run([python, "-m", "pip", "install", "--quiet", *own, f"{name}=={version}"], environ, place)
+    environ["PIP_INDEX_URL"] = _listing(address)
+    own = ["--no-deps", f"{name}=={version}"]
+    run([python, "-m", "pip", "install", "--quiet", *own], environ, place)
     return environment / "bin" / name
 
 
