@@ -13,6 +13,7 @@ from homes import Home, quick
 from mem_search.daemon.run import refuse_network_disk
 from mem_search.errors import StorageError
 from mem_search.platform import disks
+from patience import PATIENCE
 from runtimes import small
 
 MOUNTS = [
@@ -104,7 +105,7 @@ def test_a_worker_without_a_folder_for_temporary_files_uses_its_home(tmp_path: P
 
     done = subprocess.run(
         [sys.executable, "-c", program], env=home.environ, capture_output=True, text=True,
-        check=False, timeout=60,
+        check=False, timeout=PATIENCE,
     )  # fmt: skip
     assert "No usable temporary directory" not in done.stdout + done.stderr
     home.end()

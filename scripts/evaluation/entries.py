@@ -38,6 +38,8 @@ class Counted:
     def __init__(self, index: VectorIndex) -> None:
         self._index = index
         self.asked = 0
+        self.min_passages = 0
+        """It is asked, however small the store is."""
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._index, name)

@@ -38,7 +38,7 @@ READINGS = (
 ROWS = (
     "insert into jobs values('j1', 'sync', '{}', 'done', 0, 0, '', '{}', 1, null, 2)",
     "insert into jobs values('j2', 'sync', '{}', 'queued', 0, 0, '', '{}', 1, null, null)",
-    "insert into saved_searches values(1, 's', '{}', 1, '', 1, 1, 0, null, 1, '', '1h')",
+    "insert into saved_searches values(1, 's', '{}', 1, '', 1, 1, 0, null, 1, '', '1h', '')",
     "insert into scopes values('s', 'kind:note', 1)",
     "insert into search_log values(1, 1, 'q', '{}', 'hybrid', 1, 1.0, 'http')",
     "insert into ledger values('files', '/there', 'x', 'taken', '', 1, 1)",

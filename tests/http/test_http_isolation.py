@@ -231,6 +231,7 @@ SILENT = {
     *(route.path for route in ROUTES if route.early),
     "/metrics",  # of the worker, and for its owner alone
     "/api/search/commits",  # these users have none
+    "/api/mirrors",  # as archives
     "/api/archives",  # folders of the machine, which this one has none of
     "/api/archive/related",  # these records cite nothing
     "/api/search/slow",  # which ones were slow is up to the machine
@@ -324,6 +325,8 @@ async def test_what_touches_the_machine_is_not_for_users(empty: Client) -> None:
         "/api/archive/index",
         "/api/archives",
         "/api/archives/{name}",
+        "/api/mirrors",
+        "/api/mirrors/stop",
         "/api/index/audit",
         "/api/index/rebuild",
         "/api/reembed",

@@ -207,6 +207,7 @@ def test_the_routes_that_need_the_token_are_these() -> None:
     }
     assert written == changing | {
         "GET /api/archives",
+        "GET /api/mirrors",
         "GET /api/export",
         "GET /api/viewer/sessions",
         "GET /api/jobs",

@@ -171,6 +171,7 @@ class TestPostgres:
                 "m005_token_scopes",
                 "m006_clicks",
                 "m007_email_beside_webhook",
+                "m008_mirrors",
             ]
 
     async def test_all_migrations_are_applied_or_none(

@@ -24,7 +24,7 @@ VALUES = (None, "words", "{", "[]", b"\xff\x00", 3.5, -1, 2**62, "")
 ROWS = {
     "jobs": "insert into jobs values('j1', 'sync', '{}', 'queued', 0, 0, '', '{}', 1, null, null)",
     "saved_searches": "insert into saved_searches values"
-    "(1, 's', '{}', 1, '', 1, 1, 0, null, 1, '', '1h')",
+    "(1, 's', '{}', 1, '', 1, 1, 0, null, 1, '', '1h', '')",
     "webhook_deliveries": "insert into webhook_deliveries values"
     "('w', 'e', 'https://example.org', x'00', 'pending', 0, 1, null, '', 1, null)",
     "cursors": "insert into cursors values('files', '/there', '', '{}', '{}', 0, 1, '')",

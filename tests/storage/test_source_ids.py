@@ -9,7 +9,7 @@ from mem_search.ingest.prepare import prepare
 from mem_search.model import Draft
 from mem_search.model.ingest import Stored
 from mem_search.storage.rules.identities import with_own_ids
-from mem_search.storage.sql.ingest import _stored
+from mem_search.storage.sql.ingest import taken_ids
 from mem_search.storage.sqlite.database import Connection
 from mem_search.storage.sqlite.records import RecordWriter
 
@@ -18,7 +18,7 @@ KINDS: Any = ("observation", "user_prompt", "note")
 
 def taken(connection: Connection, *drafts: Draft) -> list[Stored]:
     ready = [prepare(each) for each in drafts]
-    return RecordWriter(connection).store(with_own_ids(ready, _stored(connection, ready)))
+    return RecordWriter(connection).store(with_own_ids(ready, taken_ids(connection, ready)))
 
 
 def same_id(words: str = "some words") -> list[Draft]:

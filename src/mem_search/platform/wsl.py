@@ -8,13 +8,14 @@ takes a backslash as an escape, so slashes are understood as well.
 from __future__ import annotations
 
 import os
-import re
 from configparser import ConfigParser, Error
 from pathlib import Path
 from typing import Final
 
-_DRIVE: Final = re.compile(r"([A-Za-z]):(?:[\\/](.*)|\Z)")
-_SHARE: Final = re.compile(r"(?i)[\\/]{2}(?:wsl\$|wsl\.localhost)[\\/]([^\\/]+)[\\/]?(.*)")
+from mem_search.patterns import pattern
+
+_DRIVE: Final = pattern(r"([A-Za-z]):(?:[\\/](.*)|\Z)")
+_SHARE: Final = pattern(r"(?i)[\\/]{2}(?:wsl\$|wsl\.localhost)[\\/]([^\\/]+)[\\/]?(.*)")
 _SETTINGS: Final = Path("/etc/wsl.conf")
 
 

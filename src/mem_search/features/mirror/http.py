@@ -15,6 +15,7 @@ from mem_search.http.core.routing import Call, Route
 from mem_search.http.jobs import SubmittedJob, submitted
 from mem_search.http.schemas import Deleted
 from mem_search.renderers.schema import Time, schema
+from mem_search.text.redaction import refuse_secret
 
 
 class MirrorBody(Body):
@@ -26,7 +27,7 @@ class MirrorBody(Body):
     def place(self) -> str:
         if not Path(self.folder).is_absolute():
             raise InputError(f"{self.folder!r} is not an absolute path", field="folder")
-        return str(Path(self.folder))
+        return refuse_secret(str(Path(self.folder)), "folder")
 
 
 @schema
