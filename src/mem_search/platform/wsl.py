@@ -8,14 +8,13 @@ takes a backslash as an escape, so slashes are understood as well.
 from __future__ import annotations
 
 import os
+import re
 from configparser import ConfigParser, Error
 from pathlib import Path
 from typing import Final
 
-from mem_search.patterns import pattern
-
-_DRIVE: Final = pattern(r"([A-Za-z]):(?:[\\/](.*)|\Z)")
-_SHARE: Final = pattern(r"(?i)[\\/]{2}(?:wsl\$|wsl\.localhost)[\\/]([^\\/]+)[\\/]?(.*)")
+_DRIVE: Final = r"([A-Za-z]):(?:[\\/](.*)|\Z)"
+_SHARE: Final = r"(?i)[\\/]{2}(?:wsl\$|wsl\.localhost)[\\/]([^\\/]+)[\\/]?(.*)"
 _SETTINGS: Final = Path("/etc/wsl.conf")
 
 
@@ -29,7 +28,7 @@ def local_path(path: str) -> str:
 
     Raises ValueError, with what is wrong, for a path of Windows that is not here.
     """
-    drive, share = _DRIVE.fullmatch(path), _SHARE.fullmatch(path)
+    drive, share = re.fullmatch(_DRIVE, path), re.fullmatch(_SHARE, path)
     if not (drive or share) or os.path.lexists(path):  # a name may have a backslash here
         return path
     if not is_wsl():
