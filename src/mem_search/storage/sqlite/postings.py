@@ -135,7 +135,7 @@ class Postings:
         if not is_any:
             every = words.matched(connection, query)
             matching = matching[are_among(matching, np.sort(every))]
-        return matching, np.asarray(sums[matching], np.float64)
+        return matching, words.rounded(np.asarray(sums[matching], np.float64))
 
     def matched(self, connection: sqlite3.Connection, query: WordQuery) -> words.Passages:
         """Every passage that matches ``query``, in order; of one word from its list."""

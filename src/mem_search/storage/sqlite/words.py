@@ -45,13 +45,21 @@ from mem_search.text.words import (
 
 _BM25 = f"bm25(passages_fts, {', '.join(map(str, bm25.WEIGHTS))})"
 
-_UNIT = 1e15
-"""Scores leave SQLite as integers, which is faster; the factor is large enough to avoid ties."""
+_UNIT = 1e10
+"""Scores leave SQLite as integers, which is faster. The factor is large enough to avoid ties, and
+so small that posting lists, which add in another order, give the same numbers (``rounded``).
+"""
+
 
 _IS_CJK = pattern(f"[{CJK}]")
 
 Passages = NDArray[np.int64]
 Scores = NDArray[np.float64]
+
+
+def rounded(scores: Scores) -> Scores:
+    """``scores`` as they leave SQLite."""
+    return np.trunc(scores * _UNIT) / _UNIT
 
 
 def expression(query: WordQuery) -> str:
