@@ -69,7 +69,7 @@ async def check(database: Database, known: Postings, query: WordQuery) -> None:
     passages, scores = await database.read(known.scores, query, CORPUS)
     in_order = np.argsort(expected_passages)
     assert passages.tolist() == expected_passages[in_order].tolist()
-    np.testing.assert_allclose(scores, expected[in_order], rtol=1e-9, atol=2e-12)
+    np.testing.assert_allclose(scores, expected[in_order], rtol=1e-9, atol=2e-10)
     assert (await database.read(known.matched, query)).tolist() == passages.tolist()
 
 
