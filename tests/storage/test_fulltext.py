@@ -85,7 +85,9 @@ def test_scores_are_those_of_the_index(connection: Connection) -> None:
             " where passages_fts match 'login'"
         ).fetchall()
     )
-    assert dict(zip(passages.tolist(), scores.tolist(), strict=True)) == pytest.approx(exact)
+    assert dict(zip(passages.tolist(), scores.tolist(), strict=True)) == pytest.approx(
+        exact, abs=2e-10
+    )
 
 
 def test_scoring_some_passages_gives_them_the_scores_they_have_among_all(

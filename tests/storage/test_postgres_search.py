@@ -100,7 +100,7 @@ async def test_both_stores_score_alike_after_any_write(
             for filters in (Filters(), Filters(kinds=("note",)), Filters(kinds=("memory",))):
                 expected, best = await found(searches["sqlite"], query, filters)
                 scores, order = await found(searches["postgres"], query, filters)
-                assert scores == pytest.approx(expected, rel=1e-6), query
+                assert scores == pytest.approx(expected, rel=1e-6, abs=2e-10), query
                 assert sorted(order) == sorted(best), query
 
 
