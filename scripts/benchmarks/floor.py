@@ -23,7 +23,7 @@ from process import free_port
 
 from mem_search.contracts import Embedder
 from mem_search.embedders import open_embedder
-from mem_search.retrievers.legs import OVERFETCH, SPARE
+from mem_search.retrievers.vector import OVERFETCH, SPARE
 from mem_search.search.pipeline import DEPTH
 from mem_search.storage.chroma import child
 from mem_search.storage.chroma.remote import OfficialConnection

@@ -16,7 +16,7 @@ from mem_search.contracts import Question
 from mem_search.embedders import open_embedder
 from mem_search.model import DateRange, Filters
 from mem_search.records.registry import installed_kinds
-from mem_search.retrievers.legs import VectorRetriever
+from mem_search.retrievers.vector import VectorRetriever
 from mem_search.search.pipeline import DEPTH
 from mem_search.settings import Settings
 from mem_search.storage.opening import open_store

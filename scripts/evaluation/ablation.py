@@ -15,7 +15,7 @@ from entries import ALL
 from systems import System
 
 from mem_search.errors import InputError
-from mem_search.retrievers import legs
+from mem_search.retrievers import vector as vector_leg
 from mem_search.search import pipeline
 from mem_search.search.stages import STAGES, scoring, stages_without
 from mem_search.search.state import Stage
@@ -26,7 +26,7 @@ CONSTANTS: dict[str, tuple[ModuleType, str, Any]] = {
     "rank-bonus": (scoring, "RANK_BONUS", 0.0),
     "code-weight": (scoring, "CODE_DENSE", 1.0),
     "depth-200": (pipeline, "DEPTH", 100),
-    "fewer-entries": (legs, "SPARE", ALL),
+    "fewer-entries": (vector_leg, "SPARE", ALL),
 }
 """Part of a leg or of the fusion → (module, constant, value that switches it off)."""
 

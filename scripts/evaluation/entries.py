@@ -19,7 +19,7 @@ from dataset import Dataset
 from mem_search.contracts import Question, Vectors
 from mem_search.model import Filters
 from mem_search.model.rankings import Ranking
-from mem_search.retrievers import legs
+from mem_search.retrievers import vector as vector_leg
 from mem_search.runtime import Runtime
 from mem_search.search.pipeline import DEPTH
 from mem_search.storage.ports.vector_index import VectorIndex
@@ -59,7 +59,7 @@ async def measure(runtime: Runtime, data: Dataset) -> dict[str, dict[str, float]
     found: dict[str, dict[str, list[float]]] = {"fewer": {}, "all": {}}
     with ThreadPoolExecutor(1) as thread:
         embedder = runtime.model.embedder
-        leg = legs.VectorRetriever(runtime.search.store, index, embedder, thread)
+        leg = vector_leg.VectorRetriever(runtime.search.store, index, embedder, thread)
         for query in data.queries:
             question = Question(query.text, words.read(query.text), Filters())
             best = _records(await leg.rank(replace(question, exact=True), DEPTH))
@@ -90,12 +90,12 @@ def show(figures: dict[str, dict[str, float]], data: Dataset) -> None:
 @contextmanager
 def all_entries(wanted: bool) -> Iterator[None]:
     """While this is open, the leg asks for all entries from the start, if ``wanted``."""
-    before = legs.SPARE
+    before = vector_leg.SPARE
     try:
-        legs.SPARE = ALL if wanted else before
+        vector_leg.SPARE = ALL if wanted else before
         yield
     finally:
-        legs.SPARE = before
+        vector_leg.SPARE = before
 
 
 def _records(ranking: Ranking) -> list[int]:

@@ -23,10 +23,10 @@ from mem_search.embedders import MissingEmbedder, Opener, open_embedder
 from mem_search.errors import MemSearchError, ModelUnavailable
 from mem_search.platform import lower_thread
 from mem_search.records.registry import installed_kinds
-from mem_search.retrievers.legs import KeywordRetriever, VectorRetriever
+from mem_search.retrievers.keyword import KeywordRetriever
+from mem_search.retrievers.vector import VectorRetriever
 from mem_search.runtime import EmbeddingModel, Runtime, SearchRuntime, Space
 from mem_search.search.pipeline import SearchPipeline
-from mem_search.search.plain_reading import Translation
 from mem_search.search.reranking import open_reranking
 from mem_search.search.service import SearchLog, SearchService
 from mem_search.search.stages import inserted
@@ -34,6 +34,7 @@ from mem_search.search.stages.installed import installed_stages
 from mem_search.search.stages.learned import read_file, stage_of
 from mem_search.search.state import Stage
 from mem_search.search.suggestions import Suggestions
+from mem_search.search.translation import Translation
 from mem_search.settings import Settings
 from mem_search.storage.opening import open_store
 from mem_search.storage.ports.search import SearchStore

@@ -20,7 +20,7 @@ from mem_search.contracts import Question
 from mem_search.errors import IndexUnavailable
 from mem_search.model import Filters
 from mem_search.model.rankings import Ranking
-from mem_search.retrievers import legs
+from mem_search.retrievers import vector as vector_leg
 from mem_search.text import words
 from mem_search.wiring import Runtime, open_runtime
 from patience import PATIENCE, comes_true
@@ -56,14 +56,14 @@ def asked(full: Runtime, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return found
 
 
-def leg_of(runtime: Runtime) -> legs.VectorRetriever:
+def leg_of(runtime: Runtime) -> vector_leg.VectorRetriever:
     leg = runtime.search.pipeline._legs[1]
-    assert isinstance(leg, legs.VectorRetriever)
+    assert isinstance(leg, vector_leg.VectorRetriever)
     leg._compared, leg._beside = 0, None
     return leg
 
 
-async def rank(leg: legs.VectorRetriever, text: str, filters: Filters = Filters()) -> Ranking:  # noqa: B008
+async def rank(leg: vector_leg.VectorRetriever, text: str, filters: Filters = Filters()) -> Ranking:  # noqa: B008
     return await leg.rank(Question(text, words.read(text), filters), 50)
 
 
@@ -82,7 +82,7 @@ async def test_the_nearest_are_exact(full: Runtime) -> None:
 
 async def test_the_index_is_asked_one_question_of_sixteen(full: Runtime, asked: list[int]) -> None:
     leg = leg_of(full)
-    for n in range(2 * legs.ASKED_BESIDE):
+    for n in range(2 * vector_leg.ASKED_BESIDE):
         await rank(leg, f"form {n}")
         if leg._beside is not None:
             await leg._beside
@@ -131,4 +131,4 @@ async def test_an_index_that_is_away_degrades_the_answer(
     monkeypatch.setattr(full.index, "query", away)
     monkeypatch.setattr(type(full.index), "state", "down")
     ranking = await rank(leg_of(full), "login form")
-    assert (ranking.state, ranking.detail) == ("degraded", legs.AWAY)
+    assert (ranking.state, ranking.detail) == ("degraded", vector_leg.AWAY)

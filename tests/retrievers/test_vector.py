@@ -15,7 +15,7 @@ from mem_search.contracts import Question
 from mem_search.errors import IndexUnavailable
 from mem_search.model import Filters, SearchRequest
 from mem_search.model.rankings import Ranking
-from mem_search.retrievers import legs
+from mem_search.retrievers import vector as vector_leg
 from mem_search.storage.sql import statistics
 from mem_search.text import words
 from mem_search.wiring import Runtime, open_runtime
@@ -97,10 +97,10 @@ async def test_an_index_that_is_filling_hides_nothing(full: Runtime) -> None:
 async def test_an_index_that_lacks_too_much_is_left_for_the_scan(
     full: Runtime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(legs, "MAX_UNINDEXED", 0)
+    monkeypatch.setattr(vector_leg, "MAX_UNINDEXED", 0)
     await full.store.database.write(lambda c: c.execute("insert into outbox values(900, 'index')"))
     full.search.store.changed()
-    monkeypatch.setattr(legs, "MAX_CHEAP_SCAN", 10)
+    monkeypatch.setattr(vector_leg, "MAX_CHEAP_SCAN", 10)
     for filters in (Filters(), Filters(project="p")):
         ranking = await rank(full, 50, filters)
         assert (ranking.state, ranking.detail) == (
@@ -122,7 +122,7 @@ def waits(full: Runtime, monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
     monkeypatch.setattr(type(full.index), "state", "starting")
     monkeypatch.setattr(full.index, "ready", ready)
-    monkeypatch.setattr(legs, "SCAN_LIMIT", 100)
+    monkeypatch.setattr(vector_leg, "SCAN_LIMIT", 100)
     return found
 
 
@@ -151,7 +151,7 @@ async def test_an_index_that_is_late_at_a_start_is_no_fault(
 async def test_a_very_large_store_is_not_compared_while_the_index_starts(
     full: Runtime, waits: list[float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(legs, "MAX_AT_START", 200)
+    monkeypatch.setattr(vector_leg, "MAX_AT_START", 200)
     for filters in (Filters(), Filters(project="p")):
         with pytest.raises(IndexUnavailable, match="starting"):
             await rank(full, 50, filters)
@@ -192,7 +192,7 @@ async def test_the_index_is_asked_for_as_many_entries_as_the_records_have(
 async def test_it_is_asked_for_more_when_long_records_crowd_others_out(
     full: Runtime, asked: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(legs, "SPARE", 0.5)
+    monkeypatch.setattr(vector_leg, "SPARE", 0.5)
     ranking = await rank(full, 100)
     assert asked == [50, 200]
     assert len(ranking.candidates) >= 100
@@ -213,7 +213,7 @@ async def test_a_store_of_long_passages_is_asked_for_two_entries_a_record(
 async def test_a_filter_that_needs_more_entries_than_the_index_returns_quickly_is_scanned(
     full: Runtime, asked: list[int], monkeypatch: pytest.MonkeyPatch, most: int, expected: list[int]
 ) -> None:
-    monkeypatch.setattr(legs, "MAX_CHEAP_SCAN", 10)
+    monkeypatch.setattr(vector_leg, "MAX_CHEAP_SCAN", 10)
     monkeypatch.setattr(type(full.index), "most", most)
     ranking = await rank(full, 50, Filters(project="p"))
     assert asked == expected

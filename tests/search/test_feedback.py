@@ -12,7 +12,7 @@ from drafts import draft
 from mem_search.contracts import Question
 from mem_search.model import Filters, Mode, SearchRequest
 from mem_search.model.rankings import Values
-from mem_search.retrievers.legs import unit
+from mem_search.retrievers.vector import unit
 from mem_search.search import stage_data
 from mem_search.search.stages import stages_without
 from mem_search.text import words

@@ -12,7 +12,7 @@ from chat_model import Model, chat, model
 from drafts import draft
 from mem_search.errors import InputError
 from mem_search.model import SearchPage, SearchRequest
-from mem_search.search.plain_reading import MAX_FIELDS, TASK, Translation, fields_in
+from mem_search.search.translation import MAX_FIELDS, TASK, Translation, fields_in
 from mem_search.settings import Settings
 from mem_search.wiring import open_runtime
 from runtimes import fill, small

@@ -247,7 +247,7 @@ class SearchRequest:
     ``text`` may use the query language (docs/query-language.md). ``scope`` is the name of a saved
     filter; ``where`` are fields of the query language beside the text (``Fields.asked``);
     ``as_words`` are the parts of the text that are looked for as words and not read as filters;
-    ``translated`` are the fields that a language model read in it (``search.plain_reading``);
+    ``translated`` are the fields that a language model read in it (``search.translation``);
     ``folder`` narrows notes and ``domain`` narrows websites, records of other kinds pass;
     ``scratchpad`` finds notes in the scratchpad, too, as a request does that names a folder.
     ``match`` all demands every word of the text.

@@ -26,7 +26,7 @@ from mem_search.model import (
     SearchRequest,
 )
 from mem_search.patterns import pattern
-from mem_search.search import plain_reading, related_records
+from mem_search.search import plain_reading, related_records, translation
 from mem_search.search.related_records import RelatedRecords
 from mem_search.storage.ports.search import SearchStore
 from mem_search.text import (
@@ -240,7 +240,7 @@ def _named(question: Question, request: SearchRequest, kinds: KnownKinds) -> lis
     found = found or plain_reading.sort_in(text)
     return [
         named
-        for named in (*found, *plain_reading.named_in(request.translated, text, found))
+        for named in (*found, *translation.named_in(request.translated, text, found))
         if {named.part, "all"}.isdisjoint(request.as_words)
     ]
 

@@ -25,7 +25,6 @@ from mem_search.errors import StorageError
 from mem_search.model import Record, SearchPage, SearchRequest
 from mem_search.model.statistics import Click, LoggedSearch
 from mem_search.search.pipeline import SearchPipeline
-from mem_search.search.plain_reading import Translation
 from mem_search.search.suggestions import (
     Suggestions,
     has_suspect_values,
@@ -33,6 +32,7 @@ from mem_search.search.suggestions import (
     several_projects,
     unknown_values,
 )
+from mem_search.search.translation import Translation
 from mem_search.storage.sql.search_log import StoredSearchLog
 from mem_search.text.dates import now_ms
 from mem_search.text.redaction import redact

@@ -1,12 +1,11 @@
-"""The legs by meaning and by words: each ranks passages, and a record by its best one.
+"""The leg by meaning: it ranks passages, and a record by its best one.
 
-In a small store all vectors are compared, which is exact and takes less time than any index; the
-index is asked beside, now and then, whether it would have found as much (ADR 0051). In a larger one
-the index is asked without a filter and its hits are grouped by kind afterwards; a filter is
-applied to more hits than needed, the more the fewer records pass it. Where that cannot fill the
-ranking (few records pass, a kind is rare, the index is down) the stored vectors are scored exactly
-instead, so that no filter loses a match. What such a scan costs grows with the number of passages,
-not with what the filter says (ADR 0013).
+In a small store all vectors are compared, which is exact and takes less time than any index; now
+and then the index is asked beside, to see whether it finds as much (ADR 0051). In a larger one the
+index is asked without a filter and its hits are grouped by kind afterwards; a filter is applied to
+more hits than needed, the more the fewer records pass it. Where that cannot fill the ranking the
+stored vectors are scored exactly instead, so that no filter loses a match. What such a scan costs
+grows with the number of passages, not with what the filter says (ADR 0013).
 """
 
 from __future__ import annotations
@@ -31,7 +30,6 @@ from mem_search.model.rankings import BestPassages, Numbers, Ranking, Scores, Va
 from mem_search.storage.ports.search import SearchSnapshot, SearchStore
 from mem_search.storage.ports.vector_index import VectorIndex
 from mem_search.text.word_forms import seen
-from mem_search.text.words import Words, any_of
 
 LEG: Final = "vector"
 STARTING: Final = "the index is starting; until then, words alone find records"
@@ -89,11 +87,10 @@ ASKED_BESIDE = 16
 """Of so many questions that the stored vectors answer, the index is asked one as well."""
 
 _COMPARED = 10
-"""Nearest entries of such a question that are compared; the index is asked for five times as many,
-because it is approximate."""
+"""Nearest entries that are compared; five times as many are asked for: the index is approximate."""
 
 _NEARER = 0.05
-"""By so much may the last of these be nearer than the one of the index: a graph misses some."""
+"""By so much may the last of these be nearer than that of the index: a graph misses some."""
 
 MAX_CHEAP_SCAN = 1500
 """Passages that an exact scan scores in less time than the index takes for any query."""
@@ -152,12 +149,12 @@ class VectorRetriever:
         is_small = size <= self._index.min_passages and self._index.state == "ready"
         # What all vectors are compared for has the scores of what the other legs find.
         self.scores_early = not is_small
-        if question.exact or self._scans:
-            vector = await self._vector(text)
-            return await self._store.read(_scan, vector, filters, depth)
-        if is_small:
+        is_exact = question.exact or self._scans
+        if is_exact or is_small:
             vector = await self._vector(text)
             ranking = await self._store.read(_scan, vector, filters, depth)
+            if is_exact:
+                return ranking
             if not filters:
                 self._ask_beside(vector, ranking)
         elif filters:
@@ -212,12 +209,10 @@ class VectorRetriever:
             entries = await self._index.query(vector, 5 * _COMPARED)
         except IndexUnavailable:
             return  # the index knows, and says so itself
-        corpus = await self._store.corpus()
         scores = sorted((score for _, score in entries), reverse=True)[: len(nearest)]
-        if corpus.waiting or not len(nearest):
-            return
-        if len(scores) < len(nearest) or scores[-1] < nearest[-1] - _NEARER:
-            self._index.is_doubted = True
+        if len(nearest) and not (await self._store.corpus()).waiting:
+            is_less = len(scores) < len(nearest) or scores[-1] < nearest[-1] - _NEARER
+            self._index.is_doubted |= is_less
 
     async def _unfiltered(self, text: str, depth: int) -> Ranking:
         await self._started((await self._store.corpus()).size)
@@ -403,42 +398,3 @@ def unit(vectors: Vectors) -> Vectors:
     lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
     scaled: Vectors = vectors / np.maximum(lengths, 1e-12)
     return scaled
-
-
-class KeywordRetriever:
-    """BM25 over passages. The statistics, the parameters and the correction for chat turns are the
-    store's.
-    """
-
-    name = "keyword"
-    scores_early = False
-    space = ""
-
-    def __init__(self, store: SearchStore) -> None:
-        self._store = store
-
-    async def rank(self, question: Question, depth: int) -> Ranking:
-        """See ``Retriever``; a question without words has no candidates."""
-        return await self._store.read(self._rank, question, depth)
-
-    def _rank(self, snapshot: SearchSnapshot, question: Question, depth: int) -> Ranking:
-        query = any_of(question.words)
-        if query is None:
-            return Ranking(self.name, detail="no words to look for")
-        words = question.words
-        guessed = any_of(Words(near=words.untyped)) if words.untyped else None
-        forms = [(*each.words, *each.forms) for each in words.stems]
-        candidates, matched = snapshot.word_matches(query, question.filters, depth, guessed, forms)
-        unknown = tuple(snapshot.unknown_words(words.words))
-        return Ranking(self.name, candidates=candidates, matched=matched, unknown=unknown)
-
-    def score(
-        self, snapshot: SearchSnapshot, question: Question, ranking: Ranking, records: Numbers
-    ) -> Values:
-        """Known without a read: a record that does not match scores 0."""
-        return np.nan_to_num(ranking.matched.of(records), copy=False)
-
-    def feedback_scorer(
-        self, snapshot: SearchSnapshot, question: Question, passages: Numbers
-    ) -> None:
-        """None: the words of a question stay what they are."""
