@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mem_search.model import rankings
+from mem_search.model.arrays import are_among, distinct
 from mem_search.model.kind_codes import KIND_CODES
-from mem_search.model.rankings import PassageColumns, are_among, distinct
+from mem_search.model.rankings import PassageColumns
 
 NUMBERS = st.lists(st.integers(0, 400), max_size=60)
 FAR = st.lists(st.integers(0, 1 << 31), max_size=20)

@@ -10,21 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Final, Literal, NamedTuple, Self, TypeVar
+from typing import Final, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mem_search.model.arrays import distinct, firsts
 from mem_search.model.kind_codes import KIND_CODES, Codes
 from mem_search.model.records import Kind
 
-Integer = TypeVar("Integer", bound=np.integer)
-
 _RUN: Final = 64
 """Scores in a run. Only the highest of each run is compared to find where the best scores begin."""
-
-_DENSE: Final = 8
-"""With up to so many possible values for each number, a table of them is quicker than a search."""
 
 
 Numbers = NDArray[np.int64]
@@ -326,55 +322,13 @@ class PassageColumns:
             stay = ~(np.append(again, False) | np.append(False, again))
             rows = np.flatnonzero(~stay)  # of records with several passages
             records, found = here.records[rows], scores[rows]
-            starts = _firsts(records)
+            starts = firsts(records)
             most = np.maximum.reduceat(found, starts)
             sizes = np.diff(np.append(starts, len(records)))
             best = rows[found == np.repeat(most, sizes)]
-            stay[best[_firsts(here.records[best])]] = True
+            stay[best[firsts(here.records[best])]] = True
             here, scores = here.taken(stay), scores[stay]
         return BestPassages(here.records, here.passages, here.kinds, here.code, scores)
-
-
-def places_of(values: NDArray[np.integer], among: NDArray[np.integer]) -> NDArray[np.intp]:
-    """The place of each of ``values`` in ``among``, which has all of them, in any order."""
-    order = np.argsort(among)
-    return order[np.searchsorted(among, values, sorter=order)]
-
-
-def are_among(numbers: NDArray[np.integer], ordered: NDArray[np.integer]) -> NDArray[np.bool_]:
-    """Whether each of ``numbers``, which mostly are in order, is in ``ordered``."""
-    if not len(ordered):
-        return np.zeros(len(numbers), np.bool_)
-    common = np.result_type(numbers, ordered, np.uint32)
-    numbers, ordered = numbers.astype(common, copy=False), ordered.astype(common, copy=False)
-    size = int(ordered[-1]) - int(ordered[0]) + 1
-    if size < _DENSE * len(numbers):
-        # What is below the first becomes a very large offset, so one comparison checks both ends.
-        unsigned = np.dtype(f"u{common.itemsize}")
-        offsets = (numbers - ordered[0]).view(unsigned)
-        have = np.zeros(size + 1, np.bool_)
-        have[ordered - ordered[0]] = True
-        return np.asarray(have[np.minimum(offsets, unsigned.type(size))])
-    places = np.searchsorted(ordered, numbers).clip(max=len(ordered) - 1)
-    return np.asarray(ordered[places] == numbers)
-
-
-def distinct(numbers: NDArray[Integer]) -> NDArray[Integer]:
-    """``numbers`` in order, each once.
-
-    ``np.unique`` uses a hash table: numpy 2.4 takes 0.8 s for a million numbers in order, and
-    sorting them takes 1 ms (``python -m timeit -s "import numpy as np; a = np.arange(1_000_000)"
-    "np.unique(a)"``).
-    """
-    ordered = np.sort(numbers, kind="stable")
-    return ordered[_firsts(ordered)]
-
-
-def _firsts(ordered: NDArray[np.integer]) -> NDArray[np.intp]:
-    """Where each value begins in a column that is in order."""
-    is_first = np.ones(len(ordered), np.bool_)
-    np.not_equal(ordered[1:], ordered[:-1], out=is_first[1:])
-    return np.flatnonzero(is_first)
 
 
 def _first(scores: Values, count: int) -> NDArray[np.intp]:

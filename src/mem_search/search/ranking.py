@@ -25,6 +25,7 @@ from mem_search.model import (
     Order,
     SearchRequest,
 )
+from mem_search.model.arrays import are_among
 from mem_search.model.kind_codes import KIND_CODES
 from mem_search.model.rankings import (
     NO_CANDIDATES,
@@ -34,7 +35,6 @@ from mem_search.model.rankings import (
     Ranking,
     Scores,
     Values,
-    are_among,
 )
 from mem_search.platform import scale_timeout
 from mem_search.retrievers import graph

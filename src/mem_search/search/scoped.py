@@ -18,8 +18,9 @@ import numpy as np
 
 from mem_search.errors import Forbidden
 from mem_search.model import AllOf, Demand, FacetCounts, FacetName, Filters, Record, SearchRequest
+from mem_search.model.arrays import are_among, distinct
 from mem_search.model.graph import GraphLabel
-from mem_search.model.rankings import Numbers, are_among, distinct
+from mem_search.model.rankings import Numbers
 from mem_search.model.records import RecordWithLinks
 from mem_search.search.service import SearchService
 from mem_search.storage.ports.search import Names, SearchSnapshot, SearchStore, View

@@ -14,14 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mem_search.contracts import FeedbackScorer, Question
-from mem_search.model.rankings import (
-    NO_CANDIDATES,
-    Candidate,
-    Candidates,
-    Numbers,
-    are_among,
-    distinct,
-)
+from mem_search.model.arrays import are_among, distinct
+from mem_search.model.rankings import NO_CANDIDATES, Candidate, Candidates, Numbers
 from mem_search.retrievers.graph import Expansion
 from mem_search.search.query_understanding import demands_all
 from mem_search.search.state import NO_NUMBERS, LegScores, RankingInput, StageData

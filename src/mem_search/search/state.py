@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from mem_search.contracts import Question, RankingTraits, Retriever
 from mem_search.errors import MemSearchError
 from mem_search.model import Filters, Hit, LegReport, SearchRequest
+from mem_search.model.arrays import are_among
 from mem_search.model.kind_codes import KIND_CODES, Codes
 from mem_search.model.rankings import (
     NO_CANDIDATES,
@@ -27,7 +28,6 @@ from mem_search.model.rankings import (
     RecordColumns,
     Scores,
     Values,
-    are_among,
 )
 from mem_search.retrievers.graph import Expansion
 from mem_search.storage.ports.search import SearchSnapshot

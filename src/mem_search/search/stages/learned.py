@@ -15,7 +15,8 @@ from typing import Any, Final
 import numpy as np
 
 from mem_search.errors import StorageError
-from mem_search.model.rankings import Values, are_among
+from mem_search.model.arrays import are_among
+from mem_search.model.rankings import Values
 from mem_search.regular_file import read_regular_file
 from mem_search.search.stage_data import WHOLE
 from mem_search.search.stages.scoring import HALF_LIFE, z_scores

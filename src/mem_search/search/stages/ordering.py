@@ -8,8 +8,9 @@ from collections.abc import Collection, Mapping, Sequence
 import numpy as np
 
 from mem_search.model import Hit
+from mem_search.model.arrays import are_among
 from mem_search.model.kind_codes import KIND_CODES
-from mem_search.model.rankings import Numbers, Ranking, Values, are_among
+from mem_search.model.rankings import Numbers, Ranking, Values
 from mem_search.search.stage_data import (
     GUESSED,
     NAMED,

@@ -17,7 +17,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from mem_search.model.rankings import Candidates, Ranking, Values, are_among
+from mem_search.model.arrays import are_among
+from mem_search.model.rankings import Candidates, Ranking, Values
 from mem_search.search.stage_data import COVERED, NAMED, WHOLE
 from mem_search.search.state import LegScores, Mask, RankingState
 from mem_search.text import wordpieces, words

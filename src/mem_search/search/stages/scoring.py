@@ -18,8 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mem_search.model import NO_SCORES, Hit
+from mem_search.model.arrays import are_among
 from mem_search.model.kind_codes import KIND_CODES
-from mem_search.model.rankings import Values, are_among, best_first
+from mem_search.model.rankings import Values, best_first
 from mem_search.search.sparse import MIN_KNOWN, SPARSE
 from mem_search.search.stage_data import (
     ANSWERS,

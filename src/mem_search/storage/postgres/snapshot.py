@@ -10,15 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mem_search.model import FacetName, Filters, Kind, Order
+from mem_search.model.arrays import are_among
 from mem_search.model.kind_codes import KIND_CODES
-from mem_search.model.rankings import (
-    Numbers,
-    PassageColumns,
-    RecordColumns,
-    Values,
-    Vectors,
-    are_among,
-)
+from mem_search.model.rankings import Numbers, PassageColumns, RecordColumns, Values, Vectors
 from mem_search.model.statistics import Corpus
 from mem_search.storage.postgres import vectors
 from mem_search.storage.postgres import words as word_index

@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mem_search.contracts import Vectors
+from mem_search.model.arrays import places_of
 from mem_search.model.ingest import OutboxStep, ToEmbed, VectorEntry
-from mem_search.model.rankings import Numbers, Values, places_of
+from mem_search.model.rankings import Numbers, Values
 from mem_search.storage.postgres.connection import Connection
 from mem_search.storage.sql.connection import FREE, MINE, reads, writes
 from mem_search.storage.sql.indexing import Indexing

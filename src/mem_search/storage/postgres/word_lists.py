@@ -17,7 +17,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from mem_search.model.rankings import are_among
+from mem_search.model.arrays import are_among
 from mem_search.storage.postgres.connection import Connection
 from mem_search.storage.postgres.postings import COLUMN_BITS, ENTRY, PLACE
 from mem_search.storage.rules.bm25 import WEIGHTS

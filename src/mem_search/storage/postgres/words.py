@@ -18,8 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mem_search.model import SAMPLE
+from mem_search.model.arrays import are_among, distinct
 from mem_search.model.forgetting import words_of
-from mem_search.model.rankings import Numbers, Values, are_among, distinct
+from mem_search.model.rankings import Numbers, Values
 from mem_search.storage.ports.search import Counted
 from mem_search.storage.postgres.connection import Connection
 from mem_search.storage.postgres.word_lists import Holders, Phrase, WordLists, among

@@ -17,8 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mem_search.model import Kind
+from mem_search.model.arrays import are_among, distinct
 from mem_search.model.kind_codes import KIND_CODES
-from mem_search.model.rankings import Numbers, PassageColumns, Values, are_among, distinct
+from mem_search.model.rankings import Numbers, PassageColumns, Values
 from mem_search.model.statistics import Corpus
 from mem_search.text.words import WordPhrase, WordQuery
 

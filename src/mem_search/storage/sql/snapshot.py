@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mem_search.model import FacetCounts, FacetName, Filters, Kind, Order, Record
+from mem_search.model.arrays import distinct, places_of
 from mem_search.model.graph import GraphLabel, GraphWalk, Relationship
 from mem_search.model.rankings import (
     NO_CANDIDATES,
@@ -27,8 +28,6 @@ from mem_search.model.rankings import (
     PassageSpan,
     Values,
     Vectors,
-    distinct,
-    places_of,
 )
 from mem_search.model.records import VARIETIES, RecordWithLinks
 from mem_search.model.requests import Scope

@@ -20,8 +20,8 @@ from typing import Final, TypeVar
 import numpy as np
 
 from mem_search.errors import StorageError
+from mem_search.model.arrays import are_among
 from mem_search.model.kind_codes import KIND_CODES
-from mem_search.model.rankings import are_among
 from mem_search.model.statistics import Corpus
 from mem_search.patterns import pattern
 from mem_search.storage.rules import bm25
