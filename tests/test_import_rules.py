@@ -96,7 +96,7 @@ def test_a_feature_imports_no_other_feature_that_it_does_not_declare() -> None:
         }
         if others - {own}:
             imported.setdefault(own, set()).update(others - {own})
-    assert imported == _KNOWN_FEATURES
+    assert imported == _KNOWN_FEATURES, "say in _KNOWN_FEATURES why one feature needs the other"
 
 
 _KNOWS_CLAUDE_MEM = (
@@ -189,7 +189,7 @@ def test_a_path_that_somebody_else_chose_is_opened_only_as_a_regular_file() -> N
                     continue  # the path is that of an open file (regular_file.path_of)
                 if opening and opening not in _OPENED_OTHERWISE.get(name, ()):
                     wrong.append(f"{name}:{getattr(node, 'lineno', 0)}: {opening}")
-    assert wrong == []
+    assert wrong == [], "open it with mem_search.regular_file: a pipe in its place never ends"
 
 
 def _opening(node: ast.AST) -> str:

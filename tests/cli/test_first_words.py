@@ -74,7 +74,8 @@ def test_a_mistake_is_told_with_what_mends_it(
 def test_the_fast_path_knows_every_command() -> None:
     group = typer.main.get_command(app)
     listed = group.list_commands(typer.Context(group))  # type: ignore[attr-defined]
-    assert listed == [*COMMANDS[:4], *kinds(), *COMMANDS[4:]]
+    known = [*COMMANDS[:4], *kinds(), *COMMANDS[4:]]
+    assert listed == known, "COMMANDS of cli/meant.py has them in the order of cli/app.py"
 
 
 def test_help_has_each_command_once_with_its_whole_sentence(
@@ -82,7 +83,9 @@ def test_help_has_each_command_once_with_its_whole_sentence(
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     placed = [name for _, names in SECTIONS for name in names]
-    assert sorted(placed) == sorted({*COMMANDS, *SEARCHED})
+    missing = {*COMMANDS, *SEARCHED}.symmetric_difference(placed)
+    assert not missing, "SECTIONS of cli/commands.py has each under one heading"
+    assert len(placed) == len({*placed})
     assert main(["--help"]) == 0
     shown = capsys.readouterr().out
     assert "..." not in shown.partition("Search:")[2]

@@ -172,7 +172,8 @@ def test_a_line_that_is_no_record_is_named_in_the_ledger(growing: Home, tmp_path
     assert "failed" in growing.ok("ledger", "--item", "line 2")
     file = tmp_path / "bare.jsonl"
     file.write_text(json.dumps(RECORDS[0]) + '\n{"kind": "note"}\n', "utf-8")
-    growing.run("import", "jsonl", str(file))
+    told = growing.run("import", "jsonl", str(file)).stderr
+    assert "1 record could not be imported; line 2: text: field required; see: mem-search" in told
     (named,) = (
         line for line in growing.ok("ledger", "--item", file.name).splitlines() if "failed" in line
     )

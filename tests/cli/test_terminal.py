@@ -261,7 +261,7 @@ def cases() -> Iterator[tuple[str, ...]]:
     for words in commands():
         name = " ".join(words)
         rows = ARGUMENTS["search"] if name in SEARCHES else ARGUMENTS.get(name)
-        assert rows is not None, f"say how to run {name}"
+        assert rows is not None, f"add to ARGUMENTS how to run {name!r}, well and with EVIL"
         yield from ((*words, *row) for row in rows)
     yield (f"no-such{EVIL}",)
     yield ("stats", f"--no-such{EVIL}")

@@ -9,6 +9,7 @@ from aiohttp.test_utils import TestClient, TestServer
 from pydantic import ValidationError
 
 from mem_search import sources
+from mem_search.cli.app import main
 from mem_search.errors import InputError
 from mem_search.http.core.app import build_app
 from mem_search.http.core.lifecycle import LIFECYCLE
@@ -69,7 +70,7 @@ def their_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[No
     yield
     sys.modules.pop("their_module", None)
     installed_kinds.cache_clear()
-    sources.installed.cache_clear()
+    sources.third_party.cache_clear()
 
 
 def install(folder: Path, group: str, entry: str, module: str) -> None:
@@ -79,7 +80,7 @@ def install(folder: Path, group: str, entry: str, module: str) -> None:
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: theirs\nVersion: 1.0\n")
     (info / "entry_points.txt").write_text(f"[{group}]\n{entry}\n")
     installed_kinds.cache_clear()
-    sources.installed.cache_clear()
+    sources.third_party.cache_clear()
 
 
 @pytest.mark.parametrize("named", ["new", "Sketch"])
@@ -131,16 +132,26 @@ async def test_whoever_asks_for_a_kind_that_is_left_out_is_told_what_mends_it(
     install(tmp_path, ENTRY_POINTS, "sketch = their_module:new", KIND)
     settings = small(tmp_path / "home")
     app = build_app(settings)
+    paths = (
+        "/api/search/sketch", "/api/search?query=a&kind=sketches", "/api/stats",
+        "/api/search?query=a+kind:sketches&format=json",
+    )  # fmt: skip
     async with TestClient(TestServer(app)) as client:
         await app[LIFECYCLE].ready()
-        replies = [
-            await (await client.get(path)).json()
-            for path in ("/api/search/sketch", "/api/search?query=a&kind=sketches", "/api/stats")
-        ]
-    for told in (replies[0]["detail"], replies[1]["detail"], replies[2]["broken_plugins"][0]):
+        route, parameter, stats, field = [await (await client.get(path)).json() for path in paths]
+    (note,) = field["search"]["notices"]
+    for told in (route["detail"], parameter["detail"], stats["broken_plugins"][0], note):
         assert "entry point 'sketch' cannot be loaded" in told
         assert "name the entry point 'sketches'" in told
         assert "correct its package" in told
+
+
+def test_the_command_line_tells_why_a_kind_has_no_command(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    install(tmp_path, ENTRY_POINTS, "sketch = their_module:new", KIND)
+    assert main(["sketches", "boat"]) == 2
+    assert "name the entry point 'sketches'" in " ".join(capsys.readouterr().err.split())
 
 
 @pytest.mark.parametrize("named", ["new", "Sketches"])
@@ -167,3 +178,6 @@ def test_a_source_that_cannot_be_used_is_left_out_and_named(
     with pytest.raises(InputError, match="entry point 'bad' cannot be loaded") as refused:
         sources.by_name("sketch")
     assert reason in refused.value.message
+    (told,) = sources.broken()  # which /api/stats and the doctor name
+    assert reason in told
+    assert "correct its package" in told

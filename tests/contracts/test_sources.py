@@ -42,6 +42,8 @@ def snapshot(path: Path) -> dict[str, bytes]:
 def test_names_are_unique_and_lead_to_their_source() -> None:
     assert len({source.name for source in built_in()}) == len(built_in())
     assert all(by_name(source.name) is source for source in built_in())
+    without = {source.name for source in built_in()} - {*SAMPLES, *OF_SERVERS}
+    assert not without, "add a function that makes one to SAMPLES of tests/source_samples.py"
     with pytest.raises(
         InputError, match="jsonl, claude-mem, claude-code, git, mail, files, bookmarks"
     ):

@@ -22,10 +22,10 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     (info / "entry_points.txt").write_text("[mem_search.sources]\nmbox = mail_source:Mbox\n")
     (tmp_path / "mail_source.py").write_text(documented_code("The source ``mbox``"), "utf-8")
     monkeypatch.syspath_prepend(tmp_path)
-    sources.installed.cache_clear()
+    sources.third_party.cache_clear()
     yield
     sys.modules.pop("mail_source", None)
-    sources.installed.cache_clear()
+    sources.third_party.cache_clear()
 
 
 async def test_an_installed_source_takes_uploads_and_its_records_are_found(

@@ -224,7 +224,9 @@ async def test_no_reply_to_one_contains_a_word_of_another(
         if all(f"{route.method} {route.path} {person}" in told for person in people)
     }
     silent = {route.path for route in READING if route.path not in told_everybody}
-    assert silent <= SILENT, "walk these with values that find something: add to VALUES"
+    assert silent <= SILENT, (
+        "walk these with values that find something: add to VALUES; what shows no record: to SILENT"
+    )
 
 
 SILENT = {
@@ -336,7 +338,7 @@ async def test_what_touches_the_machine_is_not_for_users(empty: Client) -> None:
         "/api/v1/tokens/{name}",
         "/api/v1/users",
         "/api/v1/users/{name}",
-    }
+    }, "add a new route with only= here"
     for route in only:
         path = route.path.format(name="ada", id="x")
         reply = await empty.request(route.method, path, json={}, headers=ada.headers)

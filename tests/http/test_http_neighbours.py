@@ -260,7 +260,8 @@ PRIVATE: Final = {
 async def test_a_setting_lets_neighbours_read_but_for_what_is_the_owners_alone(
     machine: Machine, way: str
 ) -> None:
-    assert {route.path for route in ROUTES if route.private} == PRIVATE
+    private = {route.path for route in ROUTES if route.private}
+    assert private == PRIVATE, "add a new route with private=True to PRIVATE"
     found = await machine.neighbour.ask(way, "GET", "/api/search?query=auth")
     assert (found.status, bool(told(found, machine))) == (200, True)
     for route in ROUTES:

@@ -219,7 +219,7 @@ def test_the_routes_that_need_the_token_are_these() -> None:
         "GET /api/v1/tokens",
         "GET /api/v1/users",
         "GET /api/v1/webhooks/secret",
-    }
+    }, "a route that changes something has write=True, a POST that only reads is in READING_POSTS"
 
 
 async def test_a_worker_open_to_other_machines_requires_the_token_for_reads(

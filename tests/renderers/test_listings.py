@@ -363,7 +363,7 @@ def test_every_kind_has_its_icon_and_label() -> None:
         "🧠 Memory",
         "✉️ Email",
         "📊 Report",
-    ]
+    ], "add the icon and label of a new kind here"
 
 
 FULL = record(

@@ -138,11 +138,21 @@ class Commands(TyperGroup):
         if ctx.resilient_parsing:  # a shell completes what stands behind a question
             return SEARCH, self.get_command(ctx, SEARCH), args
         if not asks_why(args) and (meant := meant_by(args, self.list_commands(ctx))):
-            ctx.fail(
-                f"there is no command {word!r}; did you mean: mem-search {meant}"
-                + _as_words(" ".join(args))
-            )
+            told = _left_out(word) or f"did you mean: mem-search {meant}"
+            ctx.fail(f"there is no command {word!r}; {told}" + _as_words(" ".join(args)))
         return SEARCH, self.get_command(ctx, SEARCH), args
+
+
+def _left_out(word: str) -> str:
+    """Why the kind that ``word`` would mean is left out, and what mends it; "" for any other."""
+    if kinds() == [*SEARCHED]:
+        return ""  # all kinds are ours: their classes stay unloaded
+    import logging
+
+    from mem_search.records.registry import installed_kinds
+
+    logging.getLogger("mem_search.records").addHandler(logging.NullHandler())  # it is said here
+    return str(installed_kinds().meant_by(word) or "")
 
 
 def _as_words(question: str) -> str:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterator
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
@@ -86,16 +85,14 @@ def built_in() -> tuple[Source, ...]:
     return tuple(_load(EntryPoint("", value, ENTRY_POINTS)) for value in BUILT_IN)
 
 
-@cache
 def installed() -> tuple[Source, ...]:
-    """The built-in sources, then those of third parties. One that cannot be used is logged."""
-    found = list(built_in())
-    for source in _third_party():
-        if isinstance(source, str):
-            log.error("%s", source)
-        else:
-            found.append(source)
-    return tuple(found)
+    """The built-in sources, then those of third parties that can be used."""
+    return (*built_in(), *(each for each in third_party() if not isinstance(each, str)))
+
+
+def broken() -> list[str]:
+    """Which entry points are left out, why, and what mends them."""
+    return [each for each in third_party() if isinstance(each, str)]
 
 
 def by_name(name: str) -> Source:
@@ -104,14 +101,17 @@ def by_name(name: str) -> Source:
         if source.name == name:
             return source
     known = ", ".join(source.name for source in installed())
-    broken = "".join(f"; {source}" for source in _third_party() if isinstance(source, str))
-    raise InputError(f"{name!r} is not a source; choose one of {known}{broken}", field="source")
+    left_out = "".join(f"; {reason}" for reason in broken())
+    raise InputError(f"{name!r} is not a source; choose one of {known}{left_out}", field="source")
 
 
-def _third_party() -> Iterator[Source | str]:
-    """The source of each entry point, or why it cannot be used."""
-    names = {source.name for source in built_in()}
-    for entry in entry_points(group=ENTRY_POINTS):
+@cache
+def third_party() -> tuple[Source | str, ...]:
+    """The source of each entry point; of one that cannot be used, which is logged, why not."""
+    entries = entry_points(group=ENTRY_POINTS)
+    names = {source.name for source in built_in()} if entries else set()  # their modules are many
+    found: list[Source | str] = []
+    for entry in entries:
         try:
             source = _load(entry)
             if missing := [member for member in _MEMBERS if not hasattr(source, member)]:
@@ -119,13 +119,16 @@ def _third_party() -> Iterator[Source | str]:
             if source.name in names:
                 raise ValueError(f"there is a source {source.name} already")
         except Exception as error:  # noqa: BLE001 - foreign code may raise anything
-            yield (
+            found.append(
                 f"{ENTRY_POINTS} entry point {entry.name!r} cannot be loaded"
-                f" ({str(error) or type(error).__name__}); repair or uninstall its package"
+                f" ({str(error) or type(error).__name__}); correct its package and install it"
+                " again, or uninstall it"
             )
+            log.error("%s", found[-1])
         else:
             names.add(source.name)
-            yield source
+            found.append(source)
+    return tuple(found)
 
 
 def _load(entry: EntryPoint) -> Source:

@@ -50,7 +50,7 @@ def sync(
         return
     result = wait(client, job, SourceError)["result"]
     say("".join(f"{line}\n" for line in import_lines(result)))
-    _warn(result)
+    _warn(client, result)
     tell_embedding(client)
     _tell_of_neighbours(source)
     if errors := result.get("errors"):
@@ -125,23 +125,31 @@ def import_file(
         job = _start_import(client, source, path, even_forgotten=even_forgotten)
     result = wait(client, job, SourceError)["result"]
     say("".join(f"{line}\n" for line in import_lines(result, named)))
-    if (problem := _problem(result)) and not any(
+    if (problem := _problem(client, result)) and not any(
         location.get(name) for location in result["locations"] for name in _STORED
     ):
         raise SourceError(problem)
-    _warn(result)
+    _warn(client, result)
     tell_embedding(client)
 
 
-def _problem(result: Mapping[str, Any]) -> str:
-    """How many records could not be imported; empty for none."""
-    failed = sum(int(location.get("failed", 0)) for location in result["locations"])
-    said = f"{counted(failed, 'record')} could not be imported; see: mem-search ledger"
-    return said if failed else ""
+def _problem(client: Client, result: Mapping[str, Any]) -> str:
+    """How many records could not be imported, and why the last could not; empty for none."""
+    locations = [each for each in result["locations"] if each.get("failed")]
+    if not locations:
+        return ""
+    pairs = [("source", locations[-1]["source"]), ("outcome", "failed"), ("limit", "1")]
+    why = "".join(
+        f"; {entry['item']}: {entry['reason']}"
+        for entry in client.json("GET", "/api/ledger", pairs)["entries"]
+    )
+    failed = sum(int(each["failed"]) for each in locations)
+    see = "mem-search ledger --outcome failed"
+    return f"{counted(failed, 'record')} could not be imported{why}; see: {see}"
 
 
-def _warn(result: Mapping[str, Any]) -> None:
-    if problem := _problem(result):
+def _warn(client: Client, result: Mapping[str, Any]) -> None:
+    if problem := _problem(client, result):
         note(f"mem-search: {problem}")
 
 

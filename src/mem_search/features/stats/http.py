@@ -13,6 +13,7 @@ from pydantic import Field
 from yarl import URL
 
 import mem_search
+from mem_search import sources
 from mem_search.features.stats.text import picture, stats_lines
 from mem_search.http import mounts
 from mem_search.http.core.parameter_types import Text
@@ -221,6 +222,7 @@ async def totals(call: Call) -> web.StreamResponse:
         missing_kinds=installed_kinds().missing(found.records),
         broken_plugins=[
             *map(str, installed_kinds().broken),
+            *sources.broken(),
             *mounts.installed().broken,
             *installed_stages().broken,
         ],

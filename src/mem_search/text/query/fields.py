@@ -36,6 +36,11 @@ class KnownKinds(Protocol):
     def names(self) -> tuple[Kind, ...]: ...
 
     @property
+    def without(self) -> str:
+        """``; …`` for each kind that is installed and cannot be used, and what mends it."""
+        ...
+
+    @property
     def vocabulary(self) -> Vocabulary: ...
 
     def named(self, word: str) -> Kind | None:
@@ -273,7 +278,8 @@ class Fields:
             known = ", ".join(self.kinds.names)
             near = spelling.closest(value, self.kinds.names)
             meant = f"did you mean {name}:{near}? Choose" if near else "choose"
-            return f"no kind is called {clipped(value)}; {meant} one of {known}; it is read as text"
+            told = f"no kind is called {clipped(value)}; {meant} one of {known}"
+            return f"{told}{self.kinds.without}; it is read as text"
         if name == "is":
             if word in ("archived", "active"):
                 return Filters(archived=word == "archived")
