@@ -232,6 +232,12 @@ def test_a_module_that_does_not_exist_is_found_in_text_and_in_drawings(tmp_path:
     assert unknown_modules(text, tmp_path) == ["lost.py", "search/gone.py"]
 
 
+def test_every_feature_has_its_row_in_the_architecture() -> None:
+    folders = (ROOT / "src" / "mem_search" / "features").glob("*/__init__.py")
+    told = re.findall(r"^\| `(\w+)` \|", text_of("docs/architecture.md"), re.MULTILINE)
+    assert sorted(file.parent.name for file in folders) == sorted(told)
+
+
 def test_the_files_that_the_guide_to_new_parts_names_exist() -> None:
     named = re.findall(r"`(\w[\w/.]*/[\w.]+)`", FENCE.sub("", text_of("docs/extending.md")))
     folders = ("tests/", "docs/", "scripts/")

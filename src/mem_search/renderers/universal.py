@@ -86,6 +86,10 @@ def _text(span: citations.Span | None) -> str | None:
     return None if span is None else span.text
 
 
+def _text_or_empty(span: citations.Span | None) -> str:
+    return "" if span is None else span.text
+
+
 def _sources(step: Operation) -> list[str]:
     return list(step.request.get("search", {}).get("sources", [SOURCE]))
 
@@ -285,34 +289,26 @@ class McpSearchResult:
     like instructions to an agent.
     """
 
-    caution: Absent[str] = None
-    id: str
-    title: str
+    caution: Annotated[Absent[str], From("record", caution_of)] = None
+    id: Annotated[str, From("record", id_of)]
+    title: Annotated[str, From("citation.source_title")]
     url: str
-    text: str
-    snippet: str
-    snippet_span: SnippetSpan | None
+    text: Annotated[str, From("snippet", _text_or_empty)]
+    snippet: Annotated[str, From(then=_text_or_empty)]
+    snippet_span: Annotated[SnippetSpan | None, From("snippet")]
     highlights: Highlights
-    relevance_score: Share
+    relevance_score: Annotated[Share, From("relevance")]
     source: Literal["local"]
-    content_type: str
+    content_type: Annotated[str, From("record.kind")]
 
     @classmethod
     def of(cls, cited: CitedResult, base: str = "") -> Self:
-        record, span = cited.record, cited.snippet
-        text = "" if span is None else span.text
-        return cls(
-            caution=caution_of(record),
-            id=id_of(record),
-            title=cited.citation.source_title,
-            url=url_of(record, base),
-            text=text,
-            snippet=text,
-            snippet_span=None if span is None else SnippetSpan.of(span),
-            highlights=Highlights(title=cited.title_words, snippet=cited.snippet_words),
-            relevance_score=cited.relevance,
+        return projected(
+            cls,
+            cited,
             source=SOURCE,
-            content_type=record.kind,
+            url=url_of(cited.record, base),
+            highlights=Highlights(title=cited.title_words, snippet=cited.snippet_words),
         )
 
 
