@@ -10,8 +10,9 @@ from http_worker import Client
 
 from mem_search.http.openapi import describe
 from mem_search.http.routes import ROUTES
+from mem_search.records.registry import installed_kinds
 
-REPLACED = "notes websites files conversations memories emails reports".split()
+REPLACED = [kind.plural for kind in installed_kinds() if not kind.coding]
 KEPT = (
     "/api/search", "/api/search/unified", "/api/search/observations", "/api/search/sessions",
     "/api/search/prompts", "/api/search/by-concept?concept=x", "/api/decisions", "/nowhere",
@@ -49,5 +50,6 @@ def test_the_description_marks_the_same_routes() -> None:
         for path, operations in described.items()
         if any(operation.get("deprecated") for operation in operations.values())
     }
+    assert {*"notes websites files conversations memories emails reports".split()} <= {*REPLACED}
     aliases = {"/notes/search", "/websites/search", "/conversations/search"}
     assert marked == {f"/api/search/{plural}" for plural in REPLACED} | aliases
