@@ -158,7 +158,7 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "disguises.is_joined_order": disguises.is_joined_order,
     "disguises.is_order": lambda text: disguises.is_order([text]),
     "disguises.readings": lambda text: [*disguises.readings(text)],
-    "instructions.found": instructions.found,
+    "instructions.flags_in": instructions.flags_in,
     "unasked.plain_name": unasked.plain_name,
     "json_reading.open_path": json_reading.open_path,
     "embedded_data.without_data": embedded_data.without_data,
@@ -441,7 +441,7 @@ def test_its_time_grows_with_the_text(name: str) -> None:
     _check(name, SIZES, GROWTH, NOTICEABLE)
 
 
-MARKED = ("instructions.found", "disguises.readings", "redaction.redact", "secret_rules.spans")
+MARKED = ("instructions.flags_in", "disguises.readings", "redaction.redact", "secret_rules.spans")
 """Functions of many rules: most rules begin or end with a mark."""
 
 

@@ -208,7 +208,7 @@ def flagged(draft: Draft) -> Mapping[str, Any]:
     if len(text) > MAX_INSTRUCTION_CHARS:
         half = MAX_INSTRUCTION_CHARS // 2
         text = f"{text[:half]}\n{text[-half:]}"
-    flags = instructions.found(text)
+    flags = instructions.flags_in(text)
     others = {name: value for name, value in draft.metadata.items() if name != INSTRUCTION_LIKE}
     return {**others, INSTRUCTION_LIKE: list(flags)} if flags else others
 

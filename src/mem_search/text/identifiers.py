@@ -149,7 +149,7 @@ class Name:
 
 def find(text: str) -> tuple[Name, ...]:
     """The first names of a question, each once. Never raises, linear in time."""
-    found: dict[str, Name] = {}
+    names: dict[str, Name] = {}
     text = plain(text)
     for numbered in _NUMBERED.finditer(text[:MAX_QUESTION_CHARS]):
         label, number = numbered["label"].lower(), numbered["number"]
@@ -158,19 +158,19 @@ def find(text: str) -> tuple[Name, ...]:
         if label in _PROGRAMS and len(numbered[0]) < len(text.strip(" ?.")):
             continue  # "python 3 slice": where it is asked for, not what
         said = (*runs_of(label), *runs_of(number))
-        found[number.casefold()] = Name(number, said, labels=_LABEL_OF[label])
+        names[number.casefold()] = Name(number, said, labels=_LABEL_OF[label])
     for match in _TOKEN.finditer(text):
         written = match[0].rstrip(_EDGES).lstrip("*:!?=&")
-        if not written or len(written) > MAX_NAME_CHARS or written.casefold() in found:
+        if not written or len(written) > MAX_NAME_CHARS or written.casefold() in names:
             continue
-        if written.lstrip("#vV!").casefold() in found:
+        if written.lstrip("#vV!").casefold() in names:
             continue
         sure = _is_name(written)
         if (sure or _may_be_name(written)) and (words := runs_of(written)):
-            found[written.casefold()] = Name(written, words, plain=not sure)
-            if len(found) == MAX_NAMES:
+            names[written.casefold()] = Name(written, words, plain=not sure)
+            if len(names) == MAX_NAMES:
                 break
-    return tuple(found.values())
+    return tuple(names.values())
 
 
 def _is_name(token: str) -> bool:

@@ -138,8 +138,8 @@ def find(text: str, known: Vocabulary) -> list[Named]:
         person = _name(text, tokens, words, next(after, len(tokens)), "from")
     if person is not None and _overlaps(person, quoted):
         person = None
-    found = [each for _, each in kinds] + ([person] if person else []) + facts
-    return sorted(found, key=lambda each: each.start)
+    mentions = [each for _, each in kinds] + ([person] if person else []) + facts
+    return sorted(mentions, key=lambda each: each.start)
 
 
 def _overlaps(named: Named, spans: list[tuple[int, int]]) -> bool:
@@ -238,8 +238,8 @@ def _person(
         return None
     is_mail = any(named.field == "kind:email" and named.sure for _, named in kinds)
     for at in range(first, len(words)):
-        if words[at] in _SENDER and (found := _name(text, tokens, words, at + 1, "from")):
-            return replace(found, start=tokens[at].start(), sure=is_mail)
+        if words[at] in _SENDER and (person := _name(text, tokens, words, at + 1, "from")):
+            return replace(person, start=tokens[at].start(), sure=is_mail)
         if is_mail and words[at] in _RECIPIENT:
             return _name(text, tokens, words, at + 1, "to")
     return None

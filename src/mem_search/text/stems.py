@@ -128,14 +128,14 @@ def of_word(word: str, languages: Collection[str]) -> tuple[str, ...]:
     """What else stands for a word of a question, in lower case, in those of ``languages`` that it
     may be of: its stem with their mark, and without where the index stems ``word`` otherwise.
     """
-    found: dict[str, None] = {}
+    terms: dict[str, None] = {}
     for language in languages:
         if _is_of(word, language):
             ((stem, term),) = _stems_and_terms([word], language)
-            found[f"{stem}{_MARKS[language]}"] = None
+            terms[f"{stem}{_MARKS[language]}"] = None
             if stem != term:
-                found[stem] = None
-    return tuple(found)
+                terms[stem] = None
+    return tuple(terms)
 
 
 def stemmed(words: Sequence[str], language: str) -> list[str]:

@@ -134,16 +134,16 @@ def has_forms(text: str) -> bool:
 
 
 def _plain(match: re.Match[str]) -> str:
-    found = match[0]
-    if found in _SIGNS:
+    sign = match[0]
+    if sign in _SIGNS:
         return " "
-    if found in _HYPHENS:
+    if sign in _HYPHENS:
         return "-"
-    if found in _APOSTROPHES:
+    if sign in _APOSTROPHES:
         return "'"
-    made = unicodedata.normalize("NFKC", found)
-    if found in _RAISED:
+    made = unicodedata.normalize("NFKC", sign)
+    if sign in _RAISED:
         before = match.string[max(0, match.start() - _MIN_NOTED_LETTERS) : match.start()]
         return f" {made}" if len(before) == _MIN_NOTED_LETTERS and before.isalpha() else made
     made = _DROPPED.sub("", made)
-    return f" {made} " if _APART.match(found) else made
+    return f" {made} " if _APART.match(sign) else made

@@ -163,13 +163,13 @@ def read(text: str) -> Words:
     )
 
 
-def unquoted(found: Words) -> Words:
+def unquoted(words: Words) -> Words:
     """The same with phrases that only add to the score, and whose words count like the others."""
-    inside = [word for phrase in found.phrases for word in phrase]
+    inside = [word for phrase in words.phrases for word in phrase]
     inside = [word for word in inside if word not in STOP_WORDS] or inside
-    kept = dict.fromkeys((*found.words, *found.cjk, *inside))
+    kept = dict.fromkeys((*words.words, *words.cjk, *inside))
     return replace(
-        found,
+        words,
         words=tuple(filterfalse(_IS_CJK.match, kept))[:MAX_WORDS],
         cjk=tuple(filter(_IS_CJK.match, kept))[:MAX_WORDS],
         demanded=False,
@@ -242,14 +242,14 @@ def parts(text: str) -> str:
     A word of another script that touches CJK (``使用Redis缓存``) stands here as well: in the text
     the index takes it all for one word.
     """
-    found: Iterable[str] = word_forms.joined(text)
+    terms: Iterable[str] = word_forms.joined(text)
     if not text.isascii():
-        found = chain(found, map(indexed, dict.fromkeys(word_forms.SIGN.findall(text))))
+        terms = chain(terms, map(indexed, dict.fromkeys(word_forms.SIGN.findall(text))))
     if seen := word_forms.view(text):
-        found, text = chain(found, _other_forms(seen, text)), seen.text
+        terms, text = chain(terms, _other_forms(seen, text)), seen.text
     if _IS_CJK.search(text):
-        return " ".join(chain(found, _cjk_parts(text)))
-    return " ".join(chain(found, chain.from_iterable(map(_word_parts, _WORD.findall(text)))))
+        return " ".join(chain(terms, _cjk_parts(text)))
+    return " ".join(chain(terms, chain.from_iterable(map(_word_parts, _WORD.findall(text)))))
 
 
 def indexed(word: str) -> str:
@@ -296,15 +296,15 @@ def _cjk_parts(text: str) -> Iterator[str]:
 def _word_parts(run: str) -> Sequence[str]:
     if run.islower() and run.isascii():  # most words of most texts
         return ()
-    found = []
+    terms = []
     if not run.isascii():
         if (other := folded(run.lower())) != run.lower():
-            found.append(other)
+            terms.append(other)
     elif not run.isupper():
         pieces = _CAMEL.findall(run)
         if len(pieces) > 1 and sum(map(len, pieces)) == len(run):
-            found += [piece.lower() for piece in pieces]
-    return found
+            terms += [piece.lower() for piece in pieces]
+    return terms
 
 
 def pairs(run: str) -> list[str]:
