@@ -64,8 +64,8 @@ def find(
         if record is None:
             continue
         numbers = dict.fromkeys(_STEPS[asked.step](snapshot, record, asked, filters))
-        found = snapshot.records([*numbers][:MAX_ANSWERS])
-        answers = tuple(found[each] for each in numbers if each in found)
+        records = snapshot.records([*numbers][:MAX_ANSWERS])
+        answers = tuple(records[each] for each in numbers if each in records)
         if answers:
             return RelatedRecords(record, answers)
     return None

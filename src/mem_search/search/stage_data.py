@@ -106,7 +106,7 @@ def _named(given: RankingInput) -> Named:
 def _called(snapshot: SearchSnapshot, question: Question) -> Candidates:
     """The records within the filters that the question names by an id."""
     ids = record_ids.find(question.text)
-    numbers = [each for found in snapshot.records_called(ids) for each in found] if ids else []
+    numbers = [each for called in snapshot.records_called(ids) for each in called] if ids else []
     if not numbers:
         return NO_CANDIDATES
     named = distinct(np.array(numbers, np.int64))
@@ -138,11 +138,11 @@ def _with_rare_words(
         columns = snapshot.passage_columns(passages)
         within = are_among(columns.records, snapshot.matching(question.filters))
         columns = columns.taken((columns.records > 0) & within)
-        found = columns.best(np.zeros(len(columns.records))).candidates(RARE_HOLDERS + 1)
-        if len(found) <= RARE_HOLDERS:
-            for number in found.records.tolist():
+        holders = columns.best(np.zeros(len(columns.records))).candidates(RARE_HOLDERS + 1)
+        if len(holders) <= RARE_HOLDERS:
+            for number in holders.records.tolist():
                 rare[number] = (0, rare.get(number, (0, 0))[1] + 1)
-            candidates = candidates.joined(found)  # with the passage that has the word
+            candidates = candidates.joined(holders)  # with the passage that has the word
     return Named(candidates, {**rare, **held})
 
 
@@ -230,8 +230,8 @@ def _covered(given: RankingInput) -> Covered | None:
         rarity = math.log((size + 1) / (count + 0.5))
         total += rarity
         if count:
-            found = np.any([are_among(passages, each) for each in holders], axis=0)
-            shares += rarity * found
+            is_held = np.any([are_among(passages, each) for each in holders], axis=0)
+            shares += rarity * is_held
         else:
             unknown += rarity
             missing.append(group[0])

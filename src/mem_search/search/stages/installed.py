@@ -90,10 +90,10 @@ def contained(stage: Stage) -> Stage:
 
     def apply(state: RankingState) -> RankingState:
         try:
-            found = state.stored.of(needed)
-            if isinstance(found, Exception):
-                raise found
-            stored = replace(state.stored, values={**state.stored.values, **found})
+            values = state.stored.of(needed)
+            if isinstance(values, Exception):
+                raise values
+            stored = replace(state.stored, values={**state.stored.values, **values})
             return _what_counts(stage.name, state, stage.apply(replace(state, stored=stored)))
         except Exception as error:
             log.exception("the ranking stage %s of a package", stage.name)

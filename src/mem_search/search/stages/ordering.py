@@ -361,9 +361,9 @@ def represent(
 
 
 def with_word_matches(
-    hits: Sequence[Hit], rankings: Sequence[Ranking], reach: int, found: Collection[int]
+    hits: Sequence[Hit], rankings: Sequence[Ranking], reach: int, matched: Collection[int]
 ) -> list[Hit]:
-    """``hits``, followed by those of ``found`` that are no candidates, in the order of their leg.
+    """``hits``, followed by those of ``matched`` that are no candidates, in the order of their leg.
 
     ``reach`` is how many hits the page needs; with enough hits nothing is added.
     """
@@ -373,7 +373,7 @@ def with_word_matches(
     more: dict[int, Hit] = {}
     for ranking in rankings:
         for candidate in ranking.candidates:
-            if candidate.record in found:
+            if candidate.record in matched:
                 scores = {ranking.name: candidate.score}
                 more.setdefault(
                     candidate.record, Hit(candidate.record, last, scores, candidate.passage)

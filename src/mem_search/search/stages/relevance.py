@@ -131,9 +131,9 @@ def relevant(state: RankingState) -> RankingState:
     """
     if state.filters_decide or state.request.include_weaker or not len(state.union):
         return state
-    found, whole = state.union.records, state.stored.of(WHOLE)
-    matched = np.ones(len(found), np.bool_) if state.matched is None else state.matched
-    keep = matched & are_among(found, whole)
+    records, whole = state.union.records, state.stored.of(WHOLE)
+    matched = np.ones(len(records), np.bool_) if state.matched is None else state.matched
+    keep = matched & are_among(records, whole)
     if (first := first_in_meaning(state)) is not None:
         keep[first] = True
     if not state.stored.of(NAMED).alone:
