@@ -89,13 +89,13 @@ def built_in() -> tuple[Source, ...]:
 @cache
 def installed() -> tuple[Source, ...]:
     """The built-in sources, then those of third parties. One that cannot be used is logged."""
-    found = list(built_in())
+    sources = list(built_in())
     for source in _third_party():
         if isinstance(source, str):
             log.error("%s", source)
         else:
-            found.append(source)
-    return tuple(found)
+            sources.append(source)
+    return tuple(sources)
 
 
 def by_name(name: str) -> Source:
@@ -130,8 +130,8 @@ def _third_party() -> Iterator[Source | str]:
 
 def _load(entry: EntryPoint) -> Source:
     """The source that an entry point names: an object, or the class of one."""
-    found: Any = entry.load()
-    source: Source = found() if isinstance(found, type) else found
+    loaded: Any = entry.load()
+    source: Source = loaded() if isinstance(loaded, type) else loaded
     return source
 
 
@@ -139,8 +139,8 @@ def by_url(text: str) -> Source | None:
     """The source whose locations have URLs of this scheme; None for a path."""
     scheme, colon, _ = text.partition("://")
     # A third party's source may be older than this attribute.
-    found = (each for each in installed() if scheme.lower() in getattr(each, "schemes", ()))
-    return next(found, None) if colon else None
+    matching = (each for each in installed() if scheme.lower() in getattr(each, "schemes", ()))
+    return next(matching, None) if colon else None
 
 
 def for_path(path: Path) -> str:
@@ -166,7 +166,7 @@ def at(path: Path) -> list[str]:
     )
 
     waiting = [each for each in installed() if each.name != "files"]
-    found, excluded = ["files"], Exclusions(path)
+    source_names, excluded = ["files"], Exclusions(path)
 
     def is_read(folder: str, name: str, *, is_folder: bool) -> bool:
         place = Path(folder, name)
@@ -184,9 +184,9 @@ def at(path: Path) -> list[str]:
         ]
         for name in [name for name in names if waiting and is_read(folder, name, is_folder=False)]:
             for each in [each for each in waiting if recognises(each, Path(folder, name))]:
-                found.append(each.name)
+                source_names.append(each.name)
                 waiting.remove(each)
-    return found
+    return source_names
 
 
 def recognises(source: Source, path: Path) -> bool:
@@ -219,12 +219,12 @@ def for_file(name: str, source: str = "", content_type: str = "") -> tuple[Sourc
             f"{source} does not read single files" if is_source else f"{source!r} is not a source"
         )
         raise InputError(f"{reason}; those that do are {', '.join(known)}", field="source")
-    for found in known.values():
-        if content_type in found[1].content_types:
-            return found
-    for found in known.values():
-        if name.lower().endswith(found[1].suffixes):
-            return found
+    for entry in known.values():
+        if content_type in entry[1].content_types:
+            return entry
+    for entry in known.values():
+        if name.lower().endswith(entry[1].suffixes):
+            return entry
     raise InputError(
         f"neither name nor type of {name or 'the file'} tells which source reads it;"
         f" give one of {', '.join(known)}",

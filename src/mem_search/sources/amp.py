@@ -82,8 +82,8 @@ class Amp(SessionDocuments):
         branch = clean_text(fields(tree.get("repository")).get("ref")).removeprefix("refs/heads/")
         session = clean_text(thread.get("id")) or Path(file.name).stem
         at = moment(seconds(thread.get("created")))
-        found = self.messages(file, thread.get("messages"), version)
-        for number, message in enumerate(map(fields, found), 1):
+        messages = self.messages(file, thread.get("messages"), version)
+        for number, message in enumerate(map(fields, messages), 1):
             sent = moment(seconds(fields(message.get("meta")).get("sentAt")))
             at = sent or moment(fields(message.get("usage")).get("timestamp")) or at
             role, content = message.get("role"), message.get("content")

@@ -188,8 +188,8 @@ def _events(
     if kind == "USER_INPUT":
         # What a hook or the program adds comes from another source.
         if source in (None, "USER_EXPLICIT"):
-            found = _ASKED.search(said)
-            if asked := without_injected(found[1] if found else said):
+            match = _ASKED.search(said)
+            if asked := without_injected(match[1] if match else said):
                 yield Prompt(asked)
     elif kind == "PLANNER_RESPONSE":
         waiting.clear()

@@ -84,16 +84,16 @@ class Continue(SessionDocuments):
         return is_one and (is_named or path.parts[-3:-2] == (self.usual,))
 
     def lines(self, file: WholeFile) -> Iterator[Line]:
-        found = fields(document(file))
-        session = clean_text(found.get("sessionId")) or Path(file.name).stem
-        cwd, at = path_of(found.get("workspaceDirectory")), _began(file, session)
-        for number, each in enumerate(map(fields, self.messages(file, found.get("history"))), 1):
+        saved = fields(document(file))
+        session = clean_text(saved.get("sessionId")) or Path(file.name).stem
+        cwd, at = path_of(saved.get("workspaceDirectory")), _began(file, session)
+        for number, each in enumerate(map(fields, self.messages(file, saved.get("history"))), 1):
             message = fields(each.get("message"))
             if message.get("role") not in _ROLES:
                 what = f"a message of {clean_text(message.get('role')) or 'nobody'}"
                 not_understood(file, number, what, self.label)
             yield Line(str(number), session, at, cwd, "", MAIN, tuple(_events(each, message)))
-        title = clean_text(found.get("title"))
+        title = clean_text(saved.get("title"))
         if title and title not in _UNTITLED:
             yield Line("title", session, None, cwd, "", MAIN, (SessionTitle(title),))
 

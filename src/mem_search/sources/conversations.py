@@ -80,9 +80,9 @@ class ConversationsExport(WholeFiles):
                         place = ":".join(
                             filter(None, (file.name, member.name if member else "", str(number)))
                         )
-                        found = list(alone(place, partial(self.conversation, fields(item))))
-                        yield from found
-                        if not found:
+                        drafts = list(alone(place, partial(self.conversation, fields(item))))
+                        yield from drafts
+                        if not drafts:
                             yield LedgerEntry(place, "left", "the conversation is empty")
 
 
@@ -267,7 +267,7 @@ def by_day(
             days.setdefault(day, []).append(turn)
     members = list(dict.fromkeys(people))
     for day, said in days.items():
-        found = conversation(
+        draft = conversation(
             source,
             f"{chat}/{day}" if day else chat,
             said,
@@ -275,5 +275,5 @@ def by_day(
             session=f"{source}:{chat}",
             metadata={"chat": title or chat, "members": members},
         )
-        if found is not None:
-            yield found
+        if draft is not None:
+            yield draft

@@ -208,19 +208,19 @@ def _of_tab(
 
 def _folders(user: Path, database: ForeignDatabase) -> Mapping[str, str]:
     """Chat → the folder of its workspace, as the databases of workspaces and of all say."""
-    found: dict[str, str] = {}
+    folders: dict[str, str] = {}
     for path in sorted((user / _OF_WORKSPACES).glob(f"*/{_FILE}")):
         with beside(path, "ItemTable") as workspace:
             rows = workspace.rows(_ITEM, "composer.composerData") if workspace else []
         for chat in [
             each for (value,) in rows for each in items(object_of(value).get("allComposers"))
         ]:
-            found[clean_text(fields(chat).get("composerId"))] = _folder_of(path.parent)
+            folders[clean_text(fields(chat).get("composerId"))] = _folder_of(path.parent)
     if {"composerId", "workspaceId"} <= database.columns.get("composerHeaders", frozenset()):
         for chat, name in database.rows("select composerId, workspaceId from composerHeaders"):
             if folder := _folder_of(user / _OF_WORKSPACES / Path(clean_text(name)).name):
-                found[clean_text(chat)] = folder
-    return found
+                folders[clean_text(chat)] = folder
+    return folders
 
 
 def _folder_of(workspace: Path) -> str:

@@ -245,12 +245,12 @@ def _called(call: object, tool: object, arguments: object) -> ToolCall:
 def _result(result: Mapping[str, Any], call: object) -> Event:
     """The answer of a tool: parts with text, or with JSON as a command has it."""
     parts = [fields(part) for part in items(result.get("content"))]
-    found: Mapping[str, Any] = {}
+    output: Mapping[str, Any] = {}
     texts = [clean_text(part.get("Text")) or clean_text(part.get("data")) for part in parts]
     for part in parts:
-        found = found or fields(part.get("Json")) or fields(part.get("data"))
-    texts += [clean_text(found.get("stdout")), clean_text(found.get("stderr"))]
+        output = output or fields(part.get("Json")) or fields(part.get("data"))
+    texts += [clean_text(output.get("stdout")), clean_text(output.get("stderr"))]
     said = "\n".join(text for text in texts if text)
-    code = exit_code(found.get("exit_status", found.get("exit_code")))
+    code = exit_code(output.get("exit_status", output.get("exit_code")))
     failed = clean_text(result.get("status")).lower() == "error"
     return answered(call, said, failed=failed, code=code)

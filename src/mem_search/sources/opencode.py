@@ -131,7 +131,7 @@ def _sessions(database: ForeignDatabase) -> dict[str, _Session]:
     """The sessions with messages by their ids, the oldest first. Raises ValueError for a database
     of another form.
     """
-    columns, found = database.columns, dict[str, _Session]()
+    columns, by_id = database.columns, dict[str, _Session]()
     for sessions, parts in (
         ("session", "part"), ("session", "session_message"), ("session_v2", "session_message")
     ):  # fmt: skip
@@ -144,16 +144,16 @@ def _sessions(database: ForeignDatabase) -> dict[str, _Session]:
         }
         rows = database.rows(_SESSIONS.format(sessions=sessions, parts=parts, **named))
         for key, parent, folder, title, began, version, fork, count, changed in rows:
-            session = found.setdefault(key, _Session(key))
+            session = by_id.setdefault(key, _Session(key))
             session.parent, session.folder = parent, clean_text(folder)
             session.title = "" if _UNTITLED.match(clean_text(title)) else clean_text(title)
             session.began = began if isinstance(began, int) else 0
             session.version, session.fork = clean_text(version), clean_text(fork)
             session.stamps[parts] = f"{changed}-{count}"
-    if not found and not any(columns.keys() >= set(tables) for tables in _TABLES):
+    if not by_id and not any(columns.keys() >= set(tables) for tables in _TABLES):
         tables = ", ".join(sorted({table for each in _TABLES for table in each} - columns.keys()))
         raise ValueError(f"its form is not known, it has no table {tables}")
-    return dict(sorted(found.items(), key=lambda each: (each[1].began, str(each[0]))))
+    return dict(sorted(by_id.items(), key=lambda each: (each[1].began, str(each[0]))))
 
 
 def _lines(

@@ -103,14 +103,14 @@ def _above(file: WholeFile, header: Mapping[str, Any]) -> list[list[Any]]:
     A fork of a fork has the entries of both. Where a file is not there, nothing is known of what
     its session copied: then this one is read from its start when the file comes.
     """
-    found: list[list[Any]] = []
+    sessions: list[list[Any]] = []
     while named := _OF_FILE.fullmatch(Path(clean_text(header.get("parentSession"))).stem):
         name = Path(clean_text(header["parentSession"])).name
-        header = {} if file.is_upload or len(found) >= _MAX_ABOVE else _header(file.path, name)
-        found.append([named[1], moment(header.get("timestamp"))])
+        header = {} if file.is_upload or len(sessions) >= _MAX_ABOVE else _header(file.path, name)
+        sessions.append([named[1], moment(header.get("timestamp"))])
         if not (header or file.is_upload):
             file.place.wait_for(named[1])
-    return found
+    return sessions
 
 
 def _header(path: Path, name: str) -> Mapping[str, Any]:

@@ -148,15 +148,15 @@ def _draft(channel: str, day: str, messages: list[Any], people: Mapping[str, str
     )
 
 
-def _texts(found: object, depth: int = 0) -> list[str]:
+def _texts(blocks: object, depth: int = 0) -> list[str]:
     """The texts of blocks, of which apps build their messages; links have their address, too."""
     if depth > _MAX_DEPTH:
         return []
-    if isinstance(found, Mapping):
-        own = text(found.get("text")) or text(found.get("alt_text")) or text(found.get("url"))
-        return [*filter(None, [own]), *(each for value in found.values()
+    if isinstance(blocks, Mapping):
+        own = text(blocks.get("text")) or text(blocks.get("alt_text")) or text(blocks.get("url"))
+        return [*filter(None, [own]), *(each for value in blocks.values()
                 if not isinstance(value, str) for each in _texts(value, depth + 1))]  # fmt: skip
-    return [each for value in items(found) for each in _texts(value, depth + 1)]
+    return [each for value in items(blocks) for each in _texts(value, depth + 1)]
 
 
 def _is_said(message: Mapping[str, Any]) -> bool:

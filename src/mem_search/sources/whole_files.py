@@ -125,8 +125,8 @@ class UnreadLines:
             more = f", and {count - 1} more of it" * (count > 1)
             kinds.setdefault(number, []).append(f"{what}{more}")
         by = f" ({self.program})" * bool(self.program)
-        for number, found in kinds.items():
-            why = f"{self.unit} {number} is not understood: {'; '.join(found)}{by}"
+        for number, unknown in kinds.items():
+            why = f"{self.unit} {number} is not understood: {'; '.join(unknown)}{by}"
             yield LedgerEntry(f"{name}:{number}", "failed", why)
         if number := self.waiting:
             why = f"line {number} is incomplete; it is read once it is complete"
@@ -166,7 +166,7 @@ class WholeFiles(BaseSource):
                 raise FileNotFoundError(f"{root} does not exist")
         except OSError as error:
             raise SourceError(f"cannot read {root}: {error}", field="path") from error
-        stamps = {path: found for path in names if (found := stamp_of(path))}
+        stamps = {path: stamped for path in names if (stamped := stamp_of(path))}
         batch = BatchBuilder(total=sum(size for _, size in stamps.values()))
         done, before = 0, {*known}
         for each in refused:
@@ -229,7 +229,7 @@ class WholeFiles(BaseSource):
                     refuse(OSError(errno.EINVAL, why, str(path.relative_to(root))))
 
     def _read(
-        self, file: WholeFile, stamp: str, entry: list[Any], found: BatchBuilder
+        self, file: WholeFile, stamp: str, entry: list[Any], batch: BatchBuilder
     ) -> Iterator[list[Any]]:
         """Take what is new in the file; how far, as the cursor keeps it. ``entry`` is that of the
         last reading: a stamp, how many items were taken, and perhaps the place in it.
@@ -240,20 +240,20 @@ class WholeFiles(BaseSource):
         for each, start in attempts:
             goes_on = each is not file
             with suppress(Rewritten):
-                for count in self._file(each, start, found):
+                for count in self._file(each, start, batch):
                     left = [each.place.left] if count == _DONE and each.place.left else []
                     # Until its end is reached, the next reading goes on there again.
                     yield entry if goes_on and count != _DONE else [stamp, count, *left]
                 return
 
-    def _file(self, file: WholeFile, start: int, found: BatchBuilder) -> Iterator[int]:
+    def _file(self, file: WholeFile, start: int, batch: BatchBuilder) -> Iterator[int]:
         """Take what is in the file after the first ``start`` items; how many, in the end -1."""
         item, noted = file.name, 0
         taken: dict[str, bool] = {}
         if goes_on := file.place.offset > 0:
-            found.outdate(f"{item}:{file.place.line + 1}")
+            batch.outdate(f"{item}:{file.place.line + 1}")
         elif not start:
-            found.outdate(item)
+            batch.outdate(item)
         try:
             for count, each in enumerate(self.drafts(file), 1):
                 if isinstance(each, Draft):
@@ -262,31 +262,31 @@ class WholeFiles(BaseSource):
                 if count <= start:
                     continue
                 if isinstance(each, Draft):
-                    found.take(each, item)
+                    batch.take(each, item)
                 elif isinstance(each, WholeSession):
-                    found.finish(each)
+                    batch.finish(each)
                 elif isinstance(each, NotHere):
-                    found.drop(each.source_id)
+                    batch.drop(each.source_id)
                     file.place.known.clear()
                 else:
-                    found.note(each)
+                    batch.note(each)
                 yield count
         except (OSError, *DAMAGED_ZIP) as error:
-            found.fail(item, f"it cannot be read: {error}")
+            batch.fail(item, f"it cannot be read: {error}")
         except StorageError:
             raise  # a full disk is no fault of the file
         except RecursionError:
-            found.fail(item, "it cannot be read: it is nested too deeply")
+            batch.fail(item, "it cannot be read: it is nested too deeply")
         except Exception as error:  # a foreign file may hold anything anywhere
             if goes_on and isinstance(error, Rewritten):
                 raise
             log.warning("%s: %r", item, error)
-            found.fail(item, f"it is not as expected ({type(error).__name__}: {error})")
+            batch.fail(item, f"it is not as expected ({type(error).__name__}: {error})")
         else:
             if records := file.place.count(taken):
-                found.note(LedgerEntry(item, "taken", records=records))
+                batch.note(LedgerEntry(item, "taken", records=records))
             elif not noted:
-                found.leave(item, "there is nothing in it that could be stored")
+                batch.leave(item, "there is nothing in it that could be stored")
         yield _DONE
 
 

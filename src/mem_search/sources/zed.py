@@ -104,22 +104,22 @@ def _lines(
     if sort not in ("json", "zstd"):
         raise UnknownForm(f"its data are of the unknown type {clean_text(sort)}")
     try:
-        found = fields(loads(unpacked(data, MAX_THREAD_BYTES) if sort == "zstd" else data))
+        saved = fields(loads(unpacked(data, MAX_THREAD_BYTES) if sort == "zstd" else data))
     except OSError as error:
         raise UnknownForm(str(error)) from error
-    version = found.get("version")
+    version = saved.get("version")
     if version not in (_CURRENT, *_OLD):
         raise UnknownForm(f"the thread has the unknown version {clean_text(version)}")
     folders = clean_text(thread.get("folder_paths")).split("\n")
-    snapshots = items(fields(found.get("initial_project_snapshot")).get("worktree_snapshots"))
+    snapshots = items(fields(saved.get("initial_project_snapshot")).get("worktree_snapshots"))
     folder = folders[0] or clean_text(fields(next(iter(snapshots), None)).get("worktree_path"))
     session, agent = clean_text(thread["id"]), MAIN
     if root != thread["id"]:
         agent = session
     at = when(thread.get("created_at")) or when(thread["updated_at"])
-    title = SessionTitle(clean_text(found.get("title") or found.get("summary")))
+    title = SessionTitle(clean_text(saved.get("title") or saved.get("summary")))
     unread.program = f"Zed, thread {version or 'without a version'}"
-    for unread.at, message in enumerate(items(found.get("messages")), 1):
+    for unread.at, message in enumerate(items(saved.get("messages")), 1):
         whole = _message(fields(message)) if version == _CURRENT else _old(fields(message))
         if whole is None:
             if message != "Resume":

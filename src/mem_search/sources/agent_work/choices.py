@@ -136,13 +136,13 @@ def _decides(said: str, before: str) -> bool:
 
 def _sentences(paragraph: str) -> list[str]:
     """The sentences; a line "Decision" belongs to the one after it."""
-    found: list[str] = []
+    sentences: list[str] = []
     for sentence in _SENTENCE.split(paragraph):
-        if found and _LABEL.match(found[-1][:60]):
-            found[-1] = f"{found[-1].strip('*_# :')}: {sentence}"
+        if sentences and _LABEL.match(sentences[-1][:60]):
+            sentences[-1] = f"{sentences[-1].strip('*_# :')}: {sentence}"
         else:
-            found.append(sentence)
-    return found
+            sentences.append(sentence)
+    return sentences
 
 
 _PERSON_FIRST = worded(

@@ -45,13 +45,13 @@ class SessionDocuments(SessionFiles):
 
     file_format: FileFormat | None = FileFormat((".json",))
 
-    def messages(self, file: WholeFile, found: object, version: str = "") -> list[Any]:
+    def messages(self, file: WholeFile, messages: object, version: str = "") -> list[Any]:
         """The list of messages. Raises ValueError naming the program's version for another form."""
-        if not isinstance(found, list):
+        if not isinstance(messages, list):
             program = f"{self.label} {version}".strip()
             raise ValueError(f"it has no list of messages, its form is not known ({program})")
         file.unread.unit = "message"
-        return found
+        return messages
 
 
 def document(file: WholeFile) -> Any:

@@ -197,15 +197,15 @@ class SessionStores(BaseSource):
             unread, place = UnreadLines("message"), store.place
             taken: dict[str, bool] = {}
             batch.outdate(f"{item}:{place.line + 1}" if place.offset else item)
-            for found in alone(item, partial(self._records, item, each, unread, place)):
-                if isinstance(found, Draft):
-                    taken[found.source_id] = bool(place.left)
-                    batch.take(found, item)
-                elif isinstance(found, LedgerEntry):
+            for output in alone(item, partial(self._records, item, each, unread, place)):
+                if isinstance(output, Draft):
+                    taken[output.source_id] = bool(place.left)
+                    batch.take(output, item)
+                elif isinstance(output, LedgerEntry):
                     failed = True
-                    batch.note(found)
+                    batch.note(output)
                 else:
-                    batch.finish(found)
+                    batch.finish(output)
             not_read = list(unread.entries(item))
             batch.note(*not_read)
             if (records := place.count(taken)) and not failed:

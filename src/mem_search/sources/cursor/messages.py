@@ -69,7 +69,7 @@ def events(message: Mapping[str, Any], unread: UnreadLines, number: int = 0) -> 
     match message.get("role"):
         case "user":
             text = words(content)
-            asked = "\n\n".join(found.strip() for found in _ASKED.findall(text))
+            asked = "\n\n".join(prompt.strip() for prompt in _ASKED.findall(text))
             asked = asked or ("" if _ADDED in text else without_injected(SENT.sub("", text)))
             if asked:
                 yield Prompt(asked)

@@ -49,13 +49,13 @@ def transcript(file: WholeFile) -> Iterator[Line]:
             of["at"] = _moment(sent) or of["at"]
         if goes_on and not of["is_noted"] and _ran_in(content):
             raise Rewritten  # now it is known where the session works
-        found = list(events({"role": raw.get("role"), "content": content}, file.unread, number))
+        happened = list(events({"role": raw.get("role"), "content": content}, file.unread, number))
         if raw and "role" not in raw and raw.get("type") != "turn_ended":
             file.unread.not_known(f"type {raw.get('type')}")
         if not is_main:
-            found = [Instruction(e.text) if isinstance(e, Prompt) else e for e in found]
+            happened = [Instruction(e.text) if isinstance(e, Prompt) else e for e in happened]
         key = f"line-{number}" if is_main else f"{agent}-line-{number}"
-        yield Line(key, session, of["at"], of["cwd"], "", agent, tuple(found))
+        yield Line(key, session, of["at"], of["cwd"], "", agent, tuple(happened))
 
 
 def named(path: Path) -> tuple[str, str]:
@@ -129,8 +129,8 @@ def _on_disk(folder: Path, slug: str) -> str:
         if dashed and slug == dashed:
             return str(folder / name)
         is_above = dashed and slug.startswith(f"{dashed}-")
-        if is_above and (found := _on_disk(folder / name, slug.removeprefix(f"{dashed}-"))):
-            return found
+        if is_above and (path := _on_disk(folder / name, slug.removeprefix(f"{dashed}-"))):
+            return path
     return ""
 
 

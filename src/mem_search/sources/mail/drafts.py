@@ -133,7 +133,7 @@ def content_digest(mail: Mail) -> str:
 
 def is_empty(mail: Mail) -> bool:
     """Whether there is nothing that it could be found by."""
-    found = (
+    content = (
         mail.subject
         or mail.text.strip()
         or mail.more
@@ -141,7 +141,7 @@ def is_empty(mail: Mail) -> bool:
         or mail.messages
         or mail.events
     )
-    return not found
+    return not content
 
 
 def _file(own: str, number: int, attached: Attachment, mail: Mail) -> Draft:

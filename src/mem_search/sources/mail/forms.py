@@ -115,9 +115,9 @@ def _file(said: Mapping[str, Any]) -> File:
 
 
 def _objects(body: Mapping[str, Any], name: str) -> Iterator[Mapping[str, Any]]:
-    found = body.get(name)
+    value = body.get(name)
     return (
-        each for each in (found if isinstance(found, list) else ()) if isinstance(each, Mapping)
+        each for each in (value if isinstance(value, list) else ()) if isinstance(each, Mapping)
     )
 
 

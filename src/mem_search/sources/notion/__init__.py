@@ -81,7 +81,7 @@ class _Reading:
 
     api: Notion
     cursor: Mapping[str, Any]
-    found: BatchBuilder = field(default_factory=BatchBuilder)
+    builder: BatchBuilder = field(default_factory=BatchBuilder)
     done: int = 0
 
     def __post_init__(self) -> None:
@@ -92,25 +92,25 @@ class _Reading:
         now = now_ms()
         changed = [each for page, each in listed.items() if self.known.get(page) != _mark(each)]
         missing = [page for page in self.known if page not in listed]
-        self.found.total = len(changed) + len(missing)
+        self.builder.total = len(changed) + len(missing)
         try:
             for each in changed:
                 self._read(each, listed, now)
-                if self.found.is_full:
+                if self.builder.is_full:
                     yield self._batch()
             for page in missing:
                 self._ask_for(page)
-                if self.found.is_full:
+                if self.builder.is_full:
                     yield self._batch()
         except SourceError:
-            if self.found:
+            if self.builder:
                 yield self._batch()  # the next reading goes on after these
             raise
-        if self.found or self.known != self.cursor.get("pages", {}):
+        if self.builder or self.known != self.cursor.get("pages", {}):
             yield self._batch()
 
     def _batch(self) -> Batch:
-        return self.found.build({"pages": dict(self.known)}, self.done)
+        return self.builder.build({"pages": dict(self.known)}, self.done)
 
     def _listed(self) -> dict[str, dict[str, Any]]:
         """Id → page or database: what the search gives, and the rows of each database."""
@@ -124,7 +124,7 @@ class _Reading:
             try:
                 rows = list(self.api.listed(f"/v1/databases/{_id(database)}/query", {}))
             except Refused as error:  # such as one of several sources: its rows may be listed
-                self.found.fail(_title(database) or _id(database), error.message)
+                self.builder.fail(_title(database) or _id(database), error.message)
                 continue
             listed.update((_id(row), row) for row in rows if _id(row))
         return listed
@@ -148,15 +148,15 @@ class _Reading:
         was_known = page in self.known
         self.known[page] = _mark(each, settled=edited is not None and edited + _MINUTE_MS <= now)
         if isinstance(made, LedgerEntry):
-            self.found.note(made)
+            self.builder.note(made)
         elif made.text:
-            self.found.take(made, page)
+            self.builder.take(made, page)
             said = "; ".join(filter(None, (made.title, *unread_of(made.metadata))))
-            self.found.note(LedgerEntry(page, "taken", said, records=1))
+            self.builder.note(LedgerEntry(page, "taken", said, records=1))
         else:
-            self.found.leave(page, "it is empty")
+            self.builder.leave(page, "it is empty")
             if was_known:
-                self.found.drop(page)
+                self.builder.drop(page)
 
     def _ask_for(self, page: str) -> None:
         """A page that is not listed: it is deleted only where Notion says so."""
@@ -173,12 +173,12 @@ class _Reading:
 
     def _forget(self, page: str, why: str) -> None:
         if self.known.pop(page, None) is not None:
-            self.found.delete(page, why)
+            self.builder.delete(page, why)
 
 
 def _id(each: Mapping[str, Any]) -> str:
-    found = each.get("id")
-    return found if isinstance(found, str) and each.get("object") in ("page", "database") else ""
+    key = each.get("id")
+    return key if isinstance(key, str) and each.get("object") in ("page", "database") else ""
 
 
 def _mark(each: Mapping[str, Any], *, settled: bool = True) -> str:

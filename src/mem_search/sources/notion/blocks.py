@@ -121,10 +121,10 @@ def written(rich: object, text: Text | None = None) -> str:
     return "".join(parts)
 
 
-def properties(found: object) -> tuple[str, dict[str, Any], list[str]]:
+def properties(given: object) -> tuple[str, dict[str, Any], list[str]]:
     """The title of a page, its other properties by name, and what it is tagged with."""
     title, values, tags = "", dict[str, Any](), list[str]()
-    for name, each in found.items() if isinstance(found, dict) else ():
+    for name, each in given.items() if isinstance(given, dict) else ():
         if not isinstance(each, dict):
             continue
         kind = each.get("type")
