@@ -133,16 +133,16 @@ def _values(data: Any) -> list[str]:
     if data is None:
         return []
     code = next((e.text for e in data.iter() if local(e) == "formatCode"), None) or "General"
-    found: list[str] = []
+    values: list[str] = []
     for point in data.iter():
-        if local(point) == "pt" and len(found) < _MAX_POINTS:
+        if local(point) == "pt" and len(values) < _MAX_POINTS:
             said = point.text or "".join(e.text or "" for e in point if local(e) == "v")
             own = attribute(point, "formatCode") or code
             is_text = local(point.getparent()) in ("strCache", "strLit", "lvl") and own == "General"
-            found.append(said.strip() if is_text else _number(said.strip(), own))
-    if not found:  # a name that is written in the chart itself
-        found = [e.text for e in data.iter() if local(e) in ("v", "t") and e.text]
-    return found
+            values.append(said.strip() if is_text else _number(said.strip(), own))
+    if not values:  # a name that is written in the chart itself
+        values = [e.text for e in data.iter() if local(e) in ("v", "t") and e.text]
+    return values
 
 
 def _number(said: str, code: str) -> str:
@@ -167,20 +167,20 @@ def drawn(package: Package, part: str) -> Iterator[str]:
 
 def files_in(package: Package, parts: Iterable[str]) -> inside.Inside:
     """The files that a person put into the document; those behind its charts are no others."""
-    found = dict.fromkeys(
+    targets = dict.fromkeys(
         target for part in parts for kind, target in package.targets(part).values()
         if kind in FILES and target in package.names
     )  # fmt: skip
-    return inside.read((Path(name).name, package.data(name)) for name in found)
+    return inside.read((Path(name).name, package.data(name)) for name in targets)
 
 
 def pictures_in(package: Package, parts: Iterable[str]) -> inside.Inside:
     """The text of the pictures that the parts show: of a document that is hardly more."""
-    found = dict.fromkeys(
+    pictures = dict.fromkeys(
         target for part in parts for kind, target in package.targets(part).values()
         if kind == "image" and target in package.names
     )  # fmt: skip
-    names = [name for name in found if name.lower().endswith(_PICTURES)]
+    names = [name for name in pictures if name.lower().endswith(_PICTURES)]
     read = inside.read((Path(name).name, package.data(name)) for name in names[:_MAX_PICTURES])
     if len(names) > _MAX_PICTURES:
         more = f"{len(names) - _MAX_PICTURES} more pictures in it are not read"

@@ -95,11 +95,11 @@ def _texts(package: Package, targets: dict[str, tuple[str, str]]) -> list[str]:
     part = _part(targets, "sharedStrings")
     if part not in package.names:
         return []
-    found = []
+    texts = []
     for element in _ends(package, part, "si"):
-        found.append(_rich(element))
+        texts.append(_rich(element))
         element.clear()
-    return found
+    return texts
 
 
 def _rich(element: Any) -> str:
@@ -118,13 +118,13 @@ def _formats(package: Package, targets: dict[str, tuple[str, str]]) -> list[str]
         return []
     root = package.xml(part)
     codes = dict(number_format.BUILT_IN)
-    found = []
+    numbers = []
     for each in root.iter():
         if local(each) == "numFmt" and local(each.getparent()) == "numFmts":
             codes[_whole(each.get("numFmtId"))] = each.get("formatCode", "General")
         elif local(each) == "xf" and local(each.getparent()) == "cellXfs":
-            found.append(_whole(each.get("numFmtId")))
-    return [codes.get(number, "General") for number in found]
+            numbers.append(_whole(each.get("numFmtId")))
+    return [codes.get(number, "General") for number in numbers]
 
 
 def _whole(said: str | None) -> int:
