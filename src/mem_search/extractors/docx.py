@@ -42,7 +42,7 @@ class Docx:
                 pictures = office.pictures_in(package, [_MAIN])
             said = dict.fromkeys(
                 each for part in _parts(package)
-                for each in office.said_of_pictures(package.xml(part))
+                for each in office.alternative_texts(package.xml(part))
             )  # fmt: skip
             text = "\n\n".join(filter(None, (text, *said, *pictures.texts, *files.texts)))
             properties = package.properties()

@@ -53,7 +53,7 @@ _PRECISION: Final = 15
 Token = tuple[str, str]
 
 
-def shown(value: float, code: str, *, is_1904: bool = False) -> str:
+def formatted(value: float, code: str, *, is_1904: bool = False) -> str:
     """The number as the format ``code`` shows it; ``is_1904``: days are counted from 1904."""
     if not math.isfinite(value):
         return str(value)

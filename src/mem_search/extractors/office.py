@@ -90,7 +90,7 @@ def text_of(root: Any) -> str:
     return "\n".join(line for line in lines if line)
 
 
-def said_of_pictures(root: Any) -> Iterator[str]:
+def alternative_texts(root: Any) -> Iterator[str]:
     """What a person wrote about pictures and shapes, for those who do not see them, and the words
     of WordArt of before 2007."""
     for each in root.iter():
@@ -147,7 +147,7 @@ def _values(data: Any) -> list[str]:
 
 def _number(said: str, code: str) -> str:
     try:
-        return number_format.shown(float(said), code)
+        return number_format.formatted(float(said), code)
     except ValueError:
         return said
 

@@ -90,7 +90,7 @@ class Refused:
     gave_up: bool = False
 
 
-def pages_said(pages: Iterable[int], called: str = "page") -> str:
+def pages_said(pages: Iterable[int], noun: str = "page") -> str:
     """``page 2 is``, ``pages 2 and 4 to 9 are``: of pages that are counted from 0."""
     spans: list[tuple[int, int]] = []
     for page in pages:
@@ -104,7 +104,7 @@ def pages_said(pages: Iterable[int], called: str = "page") -> str:
     if len(spans) > _MAX_SPANS:
         said.append("others")
     is_one = len(spans) == 1 and spans[0][0] == spans[0][1]
-    return f"{called} {listed(said)} is" if is_one else f"{called}s {listed(said)} are"
+    return f"{noun} {listed(said)} is" if is_one else f"{noun}s {listed(said)} are"
 
 
 def is_binary_format(head: bytes) -> bool:

@@ -161,7 +161,7 @@ def _page(package: Package, title: str, part: str, book: _Book) -> str:
     for kind, target in package.targets(part).values():
         if kind == "drawing" and target in package.names:
             root = package.xml(target)
-            lines += [office.text_of(root), *dict.fromkeys(office.said_of_pictures(root))]
+            lines += [office.text_of(root), *dict.fromkeys(office.alternative_texts(root))]
             lines += office.drawn(package, target)
     lines += _comments(package, part)
     return "\n".join(line for line in lines if line)
@@ -209,7 +209,7 @@ def _shown(cell: Any, title: str, book: _Book) -> str:
     style = _whole(cell.get("s"))
     code = book.formats[style] if style < len(book.formats) else "General"
     try:
-        return number_format.shown(float(value), code, is_1904=book.is_1904) if value else ""
+        return number_format.formatted(float(value), code, is_1904=book.is_1904) if value else ""
     except ValueError:
         return value
 

@@ -52,9 +52,9 @@ from mem_search.search.ranking import (
     rank,
     run_legs,
 )
-from mem_search.search.reranking import Reranking, reads_again, texts_read, with_first_hits
+from mem_search.search.reranking import Reranking, is_reranked, texts_to_rerank, with_first_hits
 from mem_search.search.respelling import Near, respelled, respelled_alone
-from mem_search.search.sparse import weigh
+from mem_search.search.sparse import encode_question
 from mem_search.search.stages import STAGES
 from mem_search.search.stages.installed import LEFT_OUT
 from mem_search.search.stages.ordering import in_field_order
@@ -199,7 +199,7 @@ class SearchPipeline:
         question, beside = await self._store.read(word_parts.with_others, question, query.text)
         if query.mode == "vector":
             question, near = await self._store.read(respelled_alone, question)
-        weighing = asyncio.create_task(weigh(self._sparse, query, question.text))
+        weighing = asyncio.create_task(encode_question(self._sparse, query, question.text))
         answers = await run_legs(self._store, legs, question, depth)
         again = False
         for answer in answers:
@@ -215,7 +215,7 @@ class SearchPipeline:
         if not rankings:
             raise no_answer(answers)
         traits = self._kinds.ranking
-        reranks = self._reranking is not None and reads_again(query, question)
+        reranks = self._reranking is not None and is_reranked(query, question)
         asked = with_first_hits(query) if reranks else query
         named: list[Ranking] = []
         if question.times or question.lifts:
@@ -315,7 +315,7 @@ def _ranked(
     return _Outcome(
         results=() if reranks else _hydrate(snapshot, answered.request, ranked.page, words),
         ranked=ranked,
-        texts=texts_read(snapshot, ranked.page) if reranks else (),
+        texts=texts_to_rerank(snapshot, ranked.page) if reranks else (),
         legs=ranked.reports,
         graph=picture,
     )

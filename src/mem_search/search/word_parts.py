@@ -133,7 +133,7 @@ def _with_stems(snapshot: SearchSnapshot, question: Question) -> Question:
     """
     asked = question.words.words[:MAX_LOOKED_AT]
     runs = [run.lower() for run in RUN.findall(plain(question.text))][: 4 * MAX_LOOKED_AT]
-    own = stems.asked_in(runs)
+    own = stems.question_language(runs)
     if own == "en":
         asked = tuple(word for word in asked if not wordpieces.is_word(word))
     possible = [own] if own in stems.SNOWBALL else [*stems.SNOWBALL]

@@ -150,7 +150,7 @@ def for_path(path: Path) -> str:
     return next((each.name for each in installed() if recognises(each, path)), "")
 
 
-def at(path: Path) -> list[str]:
+def names_at(path: Path) -> list[str]:
     """The names of the sources that read something at ``path``, ``files`` among them.
 
     A file has one source; a folder has one for each format that lies below it. Neither links nor

@@ -31,9 +31,9 @@ from mem_search.sources.agent_work.text import clean_text
 from mem_search.sources.agent_work.transcripts import (
     SessionFiles,
     Tools,
-    answered,
-    called,
+    call_of,
     records_of,
+    result_of,
 )
 from mem_search.sources.whole_files import WholeFile
 
@@ -150,8 +150,8 @@ class _Turn:
         """Aider says that it did this."""
         self.close()
         key = str(len(self.past_events))
-        self.past_events.append(called({tool: (tool, argument)}, key, tool, {argument: target}))
-        self.past_events.append(answered(key, fault, failed=bool(fault)))
+        self.past_events.append(call_of({tool: (tool, argument)}, key, tool, {argument: target}))
+        self.past_events.append(result_of(key, fault, failed=bool(fault)))
 
     def events(self) -> tuple[Event, ...]:
         self.close()

@@ -105,7 +105,7 @@ def _has_ended(pid: str) -> bool:
     return False
 
 
-def alone(item: str, make: Callable[[], Iterable[T]]) -> Iterator[T | LedgerEntry]:
+def guarded(item: str, make: Callable[[], Iterable[T]]) -> Iterator[T | LedgerEntry]:
     """What ``make`` gives for one of many items. A fault in it fails this item, and no other.
 
     Only what is no fault of the item is raised: MemSearchError, such as a full disk.

@@ -66,8 +66,8 @@ class ClaudeAi(ConversationsExport):
         start = head(file.path, _MARK_WITHIN)
         return b'"chat_messages"' not in start and b'"uuid"' in start and b'"docs"' in start
 
-    def conversation(self, said: Mapping[str, Any]) -> Iterator[Draft]:
-        return _drafts(said)
+    def conversation(self, exported: Mapping[str, Any]) -> Iterator[Draft]:
+        return _drafts(exported)
 
 
 def _projects(export: Export, member: Member | None, item: str) -> Iterator[Draft | LedgerEntry]:
@@ -115,9 +115,9 @@ def _memories(export: Export, member: Member) -> Iterator[Draft | LedgerEntry]:
                 yield Draft("note", NAME, identity, words, title="What Claude remembers")
 
 
-def _drafts(said: Mapping[str, Any]) -> Iterator[Draft]:
-    identity = text(said.get("uuid"))
-    messages = [fields(message) for message in items(said.get("chat_messages"))]
+def _drafts(exported: Mapping[str, Any]) -> Iterator[Draft]:
+    identity = text(exported.get("uuid"))
+    messages = [fields(message) for message in items(exported.get("chat_messages"))]
     draft = conversation(
         NAME,
         identity,
@@ -129,9 +129,9 @@ def _drafts(said: Mapping[str, Any]) -> Iterator[Draft]:
             )
             for message in messages
         ),
-        title=text(said.get("name")),
+        title=text(exported.get("name")),
         url=f"https://claude.ai/chat/{identity}",
-        created_at=moment(said.get("created_at")),
+        created_at=moment(exported.get("created_at")),
     )
     if draft is None or not identity:
         return

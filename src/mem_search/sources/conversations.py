@@ -19,7 +19,7 @@ from mem_search.contracts import FileFormat
 from mem_search.model import Draft, LedgerEntry
 from mem_search.patterns import pattern
 from mem_search.regular_file import open_regular_file
-from mem_search.sources.base import alone
+from mem_search.sources.base import guarded
 from mem_search.sources.compressed import lines_of
 from mem_search.sources.whole_files import (
     MAX_FILE_BYTES,
@@ -57,7 +57,7 @@ class ConversationsExport(WholeFiles):
     """A name that only this service's conversations have."""
 
     @abstractmethod
-    def conversation(self, said: Mapping[str, Any]) -> Iterator[Draft]:
+    def conversation(self, exported: Mapping[str, Any]) -> Iterator[Draft]:
         """The records of one conversation; none when nothing was said in it."""
 
     def recognises(self, path: Path) -> bool:
@@ -80,7 +80,7 @@ class ConversationsExport(WholeFiles):
                         place = ":".join(
                             filter(None, (file.name, member.name if member else "", str(number)))
                         )
-                        drafts = list(alone(place, partial(self.conversation, fields(item))))
+                        drafts = list(guarded(place, partial(self.conversation, fields(item))))
                         yield from drafts
                         if not drafts:
                             yield LedgerEntry(place, "left", "the conversation is empty")

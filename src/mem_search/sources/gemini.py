@@ -34,9 +34,9 @@ from mem_search.sources.agent_work.text import clean_text, without_injected
 from mem_search.sources.agent_work.transcripts import (
     SessionFiles,
     Tools,
-    answered,
-    called,
+    call_of,
     exit_code,
+    result_of,
 )
 from mem_search.sources.conversations import fields, items, json_lines, moment, text
 from mem_search.sources.growing import Rewritten
@@ -99,12 +99,12 @@ class Gemini(SessionFiles):
         return path.suffix in (".json", ".jsonl") and (is_session or _parent(path) != "")
 
     def lines(self, file: WholeFile) -> Iterator[Line]:
-        of = file.place.remember("reader", {"found": {}, "given": [], "number": 0, "asked": 0})
+        state = file.place.remember("reader", {"found": {}, "given": [], "number": 0, "asked": 0})
         goes_on = file.place.offset > 0
-        chat = _Chat(of["found"], frozenset(of["given"]))
+        chat = _Chat(state["found"], frozenset(state["given"]))
         if goes_on or not chat.is_document(file):
             chat.replay(file)
-        stated, given = chat.stated, of["given"]
+        stated, given = chat.stated, state["given"]
         own = clean_text(stated.get("sessionId")) or Path(file.name).name.partition(".")[0]
         session = _parent(file.path)
         is_subagent = stated.get("kind") == "subagent" or session != ""
@@ -116,21 +116,21 @@ class Gemini(SessionFiles):
             yield Line("start", session, moment(stated.get("startTime")), "", "", agent, ())
         for name, message in chat.messages.items():
             if name == chat.last:  # it may be written again
-                of["found"] = chat.stated_before
+                state["found"] = chat.stated_before
                 file.place.keep("unread", partial(asdict, chat.unread_before))
                 file.place.let_go()
             given.append(crc32(name.encode()))
             if _GONE in message:
                 yield Line("gone", session, None, cwd, "", agent, (), passed=1)
                 continue
-            of["number"] += 1
+            state["number"] += 1
             words = _words(message.get("displayContent")) or _words(message.get("content"))
             own_id = clean_text(message.get("id"))
-            key = f"{first}{own_id or 'message'}-{of['number']}"
+            key = f"{first}{own_id or 'message'}-{state['number']}"
             events: tuple[Event, ...] = ()
             if message.get("type") == "user" and words.strip():
-                of["asked"] += 1
-                key = f"{first}{of['asked']}"
+                state["asked"] += 1
+                key = f"{first}{state['asked']}"
                 if not _ADDED.fullmatch(words) and (said := without_injected(words)):
                     events = (Instruction(said) if is_subagent else Prompt(said),)
             elif message.get("type") == "gemini":
@@ -238,7 +238,7 @@ def _work(words: str, calls: list[Any]) -> Iterator[Event]:
         yield AgentText(words.strip())
     for call in map(fields, calls):
         key = call.get("id")
-        yield called(_TOOLS, key, call.get("name"), call.get("args"))
+        yield call_of(_TOOLS, key, call.get("name"), call.get("args"))
         parts = [fields(fields(part).get("functionResponse")) for part in items(call.get("result"))]
         responses = [fields(part.get("response")) for part in parts]
         output = "\n".join(
@@ -247,7 +247,7 @@ def _work(words: str, calls: list[Any]) -> Iterator[Event]:
         codes = _EXIT_CODE.findall(output)
         shown = clean_text(call.get("resultDisplay")) or output
         failed = call.get("status") in ("error", "cancelled")
-        yield answered(key, shown, failed=failed, code=exit_code(codes[-1]) if codes else 0)
+        yield result_of(key, shown, failed=failed, code=exit_code(codes[-1]) if codes else 0)
 
 
 def _words(content: object) -> str:

@@ -18,14 +18,7 @@ from typing import Final
 from mem_search.contracts import Machine
 from mem_search.patterns import pattern
 from mem_search.regular_file import read_regular_file
-from mem_search.sources.agent_work.events import (
-    MAIN,
-    AgentText,
-    Event,
-    Line,
-    Prompt,
-    SessionTitle,
-)
+from mem_search.sources.agent_work.events import MAIN, AgentText, Event, Line, Prompt, SessionTitle
 from mem_search.sources.agent_work.session_stores import (
     SessionStores,
     Store,
@@ -36,7 +29,7 @@ from mem_search.sources.agent_work.session_stores import (
     when,
 )
 from mem_search.sources.agent_work.text import clean_text, without_injected
-from mem_search.sources.agent_work.transcripts import Tools, answered, called, exit_code, words
+from mem_search.sources.agent_work.transcripts import Tools, call_of, exit_code, result_of, words
 from mem_search.sources.conversations import fields, items
 from mem_search.sources.whole_files import UnreadLines, head
 from mem_search.text.file_names import as_text
@@ -167,7 +160,7 @@ def _work(path: Path, unread: UnreadLines) -> Iterator[tuple[str, int | None, tu
             for part, each in enumerate(calls):
                 name = f"{call}-{part}"
                 events = (
-                    called(_TOOLS, name, kind, each),
-                    answered(name, answer, failed=failed, code=code),
+                    call_of(_TOOLS, name, kind, each),
+                    result_of(name, answer, failed=failed, code=code),
                 )
                 yield f"{place}-{part}", at, events

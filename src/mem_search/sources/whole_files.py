@@ -106,11 +106,11 @@ class UnreadLines:
         if len(self.named) < MAX_NAMED_LINES:
             self.named.append((number, reason))
 
-    def not_known(self, what: str) -> None:
+    def not_known(self, description: str) -> None:
         """The line at hand has something that may be the work, in a form that is not known."""
-        what = one_line(as_text(what), _MAX_KIND)
-        if what in self.unknown or len(self.unknown) < MAX_NAMED_LINES:
-            self.unknown.setdefault(what, [self.at, 0])[1] += 1
+        description = one_line(as_text(description), _MAX_KIND)
+        if description in self.unknown or len(self.unknown) < MAX_NAMED_LINES:
+            self.unknown.setdefault(description, [self.at, 0])[1] += 1
 
     def entries(self, name: str) -> Iterator[LedgerEntry]:
         """What the ledger says of them."""

@@ -33,7 +33,7 @@ from mem_search.sources.agent_work.session_stores import (
     when,
 )
 from mem_search.sources.agent_work.text import clean_text, without_injected
-from mem_search.sources.agent_work.transcripts import Tools, answered, called, exit_code, words
+from mem_search.sources.agent_work.transcripts import Tools, call_of, exit_code, result_of, words
 from mem_search.sources.compressed import unpacked
 from mem_search.sources.conversations import fields, items
 from mem_search.sources.databases import ForeignDatabase
@@ -185,7 +185,7 @@ def _work(content: list[Any], folders: list[str], unread: UnreadLines) -> Iterat
             for name in _PATHS:
                 if path := clean_text(given.get(name)):
                     given[name] = _placed(path, folders)
-            yield called(_TOOLS, use.get("id"), tool, given)
+            yield call_of(_TOOLS, use.get("id"), tool, given)
         elif kind not in ("Text", *_SILENT):
             unread.not_known(f"a part {clean_text(kind)}")
 
@@ -208,4 +208,4 @@ def _answer(result: Mapping[str, Any]) -> Event:
     exited = _EXITED.search(said) if is_command else None
     code = exit_code(exited[1]) if exited else 0
     failed = result.get("is_error") is True
-    return answered(result.get("tool_use_id"), said, failed=failed, code=code)
+    return result_of(result.get("tool_use_id"), said, failed=failed, code=code)

@@ -133,21 +133,21 @@ def _refusal(text: str, field: str, clock: Clock) -> InputError:
 
 def _misunderstood(words: str, clock: Clock) -> str:
     """What of a text that is no date was understood, as the end of a sentence; or empty."""
-    each = words.split()[:_MAX_WORDS]
-    strange = [word for word in each if not _is_known(word)]
-    if each and not strange:
+    tokens = words.split()[:_MAX_WORDS]
+    strange = [word for word in tokens if not _is_known(word)]
+    if tokens and not strange:
         return ": every word was understood, but there is no such date"
-    for length in range(len(each) - 1, 0, -1):
-        for at in range(len(each) - length + 1):
-            part = " ".join(each[at : at + length])
+    for length in range(len(tokens) - 1, 0, -1):
+        for at in range(len(tokens) - length + 1):
+            part = " ".join(tokens[at : at + length])
             try:
                 span = None if part.isdigit() else clock.range(part)
             except (ValueError, OverflowError):
                 span = None
             if span is not None:
-                others = " ".join((*each[:at], *each[at + length :]))
+                others = " ".join((*tokens[:at], *tokens[at + length :]))
                 return f": {part!r} was understood, {others!r} was not"
-    return f": {strange[0]!r} was not understood" if len(strange) < len(each) else ""
+    return f": {strange[0]!r} was not understood" if len(strange) < len(tokens) else ""
 
 
 def _is_known(word: str) -> bool:

@@ -12,7 +12,7 @@ from mem_search.model import Snippet
 from mem_search.patterns import pattern
 from mem_search.text import stems
 from mem_search.text.word_forms import folded, plain, view
-from mem_search.text.words import RUN, is_cjk, pairs
+from mem_search.text.words import RUN, bigrams, is_cjk
 
 WORD = pattern(r"[^\W_]+")
 
@@ -22,7 +22,7 @@ class WordMatcher:
 
     def __init__(self, words: tuple[str, ...]) -> None:
         runs = [run for word in words for run in RUN.findall(word)]
-        self._pairs = [pair for run in runs if is_cjk(run) for pair in pairs(run)]
+        self._pairs = [pair for run in runs if is_cjk(run) for pair in bigrams(run)]
         self._words = [run for run in runs if not is_cjk(run)]
         self._stems = {stem(_plain(run)) for run in self._words}
 

@@ -15,7 +15,7 @@ from typing import Final, Literal
 
 from mem_search.patterns import pattern
 from mem_search.text.word_forms import plain
-from mem_search.text.words import AnyWords, WordPhrase, WordQuery, is_hash, parts, runs_of
+from mem_search.text.words import AnyWords, WordPhrase, WordQuery, extra_terms, is_hash, runs_of
 
 MAX_NAMES: Final = 8
 """Names of one question that are looked up; a pasted text has many more."""
@@ -125,7 +125,7 @@ class Name:
         if self.version:
             first, *others = runs_of(self.version)
             return AnyWords((_row(first, *others), _row(f"v{first}", *others)))
-        if len(self.words) == 1 and (pieces := parts(self.text).split()):
+        if len(self.words) == 1 and (pieces := extra_terms(self.text).split()):
             return AnyWords((_row(*self.words), _row(*pieces)))
         return _row(*self.words)
 

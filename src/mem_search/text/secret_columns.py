@@ -180,8 +180,8 @@ def statements(text: str, names: Names, name_of: NameOf) -> Iterator[Span]:
 
 
 def _told(names: str, name_of: NameOf) -> dict[int, str]:
-    each = enumerate(name.strip(" \t\r\n\"`[]'") for name in names.split(","))
-    return {place: secret for place, name in each if (secret := name_of(name))}
+    numbered = enumerate(name.strip(" \t\r\n\"`[]'") for name in names.split(","))
+    return {place: secret for place, name in numbered if (secret := name_of(name))}
 
 
 def html_tables(text: str, names: Names, name_of: NameOf) -> Iterator[Span]:

@@ -89,7 +89,7 @@ class _Phrases(NamedTuple):
     length: int
 
 
-def kept(text: str) -> tuple[Phrase, ...]:
+def sampled_phrases(text: str) -> tuple[Phrase, ...]:
     """The phrases by which the store finds texts that share one with ``text``, each once."""
     phrases = _phrases(text)
     hashes, at = np.unique(phrases.hashes, return_index=True)

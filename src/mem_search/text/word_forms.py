@@ -1,8 +1,8 @@
 """Words as they are searched: one form for index and question, however they are written.
 
 A soft hyphen in a word, a ligature, full width, Arabic letters as a PDF draws them: readers see the
-word and nobody can type it so. ``words.parts`` puts the plain form into the index beside the text,
-``words.read`` asks for it, and ``highlight`` finds its way back: texts stay as they were written.
+word and nobody can type it so. ``words.extra_terms`` puts the plain form into the index beside the
+text, ``words.read`` asks for it, and ``highlight`` finds the way back: texts stay as they were.
 
 Most of it is Unicode's NFKC. Left out is what NFKC takes apart and people type as it is: vowels of
 Thai, letters of Korean.

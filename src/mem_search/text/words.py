@@ -3,8 +3,8 @@
 A full-text index takes letters and digits as words and everything else as space, so a question
 is cut the same way: ``a::b``, ``x/y.py`` and ``snake_case`` become their parts. Question words
 that carry no meaning are left out unless nothing else remains. Chinese, Japanese and Korean runs
-are cut into the same character pairs that ``parts`` puts into the index beside the text. There
-the last character of a run is indexed alone as well: every other character begins a pair, so that
+are cut into the same character pairs that ``extra_terms`` puts into the index beside the text.
+There the last character of a run is indexed alone as well: every other one begins a pair, so that
 each can be found by itself. Emoji and other signs are words only of a question that has no others.
 
 What is asked of the index is a ``WordQuery``; each store compiles it to its own syntax.
@@ -223,7 +223,7 @@ def _guess(words: tuple[str, ...]) -> WordQuery:
 
 def _single(words: Words) -> tuple[WordQuery, ...]:
     """A query for each word by itself, beside the plain ones."""
-    pairs_of_runs = chain.from_iterable(map(pairs, words.cjk))
+    pairs_of_runs = chain.from_iterable(map(bigrams, words.cjk))
     return (
         *map(known_word, words.near),
         *map(_guess, words.guessed),
@@ -235,7 +235,7 @@ def _combined(how: type[AllWords | AnyWords], queries: tuple[WordQuery, ...]) ->
     return how(queries) if len(queries) > 1 else queries[0] if queries else None
 
 
-def parts(text: str) -> str:
+def extra_terms(text: str) -> str:
     """Terms to index beside ``text``: CJK character pairs, the parts of camelCase words, words
     with their letters ``folded``, and those that are written in another form (``word_forms``).
 
@@ -285,7 +285,7 @@ def _cjk_parts(text: str) -> Iterator[str]:
     for match in RUN.finditer(text):
         run = match[0]
         if _IS_CJK.match(run):
-            yield from pairs(run)
+            yield from bigrams(run)
             yield from run[-1:] if len(run) > 1 else ()
             continue
         if _IS_CJK.match(text, match.end()) or _IS_CJK.match(text, max(0, match.start() - 1)):
@@ -307,7 +307,7 @@ def _word_parts(run: str) -> Sequence[str]:
     return terms
 
 
-def pairs(run: str) -> list[str]:
+def bigrams(run: str) -> list[str]:
     """Overlapping character pairs; a single character stands for itself."""
     if len(run) == 1:
         return [run]

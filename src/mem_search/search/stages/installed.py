@@ -80,9 +80,9 @@ def _checked(stage: object, others: Sequence[Stage]) -> Stage:
 def contained(stage: Stage) -> Stage:
     """``stage`` so that its faults are told in the report of the search, and end no search."""
 
-    def read(given: RankingInput) -> Mapping[StageData[Any], object] | Exception:
+    def read(inputs: RankingInput) -> Mapping[StageData[Any], object] | Exception:
         try:
-            return {data: given.having(data).stored.of(data) for data in stage.reads}
+            return {data: inputs.having(data).stored.of(data) for data in stage.reads}
         except Exception as error:  # noqa: BLE001 - foreign code may raise anything
             return error
 

@@ -27,7 +27,7 @@ from mem_search.sources.agent_work.drafts import VERSION
 from mem_search.sources.agent_work.events import Line
 from mem_search.sources.agent_work.text import clean_text
 from mem_search.sources.agent_work.transcripts import home_of, records_of
-from mem_search.sources.base import BaseSource, BatchBuilder, alone
+from mem_search.sources.base import BaseSource, BatchBuilder, guarded
 from mem_search.sources.conversations import fields, moment
 from mem_search.sources.databases import (
     ENDED,
@@ -197,7 +197,7 @@ class SessionStores(BaseSource):
             unread, place = UnreadLines("message"), store.place
             taken: dict[str, bool] = {}
             batch.outdate(f"{item}:{place.line + 1}" if place.offset else item)
-            for output in alone(item, partial(self._records, item, each, unread, place)):
+            for output in guarded(item, partial(self._records, item, each, unread, place)):
                 if isinstance(output, Draft):
                     taken[output.source_id] = bool(place.left)
                     batch.take(output, item)

@@ -12,13 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from mem_search.patterns import pattern
-from mem_search.sources.agent_work.events import (
-    AgentText,
-    Compaction,
-    Event,
-    Instruction,
-    Prompt,
-)
+from mem_search.sources.agent_work.events import AgentText, Compaction, Event, Instruction, Prompt
 from mem_search.sources.agent_work.session_documents import (
     SessionDocuments,
     document,
@@ -26,7 +20,7 @@ from mem_search.sources.agent_work.session_documents import (
     seconds,
 )
 from mem_search.sources.agent_work.text import clean_text, without_injected
-from mem_search.sources.agent_work.transcripts import Tools, answered, called, exit_code
+from mem_search.sources.agent_work.transcripts import Tools, call_of, exit_code, result_of
 from mem_search.sources.conversations import fields, items, moment
 from mem_search.sources.whole_files import WholeFile
 
@@ -154,8 +148,8 @@ def _work(key: str, name: str, text: str, later: Iterable[Mapping[str, Any]]) ->
     several = [fields(each) for each in items(given.get("batchFiles") or given.get("batchDiffs"))]
     for number, each in enumerate(several or [given]):
         call = f"{key}/{number}"
-        yield called(TOOLS, call, tool, each)
-        yield answered(call, fault or answer, failed=bool(fault), code=code)
+        yield call_of(TOOLS, call, tool, each)
+        yield result_of(call, fault or answer, failed=bool(fault), code=code)
 
 
 def _answer(later: Iterable[Mapping[str, Any]]) -> tuple[str, str]:

@@ -163,25 +163,25 @@ def _batches(
             batch.outdate(item)
         if batch.is_full:
             yield batch.build({"files": dict(known), "counted": counted}, done)
-    for done, (each, seen) in enumerate(looked, done + 1):  # noqa: B020  the count goes on
-        was = known.get(each.item, ["", ""])[1]
+    for done, (seen, look) in enumerate(looked, done + 1):  # noqa: B020  the count goes on
+        was = known.get(seen.item, ["", ""])[1]
         digest, draft, lacks = "", None, ""
-        if seen.by:
-            digest = f"{_LEFT_TO}{seen.by}"
-            batch.outdate(each.item)
-        elif each.skipped:
-            (batch.fail if each.failed else batch.leave)(_shown(location, each.item), each.skipped)
+        if look.by:
+            digest = f"{_LEFT_TO}{look.by}"
+            batch.outdate(seen.item)
+        elif seen.skipped:
+            (batch.fail if seen.failed else batch.leave)(_shown(location, seen.item), seen.skipped)
         else:
-            digest, draft, lacks = _file(source, location, each, seen, project.name, batch)
+            digest, draft, lacks = _file(source, location, seen, look, project.name, batch)
         if draft is not None:
-            item = _shown(location, each.item)
+            item = _shown(location, seen.item)
             placed = draft.project == project.name
             batch.take(replace(draft, place=project.place) if placed else draft, item)
             batch.note(LedgerEntry(item, "taken", _recognition(draft.metadata), records=1))
             size += len(draft.text)
         elif len(was) >= _DIGEST and len(digest) < _DIGEST:
-            batch.drop(identity_of(location, each.item))
-        known[each.item] = [each.stamp + lacks, digest + lacks]
+            batch.drop(identity_of(location, seen.item))
+        known[seen.item] = [seen.stamp + lacks, digest + lacks]
         if batch.is_full or size > _MAX_BATCH_CHARS:
             yield batch.build({"files": dict(known), "counted": counted}, done)
             size = 0
@@ -230,7 +230,7 @@ def _look_at_all(
 def _look(
     source: Files,
     location: Location,
-    each: Seen,
+    seen: Seen,
     was: str,
     extractions: Extractions,
     inside: str,
@@ -241,12 +241,12 @@ def _look(
     """
     root = Path(location.path)
     is_folder = root.is_dir()
-    path = root / each.item if is_folder else root
-    if each.skipped and not each.is_large:
+    path = root / seen.item if is_folder else root
+    if seen.skipped and not seen.is_large:
         return _Looked()
     if by := source.elsewhere(path) if is_folder else "":
         return _Looked(by=by)
-    if each.skipped:
+    if seen.skipped:
         return _Looked()
     try:
         # Of a folder no link is followed, also not one that was a file when the folder was listed.
@@ -271,13 +271,13 @@ def _name(location: Location, path: Path) -> str:
 def _file(
     source: Files,
     location: Location,
-    each: Seen,
+    seen: Seen,
     looked: _Looked,
     project: str,
     batch: BatchBuilder,
 ) -> tuple[str, Draft | None, str]:
     """The hash of what is stored of the file, its draft if that is new, and what it lacks."""
-    item, read = _shown(location, each.item), looked.read
+    item, read = _shown(location, seen.item), looked.read
     if looked.error:
         batch.fail(item, looked.error)
         return "", None, ""
@@ -292,9 +292,9 @@ def _file(
     if isinstance(read, Refused):
         (batch.leave if read.empty else batch.fail)(item, read.reason)
         return "", None, lacks
-    name = _name(location, Path(location.path) / each.item)
+    name = _name(location, Path(location.path) / seen.item)
     try:
-        draft = source.draft(location, each.item, name, read, looked.modified, project)
+        draft = source.draft(location, seen.item, name, read, looked.modified, project)
     except Unreadable as unusable:
         batch.fail(item, unusable.reason)
         return "", None, lacks

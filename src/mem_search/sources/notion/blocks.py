@@ -121,10 +121,10 @@ def written(rich: object, text: Text | None = None) -> str:
     return "".join(parts)
 
 
-def properties(given: object) -> tuple[str, dict[str, Any], list[str]]:
+def properties(stated: object) -> tuple[str, dict[str, Any], list[str]]:
     """The title of a page, its other properties by name, and what it is tagged with."""
     title, values, tags = "", dict[str, Any](), list[str]()
-    for name, each in given.items() if isinstance(given, dict) else ():
+    for name, each in stated.items() if isinstance(stated, dict) else ():
         if not isinstance(each, dict):
             continue
         kind = each.get("type")

@@ -68,7 +68,7 @@ class Packed(WholeFiles):
             if unpacked.more:
                 why = f"{unpacked.more} more files were not unpacked"
                 yield LedgerEntry(f"{file.name}:more", "left", why)
-            for name in sources.at(root):
+            for name in sources.names_at(root):
                 if name != NAME:
                     yield from _read(file, root, name)
 

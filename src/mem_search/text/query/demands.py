@@ -177,7 +177,7 @@ def written_term(term: Term) -> str:
     if term.form != "exact":
         return "_".join(term.words) + _SIGNS[term.form]
     text = " ".join(term.words)
-    # A stop word without quotes would not be an operand (``grammar.settled``).
+    # A stop word without quotes would not be an operand (``grammar.resolve_operators``).
     is_plain = len(term.words) == 1 and text[0].isalpha() and text not in DEPENDENT
     return text if is_plain else f'"{text}"'
 

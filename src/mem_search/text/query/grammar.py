@@ -10,7 +10,7 @@ An operator without an operand is read as a word, with a warning.
 
 A question in capitals has AND, OR and NOT as every question does, and so has one that stresses a
 word (``why does it NOT work``). They are operators only where the rest of the text is not in
-capitals and where what stands on both sides means something by itself (``settled``).
+capitals and where what stands on both sides means something by itself (``resolve_operators``).
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ CAPITALS: Final = 0.9
 ``pH`` and ``mRNA``, never are."""
 
 
-def settled(tokens: Sequence[Token], text: str) -> tuple[list[Token], list[str]]:
+def resolve_operators(tokens: Sequence[Token], text: str) -> tuple[list[Token], list[str]]:
     """The tokens, with the operators that are words of a question as words; and a warning each."""
     as_read = list(tokens)
     asked = [at for at, token in enumerate(as_read) if token.sort in OPERATORS]

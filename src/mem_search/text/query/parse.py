@@ -167,7 +167,7 @@ def read(
 
 def _parse(text: str, fields: Fields) -> _Expression:
     lexer = Lexer(text, fields.read)
-    tokens, as_words = grammar.settled(lexer.tokens, text)
+    tokens, as_words = grammar.resolve_operators(lexer.tokens, text)
     parser = Parser(tokens, text)
     warnings = (*lexer.warnings, *as_words, *parser.warnings)
     return _Expression(tokens, parser.items, parser.dangling, warnings)
