@@ -94,8 +94,8 @@ def _is_fallback(element: Any) -> bool:
 def _level(paragraph: Any) -> str:
     for style in paragraph.iterchildren():
         if local(style) == "pPr":
-            for each in style:
-                value = attribute(each, "val").lower() if local(each) == "pStyle" else ""
+            for child in style:
+                value = attribute(child, "val").lower() if local(child) == "pStyle" else ""
                 if value.startswith("heading") and value[7:].strip().isdecimal():
                     return "#" * min(6, int(value[7:].strip())) + " "
     return ""

@@ -134,13 +134,13 @@ def _values(root: Any) -> dict[str, list[str]]:
         for name, value in described.attrib.items():
             if not name.startswith(_RDF):
                 values.setdefault(name, []).append(_clean(value))
-        for each in described:
-            if isinstance(each.tag, str):
-                items = list(each.iter(f"{_RDF}li")) or [each]
+        for element in described:
+            if isinstance(element.tag, str):
+                items = list(element.iter(f"{_RDF}li")) or [element]
                 language = "{http://www.w3.org/XML/1998/namespace}lang"
                 items.sort(key=lambda item: item.get(language, "x-default") != "x-default")
                 texts = [_clean("".join(item.itertext())) for item in items]
-                values.setdefault(each.tag, []).extend(filter(None, texts))
+                values.setdefault(element.tag, []).extend(filter(None, texts))
     return values
 
 

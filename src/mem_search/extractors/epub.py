@@ -74,11 +74,11 @@ def _locked(package: Package) -> list[str]:
     if "META-INF/encryption.xml" not in package.names:
         return []
     locked = []
-    for each in package.xml("META-INF/encryption.xml").iter():
-        if local(each) == "EncryptedData":
-            ways = [e.get("Algorithm") for e in each if local(e) == "EncryptionMethod"]
+    for entry in package.xml("META-INF/encryption.xml").iter():
+        if local(entry) == "EncryptedData":
+            ways = [e.get("Algorithm") for e in entry if local(e) == "EncryptionMethod"]
             if not any(way in _FONTS for way in ways):
-                locked += [e.get("URI", "") for e in each.iter() if local(e) == "CipherReference"]
+                locked += [e.get("URI", "") for e in entry.iter() if local(e) == "CipherReference"]
     return locked
 
 

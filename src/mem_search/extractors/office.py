@@ -93,10 +93,10 @@ def text_of(root: Any) -> str:
 def alternative_texts(root: Any) -> Iterator[str]:
     """What a person wrote about pictures and shapes, for those who do not see them, and the words
     of WordArt of before 2007."""
-    for each in root.iter():
-        name = local(each)
-        said = attribute(each, "descr") if name in ("docPr", "cNvPr") else ""
-        said = attribute(each, "string") if name == "textpath" else " ".join(said.split())
+    for element in root.iter():
+        name = local(element)
+        said = attribute(element, "descr") if name in ("docPr", "cNvPr") else ""
+        said = attribute(element, "string") if name == "textpath" else " ".join(said.split())
         if said and not _MADE.search(said) and not _FILE_NAME.fullmatch(said):
             yield said
 

@@ -138,10 +138,10 @@ def _pictures(written: list[str], *, all_of_them: bool) -> inside.Inside:
         said = (counted(large, "large picture"),) if large else ()
         return inside.Inside(unread=tuple(f"{each} in it not read" for each in said))
     pictures: list[tuple[str, bytes]] = []
-    for each in written:
-        kind = _PICTURE.search(each[:_HEAD].encode())
+    for group in written:
+        kind = _PICTURE.search(group[:_HEAD].encode())
         if kind and len(pictures) < _MAX_PICTURES:
-            digits = _NO_HEX.sub("", _CONTROL.sub(" ", each.rpartition("}")[2]))
+            digits = _NO_HEX.sub("", _CONTROL.sub(" ", group.rpartition("}")[2]))
             suffix = "png" if b"png" in kind[0] else "jpg"
             name = f"picture {len(pictures) + 1}.{suffix}"
             pictures.append((name, bytes.fromhex(digits[: len(digits) // 2 * 2])))

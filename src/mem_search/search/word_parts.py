@@ -245,9 +245,9 @@ def _with_words(text: str, better: Mapping[str, str]) -> str:
 def meant(others: Iterable[Others]) -> Meant:
     """For each word what stands for it, as the reply names it."""
     by_name: dict[str, list[str]] = {}
-    for each in others:
-        name = " ".join(each.words)
-        words = each.seen if each.forms[0].endswith("*") else each.forms
+    for alternative in others:
+        name = " ".join(alternative.words)
+        words = alternative.seen if alternative.forms[0].endswith("*") else alternative.forms
         by_name.setdefault(name, []).extend(word.replace("_", " ") for word in words)
     return {name: tuple(dict.fromkeys(words)) for name, words in by_name.items()}
 

@@ -245,15 +245,15 @@ def _kept(location: Location) -> tuple[_Kept, ...]:
 def _kept_files(root: Path, kept: Iterable[_Kept]) -> Iterator[tuple[Path, _Kept]]:
     """The files below ``root`` that are kept, each once; whatever is no file is refused later."""
     seen: set[Path] = set()
-    for each in kept:
+    for rule in kept:
         try:
-            paths = sorted(root.glob(each.glob))[: MAX_FILES + 1]
+            paths = sorted(root.glob(rule.glob))[: MAX_FILES + 1]
         except (OSError, ValueError):  # forbidden, or gone meanwhile
             continue
         for path in paths:
             if path not in seen and not path.is_dir():
                 seen.add(path)
-                yield path, each
+                yield path, rule
 
 
 def _project_of_transcripts(folder: Path) -> Project:

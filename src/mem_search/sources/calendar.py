@@ -51,13 +51,13 @@ class Calendar(WholeFiles):
         for calendar in components(data):
             zones = _zones(calendar)
             named = calendar.text("X-WR-CALNAME", "NAME") or Path(file.name).stem
-            for each in calendar.components if calendar.name == "VCALENDAR" else [calendar]:
-                if each.name not in _TAKEN:
+            for entry in calendar.components if calendar.name == "VCALENDAR" else [calendar]:
+                if entry.name not in _TAKEN:
                     continue
                 number += 1
-                yield draft(each, zones, named, seen)
-                if not each.is_whole:
-                    why = f"entry {number} is cut off: its END:{each.name} is missing"
+                yield draft(entry, zones, named, seen)
+                if not entry.is_whole:
+                    why = f"entry {number} is cut off: its END:{entry.name} is missing"
                     yield LedgerEntry(f"{file.name}:{number}", "failed", why)
         if number != stated:
             why = f"{stated - number} of {stated} entries were not read: their lines are damaged"
@@ -139,9 +139,9 @@ def _person(prop: Property) -> str:
 def _zones(calendar: Component) -> dict[str, tzinfo]:
     """The zones that the calendar describes, by the offset of their winter; "" is the usual one."""
     zones: dict[str, tzinfo] = {}
-    for each in calendar.components:
-        if each.name == "VTIMEZONE" and (name := each.text("TZID")):
-            inner = sorted(each.components, key=lambda one: one.name != "STANDARD")
+    for component in calendar.components:
+        if component.name == "VTIMEZONE" and (name := component.text("TZID")):
+            inner = sorted(component.components, key=lambda one: one.name != "STANDARD")
             offsets = (_OFFSET.match(one.text("TZOFFSETTO")) for one in inner)
             offset = next(filter(None, offsets), None)
             if zone := _zone(name) or (_fixed(offset) if offset else None):

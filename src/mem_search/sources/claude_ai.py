@@ -106,12 +106,12 @@ def _memories(export: Export, member: Member) -> Iterator[Draft | LedgerEntry]:
     """What Claude keeps of a person, and of each project."""
     with export.text(member) as content:
         memories = whole(content)
-    for number, each in enumerate(map(fields, items(memories)), 1):
-        said = {"": text(each.get("conversations_memory"))}
-        said |= {key: text(value) for key, value in fields(each.get("project_memories")).items()}
+    for number, memory in enumerate(map(fields, items(memories)), 1):
+        said = {"": text(memory.get("conversations_memory"))}
+        said |= {key: text(value) for key, value in fields(memory.get("project_memories")).items()}
         for key, words in said.items():
             if words.strip():
-                identity = f"memory-{text(each.get('account_uuid')) or number}{key and f'-{key}'}"
+                identity = f"memory-{text(memory.get('account_uuid')) or number}{key and f'-{key}'}"
                 yield Draft("note", NAME, identity, words, title="What Claude remembers")
 
 

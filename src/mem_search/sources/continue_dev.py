@@ -87,12 +87,12 @@ class Continue(SessionDocuments):
         saved = fields(document(file))
         session = clean_text(saved.get("sessionId")) or Path(file.name).stem
         cwd, at = path_of(saved.get("workspaceDirectory")), _began(file, session)
-        for number, each in enumerate(map(fields, self.messages(file, saved.get("history"))), 1):
-            message = fields(each.get("message"))
+        for number, entry in enumerate(map(fields, self.messages(file, saved.get("history"))), 1):
+            message = fields(entry.get("message"))
             if message.get("role") not in _ROLES:
                 what = f"a message of {clean_text(message.get('role')) or 'nobody'}"
                 not_understood(file, number, what, self.label)
-            yield Line(str(number), session, at, cwd, "", MAIN, tuple(_events(each, message)))
+            yield Line(str(number), session, at, cwd, "", MAIN, tuple(_events(entry, message)))
         title = clean_text(saved.get("title"))
         if title and title not in _UNTITLED:
             yield Line("title", session, None, cwd, "", MAIN, (SessionTitle(title),))

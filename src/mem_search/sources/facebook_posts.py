@@ -50,10 +50,10 @@ class FacebookPosts(WholeFiles):
         listed = listed or [fields(posts)]
         seen: dict[str, int] = {}
         empty = 0
-        for each in listed:
+        for post in listed:
             words: list[str] = []
             times: list[int] = []
-            _collect(each, words, times, 0)
+            _collect(post, words, times, 0)
             said = "\n".join(dict.fromkeys(words))
             if not said:
                 empty += 1

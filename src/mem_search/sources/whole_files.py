@@ -169,8 +169,8 @@ class WholeFiles(BaseSource):
         stamps = {path: stamped for path in names if (stamped := stamp_of(path))}
         batch = BatchBuilder(total=sum(size for _, size in stamps.values()))
         done, before = 0, {*known}
-        for each in refused:
-            item, why = as_text(each.filename), f"it cannot be read: {each.strerror}"
+        for fault in refused:
+            item, why = as_text(fault.filename), f"it cannot be read: {fault.strerror}"
             if known.get(item, [""])[0] != why:
                 known[item] = [why, _DONE]
                 batch.fail(item, why)
@@ -237,11 +237,11 @@ class WholeFiles(BaseSource):
         attempts = [(file, entry[1] if entry[0] == stamp else 0)]
         if entry[2:] and (place := continued(file.path, entry[2])):
             attempts.insert(0, (replace(file, place=place, unread=UnreadLines()), 0))
-        for each, start in attempts:
-            goes_on = each is not file
+        for attempt, start in attempts:
+            goes_on = attempt is not file
             with suppress(Rewritten):
-                for count in self._file(each, start, batch):
-                    left = [each.place.left] if count == _DONE and each.place.left else []
+                for count in self._file(attempt, start, batch):
+                    left = [attempt.place.left] if count == _DONE and attempt.place.left else []
                     # Until its end is reached, the next reading goes on there again.
                     yield entry if goes_on and count != _DONE else [stamp, count, *left]
                 return
@@ -255,21 +255,21 @@ class WholeFiles(BaseSource):
         elif not start:
             batch.outdate(item)
         try:
-            for count, each in enumerate(self.drafts(file), 1):
-                if isinstance(each, Draft):
-                    taken[each.source_id] = bool(file.place.left)
-                noted += isinstance(each, LedgerEntry)
+            for count, output in enumerate(self.drafts(file), 1):
+                if isinstance(output, Draft):
+                    taken[output.source_id] = bool(file.place.left)
+                noted += isinstance(output, LedgerEntry)
                 if count <= start:
                     continue
-                if isinstance(each, Draft):
-                    batch.take(each, item)
-                elif isinstance(each, WholeSession):
-                    batch.finish(each)
-                elif isinstance(each, NotHere):
-                    batch.drop(each.source_id)
+                if isinstance(output, Draft):
+                    batch.take(output, item)
+                elif isinstance(output, WholeSession):
+                    batch.finish(output)
+                elif isinstance(output, NotHere):
+                    batch.drop(output.source_id)
                     file.place.known.clear()
                 else:
-                    batch.note(each)
+                    batch.note(output)
                 yield count
         except (OSError, *DAMAGED_ZIP) as error:
             batch.fail(item, f"it cannot be read: {error}")

@@ -123,9 +123,9 @@ def find(text: str, known: Vocabulary) -> list[Named]:
     quoted = [match.span() for match in QUOTED.finditer(text)]
     facts = [each for each in plain_facts.find(text) if not _overlaps(each, quoted)]
     priced = [each for each in facts if each.field == plain_facts.PRICED]
-    for each in facts:  # what they say is neither a kind nor a name
-        if each.end > each.start and each not in priced:
-            text = f"{text[: each.start]}{',':{each.end - each.start}}{text[each.end :]}"
+    for fact in facts:  # what they say is neither a kind nor a name
+        if fact.end > fact.start and fact not in priced:
+            text = f"{text[: fact.start]}{',':{fact.end - fact.start}}{text[fact.end :]}"
     tokens = list(_WORD.finditer(text))
     words = [token[0].lower().replace("’", "'") for token in tokens]
     if not _NOT_ASKING.isdisjoint(words) and not priced:

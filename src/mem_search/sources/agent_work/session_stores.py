@@ -190,14 +190,14 @@ class SessionStores(BaseSource):
         self, store: Store, known: dict[str, str], earlier: Collection[str], batch: BatchBuilder
     ) -> Iterator[None]:
         """Take what changed in a store, session by session."""
-        for each in self._listed(store):
-            item, failed = clean_text(each.id) or _NAMELESS, False
-            if item in earlier or known.get(item) == each.stamp:
+        for session in self._listed(store):
+            item, failed = clean_text(session.id) or _NAMELESS, False
+            if item in earlier or known.get(item) == session.stamp:
                 continue
             unread, place = UnreadLines("message"), store.place
             taken: dict[str, bool] = {}
             batch.outdate(f"{item}:{place.line + 1}" if place.offset else item)
-            for output in guarded(item, partial(self._records, item, each, unread, place)):
+            for output in guarded(item, partial(self._records, item, session, unread, place)):
                 if isinstance(output, Draft):
                     taken[output.source_id] = bool(place.left)
                     batch.take(output, item)
@@ -211,8 +211,8 @@ class SessionStores(BaseSource):
             if (records := place.count(taken)) and not failed:
                 batch.note(LedgerEntry(item, "taken", records=records))
             elif not (failed or not_read):
-                batch.leave(item, each.left or "there is nothing in it that could be stored")
-            known[item] = each.stamp
+                batch.leave(item, session.left or "there is nothing in it that could be stored")
+            known[item] = session.stamp
             yield
 
     def _records(

@@ -211,10 +211,10 @@ def _look_at_all(
     threads = ThreadPoolExecutor(extractions.count, "read-files")
     ahead: deque[tuple[Seen, Future[_Looked]]] = deque()
     try:
-        for each in changed:
-            was = before[each.item]
-            look = partial(_look, source, location, each, was, extractions, inside)
-            ahead.append((each, threads.submit(look)))
+        for seen in changed:
+            was = before[seen.item]
+            look = partial(_look, source, location, seen, was, extractions, inside)
+            ahead.append((seen, threads.submit(look)))
             if len(ahead) > 2 * extractions.count:
                 first, looked = ahead.popleft()
                 yield first, looked.result()

@@ -269,12 +269,12 @@ def _groups(sizes: Mapping[int, int]) -> Iterator[list[int]]:
     """The UIDs in groups that are fetched at once."""
     group: list[int] = []
     size = 0
-    for uid, each in sizes.items():
-        if group and (size + each > _BYTES_AT_ONCE or len(group) == _AT_ONCE):
+    for uid, message_size in sizes.items():
+        if group and (size + message_size > _BYTES_AT_ONCE or len(group) == _AT_ONCE):
             yield group
             group, size = [], 0
         group.append(uid)
-        size += each
+        size += message_size
     if group:
         yield group
 

@@ -94,8 +94,8 @@ class _Reading:
         missing = [page for page in self.known if page not in listed]
         self.builder.total = len(changed) + len(missing)
         try:
-            for each in changed:
-                self._read(each, listed, now)
+            for entry in changed:
+                self._read(entry, listed, now)
                 if self.builder.is_full:
                     yield self._batch()
             for page in missing:
